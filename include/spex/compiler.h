@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* What spex asks of the compiler: visibility, weak references, branch hints, C/C++ differences. */
+#ifndef SPEX_COMPILER_H
+#define SPEX_COMPILER_H
+
+#if !defined(__GNUC__)
+#error "spex needs gcc or clang"
+#endif
+
+#ifdef __cplusplus
+#define SPEX_EXTERN_C_BEGIN extern "C" {
+#define SPEX_EXTERN_C_END   }
+#else
+#define SPEX_EXTERN_C_BEGIN
+#define SPEX_EXTERN_C_END
+#endif
+
+#define SPEX_API         __attribute__((visibility("default")))
+#define SPEX_INLINE      static inline __attribute__((always_inline, unused))
+#define SPEX_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define SPEX_MUST_CHECK  __attribute__((warn_unused_result))
+
+/* An object with probes also loads where no spex is: there these references stay null, and since
+ * nobody can switch a site on, none of them is followed. */
+#ifdef SPEX_BUILDING
+#define SPEX_PROBE_API SPEX_API
+#else
+#define SPEX_PROBE_API SPEX_API __attribute__((weak))
+#endif
+
+#endif

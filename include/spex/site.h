@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* A probe site: one place in the code where a probe stands. Sites live in the ELF section
+ * `spex_sites` of the object they were compiled into, so they can be listed without running it; names
+ * live in `spex_names`. Indirect header: programs include spex/probe.h.
+ *
+ *   spex_sites  [site][site][site]…      written by the macros of spex/probe.h, one a place
+ *                  │
+ *                  └─ control ◄── the only thing that switches a probe: 0 is off,
+ *                                 otherwise the sampling period */
+#ifndef SPEX_SITE_H
+#define SPEX_SITE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <spex/compiler.h>
+
+struct spex_site {
+    uint32_t control;    /* written by the library only; probes read it relaxed */
+    uint32_t index;      /* set once when the object registers; valid while control is not 0 */
+    uint32_t subsample;  /* the developer's sc: executions per record, at least 1 */
+    uint32_t line;       /* source line */
+    uint16_t probe_id;
+    uint8_t probe_type;  /* enum spex_probe_type */
+    uint8_t reserved[5];
+    int64_t file_offset; /* from this member to the source file's name, a string in the same object */
+};
+
+#define SPEX_NAME_BYTES 62
+
+/* SPEX_PROBE_NAME(7, "query"): probes with id 7 in this object are called "query". */
+struct spex_probe_name {
+    uint16_t probe_id;
+    char name[SPEX_NAME_BYTES];
+};
+
+/* Control word: period in the low bits. The high bits are the sampling kind; 0 is periodic. */
+#define SPEX_CONTROL_PERIOD_MAX  0x0fffffffu
+#define SPEX_CONTROL_PERIOD_MASK 0x0fffffffu
+
+SPEX_EXTERN_C_BEGIN
+
+/* An object's sites come and go with it. Called by the constructor and destructor that
+ * spex/probe.h puts into every translation unit; calling either again for the same object does
+ * nothing. Any thread; takes a lock; not for signal handlers. */
+SPEX_PROBE_API void spex_module_register(struct spex_site *sites, struct spex_site *sites_end,
+                                         const struct spex_probe_name *names,
+                                         const struct spex_probe_name *names_end);
+SPEX_PROBE_API void spex_module_unregister(struct spex_site *sites);
+
+SPEX_EXTERN_C_END
+
+#endif

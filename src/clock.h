@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Ticks of the time stamp counter and seconds. */
+#ifndef SPEX_CLOCK_H
+#define SPEX_CLOCK_H
+
+#include <stdint.h>
+
+/* One moment on both clocks. */
+struct spex_instant {
+    uint64_t ticks;
+    uint64_t monotonic_ns; /* CLOCK_MONOTONIC_RAW */
+};
+
+struct spex_instant spex_instant_now(void);
+
+/* Ticks per second as measured between two moments; 0 when they are not far enough apart to tell. */
+double spex_tick_rate(struct spex_instant from, struct spex_instant to);
+
+/* Ticks per second since `from`; waits until a few milliseconds have passed since then. */
+double spex_tick_rate_since(struct spex_instant from);
+
+#endif

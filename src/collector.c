@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "collector.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <urcu/futex.h>
+
+#include <spex/atomic.h>
+#include <spex/probe.h>
+
+#include "rings.h"
+#include "sinks.h"
+#include "sites.h"
+
+/* Between passes a collector sleeps, so long that the rings stay well below full: the time halves when
+ * one was over a quarter full, doubles while all were below an eighth. A record waits at most the
+ * longest sleep; an idle program's collector wakes 100 times a second for a few microseconds. */
+#define SLEEP_SHORTEST_NS 50000u
+#define SLEEP_LONGEST_NS  10000000u
+
+/* Records that are still being written when spex stops belong to threads caught between two
+ * instructions; the ring passes over one after two visits. More visits than this find nothing new. */
+#define FINAL_VISITS 4
+
+struct collector {
+    pthread_t thread;
+    unsigned number;
+    struct spex_record *records;
+    uint64_t *scratch;
+};
+
+static struct {
+    int32_t calls; /* futex: counts reasons to look again; collectors rest on it */
+    bool resting;  /* a collector is, or is about to be, asleep with a time limit */
+    bool stopping;
+    unsigned count;
+    unsigned batch;
+    struct collector collectors[SPEX_MAX_COLLECTORS];
+} all;
+
+struct pass_result {
+    size_t taken;   /* records */
+    bool backlog;   /* a ring had more than one batch */
+    double fullest; /* share of its capacity that the fullest ring held */
+};
+
+/* Visits each of this collector's rings once. */
+static struct pass_result pass(struct collector *self) {
+    struct pass_result result = {0, false, 0};
+    uint64_t watermark = spex_ticks();
+    for (unsigned r = self->number; r < spex_rings_count(); r += all.count) {
+        double fill = spex_ring_fill(spex_rings_at(r));
+        size_t count = spex_rings_read(r, self->records, all.batch, self->scratch);
+        if (count > 0)
+            spex_sinks_records(self->records, count);
+        if (count == all.batch) {
+            result.backlog = true;
+            if (self->records[count - 1].timestamp < watermark)
+                watermark = self->records[count - 1].timestamp;
+        }
+        if (fill > result.fullest)
+            result.fullest = fill;
+        result.taken += count;
+    }
+    spex_sinks_pass(self->number, watermark);
+    return result;
+}
+
+static uint64_t next_sleep(uint64_t ns, const struct pass_result *last) {
+    if (last->fullest > 0.25)
+        return ns / 2 > SLEEP_SHORTEST_NS ? ns / 2 : SLEEP_SHORTEST_NS;
+    if (last->fullest < 0.125)
+        return ns * 2 < SLEEP_LONGEST_NS ? ns * 2 : SLEEP_LONGEST_NS;
+    return ns;
+}
+
+/* Sleeps for ns, or, with every site off and nothing left to read, until a call. `seen` is the count of
+ * calls that this collector has answered. */
+static void rest(uint64_t ns, bool idle, int32_t *seen) {
+    struct timespec limit = {.tv_nsec = (long)ns};
+    spex_store_relaxed(&all.resting, !idle);
+    futex_async(&all.calls, FUTEX_WAIT, *seen, idle ? NULL : &limit, NULL, 0);
+    spex_store_relaxed(&all.resting, false);
+    *seen = spex_load_acquire(&all.calls); /* C1 (C2) */
+}
+
+static void call(void) {
+    spex_fetch_add_release(&all.calls, 1); /* C2 (C1): what the call is about was written before */
+    futex_async(&all.calls, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+void spex_collectors_alarm(void) {
+    /* Relaxed: an alarm missed here is one longest sleep late. */
+    if (spex_load_relaxed(&all.resting)) {
+        spex_store_relaxed(&all.resting, false);
+        call();
+    }
+}
+
+static bool all_drained(const struct collector *self) {
+    for (unsigned r = self->number; r < spex_rings_count(); r += all.count)
+        if (!spex_ring_drained(spex_rings_at(r)))
+            return false;
+    return true;
+}
+
+static void *collector_run(void *arg) {
+    struct collector *self = arg;
+    uint64_t sleep_ns = SLEEP_LONGEST_NS;
+    int32_t seen = spex_load_acquire(&all.calls); /* C1 (C2) */
+    while (!spex_load_acquire(&all.stopping)) {   /* C3 (C4) */
+        struct pass_result last = pass(self);
+        sleep_ns = next_sleep(sleep_ns, &last);
+        if (!last.backlog)
+            rest(sleep_ns, last.taken == 0 && spex_sites_on() == 0, &seen);
+    }
+    /* What is in the rings now; not what a probe that is still under way will add for ever. */
+    for (int visit = 0; visit < FINAL_VISITS && !all_drained(self); visit++)
+        while (pass(self).taken > 0)
+            ;
+    return NULL;
+}
+
+static void buffers_free(void) {
+    for (unsigned c = 0; c < SPEX_MAX_COLLECTORS; c++) {
+        free(all.collectors[c].records);
+        free(all.collectors[c].scratch);
+        all.collectors[c] = (struct collector){0};
+    }
+}
+
+static int buffers_allocate(unsigned threads, unsigned batch) {
+    for (unsigned c = 0; c < threads; c++) {
+        struct collector *self = &all.collectors[c];
+        self->number = c;
+        self->records = calloc(batch, sizeof(*self->records));
+        self->scratch = calloc(batch, SPEX_SLOT_WORDS_MAX * sizeof(*self->scratch));
+        if (!self->records || !self->scratch) {
+            buffers_free();
+            return -ENOMEM;
+        }
+    }
+    return 0;
+}
+
+static void threads_end(unsigned started) {
+    spex_store_release(&all.stopping, true); /* C4 (C3): every site has been switched off */
+    call();
+    for (unsigned c = 0; c < started; c++)
+        pthread_join(all.collectors[c].thread, NULL);
+    buffers_free();
+    all.count = 0;
+}
+
+int spex_collectors_start(unsigned threads, unsigned batch) {
+    int err = buffers_allocate(threads, batch);
+    if (err)
+        return err;
+    all.stopping = false;
+    all.batch = batch;
+    all.count = threads;
+    /* The program's signals are for its own threads. */
+    sigset_t every, before;
+    sigfillset(&every);
+    pthread_sigmask(SIG_SETMASK, &every, &before);
+    unsigned started = 0;
+    while (!err && started < threads) {
+        err = -pthread_create(&all.collectors[started].thread, NULL, collector_run,
+                              &all.collectors[started]);
+        if (!err)
+            pthread_setname_np(all.collectors[started++].thread, "spex-collector");
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (err)
+        threads_end(started);
+    return err;
+}
+
+void spex_collectors_wake(void) {
+    call();
+}
+
+void spex_collectors_stop(void) {
+    if (all.count)
+        threads_end(all.count);
+}
+
+unsigned spex_collectors_running(void) {
+    return all.count;
+}
+
+void spex_collectors_fork_child(void) {
+    buffers_free();
+    all.count = 0;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Collectors: threads that empty the rings, in batches, into the sinks. */
+#ifndef SPEX_COLLECTOR_H
+#define SPEX_COLLECTOR_H
+
+#define SPEX_MAX_COLLECTORS 64
+
+/* Starts `threads` collectors; collector c owns the rings r with r % threads == c, and takes at most
+ * `batch` records from one ring before it goes to the next. 0 or a negative errno value. */
+int spex_collectors_start(unsigned threads, unsigned batch);
+
+/* Sites were switched on or off: with none on, collectors sleep until the next call. */
+void spex_collectors_wake(void);
+
+/* A ring is filling up: collectors that rest go to work now. Any thread, signal handlers. */
+void spex_collectors_alarm(void);
+
+/* Reads what is in the rings, ends the threads. Nothing may be switched on meanwhile. */
+void spex_collectors_stop(void);
+
+unsigned spex_collectors_running(void);
+
+/* In the child of a fork: there are none. */
+void spex_collectors_fork_child(void);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* What spex_start is to do: options and environment, checked and put together. */
+#ifndef SPEX_ENVIRONMENT_H
+#define SPEX_ENVIRONMENT_H
+
+#include <spex/spex.h>
+
+struct spex_settings {
+    const char *probes; /* NULL: no selection */
+    const char *out;    /* NULL: standard error */
+    unsigned collectors;
+    unsigned ring_records;
+    unsigned batch_records;
+};
+
+/* 0, or -EINVAL with one line on standard error. */
+int spex_settings_read(const struct spex_options *options, struct spex_settings *settings);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+#include "message.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void spex_message(const char *format, ...) {
+    char line[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    fprintf(stderr, "spex: %s\n", line);
+}

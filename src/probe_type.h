@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Names, ring numbers and slot sizes of the probe types. */
+#ifndef SPEX_PROBE_TYPE_H
+#define SPEX_PROBE_TYPE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <spex/record.h>
+
+/* "lat" for SPEX_LAT; "?" for what is no type. */
+const char *spex_probe_type_name(uint32_t type);
+
+/* The type called so, in lower case (`length` bytes), or 0. */
+uint32_t spex_probe_type_named(const char *name, size_t length);
+
+/* 0 to SPEX_PROBE_TYPES - 1: which of a CPU's rings is this type's. */
+unsigned spex_probe_type_ring(uint32_t type);
+uint32_t spex_probe_type_of_ring(unsigned ring);
+
+/* Most values a record of this type stores beside its weight. */
+uint32_t spex_probe_type_values(uint32_t type);
+
+#endif

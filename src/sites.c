@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+#include "sites.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <spex/atomic.h>
+
+#include "message.h"
+#include "selection.h"
+
+static struct {
+    pthread_mutex_t lock;
+    struct spex_site_info infos[SPEX_MAX_SITES];
+    uint32_t count;   /* infos below it are complete */
+    uint32_t refused; /* sites there was no room for */
+    struct spex_selection selection;
+} registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+uint32_t spex_sites_count(void) {
+    return spex_load_acquire(&registry.count); /* S1 (S2) */
+}
+
+uint32_t spex_sites_refused(void) {
+    return spex_load_relaxed(&registry.refused);
+}
+
+const struct spex_site_info *spex_site_info(uint32_t index) {
+    return &registry.infos[index];
+}
+
+/* The one place where a control word is written. Relaxed: a probe that sees the new word late is late,
+ * nothing else; what it then uses was mapped before the word was written, and stays mapped. */
+static void site_set_control(struct spex_site *site, uint32_t control) {
+    spex_store_relaxed(&site->control, control);
+}
+
+static void site_apply(const struct spex_site_info *info) {
+    if (info->site)
+        site_set_control(info->site,
+                         spex_selection_control(&registry.selection, info->probe_id, info->name,
+                                                info->probe_type, info->subsample));
+}
+
+static const char *name_of(uint16_t id, const struct spex_probe_name *names,
+                           const struct spex_probe_name *names_end) {
+    for (; names < names_end; names++)
+        if (names->probe_id == id)
+            return names->name;
+    return NULL;
+}
+
+static bool site_register(struct spex_site *site, const char *name) {
+    uint32_t index = registry.count;
+    if (index == SPEX_MAX_SITES)
+        return false;
+    const char *file = (const char *)&site->file_offset + site->file_offset;
+    struct spex_site_info *info = &registry.infos[index];
+    *info = (struct spex_site_info){
+        .site = site,
+        .name = name ? strdup(name) : NULL,
+        .file = strdup(file),
+        .line = site->line,
+        .subsample = site->subsample,
+        .probe_id = site->probe_id,
+        .probe_type = site->probe_type,
+    };
+    site->index = index;
+    spex_store_release(&registry.count, index + 1); /* S2 (S1): the info is complete */
+    site_apply(info);
+    return true;
+}
+
+static bool module_known(const struct spex_site *sites) {
+    for (uint32_t i = 0; i < registry.count; i++)
+        if (registry.infos[i].site == sites)
+            return true;
+    return false;
+}
+
+void spex_module_register(struct spex_site *sites, struct spex_site *sites_end,
+                          const struct spex_probe_name *names,
+                          const struct spex_probe_name *names_end) {
+    pthread_mutex_lock(&registry.lock);
+    if (sites != sites_end && !module_known(sites)) {
+        for (struct spex_site *site = sites; site < sites_end; site++)
+            if (!site_register(site, name_of(site->probe_id, names, names_end)))
+                registry.refused++;
+        if (registry.refused)
+            spex_message("%u probe sites beyond the %d that can be managed stay off",
+                         registry.refused, SPEX_MAX_SITES);
+    }
+    pthread_mutex_unlock(&registry.lock);
+}
+
+/* A module's sites have consecutive indices and addresses, from its first site on. */
+void spex_module_unregister(struct spex_site *sites) {
+    pthread_mutex_lock(&registry.lock);
+    for (uint32_t i = 0; sites && i < registry.count; i++) {
+        struct spex_site_info *info = &registry.infos[i];
+        if (info->site == sites) {
+            site_set_control(sites, 0);
+            info->site = NULL;
+            sites++;
+        }
+    }
+    pthread_mutex_unlock(&registry.lock);
+}
+
+uint32_t spex_sites_on(void) {
+    uint32_t on = 0;
+    pthread_mutex_lock(&registry.lock);
+    for (uint32_t i = 0; i < registry.count; i++)
+        on += registry.infos[i].site && spex_load_relaxed(&registry.infos[i].site->control) != 0;
+    pthread_mutex_unlock(&registry.lock);
+    return on;
+}
+
+int spex_sites_select(const char *probes, char *why, size_t why_size) {
+    struct spex_selection selection;
+    int err = spex_selection_parse(probes ? probes : "", &selection, why, why_size);
+    if (err)
+        return err;
+    pthread_mutex_lock(&registry.lock);
+    spex_selection_free(&registry.selection);
+    registry.selection = selection;
+    for (uint32_t i = 0; i < registry.count; i++)
+        site_apply(&registry.infos[i]);
+    pthread_mutex_unlock(&registry.lock);
+    return (int)spex_sites_on();
+}
+
+void spex_sites_fork_prepare(void) {
+    pthread_mutex_lock(&registry.lock);
+}
+
+void spex_sites_fork_parent(void) {
+    pthread_mutex_unlock(&registry.lock);
+}
+
+void spex_sites_fork_child(void) {
+    spex_selection_free(&registry.selection);
+    for (uint32_t i = 0; i < registry.count; i++)
+        site_apply(&registry.infos[i]);
+    pthread_mutex_unlock(&registry.lock);
+}

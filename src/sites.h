@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* Registry of probe sites: which there are, which are on. The only writer of control words. */
+#ifndef SPEX_SITES_H
+#define SPEX_SITES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <spex/site.h>
+
+/* Most sites a process can have in its life; their indices are never used again, so that a record
+ * outlives the library its site was unloaded with. */
+#define SPEX_MAX_SITES 4096
+
+/* What stays of a site when its library is gone. */
+struct spex_site_info {
+    struct spex_site *site; /* NULL once unloaded */
+    char *name;             /* NULL: unnamed */
+    char *file;
+    uint32_t line;
+    uint32_t subsample;
+    uint16_t probe_id;
+    uint8_t probe_type;
+};
+
+/* Sites registered so far; those below the count never change but for `site`. */
+uint32_t spex_sites_count(void);
+uint32_t spex_sites_on(void);
+uint32_t spex_sites_refused(void);
+
+/* Index below spex_sites_count(). Safe in any thread, without a lock. */
+const struct spex_site_info *spex_site_info(uint32_t index);
+
+/* Replaces the selection and applies it to all sites, those to come included. NULL: every site off.
+ * The number of sites on, or a negative errno value with `why` filled in. */
+int spex_sites_select(const char *probes, char *why, size_t why_size);
+
+/* Around fork, so that the child finds the registry whole; in the child all sites go off. */
+void spex_sites_fork_prepare(void);
+void spex_sites_fork_parent(void);
+void spex_sites_fork_child(void);
+
+#endif

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/* Start and stop: puts rings, sites, collectors and the output together, in this order, and takes them
+ * apart in the other. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <spex/atomic.h>
+#include <spex/probe.h>
+#include <spex/spex.h>
+
+#include "collector.h"
+#include "environment.h"
+#include "message.h"
+#include "probes.h"
+#include "rings.h"
+#include "sinks.h"
+#include "sites.h"
+#include "stream.h"
+#include "table.h"
+#include "threads.h"
+
+static struct {
+    pthread_mutex_t lock;
+    bool started;
+    bool fork_handled;
+    struct spex_settings settings;
+    char *out; /* owned; settings.out points here */
+} life = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void fork_prepare(void) {
+    pthread_mutex_lock(&life.lock);
+    spex_sites_fork_prepare();
+    spex_sinks_fork_prepare();
+}
+
+static void fork_parent(void) {
+    spex_sinks_fork_parent();
+    spex_sites_fork_parent();
+    pthread_mutex_unlock(&life.lock);
+}
+
+/* The child starts clean: its probes are off, it has no collector and no output, until it calls
+ * spex_start itself. */
+static void fork_child(void) {
+    spex_sinks_fork_child();
+    spex_sites_fork_child();
+    spex_collectors_fork_child();
+    spex_threads_fork_child();
+    life.started = false;
+    pthread_mutex_unlock(&life.lock);
+}
+
+static int output_open(void) {
+    static const char unix_prefix[] = "unix:";
+    const char *out = life.settings.out;
+    struct spex_sink *sink = NULL;
+    int err;
+    if (out && strncmp(out, unix_prefix, strlen(unix_prefix)) == 0)
+        err = spex_stream_open(out + strlen(unix_prefix), life.settings.collectors, &sink);
+    else
+        err = spex_table_open(out, &sink);
+    if (!err)
+        spex_sinks_add(sink);
+    return err;
+}
+
+/* Maps what probes write to, opens the output, starts collectors: all before a site goes on. */
+static int collection_start(void) {
+    int err = spex_probes_prepare(life.settings.ring_records);
+    if (!err && !life.fork_handled) {
+        err = -pthread_atfork(fork_prepare, fork_parent, fork_child);
+        life.fork_handled = !err;
+    }
+    err = err ? err : output_open();
+    if (err)
+        return err;
+    err = spex_collectors_start(life.settings.collectors, life.settings.batch_records);
+    if (err)
+        spex_sinks_finish();
+    return err;
+}
+
+static bool shown_before(uint32_t site) {
+    for (uint32_t i = 0; i < site; i++)
+        if (spex_site_info(i)->probe_id == spex_site_info(site)->probe_id)
+            return true;
+    return false;
+}
+
+static void say_known_probes(const char *probes) {
+    char known[256] = "";
+    size_t length = 0;
+    for (uint32_t i = 0; i < spex_sites_count() && length + 80 < sizeof(known); i++) {
+        const struct spex_site_info *info = spex_site_info(i);
+        if (shown_before(i))
+            continue;
+        length += (size_t)snprintf(known + length, sizeof(known) - length, "%s%u%s%s",
+                                   length ? ", " : "", info->probe_id, info->name ? " " : "",
+                                   info->name ? info->name : "");
+    }
+    spex_message("no probe matches \"%s\"; there are: %s", probes, length ? known : "none");
+}
+
+static int select_locked(const char *probes) {
+    char why[256] = "out of memory";
+    if (probes && *probes && !spex_collectors_running()) {
+        int err = collection_start();
+        if (err)
+            return err;
+    }
+    int on = spex_sites_select(probes, why, sizeof(why));
+    if (on < 0)
+        spex_message("probe selection %s", why);
+    else if (on == 0 && probes && *probes)
+        say_known_probes(probes);
+    spex_collectors_wake();
+    return on;
+}
+
+static void stop_locked(void) {
+    char why[8];
+    spex_sites_select(NULL, why, sizeof(why));
+    if (spex_collectors_running()) {
+        spex_collectors_stop();
+        spex_sinks_finish();
+    }
+    free(life.out);
+    life.out = NULL;
+    life.started = false;
+}
+
+static int start_locked(const struct spex_options *options) {
+    if (life.started)
+        return -EALREADY;
+    int err = spex_settings_read(options, &life.settings);
+    if (err)
+        return err;
+    if (life.settings.out && !(life.out = strdup(life.settings.out)))
+        return -ENOMEM;
+    life.settings.out = life.out;
+    life.started = true;
+    if (!life.settings.probes)
+        return 0;
+    int on = select_locked(life.settings.probes);
+    if (on < 0)
+        stop_locked();
+    return on < 0 ? on : 0;
+}
+
+int spex_start(const struct spex_options *options) {
+    pthread_mutex_lock(&life.lock);
+    int err = start_locked(options);
+    pthread_mutex_unlock(&life.lock);
+    return err;
+}
+
+int spex_set(const char *probes) {
+    pthread_mutex_lock(&life.lock);
+    int on = life.started ? select_locked(probes) : -EPERM;
+    pthread_mutex_unlock(&life.lock);
+    return on;
+}
+
+int spex_stop(void) {
+    pthread_mutex_lock(&life.lock);
+    if (life.started)
+        stop_locked();
+    pthread_mutex_unlock(&life.lock);
+    return 0;
+}
+
+__attribute__((destructor)) static void stop_at_exit(void) {
+    spex_stop();
+}
+
+int spex_status(struct spex_status *status) {
+    if (status->size != sizeof(*status))
+        return -EINVAL;
+    struct spex_ring_counts counts = spex_rings_totals();
+    *status = (struct spex_status){
+        .size = sizeof(*status),
+        .sites = spex_sites_count(),
+        .sites_on = spex_sites_on(),
+        .sites_refused = spex_sites_refused(),
+        .collectors = spex_collectors_running(),
+        .produced = counts.produced,
+        .consumed = counts.consumed,
+        .lost = counts.lost,
+        .pending = counts.pending,
+        .undelivered = spex_sinks_undelivered(),
+        .unrecorded = spex_threads_unrecorded(),
+        .ring_bytes = spex_rings_bytes(),
+    };
+    return 0;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+#include "stream.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "message.h"
+#include "rings.h"
+#include "sites.h"
+#include "stream_format.h"
+
+/* A reader that takes nothing for so long is gone; until then the collector waits, not the program. */
+#define SEND_TIMEOUT_SECONDS 2
+
+struct stream {
+    struct spex_sink sink;
+    pthread_mutex_t lock;
+    int socket;
+    unsigned collectors;
+    uint32_t sites_sent;
+};
+
+static bool frame_send(struct stream *stream, struct spex_stream_header *header,
+                       const void *entries, size_t entry_bytes) {
+    struct spex_ring_counts counts = spex_rings_totals();
+    struct spex_instant now = spex_instant_now();
+    header->magic = SPEX_STREAM_MAGIC;
+    header->version = SPEX_STREAM_VERSION;
+    header->collectors = stream->collectors;
+    header->process_id = (uint32_t)getpid();
+    header->ticks = now.ticks;
+    header->monotonic_ns = now.monotonic_ns;
+    header->produced = counts.produced;
+    header->consumed = counts.consumed;
+    header->lost = counts.lost;
+
+    struct iovec parts[2] = {
+        {.iov_base = header, .iov_len = sizeof(*header)},
+        {.iov_base = (void *)(uintptr_t)entries, .iov_len = header->count * entry_bytes},
+    };
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = header->count ? 2 : 1};
+    ssize_t sent;
+    do
+        sent = sendmsg(stream->socket, &message, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    return sent >= 0;
+}
+
+/* The end of a long text says more than its beginning. */
+static void copy_text(char *to, const char *from) {
+    size_t length = from ? strlen(from) : 0;
+    if (length >= SPEX_STREAM_TEXT_BYTES) {
+        from += length - (SPEX_STREAM_TEXT_BYTES - 1);
+        length = SPEX_STREAM_TEXT_BYTES - 1;
+    }
+    if (length)
+        memcpy(to, from, length);
+}
+
+/* Sites go out before the first record that could be theirs. */
+static bool sites_send(struct stream *stream) {
+    enum { BATCH = 64 };
+    uint32_t count = spex_sites_count();
+    while (stream->sites_sent < count) {
+        struct spex_stream_site sites[BATCH] = {0};
+        struct spex_stream_header header = {.kind = SPEX_STREAM_SITES};
+        while (header.count < BATCH && stream->sites_sent + header.count < count) {
+            uint32_t index = stream->sites_sent + header.count;
+            const struct spex_site_info *info = spex_site_info(index);
+            struct spex_stream_site *site = &sites[header.count++];
+            site->index = index;
+            site->line = info->line;
+            site->subsample = info->subsample;
+            site->probe_id = info->probe_id;
+            site->probe_type = info->probe_type;
+            copy_text(site->name, info->name);
+            copy_text(site->file, info->file);
+        }
+        if (!frame_send(stream, &header, sites, sizeof(sites[0])))
+            return false;
+        stream->sites_sent += header.count;
+    }
+    return true;
+}
+
+static bool stream_records(struct spex_sink *sink, const struct spex_record *records,
+                           size_t count) {
+    struct stream *stream = (struct stream *)sink; /* sink is the first member */
+    const size_t most = SPEX_STREAM_ENTRIES_MAX(struct spex_record);
+    pthread_mutex_lock(&stream->lock);
+    bool good = sites_send(stream);
+    while (good && count > 0) {
+        size_t some = count < most ? count : most;
+        struct spex_stream_header header = {.kind = SPEX_STREAM_RECORDS, .count = (uint32_t)some};
+        good = frame_send(stream, &header, records, sizeof(*records));
+        records += some;
+        count -= some;
+    }
+    pthread_mutex_unlock(&stream->lock);
+    return good;
+}
+
+static bool stream_pass(struct spex_sink *sink, unsigned collector, uint64_t watermark) {
+    struct stream *stream = (struct stream *)sink;
+    struct spex_stream_header header = {
+        .kind = SPEX_STREAM_PASS, .collector = collector, .watermark = watermark};
+    pthread_mutex_lock(&stream->lock);
+    bool good = frame_send(stream, &header, NULL, 0);
+    pthread_mutex_unlock(&stream->lock);
+    return good;
+}
+
+static void stream_finish(struct spex_sink *sink) {
+    struct stream *stream = (struct stream *)sink;
+    struct spex_stream_header header = {.kind = SPEX_STREAM_END};
+    if (!sink->broken)
+        frame_send(stream, &header, NULL, 0);
+    close(stream->socket);
+    pthread_mutex_destroy(&stream->lock);
+    free(stream);
+}
+
+static int stream_connect(const char *path) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof(address.sun_path))
+        return -ENAMETOOLONG;
+    memcpy(address.sun_path, path, strlen(path));
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -errno;
+    struct timeval limit = {.tv_sec = SEND_TIMEOUT_SECONDS};
+    if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) < 0 ||
+        connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
+        int err = -errno;
+        close(fd);
+        return err;
+    }
+    return fd;
+}
+
+int spex_stream_open(const char *path, unsigned collectors, struct spex_sink **sink) {
+    struct stream *stream = calloc(1, sizeof(*stream));
+    if (!stream)
+        return -ENOMEM;
+    int fd = stream_connect(path);
+    if (fd < 0) {
+        spex_message("SPEX_OUT: cannot connect to %s: %s", path, strerror(-fd));
+        free(stream);
+        return fd;
+    }
+    pthread_mutex_init(&stream->lock, NULL);
+    stream->socket = fd;
+    stream->collectors = collectors;
+    stream->sink.records = stream_records;
+    stream->sink.pass = stream_pass;
+    stream->sink.finish = stream_finish;
+    struct spex_stream_header header = {.kind = SPEX_STREAM_HELLO};
+    if (!frame_send(stream, &header, NULL, 0) || !sites_send(stream)) {
+        int err = -errno;
+        stream_finish(&stream->sink);
+        return err;
+    }
+    *sink = &stream->sink;
+    return 0;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* The stream from a program's collectors to a spex command: one frame a packet on a Unix-domain
+ * SOCK_SEQPACKET socket, host byte order (both ends are on one machine).
+ *
+ *   program ──► HELLO, SITES…, then RECORDS and PASS in any order, END ──► command
+ *
+ * A frame is its header and, right behind it, `count` entries of the kind's type. */
+#ifndef SPEX_STREAM_FORMAT_H
+#define SPEX_STREAM_FORMAT_H
+
+#include <stdint.h>
+
+#include <spex/record.h>
+
+#define SPEX_STREAM_MAGIC       0x58455053u /* "SPEX" */
+#define SPEX_STREAM_VERSION     1
+#define SPEX_STREAM_FRAME_BYTES 65536
+
+enum spex_stream_kind {
+    SPEX_STREAM_HELLO = 1, /* no entries; first, once */
+    SPEX_STREAM_SITES,     /* struct spex_stream_site */
+    SPEX_STREAM_RECORDS,   /* struct spex_record, all from one ring, oldest first */
+    SPEX_STREAM_PASS,      /* no entries: collector `collector` has handed over all before `watermark` */
+    SPEX_STREAM_END,       /* no entries: the program has stopped spex in an orderly way */
+};
+
+struct spex_stream_header {
+    uint32_t magic;
+    uint16_t version;
+    uint16_t kind;
+    uint32_t count;
+    uint32_t collector;     /* PASS: which one, from 0 */
+    uint32_t collectors;    /* how many there are */
+    uint32_t process_id;
+    uint64_t watermark;     /* PASS: ticks */
+    uint64_t ticks;         /* one moment on both clocks, when the frame was made */
+    uint64_t monotonic_ns;
+    uint64_t produced;      /* totals of the process so far */
+    uint64_t consumed;
+    uint64_t lost;
+};
+
+#define SPEX_STREAM_TEXT_BYTES 128
+
+struct spex_stream_site {
+    uint32_t index;
+    uint32_t line;
+    uint32_t subsample;
+    uint16_t probe_id;
+    uint8_t probe_type;
+    uint8_t reserved;
+    char name[SPEX_STREAM_TEXT_BYTES]; /* empty: unnamed */
+    char file[SPEX_STREAM_TEXT_BYTES]; /* its end when it is longer */
+};
+
+#define SPEX_STREAM_ENTRIES_MAX(type)                                                              \
+    ((SPEX_STREAM_FRAME_BYTES - sizeof(struct spex_stream_header)) / sizeof(type))
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+#include "table.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "message.h"
+#include "probe_type.h"
+#include "rings.h"
+#include "sites.h"
+#include "tracer.h"
+
+struct table {
+    struct spex_sink sink;
+    pthread_mutex_t lock;
+    struct spex_tracer *tracer;
+    struct spex_instant start;
+    FILE *file;
+    const char *name;
+};
+
+static struct table *table_of(struct spex_sink *sink) {
+    return (struct table *)sink; /* sink is the first member */
+}
+
+static bool table_records(struct spex_sink *sink, const struct spex_record *records, size_t count) {
+    struct table *table = table_of(sink);
+    pthread_mutex_lock(&table->lock);
+    int err = spex_tracer_add(table->tracer, records, count);
+    pthread_mutex_unlock(&table->lock);
+    return err == 0;
+}
+
+static const char *probe_name(uint16_t id, char *number, size_t size) {
+    for (uint32_t i = 0; i < spex_sites_count(); i++)
+        if (spex_site_info(i)->probe_id == id && spex_site_info(i)->name)
+            return spex_site_info(i)->name;
+    snprintf(number, size, "%u", id);
+    return number;
+}
+
+/* Four significant digits and a unit. */
+static const char *duration(double seconds, char *text, size_t size) {
+    static const struct {
+        double unit;
+        const char *name;
+    } units[] = {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {0, "ns"}};
+    unsigned u = 0;
+    while (units[u].unit > 0 && seconds < units[u].unit)
+        u++;
+    double unit = units[u].unit > 0 ? units[u].unit : 1e-9;
+    snprintf(text, size, "%.4g %s", seconds / unit, units[u].name);
+    return text;
+}
+
+/* One row's values, converted by `scale` (seconds per tick; 0 for values that are no times). */
+static void print_values(FILE *file, const struct spex_tracer *tracer, size_t probe, unsigned series,
+                         double scale) {
+    struct spex_series values;
+    spex_tracer_series(tracer, probe, series, &values);
+    const double columns[] = {
+        values.mean,
+        values.min,
+        spex_tracer_quantile(tracer, probe, series, 0.5),
+        spex_tracer_quantile(tracer, probe, series, 0.9),
+        spex_tracer_quantile(tracer, probe, series, 0.99),
+        values.max,
+    };
+    for (size_t c = 0; c < sizeof(columns) / sizeof(columns[0]); c++) {
+        char text[32];
+        if (scale > 0)
+            duration(columns[c] * scale, text, sizeof(text));
+        else
+            snprintf(text, sizeof(text), "%.6g", columns[c]);
+        fprintf(file, " %10s", text);
+    }
+}
+
+static void print_probe(FILE *file, const struct spex_tracer *tracer, size_t probe, double seconds,
+                        double seconds_per_tick) {
+    struct spex_metrics metrics;
+    char number[8];
+    spex_tracer_metrics(tracer, probe, &metrics);
+    fprintf(file, "%-20s %-8s %12.0f %12.6g", probe_name(metrics.probe_id, number, sizeof(number)),
+            spex_probe_type_name(metrics.probe_type), metrics.count, metrics.count / seconds);
+    bool times = metrics.probe_type != SPEX_SNAPSHOT;
+    for (unsigned s = 0; s < metrics.series; s++) {
+        if (s > 0)
+            fprintf(file, "\n%20s %-8s %12s %12s", "", "", "", "");
+        print_values(file, tracer, probe, s, times ? seconds_per_tick : 0);
+    }
+    fputc('\n', file);
+}
+
+static void print_table(struct table *table) {
+    FILE *file = table->file;
+    double rate = spex_tick_rate_since(table->start);
+    double seconds = (double)(spex_instant_now().ticks - table->start.ticks) / rate;
+    struct spex_ring_counts counts = spex_rings_totals();
+    fprintf(file, "%-20s %-8s %12s %12s %10s %10s %10s %10s %10s %10s\n", "probe", "type", "count",
+            "per second", "mean", "min", "p50", "p90", "p99", "max");
+    for (size_t p = 0; p < spex_tracer_probes(table->tracer); p++)
+        print_probe(file, table->tracer, p, seconds, 1 / rate);
+    fprintf(file,
+            "%.3f s; records: %" PRIu64 " produced, %" PRIu64 " consumed, %" PRIu64 " lost", seconds,
+            counts.produced, counts.consumed, counts.lost + counts.pending);
+    if (spex_sinks_undelivered())
+        fprintf(file, ", %" PRIu64 " consumed but not in this table", spex_sinks_undelivered());
+    fputc('\n', file);
+}
+
+static void table_finish(struct spex_sink *sink) {
+    struct table *table = table_of(sink);
+    print_table(table);
+    int err = ferror(table->file);
+    if (table->file == stdout || table->file == stderr)
+        err |= fflush(table->file);
+    else
+        err |= fclose(table->file);
+    if (err)
+        spex_message("SPEX_OUT: cannot write the table to %s", table->name);
+    spex_tracer_destroy(table->tracer);
+    pthread_mutex_destroy(&table->lock);
+    free(table);
+}
+
+static FILE *open_file(const char *out) {
+    if (!out)
+        return stderr;
+    return strcmp(out, "-") == 0 ? stdout : fopen(out, "we");
+}
+
+int spex_table_open(const char *out, struct spex_sink **sink) {
+    struct table *table = calloc(1, sizeof(*table));
+    if (!table)
+        return -ENOMEM;
+    int err = spex_tracer_create(&table->tracer);
+    if (!err && !(table->file = open_file(out))) {
+        err = -errno;
+        spex_message("SPEX_OUT: cannot open %s: %s", out, strerror(-err));
+    }
+    if (err) {
+        spex_tracer_destroy(table->tracer);
+        free(table);
+        return err;
+    }
+    pthread_mutex_init(&table->lock, NULL);
+    table->name = !out ? "standard error" : table->file == stdout ? "standard output" : "its file";
+    table->start = spex_instant_now();
+    table->sink.records = table_records;
+    table->sink.finish = table_finish;
+    *sink = &table->sink;
+    return 0;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "threads.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <spex/atomic.h>
+
+static struct {
+    struct spex_thread *states; /* SPEX_MAX_THREADS of them */
+    uint64_t free_head;         /* pool index + 1 of the first free state; above it a change count
+                                   that keeps a stale head from matching */
+    uint32_t used;              /* states below it have been handed out at least once */
+    uint64_t unrecorded;
+    pthread_key_t at_exit;
+} pool;
+
+static __thread struct spex_thread *current;
+
+#define HEAD_INDEX(head)        ((uint32_t)(head))
+#define HEAD_NEXT(head, index)  ((((head) >> 32) + 1) << 32 | (index))
+
+static void state_release(struct spex_thread *thread) {
+    uint64_t head = spex_load_relaxed(&pool.free_head);
+    uint32_t index = (uint32_t)(thread - pool.states) + 1;
+    do {
+        spex_store_relaxed(&thread->next_free, HEAD_INDEX(head));
+    } while (!spex_cas_acq_rel(&pool.free_head, &head, HEAD_NEXT(head, index))); /* T1 (T2) */
+}
+
+static struct spex_thread *state_take(void) {
+    uint64_t head = spex_load_acquire(&pool.free_head); /* T2 (T1): next_free and what it held */
+    while (HEAD_INDEX(head)) {
+        struct spex_thread *thread = &pool.states[HEAD_INDEX(head) - 1];
+        uint32_t next = spex_load_relaxed(&thread->next_free);
+        if (spex_cas_acq_rel(&pool.free_head, &head, HEAD_NEXT(head, next))) /* T2 (T1) */
+            return thread;
+    }
+    uint32_t fresh = spex_load_relaxed(&pool.used);
+    while (fresh < SPEX_MAX_THREADS)
+        if (spex_cas_acq_rel(&pool.used, &fresh, fresh + 1)) /* alone: the state is untouched */
+            return &pool.states[fresh];
+    return NULL;
+}
+
+static void thread_ended(void *state) {
+    current = NULL;
+    state_release(state);
+}
+
+int spex_threads_init(void) {
+    if (pool.states)
+        return 0;
+    void *memory = mmap(NULL, SPEX_MAX_THREADS * sizeof(struct spex_thread), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        return -ENOMEM;
+    int err = pthread_key_create(&pool.at_exit, thread_ended);
+    if (err) {
+        munmap(memory, SPEX_MAX_THREADS * sizeof(struct spex_thread));
+        return -err;
+    }
+    pool.states = memory;
+    return 0;
+}
+
+static struct spex_thread *thread_attach(void) {
+    struct spex_thread *thread = state_take();
+    if (!thread) {
+        spex_fetch_add_relaxed(&pool.unrecorded, 1);
+        return NULL;
+    }
+    if (current) { /* a signal handler's probe was quicker */
+        state_release(thread);
+        return current;
+    }
+    memset(thread, 0, sizeof(*thread));
+    thread->thread_id = (uint32_t)gettid();
+    if (pthread_setspecific(pool.at_exit, thread) != 0) {
+        spex_fetch_add_relaxed(&pool.unrecorded, 1);
+        state_release(thread);
+        return NULL;
+    }
+    current = thread;
+    return thread;
+}
+
+struct spex_thread *spex_thread_current(void) {
+    struct spex_thread *thread = current;
+    return __builtin_expect(thread != NULL, 1) ? thread : thread_attach();
+}
+
+uint64_t spex_threads_unrecorded(void) {
+    return spex_load_relaxed(&pool.unrecorded);
+}
+
+void spex_threads_fork_child(void) {
+    pool.free_head = 0;
+    pool.used = 0;
+    current = NULL;
+    if (pool.states)
+        pthread_setspecific(pool.at_exit, NULL);
+}

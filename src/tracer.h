@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* Tracer: turns records into metrics per probe. The same code runs inside the program (SPEX_OUT) and in
+ * the process that receives its stream. Not thread-safe: callers lock. */
+#ifndef SPEX_TRACER_H
+#define SPEX_TRACER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <spex/record.h>
+
+struct spex_tracer;
+
+/* Statistics of one value over the recorded executions, each counting by its weight. */
+struct spex_series {
+    double mean;
+    double deviation; /* standard deviation */
+    double min;
+    double max;
+};
+
+struct spex_metrics {
+    uint16_t probe_id;
+    uint32_t probe_type;
+    uint64_t records;
+    double count;          /* executions: the sum of the weights */
+    uint64_t first_ticks;  /* timestamps of the first and last record */
+    uint64_t last_ticks;
+    unsigned series;       /* values: 1 for LAT and TPT (ticks), as given for SNAPSHOT, 0 for CNT */
+};
+
+/* 0 or -ENOMEM. */
+int spex_tracer_create(struct spex_tracer **tracer);
+void spex_tracer_destroy(struct spex_tracer *tracer);
+
+/* 0, or -ENOMEM after which the records from there on are not in the metrics. */
+int spex_tracer_add(struct spex_tracer *tracer, const struct spex_record *records, size_t count);
+
+/* Probes seen so far, in the order of id and type. */
+size_t spex_tracer_probes(struct spex_tracer *tracer);
+void spex_tracer_metrics(const struct spex_tracer *tracer, size_t probe, struct spex_metrics *metrics);
+void spex_tracer_series(const struct spex_tracer *tracer, size_t probe, unsigned series,
+                        struct spex_series *values);
+double spex_tracer_quantile(const struct spex_tracer *tracer, size_t probe, unsigned series, double q);
+
+#endif
