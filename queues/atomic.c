@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Committing with atomic instructions: works on every processor and with any number of writers.
  *
- * Each slot has a state word, (index << 2 | phase), and only the holder of a slot in WRITING touches
- * its words:
+ * Each slot has a state word, (index << 2 | phase), and only the holder of a slot in WRITING
+ * touches its words:
  *
  *   FREE(k)       nothing readable under index k; the slot may be claimed
  *   WRITING(k)    the writer of index k fills it in
@@ -21,11 +21,10 @@
  * Orders, each with its partner:
  *   A1 commit        release  ↔ R1 reader's first look, and W1 the next claim
  *   W1 claim         acquire  ↔ A1: our words come after the previous record's
- *   A2 each word     release  ↔ R2 reader's words: a reader that saw a word of ours sees, at R3, the
- *                               claim that went before it, and rejects the copy
- *   R3 second look   relaxed: R2 keeps it behind the words
- *   A3 leaving       release  ↔ W1: a slot set free after a revocation has no late words
- *   V1 revocation    acquire and release: stands in a writer's chain of states between its W1 and the
+ *   A2 each word     release  ↔ R2 reader's words: a reader that saw a word of ours sees, at R3,
+ * the claim that went before it, and rejects the copy R3 second look   relaxed: R2 keeps it behind
+ * the words A3 leaving       release  ↔ W1: a slot set free after a revocation has no late words V1
+ * revocation    acquire and release: stands in a writer's chain of states between its W1 and the
  *                               next one's, so that A3's pairing holds through it
  */
 #include "ring.h"
@@ -67,8 +66,8 @@ static enum claim slot_claim(uint64_t *state, uint64_t index) {
     }
 }
 
-/* Ends our ownership. False when the record has to be pushed again under a new index: the reader gave
- * this one up. A later writer's revocation is a lap, and the record is lost. */
+/* Ends our ownership. False when the record has to be pushed again under a new index: the reader
+ * gave this one up. A later writer's revocation is a lap, and the record is lost. */
 static bool slot_commit(uint64_t *state, uint64_t index) {
     uint64_t seen = state_make(index, WRITING);
     if (spex_cas_release(state, &seen, state_make(index, COMMITTED))) /* A1 (R1, W1) */
@@ -128,7 +127,7 @@ static enum look slot_read(struct spex_ring *ring, uint64_t index, uint64_t *out
     }
     const uint64_t *slot = &ring->words[(index & ring->mask) * ring->slot_words];
     for (uint32_t i = 0; i < ring->slot_words; i++)
-        out[i] = spex_load_acquire(&slot[i]); /* R2 (A2) */
+        out[i] = spex_load_acquire(&slot[i]);                 /* R2 (A2) */
     return spex_load_relaxed(state) == first ? READ : PASSED; /* R3 */
 }
 
@@ -141,7 +140,8 @@ static void slot_give_up(struct spex_ring *ring, uint64_t index) {
         if (state_index(seen) > index || (state_index(seen) == index && phase != WRITING))
             return; /* settled meanwhile */
         bool inside = phase == WRITING || phase == REVOKED;
-        if (spex_cas_acq_rel(state, &seen, state_make(index, inside ? REVOKED : FREE))) /* V1 (W1, A3) */
+        if (spex_cas_acq_rel(state, &seen,
+                             state_make(index, inside ? REVOKED : FREE))) /* V1 (W1, A3) */
             return;
     }
 }

@@ -6,9 +6,9 @@
  *   ── lost ┤ committed … committed … w│ free
  *           └──── at most `capacity` ──┘        w: reserved, still being written
  *
- * Index i lives in slot i mod capacity. A writer takes an index, claims the slot, writes, commits; it
- * never waits. When writers come round to a slot that nobody has read, the record there is lost: the
- * oldest one goes, the newest stays. For every ring at rest
+ * Index i lives in slot i mod capacity. A writer takes an index, claims the slot, writes, commits;
+ * it never waits. When writers come round to a slot that nobody has read, the record there is lost:
+ * the oldest one goes, the newest stays. For every ring at rest
  *
  *      produced = consumed + lost
  *
@@ -30,9 +30,9 @@
 
 struct spex_ring {
     /* Set by create, then read only. */
-    uint64_t *words;     /* capacity × slot_words: what is recorded */
-    uint64_t *states;    /* capacity: who owns each slot, see atomic.c */
-    uint64_t mask;       /* capacity - 1; the capacity is a power of two */
+    uint64_t *words;  /* capacity × slot_words: what is recorded */
+    uint64_t *states; /* capacity: who owns each slot, see atomic.c */
+    uint64_t mask;    /* capacity - 1; the capacity is a power of two */
     uint32_t slot_words;
 
     /* Written by producers. */

@@ -5,7 +5,8 @@
 
 #include <spex/probe.h>
 
-/* Reading both clocks takes about 0.1 µs, so over this length the rate is right to 10^-4 or better. */
+/* Reading both clocks takes about 0.1 µs, so over this length the rate is right to 10^-4 or better.
+ */
 #define BASELINE_NS 5000000u
 
 static uint64_t monotonic_ns(void) {

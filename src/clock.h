@@ -13,7 +13,8 @@ struct spex_instant {
 
 struct spex_instant spex_instant_now(void);
 
-/* Ticks per second as measured between two moments; 0 when they are not far enough apart to tell. */
+/* Ticks per second as measured between two moments; 0 when they are not far enough apart to tell.
+ */
 double spex_tick_rate(struct spex_instant from, struct spex_instant to);
 
 /* Ticks per second since `from`; waits until a few milliseconds have passed since then. */

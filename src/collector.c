@@ -18,14 +18,16 @@
 #include "sinks.h"
 #include "sites.h"
 
-/* Between passes a collector sleeps, so long that the rings stay well below full: the time halves when
- * one was over a quarter full, doubles while all were below an eighth. A record waits at most the
- * longest sleep; an idle program's collector wakes 100 times a second for a few microseconds. */
+/* Between passes a collector sleeps, so long that the rings stay well below full: the time halves
+ * when one was over a quarter full, doubles while all were below an eighth. A record waits at most
+ * the longest sleep; an idle program's collector wakes 100 times a second for a few microseconds.
+ */
 #define SLEEP_SHORTEST_NS 50000u
 #define SLEEP_LONGEST_NS  10000000u
 
 /* Records that are still being written when spex stops belong to threads caught between two
- * instructions; the ring passes over one after two visits. More visits than this find nothing new. */
+ * instructions; the ring passes over one after two visits. More visits than this find nothing new.
+ */
 #define FINAL_VISITS 4
 
 struct collector {
@@ -80,8 +82,8 @@ static uint64_t next_sleep(uint64_t ns, const struct pass_result *last) {
     return ns;
 }
 
-/* Sleeps for ns, or, with every site off and nothing left to read, until a call. `seen` is the count of
- * calls that this collector has answered. */
+/* Sleeps for ns, or, with every site off and nothing left to read, until a call. `seen` is the
+ * count of calls that this collector has answered. */
 static void rest(uint64_t ns, bool idle, int32_t *seen) {
     struct timespec limit = {.tv_nsec = (long)ns};
     spex_store_relaxed(&all.resting, !idle);

@@ -5,8 +5,8 @@
 
 #define SPEX_MAX_COLLECTORS 64
 
-/* Starts `threads` collectors; collector c owns the rings r with r % threads == c, and takes at most
- * `batch` records from one ring before it goes to the next. 0 or a negative errno value. */
+/* Starts `threads` collectors; collector c owns the rings r with r % threads == c, and takes at
+ * most `batch` records from one ring before it goes to the next. 0 or a negative errno value. */
 int spex_collectors_start(unsigned threads, unsigned batch);
 
 /* Sites were switched on or off: with none on, collectors sleep until the next call. */

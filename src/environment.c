@@ -48,8 +48,8 @@ int spex_settings_read(const struct spex_options *options, struct spex_settings 
     if (!options)
         options = &none;
     if (options->size != sizeof(*options)) {
-        spex_message("spex_start: struct spex_options has %zu bytes here, not %zu", sizeof(*options),
-                     options->size);
+        spex_message("spex_start: struct spex_options has %zu bytes here, not %zu",
+                     sizeof(*options), options->size);
         return -EINVAL;
     }
     *settings = (struct spex_settings){
@@ -62,8 +62,12 @@ int spex_settings_read(const struct spex_options *options, struct spex_settings 
     int err = read_number("SPEX_COLLECTORS", &settings->collectors);
     err = err ? err : read_number("SPEX_RING_RECORDS", &settings->ring_records);
     err = err ? err : read_number("SPEX_BATCH_RECORDS", &settings->batch_records);
-    err = err ? err : check_range("SPEX_COLLECTORS", settings->collectors, 1, SPEX_MAX_COLLECTORS, false);
-    err = err ? err : check_range("SPEX_RING_RECORDS", settings->ring_records, 2, RING_RECORDS_MAX, true);
-    err = err ? err : check_range("SPEX_BATCH_RECORDS", settings->batch_records, 1, BATCH_RECORDS_MAX, false);
+    err = err ? err
+              : check_range("SPEX_COLLECTORS", settings->collectors, 1, SPEX_MAX_COLLECTORS, false);
+    err = err ? err
+              : check_range("SPEX_RING_RECORDS", settings->ring_records, 2, RING_RECORDS_MAX, true);
+    err = err ? err
+              : check_range("SPEX_BATCH_RECORDS", settings->batch_records, 1, BATCH_RECORDS_MAX,
+                            false);
     return err;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Log-linear histogram of 64-bit values with weights: every bucket is at most 1/64 of its value wide,
- * so a quantile is within 1/128 (0.8 %) of a value that was there. */
+/* Log-linear histogram of 64-bit values with weights: every bucket is at most 1/64 of its value
+ * wide, so a quantile is within 1/128 (0.8 %) of a value that was there. */
 #ifndef SPEX_HISTOGRAM_H
 #define SPEX_HISTOGRAM_H
 

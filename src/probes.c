@@ -13,8 +13,8 @@ int spex_probes_prepare(size_t ring_records) {
     return err ? err : spex_rings_init(ring_records);
 }
 
-/* Counts this execution; what a record made of it would stand for, or 0 to make none. A changed period
- * takes effect at once, and a weight always covers every execution since the last record. */
+/* Counts this execution; what a record made of it would stand for, or 0 to make none. A changed
+ * period takes effect at once, and a weight always covers every execution since the last record. */
 static uint32_t sample(struct spex_thread *thread, const struct spex_site *site) {
     uint32_t period = spex_load_relaxed(&site->control) & SPEX_CONTROL_PERIOD_MASK;
     uint32_t *executed = &thread->executed[site->index];

@@ -11,8 +11,8 @@
 #include "probe_type.h"
 #include "sites.h"
 
-/* A slot: word 0 the timestamp; word 1 thread id, weight; word 2 site index, CPU, count of values; then
- * the values. The weight is also a field of CNT and TPT records and is not stored twice. */
+/* A slot: word 0 the timestamp; word 1 thread id, weight; word 2 site index, CPU, count of values;
+ * then the values. The weight is also a field of CNT and TPT records and is not stored twice. */
 #define HEADER_WORDS 3
 
 static struct {

@@ -11,8 +11,8 @@
 
 #include "../queues/ring.h"
 
-/* Maps rings of `capacity` records each for every CPU this machine can have. They stay for the life of
- * the process: a later call keeps them and their size. 0 or -ENOMEM. */
+/* Maps rings of `capacity` records each for every CPU this machine can have. They stay for the life
+ * of the process: a later call keeps them and their size. 0 or -ENOMEM. */
 int spex_rings_init(size_t capacity);
 
 /* Rings there are: ring r belongs to CPU r / SPEX_PROBE_TYPES and type r % SPEX_PROBE_TYPES. */
@@ -23,8 +23,8 @@ size_t spex_rings_bytes(void);
 /* Sums over all rings. */
 struct spex_ring_counts spex_rings_totals(void);
 
-/* Puts a record into the ring of the CPU it was made on. Any thread, signal handlers. `values` are the
- * type's fields without the weight. True when it is time to wake the collector. */
+/* Puts a record into the ring of the CPU it was made on. Any thread, signal handlers. `values` are
+ * the type's fields without the weight. True when it is time to wake the collector. */
 bool spex_rings_push(uint32_t site_index, uint32_t probe_type, uint32_t weight, uint32_t thread_id,
                      uint64_t timestamp, const uint64_t *values, size_t count);
 

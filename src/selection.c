@@ -37,7 +37,8 @@ static int parse_item(const char *text, size_t length, struct spex_selection_ite
 
     *item = (struct spex_selection_item){.types = ALL_TYPES};
     if (name == 0) {
-        snprintf(why, why_size, "\"%.*s\": a probe's name or id was expected first", (int)length, text);
+        snprintf(why, why_size, "\"%.*s\": a probe's name or id was expected first", (int)length,
+                 text);
         return -EINVAL;
     }
     if (colon)
@@ -49,8 +50,8 @@ static int parse_item(const char *text, size_t length, struct spex_selection_ite
     }
     if (at && (!parse_number(at + 1, length - head - 1, SPEX_CONTROL_PERIOD_MAX, &item->period) ||
                item->period == 0)) {
-        snprintf(why, why_size, "\"%.*s\": after \"@\" a period of 1 to %u was expected", (int)length,
-                 text, SPEX_CONTROL_PERIOD_MAX);
+        snprintf(why, why_size, "\"%.*s\": after \"@\" a period of 1 to %u was expected",
+                 (int)length, text, SPEX_CONTROL_PERIOD_MAX);
         return -EINVAL;
     }
     item->name = strndup(text, name);

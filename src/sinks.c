@@ -2,8 +2,8 @@
 #include "sinks.h"
 
 #include <pthread.h>
-#include <urcu/urcu-bp.h>
 #include <urcu/rculist.h>
+#include <urcu/urcu-bp.h>
 
 #include <spex/atomic.h>
 
@@ -22,11 +22,12 @@ uint64_t spex_sinks_undelivered(void) {
     return spex_load_relaxed(&undelivered);
 }
 
-/* A broken sink stays in the list, silent, until spex_sinks_finish: its records are counted there. */
+/* A broken sink stays in the list, silent, until spex_sinks_finish: its records are counted there.
+ */
 void spex_sinks_records(const struct spex_record *records, size_t count) {
     struct spex_sink *sink;
     urcu_bp_read_lock();
-    cds_list_for_each_entry_rcu(sink, &sinks, node) {
+    cds_list_for_each_entry_rcu (sink, &sinks, node) {
         if (spex_load_relaxed(&sink->broken) || !sink->records(sink, records, count)) {
             spex_store_relaxed(&sink->broken, true);
             spex_fetch_add_relaxed(&undelivered, count);
@@ -38,7 +39,7 @@ void spex_sinks_records(const struct spex_record *records, size_t count) {
 void spex_sinks_pass(unsigned collector, uint64_t watermark) {
     struct spex_sink *sink;
     urcu_bp_read_lock();
-    cds_list_for_each_entry_rcu(sink, &sinks, node) {
+    cds_list_for_each_entry_rcu (sink, &sinks, node) {
         if (!spex_load_relaxed(&sink->broken) && sink->pass &&
             !sink->pass(sink, collector, watermark))
             spex_store_relaxed(&sink->broken, true);
@@ -49,7 +50,7 @@ void spex_sinks_pass(unsigned collector, uint64_t watermark) {
 void spex_sinks_finish(void) {
     struct spex_sink *sink, *next;
     pthread_mutex_lock(&writers);
-    cds_list_for_each_entry_safe(sink, next, &sinks, node) {
+    cds_list_for_each_entry_safe (sink, next, &sinks, node) {
         cds_list_del_rcu(&sink->node);
         urcu_bp_synchronize_rcu();
         sink->finish(sink);

@@ -15,12 +15,12 @@
 struct spex_sink {
     struct cds_list_head node;
 
-    /* A batch from one ring, oldest first. Any collector thread, several at once. False: the batch was
-     * not taken and this sink takes no more. */
+    /* A batch from one ring, oldest first. Any collector thread, several at once. False: the batch
+     * was not taken and this sink takes no more. */
     bool (*records)(struct spex_sink *sink, const struct spex_record *records, size_t count);
 
-    /* After each pass of a collector over its rings: every record made before `watermark` (ticks) on
-     * those rings has been handed over or is lost. False as above. Optional. */
+    /* After each pass of a collector over its rings: every record made before `watermark` (ticks)
+     * on those rings has been handed over or is lost. False as above. Optional. */
     bool (*pass)(struct spex_sink *sink, unsigned collector, uint64_t watermark);
 
     /* All collectors have ended. The last call; frees the sink. */

@@ -31,8 +31,9 @@ const struct spex_site_info *spex_site_info(uint32_t index) {
     return &registry.infos[index];
 }
 
-/* The one place where a control word is written. Relaxed: a probe that sees the new word late is late,
- * nothing else; what it then uses was mapped before the word was written, and stays mapped. */
+/* The one place where a control word is written. Relaxed: a probe that sees the new word late is
+ * late, nothing else; what it then uses was mapped before the word was written, and stays mapped.
+ */
 static void site_set_control(struct spex_site *site, uint32_t control) {
     spex_store_relaxed(&site->control, control);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Start and stop: puts rings, sites, collectors and the output together, in this order, and takes them
- * apart in the other. */
+/* Start and stop: puts rings, sites, collectors and the output together, in this order, and takes
+ * them apart in the other. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -99,9 +99,9 @@ static void say_known_probes(const char *probes) {
         const struct spex_site_info *info = spex_site_info(i);
         if (shown_before(i))
             continue;
-        length += (size_t)snprintf(known + length, sizeof(known) - length, "%s%u%s%s",
-                                   length ? ", " : "", info->probe_id, info->name ? " " : "",
-                                   info->name ? info->name : "");
+        length +=
+            (size_t)snprintf(known + length, sizeof(known) - length, "%s%u%s%s", length ? ", " : "",
+                             info->probe_id, info->name ? " " : "", info->name ? info->name : "");
     }
     spex_message("no probe matches \"%s\"; there are: %s", probes, length ? known : "none");
 }

@@ -18,7 +18,8 @@
 #include "sites.h"
 #include "stream_format.h"
 
-/* A reader that takes nothing for so long is gone; until then the collector waits, not the program. */
+/* A reader that takes nothing for so long is gone; until then the collector waits, not the program.
+ */
 #define SEND_TIMEOUT_SECONDS 2
 
 struct stream {

@@ -5,7 +5,8 @@
 
 #include "sinks.h"
 
-/* Connects to the socket at `path`. 0, or a negative errno value with one line on standard error. */
+/* Connects to the socket at `path`. 0, or a negative errno value with one line on standard error.
+ */
 int spex_stream_open(const char *path, unsigned collectors, struct spex_sink **sink);
 
 #endif

@@ -20,8 +20,8 @@ enum spex_stream_kind {
     SPEX_STREAM_HELLO = 1, /* no entries; first, once */
     SPEX_STREAM_SITES,     /* struct spex_stream_site */
     SPEX_STREAM_RECORDS,   /* struct spex_record, all from one ring, oldest first */
-    SPEX_STREAM_PASS,      /* no entries: collector `collector` has handed over all before `watermark` */
-    SPEX_STREAM_END,       /* no entries: the program has stopped spex in an orderly way */
+    SPEX_STREAM_PASS, /* no entries: collector `collector` has handed over all before `watermark` */
+    SPEX_STREAM_END,  /* no entries: the program has stopped spex in an orderly way */
 };
 
 struct spex_stream_header {
@@ -29,13 +29,13 @@ struct spex_stream_header {
     uint16_t version;
     uint16_t kind;
     uint32_t count;
-    uint32_t collector;     /* PASS: which one, from 0 */
-    uint32_t collectors;    /* how many there are */
+    uint32_t collector;  /* PASS: which one, from 0 */
+    uint32_t collectors; /* how many there are */
     uint32_t process_id;
-    uint64_t watermark;     /* PASS: ticks */
-    uint64_t ticks;         /* one moment on both clocks, when the frame was made */
+    uint64_t watermark; /* PASS: ticks */
+    uint64_t ticks;     /* one moment on both clocks, when the frame was made */
     uint64_t monotonic_ns;
-    uint64_t produced;      /* totals of the process so far */
+    uint64_t produced; /* totals of the process so far */
     uint64_t consumed;
     uint64_t lost;
 };

@@ -59,8 +59,8 @@ static const char *duration(double seconds, char *text, size_t size) {
 }
 
 /* One row's values, converted by `scale` (seconds per tick; 0 for values that are no times). */
-static void print_values(FILE *file, const struct spex_tracer *tracer, size_t probe, unsigned series,
-                         double scale) {
+static void print_values(FILE *file, const struct spex_tracer *tracer, size_t probe,
+                         unsigned series, double scale) {
     struct spex_series values;
     spex_tracer_series(tracer, probe, series, &values);
     const double columns[] = {
@@ -106,9 +106,8 @@ static void print_table(struct table *table) {
             "per second", "mean", "min", "p50", "p90", "p99", "max");
     for (size_t p = 0; p < spex_tracer_probes(table->tracer); p++)
         print_probe(file, table->tracer, p, seconds, 1 / rate);
-    fprintf(file,
-            "%.3f s; records: %" PRIu64 " produced, %" PRIu64 " consumed, %" PRIu64 " lost", seconds,
-            counts.produced, counts.consumed, counts.lost + counts.pending);
+    fprintf(file, "%.3f s; records: %" PRIu64 " produced, %" PRIu64 " consumed, %" PRIu64 " lost",
+            seconds, counts.produced, counts.consumed, counts.lost + counts.pending);
     if (spex_sinks_undelivered())
         fprintf(file, ", %" PRIu64 " consumed but not in this table", spex_sinks_undelivered());
     fputc('\n', file);

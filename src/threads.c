@@ -22,8 +22,8 @@ static struct {
 
 static __thread struct spex_thread *current;
 
-#define HEAD_INDEX(head)        ((uint32_t)(head))
-#define HEAD_NEXT(head, index)  ((((head) >> 32) + 1) << 32 | (index))
+#define HEAD_INDEX(head)       ((uint32_t)(head))
+#define HEAD_NEXT(head, index) ((((head) >> 32) + 1) << 32 | (index))
 
 static void state_release(struct spex_thread *thread) {
     uint64_t head = spex_load_relaxed(&pool.free_head);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* State that probes keep per thread: the countdowns and the kernel's thread id. Taken from a pool of
- * reserved address space at a thread's first sampled probe, given back when the thread ends. */
+/* State that probes keep per thread: the countdowns and the kernel's thread id. Taken from a pool
+ * of reserved address space at a thread's first sampled probe, given back when the thread ends. */
 #ifndef SPEX_THREADS_H
 #define SPEX_THREADS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tracer: turns records into metrics per probe. The same code runs inside the program (SPEX_OUT) and in
- * the process that receives its stream. Not thread-safe: callers lock. */
+/* Tracer: turns records into metrics per probe. The same code runs inside the program (SPEX_OUT)
+ * and in the process that receives its stream. Not thread-safe: callers lock. */
 #ifndef SPEX_TRACER_H
 #define SPEX_TRACER_H
 
@@ -23,10 +23,10 @@ struct spex_metrics {
     uint16_t probe_id;
     uint32_t probe_type;
     uint64_t records;
-    double count;          /* executions: the sum of the weights */
-    uint64_t first_ticks;  /* timestamps of the first and last record */
+    double count;         /* executions: the sum of the weights */
+    uint64_t first_ticks; /* timestamps of the first and last record */
     uint64_t last_ticks;
-    unsigned series;       /* values: 1 for LAT and TPT (ticks), as given for SNAPSHOT, 0 for CNT */
+    unsigned series; /* values: 1 for LAT and TPT (ticks), as given for SNAPSHOT, 0 for CNT */
 };
 
 /* 0 or -ENOMEM. */
@@ -38,9 +38,11 @@ int spex_tracer_add(struct spex_tracer *tracer, const struct spex_record *record
 
 /* Probes seen so far, in the order of id and type. */
 size_t spex_tracer_probes(struct spex_tracer *tracer);
-void spex_tracer_metrics(const struct spex_tracer *tracer, size_t probe, struct spex_metrics *metrics);
+void spex_tracer_metrics(const struct spex_tracer *tracer, size_t probe,
+                         struct spex_metrics *metrics);
 void spex_tracer_series(const struct spex_tracer *tracer, size_t probe, unsigned series,
                         struct spex_series *values);
-double spex_tracer_quantile(const struct spex_tracer *tracer, size_t probe, unsigned series, double q);
+double spex_tracer_quantile(const struct spex_tracer *tracer, size_t probe, unsigned series,
+                            double q);
 
 #endif

@@ -5,14 +5,17 @@
 #ifndef SPEX_ATOMIC_H
 #define SPEX_ATOMIC_H
 
-#define spex_load_relaxed(p)            __atomic_load_n((p), __ATOMIC_RELAXED)
-#define spex_load_acquire(p)            __atomic_load_n((p), __ATOMIC_ACQUIRE)
-#define spex_store_relaxed(p, v)        __atomic_store_n((p), (v), __ATOMIC_RELAXED)
-#define spex_store_release(p, v)        __atomic_store_n((p), (v), __ATOMIC_RELEASE)
-#define spex_fetch_add_relaxed(p, v)    __atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
-#define spex_fetch_add_release(p, v)    __atomic_fetch_add((p), (v), __ATOMIC_RELEASE)
-#define spex_cas_acquire(p, old, v)     __atomic_compare_exchange_n((p), (old), (v), 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)
-#define spex_cas_release(p, old, v)     __atomic_compare_exchange_n((p), (old), (v), 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED)
-#define spex_cas_acq_rel(p, old, v)     __atomic_compare_exchange_n((p), (old), (v), 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
+#define spex_load_relaxed(p)         __atomic_load_n((p), __ATOMIC_RELAXED)
+#define spex_load_acquire(p)         __atomic_load_n((p), __ATOMIC_ACQUIRE)
+#define spex_store_relaxed(p, v)     __atomic_store_n((p), (v), __ATOMIC_RELAXED)
+#define spex_store_release(p, v)     __atomic_store_n((p), (v), __ATOMIC_RELEASE)
+#define spex_fetch_add_relaxed(p, v) __atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
+#define spex_fetch_add_release(p, v) __atomic_fetch_add((p), (v), __ATOMIC_RELEASE)
+#define spex_cas_acquire(p, old, v)                                                                \
+    __atomic_compare_exchange_n((p), (old), (v), 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)
+#define spex_cas_release(p, old, v)                                                                \
+    __atomic_compare_exchange_n((p), (old), (v), 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED)
+#define spex_cas_acq_rel(p, old, v)                                                                \
+    __atomic_compare_exchange_n((p), (old), (v), 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
 
 #endif

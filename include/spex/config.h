@@ -19,15 +19,15 @@ SPEX_EXTERN_C_BEGIN
 
 struct spex_config;
 
-/* Reads the file that SPEX_CONFIG names. 0; -ENOENT when the program is not being explored (the variable
- * is not set); -EINVAL for a file that is no configuration; or as opening it failed. The caller frees
- * *config, which is NULL after an error. */
+/* Reads the file that SPEX_CONFIG names. 0; -ENOENT when the program is not being explored (the
+ * variable is not set); -EINVAL for a file that is no configuration; or as opening it failed. The
+ * caller frees *config, which is NULL after an error. */
 SPEX_API SPEX_MUST_CHECK int spex_config_receive(struct spex_config **config, char *why,
                                                  size_t why_size);
 
 /* The same from a file. */
-SPEX_API SPEX_MUST_CHECK int spex_config_read(const char *path, struct spex_config **config, char *why,
-                                              size_t why_size);
+SPEX_API SPEX_MUST_CHECK int spex_config_read(const char *path, struct spex_config **config,
+                                              char *why, size_t why_size);
 
 SPEX_API void spex_config_free(struct spex_config *config);
 

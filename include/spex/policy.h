@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Exploration policies: which configuration to run next, which probes to record, when a run has said
- * enough, when everything has. This header is all that a policy needs, built in or in an object of its
- * own; policies/grid.c is a complete one.
+/* Exploration policies: which configuration to run next, which probes to record, when a run has
+ * said enough, when everything has. This header is all that a policy needs, built in or in an
+ * object of its own; policies/grid.c is a complete one.
  *
  * The explorer's main loop (Go and Colmenares, section 3.2), with the calls it makes:
  *
@@ -12,9 +12,9 @@
  *         run_finished()
  *     fini
  *
- * All calls come from one thread, never two at a time. A policy must be deterministic: given the same
- * space and the same results it makes the same plans. An interrupted exploration is resumed by calling
- * next() and run_finished() again with the trials in the store, instead of running them. */
+ * All calls come from one thread, never two at a time. A policy must be deterministic: given the
+ * same space and the same results it makes the same plans. An interrupted exploration is resumed by
+ * calling next() and run_finished() again with the trials in the store, instead of running them. */
 #ifndef SPEX_POLICY_H
 #define SPEX_POLICY_H
 
@@ -27,8 +27,8 @@
 
 #define SPEX_POLICY_ABI 1
 
-/* The space. A configuration is one level of each parameter: levels[p] is below parameters[p].count and
- * stands for parameters[p].values[levels[p]]. */
+/* The space. A configuration is one level of each parameter: levels[p] is below parameters[p].count
+ * and stands for parameters[p].values[levels[p]]. */
 
 enum spex_parameter_kind { SPEX_INTEGER = 1, SPEX_CATEGORICAL };
 
@@ -70,10 +70,19 @@ struct spex_space {
     struct spex_rules rules;
 };
 
+/* How many configurations there are; the explorer takes no space of more than 2^40. */
+SPEX_INLINE uint64_t spex_space_configurations(const struct spex_space *space) {
+    uint64_t count = 1;
+    for (size_t p = 0; p < space->parameter_count; p++)
+        count *= space->parameters[p].count;
+    return count;
+}
+
 /* How many threads a configuration has to make records. */
 SPEX_INLINE uint64_t spex_space_threads(const struct spex_space *space, const size_t *levels) {
     size_t p = space->threads_parameter;
-    return p < space->parameter_count ? (uint64_t)space->parameters[p].values[levels[p]].integer : 1;
+    return p < space->parameter_count ? (uint64_t)space->parameters[p].values[levels[p]].integer
+                                      : 1;
 }
 
 /* What next() fills in; all set to the first level and the objective's probe before the call. */
@@ -101,7 +110,7 @@ struct spex_result {
 };
 
 struct spex_policy_ops {
-    size_t size; /* sizeof, as compiled by the policy */
+    size_t size;  /* sizeof, as compiled by the policy */
     uint32_t abi; /* SPEX_POLICY_ABI */
     const char *name;
     const char *summary; /* one line for users */
@@ -112,13 +121,16 @@ struct spex_policy_ops {
     size_t (*state_size)(const struct spex_space *space);
     /* `space` stays valid until fini. 0 or a negative errno value. */
     int (*init)(void *state, const struct spex_space *space);
-    /* The next run: 1; nothing left to explore: 0; or a negative errno value, which ends everything. */
+    /* The next run: 1; nothing left to explore: 0; or a negative errno value, which ends
+     * everything. */
     int (*next)(void *state, struct spex_plan *plan);
     /* Whether the run can be stopped. After every batch; should be quick. */
     bool (*stop_run)(void *state, const struct spex_run *run);
 
     /* Optional, may be NULL. */
 
+    /* How many runs this policy will plan in all, as far as it knows now: for the progress bar. */
+    uint64_t (*runs)(const void *state);
     /* Records after the warm-up, in batches. */
     void (*process_records)(void *state, const struct spex_record *records, size_t count);
     /* The result of the run last planned, also of one that failed. */

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* Probe macros: what a developer puts into the code and ships. Needs nothing but spex headers; works
- * in C11 and C++17 with gcc and clang.
+/* Probe macros: what a developer puts into the code and ships. Needs nothing but spex headers;
+ * works in C11 and C++17 with gcc and clang.
  *
  *     LAT_PROBE_BEGIN(QUERY, 1);
  *     run_query();
  *     LAT_PROBE_END(QUERY);
  *
- * Every probe is off until its user switches it on, and costs one load and one predicted branch while
- * it is off. `id` is an integer constant of 0 to 65535 that is one token (7, or QUERY where QUERY is a
- * macro or an enumerator); `sc`, the subsampling counter, is a constant of at least 1: so many
- * executions make one record. BEGIN and END stand in the same block, each once; leaving the block
- * between them (return, break, exception) makes no record of that execution. Recursion and nesting of
- * different ids are fine.
+ * Every probe is off until its user switches it on, and costs one load and one predicted branch
+ * while it is off. `id` is an integer constant of 0 to 65535 that is one token (7, or QUERY where
+ * QUERY is a macro or an enumerator); `sc`, the subsampling counter, is a constant of at least 1:
+ * so many executions make one record. BEGIN and END stand in the same block, each once; leaving the
+ * block between them (return, break, exception) makes no record of that execution. Recursion and
+ * nesting of different ids are fine.
  *
- * Safe in any thread and in signal handlers, before spex_start and after spex_stop (inert), in shared
- * libraries and in programs without spex (inert).
+ * Safe in any thread and in signal handlers, before spex_start and after spex_stop (inert), in
+ * shared libraries and in programs without spex (inert).
  *
- * SPEX_NO_SHORT_NAMES leaves only the SPEX_… names; SPEX_DISABLE compiles every probe to nothing. */
+ * SPEX_NO_SHORT_NAMES leaves only the SPEX_… names; SPEX_DISABLE compiles every probe to nothing.
+ */
 #ifndef SPEX_PROBE_H
 #define SPEX_PROBE_H
 
@@ -121,7 +122,8 @@ SPEX_INLINE struct spex_span spex_begin_(struct spex_site *site) {
             end(var##_site, var);                                                                  \
     } while (0)
 
-/* values[0] is the subsampling counter, so that a snapshot of no values is an array all the same. */
+/* values[0] is the subsampling counter, so that a snapshot of no values is an array all the same.
+ */
 #define SPEX_SNAPSHOT_(id, sc, ...)                                                                \
     do {                                                                                           \
         SPEX_SITE_(spex_site_, SPEX_SNAPSHOT, id, sc);                                             \
@@ -137,7 +139,8 @@ SPEX_INLINE struct spex_span spex_begin_(struct spex_site *site) {
 
 /* At file scope: the name under which users see the probes with this id. */
 #define SPEX_PROBE_NAME(id, text)                                                                  \
-    SPEX_STATIC_ASSERT_(sizeof(text) <= SPEX_NAME_BYTES, "spex: a probe name has 61 bytes at most"); \
+    SPEX_STATIC_ASSERT_(sizeof(text) <= SPEX_NAME_BYTES,                                           \
+                        "spex: a probe name has 61 bytes at most");                                \
     static const struct spex_probe_name spex_name_##id##_                                          \
         __attribute__((section("spex_names"), used)) = {id, text}
 
@@ -146,11 +149,11 @@ SPEX_INLINE struct spex_span spex_begin_(struct spex_site *site) {
 #define SPEX_BEGIN_(var, type, id, sc)                                                             \
     (void)0;                                                                                       \
     enum { var = (id) + 0 * (sc) }
-#define SPEX_END_(var, end)            ((void)var)
+#define SPEX_END_(var, end) ((void)var)
 #define SPEX_SNAPSHOT_(id, sc, ...)                                                                \
     do {                                                                                           \
         if (0) {                                                                                   \
-            const uint64_t spex_values_[] = {(id), __VA_ARGS__};                             \
+            const uint64_t spex_values_[] = {(id), __VA_ARGS__};                                   \
             (void)spex_values_;                                                                    \
         }                                                                                          \
     } while (0)
@@ -170,8 +173,8 @@ SPEX_INLINE struct spex_span spex_begin_(struct spex_site *site) {
 #define SPEX_TPT_PROBE_BEGIN(id, sc) SPEX_BEGIN_(spex_tpt_##id, SPEX_TPT, id, sc)
 #define SPEX_TPT_PROBE_END(id)       SPEX_END_(spex_tpt_##id, spex_tpt_end)
 
-/* SNAPSHOT(id, sc, v0, …): up to SPEX_MAX_FIELDS values, taken as uint64_t and evaluated once, only by
- * an execution that makes a record. */
+/* SNAPSHOT(id, sc, v0, …): up to SPEX_MAX_FIELDS values, taken as uint64_t and evaluated once, only
+ * by an execution that makes a record. */
 #define SPEX_FIRST_(first, ...)      first
 #define SPEX_SNAPSHOT_PROBE(id, ...) SPEX_SNAPSHOT_(id, SPEX_FIRST_(__VA_ARGS__, 0), __VA_ARGS__)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A probe site: one place in the code where a probe stands. Sites live in the ELF section
- * `spex_sites` of the object they were compiled into, so they can be listed without running it; names
- * live in `spex_names`. Indirect header: programs include spex/probe.h.
+ * `spex_sites` of the object they were compiled into, so they can be listed without running it;
+ * names live in `spex_names`. Indirect header: programs include spex/probe.h.
  *
  *   spex_sites  [site][site][site]…      written by the macros of spex/probe.h, one a place
  *                  │
@@ -16,14 +16,15 @@
 #include <spex/compiler.h>
 
 struct spex_site {
-    uint32_t control;    /* written by the library only; probes read it relaxed */
-    uint32_t index;      /* set once when the object registers; valid while control is not 0 */
-    uint32_t subsample;  /* the developer's sc: executions per record, at least 1 */
-    uint32_t line;       /* source line */
+    uint32_t control;   /* written by the library only; probes read it relaxed */
+    uint32_t index;     /* set once when the object registers; valid while control is not 0 */
+    uint32_t subsample; /* the developer's sc: executions per record, at least 1 */
+    uint32_t line;      /* source line */
     uint16_t probe_id;
-    uint8_t probe_type;  /* enum spex_probe_type */
+    uint8_t probe_type; /* enum spex_probe_type */
     uint8_t reserved[5];
-    int64_t file_offset; /* from this member to the source file's name, a string in the same object */
+    int64_t
+        file_offset; /* from this member to the source file's name, a string in the same object */
 };
 
 #define SPEX_NAME_BYTES 62

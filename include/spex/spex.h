@@ -11,8 +11,8 @@
  *                              TYPE: cnt, lat, tpt or snapshot; all types when absent
  *                              PERIOD: executions per record; the developer's sc when absent
  *
- * The last item that matches a probe decides. Environment (ignored in set-user-ID programs; stronger
- * than the options, since the user has the last word):
+ * The last item that matches a probe decides. Environment (ignored in set-user-ID programs;
+ * stronger than the options, since the user has the last word):
  *
  *     SPEX_PROBES         the selection
  *     SPEX_OUT            where metrics go: "-" standard output, a file's path, or unix:PATH, the
@@ -37,43 +37,45 @@ SPEX_EXTERN_C_BEGIN
 
 /* Zero or NULL leaves a member at its default. */
 struct spex_options {
-    size_t size;             /* sizeof(struct spex_options) */
-    const char *probes;      /* selection; none */
-    const char *out;         /* as SPEX_OUT */
-    unsigned collectors;     /* threads, 1 to 64; 1 */
-    unsigned ring_records;   /* power of two, 2 to 2^24; 8192 */
-    unsigned batch_records;  /* 1 to 4096; 256 */
+    size_t size;            /* sizeof(struct spex_options) */
+    const char *probes;     /* selection; none */
+    const char *out;        /* as SPEX_OUT */
+    unsigned collectors;    /* threads, 1 to 64; 1 */
+    unsigned ring_records;  /* power of two, 2 to 2^24; 8192 */
+    unsigned batch_records; /* 1 to 4096; 256 */
 };
 
 struct spex_status {
-    size_t size;             /* in: sizeof(struct spex_status) */
-    uint32_t sites;          /* registered */
+    size_t size;    /* in: sizeof(struct spex_status) */
+    uint32_t sites; /* registered */
     uint32_t sites_on;
-    uint32_t sites_refused;  /* beyond what the registry can hold; they stay off */
-    uint32_t collectors;     /* running */
-    uint64_t produced;       /* records made by probes; produced = consumed + lost + pending, exactly */
-    uint64_t consumed;       /*   so while nothing records */
-    uint64_t lost;           /* overwritten in a ring before they were read */
-    uint64_t pending;        /* in a ring */
-    uint64_t undelivered;    /* consumed, but the output could not take them */
-    uint64_t unrecorded;     /* sampled executions that had no room for their thread's state */
-    uint64_t ring_bytes;     /* memory reserved for rings; touched only where used */
+    uint32_t sites_refused; /* beyond what the registry can hold; they stay off */
+    uint32_t collectors;    /* running */
+    uint64_t produced; /* records made by probes; produced = consumed + lost + pending, exactly */
+    uint64_t consumed; /*   so while nothing records */
+    uint64_t lost;     /* overwritten in a ring before they were read */
+    uint64_t pending;  /* in a ring */
+    uint64_t undelivered; /* consumed, but the output could not take them */
+    uint64_t unrecorded;  /* sampled executions that had no room for their thread's state */
+    uint64_t ring_bytes;  /* memory reserved for rings; touched only where used */
 };
 
 /* Reads the environment and the options (NULL: all defaults). With a selection it maps the rings,
  * starts the collector and switches the selected sites on; without one it does nothing else, and
  * spex_set can do so later. Not for signal handlers.
- * 0; -EALREADY when started; -EINVAL for a bad option or variable; -ENOMEM; or what opening the output
- * or starting a thread failed with. After an error spex is stopped and the program may go on. */
+ * 0; -EALREADY when started; -EINVAL for a bad option or variable; -ENOMEM; or what opening the
+ * output or starting a thread failed with. After an error spex is stopped and the program may go
+ * on. */
 SPEX_API int spex_start(const struct spex_options *options);
 
 /* Replaces the selection: sites it does not match are switched off. Sites of libraries loaded later
  * obey it too. Any thread, not signal handlers.
- * The number of sites that are on; -EINVAL for bad syntax; -EPERM before spex_start; or as spex_start. */
+ * The number of sites that are on; -EINVAL for bad syntax; -EPERM before spex_start; or as
+ * spex_start. */
 SPEX_API int spex_set(const char *probes);
 
-/* Switches every site off, collects what is left in the rings, finishes the output, ends the collector.
- * Called at exit if the program has not done so. 0, also when not started. */
+/* Switches every site off, collects what is left in the rings, finishes the output, ends the
+ * collector. Called at exit if the program has not done so. 0, also when not started. */
 SPEX_API int spex_stop(void);
 
 /* Fills in *status. 0, or -EINVAL when its size is not one this library knows. Any thread. */

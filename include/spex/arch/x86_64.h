@@ -12,7 +12,8 @@ SPEX_INLINE uint64_t spex_ticks(void) {
     return __builtin_ia32_rdtsc();
 }
 
-/* Assembly operand for the address of something in this object: symbol without an immediate sign. */
+/* Assembly operand for the address of something in this object: symbol without an immediate sign.
+ */
 #define SPEX_ASM_SYMBOL_ "i"
 
 /* Puts into `reg` the address of the local label 991, defined just before. */

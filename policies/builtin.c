@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+#include "builtin.h"
+
+#include <string.h>
+
+extern SPEX_POLICY(grid);
+
+const struct spex_policy_ops *const spex_builtin_policies[] = {&spex_policy_grid, NULL};
+
+const struct spex_policy_ops *spex_builtin_policy(const char *name) {
+    for (size_t p = 0; spex_builtin_policies[p]; p++)
+        if (strcmp(spex_builtin_policies[p]->name, name) == 0)
+            return spex_builtin_policies[p];
+    return NULL;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* The policies that come with spex. */
+#ifndef SPEX_BUILTIN_H
+#define SPEX_BUILTIN_H
+
+#include <stddef.h>
+
+#include <spex/policy.h>
+
+/* All of them; ends with NULL. */
+extern const struct spex_policy_ops *const spex_builtin_policies[];
+
+/* The one called `name`, or NULL. */
+const struct spex_policy_ops *spex_builtin_policy(const char *name);
+
+#endif

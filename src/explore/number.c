@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+#include "number.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool spex_number_integer(const char *text, int64_t *value) {
+    const char *digits = text + (*text == '-');
+    bool leading_zero = digits[0] == '0' && (digits[1] != '\0' || digits != text);
+    if (*digits == '\0' || leading_zero || digits[strspn(digits, "0123456789")] != '\0')
+        return false;
+    errno = 0;
+    *value = strtoll(text, NULL, 10);
+    return errno == 0;
+}
+
+bool spex_number_seconds(const char *text, double *value) {
+    size_t whole = strspn(text, "0123456789");
+    size_t point = text[whole] == '.';
+    size_t rest = point ? strspn(text + whole + 1, "0123456789") : 0;
+    if (whole == 0 || (point && rest == 0) || text[whole + point + rest] != '\0' || whole > 9)
+        return false;
+    *value = strtod(text, NULL);
+    return true;
+}

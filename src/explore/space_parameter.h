@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* One <parameter> of a space: its range or list becomes its values. */
+#ifndef SPEX_SPACE_PARAMETER_H
+#define SPEX_SPACE_PARAMETER_H
+
+#include <spex/policy.h>
+
+#include "xml.h"
+
+#define SPEX_PARAMETERS_MAX 64
+#define SPEX_VALUES_MAX     100000
+
+/* Appends to the space's parameters, which stay owned by the space even after an error. */
+int spex_parameter_take(struct spex_xml *xml, const xmlNode *element, struct spex_space *space);
+
+void spex_parameter_free(const struct spex_parameter *parameter);
+
+#endif
