@@ -174,7 +174,9 @@ bool database_make(const struct database *database) {
         warn("cannot rename %s", partial_path);
         ok = false;
     }
-    if (!ok)
+    if (ok)
+        printf("made %s\n", path);
+    else
         unlink(partial_path);
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);

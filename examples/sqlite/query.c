@@ -175,13 +175,24 @@ static int execute(sqlite3_stmt *statement, const struct area *area) {
     return result;
 }
 
+static bool succeeded(int result) {
+    if (result == SQLITE_ROW)
+        return true;
+    warnx("the query failed: %s", sqlite3_errstr(result));
+    return false;
+}
+
+bool connection_warm(struct connection *connection) {
+    for (unsigned i = 0; i < AREA_COUNT; i++)
+        if (!succeeded(execute(connection->statement, &connection->areas[i])))
+            return false;
+    return true;
+}
+
 bool connection_query(struct connection *connection) {
     const struct area *area = next_area(connection);
     TPT_PROBE_BEGIN(QUERY, 1);
     int result = execute(connection->statement, area);
     TPT_PROBE_END(QUERY);
-    if (result == SQLITE_ROW)
-        return true;
-    warnx("the query failed: %s", sqlite3_errstr(result));
-    return false;
+    return succeeded(result);
 }

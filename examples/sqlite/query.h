@@ -28,6 +28,9 @@ struct connection *connection_open(const struct database *database, const struct
                                    uint64_t number);
 void connection_close(struct connection *connection);
 
+/* Fills the cache with what the queries read; makes no records. */
+bool connection_warm(struct connection *connection);
+
 /* Whether SQLite shares the cache among `count` connections as it was told to. */
 bool connection_check_sharing(struct connection *connection, size_t count, bool shared);
 

@@ -25,7 +25,7 @@ static const char help[] =
     "  --cache-mode MODE    shared or private (shared)\n"
     "  --mmap-mb MB         of the database to map into memory (0)\n"
     "  --time SECONDS       run for so long, then print the throughput as JSON\n"
-    "  --warmup SECONDS     the part of --time that does not count (0.3)\n"
+    "  --warmup SECONDS     the part of --time that does not count (0.1)\n"
     "\n"
     "With SPEX_CONFIG set, the configuration of `spex explore` replaces --page-size to "
     "--mmap-mb.\n";
@@ -179,7 +179,7 @@ void settings_read(struct settings *settings, int argc, char **argv) {
         .database = {.dir = ".", .page_size = 4096, .rows = 1000000},
         .tuning = {.cache_mb = 16, .shared = true},
         .threads = 1,
-        .warmup_seconds = 0.3,
+        .warmup_seconds = 0.1,
     };
     read_options(settings, argc, argv);
     if (settings->make)

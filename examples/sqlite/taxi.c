@@ -47,14 +47,18 @@ static void *work(void *argument) {
     return NULL;
 }
 
+/* One after another, since threads that fill their caches at the same time spend most of it waiting
+ * for each other in the kernel. A shared cache is full when the first connection has warmed it. */
 static bool open_connections(const struct settings *settings) {
+    bool shared = settings->tuning.shared;
     for (size_t i = 0; i < pool.count; i++) {
-        pool.workers[i].connection = connection_open(&settings->database, &settings->tuning, i + 1);
-        if (!pool.workers[i].connection)
+        struct connection *connection =
+            connection_open(&settings->database, &settings->tuning, i + 1);
+        pool.workers[i].connection = connection;
+        if (!connection || ((!shared || i == 0) && !connection_warm(connection)))
             return false;
     }
-    return connection_check_sharing(pool.workers[0].connection, pool.count,
-                                    settings->tuning.shared);
+    return connection_check_sharing(pool.workers[0].connection, pool.count, shared);
 }
 
 /* Every thread gets to the barrier before any of them queries. */
