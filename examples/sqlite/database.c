@@ -123,7 +123,7 @@ static bool make_partial(const struct database *database) {
     sqlite3 *db = NULL;
     bool ok = sqlite3_open(partial_path, &db) == SQLITE_OK && fill(db, database);
     if (!ok && sqlite3_errcode(db) == SQLITE_FULL)
-        warnx("cannot make %s: the disk is full (1,000,000 rows take about 110 MB)", partial_path);
+        warnx("cannot make %s: the disk is full (1,000,000 rows take about 90 MB)", partial_path);
     else if (!ok)
         warnx("cannot make %s: %s", partial_path, sqlite3_errmsg(db));
     if (sqlite3_close(db) == SQLITE_OK)
