@@ -55,7 +55,8 @@ struct spex_rules {
     unsigned trials_per_config;
     unsigned records_per_thread; /* a run has enough when each thread has made so many */
     double warmup_seconds;       /* records before it, from the first record on, do not count */
-    double duration_seconds;     /* longest run, warm-up included */
+    double startup_seconds;      /* longest wait for the first record */
+    double duration_seconds;     /* longest run from the first record on, warm-up included */
     uint64_t seed;
 };
 

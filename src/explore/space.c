@@ -88,7 +88,8 @@ static int take_seconds(struct spex_xml *xml, const xmlNode *element, const char
 static int take_run(struct spex_xml *xml, const xmlNode *element, struct spex_rules *rules,
                     const xmlNode **run) {
     static const char *const known[] = {
-        "trials_per_config", "records_per_thread", "threads", "warmup", "duration", "seed", NULL};
+        "trials_per_config", "records_per_thread", "threads", "warmup",
+        "startup",           "duration",           "seed",    NULL};
     int64_t trials = rules->trials_per_config, records = rules->records_per_thread, seed = 1;
     if (*run)
         return spex_xml_fail(xml, element, "only one was expected");
@@ -98,7 +99,10 @@ static int take_run(struct spex_xml *xml, const xmlNode *element, struct spex_ru
     err = err ? err : take_count(xml, element, "records_per_thread", 1, RECORDS_MAX, &records);
     err = err ? err : take_count(xml, element, "seed", 0, INT64_MAX, &seed);
     err = err ? err : take_seconds(xml, element, "warmup", &rules->warmup_seconds);
+    err = err ? err : take_seconds(xml, element, "startup", &rules->startup_seconds);
     err = err ? err : take_seconds(xml, element, "duration", &rules->duration_seconds);
+    if (!err && rules->startup_seconds <= 0)
+        err = spex_xml_fail(xml, element, "startup: more than 0 seconds were expected");
     if (!err && rules->warmup_seconds >= rules->duration_seconds)
         err = spex_xml_fail(xml, element, "duration=%gs was expected to be longer than warmup=%gs",
                             rules->duration_seconds, rules->warmup_seconds);
@@ -209,8 +213,11 @@ static int space_from(struct spex_xml *xml, struct spex_space_file **out) {
     int err = file ? 0 : spex_fail(xml->why, -ENOMEM, "out of memory");
     if (!err) {
         file->space.size = sizeof(file->space);
-        file->space.rules = (struct spex_rules){
-            .trials_per_config = 1, .records_per_thread = 20, .duration_seconds = 60, .seed = 1};
+        file->space.rules = (struct spex_rules){.trials_per_config = 1,
+                                                .records_per_thread = 20,
+                                                .startup_seconds = 60,
+                                                .duration_seconds = 60,
+                                                .seed = 1};
         err = take_space(xml, file);
         file->xml = xml->text;
         xml->text = NULL;
@@ -293,8 +300,8 @@ char *spex_space_identity(const struct spex_space *space) {
             space->threads_parameter < space->parameter_count
                 ? space->parameters[space->threads_parameter].name
                 : "1");
-    fprintf(out, " warmup=%g duration=%g seed=%" PRIu64 "\n", rules->warmup_seconds,
-            rules->duration_seconds, rules->seed);
+    fprintf(out, " warmup=%g startup=%g duration=%g seed=%" PRIu64 "\n", rules->warmup_seconds,
+            rules->startup_seconds, rules->duration_seconds, rules->seed);
     if (fclose(out) != 0) {
         free(text);
         return NULL;

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/* The explorer's main loop: ask the policy, run, store, tell. */
+#define _GNU_SOURCE
+#include <spex/explore.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "builtin.h"
+
+#include "../clock.h"
+#include "space.h"
+#include "store.h"
+#include "summary.h"
+#include "trial.h"
+#include "why.h"
+
+struct explorer {
+    const struct spex_explore_options *options;
+    struct spex_space_file *space;
+    const struct spex_policy_ops *policy;
+    void *state;
+    bool initialised; /* the policy's state */
+    struct spex_store *store;
+    struct spex_stored_trials stored; /* found in the store, to be replayed */
+    struct spex_summary summary;
+    struct spex_instant begin;
+    char *directory;
+    size_t *levels;
+    char best[512];
+    char running[512];
+    char last_failure[512];
+    struct spex_progress progress;
+    double run_seconds; /* of the trials run by us, teardown included */
+};
+
+static void report_progress(struct explorer *explorer) {
+    struct spex_progress *progress = &explorer->progress;
+    const struct spex_space *space = &explorer->space->space;
+    const struct spex_group *best =
+        spex_summary_best(&explorer->summary, space->parameter_count, 0);
+    uint64_t run = progress->trials - progress->resumed;
+    if (!explorer->options->progress)
+        return;
+    if (best)
+        spex_levels_text(space, best->levels, explorer->best, sizeof(explorer->best));
+    progress->size = sizeof(*progress);
+    progress->have_best = best != NULL;
+    progress->best_objective = best ? best->mean : 0;
+    progress->best = explorer->best;
+    progress->last_failure = progress->failed ? explorer->last_failure : NULL;
+    progress->seconds_per_trial = run ? explorer->run_seconds / (double)run : 0;
+    progress->trials_expected =
+        explorer->policy->runs ? explorer->policy->runs(explorer->state) : 0;
+    explorer->options->progress(explorer->options->user, progress);
+}
+
+static int policy_check(const struct explorer *explorer, struct spex_why *why) {
+    const struct spex_policy_ops *policy = explorer->policy;
+    if (policy->abi != SPEX_POLICY_ABI || policy->size != sizeof(*policy) || !policy->state_size ||
+        !policy->init || !policy->next || !policy->stop_run)
+        return spex_fail(why, -ENOTSUP, "policy \"%s\" was built for another version of spex",
+                         policy->name);
+    return 0;
+}
+
+static int policy_find(struct explorer *explorer, struct spex_why *why) {
+    char known[256] = "";
+    explorer->policy = spex_builtin_policy(explorer->options->policy);
+    if (explorer->policy)
+        return policy_check(explorer, why);
+    for (size_t p = 0, length = 0; spex_builtin_policies[p] && length < sizeof(known); p++)
+        length += (size_t)snprintf(known + length, sizeof(known) - length, "%s%s",
+                                   length ? ", " : "", spex_builtin_policies[p]->name);
+    return spex_fail(why, -EINVAL, "unknown policy \"%s\"; there are: %s",
+                     explorer->options->policy, known);
+}
+
+static int policy_start(struct explorer *explorer, struct spex_why *why) {
+    const struct spex_space *space = &explorer->space->space;
+    size_t bytes = explorer->policy->state_size(space);
+    explorer->state = calloc(1, bytes ? bytes : 1);
+    explorer->levels = calloc(space->parameter_count, sizeof(size_t));
+    if (!explorer->state || !explorer->levels)
+        return spex_fail(why, -ENOMEM, "out of memory");
+    int err = explorer->policy->init(explorer->state, space);
+    if (err)
+        return spex_fail(why, err, "policy \"%s\" cannot explore this space: %s",
+                         explorer->policy->name, strerror(-err));
+    explorer->initialised = true;
+    return 0;
+}
+
+static int directory_make(struct explorer *explorer, struct spex_why *why) {
+    const char *parent = secure_getenv("TMPDIR");
+    if (asprintf(&explorer->directory, "%s/spex-XXXXXX", parent && *parent ? parent : "/tmp") < 0) {
+        explorer->directory = NULL;
+        return spex_fail(why, -ENOMEM, "out of memory");
+    }
+    if (mkdtemp(explorer->directory))
+        return 0;
+    int err = spex_fail(why, -errno, "cannot make a directory %s: %s", explorer->directory,
+                        strerror(errno));
+    free(explorer->directory);
+    explorer->directory = NULL;
+    return err;
+}
+
+/* 1 with a plan, 0 when the policy has had enough, negative for an error. */
+static int ask(struct explorer *explorer, struct spex_plan *plan, struct spex_why *why) {
+    const struct spex_space *space = &explorer->space->space;
+    memset(explorer->levels, 0, space->parameter_count * sizeof(size_t));
+    *plan = (struct spex_plan){.levels = explorer->levels, .probes = space->objective.probe};
+    int got = explorer->policy->next(explorer->state, plan);
+    if (got < 0)
+        return spex_fail(why, got, "policy \"%s\" gave up: %s", explorer->policy->name,
+                         strerror(-got));
+    for (size_t p = 0; got && p < space->parameter_count; p++)
+        if (plan->levels != explorer->levels || plan->levels[p] >= space->parameters[p].count)
+            return spex_fail(why, -ERANGE, "policy \"%s\" planned what is not in the space",
+                             explorer->policy->name);
+    return got;
+}
+
+/* The same for a trial just run and for one from the store. */
+static int tell(struct explorer *explorer, const struct spex_stored_trial *trial,
+                struct spex_why *why) {
+    struct spex_result result = {
+        .levels = trial->levels,
+        .ok = trial->ok,
+        .objective = trial->objective,
+        .records_used = trial->records_used,
+        .records_lost = trial->records_lost,
+        .seconds = trial->seconds,
+    };
+    if (explorer->policy->run_finished)
+        explorer->policy->run_finished(explorer->state, &result);
+    explorer->progress.trials++;
+    if (!trial->ok) {
+        explorer->progress.failed++;
+        snprintf(explorer->last_failure, sizeof(explorer->last_failure), "%s", trial->status);
+    }
+    if (spex_summary_add(&explorer->summary, trial))
+        return spex_fail(why, -ENOMEM, "out of memory");
+    return 0;
+}
+
+static int replay(struct explorer *explorer, const struct spex_plan *plan, struct spex_why *why) {
+    const struct spex_stored_trial *trial = &explorer->stored.items[explorer->progress.trials];
+    size_t bytes = explorer->space->space.parameter_count * sizeof(size_t);
+    if (memcmp(trial->levels, plan->levels, bytes) != 0)
+        return spex_fail(why, -EEXIST,
+                         "trial %llu in the store %s is not the one that policy \"%s\" asks for",
+                         (unsigned long long)explorer->progress.trials + 1,
+                         explorer->options->store, explorer->policy->name);
+    explorer->progress.resumed++;
+    return tell(explorer, trial, why);
+}
+
+static double seconds_since(const struct timespec *begin) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - begin->tv_sec) + (double)(now.tv_nsec - begin->tv_nsec) / 1e9;
+}
+
+static int run_new(struct explorer *explorer, const struct spex_plan *plan, struct spex_why *why) {
+    const struct spex_space *space = &explorer->space->space;
+    struct spex_trial_setup setup = {
+        .space = space,
+        .policy = explorer->policy,
+        .policy_state = explorer->state,
+        .argv = explorer->options->argv,
+        .directory = explorer->directory,
+        .ticks_per_second = spex_tick_rate_since(explorer->begin),
+        .stop_fd = explorer->options->stop_fd,
+    };
+    struct spex_trial trial;
+    struct timespec begin;
+    spex_levels_text(space, plan->levels, explorer->running, sizeof(explorer->running));
+    explorer->progress.running = explorer->running;
+    report_progress(explorer);
+    explorer->progress.running = NULL;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    int err = spex_trial_run(&setup, plan, &trial, why);
+    if (err)
+        return err;
+    err = spex_store_add(explorer->store, space, plan->levels, &trial, setup.ticks_per_second, why);
+    explorer->run_seconds += seconds_since(&begin);
+    if (!err) {
+        const struct spex_stored_trial stored = {
+            .levels = plan->levels,
+            .ok = trial.ok,
+            .status = trial.status,
+            .objective = trial.objective,
+            .records_used = trial.records_used,
+            .records_lost = trial.records_lost,
+            .seconds = trial.seconds,
+        };
+        err = tell(explorer, &stored, why);
+    }
+    spex_trial_release(&trial);
+    return err;
+}
+
+static int loop(struct explorer *explorer, struct spex_why *why) {
+    struct spex_plan plan;
+    int got;
+    while ((got = ask(explorer, &plan, why)) > 0) {
+        int err = explorer->progress.trials < explorer->stored.count
+                      ? replay(explorer, &plan, why)
+                      : run_new(explorer, &plan, why);
+        if (err)
+            return err;
+    }
+    report_progress(explorer);
+    if (!got && explorer->progress.trials < explorer->stored.count)
+        return spex_fail(why, -EEXIST, "the store %s holds more trials than policy \"%s\" asks for",
+                         explorer->options->store, explorer->policy->name);
+    return got;
+}
+
+static int explore(struct explorer *explorer, struct spex_why *why) {
+    const struct spex_explore_options *options = explorer->options;
+    int err = spex_space_read(options->space, &explorer->space, why);
+    if (err)
+        return err;
+    spex_summary_init(&explorer->summary, &explorer->space->space);
+    err = policy_find(explorer, why);
+    err = err ? err : policy_start(explorer, why);
+    err = err ? err
+              : spex_store_open(options->store, explorer->space, explorer->policy->name,
+                                options->argv, &explorer->store, why);
+    err = err ? err
+              : spex_store_trials(explorer->store, &explorer->space->space, &explorer->stored, why);
+    err = err ? err : directory_make(explorer, why);
+    return err ? err : loop(explorer, why);
+}
+
+int spex_explore(const struct spex_explore_options *options, char *text, size_t size) {
+    struct spex_why why = {""};
+    int err;
+    if (options->size != sizeof(*options) || !options->space || !options->policy ||
+        !options->store || !options->argv || !options->argv[0]) {
+        snprintf(text, size, "spex_explore: space, policy, store and argv were expected");
+        return -EINVAL;
+    }
+    struct explorer explorer = {.options = options, .begin = spex_instant_now()};
+    err = explore(&explorer, &why);
+    if (explorer.initialised && explorer.policy->fini)
+        explorer.policy->fini(explorer.state);
+    if (explorer.directory)
+        rmdir(explorer.directory);
+    spex_summary_free(&explorer.summary);
+    spex_stored_trials_free(&explorer.stored);
+    spex_store_close(explorer.store);
+    spex_space_free(explorer.space);
+    free(explorer.directory);
+    free(explorer.levels);
+    free(explorer.state);
+    if (err)
+        snprintf(text, size, "%s", why.text);
+    return err;
+}

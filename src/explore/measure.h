@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* What a run's records amount to. Time runs like this:
+ *
+ *    first record        warm-up over   t0                                   last record
+ *        ├───── warm-up ──────┤·········│── records used, after t0 ───────────────│
+ *
+ * t0 is the objective probe's first record after the warm-up. It opens the interval and is not
+ * counted in it, so that a throughput is completions over exactly the time they took. */
+#ifndef SPEX_MEASURE_H
+#define SPEX_MEASURE_H
+
+#include <spex/policy.h>
+
+#include "../tracer.h"
+
+struct spex_measure;
+
+/* 0 or -ENOMEM. `space` must outlive the measure. */
+int spex_measure_create(const struct spex_space *space, double ticks_per_second,
+                        struct spex_measure **measure);
+void spex_measure_destroy(struct spex_measure *measure);
+
+/* The probe whose records are the objective's; before the first record. */
+void spex_measure_objective(struct spex_measure *measure, uint16_t probe_id, uint32_t probe_type);
+
+/* Takes records in the order of their time. *used gets the position of the first that comes after
+ * the warm-up, `count` when none does. 0 or -ENOMEM. */
+int spex_measure_add(struct spex_measure *measure, const struct spex_record *records, size_t count,
+                     size_t *used);
+
+/* The run so far, with `levels` filled in by the caller. */
+struct spex_run spex_measure_run(const struct spex_measure *measure);
+
+/* Whether the objective's probe has made its first record. */
+bool spex_measure_started(const struct spex_measure *measure);
+
+/* Whether, at `ticks`, the objective has been silent too long for a program that works: over a
+ * quarter of the time since t0, and over three times the longest silence before. */
+double spex_measure_silence(const struct spex_measure *measure, uint64_t ticks); /* seconds */
+bool spex_measure_silent(const struct spex_measure *measure, uint64_t ticks);
+
+/* The objective's value: 1/s for a throughput, seconds for a time, the value itself for a snapshot.
+ * False while there is none, or when it is no finite number. */
+bool spex_measure_value(const struct spex_measure *measure, double *value);
+
+/* Metrics of all probes over the records used. */
+struct spex_tracer *spex_measure_tracer(struct spex_measure *measure);
+
+#endif

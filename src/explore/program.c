@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TEARDOWN_SECONDS 5
+
+/* Variables that we set, or that would change what a run measures. */
+static const char *const ours[] = {"SPEX_CONFIG", "SPEX_PROBES", "SPEX_OUT", NULL};
+
+static bool is_ours(const char *variable) {
+    for (size_t i = 0; ours[i]; i++)
+        if (strncmp(variable, ours[i], strlen(ours[i])) == 0 && variable[strlen(ours[i])] == '=')
+            return true;
+    return false;
+}
+
+/* The environment with our variables in it; only the first `*made` strings are to be freed. */
+static char **make_environment(const struct spex_launch *launch, size_t *made) {
+    size_t count = 0;
+    while (environ[count])
+        count++;
+    char **environment = calloc(count + 4, sizeof(*environment));
+    *made = 0;
+    if (!environment)
+        return NULL;
+    if (asprintf(&environment[0], "SPEX_CONFIG=%s", launch->config) >= 0 && ++*made &&
+        asprintf(&environment[1], "SPEX_PROBES=%s", launch->probes) >= 0 && ++*made &&
+        asprintf(&environment[2], "SPEX_OUT=unix:%s", launch->socket) >= 0)
+        ++*made;
+    size_t to = *made;
+    for (size_t from = 0; environ[from]; from++)
+        if (!is_ours(environ[from]))
+            environment[to++] = environ[from];
+    environment[to] = NULL;
+    return environment;
+}
+
+static void free_environment(char **environment, size_t made) {
+    for (size_t i = 0; environment && i < made; i++)
+        free(environment[i]);
+    free(environment);
+}
+
+/* In the child: only what is allowed between fork and exec. Never returns. */
+static void child_run(char *const *argv, char **environment, int output, int status, pid_t parent) {
+    sigset_t none;
+    sigemptyset(&none);
+    for (int s = 1; s < NSIG; s++)
+        signal(s, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (getppid() == parent && nothing >= 0 && dup2(nothing, 0) >= 0 && dup2(output, 1) >= 0 &&
+        dup2(output, 2) >= 0)
+        execvpe(argv[0], argv, environment);
+    int err = errno;
+    ssize_t told = write(status, &err, sizeof(err));
+    _exit(told == sizeof(err) ? 127 : 126);
+}
+
+/* 0 once the program runs, or its exec's error. */
+static int read_status(int status) {
+    int err = 0;
+    ssize_t got;
+    do
+        got = read(status, &err, sizeof(err));
+    while (got < 0 && errno == EINTR);
+    return got == (ssize_t)sizeof(err) ? -err : 0;
+}
+
+static int fork_program(struct spex_program *program, char *const *argv, char **environment) {
+    int output[2] = {-1, -1}, status[2] = {-1, -1};
+    int err =
+        pipe2(output, O_CLOEXEC | O_NONBLOCK) < 0 || pipe2(status, O_CLOEXEC) < 0 ? -errno : 0;
+    pid_t parent = getpid();
+    /* The program writes to its end as to any pipe. */
+    if (!err && fcntl(output[1], F_SETFL, 0) < 0)
+        err = -errno;
+    if (!err && (program->pid = fork()) < 0)
+        err = -errno;
+    if (!err && program->pid == 0)
+        child_run(argv, environment, output[1], status[1], parent);
+    if (output[1] >= 0)
+        close(output[1]);
+    if (status[1] >= 0)
+        close(status[1]);
+    if (!err) {
+        setpgid(program->pid, program->pid); /* whichever of the two is first */
+        err = read_status(status[0]);
+        program->output = output[0];
+        if (err)
+            waitpid(program->pid, NULL, 0);
+    }
+    if (status[0] >= 0)
+        close(status[0]);
+    if (err && output[0] >= 0)
+        close(output[0]);
+    return err;
+}
+
+static int open_pidfd(struct spex_program *program) {
+    program->pidfd = pidfd_open(program->pid, 0);
+    if (program->pidfd >= 0)
+        return 0;
+    int err = -errno;
+    kill(-program->pid, SIGKILL);
+    waitpid(program->pid, NULL, 0);
+    close(program->output);
+    return err;
+}
+
+int spex_program_launch(struct spex_program *program, const struct spex_launch *launch,
+                        struct spex_why *why) {
+    size_t made;
+    *program = (struct spex_program){.pid = -1, .pidfd = -1, .output = -1};
+    char **environment = make_environment(launch, &made);
+    int err = environment && made == 3 ? 0 : -ENOMEM;
+    err = err ? err : fork_program(program, launch->argv, environment);
+    err = err ? err : open_pidfd(program);
+    free_environment(environment, made);
+    if (err)
+        return spex_fail(why, err, "did not start: %s: %s", launch->argv[0], strerror(-err));
+    return 0;
+}
+
+static void tail_append(struct spex_program *program, const char *text, size_t length) {
+    if (length > sizeof(program->tail)) {
+        text += length - sizeof(program->tail);
+        length = sizeof(program->tail);
+    }
+    size_t keep = sizeof(program->tail) - length;
+    if (keep > program->tail_length)
+        keep = program->tail_length;
+    memmove(program->tail, program->tail + program->tail_length - keep, keep);
+    memcpy(program->tail + keep, text, length);
+    program->tail_length = keep + length;
+}
+
+void spex_program_output(struct spex_program *program) {
+    char text[4096];
+    /* At most so much at once, so that a program that writes without end cannot hold us here. */
+    for (int reads = 0; reads < 16 && program->output >= 0; reads++) {
+        ssize_t got = read(program->output, text, sizeof(text));
+        if (got > 0) {
+            tail_append(program, text, (size_t)got);
+        } else if (got == 0) {
+            close(program->output);
+            program->output = -1;
+        } else if (errno != EINTR) {
+            return;
+        }
+    }
+}
+
+bool spex_program_ended(struct spex_program *program) {
+    siginfo_t info = {.si_pid = 0};
+    /* Its number stays taken until teardown has killed what is left of its group. */
+    if (!program->ended &&
+        waitid(P_PID, (id_t)program->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid) {
+        program->ended = true;
+        program->by_signal = info.si_code != CLD_EXITED;
+        program->status = info.si_status;
+    }
+    return program->ended;
+}
+
+/* The last line of the output that is not blank; its length. */
+static size_t last_line(const struct spex_program *program, const char **line) {
+    size_t end = program->tail_length;
+    while (end > 0 && (unsigned char)program->tail[end - 1] <= ' ')
+        end--;
+    size_t begin = end;
+    while (begin > 0 && program->tail[begin - 1] != '\n')
+        begin--;
+    *line = program->tail + begin;
+    return end - begin;
+}
+
+void spex_program_describe(const struct spex_program *program, char *text, size_t size) {
+    const char *line;
+    size_t length = last_line(program, &line);
+    int used;
+    if (!program->ended)
+        used = snprintf(text, size, "still running");
+    else if (program->by_signal)
+        used = snprintf(text, size, "killed by signal %d (%s)", program->status,
+                        strsignal(program->status));
+    else
+        used = snprintf(text, size, "exited with status %d", program->status);
+    if (length > 0 && (size_t)used < size)
+        snprintf(text + used, size - (size_t)used, ": %.*s", (int)length, line);
+    /* A program may write anything; what is stored and shown is one printable line. */
+    for (char *c = text; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127)
+            *c = '?';
+}
+
+static long milliseconds_left(const struct timespec *until) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (until->tv_sec - now.tv_sec) * 1000 + (until->tv_nsec - now.tv_nsec) / 1000000;
+}
+
+/* Its output is read on, or it might never get to its end. */
+static void wait_for_end(struct spex_program *program) {
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += TEARDOWN_SECONDS;
+    while (!spex_program_ended(program)) {
+        long left = milliseconds_left(&until);
+        struct pollfd fds[2] = {{.fd = program->pidfd, .events = POLLIN},
+                                {.fd = program->output, .events = POLLIN}};
+        if (left <= 0)
+            return;
+        if (poll(fds, 2, (int)left) > 0)
+            spex_program_output(program);
+    }
+}
+
+void spex_program_teardown(struct spex_program *program) {
+    if (program->pid <= 0 || program->pidfd < 0)
+        return;
+    if (!spex_program_ended(program)) {
+        kill(-program->pid, SIGTERM);
+        wait_for_end(program);
+    }
+    kill(-program->pid, SIGKILL);
+    waitpid(program->pid, NULL, 0);
+    close(program->pidfd);
+    if (program->output >= 0)
+        close(program->output);
+    program->pidfd = program->output = -1;
+}

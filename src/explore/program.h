@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* The observed program as a process: launched for one run with its configuration, watched, ended.
+ * It has a process group of its own, so that ending it ends its children too, and it dies with us.
+ */
+#ifndef SPEX_PROGRAM_H
+#define SPEX_PROGRAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "why.h"
+
+#define SPEX_OUTPUT_TAIL_BYTES 2048
+
+struct spex_program {
+    pid_t pid;
+    int pidfd;  /* readable once the program has ended */
+    int output; /* its standard output and error; -1 once closed */
+    bool ended;
+    bool by_signal;                    /* when ended: how, */
+    int status;                        /*   and the signal or the exit status */
+    char tail[SPEX_OUTPUT_TAIL_BYTES]; /* the last of its output */
+    size_t tail_length;
+};
+
+struct spex_launch {
+    char *const *argv;  /* ends with NULL; argv[0] is looked for in PATH */
+    const char *config; /* path: SPEX_CONFIG */
+    const char *probes; /* SPEX_PROBES */
+    const char *socket; /* path: SPEX_OUT */
+};
+
+/* 0; or a negative errno value with "did not start: …" in `why`. */
+int spex_program_launch(struct spex_program *program, const struct spex_launch *launch,
+                        struct spex_why *why);
+
+/* Takes what the program has written, without waiting. */
+void spex_program_output(struct spex_program *program);
+
+/* Whether the program has ended; without waiting. */
+bool spex_program_ended(struct spex_program *program);
+
+/* How it ended, "exited with status 3: last line of its output". */
+void spex_program_describe(const struct spex_program *program, char *text, size_t size);
+
+/* Asks the program to end (SIGTERM); makes it (SIGKILL) when it has not after five seconds. Also
+ * whatever is left of its process group. */
+void spex_program_teardown(struct spex_program *program);
+
+#endif

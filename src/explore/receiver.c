@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "receiver.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <spex/spex.h>
+
+#include "../probe_type.h"
+
+#define COLLECTORS_MAX 64
+#define SITES_MAX      65536
+
+struct spex_receiver {
+    int listener;
+    int connection;
+    bool connected;
+    bool ended;
+    uint32_t collectors;
+    uint64_t watermarks[COLLECTORS_MAX];
+    uint64_t lost;
+    struct spex_stream_site *sites;
+    size_t site_count;
+    struct spex_record *records; /* [0, handed_out) are the caller's, the rest wait */
+    size_t record_count;
+    size_t record_room;
+    size_t handed_out;
+    char *frame; /* SPEX_STREAM_FRAME_BYTES */
+};
+
+static int listen_at(const char *path, struct spex_why *why) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof(address.sun_path))
+        return spex_fail(why, -ENAMETOOLONG,
+                         "the path of the socket %s is too long; set TMPDIR to a shorter one",
+                         path);
+    memcpy(address.sun_path, path, strlen(path));
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return spex_fail(why, -errno, "cannot make a socket: %s", strerror(errno));
+    if (bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0 && listen(fd, 1) == 0)
+        return fd;
+    int err = spex_fail(why, -errno, "cannot listen at %s: %s", path, strerror(errno));
+    close(fd);
+    return err;
+}
+
+int spex_receiver_open(const char *path, struct spex_receiver **out, struct spex_why *why) {
+    *out = NULL;
+    struct spex_receiver *receiver = calloc(1, sizeof(*receiver));
+    if (!receiver || !(receiver->frame = malloc(SPEX_STREAM_FRAME_BYTES))) {
+        free(receiver);
+        return spex_fail(why, -ENOMEM, "out of memory");
+    }
+    receiver->connection = -1;
+    receiver->listener = listen_at(path, why);
+    if (receiver->listener < 0) {
+        int err = receiver->listener;
+        spex_receiver_close(receiver);
+        return err;
+    }
+    *out = receiver;
+    return 0;
+}
+
+static void close_fd(int *fd) {
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+void spex_receiver_close(struct spex_receiver *receiver) {
+    if (!receiver)
+        return;
+    close_fd(&receiver->listener);
+    close_fd(&receiver->connection);
+    free(receiver->sites);
+    free(receiver->records);
+    free(receiver->frame);
+    free(receiver);
+}
+
+int spex_receiver_fd(const struct spex_receiver *receiver) {
+    return receiver->connected ? receiver->connection : receiver->listener;
+}
+
+/* One program, one stream: whoever connects later is refused by the kernel. */
+static int accept_program(struct spex_receiver *receiver) {
+    int fd = accept4(receiver->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0)
+        return 0;
+    receiver->connection = fd;
+    receiver->connected = true;
+    close_fd(&receiver->listener);
+    return 0;
+}
+
+static int grow(struct spex_receiver *receiver, size_t more) {
+    size_t needed = receiver->record_count + more;
+    if (needed <= receiver->record_room)
+        return 0;
+    size_t room = receiver->record_room ? receiver->record_room : 1024;
+    while (room < needed)
+        room *= 2;
+    struct spex_record *records = realloc(receiver->records, room * sizeof(*records));
+    if (!records)
+        return -ENOMEM;
+    receiver->records = records;
+    receiver->record_room = room;
+    return 0;
+}
+
+static bool record_is_sound(const struct spex_record *record) {
+    return record->probe_type && (record->probe_type & (record->probe_type - 1)) == 0 &&
+           record->probe_type < 1u << SPEX_PROBE_TYPES && record->weight >= 1 &&
+           record->field_count <= SPEX_MAX_FIELDS;
+}
+
+static int take_records(struct spex_receiver *receiver, const struct spex_stream_header *header,
+                        struct spex_why *why) {
+    const struct spex_record *records = (const void *)(receiver->frame + sizeof(*header));
+    for (uint32_t r = 0; r < header->count; r++)
+        if (!record_is_sound(&records[r]))
+            return spex_fail(why, -EPROTO, "the program's stream holds a malformed record");
+    if (grow(receiver, header->count))
+        return spex_fail(why, -ENOMEM, "out of memory");
+    memcpy(&receiver->records[receiver->record_count], records, header->count * sizeof(*records));
+    receiver->record_count += header->count;
+    return 0;
+}
+
+static int take_sites(struct spex_receiver *receiver, const struct spex_stream_header *header,
+                      struct spex_why *why) {
+    const struct spex_stream_site *sites = (const void *)(receiver->frame + sizeof(*header));
+    if (receiver->site_count + header->count > SITES_MAX)
+        return spex_fail(why, -EPROTO, "the program's stream holds too many sites");
+    struct spex_stream_site *all =
+        realloc(receiver->sites, (receiver->site_count + header->count) * sizeof(*all));
+    if (!all)
+        return spex_fail(why, -ENOMEM, "out of memory");
+    receiver->sites = all;
+    for (uint32_t s = 0; s < header->count; s++) {
+        struct spex_stream_site *site = &all[receiver->site_count++];
+        *site = sites[s];
+        site->name[sizeof(site->name) - 1] = '\0';
+        site->file[sizeof(site->file) - 1] = '\0';
+    }
+    return 0;
+}
+
+/* Bytes of one entry of a frame of this kind; 0 for a kind without entries, -1 for no kind at all.
+ */
+static long entry_bytes(uint16_t kind) {
+    switch (kind) {
+    case SPEX_STREAM_HELLO:
+    case SPEX_STREAM_PASS:
+    case SPEX_STREAM_END:
+        return 0;
+    case SPEX_STREAM_SITES:
+        return sizeof(struct spex_stream_site);
+    case SPEX_STREAM_RECORDS:
+        return sizeof(struct spex_record);
+    default:
+        return -1;
+    }
+}
+
+static int check_frame(const struct spex_receiver *receiver,
+                       const struct spex_stream_header *header, size_t length,
+                       struct spex_why *why) {
+    if (length < sizeof(*header) || header->magic != SPEX_STREAM_MAGIC)
+        return spex_fail(why, -EPROTO, "the program's stream is not spex's");
+    if (header->version != SPEX_STREAM_VERSION)
+        return spex_fail(why, -EPROTO,
+                         "the program's spex speaks stream version %u, this one %u: build both "
+                         "with the same release",
+                         header->version, SPEX_STREAM_VERSION);
+    long entry = entry_bytes(header->kind);
+    bool counted = entry == 0 ? header->count == 0 : header->count > 0;
+    if (entry < 0 || !counted ||
+        length != sizeof(*header) + (uint64_t)header->count * (uint64_t)entry)
+        return spex_fail(why, -EPROTO, "the program's stream holds a malformed frame");
+    if ((header->kind == SPEX_STREAM_HELLO) != (receiver->collectors == 0) ||
+        header->collectors < 1 || header->collectors > COLLECTORS_MAX ||
+        (receiver->collectors && header->collectors != receiver->collectors) ||
+        header->collector >= header->collectors)
+        return spex_fail(why, -EPROTO, "the program's stream is out of order");
+    return 0;
+}
+
+static int take_frame(struct spex_receiver *receiver, size_t length, struct spex_why *why) {
+    struct spex_stream_header header;
+    memset(&header, 0, sizeof(header));
+    memcpy(&header, receiver->frame, length < sizeof(header) ? length : sizeof(header));
+    int err = check_frame(receiver, &header, length, why);
+    if (err)
+        return err;
+    receiver->collectors = header.collectors;
+    receiver->lost = header.lost;
+    switch ((enum spex_stream_kind)header.kind) {
+    case SPEX_STREAM_HELLO:
+        return 0;
+    case SPEX_STREAM_SITES:
+        return take_sites(receiver, &header, why);
+    case SPEX_STREAM_RECORDS:
+        return take_records(receiver, &header, why);
+    case SPEX_STREAM_PASS:
+        receiver->watermarks[header.collector] = header.watermark;
+        return 0;
+    case SPEX_STREAM_END:
+        receiver->ended = true;
+        return 0;
+    }
+    return 0;
+}
+
+int spex_receiver_take(struct spex_receiver *receiver, struct spex_why *why) {
+    if (!receiver->connected)
+        return accept_program(receiver);
+    /* At most so many frames at once, so that a program that sends without end cannot hold us here.
+     */
+    for (int frames = 0; frames < 256 && receiver->connection >= 0; frames++) {
+        ssize_t length =
+            recv(receiver->connection, receiver->frame, SPEX_STREAM_FRAME_BYTES, MSG_TRUNC);
+        if (length < 0 && (errno == EAGAIN || errno == EINTR))
+            return 0;
+        if (length <= 0) {
+            close_fd(&receiver->connection);
+            return 0;
+        }
+        if (length > SPEX_STREAM_FRAME_BYTES)
+            return spex_fail(why, -EPROTO, "the program's stream holds a malformed frame");
+        int err = take_frame(receiver, (size_t)length, why);
+        if (err)
+            return err;
+    }
+    return 0;
+}
+
+static int by_time(const void *a, const void *b) {
+    const struct spex_record *one = a, *other = b;
+    return (one->timestamp > other->timestamp) - (one->timestamp < other->timestamp);
+}
+
+static uint64_t watermark(const struct spex_receiver *receiver) {
+    uint64_t lowest = UINT64_MAX;
+    for (uint32_t c = 0; c < receiver->collectors; c++)
+        if (receiver->watermarks[c] < lowest)
+            lowest = receiver->watermarks[c];
+    return lowest;
+}
+
+const struct spex_record *spex_receiver_records(struct spex_receiver *receiver, bool all,
+                                                size_t *count) {
+    if (receiver->handed_out) {
+        receiver->record_count -= receiver->handed_out;
+        memmove(receiver->records, receiver->records + receiver->handed_out,
+                receiver->record_count * sizeof(*receiver->records));
+    }
+    uint64_t before = all || receiver->ended ? UINT64_MAX : watermark(receiver);
+    if (receiver->record_count)
+        qsort(receiver->records, receiver->record_count, sizeof(*receiver->records), by_time);
+    size_t n = 0;
+    while (n < receiver->record_count && receiver->records[n].timestamp < before)
+        n++;
+    receiver->handed_out = *count = n;
+    return receiver->records;
+}
+
+bool spex_receiver_connected(const struct spex_receiver *receiver) {
+    return receiver->connected;
+}
+
+bool spex_receiver_ended(const struct spex_receiver *receiver) {
+    return receiver->ended;
+}
+
+const struct spex_stream_site *spex_receiver_sites(const struct spex_receiver *receiver,
+                                                   size_t *count) {
+    *count = receiver->site_count;
+    return receiver->sites;
+}
+
+uint64_t spex_receiver_lost(const struct spex_receiver *receiver) {
+    return receiver->lost;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* The command's end of a program's stream (../stream_format.h): checks every frame and hands
+ * records out in the order of their time, once no collector can bring an earlier one. */
+#ifndef SPEX_RECEIVER_H
+#define SPEX_RECEIVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <spex/record.h>
+
+#include "../stream_format.h"
+#include "why.h"
+
+struct spex_receiver;
+
+/* Listens at `path`. 0, or as making the socket failed. */
+int spex_receiver_open(const char *path, struct spex_receiver **receiver, struct spex_why *why);
+void spex_receiver_close(struct spex_receiver *receiver);
+
+/* What to poll for input: the socket, or -1 once the program has closed its end. */
+int spex_receiver_fd(const struct spex_receiver *receiver);
+
+/* Takes what has come, without waiting. 0; -EPROTO for a stream that breaks the format; -ENOMEM. */
+int spex_receiver_take(struct spex_receiver *receiver, struct spex_why *why);
+
+/* The records that are complete, oldest first, valid until the next call; none are handed out
+ * twice. With `all`, also those that earlier ones could still follow. */
+const struct spex_record *spex_receiver_records(struct spex_receiver *receiver, bool all,
+                                                size_t *count);
+
+bool spex_receiver_connected(const struct spex_receiver *receiver); /* ever */
+bool spex_receiver_ended(const struct spex_receiver *receiver);     /* orderly */
+
+/* Sites told so far. */
+const struct spex_stream_site *spex_receiver_sites(const struct spex_receiver *receiver,
+                                                   size_t *count);
+
+/* Records the program has lost so far, as of its last frame. */
+uint64_t spex_receiver_lost(const struct spex_receiver *receiver);
+
+#endif

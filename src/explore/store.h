@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* The trials of one exploration, in an SQLite file: each is on the disk before the next begins. One
+ * process writes at a time; others may read meanwhile. Tables, for whoever wants to query them:
+ *
+ *     exploration  one row: what was explored, by which policy, with which program
+ *     trial        one row a finished trial, in the order they were run
+ *     trial_value  the configuration: one row a trial and parameter
+ *     trial_metric what every probe said: one row a trial and probe; times in seconds */
+#ifndef SPEX_STORE_H
+#define SPEX_STORE_H
+
+#include <spex/policy.h>
+
+#include "space.h"
+#include "trial.h"
+#include "why.h"
+
+struct spex_store;
+
+/* Opens or makes the file for exploring `space` with `policy` and the program `argv`. 0; -EEXIST
+ * when the file holds something else; -EBUSY when another exploration is writing to it; or as
+ * opening it failed. */
+int spex_store_open(const char *path, const struct spex_space_file *space, const char *policy,
+                    char *const *argv, struct spex_store **store, struct spex_why *why);
+
+/* Opens an existing store to read it. */
+int spex_store_read(const char *path, struct spex_store **store, struct spex_why *why);
+
+void spex_store_close(struct spex_store *store);
+
+/* The space's XML as it was explored, the policy's name and the program with its arguments. Live
+ * until the store is closed. */
+const char *spex_store_space(const struct spex_store *store);
+const char *spex_store_policy(const struct spex_store *store);
+const char *spex_store_program(const struct spex_store *store);
+
+/* A trial as stored. */
+struct spex_stored_trial {
+    size_t *levels; /* parameter_count of them */
+    bool ok;
+    char *status;
+    double objective; /* when ok */
+    uint64_t records_used;
+    uint64_t records_lost;
+    double seconds;
+};
+
+struct spex_stored_trials {
+    struct spex_stored_trial *items;
+    size_t count;
+};
+
+/* All trials in the order they were run; to be freed. 0; -EBADMSG when they do not fit the space.
+ */
+int spex_store_trials(struct spex_store *store, const struct spex_space *space,
+                      struct spex_stored_trials *trials, struct spex_why *why);
+void spex_stored_trials_free(struct spex_stored_trials *trials);
+
+/* Adds a finished trial; it is on the disk when this returns 0. After an error it is not in the
+ * store at all. `ticks_per_second` converts its metrics. */
+int spex_store_add(struct spex_store *store, const struct spex_space *space, const size_t *levels,
+                   const struct spex_trial *trial, double ticks_per_second, struct spex_why *why);
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+#include "summary.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void spex_summary_init(struct spex_summary *summary, const struct spex_space *space) {
+    *summary = (struct spex_summary){.space = space};
+}
+
+void spex_summary_free(struct spex_summary *summary) {
+    for (size_t g = 0; g < summary->count; g++)
+        free(summary->groups[g].levels);
+    free(summary->groups);
+    free(summary->table);
+    *summary = (struct spex_summary){0};
+}
+
+/* FNV-1a over the levels. */
+static uint64_t hash(const struct spex_space *space, const size_t *levels) {
+    uint64_t h = 0xcbf29ce484222325u;
+    for (size_t p = 0; p < space->parameter_count; p++)
+        for (size_t rest = levels[p], byte = 0; byte < 3; byte++, rest >>= 8)
+            h = (h ^ (rest & 0xff)) * 0x100000001b3u;
+    return h;
+}
+
+/* Where the group of these levels stands in the table, or would. */
+static size_t *slot_of(const struct spex_summary *summary, const size_t *levels) {
+    size_t bytes = summary->space->parameter_count * sizeof(*levels);
+    size_t s = hash(summary->space, levels) & (summary->table_size - 1);
+    while (summary->table[s] &&
+           memcmp(summary->groups[summary->table[s] - 1].levels, levels, bytes) != 0)
+        s = (s + 1) & (summary->table_size - 1);
+    return &summary->table[s];
+}
+
+/* Doubles the groups' room and the table, which stays at most half full. */
+static int grow(struct spex_summary *summary) {
+    size_t room = summary->table_size ? summary->table_size : 16;
+    struct spex_group *groups = realloc(summary->groups, room * sizeof(*groups));
+    if (!groups)
+        return -ENOMEM;
+    summary->groups = groups;
+    size_t *table = calloc(room * 2, sizeof(*table));
+    if (!table)
+        return -ENOMEM;
+    free(summary->table);
+    summary->table = table;
+    summary->table_size = room * 2;
+    for (size_t g = 0; g < summary->count; g++)
+        *slot_of(summary, groups[g].levels) = g + 1;
+    return 0;
+}
+
+static struct spex_group *group_of(struct spex_summary *summary, const size_t *levels) {
+    size_t bytes = summary->space->parameter_count * sizeof(*levels);
+    if (summary->count * 2 == summary->table_size && grow(summary))
+        return NULL;
+    size_t *slot = slot_of(summary, levels);
+    if (*slot)
+        return &summary->groups[*slot - 1];
+    struct spex_group *group = &summary->groups[summary->count];
+    *group = (struct spex_group){.levels = malloc(bytes)};
+    if (!group->levels)
+        return NULL;
+    memcpy(group->levels, levels, bytes);
+    *slot = ++summary->count;
+    return group;
+}
+
+int spex_summary_add(struct spex_summary *summary, const struct spex_stored_trial *trial) {
+    struct spex_group *group = group_of(summary, trial->levels);
+    if (!group)
+        return -ENOMEM;
+    if (!trial->ok) {
+        group->failed++;
+        return 0;
+    }
+    if (group->trials == 0 || trial->objective < group->low)
+        group->low = trial->objective;
+    if (group->trials == 0 || trial->objective > group->high)
+        group->high = trial->objective;
+    group->trials++;
+    group->mean += (trial->objective - group->mean) / (double)group->trials;
+    group->records_used += trial->records_used;
+    group->records_lost += trial->records_lost;
+    group->seconds += trial->seconds;
+    return 0;
+}
+
+const struct spex_group *spex_summary_find(const struct spex_summary *summary,
+                                           const size_t *levels) {
+    if (!summary->table)
+        return NULL;
+    size_t at = *slot_of(summary, levels);
+    return at ? &summary->groups[at - 1] : NULL;
+}
+
+bool spex_group_better(const struct spex_space *space, const struct spex_group *a,
+                       const struct spex_group *b) {
+    if (!b)
+        return true;
+    return space->objective.maximise ? a->mean > b->mean : a->mean < b->mean;
+}
+
+/* Whether the group has this level; parameter_count stands for a parameter that all have. */
+static bool has_level(const struct spex_summary *summary, const struct spex_group *group,
+                      size_t parameter, size_t level) {
+    return parameter == summary->space->parameter_count || group->levels[parameter] == level;
+}
+
+const struct spex_group *spex_summary_best_of(const struct spex_summary *summary, size_t parameter,
+                                              size_t level, size_t fixed, size_t fixed_level) {
+    const struct spex_group *best = NULL;
+    for (size_t g = 0; g < summary->count; g++) {
+        const struct spex_group *group = &summary->groups[g];
+        if (group->trials && has_level(summary, group, parameter, level) &&
+            has_level(summary, group, fixed, fixed_level) &&
+            spex_group_better(summary->space, group, best))
+            best = group;
+    }
+    return best;
+}
+
+const struct spex_group *spex_summary_best(const struct spex_summary *summary, size_t fixed,
+                                           size_t level) {
+    return spex_summary_best_of(summary, summary->space->parameter_count, 0, fixed, level);
+}
+
+size_t spex_summary_knee(const struct spex_summary *summary, size_t fixed, size_t level) {
+    const struct spex_space *space = summary->space;
+    size_t threads = space->threads_parameter;
+    size_t count = space->parameters[threads].count;
+    double gain = space->objective.maximise ? 1 + SPEX_KNEE_TOLERANCE : 1 - SPEX_KNEE_TOLERANCE;
+    const struct spex_group *beyond = NULL; /* best with more threads than t */
+    size_t knee = count;
+    for (size_t t = count; t-- > 0;) {
+        const struct spex_group *best = spex_summary_best_of(summary, threads, t, fixed, level);
+        if (!best)
+            continue;
+        bool beaten = beyond && (space->objective.maximise ? beyond->mean > best->mean * gain
+                                                           : beyond->mean < best->mean * gain);
+        if (!beaten)
+            knee = t;
+        if (spex_group_better(space, best, beyond))
+            beyond = best;
+    }
+    return knee;
+}
+
+const char *spex_objective_unit(const struct spex_objective *objective) {
+    if (strcmp(objective->metric, "throughput") == 0)
+        return "/s";
+    const char *colon = strchr(objective->probe, ':');
+    return colon && strcmp(colon, ":snapshot") == 0 ? "" : "s";
+}
+
+const struct spex_group *spex_summary_worst(const struct spex_summary *summary) {
+    const struct spex_group *worst = NULL;
+    for (size_t g = 0; g < summary->count; g++) {
+        const struct spex_group *group = &summary->groups[g];
+        if (group->trials && (!worst || spex_group_better(summary->space, worst, group)))
+            worst = group;
+    }
+    return worst;
+}
+
+void spex_levels_text(const struct spex_space *space, const size_t *levels, char *text,
+                      size_t size) {
+    size_t length = 0;
+    text[0] = '\0';
+    for (size_t p = 0; p < space->parameter_count && length < size; p++) {
+        const struct spex_parameter *parameter = &space->parameters[p];
+        length += (size_t)snprintf(text + length, size - length, "%s%s=%s%s%s", p ? " " : "",
+                                   parameter->name, parameter->values[levels[p]].text,
+                                   parameter->unit[0] ? " " : "", parameter->unit);
+    }
+}

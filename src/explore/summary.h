@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* Trials put together by configuration: mean and spread of each, and which is best. */
+#ifndef SPEX_SUMMARY_H
+#define SPEX_SUMMARY_H
+
+#include "store.h"
+
+/* The successful trials of one configuration. */
+struct spex_group {
+    size_t *levels;
+    uint64_t trials;
+    uint64_t failed;
+    double mean; /* of the objective over the successful trials, when there are any */
+    double low;
+    double high;
+    uint64_t records_used;
+    uint64_t records_lost;
+    double seconds;
+};
+
+struct spex_summary {
+    const struct spex_space *space;
+    struct spex_group *groups; /* in the order in which the configurations first ran */
+    size_t count;
+    size_t *table; /* hash table: position + 1 of a group, 0 for none */
+    size_t table_size;
+};
+
+void spex_summary_init(struct spex_summary *summary, const struct spex_space *space);
+void spex_summary_free(struct spex_summary *summary);
+
+/* 0 or -ENOMEM. */
+int spex_summary_add(struct spex_summary *summary, const struct spex_stored_trial *trial);
+
+/* The group of a configuration, or NULL. */
+const struct spex_group *spex_summary_find(const struct spex_summary *summary,
+                                           const size_t *levels);
+
+/* Whether a's mean is better than b's for this space's goal; true when b is NULL. */
+bool spex_group_better(const struct spex_space *space, const struct spex_group *a,
+                       const struct spex_group *b);
+
+/* Over the groups with a result in which parameter `fixed` has `level`; all groups when `fixed` is
+ * parameter_count. NULL when there is none. */
+const struct spex_group *spex_summary_best(const struct spex_summary *summary, size_t fixed,
+                                           size_t level);
+const struct spex_group *spex_summary_worst(const struct spex_summary *summary);
+
+/* The same among those in which two parameters have given levels. */
+const struct spex_group *spex_summary_best_of(const struct spex_summary *summary, size_t parameter,
+                                              size_t level, size_t fixed, size_t fixed_level);
+
+/* The first level of the threads parameter that no higher one beats by more than this share,
+ * looking at the best configuration with each; `fixed` as in spex_summary_best. The parameter's
+ * count when there is no result. */
+#define SPEX_KNEE_TOLERANCE 0.05
+size_t spex_summary_knee(const struct spex_summary *summary, size_t fixed, size_t level);
+
+/* Unit of the objective, "/s". */
+const char *spex_objective_unit(const struct spex_objective *objective);
+
+/* "threads=2 cache=16 MB": the configuration for people. */
+void spex_levels_text(const struct spex_space *space, const size_t *levels, char *text,
+                      size_t size);
+
+#endif
