@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <spex/explore.h>
+
+#include "command.h"
+#include "progress.h"
+
+static const char usage[] =
+    "usage: spex explore SPACE.xml --store FILE.db [--policy NAME] -- PROGRAM [ARGUMENT…]\n"
+    "\n"
+    "Runs PROGRAM once for each configuration that the policy asks for, and keeps every\n"
+    "finished trial in FILE.db. Started again with the same arguments, it goes on there.\n"
+    "\n"
+    "  --store FILE.db  where the trials go\n"
+    "  --policy NAME    which configurations to try: grid (all of them; the default)\n"
+    "\n"
+    "PROGRAM must have been built with spex. Each time it finds its configuration in the file\n"
+    "named by SPEX_CONFIG. Ctrl-C ends the exploration; what is finished stays.\n";
+
+struct request {
+    struct spex_explore_options options;
+    struct spex_progress_bar bar;
+    struct spex_progress last; /* its texts are not valid any more */
+};
+
+static void take_progress(void *user, const struct spex_progress *progress) {
+    struct request *request = user;
+    request->last = *progress;
+    spex_progress_bar_show(&request->bar, progress);
+}
+
+/* What stands before "--" is ours, what follows is the program's. */
+static int find_program(int argc, char **argv) {
+    int separator = 1;
+    while (separator < argc && strcmp(argv[separator], "--") != 0)
+        separator++;
+    return separator;
+}
+
+static int parse(int argc, char **argv, struct request *request) {
+    static const struct option known[] = {{"store", required_argument, NULL, 's'},
+                                          {"policy", required_argument, NULL, 'p'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    struct spex_explore_options *options = &request->options;
+    int separator = find_program(argc, argv);
+    for (int option; (option = getopt_long(separator, argv, "h", known, NULL)) != -1;) {
+        switch (option) {
+        case 's':
+            options->store = optarg;
+            break;
+        case 'p':
+            options->policy = optarg;
+            break;
+        case 'h':
+            fputs(usage, stdout);
+            return -1;
+        default:
+            fputs(usage, stderr);
+            return SPEX_EXIT_USAGE;
+        }
+    }
+    if (separator - optind != 1)
+        return spex_complain(SPEX_EXIT_USAGE, "explore: one space was expected, not %d%s",
+                             separator - optind,
+                             separator == argc ? "; the program goes after \"--\"" : "");
+    if (!options->store)
+        return spex_complain(SPEX_EXIT_USAGE, "explore: --store FILE.db was expected");
+    if (separator + 1 >= argc)
+        return spex_complain(SPEX_EXIT_USAGE, "explore: \"-- PROGRAM\" was expected");
+    options->space = argv[optind];
+    options->argv = &argv[separator + 1];
+    return 0;
+}
+
+/* Signals that ask us to end become input that the explorer waits for. */
+static int open_stop_signals(void) {
+    sigset_t stop;
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGINT);
+    sigaddset(&stop, SIGTERM);
+    sigaddset(&stop, SIGHUP);
+    sigprocmask(SIG_BLOCK, &stop, NULL);
+    signal(SIGXFSZ, SIG_IGN); /* a full disk is an error to report, not our end */
+    signal(SIGPIPE, SIG_IGN);
+    return signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static int finish(const struct request *request, int err, const char *why) {
+    const struct spex_progress *last = &request->last;
+    unsigned long long done = last->trials, expected = last->trials_expected;
+    if (err == -EINTR)
+        return spex_complain(SPEX_EXIT_INTERRUPTED,
+                             "interrupted; %llu of %llu trials are in %s, and the same command "
+                             "goes on from there",
+                             done, expected, request->options.store);
+    if (err && last->trials)
+        return spex_complain(SPEX_EXIT_FAILED, "%s; %llu of %llu trials are in %s", why, done,
+                             expected, request->options.store);
+    if (err)
+        return spex_complain(SPEX_EXIT_FAILED, "%s", why);
+    if (last->failed)
+        fprintf(stderr, "spex: %llu of %llu trials failed; the report has the reasons\n",
+                (unsigned long long)last->failed, done);
+    if (last->failed == last->trials)
+        return spex_complain(SPEX_EXIT_FAILED, "no trial has a result");
+    return SPEX_EXIT_OK;
+}
+
+int spex_command_explore(int argc, char **argv) {
+    struct request request = {.options = {.size = sizeof(request.options), .policy = "grid"}};
+    char why[512] = "";
+    int bad = parse(argc, argv, &request);
+    if (bad)
+        return bad < 0 ? SPEX_EXIT_OK : bad;
+    request.options.stop_fd = open_stop_signals();
+    if (request.options.stop_fd < 0)
+        return spex_complain(SPEX_EXIT_FAILED, "cannot wait for signals: %s", strerror(errno));
+    spex_progress_bar_init(&request.bar, stderr);
+    request.options.progress = take_progress;
+    request.options.user = &request;
+    int err = spex_explore(&request.options, why, sizeof(why));
+    spex_progress_bar_end(&request.bar);
+    close(request.options.stop_fd);
+    return finish(&request, err, why);
+}

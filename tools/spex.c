@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* The `spex` command: finds the command that is meant and hands over. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <spex/spex.h>
+
+#include "command.h"
+
+static const struct {
+    const char *name;
+    const char *summary;
+    int (*run)(int argc, char **argv);
+} commands[] = {
+    {"explore", "find the best configuration of a program", spex_command_explore},
+    {"report", "tell what an exploration has found", spex_command_report},
+};
+
+#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+int spex_complain(int status, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    fputs("spex: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+    return status;
+}
+
+static void print_help(FILE *out) {
+    fputs("usage: spex COMMAND …\n\n", out);
+    for (size_t c = 0; c < COMMANDS; c++)
+        fprintf(out, "  %-10s %s\n", commands[c].name, commands[c].summary);
+    fputs("\n`spex COMMAND --help` tells more; `spex --version` the version.\n", out);
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2) {
+        print_help(stderr);
+        return SPEX_EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
+        print_help(stdout);
+        return SPEX_EXIT_OK;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        puts("spex " SPEX_VERSION);
+        return SPEX_EXIT_OK;
+    }
+    for (size_t c = 0; c < COMMANDS; c++)
+        if (strcmp(argv[1], commands[c].name) == 0)
+            return commands[c].run(argc - 1, argv + 1);
+    return spex_complain(SPEX_EXIT_USAGE, "unknown command \"%s\"; see spex --help", argv[1]);
+}
