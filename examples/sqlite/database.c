@@ -11,7 +11,7 @@
 
 #include "trips.h"
 
-#define LAYOUT_VERSION 1 /* kept as user_version; goes up when the tables or the trips change */
+#define LAYOUT_VERSION 2 /* kept as user_version; goes up when the tables or the trips change */
 
 static const char create_tables[] =
     "CREATE TABLE trips (trip_id INTEGER PRIMARY KEY, pickup_time INTEGER, seconds INTEGER,"
@@ -94,14 +94,14 @@ static bool insert_trips(sqlite3 *db, int64_t rows) {
     return sqlite3_finalize(statement) == SQLITE_OK && ok;
 }
 
-/* A hundredth of all trips in the range of longitudes, and a thirtieth of these in the area. */
+/* 3 % of all trips in the range of longitudes, and a thirtieth of these in the area. */
 static bool insert_areas(sqlite3 *db, int64_t rows) {
     sqlite3_stmt *statement = NULL;
     bool ok = sqlite3_prepare_v2(db, insert_area, -1, &statement, NULL) == SQLITE_OK;
     for (int64_t area = 0; ok && area < AREA_COUNT; area++) {
         sqlite3_bind_int64(statement, 1, 1 + area * rows / AREA_COUNT);
-        sqlite3_bind_int64(statement, 2, rows / 100);
-        sqlite3_bind_int64(statement, 3, rows / 3000);
+        sqlite3_bind_int64(statement, 2, rows * 3 / 100);
+        sqlite3_bind_int64(statement, 3, rows / 1000);
         ok = sqlite3_step(statement) == SQLITE_DONE && sqlite3_reset(statement) == SQLITE_OK;
     }
     return sqlite3_finalize(statement) == SQLITE_OK && ok;

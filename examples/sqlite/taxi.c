@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that query a SQLite database of taxi trips, each over its own connection: the example of
- * section 5.2 of "SPEX: Scalable Performance Exploration". */
+/* Threads that query an SQLite database of taxi trips, each over its own connection, after
+ * section 5.2 of Go and Colmenares, "Enabling Performance Exploration and Analysis for
+ * Multi-parametric Systems". */
 #include <err.h>
 #include <inttypes.h>
 #include <pthread.h>
