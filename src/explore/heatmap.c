@@ -79,7 +79,7 @@ static void write_preamble(const struct map *map) {
             "spacing screen %.4f,%.4f title '",
             width, height, map->rows, map->columns, 70.0 / (double)width, 1 - 120.0 / (double)width,
             55.0 / (double)height, 1 - 65.0 / (double)height,
-            (double)SPACING_PIXELS / (double)width, (double)(SPACING_PIXELS + 12) / (double)height);
+            (double)SPACING_PIXELS / (double)width, (double)(SPACING_PIXELS + 20) / (double)height);
     write_text(map->script, map->space->name);
     fputs(": ", map->script);
     write_text(map->script, map->space->objective.metric);
