@@ -49,13 +49,27 @@ static int fail_parse(struct spex_xml *xml, const xmlError *error) {
                      error ? error->line : 1, (int)strcspn(text, "\n"), text);
 }
 
+/* The parser takes a zero byte behind the document for its end and everything after it for nothing;
+ * whoever keeps the text as a string would lose the same. */
+static int check_bytes(const struct spex_xml *xml) {
+    size_t length = strlen(xml->text);
+    int line = 1;
+    if (length == xml->length)
+        return 0;
+    for (size_t i = 0; i < length; i++)
+        line += xml->text[i] == '\n';
+    return spex_fail(xml->why, -EINVAL, "%s:%d: not well-formed XML: a zero byte", xml->path, line);
+}
+
 static int parse(struct spex_xml *xml) {
+    int err = check_bytes(xml);
+    if (err)
+        return err;
     xmlParserCtxt *parser = xmlNewParserCtxt();
     if (!parser)
         return spex_fail(xml->why, -ENOMEM, "out of memory");
     xml->document =
         xmlCtxtReadMemory(parser, xml->text, (int)xml->length, xml->path, NULL, PARSE_OPTIONS);
-    int err = 0;
     if (!xml->document)
         err = fail_parse(xml, xmlCtxtGetLastError(parser));
     else if (xml->document->intSubset)
@@ -147,8 +161,18 @@ static bool is_blank(const xmlNode *text) {
     return !content || content[strspn(content, " \t\r\n")] == '\0';
 }
 
+/* Names are compared without their prefix, so there must be none. */
+static bool has_namespace(const xmlNode *element) {
+    for (const xmlAttr *a = element->properties; a; a = a->next)
+        if (a->ns)
+            return true;
+    return element->ns || element->nsDef;
+}
+
 int spex_xml_check(struct spex_xml *xml, const xmlNode *element, const char *const *known,
                    int children) {
+    if (has_namespace(element))
+        return spex_xml_fail(xml, element, "namespaces are not expected");
     for (const xmlAttr *a = element->properties; a; a = a->next)
         if (!is_known((const char *)a->name, known))
             return fail_unknown(xml, element, (const char *)a->name, known);

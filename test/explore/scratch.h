@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* A directory of a test program's own, which is the current one while it runs. */
+#ifndef SPEX_TEST_SCRATCH_H
+#define SPEX_TEST_SCRATCH_H
+
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../check.h"
+
+static char scratch_path[256];
+
+static inline int scratch_enter(void **state) {
+    const char *place = getenv("TMPDIR");
+    (void)state;
+    snprintf(scratch_path, sizeof(scratch_path), "%s/spex-test-XXXXXX",
+             place && *place ? place : "/tmp");
+    return mkdtemp(scratch_path) ? chdir(scratch_path) : -1;
+}
+
+static inline int scratch_remove(const char *path, const struct stat *file, int kind,
+                                 struct FTW *where) {
+    (void)file;
+    (void)kind;
+    (void)where;
+    return remove(path);
+}
+
+static inline int scratch_leave(void **state) {
+    (void)state;
+    return chdir("/") ? -1 : nftw(scratch_path, scratch_remove, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static inline void scratch_write(const char *path, const void *bytes, size_t length) {
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, length, file), length);
+    assert_int_equal(fclose(file), 0);
+}
+
+static inline void scratch_text(const char *path, const char *text) {
+    scratch_write(path, text, strlen(text));
+}
+
+#endif

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+/* Spaces that are none: each is refused with the line, the element and what was expected there. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scratch.h"
+#include "space.h"
+#include "space_parameter.h"
+#include "xml.h"
+
+struct bad {
+    const char *xml;
+    const char *where;    /* ":LINE: <ELEMENT>:" */
+    const char *expected; /* what else the message must hold */
+};
+
+/* Line 1 opens the space, line 2 is the parameter "a", line 3 the objective, line 4 the case. */
+#define OPEN      "<space name='s'>\n"
+#define A         "<parameter name='a' type='integer' min='1' max='4'/>\n"
+#define OBJECTIVE "<objective probe='q:tpt' metric='throughput' goal='maximise'/>\n"
+#define CLOSE     "\n</space>\n"
+
+#define WITH(xml)                OPEN A OBJECTIVE xml CLOSE
+#define OBJECTIVE_OF(attributes) OPEN A "<objective " attributes "/>" CLOSE
+#define PARAMETER(attributes)    WITH("<parameter " attributes "/>")
+#define RANGE(attributes)        PARAMETER("name='b' type='integer' " attributes)
+#define LIST(values)             PARAMETER("name='b' type='integer' values='" values "'")
+#define WORDS(values)            PARAMETER("name='b' type='categorical' values='" values "'")
+#define RUN(attributes)          WITH("<run " attributes "/>")
+
+static const struct bad documents[] = {
+    {"", ":1: ", "not well-formed"},
+    {"\n", ":2: ", "not well-formed"},
+    {"threads=4\n", ":1: ", "not well-formed"},
+    {"\x7f\x45\x4c\x46\x02\x01\x01", ":1: ", "not well-formed"},
+    {"\xff\xfe<\xff", ":1: ", "not well-formed"},
+    {OPEN A, ":3: ", "not well-formed"},
+    {OPEN "<parameter name='a'", ":2: ", "not well-formed"},
+    {OPEN A OBJECTIVE "</spice>", ":4: ", "not well-formed"},
+    {WITH("<run seed=1/>"), ":4: ", "not well-formed"},
+    {WITH("<run seed='1' seed='2'/>"), ":4: ", "not well-formed"},
+    {WITH("") "<space/>", ":6: ", "not well-formed"},
+    {WITH("") "more", ":6: ", "not well-formed"},
+    {WITH("<run seed='&one;'/>"), ":4: ", "not well-formed"},
+    {"<!DOCTYPE space>\n" WITH(""), "bad.xml: ", "document type declaration is not accepted"},
+    {"<!DOCTYPE space [<!ENTITY one '1'>]>\n" WITH("<run seed='&one;'/>"),
+     "bad.xml: ", "document type declaration is not accepted"},
+    {"<!DOCTYPE space SYSTEM 'file:///etc/passwd' [<!ENTITY p SYSTEM 'file:///etc/passwd'>]>\n"
+     "<space name='s'>&p;</space>",
+     "bad.xml: ", "document type declaration is not accepted"},
+    {"<!DOCTYPE s [<!ENTITY a 'aaaaaaaaaa'><!ENTITY b '&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;'>"
+     "<!ENTITY c '&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;'><!ENTITY d '&c;&c;&c;&c;&c;&c;&c;&c;&c;&c;'>"
+     "<!ENTITY e '&d;&d;&d;&d;&d;&d;&d;&d;&d;&d;'><!ENTITY f '&e;&e;&e;&e;&e;&e;&e;&e;&e;&e;'>"
+     "<!ENTITY g '&f;&f;&f;&f;&f;&f;&f;&f;&f;&f;'>]>\n<space name='&g;'/>",
+     "bad.xml:", ""},
+};
+
+static const struct bad elements[] = {
+    {"<configuration space='s'/>", ":1: <configuration>:", "<space> was expected"},
+    {"<Space name='s'/>", ":1: <Space>:", "<space> was expected"},
+    {"<space/>", ":1: <space>:", "attribute \"name\" was expected"},
+    {"<space name=''/>", ":1: <space>:", "attribute \"name\" was expected"},
+    {"<space name='s' version='2'/>",
+     ":1: <space>:", "unknown attribute \"version\"; expected: na"},
+    {"<space name='s'/>", ":1: <space>:", "at least one <parameter> was expected"},
+    {OPEN OBJECTIVE CLOSE, ":1: <space>:", "at least one <parameter> was expected"},
+    {OPEN A CLOSE, ":1: <space>:", "an <objective> was expected"},
+    {WITH("<parameters/>"), ":4: <parameters>:", "<run> or <heatmap> was expected"},
+    {WITH("<Run/>"), ":4: <Run>:", "<run> or <heatmap> was expected"},
+    {OPEN "text" A OBJECTIVE CLOSE, ":1: <space>:", "text is not expected"},
+    {WITH("<![CDATA[text]]>"), ":1: <space>:", "text is not expected"},
+    {WITH("<run>20</run>"), ":4: <run>:", "text is not expected"},
+    {WITH("<run>\n<seed/></run>"), ":5: <seed>:", "not expected inside <run>"},
+    {WITH("<heatmap x='a' y='a'><x/></heatmap>"), ":4: <x>:", "not expected inside <heatmap>"},
+    {OPEN A "<objective probe='q:tpt' metric='throughput' goal='maximise'>x</objective>" CLOSE,
+     ":3: <objective>:", "text is not expected"},
+    {WITH(OBJECTIVE), ":4: <objective>:", "only one was expected"},
+    {WITH("<run/>\n<run/>"), ":5: <run>:", "only one was expected"},
+    {WITH("<parameter name='b' type='integer' min='1' max='2'/>\n"
+          "<heatmap x='a' y='b'/>\n<heatmap x='b' y='a'/>"),
+     ":6: <heatmap>:", "only one was expected"},
+    {"<space xmlns='urn:other' name='s'>" A OBJECTIVE "</space>",
+     ":1: <space>:", "namespaces are not expected"},
+    {"<o:space xmlns:o='urn:other' name='s'>" A OBJECTIVE "</o:space>",
+     ":1: <space>:", "namespaces are not expected"},
+    {WITH("<run xml:seed='3'/>"), ":4: <run>:", "namespaces are not expected"},
+};
+
+static const struct bad parameters[] = {
+    {PARAMETER("type='integer' min='1' max='2'"), ":4: <parameter>:", "\"name\" was expected"},
+    {PARAMETER("name='' type='integer' min='1' max='2'"), ":4: <parameter>:", "\"name\" was exp"},
+    {PARAMETER("name='b c' type='integer' min='1' max='2'"), ":4: <parameter>:", "a letter, then"},
+    {PARAMETER("name='1b' type='integer' min='1' max='2'"), ":4: <parameter>:", "a letter, then"},
+    {PARAMETER("name='b=' type='integer' min='1' max='2'"), ":4: <parameter>:", "a letter, then"},
+    {PARAMETER("name='a' type='integer' min='1' max='2'"), ":4: <parameter>:", "is there twice"},
+    {PARAMETER("name='b' min='1' max='2'"), ":4: <parameter>:", "\"type\" was expected"},
+    {PARAMETER("name='b' type='float' min='1' max='2'"),
+     ":4: <parameter>:", "integer or categorical was expected"},
+    {PARAMETER("name='b' type='integer' minimum='1'"), ":4: <parameter>:",
+     "unknown attribute \"minimum\"; expected: name, type, unit, values, min, max, step, factor"},
+    {PARAMETER("name='b' type='categorical'"), ":4: <parameter>:", "\"values\" was expected"},
+    {PARAMETER("name='b' type='categorical' min='1' max='2'"),
+     ":4: <parameter>:", "\"values\" was expected"},
+    {RANGE(""), ":4: <parameter>:", "values, or min and max, were expected"},
+    {RANGE("min='1'"), ":4: <parameter>:", "values, or min and max, were expected"},
+    {RANGE("max='1'"), ":4: <parameter>:", "values, or min and max, were expected"},
+    {RANGE("min='3' max='2'"), ":4: <parameter>:", "min=3 was expected not to be above max=2"},
+    {RANGE("min='one' max='2'"), ":4: <parameter>:", "min=\"one\": an integer was expected"},
+    {RANGE("min='1' max=''"), ":4: <parameter>:", "max=\"\": an integer was expected"},
+    {RANGE("min='1' max='2.5'"), ":4: <parameter>:", "max=\"2.5\": an integer was expected"},
+    {RANGE("min='+1' max='2'"), ":4: <parameter>:", "min=\"+1\": an integer was expected"},
+    {RANGE("min='01' max='2'"), ":4: <parameter>:", "min=\"01\": an integer was expected"},
+    {RANGE("min='-0' max='2'"), ":4: <parameter>:", "min=\"-0\": an integer was expected"},
+    {RANGE("min=' 1' max='2'"), ":4: <parameter>:", "min=\" 1\": an integer was expected"},
+    {RANGE("min='0x1' max='2'"), ":4: <parameter>:", "min=\"0x1\": an integer was expected"},
+    {RANGE("min='1' max='9223372036854775808'"), ":4: <parameter>:", "an integer was expected"},
+    {RANGE("min='1' max='9' step='3'"),
+     ":4: <parameter>:", "max=9 is not reached from min=1; 7 is"},
+    {RANGE("min='1' max='9' factor='2'"), ":4: <parameter>:", "max=9 is not reached from min=1; 8"},
+    {RANGE("min='1' max='9' step='0'"), ":4: <parameter>:", "step=\"0\": an integer from 1 was"},
+    {RANGE("min='1' max='9' step='-1'"), ":4: <parameter>:", "step=\"-1\": an integer from 1 was"},
+    {RANGE("min='1' max='8' factor='1'"),
+     ":4: <parameter>:", "factor=\"1\": an integer from 2 was"},
+    {RANGE("min='1' max='8' factor='2' step='1'"), ":4: <parameter>:", "either step or factor was"},
+    {RANGE("min='0' max='8' factor='2'"), ":4: <parameter>:", "min was expected to be at least 1"},
+    {RANGE("min='-4' max='-1' factor='2'"), ":4: <parameter>:", "min was expected to be at least"},
+    {RANGE("min='9223372036854775800' max='9223372036854775807' step='5'"),
+     ":4: <parameter>:", "max=9223372036854775807 is not reached"},
+    {RANGE("min='3' max='9223372036854775807' factor='3000000000'"), ":4: <parameter>:",
+     "max=9223372036854775807 is not reached from min=3; 9000000000 is the last"},
+    {RANGE("min='-9223372036854775808' max='9223372036854775807'"),
+     ":4: <parameter>:", "at most 100000 values were expected"},
+    {RANGE("min='1' max='100001'"), ":4: <parameter>:", "at most 100000 values were expected"},
+    {RANGE("values='1 2' min='1'"), ":4: <parameter>:", "either values or min was expected"},
+    {RANGE("values='1 2' max='1'"), ":4: <parameter>:", "either values or max was expected"},
+    {RANGE("values='1 2' step='1'"), ":4: <parameter>:", "either values or step was expected"},
+    {RANGE("values='1 2' factor='2'"), ":4: <parameter>:", "either values or factor was expected"},
+    {LIST(""), ":4: <parameter>:", "at least one was expected"},
+    {LIST(" \t "), ":4: <parameter>:", "at least one was expected"},
+    {LIST("1 3 2"), ":4: <parameter>:", "ascending ones were expected, not 2 after 3"},
+    {LIST("1 2 2"), ":4: <parameter>:", "ascending ones were expected, not 2 after 2"},
+    {LIST("1,2"), ":4: <parameter>:", "\"1,2\" is no integer"},
+    {LIST("1 two"), ":4: <parameter>:", "\"two\" is no integer"},
+    {LIST("9223372036854775808"), ":4: <parameter>:", "\"9223372036854775808\" is no integer"},
+    {WORDS(""), ":4: <parameter>:", "at least one was expected"},
+    {WORDS("on off on"), ":4: <parameter>:", "\"on\" is there twice"},
+};
+
+static const struct bad objectives[] = {
+    {OBJECTIVE_OF("metric='mean' goal='minimise'"), ":3: <objective>:", "\"probe\" was expected"},
+    {OBJECTIVE_OF("probe='q:lat' goal='minimise'"), ":3: <objective>:", "\"metric\" was expected"},
+    {OBJECTIVE_OF("probe='q:lat' metric='mean'"), ":3: <objective>:", "\"goal\" was expected"},
+    {OBJECTIVE_OF("probe='q:lat' metric='mean' goal='minimise' unit='s'"),
+     ":3: <objective>:", "unknown attribute \"unit\"; expected: probe, metric, goal"},
+    {OBJECTIVE_OF("probe='q:lat' metric='mean' goal='minimize'"),
+     ":3: <objective>:", "goal=\"minimize\": maximise or minimise was expected"},
+    {OBJECTIVE_OF("probe='q' metric='mean' goal='minimise'"), ":3: <objective>:", "and its type"},
+    {OBJECTIVE_OF("probe=':lat' metric='mean' goal='minimise'"),
+     ":3: <objective>:", "and its type"},
+    {OBJECTIVE_OF("probe='q:' metric='mean' goal='minimise'"), ":3: <objective>:", "and its type"},
+    {OBJECTIVE_OF("probe='q:LAT' metric='mean' goal='minimise'"), ":3: <objective>:", "its type"},
+    {OBJECTIVE_OF("probe='q:lat:lat' metric='mean' goal='minimise'"), ":3: <objective>:", "its ty"},
+    {OBJECTIVE_OF("probe='q*:lat' metric='mean' goal='minimise'"), ":3: <objective>:", "one probe"},
+    {OBJECTIVE_OF("probe='q?:lat' metric='mean' goal='minimise'"), ":3: <objective>:", "one probe"},
+    {OBJECTIVE_OF("probe='[q]:lat' metric='mean' goal='minimise'"), ":3: <objective>:", "one prob"},
+    {OBJECTIVE_OF("probe='q:lat@9' metric='mean' goal='minimise'"), ":3: <objective>:", "one prob"},
+    {OBJECTIVE_OF("probe='q:lat,r:lat' metric='mean' goal='minimise'"), ":3: <objective>:", "one "},
+    {OBJECTIVE_OF("probe='q:lat' metric='median' goal='minimise'"),
+     ":3: <objective>:", "metric=\"median\": throughput"},
+    {OBJECTIVE_OF("probe='q:lat' metric='p95' goal='minimise'"), ":3: <objective>:", "p90, p99 or"},
+    {OBJECTIVE_OF("probe='q:snapshot' metric='throughput' goal='maximise'"),
+     ":3: <objective>:", "throughput (of a cnt, lat or tpt probe)"},
+    {OBJECTIVE_OF("probe='q:cnt' metric='mean' goal='maximise'"),
+     ":3: <objective>:", "max (of a lat, tpt or snapshot probe)"},
+    {OBJECTIVE_OF("probe='q:cnt' metric='max' goal='maximise'"), ":3: <objective>:", "expected"},
+};
+
+static const struct bad runs[] = {
+    {RUN("trials='2'"), ":4: <run>:", "unknown attribute \"trials\"; expected: trials_per_config"},
+    {RUN("trials_per_config='0'"), ":4: <run>:", "a whole number of 1 to 1000 was expected"},
+    {RUN("trials_per_config='1001'"), ":4: <run>:", "a whole number of 1 to 1000 was expected"},
+    {RUN("trials_per_config='two'"), ":4: <run>:", "a whole number of 1 to 1000 was expected"},
+    {RUN("records_per_thread='0'"), ":4: <run>:", "a whole number of 1 to 1000000000 was expected"},
+    {RUN("records_per_thread='1000000001'"), ":4: <run>:", "a whole number of 1 to 1000000000"},
+    {RUN("seed='-1'"), ":4: <run>:", "seed=\"-1\": a whole number of 0 to"},
+    {RUN("seed='9223372036854775808'"), ":4: <run>:", "a whole number of 0 to"},
+    {RUN("warmup='-1'"), ":4: <run>:", "warmup=\"-1\": seconds of 0 to 86400 were expected"},
+    {RUN("warmup='1s'"), ":4: <run>:", "warmup=\"1s\": seconds of 0 to 86400 were expected"},
+    {RUN("warmup='.5'"), ":4: <run>:", "seconds of 0 to 86400 were expected"},
+    {RUN("warmup='5.'"), ":4: <run>:", "seconds of 0 to 86400 were expected"},
+    {RUN("warmup='1e1'"), ":4: <run>:", "seconds of 0 to 86400 were expected"},
+    {RUN("warmup='nan'"), ":4: <run>:", "seconds of 0 to 86400 were expected"},
+    {RUN("warmup=''"), ":4: <run>:", "seconds of 0 to 86400 were expected"},
+    {RUN("startup='0'"), ":4: <run>:", "startup: more than 0 seconds were expected"},
+    {RUN("startup='inf'"), ":4: <run>:", "startup=\"inf\": seconds of 0 to 86400 were expected"},
+    {RUN("duration='86400.1'"), ":4: <run>:", "seconds of 0 to 86400 were expected"},
+    {RUN("duration='10000000000'"), ":4: <run>:", "seconds of 0 to 86400 were expected"},
+    {RUN("duration='0'"), ":4: <run>:", "duration=0s was expected to be longer than warmup=0s"},
+    {RUN("warmup='2' duration='2'"), ":4: <run>:", "duration=2s was expected to be longer"},
+    {RUN("warmup='60'"), ":4: <run>:", "duration=60s was expected to be longer than warmup=60s"},
+    {RUN("threads='b'"), ":4: <run>:", "threads=\"b\": the space has no such parameter"},
+    {RUN("threads=''"), ":4: <run>:", "the space has no such parameter"},
+    {WITH("<parameter name='b' type='categorical' values='1 2'/>\n<run threads='b'/>"),
+     ":5: <run>:", "threads=\"b\": an integer parameter from 1 was expected"},
+    {WITH("<parameter name='b' type='integer' min='0' max='2'/>\n<run threads='b'/>"),
+     ":5: <run>:", "threads=\"b\": an integer parameter from 1 was expected"},
+    {WITH("<heatmap x='a'/>"), ":4: <heatmap>:", "attribute \"y\" was expected"},
+    {WITH("<heatmap y='a'/>"), ":4: <heatmap>:", "attribute \"x\" was expected"},
+    {WITH("<heatmap x='a' y='a'/>"), ":4: <heatmap>:", "x and y were expected to differ"},
+    {WITH("<heatmap x='a' y='b'/>"), ":4: <heatmap>:", "y=\"b\": the space has no such parameter"},
+    {WITH("<heatmap x='b' y='a'/>"), ":4: <heatmap>:", "x=\"b\": the space has no such parameter"},
+    {WITH("<heatmap x='a' y='a' z='a'/>"),
+     ":4: <heatmap>:", "unknown attribute \"z\"; expected: x"},
+    {OPEN "<parameter name='a' type='integer' min='1' max='65536'/>"
+          "<parameter name='b' type='integer' min='1' max='65536'/>"
+          "<parameter name='c' type='integer' min='1' max='257'/>" OBJECTIVE CLOSE,
+     ":1: <space>:", "at most 2^40 configurations were expected"},
+};
+
+static void check_message(const char *xml, const char *message, const char *where,
+                          const char *expected) {
+    if (strncmp(message, "bad.xml:", 8) != 0)
+        fail_msg("does not begin with the path: %s", message);
+    if (!strstr(message, where) || !strstr(message, expected))
+        fail_msg("\"%s\" and \"%s\" are not in: %s\n%s", where, expected, message, xml);
+    if (strchr(message, '\n'))
+        fail_msg("more than one line: %s", message);
+}
+
+static void check_bad(const struct bad *cases, size_t count) {
+    for (size_t c = 0; c < count; c++) {
+        struct spex_space_file *file = (void *)1;
+        struct spex_why why = {""};
+        int err = spex_space_parse("bad.xml", cases[c].xml, &file, &why);
+        if (err != -EINVAL || file)
+            fail_msg("%d for:\n%s", err, cases[c].xml);
+        check_message(cases[c].xml, why.text, cases[c].where, cases[c].expected);
+    }
+}
+
+static void bad_documents(void **state) {
+    (void)state;
+    check_bad(documents, COUNT_OF(documents));
+}
+
+static void bad_elements(void **state) {
+    (void)state;
+    check_bad(elements, COUNT_OF(elements));
+}
+
+static void bad_parameters(void **state) {
+    (void)state;
+    check_bad(parameters, COUNT_OF(parameters));
+}
+
+static void bad_objectives(void **state) {
+    (void)state;
+    check_bad(objectives, COUNT_OF(objectives));
+}
+
+static void bad_runs(void **state) {
+    (void)state;
+    check_bad(runs, COUNT_OF(runs));
+}
+
+static void too_many_parameters(void **state) {
+    (void)state;
+    static char xml[16384];
+    size_t length = (size_t)snprintf(xml, sizeof(xml), OPEN OBJECTIVE);
+    for (int p = 0; p <= SPEX_PARAMETERS_MAX; p++)
+        length += (size_t)snprintf(xml + length, sizeof(xml) - length,
+                                   "<parameter name='p%d' type='integer' values='1'/>\n", p);
+    snprintf(xml + length, sizeof(xml) - length, "</space>");
+    check_bad(&(struct bad){xml, ":67: <parameter>:", "at most 64 parameters were expected"}, 1);
+}
+
+/* Messages stay one line that is cut, however long the names in them are. */
+static void long_names(void **state) {
+    (void)state;
+    static char xml[65536];
+    static char name[32768];
+    memset(name, 'n', sizeof(name) - 1);
+    snprintf(xml, sizeof(xml), "<space name='s'><%s/></space>", name);
+    check_bad(&(struct bad){xml, ":1: <nnnnn", ""}, 1);
+    snprintf(xml, sizeof(xml), "<space name='s' %s='1'></space>", name);
+    check_bad(&(struct bad){xml, ":1: <space>:", "unknown attribute \"nnnnn"}, 1);
+}
+
+static void check_file(const char *path, int expected, const char *phrase) {
+    struct spex_space_file *file = (void *)1;
+    struct spex_why why = {""};
+    assert_int_equal(spex_space_read(path, &file, &why), expected);
+    assert_null(file);
+    if (!strstr(why.text, path) || !strstr(why.text, phrase))
+        fail_msg("\"%s\" is not in: %s", phrase, why.text);
+}
+
+static void bad_files(void **state) {
+    (void)state;
+    check_file("missing.xml", -ENOENT, "No such file");
+    check_file(".", -EISDIR, "Is a directory");
+    scratch_text("bad.xml", "");
+    check_file("bad.xml", -EINVAL, ":1: not well-formed");
+    check_file("bad.xml/space.xml", -ENOTDIR, "Not a directory");
+}
+
+static void zero_bytes(void **state) {
+    (void)state;
+    static const char inside[] = OPEN A "\0" OBJECTIVE CLOSE;
+    static const char behind[] = WITH("") "\0<space/>";
+    scratch_write("bad.xml", inside, sizeof(inside) - 1);
+    check_file("bad.xml", -EINVAL, ":3: not well-formed");
+    scratch_write("bad.xml", behind, sizeof(behind) - 1);
+    check_file("bad.xml", -EINVAL, ":6: not well-formed");
+}
+
+static void too_large(void **state) {
+    (void)state;
+    static char xml[SPEX_XML_BYTES_MAX + 1];
+    size_t length = (size_t)snprintf(xml, sizeof(xml), WITH(""));
+    memset(xml + length, ' ', sizeof(xml) - length);
+    scratch_write("bad.xml", xml, SPEX_XML_BYTES_MAX);
+    check_file("bad.xml", -EFBIG, "File too large");
+    scratch_write("bad.xml", xml, SPEX_XML_BYTES_MAX - 1);
+    struct spex_space_file *file;
+    struct spex_why why = {""};
+    assert_int_equal(spex_space_read("bad.xml", &file, &why), 0);
+    spex_space_free(file);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bad_documents),  cmocka_unit_test(bad_elements),
+        cmocka_unit_test(bad_parameters), cmocka_unit_test(bad_objectives),
+        cmocka_unit_test(bad_runs),       cmocka_unit_test(too_many_parameters),
+        cmocka_unit_test(long_names),     cmocka_unit_test(bad_files),
+        cmocka_unit_test(zero_bytes),     cmocka_unit_test(too_large),
+    };
+    return cmocka_run_group_tests_name("space errors", tests, scratch_enter, scratch_leave);
+}
