@@ -300,8 +300,9 @@ char *spex_space_identity(const struct spex_space *space) {
             space->threads_parameter < space->parameter_count
                 ? space->parameters[space->threads_parameter].name
                 : "1");
-    fprintf(out, " warmup=%g startup=%g duration=%g seed=%" PRIu64 "\n", rules->warmup_seconds,
-            rules->startup_seconds, rules->duration_seconds, rules->seed);
+    /* 15 digits: all that a decimal number of seconds can have and still come back as written. */
+    fprintf(out, " warmup=%.15g startup=%.15g duration=%.15g seed=%" PRIu64 "\n",
+            rules->warmup_seconds, rules->startup_seconds, rules->duration_seconds, rules->seed);
     if (fclose(out) != 0) {
         free(text);
         return NULL;
