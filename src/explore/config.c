@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <libxml/xmlsave.h>
+#include <libxml/tree.h>
 
 #include "config_file.h"
 #include "number.h"
@@ -135,15 +135,29 @@ static xmlDoc *config_document(const struct spex_space *space, const size_t *lev
     return document;
 }
 
+static int write_file(const char *path, const void *text, size_t length) {
+    FILE *out = fopen(path, "we");
+    if (!out)
+        return -errno;
+    int err = fwrite(text, 1, length, out) == length ? 0 : -errno;
+    if (fclose(out) != 0 && !err)
+        err = -errno;
+    return err;
+}
+
 int spex_config_write(const char *path, const struct spex_space *space, const size_t *levels,
                       struct spex_why *why) {
+    /* Not by libxml2, which would take the path for a URI and print errors of its own. */
     xmlDoc *document = config_document(space, levels);
-    if (!document)
-        return spex_fail(why, -ENOMEM, "out of memory");
-    errno = EIO;
-    int written = xmlSaveFormatFileEnc(path, document, "UTF-8", 1);
-    int err = written < 0 ? -errno : 0;
+    xmlChar *text = NULL;
+    int length = 0;
+    if (document)
+        xmlDocDumpFormatMemoryEnc(document, &text, &length, "UTF-8", 1);
     xmlFreeDoc(document);
+    if (!text)
+        return spex_fail(why, -ENOMEM, "out of memory");
+    int err = write_file(path, text, (size_t)length);
+    xmlFree(text);
     if (err)
         return spex_fail(why, err, "cannot write the configuration to %s: %s", path,
                          strerror(-err));
