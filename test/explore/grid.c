@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/* The grid's order and numbers, and what every built-in policy has to keep to. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "builtin.h"
+#include "spaces.h"
+
+#define REST                                                                                       \
+    "<objective probe='q:lat' metric='mean' goal='minimise'/>"                                     \
+    "<run trials_per_config='3' records_per_thread='10' threads='threads'/></space>"
+
+/* 4 * 3 * 2 configurations; the threads are neither the first nor the last parameter. */
+static const char three[] = "<space name='three'>"
+                            "<parameter name='a' type='integer' min='0' max='3'/>"
+                            "<parameter name='threads' type='integer' values='1 2 5'/>"
+                            "<parameter name='c' type='categorical' values='x y'/>" REST;
+
+static const char one[] = "<space name='one'>"
+                          "<parameter name='threads' type='integer' values='4'/>" REST;
+
+static const char unthreaded[] = "<space name='unthreaded'>"
+                                 "<parameter name='a' type='integer' min='1' max='7'/>"
+                                 "<objective probe='q:tpt' metric='throughput' goal='maximise'/>"
+                                 "<run records_per_thread='5'/></space>";
+
+static const char *const spaces[] = {three, one, unthreaded};
+
+enum { PARAMETERS_MAX = 3, PLANS_MAX = 10000 };
+
+struct exploration {
+    const struct spex_policy_ops *policy;
+    const struct spex_space *space;
+    void *state;
+    size_t levels[PARAMETERS_MAX];
+    struct spex_plan plan;
+};
+
+static void begin(struct exploration *e, const struct spex_policy_ops *policy,
+                  const struct spex_space *space) {
+    *e = (struct exploration){.policy = policy, .space = space};
+    assert_true(space->parameter_count <= PARAMETERS_MAX);
+    e->state = calloc(1, policy->state_size(space));
+    assert_non_null(e->state);
+    assert_int_equal(policy->init(e->state, space), 0);
+}
+
+static int next(struct exploration *e) {
+    memset(e->levels, 0, sizeof(e->levels));
+    e->plan = (struct spex_plan){.levels = e->levels, .probes = e->space->objective.probe};
+    return e->policy->next(e->state, &e->plan);
+}
+
+static void end(struct exploration *e) {
+    if (e->policy->fini)
+        e->policy->fini(e->state);
+    free(e->state);
+}
+
+/* What a made-up program says of a configuration; every seventh run of it fails. */
+static void finish(struct exploration *e, uint64_t number) {
+    double objective = 0;
+    for (size_t p = 0; p < e->space->parameter_count; p++)
+        objective = objective * 7 + (double)(e->levels[p] * e->levels[p]) + 1;
+    struct spex_result result = {.levels = e->levels,
+                                 .ok = number % 7 != 6,
+                                 .objective = objective,
+                                 .records_used = 100,
+                                 .seconds = 1};
+    if (e->policy->run_finished)
+        e->policy->run_finished(e->state, &result);
+}
+
+static void grid_order(void **state) {
+    (void)state;
+    struct spex_space_file *file = space_of(three);
+    struct exploration e;
+    begin(&e, spex_builtin_policy("grid"), &file->space);
+    assert_int_equal(e.policy->runs(e.state), 3 * 24);
+    for (size_t run = 0; run < 3 * 24; run++) {
+        assert_int_equal(next(&e), 1);
+        assert_int_equal(e.levels[0], run % 24 / 6);
+        assert_int_equal(e.levels[1], run % 24 / 2 % 3);
+        assert_int_equal(e.levels[2], run % 2);
+        assert_string_equal(e.plan.probes, "q:lat");
+        assert_int_equal(e.policy->runs(e.state), 3 * 24);
+        finish(&e, run);
+    }
+    assert_int_equal(next(&e), 0);
+    assert_int_equal(next(&e), 0);
+    end(&e);
+    spex_space_free(file);
+}
+
+static void grid_largest(void **state) {
+    (void)state;
+    struct spex_space_file *file =
+        space_of("<space name='large'>"
+                 "<parameter name='a' type='integer' min='1' max='65536'/>"
+                 "<parameter name='b' type='integer' min='1' max='65536'/>"
+                 "<parameter name='c' type='integer' min='1' max='256'/>"
+                 "<objective probe='q:lat' metric='mean' goal='minimise'/>"
+                 "<run trials_per_config='1000'/></space>");
+    struct exploration e;
+    begin(&e, spex_builtin_policy("grid"), &file->space);
+    assert_int_equal(e.policy->runs(e.state), (UINT64_C(1) << 40) * 1000);
+    assert_int_equal(next(&e), 1);
+    assert_int_equal(next(&e), 1);
+    assert_int_equal(e.levels[2], 1);
+    end(&e);
+    spex_space_free(file);
+}
+
+static void grid_stops(void **state) {
+    (void)state;
+    static const struct {
+        size_t levels[PARAMETERS_MAX]; /* threads: 1, 2, 5 */
+        uint64_t threads, fewest;
+        bool stops;
+    } cases[] = {
+        {{0, 0, 0}, 0, 0, false},    {{0, 0, 0}, 1, 9, false}, {{0, 0, 0}, 1, 10, true},
+        {{3, 1, 1}, 1, 10, false},   {{3, 1, 1}, 2, 9, false}, {{3, 1, 1}, 2, 10, true},
+        {{0, 2, 0}, 4, 1000, false}, {{0, 2, 0}, 5, 10, true}, {{0, 2, 0}, 6, 11, true},
+        {{0, 2, 0}, 6, 9, false},
+    };
+    struct spex_space_file *file = space_of(three);
+    struct exploration e;
+    begin(&e, spex_builtin_policy("grid"), &file->space);
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        struct spex_run run = {.levels = cases[c].levels,
+                               .records = 1000000,
+                               .threads = cases[c].threads,
+                               .fewest_records = cases[c].fewest,
+                               .seconds = 1000};
+        if (e.policy->stop_run(e.state, &run) != cases[c].stops)
+            fail_msg("case %zu", c);
+    }
+    end(&e);
+    spex_space_free(file);
+}
+
+static void names(void **state) {
+    (void)state;
+    assert_ptr_equal(spex_builtin_policy("grid")->next, spex_builtin_policies[0]->next);
+    assert_null(spex_builtin_policy("gri"));
+    assert_null(spex_builtin_policy("grids"));
+    assert_null(spex_builtin_policy(""));
+}
+
+static void check_members(const struct spex_policy_ops *policy) {
+    assert_int_equal(policy->size, sizeof(struct spex_policy_ops));
+    assert_int_equal(policy->abi, SPEX_POLICY_ABI);
+    assert_true(policy->name && *policy->name);
+    assert_true(policy->summary && *policy->summary && !strchr(policy->summary, '\n'));
+    assert_true(policy->state_size && policy->init && policy->next && policy->stop_run);
+    assert_ptr_equal(spex_builtin_policy(policy->name), policy);
+}
+
+static void check_plan(const struct exploration *e) {
+    assert_ptr_equal(e->plan.levels, e->levels);
+    assert_true(e->plan.probes && *e->plan.probes);
+    for (size_t p = 0; p < e->space->parameter_count; p++)
+        assert_true(e->levels[p] < e->space->parameters[p].count);
+    for (size_t p = e->space->parameter_count; p < PARAMETERS_MAX; p++)
+        assert_int_equal(e->levels[p], 0);
+}
+
+/* A run that every policy must let go on, and one that has made far more than was asked for. */
+static void check_stop(struct exploration *e) {
+    struct spex_run run = {.levels = e->levels};
+    assert_false(e->policy->stop_run(e->state, &run));
+    run = (struct spex_run){.levels = e->levels,
+                            .records = 100000000,
+                            .threads = spex_space_threads(e->space, e->levels),
+                            .fewest_records = 1000000,
+                            .seconds = 1000};
+    assert_true(e->policy->stop_run(e->state, &run));
+}
+
+/* Plans what `other` plans, which an exploration resumed from a store relies on. */
+static void check_same(struct exploration *e, struct exploration *other) {
+    assert_memory_equal(e->levels, other->levels, sizeof(e->levels));
+    assert_string_equal(e->plan.probes, other->plan.probes);
+}
+
+/* The second explorer does not ask about runs nor see records: resuming does not. */
+static void conforms(const struct spex_policy_ops *policy, const struct spex_space *space) {
+    static const struct spex_record records[3] = {{.weight = 1, .probe_type = SPEX_LAT}};
+    struct exploration e, replayed;
+    uint64_t plans = 0;
+    begin(&e, policy, space);
+    begin(&replayed, policy, space);
+    while (next(&e) == 1) {
+        assert_true(++plans < PLANS_MAX);
+        check_plan(&e);
+        assert_int_equal(next(&replayed), 1);
+        check_same(&e, &replayed);
+        if (policy->process_records)
+            policy->process_records(e.state, records, COUNT_OF(records));
+        check_stop(&e);
+        if (policy->runs)
+            assert_true(policy->runs(e.state) == 0 || policy->runs(e.state) >= plans);
+        finish(&e, plans);
+        finish(&replayed, plans);
+    }
+    assert_true(plans > 0);
+    assert_int_equal(next(&e), 0);
+    assert_int_equal(next(&replayed), 0);
+    end(&e);
+    end(&replayed);
+}
+
+static void every_policy(void **state) {
+    (void)state;
+    assert_non_null(spex_builtin_policies[0]);
+    for (size_t p = 0; spex_builtin_policies[p]; p++) {
+        check_members(spex_builtin_policies[p]);
+        for (size_t s = 0; s < COUNT_OF(spaces); s++) {
+            struct spex_space_file *file = space_of(spaces[s]);
+            conforms(spex_builtin_policies[p], &file->space);
+            spex_space_free(file);
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(grid_order), cmocka_unit_test(grid_largest), cmocka_unit_test(grid_stops),
+        cmocka_unit_test(names),      cmocka_unit_test(every_policy),
+    };
+    return cmocka_run_group_tests_name("grid", tests, NULL, NULL);
+}
