@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+/* What made-up records amount to, where the truth is known. A tick is a millisecond. */
+#include <math.h>
+#include <string.h>
+
+#include "../check.h"
+#include "measure.h"
+
+enum { PROBE = 7, OTHER = 8 };
+
+#define TICKS_PER_SECOND 1000
+
+struct bench {
+    struct spex_space space;
+    struct spex_measure *measure;
+};
+
+static void begin(struct bench *bench, const char *metric, uint32_t type, double warmup) {
+    *bench = (struct bench){
+        .space = {.size = sizeof(bench->space),
+                  .objective = {.probe = "q", .metric = metric, .maximise = true},
+                  .rules = {.warmup_seconds = warmup, .duration_seconds = 60}},
+    };
+    assert_int_equal(spex_measure_create(&bench->space, TICKS_PER_SECOND, &bench->measure), 0);
+    spex_measure_objective(bench->measure, PROBE, type);
+}
+
+static void end(struct bench *bench) {
+    spex_measure_destroy(bench->measure);
+}
+
+/* `value` is what the probe measured: ticks, or a snapshot's first value. */
+static struct spex_record record(uint64_t timestamp, uint32_t type, uint32_t weight,
+                                 uint64_t value) {
+    struct spex_record made = {.timestamp = timestamp,
+                               .probe_type = type,
+                               .thread_id = 1,
+                               .weight = weight,
+                               .probe_id = PROBE};
+    if (type == SPEX_CNT || type == SPEX_TPT)
+        made.fields[made.field_count++] = weight;
+    if (type != SPEX_CNT)
+        made.fields[made.field_count++] = value;
+    return made;
+}
+
+static struct spex_record from(struct spex_record made, uint32_t thread, uint16_t probe) {
+    made.thread_id = thread;
+    made.probe_id = probe;
+    return made;
+}
+
+static size_t add(struct bench *bench, const struct spex_record *records, size_t count) {
+    size_t used = SIZE_MAX;
+    assert_int_equal(spex_measure_add(bench->measure, records, count, &used), 0);
+    return used;
+}
+
+static size_t add_one(struct bench *bench, struct spex_record one) {
+    return add(bench, &one, 1);
+}
+
+static double value(const struct bench *bench) {
+    double found = NAN;
+    assert_true(spex_measure_value(bench->measure, &found));
+    return found;
+}
+
+static void close_to(double found, double expected, double tolerance) {
+    if (!(fabs(found - expected) <= tolerance * fabs(expected)))
+        fail_msg("%.17g is not %.17g", found, expected);
+}
+
+/* Records each 10 ticks: the first opens the interval, and 10 follow in 100 ticks. */
+static void throughput(void **state) {
+    (void)state;
+    static const uint32_t types[] = {SPEX_CNT, SPEX_LAT, SPEX_TPT};
+    for (size_t t = 0; t < COUNT_OF(types); t++) {
+        struct bench bench;
+        begin(&bench, "throughput", types[t], 0);
+        for (uint64_t r = 0; r <= 10; r++)
+            assert_int_equal(add_one(&bench, record(5000 + r * 10, types[t], 1, 3)), r == 0);
+        close_to(value(&bench), 100, 1e-12);
+        struct spex_run run = spex_measure_run(bench.measure);
+        assert_int_equal(run.records, 10);
+        close_to(run.seconds, 0.1, 1e-12);
+        end(&bench);
+    }
+}
+
+static void weights(void **state) {
+    (void)state;
+    struct bench bench;
+    begin(&bench, "throughput", SPEX_TPT, 0);
+    add_one(&bench, record(0, SPEX_TPT, 1000, 3)); /* t0: not counted */
+    add_one(&bench, record(500, SPEX_TPT, 10, 3));
+    add_one(&bench, record(1000, SPEX_TPT, 30, 3));
+    close_to(value(&bench), 40, 1e-12);
+    assert_int_equal(spex_measure_run(bench.measure).records, 2);
+    end(&bench);
+}
+
+static void weighted_times(void **state) {
+    (void)state;
+    struct bench bench;
+    begin(&bench, "mean", SPEX_LAT, 0);
+    add_one(&bench, record(0, SPEX_LAT, 1000, 9999));
+    add_one(&bench, record(1, SPEX_LAT, 1, 100));
+    add_one(&bench, record(2, SPEX_LAT, 3, 500));
+    close_to(value(&bench), 0.4, 1e-12);
+    end(&bench);
+}
+
+/* 1 to 1000 ticks, once each; 100000 as t0, which must not show. */
+static void statistics(void **state) {
+    (void)state;
+    static const struct {
+        const char *metric;
+        double expected; /* ticks */
+        double tolerance;
+    } cases[] = {
+        {"mean", 500.5, 1e-12}, {"max", 1000, 1e-12}, {"p50", 500, 0.01},
+        {"p90", 900, 0.01},     {"p99", 990, 0.01},
+    };
+    static const uint32_t types[] = {SPEX_LAT, SPEX_TPT, SPEX_SNAPSHOT};
+    for (size_t c = 0; c < COUNT_OF(cases) * COUNT_OF(types); c++) {
+        uint32_t type = types[c % COUNT_OF(types)];
+        struct bench bench;
+        begin(&bench, cases[c / COUNT_OF(types)].metric, type, 0);
+        add_one(&bench, record(0, type, 1, 100000));
+        for (uint64_t r = 1; r <= 1000; r++)
+            add_one(&bench, record(r, type, 1, r * 7919 % 1000 + 1));
+        double scale = type == SPEX_SNAPSHOT ? 1 : TICKS_PER_SECOND;
+        close_to(value(&bench) * scale, cases[c / COUNT_OF(types)].expected,
+                 cases[c / COUNT_OF(types)].tolerance);
+        end(&bench);
+    }
+}
+
+/* The warm-up runs from the first record on; the first at or after its end is t0. */
+static void warmup(void **state) {
+    (void)state;
+    struct bench bench;
+    begin(&bench, "mean", SPEX_LAT, 0.1);
+    assert_false(spex_measure_started(bench.measure));
+    static const uint64_t before[] = {7000, 7050, 7099, 7100};
+    for (size_t b = 0; b < COUNT_OF(before); b++) {
+        assert_int_equal(add_one(&bench, record(before[b], SPEX_LAT, 1, 900)), 1);
+        assert_true(spex_measure_started(bench.measure));
+    }
+    double none;
+    assert_false(spex_measure_value(bench.measure, &none));
+    assert_int_equal(add_one(&bench, record(7101, SPEX_LAT, 1, 30)), 0);
+    assert_int_equal(add_one(&bench, record(7150, SPEX_LAT, 1, 50)), 0);
+    close_to(value(&bench), 0.040, 1e-12);
+    close_to(spex_measure_run(bench.measure).seconds, 0.05, 1e-12);
+    end(&bench);
+}
+
+/* One batch that holds the warm-up, t0 and the first records used. */
+static void batch(void **state) {
+    (void)state;
+    struct bench bench;
+    struct spex_record records[5];
+    for (uint64_t r = 0; r < COUNT_OF(records); r++)
+        records[r] = record(1000 + 60 * r, SPEX_LAT, 1, 10 * r);
+    begin(&bench, "mean", SPEX_LAT, 0.1);
+    assert_int_equal(add(&bench, records, 2), 2);
+    assert_int_equal(add(&bench, records + 2, 3), 1);
+    close_to(value(&bench), 0.035, 1e-12);
+    end(&bench);
+}
+
+static void others(void **state) {
+    (void)state;
+    struct bench bench;
+    begin(&bench, "throughput", SPEX_LAT, 0.1);
+    struct spex_record other = record(10, SPEX_LAT, 5, 700), kind = record(20, SPEX_CNT, 6, 0);
+    other.probe_id = OTHER;
+    assert_int_equal(add_one(&bench, other), 1);
+    assert_int_equal(add_one(&bench, kind), 1);
+    assert_false(spex_measure_started(bench.measure)); /* neither starts the warm-up, */
+    add_one(&bench, record(1000, SPEX_LAT, 1, 1));
+    other.timestamp = 1200;
+    assert_int_equal(add_one(&bench, other), 1); /* nor opens the interval, */
+    add_one(&bench, record(1300, SPEX_LAT, 1, 1));
+    other.timestamp = kind.timestamp = 1350;
+    assert_int_equal(add_one(&bench, other), 0); /* but after t0 they are in the metrics. */
+    assert_int_equal(add_one(&bench, kind), 0);
+    add_one(&bench, record(1400, SPEX_LAT, 1, 1));
+    other.timestamp = 1900;
+    add_one(&bench, other);
+    close_to(value(&bench), 10, 1e-12);
+    struct spex_run run = spex_measure_run(bench.measure);
+    assert_int_equal(run.records, 1);
+    assert_int_equal(run.threads, 1);
+    struct spex_tracer *tracer = spex_measure_tracer(bench.measure);
+    static const uint64_t expected[][3] = {
+        {PROBE, SPEX_CNT, 1}, {PROBE, SPEX_LAT, 1}, {OTHER, SPEX_LAT, 2}};
+    assert_int_equal(spex_tracer_probes(tracer), COUNT_OF(expected));
+    for (size_t p = 0; p < COUNT_OF(expected); p++) {
+        struct spex_metrics metrics;
+        spex_tracer_metrics(tracer, p, &metrics);
+        assert_int_equal(metrics.probe_id, expected[p][0]);
+        assert_int_equal(metrics.probe_type, expected[p][1]);
+        assert_int_equal(metrics.records, expected[p][2]);
+    }
+    end(&bench);
+}
+
+/* The threads of a run, in an order that puts each in another place of the table. */
+static void threads(void **state) {
+    (void)state;
+    enum { THREADS = 100 };
+    struct bench bench;
+    begin(&bench, "throughput", SPEX_CNT, 0);
+    assert_int_equal(spex_measure_run(bench.measure).fewest_records, 0);
+    uint64_t now = 0, records = 0;
+    add_one(&bench, from(record(now, SPEX_CNT, 1, 0), 4000, PROBE)); /* t0's thread: no record */
+    for (uint32_t round = 0; round < 3; round++)
+        for (uint32_t t = 0; t < THREADS; t++) {
+            uint32_t id = t * 37 % THREADS;
+            uint32_t times = id == 50 ? 1 : 2;
+            for (uint32_t i = 0; i < times; i++, records++)
+                add_one(&bench, from(record(++now, SPEX_CNT, 1, 0), id + 1, PROBE));
+            add_one(&bench, from(record(++now, SPEX_CNT, 1, 0), 5000 + t, OTHER));
+        }
+    struct spex_run run = spex_measure_run(bench.measure);
+    assert_int_equal(run.threads, THREADS);
+    assert_int_equal(run.fewest_records, 3);
+    assert_int_equal(run.records, records);
+    end(&bench);
+}
+
+/* A record that is handed over after younger ones counts when it lies after t0, without turning
+ * the time back; one from before t0 does not. */
+static void late(void **state) {
+    (void)state;
+    struct bench bench;
+    begin(&bench, "throughput", SPEX_CNT, 0);
+    add_one(&bench, record(1000, SPEX_CNT, 1, 0));
+    assert_int_equal(add_one(&bench, record(1100, SPEX_CNT, 1, 0)), 0);
+    assert_int_equal(add_one(&bench, record(1050, SPEX_CNT, 1, 0)), 0);
+    assert_int_equal(add_one(&bench, record(1000, SPEX_CNT, 1, 0)), 1);
+    assert_int_equal(add_one(&bench, record(990, SPEX_CNT, 1, 0)), 1);
+    assert_int_equal(spex_measure_run(bench.measure).records, 2);
+    close_to(spex_measure_run(bench.measure).seconds, 0.1, 1e-12);
+    close_to(value(&bench), 20, 1e-12);
+    end(&bench);
+}
+
+/* Before the warm-up is over a late record must not open the interval with an older t0. */
+static void late_in_warmup(void **state) {
+    (void)state;
+    struct bench bench;
+    begin(&bench, "throughput", SPEX_CNT, 0.1);
+    add_one(&bench, record(1000, SPEX_CNT, 1, 0));
+    assert_int_equal(add_one(&bench, record(400, SPEX_CNT, 1, 0)), 1);
+    assert_int_equal(add_one(&bench, record(1099, SPEX_CNT, 1, 0)), 1);
+    double none;
+    assert_false(spex_measure_value(bench.measure, &none));
+    add_one(&bench, record(1100, SPEX_CNT, 1, 0));
+    add_one(&bench, record(1200, SPEX_CNT, 1, 0));
+    close_to(value(&bench), 10, 1e-12);
+    end(&bench);
+}
+
+/* Silent: over a quarter of the time since t0, and over three times the longest silence before. */
+static void silence(void **state) {
+    (void)state;
+    struct bench bench;
+    begin(&bench, "throughput", SPEX_CNT, 0);
+    assert_false(spex_measure_silent(bench.measure, 1000000));
+    add_one(&bench, record(1000, SPEX_CNT, 1, 0));
+    for (uint64_t r = 1; r <= 10; r++)
+        add_one(&bench, record(1000 + 90 * r, SPEX_CNT, 1, 0));
+    static const struct {
+        uint64_t ticks;
+        bool silent;
+    } short_gaps[] = {{0, false},    {1900, false}, {1901, false}, {2170, false},
+                      {2200, false}, {2201, true},  {2202, true},  {9000, true}};
+    for (size_t c = 0; c < COUNT_OF(short_gaps); c++)
+        if (spex_measure_silent(bench.measure, short_gaps[c].ticks) != short_gaps[c].silent)
+            fail_msg("at %lu", (unsigned long)short_gaps[c].ticks);
+    close_to(spex_measure_silence(bench.measure, 2400), 0.5, 1e-12);
+    add_one(&bench, record(2300, SPEX_CNT, 1, 0)); /* a gap of 400 */
+    assert_false(spex_measure_silent(bench.measure, 3500));
+    assert_true(spex_measure_silent(bench.measure, 3501));
+    struct spex_record other = record(3499, SPEX_CNT, 1, 0);
+    other.probe_id = OTHER;
+    add_one(&bench, other);
+    assert_true(spex_measure_silent(bench.measure, 3501));
+    end(&bench);
+}
+
+static void no_value(void **state) {
+    (void)state;
+    double found = 0;
+    struct bench bench;
+    begin(&bench, "mean", SPEX_SNAPSHOT, 0);
+    assert_false(spex_measure_value(bench.measure, &found));
+    add_one(&bench, record(0, SPEX_SNAPSHOT, 1, 5));
+    assert_false(spex_measure_value(bench.measure, &found)); /* only t0 */
+    struct spex_record other = record(1, SPEX_SNAPSHOT, 1, 5);
+    other.probe_id = OTHER;
+    add_one(&bench, other);
+    assert_false(spex_measure_value(bench.measure, &found)); /* only another probe's */
+    struct spex_record empty = record(2, SPEX_SNAPSHOT, 1, 5);
+    empty.field_count = 0;
+    add_one(&bench, empty);
+    assert_false(spex_measure_value(bench.measure, &found)); /* only one without values */
+    add_one(&bench, record(3, SPEX_SNAPSHOT, 1, 5));
+    close_to(value(&bench), 5, 1e-12);
+    end(&bench);
+}
+
+/* A clock that does not tell the time makes every rate and time infinite or no number. */
+static void not_finite(void **state) {
+    (void)state;
+    static const struct {
+        const char *metric;
+        double rate;
+        uint64_t ticks;
+    } cases[] = {{"mean", 0, 5}, {"mean", 0, 0}, {"throughput", NAN, 5}, {"p50", 0, 5}};
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        struct bench bench;
+        double found = 0;
+        begin(&bench, cases[c].metric, SPEX_LAT, 0);
+        spex_measure_destroy(bench.measure);
+        assert_int_equal(spex_measure_create(&bench.space, cases[c].rate, &bench.measure), 0);
+        spex_measure_objective(bench.measure, PROBE, SPEX_LAT);
+        add_one(&bench, record(0, SPEX_LAT, 1, cases[c].ticks));
+        add_one(&bench, record(10, SPEX_LAT, 1, cases[c].ticks));
+        assert_false(spex_measure_value(bench.measure, &found));
+        end(&bench);
+    }
+}
+
+/* No probe is the objective's until the program has told its sites. */
+static void unknown_objective(void **state) {
+    (void)state;
+    struct bench bench;
+    begin(&bench, "mean", SPEX_LAT, 0);
+    spex_measure_objective(bench.measure, 0, 0);
+    assert_int_equal(add_one(&bench, record(0, SPEX_LAT, 1, 5)), 1);
+    assert_false(spex_measure_started(bench.measure));
+    assert_int_equal(spex_tracer_probes(spex_measure_tracer(bench.measure)), 0);
+    size_t used = 7;
+    assert_int_equal(spex_measure_add(bench.measure, NULL, 0, &used), 0);
+    assert_int_equal(used, 0);
+    end(&bench);
+    spex_measure_destroy(NULL);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(throughput),     cmocka_unit_test(weights),
+        cmocka_unit_test(weighted_times), cmocka_unit_test(statistics),
+        cmocka_unit_test(warmup),         cmocka_unit_test(batch),
+        cmocka_unit_test(others),         cmocka_unit_test(threads),
+        cmocka_unit_test(late),           cmocka_unit_test(late_in_warmup),
+        cmocka_unit_test(silence),        cmocka_unit_test(no_value),
+        cmocka_unit_test(not_finite),     cmocka_unit_test(unknown_objective),
+    };
+    return cmocka_run_group_tests_name("measure", tests, NULL, NULL);
+}
