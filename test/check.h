@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* What every C test includes: cmocka with the headers it wants before it, and random numbers that
+ * are the same in every run. */
+#ifndef SPEX_TEST_CHECK_H
+#define SPEX_TEST_CHECK_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+/* A bijection that spreads its argument over all 64 bits (the finaliser of MurmurHash3). */
+static inline uint64_t mix(uint64_t x) {
+    x = (x ^ x >> 33) * 0xff51afd7ed558ccdu;
+    x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53u;
+    return x ^ x >> 33;
+}
+
+static inline uint64_t random_next(uint64_t *state) {
+    *state += 0x9e3779b97f4a7c15u;
+    return mix(*state);
+}
+
+/* 0 to below - 1. */
+static inline uint64_t random_below(uint64_t *state, uint64_t below) {
+    return random_next(state) % below;
+}
+
+#endif
