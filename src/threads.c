@@ -79,7 +79,8 @@ static struct spex_thread *thread_attach(void) {
         state_release(thread);
         return current;
     }
-    memset(thread, 0, sizeof(*thread));
+    /* Not next_free: a thread that is about to find this state taken may still look at it. */
+    memset(thread->executed, 0, sizeof(thread->executed));
     thread->thread_id = (uint32_t)gettid();
     if (pthread_setspecific(pool.at_exit, thread) != 0) {
         spex_fetch_add_relaxed(&pool.unrecorded, 1);
