@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* A sink that hands every record to the test, beside the output that spex opens itself. */
+#ifndef SPEX_TEST_CAPTURE_H
+#define SPEX_TEST_CAPTURE_H
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "sinks.h"
+
+struct capture {
+    struct spex_sink sink;
+    pthread_mutex_t lock; /* held during see() */
+    void (*see)(const struct spex_record *record, void *context);
+    void *context;
+};
+
+static inline bool capture_records(struct spex_sink *sink, const struct spex_record *records,
+                                   size_t count) {
+    struct capture *capture = (struct capture *)sink;
+    pthread_mutex_lock(&capture->lock);
+    for (size_t i = 0; i < count; i++)
+        capture->see(&records[i], capture->context);
+    pthread_mutex_unlock(&capture->lock);
+    return true;
+}
+
+static inline void capture_finish(struct spex_sink *sink) {
+    struct capture *capture = (struct capture *)sink;
+    pthread_mutex_destroy(&capture->lock);
+    free(capture);
+}
+
+/* From here to the next spex_stop; see() is called by one thread at a time. */
+static inline void capture_start(void (*see)(const struct spex_record *record, void *context),
+                                 void *context) {
+    struct capture *capture = calloc(1, sizeof(*capture));
+    if (!capture)
+        abort();
+    pthread_mutex_init(&capture->lock, NULL);
+    capture->see = see;
+    capture->context = context;
+    capture->sink.records = capture_records;
+    capture->sink.finish = capture_finish;
+    spex_sinks_add(&capture->sink);
+}
+
+#endif
