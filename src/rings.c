@@ -36,28 +36,41 @@ static void *map(size_t bytes) {
     return memory == MAP_FAILED ? NULL : memory;
 }
 
+/* The heads of all rings first, then their slots. */
+static void lay_out(struct spex_ring *rings, unsigned count, size_t capacity) {
+    char *next = (char *)(rings + count);
+    for (unsigned r = 0; r < count; r++) {
+        spex_ring_init(&rings[r], next, capacity, slot_words(r));
+        next += spex_ring_bytes(capacity, slot_words(r));
+    }
+}
+
 int spex_rings_init(size_t capacity) {
     if (set.rings)
         return 0;
     unsigned cpus = possible_cpus();
     unsigned count = cpus * SPEX_PROBE_TYPES;
-    size_t heads = count * sizeof(struct spex_ring);
-    size_t bytes = heads;
+    size_t bytes = count * sizeof(struct spex_ring);
     for (unsigned r = 0; r < count; r++)
         bytes += spex_ring_bytes(capacity, slot_words(r));
-    char *memory = map(bytes);
-    if (!memory)
+    struct spex_ring *rings = map(bytes);
+    if (!rings)
         return -ENOMEM;
-    struct spex_ring *rings = (struct spex_ring *)(void *)memory;
-    char *next = memory + heads;
-    for (unsigned r = 0; r < count; r++) {
-        spex_ring_init(&rings[r], next, capacity, slot_words(r));
-        next += spex_ring_bytes(capacity, slot_words(r));
-    }
+    lay_out(rings, count, capacity);
     set.rings = rings;
     set.cpus = cpus;
     set.bytes = bytes;
     return 0;
+}
+
+void spex_rings_fork_child(void) {
+    if (!set.rings)
+        return;
+    size_t capacity = set.rings[0].mask + 1;
+    /* Private memory, so this zeroes it in the child only, and gives the pages back. It stays mapped: a
+     * probe that was under way in the forking thread may end in the child. */
+    madvise(set.rings, set.bytes, MADV_DONTNEED);
+    lay_out(set.rings, spex_rings_count(), capacity);
 }
 
 unsigned spex_rings_count(void) {

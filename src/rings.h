@@ -20,6 +20,9 @@ unsigned spex_rings_count(void);
 struct spex_ring *spex_rings_at(unsigned ring);
 size_t spex_rings_bytes(void);
 
+/* In the child of a fork: what is in the rings is the parent's, and so are the accounts. */
+void spex_rings_fork_child(void);
+
 /* Sums over all rings. */
 struct spex_ring_counts spex_rings_totals(void);
 

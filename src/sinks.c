@@ -71,5 +71,6 @@ void spex_sinks_fork_parent(void) {
 void spex_sinks_fork_child(void) {
     urcu_bp_after_fork_child();
     CDS_INIT_LIST_HEAD(&sinks);
+    undelivered = 0;
     pthread_mutex_unlock(&writers);
 }

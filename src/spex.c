@@ -51,6 +51,7 @@ static void fork_child(void) {
     spex_sites_fork_child();
     spex_collectors_fork_child();
     spex_threads_fork_child();
+    spex_rings_fork_child();
     life.started = false;
     pthread_mutex_unlock(&life.lock);
 }

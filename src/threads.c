@@ -103,6 +103,7 @@ uint64_t spex_threads_unrecorded(void) {
 void spex_threads_fork_child(void) {
     pool.free_head = 0;
     pool.used = 0;
+    pool.unrecorded = 0;
     current = NULL;
     if (pool.states)
         pthread_setspecific(pool.at_exit, NULL);
