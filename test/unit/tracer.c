@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/* Metrics of records whose statistics are known: computed here once more, in two passes and with
+ * more digits. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../check.h"
+#include "tracer.h"
+
+enum { RECORDS = 5000 };
+
+static struct spex_tracer *tracer;
+
+static int setup(void **state) {
+    (void)state;
+    return spex_tracer_create(&tracer);
+}
+
+static int teardown(void **state) {
+    (void)state;
+    spex_tracer_destroy(tracer);
+    return 0;
+}
+
+static void add(const struct spex_record *records, size_t count) {
+    assert_int_equal(spex_tracer_add(tracer, records, count), 0);
+}
+
+static struct spex_record snapshot(uint16_t id, uint32_t weight, uint64_t a, uint64_t b) {
+    return (struct spex_record){.timestamp = 100,
+                                .probe_type = SPEX_SNAPSHOT,
+                                .thread_id = 1,
+                                .weight = weight,
+                                .probe_id = id,
+                                .field_count = 2,
+                                .fields = {a, b}};
+}
+
+static struct spex_record latency(uint16_t id, uint32_t weight, uint64_t ticks) {
+    return (struct spex_record){.timestamp = 100,
+                                .probe_type = SPEX_LAT,
+                                .thread_id = 1,
+                                .weight = weight,
+                                .probe_id = id,
+                                .field_count = 1,
+                                .fields = {ticks}};
+}
+
+static void expect_near(double got, long double expected, double relative) {
+    if (!(fabsl((long double)got - expected) <= fabsl(expected) * (long double)relative))
+        fail_msg("%.17g instead of %.17Lg", got, expected);
+}
+
+static void expect_series(const struct spex_record *records, size_t count, unsigned series) {
+    long double weight = 0, sum = 0, squares = 0;
+    double min = INFINITY, max = 0;
+    struct spex_series got;
+    for (size_t i = 0; i < count; i++) {
+        weight += records[i].weight;
+        sum += (long double)records[i].fields[series] * records[i].weight;
+        min = fmin(min, (double)records[i].fields[series]);
+        max = fmax(max, (double)records[i].fields[series]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        long double distance = (long double)records[i].fields[series] - sum / weight;
+        squares += distance * distance * records[i].weight;
+    }
+    spex_tracer_series(tracer, 0, series, &got);
+    expect_near(got.mean, sum / weight, 1e-9);
+    expect_near(got.deviation, sqrtl(squares / weight), 1e-6);
+    assert_true(got.min == min);
+    assert_true(got.max == max);
+}
+
+static void moments_are_those_of_the_weighted_values(void **state) {
+    static struct spex_record records[RECORDS];
+    uint64_t seed = 5, weight = 0;
+    struct spex_metrics metrics;
+    (void)state;
+    for (size_t i = 0; i < RECORDS; i++) {
+        records[i] = snapshot(3, 1 + (uint32_t)random_below(&seed, 1000),
+                              1000000000 + random_below(&seed, 1000), random_next(&seed) >> 20);
+        weight += records[i].weight;
+    }
+    add(records, 1);
+    add(records + 1, RECORDS - 1);
+    assert_int_equal(spex_tracer_probes(tracer), 1);
+    spex_tracer_metrics(tracer, 0, &metrics);
+    assert_int_equal(metrics.probe_id, 3);
+    assert_int_equal(metrics.probe_type, SPEX_SNAPSHOT);
+    assert_int_equal(metrics.records, RECORDS);
+    assert_int_equal(metrics.series, 2);
+    assert_true(metrics.count == (double)weight);
+    expect_series(records, RECORDS, 0);
+    expect_series(records, RECORDS, 1);
+}
+
+static void a_weight_is_so_many_values(void **state) {
+    struct spex_series got;
+    (void)state;
+    add((struct spex_record[]){latency(1, 3, 10), latency(1, 1, 50)}, 2);
+    spex_tracer_series(tracer, 0, 0, &got);
+    expect_near(got.mean, 20, 1e-12);
+    expect_near(got.deviation, sqrtl(300), 1e-12);
+    assert_true(spex_tracer_quantile(tracer, 0, 0, 0.75) == 10);
+    assert_true(spex_tracer_quantile(tracer, 0, 0, 0.76) == 50);
+}
+
+static void extremes(void **state) {
+    struct spex_series got;
+    (void)state;
+    add((struct spex_record[]){latency(1, 1, 0), latency(1, 1, (uint64_t)1 << 63),
+                               latency(1, 1, UINT64_MAX), latency(2, UINT32_MAX, UINT64_MAX)},
+        4);
+    spex_tracer_series(tracer, 0, 0, &got);
+    assert_true(got.min == 0);
+    assert_true(got.max == 0x1p64);
+    expect_near(got.mean, 0x1p63L, 1e-12);
+    expect_near(got.deviation, sqrtl(2.0L / 3) * 0x1p63L, 1e-12);
+    assert_true(spex_tracer_quantile(tracer, 0, 0, 0) == 0);
+    expect_near(spex_tracer_quantile(tracer, 0, 0, 0.5), 0x1p63L, 1.0 / 128);
+    expect_near(spex_tracer_quantile(tracer, 0, 0, 1), 0x1p64L, 1.0 / 128);
+    spex_tracer_series(tracer, 1, 0, &got);
+    assert_true(got.mean == 0x1p64);
+    assert_true(got.deviation == 0);
+}
+
+/* Half a bucket beside the only value would be a value that never was. */
+static void quantiles_stay_between_least_and_greatest(void **state) {
+    (void)state;
+    add((struct spex_record[]){latency(1, 1, 1000001), latency(2, 1, 1003519)}, 2);
+    for (int q = 0; q <= 10; q++) {
+        assert_true(spex_tracer_quantile(tracer, 0, 0, q / 10.0) == 1000001);
+        assert_true(spex_tracer_quantile(tracer, 1, 0, q / 10.0) == 1003519);
+    }
+}
+
+static void types_and_their_fields(void **state) {
+    struct spex_record cnt = {.probe_type = SPEX_CNT, .weight = 4, .field_count = 1, .fields = {4}};
+    struct spex_record tpt = {
+        .probe_type = SPEX_TPT, .weight = 5, .field_count = 2, .fields = {5, 70}};
+    struct spex_record bare = {.probe_type = SPEX_SNAPSHOT, .weight = 6};
+    struct spex_metrics metrics;
+    struct spex_series got;
+    (void)state;
+    add(&bare, 1);
+    add(&tpt, 1);
+    add(&cnt, 1);
+    assert_int_equal(spex_tracer_probes(tracer), 3);
+    spex_tracer_metrics(tracer, 0, &metrics);
+    assert_int_equal(metrics.probe_type, SPEX_CNT);
+    assert_int_equal(metrics.series, 0);
+    assert_true(metrics.count == 4);
+    spex_tracer_metrics(tracer, 1, &metrics);
+    assert_int_equal(metrics.probe_type, SPEX_TPT);
+    assert_int_equal(metrics.series, 1);
+    assert_true(metrics.count == 5);
+    spex_tracer_series(tracer, 1, 0, &got);
+    assert_true(got.mean == 70);
+    spex_tracer_metrics(tracer, 2, &metrics);
+    assert_int_equal(metrics.probe_type, SPEX_SNAPSHOT);
+    assert_int_equal(metrics.series, 0);
+    assert_true(metrics.count == 6);
+}
+
+static void probes_are_sorted_by_id_and_type(void **state) {
+    uint64_t seed = 9;
+    uint64_t last = 0, records = 0;
+    (void)state;
+    for (int i = 0; i < 20000; i++) {
+        struct spex_record record = latency((uint16_t)(random_below(&seed, 200) * 300), 1, 1);
+        record.probe_type = 1u << random_below(&seed, SPEX_PROBE_TYPES);
+        add(&record, 1);
+    }
+    assert_int_equal(spex_tracer_probes(tracer), 200 * SPEX_PROBE_TYPES);
+    for (size_t p = 0; p < spex_tracer_probes(tracer); p++) {
+        struct spex_metrics metrics;
+        spex_tracer_metrics(tracer, p, &metrics);
+        uint64_t key = (uint64_t)metrics.probe_id << 32 | metrics.probe_type;
+        assert_true(key > last);
+        last = key;
+        records += metrics.records;
+    }
+    assert_int_equal(records, 20000);
+}
+
+/* Batches of different rings come in any order. */
+static void first_and_last_by_time_not_by_arrival(void **state) {
+    struct spex_record records[] = {latency(1, 1, 1), latency(1, 1, 1), latency(1, 1, 1)};
+    struct spex_metrics metrics;
+    (void)state;
+    records[0].timestamp = 500;
+    records[1].timestamp = 900;
+    records[2].timestamp = 100;
+    add(records, 3);
+    spex_tracer_metrics(tracer, 0, &metrics);
+    assert_int_equal(metrics.first_ticks, 100);
+    assert_int_equal(metrics.last_ticks, 900);
+}
+
+static void nothing_added_nothing_there(void **state) {
+    (void)state;
+    add(NULL, 0);
+    assert_int_equal(spex_tracer_probes(tracer), 0);
+    spex_tracer_destroy(NULL);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(nothing_added_nothing_there),
+        TEST(moments_are_those_of_the_weighted_values),
+        TEST(a_weight_is_so_many_values),
+        TEST(extremes),
+        TEST(quantiles_stay_between_least_and_greatest),
+        TEST(types_and_their_fields),
+        TEST(probes_are_sorted_by_id_and_type),
+        TEST(first_and_last_by_time_not_by_arrival),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
