@@ -23,6 +23,10 @@ bool spex_ring_drained(const struct spex_ring *ring) {
     return spex_load_relaxed(&ring->next) >= spex_load_relaxed(&ring->reserve);
 }
 
+bool spex_ring_stuck(const struct spex_ring *ring) {
+    return ring->stuck_at != 0;
+}
+
 /* At most a whole ring waits, however many indices have been handed out. */
 static uint64_t waiting(const struct spex_ring *ring) {
     uint64_t next = spex_load_relaxed(&ring->next);

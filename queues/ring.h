@@ -72,6 +72,9 @@ size_t spex_ring_read(struct spex_ring *ring, uint64_t *out, size_t max);
 /* Whether every index handed out before the call has been read, lost or abandoned. */
 bool spex_ring_drained(const struct spex_ring *ring);
 
+/* Whether the last read stopped at a record that was still being written. For the consumer. */
+bool spex_ring_stuck(const struct spex_ring *ring);
+
 /* Share of the capacity that is waiting to be read, 0 to 1. */
 double spex_ring_fill(const struct spex_ring *ring);
 

@@ -35,6 +35,7 @@ struct collector {
     unsigned number;
     struct spex_record *records;
     uint64_t *scratch;
+    uint64_t watermark; /* as last passed on */
 };
 
 static struct {
@@ -52,6 +53,16 @@ struct pass_result {
     double fullest; /* share of its capacity that the fullest ring held */
 };
 
+/* Up to when this collector has handed over a ring that it has just taken `count` records of. Where
+ * records were left in it, a batch's worth or behind one that is still being written, that is the
+ * last one taken, or as far as it was before. */
+static uint64_t handed_over(const struct collector *self, const struct spex_ring *ring,
+                            size_t count, uint64_t now) {
+    if (count < all.batch && !spex_ring_stuck(ring))
+        return now;
+    return count > 0 ? self->records[count - 1].timestamp : self->watermark;
+}
+
 /* Visits each of this collector's rings once. */
 static struct pass_result pass(struct collector *self) {
     struct pass_result result = {0, false, 0};
@@ -61,16 +72,17 @@ static struct pass_result pass(struct collector *self) {
         size_t count = spex_rings_read(r, self->records, all.batch, self->scratch);
         if (count > 0)
             spex_sinks_records(self->records, count);
-        if (count == all.batch) {
-            result.backlog = true;
-            if (self->records[count - 1].timestamp < watermark)
-                watermark = self->records[count - 1].timestamp;
-        }
+        uint64_t until = handed_over(self, spex_rings_at(r), count, watermark);
+        if (until < watermark)
+            watermark = until;
+        result.backlog |= count == all.batch;
         if (fill > result.fullest)
             result.fullest = fill;
         result.taken += count;
     }
-    spex_sinks_pass(self->number, watermark);
+    if (watermark > self->watermark)
+        self->watermark = watermark;
+    spex_sinks_pass(self->number, self->watermark);
     return result;
 }
 

@@ -20,7 +20,8 @@ struct spex_sink {
     bool (*records)(struct spex_sink *sink, const struct spex_record *records, size_t count);
 
     /* After each pass of a collector over its rings: every record made before `watermark` (ticks)
-     * on those rings has been handed over or is lost. False as above. Optional. */
+     * on those rings has been handed over or is lost, save those whose threads were held up between
+     * the timestamp and the ring. Never falls. False as above. Optional. */
     bool (*pass)(struct spex_sink *sink, unsigned collector, uint64_t watermark);
 
     /* All collectors have ended. The last call; frees the sink. */

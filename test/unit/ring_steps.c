@@ -93,7 +93,9 @@ static void a_writer_passed_before_its_claim_pushes_again(void **state) {
     struct writer slow = reserve(&f, 2);
     push(&f, 3);
     EXPECT_READ(&f, 1);
+    assert_true(spex_ring_stuck(&f.ring));
     EXPECT_READ(&f, 3);
+    assert_false(spex_ring_stuck(&f.ring));
     assert_int_equal(claim(&f, &slow), BUSY);
     push_again(&f, &slow);
     EXPECT_READ(&f, 2);
