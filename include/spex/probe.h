@@ -153,7 +153,7 @@ SPEX_INLINE struct spex_span spex_begin_(struct spex_site *site) {
 #define SPEX_SNAPSHOT_(id, sc, ...)                                                                \
     do {                                                                                           \
         if (0) {                                                                                   \
-            const uint64_t spex_values_[] = {(id), __VA_ARGS__};                                   \
+            uint64_t spex_values_[] = {(id), __VA_ARGS__};                                         \
             (void)spex_values_;                                                                    \
         }                                                                                          \
     } while (0)
