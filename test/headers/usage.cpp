@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* Uses the macros where only C++ has places for them: templates, lambdas, constructors, inline and
+ * member functions, exceptions. */
+#include "usage.h"
+
+#include <spex/spex.h>
+
+namespace {
+
+template <typename Number> Number twice(Number x) {
+    LAT_PROBE_BEGIN(USAGE_PLAIN, 1);
+    x = static_cast<Number>(x * 2);
+    LAT_PROBE_END(USAGE_PLAIN);
+    SNAPSHOT_PROBE(USAGE_PLAIN, 1, static_cast<uint64_t>(x));
+    return x;
+}
+
+struct Counter {
+    int value;
+    explicit Counter(int start) : value(start) {
+        CNT_PROBE_BEGIN(USAGE_NESTED, 1);
+        value++;
+        CNT_PROBE_END(USAGE_NESTED);
+    }
+    ~Counter() {
+        SNAPSHOT_PROBE(USAGE_NESTED, 1, static_cast<uint64_t>(value));
+    }
+    int next() {
+        TPT_PROBE_BEGIN(USAGE_NESTED, 1);
+        value++;
+        TPT_PROBE_END(USAGE_NESTED);
+        return value;
+    }
+};
+
+int thrown(int x) {
+    try {
+        LAT_PROBE_BEGIN(USAGE_PLAIN, 1);
+        if (x > 0)
+            throw x;
+        LAT_PROBE_END(USAGE_PLAIN);
+    } catch (int value) {
+        return value;
+    }
+    return 0;
+}
+
+bool all() {
+    auto lambda = [](int x) {
+        CNT_PROBE_BEGIN(USAGE_LABEL, 1);
+        x += 3;
+        CNT_PROBE_END(USAGE_LABEL);
+        return x;
+    };
+    Counter counter(1);
+    return usage_all() && twice(2) == 4 && twice(2.5) > 4.9 && twice(2u) == 4 && lambda(1) == 4 &&
+           counter.next() == 3 && thrown(7) == 7 && thrown(0) == 0;
+}
+
+} // namespace
+
+int main() {
+    spex_options options = {};
+    options.size = sizeof(options);
+    options.out = "/dev/null";
+    if (!all() || usage_evaluated != 0)
+        return 1;
+    if (spex_start(&options) != 0)
+        return 2;
+#ifndef SPEX_DISABLE
+    if (spex_set("*@1") <= 0)
+        return 3;
+#endif
+    if (!all())
+        return 4;
+    return spex_stop();
+}
