@@ -58,7 +58,7 @@ static enum claim slot_claim(uint64_t *state, uint64_t index) {
         if (state_index(seen) == index)
             return BUSY; /* the reader gave this index up */
         if (phase == FREE || phase == COMMITTED) {
-            if (spex_cas_acquire(state, &seen, state_make(index, WRITING))) /* W1 (A1, A3) */
+            if (spex_cas_acquire(state, &seen, state_make(index, WRITING))) /* W1 (A1, A3, V1) */
                 return CLAIMED;
         } else if (spex_cas_acq_rel(state, &seen, state_make(index, REVOKED))) { /* V1 (W1, A3) */
             return BUSY;
@@ -74,7 +74,7 @@ static bool slot_commit(uint64_t *state, uint64_t index) {
         return true;
     for (;;) {
         uint64_t revoked_for = state_index(seen);
-        if (spex_cas_release(state, &seen, state_make(revoked_for, FREE))) /* A3 (W1) */
+        if (spex_cas_release(state, &seen, state_make(revoked_for, FREE))) /* A3 (W1, V1) */
             return revoked_for != index;
     }
 }

@@ -43,7 +43,8 @@ static struct spex_thread *state_take(void) {
     }
     uint32_t fresh = spex_load_relaxed(&pool.used);
     while (fresh < SPEX_MAX_THREADS)
-        if (spex_cas_acq_rel(&pool.used, &fresh, fresh + 1)) /* alone: the state is untouched */
+        /* Relaxed: nobody has touched the state before. */
+        if (spex_cas_relaxed(&pool.used, &fresh, fresh + 1))
             return &pool.states[fresh];
     return NULL;
 }
