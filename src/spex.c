@@ -18,6 +18,7 @@
 #include "message.h"
 #include "probes.h"
 #include "rings.h"
+#include "selection.h"
 #include "sinks.h"
 #include "sites.h"
 #include "stream.h"
@@ -107,10 +108,25 @@ static void say_known_probes(const char *probes) {
     spex_message("no probe matches \"%s\"; there are: %s", probes, length ? known : "none");
 }
 
+/* Before anything is opened or started for a selection that turns out to be none. */
+static int selection_check(const char *probes) {
+    struct spex_selection selection;
+    char why[256] = "out of memory";
+    int err = spex_selection_parse(probes ? probes : "", &selection, why, sizeof(why));
+    if (err)
+        spex_message("probe selection %s", why);
+    else
+        spex_selection_free(&selection);
+    return err;
+}
+
 static int select_locked(const char *probes) {
     char why[256] = "out of memory";
+    int err = selection_check(probes);
+    if (err)
+        return err;
     if (probes && *probes && !spex_collectors_running()) {
-        int err = collection_start();
+        err = collection_start();
         if (err)
             return err;
     }

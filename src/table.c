@@ -20,6 +20,8 @@ struct table {
     pthread_mutex_t lock;
     struct spex_tracer *tracer;
     struct spex_instant start;
+    struct spex_ring_counts before; /* the process's accounts when the table began */
+    uint64_t undelivered_before;
     FILE *file;
     const char *name;
 };
@@ -102,14 +104,17 @@ static void print_table(struct table *table) {
     double rate = spex_tick_rate_since(table->start);
     double seconds = (double)(spex_instant_now().ticks - table->start.ticks) / rate;
     struct spex_ring_counts counts = spex_rings_totals();
+    const struct spex_ring_counts *before = &table->before; /* what was pending then is in here */
+    uint64_t undelivered = spex_sinks_undelivered() - table->undelivered_before;
     fprintf(file, "%-20s %-8s %12s %12s %10s %10s %10s %10s %10s %10s\n", "probe", "type", "count",
             "per second", "mean", "min", "p50", "p90", "p99", "max");
     for (size_t p = 0; p < spex_tracer_probes(table->tracer); p++)
         print_probe(file, table->tracer, p, seconds, 1 / rate);
     fprintf(file, "%.3f s; records: %" PRIu64 " produced, %" PRIu64 " consumed, %" PRIu64 " lost",
-            seconds, counts.produced, counts.consumed, counts.lost + counts.pending);
-    if (spex_sinks_undelivered())
-        fprintf(file, ", %" PRIu64 " consumed but not in this table", spex_sinks_undelivered());
+            seconds, counts.produced - before->consumed - before->lost,
+            counts.consumed - before->consumed, counts.lost + counts.pending - before->lost);
+    if (undelivered)
+        fprintf(file, ", %" PRIu64 " consumed but not in this table", undelivered);
     fputc('\n', file);
 }
 
@@ -151,6 +156,8 @@ int spex_table_open(const char *out, struct spex_sink **sink) {
     pthread_mutex_init(&table->lock, NULL);
     table->name = !out ? "standard error" : table->file == stdout ? "standard output" : "its file";
     table->start = spex_instant_now();
+    table->before = spex_rings_totals();
+    table->undelivered_before = spex_sinks_undelivered();
     table->sink.records = table_records;
     table->sink.finish = table_finish;
     *sink = &table->sink;
