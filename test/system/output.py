@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What a user sees of a program with probes: tables, files, messages; and nothing without variables.
+
+    output.py PROGRAM
+"""
+
+import errno
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = sys.argv[1]
+HEADINGS = ['probe', 'type', 'count', 'per', 'second', 'mean', 'min', 'p50', 'p90', 'p99', 'max']
+UNITS = {'s': 1, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9}
+
+
+def run(*arguments, **variables):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith('SPEX_')}
+    environment.update({'SPEX_' + name: value for name, value in variables.items()})
+    return subprocess.run([PROGRAM, *arguments], env=environment, text=True, check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def rows(table):
+    """The rows by (probe, type), each a list of cells."""
+    found = {}
+    for line in table.splitlines()[1:]:
+        cells = line.split()
+        if len(cells) > 2 and cells[1] in ('cnt', 'lat', 'tpt', 'snapshot'):
+            found[cells[0], cells[1]] = cells[2:]
+    return found
+
+
+def accounts(table):
+    found = re.search(r'records: (\d+) produced, (\d+) consumed, (\d+) lost', table)
+    return [int(number) for number in found.groups()]
+
+
+class Output(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def check_table(self, table, times=1):
+        self.assertEqual(table.splitlines()[0].split(), HEADINGS)
+        found = rows(table)
+        self.assertEqual(set(found), {('request', 'lat'), ('request.step', 'cnt'), ('9', 'snapshot')})
+        self.assertEqual(found['request', 'lat'][0], str(1000 * times))
+        self.assertEqual(found['request.step', 'cnt'][0], str(1000 * times))
+        self.assertEqual(found['9', 'snapshot'][0], str(1000 * times))
+
+    def test_nothing_without_variables(self):
+        for mode in ['stop', 'exit', 'twice']:
+            result = run(mode)
+            self.assertEqual((result.stdout, result.stderr, result.returncode), ('done 0\n', '', 0))
+
+    def test_nothing_with_empty_variables(self):
+        result = run(PROBES='', OUT='', COLLECTORS='', RING_RECORDS='', BATCH_RECORDS='')
+        self.assertEqual((result.stdout, result.stderr, result.returncode), ('done 0\n', '', 0))
+
+    def test_a_table_on_standard_error(self):
+        result = run(PROBES='*')
+        self.assertEqual(result.stdout, 'done 0\n')
+        self.check_table(result.stderr)
+        self.assertEqual(accounts(result.stderr), [2100, 2100, 0])
+
+    def test_a_table_on_standard_output(self):
+        for mode in ['stop', 'exit']:
+            result = run(mode, PROBES='*', OUT='-')
+            self.assertEqual(result.stderr, '')
+            self.assertIn('done 0\n', result.stdout)
+            self.check_table(result.stdout.replace('done 0\n', ''))
+
+    def test_a_table_in_a_file(self):
+        path = os.path.join(self.folder, 'table')
+        for mode in ['stop', 'exit']:
+            result = run(mode, PROBES='*', OUT=path)
+            self.assertEqual((result.stdout, result.stderr), ('done 0\n', ''))
+            with open(path, encoding='utf-8') as file:
+                self.check_table(file.read())
+
+    def test_values(self):
+        result = run(PROBES='*', OUT='-')
+        found = rows(result.stdout)
+        snapshot = [float(cell) for cell in found['9', 'snapshot'][2:]]
+        mean, least, p50, p90, p99, greatest = snapshot
+        self.assertEqual((mean, least, greatest), (499.5, 0, 999))
+        for value, exact in [(p50, 499), (p90, 899), (p99, 989)]:
+            self.assertLessEqual(abs(value - exact), exact / 128)
+        cells = found['request', 'lat'][2:]
+        mean, least, p50, p90, p99, greatest = [
+            float(number) * UNITS[unit] for number, unit in zip(cells[0::2], cells[1::2])]
+        self.assertLessEqual(0, least)
+        self.assertLessEqual(least, p50)
+        self.assertLessEqual(p50, p90)
+        self.assertLessEqual(p90, p99)
+        self.assertLessEqual(p99, greatest)
+        self.assertLessEqual(least, mean)
+        self.assertLessEqual(mean, greatest)
+
+    def test_a_second_row_of_values(self):
+        lines = run(PROBES='9', OUT='-').stdout.splitlines()
+        at = next(i for i, line in enumerate(lines) if line.startswith('9 '))
+        self.assertEqual([float(cell) for cell in lines[at + 1].split()][:2], [999, 0])
+
+    def test_selection_by_name_type_and_period(self):
+        result = run(PROBES='request*,request.*@100', OUT='-')
+        self.assertEqual(set(rows(result.stdout)), {('request', 'lat'), ('request.step', 'cnt')})
+        self.assertEqual(rows(result.stdout)['request.step', 'cnt'][0], '1000')
+        self.assertEqual(accounts(result.stdout), [1010, 1010, 0])
+        self.assertEqual(set(rows(run(PROBES='*:cnt', OUT='-').stdout)), {('request.step', 'cnt')})
+
+    def test_losses_are_told(self):
+        produced, consumed, lost = accounts(run(PROBES='*', OUT='-', RING_RECORDS='2').stdout)
+        self.assertEqual(produced, 2100)
+        self.assertEqual(produced, consumed + lost)
+
+    def test_several_collectors_and_small_batches(self):
+        result = run(PROBES='*', OUT='-', COLLECTORS='3', BATCH_RECORDS='1')
+        self.check_table(result.stdout)
+        self.assertEqual(accounts(result.stdout), [2100, 2100, 0])
+
+    def test_start_again(self):
+        path = os.path.join(self.folder, 'table')
+        result = run('twice', PROBES='*', OUT=path)
+        self.assertEqual((result.stdout, result.stderr), ('done 0\n', ''))
+        with open(path, encoding='utf-8') as file:
+            table = file.read()
+        self.check_table(table)
+        self.assertEqual(accounts(table), [2100, 2100, 0])
+
+    def refused(self, error, message, **variables):
+        """The program goes on without spex, after one line that says what is wrong."""
+        result = run(**variables)
+        self.assertEqual(result.stdout, 'done %d\n' % -error)
+        self.assertEqual(result.returncode, 0)
+        lines = result.stderr.splitlines()
+        self.assertEqual(len(lines), 1, result.stderr)
+        self.assertTrue(lines[0].startswith('spex: '), lines[0])
+        self.assertIn(message, lines[0])
+
+    def test_bad_selections(self):
+        self.refused(errno.EINVAL, '"request:latency": after ":" cnt, lat, tpt or snapshot',
+                     PROBES='request:latency')
+        self.refused(errno.EINVAL, '"*@0": after "@" a period of 1 to', PROBES='request,*@0')
+        self.refused(errno.EINVAL, '"": a probe\'s name or id was expected', PROBES='request,')
+
+    def test_a_bad_selection_leaves_the_file_alone(self):
+        path = os.path.join(self.folder, 'table')
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write('of last time')
+        self.refused(errno.EINVAL, 'was expected', PROBES='request@none', OUT=path)
+        with open(path, encoding='utf-8') as file:
+            self.assertEqual(file.read(), 'of last time')
+
+    def test_bad_outputs(self):
+        self.refused(errno.ENOENT, 'cannot open /nowhere/table: No such file', PROBES='*',
+                     OUT='/nowhere/table')
+        self.refused(errno.EISDIR, 'cannot open ' + self.folder, PROBES='*', OUT=self.folder)
+        self.refused(errno.ENOENT, 'cannot connect to /nowhere/socket: No such file', PROBES='*',
+                     OUT='unix:/nowhere/socket')
+        self.refused(errno.ENAMETOOLONG, 'cannot connect to', PROBES='*', OUT='unix:/' + 'x' * 108)
+
+    def test_bad_numbers(self):
+        for name, value in [('COLLECTORS', '0'), ('COLLECTORS', '65'), ('COLLECTORS', 'many'),
+                            ('RING_RECORDS', '1000'), ('RING_RECORDS', '-2'),
+                            ('BATCH_RECORDS', '4097'), ('BATCH_RECORDS', '1e3')]:
+            with self.subTest(name=name, value=value):
+                self.refused(errno.EINVAL, 'SPEX_%s=%s' % (name, value), PROBES='*', **{name: value})
+
+    def test_no_match_lists_what_there_is(self):
+        result = run(PROBES='requests')
+        self.assertEqual(result.stdout, 'done 0\n')
+        self.assertIn('spex: no probe matches "requests"; there are: ', result.stderr)
+        for known in ['7 request', '8 request.step', '9']:
+            self.assertIn(known, result.stderr.splitlines()[0])
+
+    def test_a_full_disk_is_told(self):
+        if not os.path.exists('/dev/full'):
+            self.skipTest('no /dev/full')
+        result = run(PROBES='*', OUT='/dev/full')
+        self.assertEqual(result.stdout, 'done 0\n')
+        self.assertIn('spex: SPEX_OUT: cannot write the table to', result.stderr)
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1])
