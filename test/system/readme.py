@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What the README and docs/spaces.md show works as they show it, from an installation.
+
+usage: readme.py SOURCE_ROOT SPEX
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+ROOT = SPEX = None
+
+
+def text_of(name):
+    with open(os.path.join(ROOT, name), encoding="utf-8") as file:
+        return file.read()
+
+
+def block(text, language):
+    return re.search(rf"^```{language}\n(.*?)^```", text, re.M | re.S)[1]
+
+
+class Smallest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.dir = tempfile.mkdtemp(prefix="spex-test-")
+        prefix = os.path.join(cls.dir, "prefix")
+        build = os.path.join(cls.dir, "build")
+        quiet = {"check": True, "stdout": subprocess.DEVNULL}
+        subprocess.run(["meson", "setup", "--prefix", prefix, "--libdir", "lib", "-Dtests=false",
+                        build, ROOT], **quiet)
+        subprocess.run(["meson", "install", "-C", build], **quiet)
+        cls.environment = {name: value for name, value in os.environ.items()
+                           if not name.startswith("SPEX_")}
+        cls.environment["PKG_CONFIG_PATH"] = os.path.join(prefix, "lib/pkgconfig")
+        with open(os.path.join(cls.dir, "app.c"), "w", encoding="utf-8") as file:
+            file.write(block(text_of("README.md"), "c"))
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.dir)
+
+    def run_line(self, pattern):
+        """Runs the line of the README that matches."""
+        line = re.search(rf"^    ({pattern})$", text_of("README.md"), re.M)[1]
+        return subprocess.run(["sh", "-c", line], cwd=self.dir, env=self.environment,
+                              capture_output=True, text=True, check=False)
+
+    def test_compiles_and_runs_as_shown(self):
+        result = self.run_line(r"cc app\.c .*")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
+        result = self.run_line(r"\./app")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
+        result = self.run_line(r"SPEX_PROBES=.* \./app")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        shown = block(text_of("README.md"), "text")
+        without_figures = re.compile(r"-?\d+\.?\d*(e[-+]\d+)?( [num]?s\b)?")
+        for real, printed in zip(result.stdout.splitlines(), shown.splitlines(), strict=True):
+            self.assertEqual(without_figures.sub("#", real).split(),
+                             without_figures.sub("#", printed).split())
+        self.assertIn("records: 1000 produced, 1000 consumed, 0 lost", result.stdout)
+
+    def test_is_the_example_in_the_repository(self):
+        example = text_of("examples/smallest/app.c").split("\n", 1)[1]
+        self.assertEqual(block(text_of("README.md"), "c"), example)
+
+    def test_the_library_needs_no_more_than_it_says(self):
+        result = subprocess.run(["pkg-config", "--libs", "--static", "spex"], env=self.environment,
+                                capture_output=True, text=True, check=True)
+        libraries = {flag for flag in result.stdout.split() if flag.startswith("-l")}
+        self.assertLessEqual({"-lspex", "-lurcu-bp"}, libraries)
+        self.assertLessEqual(libraries, {"-lspex", "-lurcu-bp", "-lurcu-common", "-lm"})
+
+
+class Spaces(unittest.TestCase):
+    def assert_space_is_good(self, text):
+        with tempfile.TemporaryDirectory() as scratch:
+            path = os.path.join(scratch, "space.xml")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            result = subprocess.run([SPEX, "explore", path, "--store", scratch + "/trials.db", "--",
+                                     "/nonexistent/program"],
+                                    capture_output=True, text=True, check=False)
+        self.assertIn("no trial has a result", result.stderr)
+
+    def test_readme(self):
+        self.assert_space_is_good(block(text_of("README.md"), "xml"))
+
+    def test_docs(self):
+        text = text_of("docs/spaces.md")
+        shown = re.search(r"^    <space.*?^    </space>", text, re.M | re.S)[0]
+        self.assert_space_is_good(textwrap.dedent(shown))
+
+
+if __name__ == "__main__":
+    ROOT, SPEX = sys.argv[1:3]
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
