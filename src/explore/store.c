@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,8 +49,11 @@ struct spex_store {
 static int fail_sqlite(const struct spex_store *store, const char *what, struct spex_why *why) {
     int code = sqlite3_errcode(store->db) & 0xff;
     int err = code == SQLITE_NOMEM ? -ENOMEM : code == SQLITE_FULL ? -ENOSPC : -EIO;
+    int system = sqlite3_system_errno(store->db);
     if (code == SQLITE_NOTADB)
         return spex_fail(why, -EEXIST, "%s is no store of spex", store->path);
+    if ((code == SQLITE_CANTOPEN || code == SQLITE_IOERR) && system)
+        return spex_fail(why, -system, "cannot %s %s: %s", what, store->path, strerror(system));
     return spex_fail(why, err, "cannot %s %s: %s", what, store->path, sqlite3_errmsg(store->db));
 }
 
@@ -397,10 +401,13 @@ static int load_levels(struct spex_store *store, sqlite3_stmt *values, sqlite3_i
     sqlite3_bind_int64(values, 1, number);
     for (size_t p = 0; p < space->parameter_count; p++) {
         sqlite3_bind_text(values, 2, space->parameters[p].name, -1, SQLITE_STATIC);
-        bool there = sqlite3_step(values) == SQLITE_ROW;
-        levels[p] = there ? spex_parameter_level(&space->parameters[p],
-                                                 (const char *)sqlite3_column_text(values, 0))
-                          : space->parameters[p].count;
+        int got = sqlite3_step(values);
+        if (got != SQLITE_ROW && got != SQLITE_DONE)
+            return fail_sqlite(store, "read", why);
+        levels[p] = got == SQLITE_ROW
+                        ? spex_parameter_level(&space->parameters[p],
+                                               (const char *)sqlite3_column_text(values, 0))
+                        : space->parameters[p].count;
         sqlite3_reset(values);
         if (levels[p] == space->parameters[p].count)
             return spex_fail(why, -EBADMSG, "%s: trial %lld has no value of parameter \"%s\"",
@@ -436,7 +443,11 @@ static int load_trial(struct spex_store *store, sqlite3_stmt *row, sqlite3_stmt 
     trial->records_used = (uint64_t)sqlite3_column_int64(row, 3);
     trial->records_lost = (uint64_t)sqlite3_column_int64(row, 4);
     trial->seconds = sqlite3_column_double(row, 5);
-    return load_levels(store, values, sqlite3_column_int64(row, 0), space, trial->levels, why);
+    sqlite3_int64 number = sqlite3_column_int64(row, 0);
+    if (trial->ok && (sqlite3_column_type(row, 2) != SQLITE_FLOAT || !isfinite(trial->objective)))
+        return spex_fail(why, -EBADMSG, "%s: trial %lld has no objective", store->path,
+                         (long long)number);
+    return load_levels(store, values, number, space, trial->levels, why);
 }
 
 int spex_store_trials(struct spex_store *store, const struct spex_space *space,
