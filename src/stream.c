@@ -167,6 +167,7 @@ int spex_stream_open(const char *path, unsigned collectors, struct spex_sink **s
     struct spex_stream_header header = {.kind = SPEX_STREAM_HELLO};
     if (!frame_send(stream, &header, NULL, 0) || !sites_send(stream)) {
         int err = -errno;
+        spex_message("SPEX_OUT: cannot send to %s: %s", path, strerror(-err));
         stream_finish(&stream->sink);
         return err;
     }
