@@ -67,8 +67,8 @@ void spex_rings_fork_child(void) {
     if (!set.rings)
         return;
     size_t capacity = set.rings[0].mask + 1;
-    /* Private memory, so this zeroes it in the child only, and gives the pages back. It stays mapped: a
-     * probe that was under way in the forking thread may end in the child. */
+    /* Private memory, so this zeroes it in the child only, and gives the pages back. It stays
+     * mapped: a probe that was under way in the forking thread may end in the child. */
     madvise(set.rings, set.bytes, MADV_DONTNEED);
     lay_out(set.rings, spex_rings_count(), capacity);
 }

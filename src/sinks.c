@@ -40,6 +40,7 @@ void spex_sinks_pass(unsigned collector, uint64_t watermark) {
     struct spex_sink *sink;
     urcu_bp_read_lock();
     cds_list_for_each_entry_rcu (sink, &sinks, node) {
+        /* cppcheck-suppress uninitvar ; the loop's macro sets it */
         if (!spex_load_relaxed(&sink->broken) && sink->pass &&
             !sink->pass(sink, collector, watermark))
             spex_store_relaxed(&sink->broken, true);

@@ -59,12 +59,8 @@ static bool frame_send(struct stream *stream, struct spex_stream_header *header,
 /* The end of a long text says more than its beginning. */
 static void copy_text(char *to, const char *from) {
     size_t length = from ? strlen(from) : 0;
-    if (length >= SPEX_STREAM_TEXT_BYTES) {
-        from += length - (SPEX_STREAM_TEXT_BYTES - 1);
-        length = SPEX_STREAM_TEXT_BYTES - 1;
-    }
-    if (length)
-        memcpy(to, from, length);
+    size_t skip = length < SPEX_STREAM_TEXT_BYTES ? 0 : length - (SPEX_STREAM_TEXT_BYTES - 1);
+    snprintf(to, SPEX_STREAM_TEXT_BYTES, "%s", from ? from + skip : "");
 }
 
 /* Sites go out before the first record that could be theirs. */

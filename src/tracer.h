@@ -41,7 +41,7 @@ size_t spex_tracer_probes(struct spex_tracer *tracer);
 void spex_tracer_metrics(const struct spex_tracer *tracer, size_t probe,
                          struct spex_metrics *metrics);
 void spex_tracer_series(const struct spex_tracer *tracer, size_t probe, unsigned series,
-                        struct spex_series *values);
+                        struct spex_series *out);
 double spex_tracer_quantile(const struct spex_tracer *tracer, size_t probe, unsigned series,
                             double q);
 

@@ -157,7 +157,9 @@ SPEX_INLINE struct spex_span spex_begin_(struct spex_site *site) {
             (void)spex_values_;                                                                    \
         }                                                                                          \
     } while (0)
-#define SPEX_PROBE_NAME(id, text) SPEX_STATIC_ASSERT_(sizeof(text) > 0, "")
+#define SPEX_PROBE_NAME(id, text)                                                                  \
+    SPEX_STATIC_ASSERT_(sizeof(text) <= SPEX_NAME_BYTES, "spex: a probe name has 61 bytes at "     \
+                                                         "most")
 
 #endif
 

@@ -227,8 +227,8 @@ static int run_gnuplot(int script, int picture, struct spex_why *why) {
     char name[] = "gnuplot", input[] = "-";
     char *argv[] = {name, input, NULL};
     posix_spawn_file_actions_t actions;
-    pid_t pid;
-    int status;
+    pid_t pid = -1;
+    int status = 0;
     int complaints = memfd_create("gnuplot-stderr", MFD_CLOEXEC);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, script, 0);

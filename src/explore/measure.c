@@ -165,15 +165,15 @@ bool spex_measure_silent(const struct spex_measure *measure, uint64_t ticks) {
     return silence > (ticks - measure->t0) / 4 && silence > 3 * measure->longest_silence;
 }
 
-/* Position of the objective's probe in the tracer, or the number of probes there. */
-static size_t objective_probe(const struct spex_measure *measure, struct spex_metrics *metrics) {
-    size_t count = spex_tracer_probes(measure->tracer);
-    for (size_t p = 0; p < count; p++) {
-        spex_tracer_metrics(measure->tracer, p, metrics);
+/* Position of the objective's probe in the tracer, with its metrics. */
+static bool objective_find(const struct spex_measure *measure, size_t *probe,
+                           struct spex_metrics *metrics) {
+    for (*probe = 0; *probe < spex_tracer_probes(measure->tracer); ++*probe) {
+        spex_tracer_metrics(measure->tracer, *probe, metrics);
         if (metrics->probe_id == measure->probe_id && metrics->probe_type == measure->probe_type)
-            return p;
+            return true;
     }
-    return count;
+    return false;
 }
 
 static double statistic(const struct spex_measure *measure, size_t probe, const char *metric) {
@@ -186,9 +186,9 @@ static double statistic(const struct spex_measure *measure, size_t probe, const 
 
 bool spex_measure_value(const struct spex_measure *measure, double *value) {
     const char *metric = measure->space->objective.metric;
-    struct spex_metrics metrics;
-    size_t probe = objective_probe(measure, &metrics);
-    if (probe == spex_tracer_probes(measure->tracer))
+    struct spex_metrics metrics = {0};
+    size_t probe;
+    if (!objective_find(measure, &probe, &metrics))
         return false;
     if (strcmp(metric, "throughput") == 0)
         *value = metrics.count / seconds(measure);

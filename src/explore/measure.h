@@ -17,7 +17,7 @@ struct spex_measure;
 
 /* 0 or -ENOMEM. `space` must outlive the measure. */
 int spex_measure_create(const struct spex_space *space, double ticks_per_second,
-                        struct spex_measure **measure);
+                        struct spex_measure **out);
 void spex_measure_destroy(struct spex_measure *measure);
 
 /* The probe whose records are the objective's; before the first record. */

@@ -15,7 +15,7 @@
 struct spex_receiver;
 
 /* Listens at `path`. 0, or as making the socket failed. */
-int spex_receiver_open(const char *path, struct spex_receiver **receiver, struct spex_why *why);
+int spex_receiver_open(const char *path, struct spex_receiver **out, struct spex_why *why);
 void spex_receiver_close(struct spex_receiver *receiver);
 
 /* What to poll for input: the socket, or -1 once the program has closed its end. */

@@ -21,10 +21,10 @@ struct spex_store;
  * when the file holds something else; -EBUSY when another exploration is writing to it; or as
  * opening it failed. */
 int spex_store_open(const char *path, const struct spex_space_file *space, const char *policy,
-                    char *const *argv, struct spex_store **store, struct spex_why *why);
+                    char *const *argv, struct spex_store **out, struct spex_why *why);
 
 /* Opens an existing store to read it. */
-int spex_store_read(const char *path, struct spex_store **store, struct spex_why *why);
+int spex_store_read(const char *path, struct spex_store **out, struct spex_why *why);
 
 void spex_store_close(struct spex_store *store);
 

@@ -138,18 +138,30 @@ static int take_the_rest(struct run *run, struct spex_why *why) {
     return fail_trial(run, "%s", how);
 }
 
-static void list_probes(const struct run *run, char *list, size_t size) {
-    size_t count, length = 0;
+static uint64_t probe_key(const struct spex_stream_site *site) {
+    return ((uint64_t)site->probe_id << 8 | site->probe_type) + 1;
+}
+
+/* The site whose probe comes next after `key`, by id and type; NULL at the end. */
+static const struct spex_stream_site *next_probe(const struct run *run, uint64_t key) {
+    size_t count;
     const struct spex_stream_site *sites = spex_receiver_sites(run->receiver, &count);
+    const struct spex_stream_site *next = NULL;
+    for (size_t s = 0; s < count; s++)
+        if (probe_key(&sites[s]) > key && (!next || probe_key(&sites[s]) < probe_key(next)))
+            next = &sites[s];
+    return next;
+}
+
+static void list_probes(const struct run *run, char *list, size_t size) {
+    const struct spex_stream_site *site = next_probe(run, 0);
     snprintf(list, size, "none");
-    for (size_t s = 0; s < count && length + 1 < size; s++) {
-        const char *type = spex_probe_type_name(sites[s].probe_type);
-        const char *comma = length ? ", " : "";
-        int more =
-            sites[s].name[0]
-                ? snprintf(list + length, size - length, "%s%s:%s", comma, sites[s].name, type)
-                : snprintf(list + length, size - length, "%s%u:%s", comma, sites[s].probe_id, type);
-        length += (size_t)more;
+    for (size_t length = 0; site && length < size; site = next_probe(run, probe_key(site))) {
+        char number[8];
+        snprintf(number, sizeof(number), "%u", site->probe_id);
+        length += (size_t)snprintf(list + length, size - length, "%s%s:%s", length ? ", " : "",
+                                   site->name[0] ? site->name : number,
+                                   spex_probe_type_name(site->probe_type));
     }
 }
 

@@ -4,10 +4,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-int spex_fail(struct spex_why *why, int err, const char *format, ...) {
+void spex_why_set(struct spex_why *why, const char *format, ...) {
     va_list args;
     va_start(args, format);
     vsnprintf(why->text, sizeof(why->text), format, args);
     va_end(args);
-    return err;
 }

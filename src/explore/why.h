@@ -7,8 +7,10 @@ struct spex_why {
     char text[512];
 };
 
-/* Writes the line and returns `err`, so that a function can end with it. */
-__attribute__((format(printf, 3, 4))) int spex_fail(struct spex_why *why, int err,
-                                                    const char *format, ...);
+__attribute__((format(printf, 2, 3))) void spex_why_set(struct spex_why *why, const char *format,
+                                                        ...);
+
+/* Writes the line; its value is `err`, so that a function can end with it. */
+#define spex_fail(why, err, ...) (spex_why_set((why), __VA_ARGS__), (err))
 
 #endif

@@ -105,14 +105,14 @@ void spex_xml_free(struct spex_xml *xml) {
     xml->text = NULL;
 }
 
-int spex_xml_fail(struct spex_xml *xml, const xmlNode *element, const char *format, ...) {
+void spex_xml_complain(struct spex_xml *xml, const xmlNode *element, const char *format, ...) {
     char text[384];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    return spex_fail(xml->why, -EINVAL, "%s:%ld: <%s>: %s", xml->path,
-                     xmlGetLineNo((xmlNode *)(uintptr_t)element), spex_xml_name(element), text);
+    spex_why_set(xml->why, "%s:%ld: <%s>: %s", xml->path,
+                 xmlGetLineNo((xmlNode *)(uintptr_t)element), spex_xml_name(element), text);
 }
 
 int spex_xml_root(struct spex_xml *xml, const char *name, const xmlNode **root) {

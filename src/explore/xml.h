@@ -5,6 +5,7 @@
 #ifndef SPEX_XML_H
 #define SPEX_XML_H
 
+#include <errno.h>
 #include <stddef.h>
 
 #include <libxml/tree.h>
@@ -52,9 +53,11 @@ const char *spex_xml_attribute(const xmlNode *element, const char *name);
 int spex_xml_required(struct spex_xml *xml, const xmlNode *element, const char *name,
                       const char **value);
 
-/* Writes "path:line: <element>: …" and returns -EINVAL. */
-__attribute__((format(printf, 3, 4))) int spex_xml_fail(struct spex_xml *xml,
-                                                        const xmlNode *element, const char *format,
-                                                        ...);
+/* Writes "path:line: <element>: …". */
+__attribute__((format(printf, 3, 4))) void spex_xml_complain(struct spex_xml *xml,
+                                                             const xmlNode *element,
+                                                             const char *format, ...);
+
+#define spex_xml_fail(xml, element, ...) (spex_xml_complain((xml), (element), __VA_ARGS__), -EINVAL)
 
 #endif
