@@ -12,9 +12,17 @@
 
 #include <libxml/parser.h>
 
-/* No network, no entities from elsewhere; what goes wrong is said by us alone. */
+#include "printable.h"
+
+/* No network, no entities from elsewhere. */
 #define PARSE_OPTIONS                                                                              \
     (XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING | XML_PARSE_BIG_LINES)
+
+#if LIBXML_VERSION >= 21200
+typedef const xmlError parse_error;
+#else
+typedef xmlError parse_error;
+#endif
 
 static int read_all(int fd, char *text, size_t room, size_t *length) {
     *length = 0;
@@ -61,6 +69,23 @@ static int check_bytes(const struct spex_xml *xml) {
     return spex_fail(xml->why, -EINVAL, "%s:%d: not well-formed XML: a zero byte", xml->path, line);
 }
 
+/* What goes wrong is said by us alone; errors of an encoding are printed whatever the options say.
+ */
+static void say_nothing(void *context, parse_error *error) {
+    (void)context;
+    (void)error;
+}
+
+static xmlDoc *read_silently(struct spex_xml *xml, xmlParserCtxt *parser) {
+    xmlStructuredErrorFunc old = xmlStructuredError;
+    void *old_context = xmlStructuredErrorContext;
+    xmlSetStructuredErrorFunc(NULL, say_nothing);
+    xmlDoc *document =
+        xmlCtxtReadMemory(parser, xml->text, (int)xml->length, xml->path, NULL, PARSE_OPTIONS);
+    xmlSetStructuredErrorFunc(old_context, old);
+    return document;
+}
+
 static int parse(struct spex_xml *xml) {
     int err = check_bytes(xml);
     if (err)
@@ -68,8 +93,7 @@ static int parse(struct spex_xml *xml) {
     xmlParserCtxt *parser = xmlNewParserCtxt();
     if (!parser)
         return spex_fail(xml->why, -ENOMEM, "out of memory");
-    xml->document =
-        xmlCtxtReadMemory(parser, xml->text, (int)xml->length, xml->path, NULL, PARSE_OPTIONS);
+    xml->document = read_silently(xml, parser);
     if (!xml->document)
         err = fail_parse(xml, xmlCtxtGetLastError(parser));
     else if (xml->document->intSubset)
@@ -176,6 +200,9 @@ int spex_xml_check(struct spex_xml *xml, const xmlNode *element, const char *con
     for (const xmlAttr *a = element->properties; a; a = a->next)
         if (!is_known((const char *)a->name, known))
             return fail_unknown(xml, element, (const char *)a->name, known);
+    for (const xmlAttr *a = element->properties; a; a = a->next)
+        if (!spex_is_printable(spex_xml_attribute(element, (const char *)a->name)))
+            return spex_xml_fail(xml, element, "%s: a control character is not expected", a->name);
     for (const xmlNode *node = element->children; node; node = node->next) {
         bool text = node->type == XML_TEXT_NODE || node->type == XML_CDATA_SECTION_NODE ||
                     node->type == XML_ENTITY_REF_NODE;

@@ -12,11 +12,11 @@
 #include "spaces.h"
 
 static const char special[] =
-    "<space name='&lt;&amp;&#10;\"&apos;&#xe9;'>"
+    "<space name='&lt;&amp;\"&apos;&#xe9;'>"
     "<parameter name='number' type='integer' values='-9223372036854775808 -1 0 9223372036854775807'"
     "/>"
     "<parameter name='word' type='categorical' values='plain &amp; &lt; &gt; &quot; &apos; "
-    "&amp;amp; &lt;a&#x3d;&quot;b&quot;/&gt; %s%n \\ ]]&gt; &#x20ac;&#xe9; &#x1f600; &#x7f; -- 007'"
+    "&amp;amp; &lt;a&#x3d;&quot;b&quot;/&gt; %s%n \\ ]]&gt; &#x20ac;&#xe9; &#x1f600;  -- 007'"
     "/>"
     "<parameter name='Dots.and-lines_' type='integer' min='1' max='1'/>"
     "<objective probe='q:lat' metric='mean' goal='minimise'/></space>";
@@ -36,7 +36,7 @@ static void round_trip(void **state) {
     struct spex_why why = {""};
     size_t levels[3] = {0};
     assert_string_equal(space->parameters[1].values[1].text, "&");
-    assert_int_equal(space->parameters[1].count, 16);
+    assert_int_equal(space->parameters[1].count, 15);
     do {
         assert_int_equal(spex_config_write("config.xml", space, levels, &why), 0);
         struct spex_config *config = config_of("config.xml");
@@ -66,30 +66,12 @@ static void document(void **state) {
     assert_true(fread(text, 1, sizeof(text) - 1, in) > 0);
     fclose(in);
     assert_string_equal(text, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-                              "<configuration space=\"&lt;&amp;&#10;&quot;'\xc3\xa9\">\n"
+                              "<configuration space=\"&lt;&amp;&quot;'\xc3\xa9\">\n"
                               "  <parameter name=\"number\" value=\"-1\"/>\n"
                               "  <parameter name=\"word\" value=\"&lt;\"/>\n"
                               "  <parameter name=\"Dots.and-lines_\" value=\"1\"/>\n"
                               "</configuration>\n");
     spex_space_free(file);
-}
-
-/* Sends what is printed on standard error to a file; returns the old descriptor. */
-static int catch_messages(void) {
-    FILE *messages = fopen("messages", "w");
-    assert_non_null(messages);
-    int old = dup(2);
-    assert_int_equal(dup2(fileno(messages), 2), 2);
-    fclose(messages);
-    return old;
-}
-
-static void expect_no_messages(int old) {
-    struct stat file;
-    assert_int_equal(dup2(old, 2), 2);
-    close(old);
-    assert_int_equal(stat("messages", &file), 0);
-    assert_int_equal(file.st_size, 0);
 }
 
 /* The reason goes to the caller, who may be drawing on the terminal, and nowhere else. */
@@ -217,6 +199,8 @@ static void malformed(void **state) {
         {OPEN "<parameter value='1'/>" CLOSE, ":2: <parameter>:", "\"name\" was expected"},
         {OPEN "<parameter name='' value='1'/>" CLOSE, ":2: <parameter>:", "\"name\" was expected"},
         {OPEN "<parameter name='a'/>" CLOSE, ":2: <parameter>:", "\"value\" was expected"},
+        {OPEN "<parameter name='a' value='1&#10;2'/>" CLOSE,
+         ":2: <parameter>:", "value: a control character is not expected"},
         {OPEN "<parameter name='a' value='1' unit='s'/>" CLOSE, ":2: <parameter>:", "name, value"},
         {OPEN "<parameter name='a' value='1'>1</parameter>" CLOSE, ":2: <parameter>:", "text is"},
         {OPEN "<parameter name='a' value='1'><b/></parameter>" CLOSE, ":2: <b>:", "not expected"},

@@ -46,4 +46,22 @@ static inline void scratch_text(const char *path, const char *text) {
     scratch_write(path, text, strlen(text));
 }
 
+/* Sends what is printed on standard error to a file; returns the old descriptor. */
+static inline int catch_messages(void) {
+    FILE *messages = fopen("messages", "w");
+    assert_non_null(messages);
+    int old = dup(2);
+    assert_int_equal(dup2(fileno(messages), 2), 2);
+    fclose(messages);
+    return old;
+}
+
+static inline void expect_no_messages(int old) {
+    struct stat file;
+    assert_int_equal(dup2(old, 2), 2);
+    close(old);
+    assert_int_equal(stat("messages", &file), 0);
+    assert_int_equal(file.st_size, 0);
+}
+
 #endif

@@ -94,6 +94,12 @@ static const struct bad parameters[] = {
     {PARAMETER("name='1b' type='integer' min='1' max='2'"), ":4: <parameter>:", "a letter, then"},
     {PARAMETER("name='b=' type='integer' min='1' max='2'"), ":4: <parameter>:", "a letter, then"},
     {PARAMETER("name='a' type='integer' min='1' max='2'"), ":4: <parameter>:", "is there twice"},
+    {PARAMETER("name='b' type='integer&#10;' min='1' max='2'"),
+     ":4: <parameter>:", "type: a control character is not expected"},
+    {PARAMETER("name='b' type='integer' unit=']: 1&#10;x' min='1' max='2'"),
+     ":4: <parameter>:", "unit: a control character is not expected"},
+    {PARAMETER("name='b' type='categorical' values='&#x9b;31m'"),
+     ":4: <parameter>:", "values: a control character is not expected"},
     {PARAMETER("name='b' min='1' max='2'"), ":4: <parameter>:", "\"type\" was expected"},
     {PARAMETER("name='b' type='float' min='1' max='2'"),
      ":4: <parameter>:", "integer or categorical was expected"},
@@ -315,6 +321,28 @@ static void zero_bytes(void **state) {
     check_file("bad.xml", -EINVAL, ":6: not well-formed");
 }
 
+/* Some of libxml2's errors are printed whatever it is told; not into our progress, though. */
+static void nothing_printed(void **state) {
+    (void)state;
+    static const char *const cases[] = {
+        "<?xml version='1.0' encoding='ASCII'?>\n" WITH("<!-- \xff\xff\x7f -->"),
+        "<?xml version='1.0' encoding='EUC-JP'?>\n" WITH("<!-- \xff\xff\x7f -->"),
+        "<?xml version='1.0' encoding='no such'?>\n" WITH(""),
+        "<?xml version='1.0'?>\n" WITH("<a:run/><!-- \xff -->"),
+    };
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        scratch_text("bad.xml", cases[c]);
+        int old = catch_messages();
+        struct spex_space_file *file = NULL;
+        struct spex_why why = {""};
+        int err = spex_space_read("bad.xml", &file, &why);
+        spex_space_free(file);
+        expect_no_messages(old);
+        if (err != -EINVAL)
+            fail_msg("%d for:\n%s", err, cases[c]);
+    }
+}
+
 static void too_large(void **state) {
     (void)state;
     static char xml[SPEX_XML_BYTES_MAX + 1];
@@ -335,7 +363,8 @@ int main(void) {
         cmocka_unit_test(bad_parameters), cmocka_unit_test(bad_objectives),
         cmocka_unit_test(bad_runs),       cmocka_unit_test(too_many_parameters),
         cmocka_unit_test(long_names),     cmocka_unit_test(bad_files),
-        cmocka_unit_test(zero_bytes),     cmocka_unit_test(too_large),
+        cmocka_unit_test(zero_bytes),     cmocka_unit_test(nothing_printed),
+        cmocka_unit_test(too_large),
     };
     return cmocka_run_group_tests_name("space errors", tests, scratch_enter, scratch_leave);
 }
