@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* A fuzzer: what it is fed, what it starts from and what it knows the format by. With libFuzzer
+ * (clang -fsanitize=fuzzer) only the first is used; driver.c is for every other compiler. */
+#ifndef SPEX_FUZZ_H
+#define SPEX_FUZZ_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* The seed with this number, from 0 on: its length, at most `room`; 0 when there is none. */
+size_t fuzz_seed(unsigned number, uint8_t *data, size_t room);
+
+/* Pieces of the format that a mutation may put in; ends with NULL. */
+extern const char *const fuzz_words[];
+
+/* What must hold whatever comes in. */
+#define FUZZ_CHECK(condition)                                                                      \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #condition);              \
+            abort();                                                                               \
+        }                                                                                          \
+    } while (0)
+
+#endif

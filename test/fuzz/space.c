@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* Any file as a space: refused with one line, or a space that keeps every promise, whose text gives
+ * it again and whose configurations a program can read. */
+#include <errno.h>
+#include <string.h>
+
+#include <spex/config.h>
+
+#include "config_file.h"
+#include "memory_file.h"
+#include "space.h"
+#include "space_parameter.h"
+
+static void check_parameter(const struct spex_parameter *parameter) {
+    FUZZ_CHECK(*parameter->name && parameter->unit);
+    FUZZ_CHECK(parameter->count >= 1 && parameter->count <= SPEX_VALUES_MAX);
+    for (size_t v = 0; v < parameter->count; v++) {
+        FUZZ_CHECK(*parameter->values[v].text);
+        if (parameter->kind == SPEX_INTEGER && v > 0)
+            FUZZ_CHECK(parameter->values[v].integer > parameter->values[v - 1].integer);
+    }
+}
+
+static void check_space(const struct spex_space_file *file) {
+    const struct spex_space *space = &file->space;
+    FUZZ_CHECK(space->parameter_count >= 1 && space->parameter_count <= SPEX_PARAMETERS_MAX);
+    for (size_t p = 0; p < space->parameter_count; p++)
+        check_parameter(&space->parameters[p]);
+    FUZZ_CHECK(*space->name && space->objective.probe && space->objective.metric);
+    FUZZ_CHECK(spex_space_configurations(space) >= 1);
+    FUZZ_CHECK(spex_space_configurations(space) <= SPEX_SPACE_CONFIGURATIONS_MAX);
+    FUZZ_CHECK(space->threads_parameter <= space->parameter_count);
+    FUZZ_CHECK(file->heatmap_x <= space->parameter_count);
+    FUZZ_CHECK((file->heatmap_x < space->parameter_count) ==
+               (file->heatmap_y < space->parameter_count));
+    FUZZ_CHECK(space->rules.trials_per_config >= 1 && space->rules.records_per_thread >= 1);
+    FUZZ_CHECK(space->rules.startup_seconds > 0 && space->rules.warmup_seconds >= 0);
+    FUZZ_CHECK(space->rules.duration_seconds > space->rules.warmup_seconds);
+    size_t first[SPEX_PARAMETERS_MAX] = {0};
+    FUZZ_CHECK(spex_space_threads(space, first) >= 1);
+}
+
+static void check_again(const struct spex_space_file *file) {
+    struct spex_space_file *again;
+    struct spex_why why;
+    FUZZ_CHECK(spex_space_parse("stored", file->xml, &again, &why) == 0);
+    char *identity = spex_space_identity(&file->space);
+    char *second = spex_space_identity(&again->space);
+    FUZZ_CHECK(identity && second && strcmp(identity, second) == 0);
+    free(identity);
+    free(second);
+    spex_space_free(again);
+}
+
+static void check_configuration(const struct spex_space *space, size_t *levels) {
+    struct spex_config *config;
+    struct spex_why why;
+    const char *path = memory_file(NULL, 0);
+    FUZZ_CHECK(spex_config_write(path, space, levels, &why) == 0);
+    FUZZ_CHECK(spex_config_read(path, &config, why.text, sizeof(why.text)) == 0);
+    for (size_t p = 0; p < space->parameter_count; p++) {
+        const char *text = spex_config_text(config, space->parameters[p].name);
+        FUZZ_CHECK(text && strcmp(text, space->parameters[p].values[levels[p]].text) == 0);
+    }
+    spex_config_free(config);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    struct spex_space_file *file;
+    struct spex_why why = {""};
+    int err = spex_space_read(memory_file(data, size), &file, &why);
+    if (err) {
+        FUZZ_CHECK(!file && (err == -EINVAL || err == -EFBIG));
+        FUZZ_CHECK(*why.text && !strchr(why.text, '\n'));
+        return 0;
+    }
+    size_t levels[SPEX_PARAMETERS_MAX] = {0};
+    check_space(file);
+    check_again(file);
+    check_configuration(&file->space, levels);
+    for (size_t p = 0; p < file->space.parameter_count; p++)
+        levels[p] = file->space.parameters[p].count - 1;
+    check_configuration(&file->space, levels);
+    spex_space_free(file);
+    return 0;
+}
+
+size_t fuzz_seed(unsigned number, uint8_t *data, size_t room) {
+    static const char *const seeds[] = {
+        "<?xml version='1.0' encoding='UTF-8'?>\n<!-- a -->\n<space name='sqlite'>\n"
+        "<parameter name='cache' type='integer' unit='MB' min='2' max='16' factor='2'/>\n"
+        "<parameter name='mode' type='categorical' values='shared private &amp;&lt;'/>\n"
+        "<parameter name='threads' type='integer' min='1' max='7' step='3'/>\n"
+        "<objective probe='query:tpt' metric='throughput' goal='maximise'/>\n"
+        "<run trials_per_config='2' records_per_thread='20' threads='threads' warmup='0.1' "
+        "startup='5' duration='10' seed='1'/>\n<heatmap x='cache' y='threads'/>\n</space>\n",
+        "<space name='s'><parameter name='a' type='integer' values='-1 0 5'/>"
+        "<objective probe='7:snapshot' metric='p99' goal='minimise'/></space>",
+        "<space name='s'><parameter name='a' type='integer' min='1' max='9223372036854775807' "
+        "step='1152921504606846976'/><objective probe='q:lat' metric='max' goal='minimise'/>"
+        "<parameter name='b' type='integer' min='1' max='60000'/></space>",
+        "<!DOCTYPE space [<!ENTITY a 'b'>]><space name='&a;'/>",
+    };
+    if (number >= sizeof(seeds) / sizeof(seeds[0]) || strlen(seeds[number]) > room)
+        return 0;
+    memcpy(data, seeds[number], strlen(seeds[number]));
+    return strlen(seeds[number]);
+}
+
+const char *const fuzz_words[] = {"<space name='s'>",
+                                  "</space>",
+                                  "<parameter ",
+                                  "<objective ",
+                                  "<run ",
+                                  "<heatmap ",
+                                  "/>",
+                                  ">",
+                                  "name='b' ",
+                                  "type='integer' ",
+                                  "type='categorical' ",
+                                  "unit='s' ",
+                                  "values='1 2' ",
+                                  "min='1' ",
+                                  "max='9' ",
+                                  "step='2' ",
+                                  "factor='2' ",
+                                  "threads='a' ",
+                                  "seed='0' ",
+                                  "duration='1' ",
+                                  "warmup='1' ",
+                                  "x='a' ",
+                                  "y='b' ",
+                                  "'",
+                                  "\"",
+                                  " ",
+                                  "\n",
+                                  "-",
+                                  "0",
+                                  "1",
+                                  "9",
+                                  "9223372036854775807",
+                                  "-9223372036854775808",
+                                  "&amp;",
+                                  "&#10;",
+                                  "&#x1f600;",
+                                  "&#0;",
+                                  "<!--",
+                                  "-->",
+                                  "<![CDATA[",
+                                  "]]>",
+                                  "<?",
+                                  "?>",
+                                  "<!DOCTYPE space>",
+                                  "xmlns='u' ",
+                                  "a:",
+                                  "\xef\xbb\xbf",
+                                  "encoding='ISO-8859-1'",
+                                  "encoding='UTF-16'",
+                                  "\xc3\xa9",
+                                  "\xff",
+                                  NULL};
