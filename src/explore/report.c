@@ -15,6 +15,16 @@ static uint64_t failed_trials(const struct spex_stored_trials *trials, const cha
     return failed;
 }
 
+/* What was not recorded was not counted. */
+static void print_loss(const struct spex_objective *objective, double share, FILE *out) {
+    fprintf(out, "           %.2g %% were lost: the program made more than could be taken",
+            share * 100);
+    if (strcmp(objective->metric, "throughput") == 0)
+        fputs(", and throughputs\n           are low by up to as much", out);
+    fprintf(out, "; probe=\"%.*s@100\" records one in 100\n", (int)strcspn(objective->probe, "@"),
+            objective->probe);
+}
+
 static void print_header(const struct spex_report_data *data, FILE *out) {
     const struct spex_space *space = &data->file->space;
     uint64_t used = 0, lost = 0;
@@ -33,6 +43,8 @@ static void print_header(const struct spex_report_data *data, FILE *out) {
     if (failed)
         fprintf(out, "           the first of them: %s\n", reason);
     fprintf(out, "records    %" PRIu64 " used, %" PRIu64 " lost\n", used, lost);
+    if (lost)
+        print_loss(&space->objective, (double)lost / (double)(used + lost), out);
 }
 
 static void print_group(const struct spex_report_data *data, const char *title,

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../probe_type.h"
+#include "../selection.h"
 #include "number.h"
 #include "space_parameter.h"
 #include "xml.h"
@@ -16,15 +16,27 @@
 #define RECORDS_MAX 1000000000
 #define SECONDS_MAX 86400
 
+/* One item of a selection, without a glob, with its type. */
+static bool is_one_probe(const struct spex_selection *selection, const char *probe) {
+    const struct spex_selection_item *item = selection->items;
+    return selection->count == 1 && strchr(probe, ':') && !strpbrk(item->name, "*?[");
+}
+
 static int take_objective_probe(struct spex_xml *xml, const xmlNode *element, const char *probe,
                                 uint32_t *type) {
-    const char *colon = strchr(probe, ':');
-    *type = colon ? spex_probe_type_named(colon + 1, strlen(colon + 1)) : 0;
-    if (!*type || colon == probe || strpbrk(probe, ",@*?["))
-        return spex_xml_fail(xml, element,
-                             "probe=\"%s\": one probe and its type was expected, as \"query:tpt\"",
-                             probe);
-    return 0;
+    struct spex_selection selection;
+    char why[192] = "out of memory";
+    int err = spex_selection_parse(probe, &selection, why, sizeof(why));
+    if (err)
+        return spex_xml_fail(xml, element, "probe=%s", why);
+    if (!is_one_probe(&selection, probe))
+        err = spex_xml_fail(xml, element,
+                            "probe=\"%s\": one probe and its type was expected, as \"query:tpt\"",
+                            probe);
+    else
+        *type = selection.items[0].types;
+    spex_selection_free(&selection);
+    return err;
 }
 
 static bool metric_fits(const char *metric, uint32_t type) {
@@ -41,7 +53,7 @@ static int take_objective(struct spex_xml *xml, const xmlNode *element, struct s
     static const char *const known[] = {"probe", "metric", "goal", NULL};
     struct spex_objective *objective = &space->objective;
     const char *probe = NULL, *metric = NULL, *goal = NULL;
-    uint32_t type;
+    uint32_t type = 0;
     if (objective->probe)
         return spex_xml_fail(xml, element, "only one was expected");
     int err = spex_xml_check(xml, element, known, 0);

@@ -155,7 +155,7 @@ const char *spex_objective_unit(const struct spex_objective *objective) {
     if (strcmp(objective->metric, "throughput") == 0)
         return "/s";
     const char *colon = strchr(objective->probe, ':');
-    return colon && strcmp(colon, ":snapshot") == 0 ? "" : "s";
+    return colon && strncmp(colon, ":snapshot", strlen(":snapshot")) == 0 ? "" : "s";
 }
 
 const struct spex_group *spex_summary_worst(const struct spex_summary *summary) {

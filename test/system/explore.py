@@ -160,6 +160,27 @@ class Results(Exploration):
         self.assertGreater(trial["records_used"], 0)
         self.assertLessEqual(trial["objective"], 51)
 
+    def test_a_probe_with_a_period(self):
+        result = self.explore(space(WORK, probe="work:tpt@10",
+                                    run='records_per_thread="30" duration="60"'))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for trial in self.report()["trials"]:
+            # Ten executions a record.
+            self.assertAlmostEqual(trial["objective"] * trial["seconds"],
+                                   10 * trial["records_used"], delta=0.1)
+
+    def test_records_lost_are_told(self):
+        # More executions between two looks at a ring than it has room for.
+        self.environment["SPEX_RING_RECORDS"] = "2"
+        result = self.explore(space('<parameter name="work" type="integer" values="1"/>',
+                                    run='records_per_thread="2000"'))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        trial, = self.report()["trials"]
+        self.assertGreater(trial["records_lost"], 0)
+        text = self.spex("report", self.store).stdout
+        self.assertRegex(text, r"records +\d+ used, [1-9]\d* lost")
+        self.assertIn('probe="work:tpt@100"', text)
+
     def test_text_report(self):
         self.explore(space(WORK + THREADS, run='threads="threads" warmup="0.01"'))
         result = self.spex("report", self.store)
