@@ -111,7 +111,7 @@ int main(int argc, char **argv) {
     if (spex_start(&options) != 0 || bench_run(cases, CASES, rounds, results) != 0)
         errx(1, "cannot run");
     spex_stop();
-    spex_status(&status);
+    spex_status_get(&status);
     (json ? print_json : print_table)(results, rounds, &status);
     return 0;
 }

@@ -45,12 +45,15 @@ struct spex_ring_counts spex_ring_count(const struct spex_ring *ring) {
     uint64_t abandoned = spex_load_relaxed(&ring->abandoned);
     uint64_t indices = spex_load_relaxed(&ring->reserve) - SPEX_RING_FIRST_INDEX;
     uint64_t produced = indices > abandoned ? indices - abandoned : 0;
+    /* Of the indices that wait, some may be abandoned. */
+    uint64_t unread = produced > consumed ? produced - consumed : 0;
     uint64_t pending = waiting(ring);
-    uint64_t gone = consumed + pending;
+    if (pending > unread)
+        pending = unread;
     return (struct spex_ring_counts){
         .produced = produced,
         .consumed = consumed,
         .pending = pending,
-        .lost = produced > gone ? produced - gone : 0,
+        .lost = unread - pending,
     };
 }

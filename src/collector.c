@@ -26,9 +26,9 @@
 #define SLEEP_LONGEST_NS  10000000u
 
 /* Records that are still being written when spex stops belong to threads caught between two
- * instructions; the ring passes over one after two visits. More visits than this find nothing new.
- */
-#define FINAL_VISITS 4
+ * instructions; the ring passes over one after two visits. So many visits pass over more of them
+ * than will ever be in a row. */
+#define FINAL_VISITS 256
 
 struct collector {
     pthread_t thread;

@@ -27,6 +27,10 @@ struct spex_sink {
     /* All collectors have ended. The last call; frees the sink. */
     void (*finish)(struct spex_sink *sink);
 
+    /* In the child of a fork, instead of finish: lets go of what is the parent's, writing nothing.
+     */
+    void (*abandon)(struct spex_sink *sink);
+
     bool broken;
 };
 
@@ -39,7 +43,7 @@ void spex_sinks_finish(void);
 
 uint64_t spex_sinks_undelivered(void);
 
-/* In the child of a fork: the sinks are the parent's. */
+/* Around a fork; in the child the sinks are abandoned. */
 void spex_sinks_fork_prepare(void);
 void spex_sinks_fork_parent(void);
 void spex_sinks_fork_child(void);

@@ -195,7 +195,7 @@ __attribute__((destructor)) static void stop_at_exit(void) {
     spex_stop();
 }
 
-int spex_status(struct spex_status *status) {
+int spex_status_get(struct spex_status *status) {
     if (status->size != sizeof(*status))
         return -EINVAL;
     struct spex_ring_counts counts = spex_rings_totals();

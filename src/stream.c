@@ -126,8 +126,15 @@ static void stream_finish(struct spex_sink *sink) {
     free(stream);
 }
 
+/* The rest is left as it was: a collector that this process has not got may have held the lock. */
+static void stream_abandon(struct spex_sink *sink) {
+    close(((struct stream *)sink)->socket);
+}
+
 static int stream_connect(const char *path) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (*path == '\0')
+        return -ENOENT;
     if (strlen(path) >= sizeof(address.sun_path))
         return -ENAMETOOLONG;
     memcpy(address.sun_path, path, strlen(path));
@@ -150,7 +157,7 @@ int spex_stream_open(const char *path, unsigned collectors, struct spex_sink **s
         return -ENOMEM;
     int fd = stream_connect(path);
     if (fd < 0) {
-        spex_message("SPEX_OUT: cannot connect to %s: %s", path, strerror(-fd));
+        spex_message("SPEX_OUT: cannot connect to unix:%s: %s", path, strerror(-fd));
         free(stream);
         return fd;
     }
@@ -160,6 +167,7 @@ int spex_stream_open(const char *path, unsigned collectors, struct spex_sink **s
     stream->sink.records = stream_records;
     stream->sink.pass = stream_pass;
     stream->sink.finish = stream_finish;
+    stream->sink.abandon = stream_abandon;
     struct spex_stream_header header = {.kind = SPEX_STREAM_HELLO};
     if (!frame_send(stream, &header, NULL, 0) || !sites_send(stream)) {
         int err = -errno;

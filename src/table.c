@@ -133,6 +133,14 @@ static void table_finish(struct spex_sink *sink) {
     free(table);
 }
 
+/* Nothing has been written yet, so that closing writes nothing either. The rest is left as it was: a
+ * collector that this process has not got may have been at work on it. */
+static void table_abandon(struct spex_sink *sink) {
+    struct table *table = table_of(sink);
+    if (table->file != stdout && table->file != stderr)
+        fclose(table->file);
+}
+
 static FILE *open_file(const char *out) {
     if (!out)
         return stderr;
@@ -160,6 +168,7 @@ int spex_table_open(const char *out, struct spex_sink **sink) {
     table->undelivered_before = spex_sinks_undelivered();
     table->sink.records = table_records;
     table->sink.finish = table_finish;
+    table->sink.abandon = table_abandon;
     *sink = &table->sink;
     return 0;
 }

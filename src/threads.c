@@ -76,19 +76,21 @@ static struct spex_thread *thread_attach(void) {
         spex_fetch_add_relaxed(&pool.unrecorded, 1);
         return NULL;
     }
-    if (current) { /* a signal handler's probe was quicker */
-        state_release(thread);
-        return current;
-    }
     /* Not next_free: a thread that is about to find this state taken may still look at it. */
     memset(thread->executed, 0, sizeof(thread->executed));
     thread->thread_id = (uint32_t)gettid();
+    struct spex_thread *none = NULL;
+    /* Relaxed: against this thread's own signal handlers, of which one may have been quicker. */
+    if (!spex_cas_relaxed(&current, &none, thread)) {
+        state_release(thread);
+        return current;
+    }
     if (pthread_setspecific(pool.at_exit, thread) != 0) {
+        current = NULL;
         spex_fetch_add_relaxed(&pool.unrecorded, 1);
         state_release(thread);
         return NULL;
     }
-    current = thread;
     return thread;
 }
 

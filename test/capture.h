@@ -25,6 +25,10 @@ static inline bool capture_records(struct spex_sink *sink, const struct spex_rec
     return true;
 }
 
+static void capture_abandon(struct spex_sink *sink) {
+    (void)sink; /* the child of a fork may look at what its parent had */
+}
+
 static inline void capture_finish(struct spex_sink *sink) {
     struct capture *capture = (struct capture *)sink;
     pthread_mutex_destroy(&capture->lock);
@@ -42,6 +46,7 @@ static inline void capture_start(void (*see)(const struct spex_record *record, v
     capture->context = context;
     capture->sink.records = capture_records;
     capture->sink.finish = capture_finish;
+    capture->sink.abandon = capture_abandon;
     spex_sinks_add(&capture->sink);
 }
 

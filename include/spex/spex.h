@@ -79,10 +79,7 @@ SPEX_API int spex_set(const char *probes);
 SPEX_API int spex_stop(void);
 
 /* Fills in *status. 0, or -EINVAL when its size is not one this library knows. Any thread. */
-#pragma GCC diagnostic push /* g++ has a warning for a struct and a function of one name */
-#pragma GCC diagnostic ignored "-Wshadow"
-SPEX_API int spex_status(struct spex_status *status);
-#pragma GCC diagnostic pop
+SPEX_API int spex_status_get(struct spex_status *status);
 
 SPEX_EXTERN_C_END
 

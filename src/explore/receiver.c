@@ -97,7 +97,7 @@ static int accept_program(struct spex_receiver *receiver) {
     receiver->connection = fd;
     receiver->connected = true;
     close_fd(&receiver->listener);
-    return 0;
+    return 1;
 }
 
 static int grow(struct spex_receiver *receiver, size_t more) {
@@ -222,24 +222,25 @@ static int take_frame(struct spex_receiver *receiver, size_t length, struct spex
 int spex_receiver_take(struct spex_receiver *receiver, struct spex_why *why) {
     if (!receiver->connected)
         return accept_program(receiver);
-    /* At most so many frames at once, so that a program that sends without end cannot hold us here.
-     */
-    for (int frames = 0; frames < 256 && receiver->connection >= 0; frames++) {
+    /* At most so many frames at once: a program that sends without end cannot hold us here. */
+    for (int frames = 0; frames < 256; frames++) {
+        if (receiver->connection < 0)
+            return 0;
         ssize_t length =
             recv(receiver->connection, receiver->frame, SPEX_STREAM_FRAME_BYTES, MSG_TRUNC);
-        if (length < 0 && (errno == EAGAIN || errno == EINTR))
+        if (length < 0 && errno == EINTR)
+            continue;
+        if (length < 0 && errno == EAGAIN)
             return 0;
-        if (length <= 0) {
+        if (length <= 0)
             close_fd(&receiver->connection);
-            return 0;
-        }
-        if (length > SPEX_STREAM_FRAME_BYTES)
+        else if (length > SPEX_STREAM_FRAME_BYTES)
             return spex_fail(why, -EPROTO, "the program's stream holds a malformed frame");
-        int err = take_frame(receiver, (size_t)length, why);
+        int err = length > 0 ? take_frame(receiver, (size_t)length, why) : 0;
         if (err)
             return err;
     }
-    return 0;
+    return 1;
 }
 
 static int by_time(const void *a, const void *b) {

@@ -21,7 +21,8 @@ void spex_receiver_close(struct spex_receiver *receiver);
 /* What to poll for input: the socket, or -1 once the program has closed its end. */
 int spex_receiver_fd(const struct spex_receiver *receiver);
 
-/* Takes what has come, without waiting. 0; -EPROTO for a stream that breaks the format; -ENOMEM. */
+/* Takes what has come, without waiting. 0; 1 when there may be more; -EPROTO for a stream that breaks
+ * the format; -ENOMEM. */
 int spex_receiver_take(struct spex_receiver *receiver, struct spex_why *why);
 
 /* The records that are complete, oldest first, valid until the next call; none are handed out

@@ -113,23 +113,26 @@ static int take_records(struct run *run, bool all, struct spex_why *why) {
     return ask_policy(run);
 }
 
-static int take_stream(struct run *run, bool all, struct spex_why *why) {
+/* *more: whether another call would find something without waiting. */
+static int take_stream(struct run *run, bool *more, struct spex_why *why) {
     struct spex_why reason;
-    int err = spex_receiver_take(run->receiver, &reason);
-    if (err == -ENOMEM)
-        return spex_fail(why, err, "%s", reason.text);
-    if (err)
+    int got = spex_receiver_take(run->receiver, &reason);
+    *more = got > 0;
+    if (got == -ENOMEM)
+        return spex_fail(why, got, "%s", reason.text);
+    if (got < 0)
         return fail_trial(run, "%s", reason.text);
-    return take_records(run, all, why);
+    return take_records(run, false, why);
 }
 
-/* The program is gone: what it had sent may still be enough. */
+/* The program is gone: what it had sent may still be enough. Its end of the stream need not be closed:
+ * a child of it may hold it. */
 static int take_the_rest(struct run *run, struct spex_why *why) {
     int over = 0;
+    bool more = true;
     spex_program_output(&run->program);
-    do
-        over = take_stream(run, false, why);
-    while (!over && spex_receiver_connected(run->receiver) && spex_receiver_fd(run->receiver) >= 0);
+    while (!over && more)
+        over = take_stream(run, &more, why);
     over = over ? over : take_records(run, true, why);
     if (over)
         return over;
@@ -225,7 +228,8 @@ static int step(struct run *run, struct spex_why *why) {
         spex_program_output(&run->program);
     if (fds[3].revents && spex_program_ended(&run->program))
         return take_the_rest(run, why);
-    return fds[1].revents ? take_stream(run, false, why) : 0;
+    bool more;
+    return fds[1].revents ? take_stream(run, &more, why) : 0;
 }
 
 static int run_watch(struct run *run, struct spex_why *why) {

@@ -18,7 +18,7 @@ int main(void) {
     if (spex_start(&options) != 0)
         return fails(2);
 #ifdef SPEX_DISABLE
-    if (spex_status(&status) != 0 || status.sites != 0)
+    if (spex_status_get(&status) != 0 || status.sites != 0)
         return fails(3);
     if (!usage_all() || usage_evaluated != 0)
         return fails(4);
@@ -27,7 +27,7 @@ int main(void) {
         return fails(5);
     if (!usage_all() || usage_evaluated != 3)
         return fails(6);
-    if (spex_status(&status) != 0 || status.produced == 0 || status.sites != status.sites_on)
+    if (spex_status_get(&status) != 0 || status.produced == 0 || status.sites != status.sites_on)
         return fails(7);
 #endif
     return spex_stop();

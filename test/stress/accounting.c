@@ -146,7 +146,7 @@ static void see(const struct spex_record *record, void *context) {
 
 static struct spex_status status(void) {
     struct spex_status now = {.size = sizeof(now)};
-    if (spex_status(&now) != 0)
+    if (spex_status_get(&now) != 0)
         fail("no status");
     return now;
 }

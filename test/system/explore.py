@@ -193,7 +193,7 @@ class Results(Exploration):
 class Failures(Exploration):
     def test_a_program_that_misbehaves_fails_its_trial_only(self):
         result = self.explore(space(
-            behaviours("exit", "crash", "end", "early", "flood", "plain", "silent", "hang",
+            behaviours("exit", "crash", "end", "orphan", "early", "flood", "plain", "silent", "hang",
                        "steady"),
             run='records_per_thread="5000" warmup="0.001" startup="2" duration="2"'))
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -201,6 +201,7 @@ class Failures(Exploration):
             "exit": r"^exited with status 3: out of work$",
             "crash": r"^killed by signal 11 \(Segmentation fault\)$",
             "end": r"^exited with status 0$",
+            "orphan": r"^exited with status 6$",
             "early": r"^exited with status 4: subject: no database$",
             "flood": r"^ok$",
             "plain": r"^did not call spex_start in 2 s$",

@@ -162,7 +162,7 @@ class Output(unittest.TestCase):
         self.refused(errno.ENOENT, 'cannot open /nowhere/table: No such file', PROBES='*',
                      OUT='/nowhere/table')
         self.refused(errno.EISDIR, 'cannot open ' + self.folder, PROBES='*', OUT=self.folder)
-        self.refused(errno.ENOENT, 'cannot connect to /nowhere/socket: No such file', PROBES='*',
+        self.refused(errno.ENOENT, 'cannot connect to unix:/nowhere/socket: No such file', PROBES='*',
                      OUT='unix:/nowhere/socket')
         self.refused(errno.ENAMETOOLONG, 'cannot connect to', PROBES='*', OUT='unix:/' + 'x' * 108)
 

@@ -47,6 +47,11 @@ static void misbehave(void) {
     }
     if (behaves("end"))
         exit(0);
+    if (behaves("orphan")) { /* who keeps all that is open */
+        if (fork() == 0)
+            pause();
+        _exit(6);
+    }
     while (behaves("hang"))
         pause();
     if (behaves("flood"))

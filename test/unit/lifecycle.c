@@ -42,7 +42,7 @@ __attribute__((noinline)) static void work(unsigned times) {
 
 static struct spex_status status(void) {
     struct spex_status now = {.size = sizeof(now)};
-    if (spex_status(&now) != 0)
+    if (spex_status_get(&now) != 0)
         abort();
     return now;
 }
@@ -270,7 +270,7 @@ static void a_bad_selection_leaves_the_old_one(void **state) {
 static void a_status_of_another_size_is_refused(void **state) {
     struct spex_status now = {.size = sizeof(now) - 8};
     (void)state;
-    assert_int_equal(spex_status(&now), -EINVAL);
+    assert_int_equal(spex_status_get(&now), -EINVAL);
 }
 
 /* The child's half of a fork; its exit code says what is wrong. */

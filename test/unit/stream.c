@@ -134,7 +134,7 @@ static void receiver_join(void) {
 
 static struct spex_status status(void) {
     struct spex_status now = {.size = sizeof(now)};
-    if (spex_status(&now) != 0)
+    if (spex_status_get(&now) != 0)
         abort();
     return now;
 }
