@@ -172,6 +172,21 @@ static void threads_end(unsigned started) {
     all.count = 0;
 }
 
+/* An ordinary thread, also where a real-time one starts it. */
+static int collector_start(struct collector *self) {
+    pthread_attr_t attributes;
+    int err = pthread_attr_init(&attributes);
+    if (err)
+        return -err;
+    pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
+    pthread_attr_setschedpolicy(&attributes, SCHED_OTHER);
+    err = -pthread_create(&self->thread, &attributes, collector_run, self);
+    pthread_attr_destroy(&attributes);
+    if (!err)
+        pthread_setname_np(self->thread, "spex-collector");
+    return err;
+}
+
 int spex_collectors_start(unsigned threads, unsigned batch) {
     int err = buffers_allocate(threads, batch);
     if (err)
@@ -185,10 +200,8 @@ int spex_collectors_start(unsigned threads, unsigned batch) {
     pthread_sigmask(SIG_SETMASK, &every, &before);
     unsigned started = 0;
     while (!err && started < threads) {
-        err = -pthread_create(&all.collectors[started].thread, NULL, collector_run,
-                              &all.collectors[started]);
-        if (!err)
-            pthread_setname_np(all.collectors[started++].thread, "spex-collector");
+        err = collector_start(&all.collectors[started]);
+        started += !err;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (err)

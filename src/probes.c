@@ -14,22 +14,29 @@ int spex_probes_prepare(size_t ring_records) {
 }
 
 /* Counts this execution; what a record made of it would stand for, or 0 to make none. A changed
- * period takes effect at once, and a weight always covers every execution since the last record. */
-static uint32_t sample(struct spex_thread *thread, const struct spex_site *site) {
-    uint32_t period = spex_load_relaxed(&site->control) & SPEX_CONTROL_PERIOD_MASK;
-    uint32_t *executed = &thread->executed[site->index];
-    if (++*executed < period)
+ * period takes effect at once, and a weight covers every execution since the last record, those of an
+ * ended thread that had this state before included. */
+static uint32_t sample(uint32_t *executed, uint32_t control) {
+    uint32_t generation = control & ~SPEX_CONTROL_PERIOD_MASK;
+    uint32_t count = 1;
+    if ((*executed & ~SPEX_CONTROL_PERIOD_MASK) == generation)
+        count += *executed & SPEX_CONTROL_PERIOD_MASK;
+    if (count < (control & SPEX_CONTROL_PERIOD_MASK)) {
+        *executed = generation | count;
         return 0;
-    uint32_t weight = *executed;
-    *executed = 0;
-    return weight;
+    }
+    *executed = generation;
+    return count;
 }
 
 struct spex_span spex_span_begin(struct spex_site *site) {
     struct spex_span span = {0, 0};
+    uint32_t control = spex_load_acquire(&site->control); /* P1 (P2 in sites.c) */
+    if (!control)
+        return span;
     struct spex_thread *thread = spex_thread_current();
     if (thread)
-        span.weight = sample(thread, site);
+        span.weight = sample(&thread->executed[site->index], control);
     if (span.weight)
         span.begin_ticks = spex_ticks();
     return span;

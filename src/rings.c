@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <spex/atomic.h>
+
 #include "probe_type.h"
 #include "sites.h"
 
@@ -57,9 +59,10 @@ int spex_rings_init(size_t capacity) {
     if (!rings)
         return -ENOMEM;
     lay_out(rings, count, capacity);
-    set.rings = rings;
     set.cpus = cpus;
     set.bytes = bytes;
+    spex_store_release(&set.rings,
+                       rings); /* Q1 (Q2): for whoever asks at any time for the totals */
     return 0;
 }
 
@@ -74,7 +77,7 @@ void spex_rings_fork_child(void) {
 }
 
 unsigned spex_rings_count(void) {
-    return set.rings ? set.cpus * SPEX_PROBE_TYPES : 0;
+    return spex_load_acquire(&set.rings) ? set.cpus * SPEX_PROBE_TYPES : 0; /* Q2 (Q1) */
 }
 
 struct spex_ring *spex_rings_at(unsigned ring) {
@@ -82,7 +85,7 @@ struct spex_ring *spex_rings_at(unsigned ring) {
 }
 
 size_t spex_rings_bytes(void) {
-    return set.bytes;
+    return spex_rings_count() ? set.bytes : 0;
 }
 
 struct spex_ring_counts spex_rings_totals(void) {

@@ -31,18 +31,23 @@ const struct spex_site_info *spex_site_info(uint32_t index) {
     return &registry.infos[index];
 }
 
-/* The one place where a control word is written. Relaxed: a probe that sees the new word late is
- * late, nothing else; what it then uses was mapped before the word was written, and stays mapped.
- */
+/* The one place where a control word is written. A probe that sees the new word late is late, nothing
+ * else. */
 static void site_set_control(struct spex_site *site, uint32_t control) {
-    spex_store_relaxed(&site->control, control);
+    /* A probe that finds its site on finds its index, the rings and the threads' states. */
+    spex_store_release(&site->control, control); /* P2 (P1 in probes.c) */
 }
 
-static void site_apply(const struct spex_site_info *info) {
-    if (info->site)
-        site_set_control(info->site,
-                         spex_selection_control(&registry.selection, info->probe_id, info->name,
-                                                info->probe_type, info->subsample));
+/* Keeps the generation while the site stays on. */
+static void site_apply(struct spex_site_info *info) {
+    if (!info->site)
+        return;
+    uint32_t period = spex_selection_control(&registry.selection, info->probe_id, info->name,
+                                             info->probe_type, info->subsample);
+    if (period && !spex_load_relaxed(&info->site->control))
+        info->generation = info->generation % SPEX_CONTROL_GENERATIONS + 1;
+    uint32_t generation = info->generation << SPEX_CONTROL_GENERATION_SHIFT;
+    site_set_control(info->site, period ? generation | period : 0);
 }
 
 static const char *name_of(uint16_t id, const struct spex_probe_name *names,

@@ -19,11 +19,12 @@ struct spex_site_info {
     char *file;
     uint32_t line;
     uint32_t subsample;
+    uint32_t generation; /* how often it has been switched on, from 1 to SPEX_CONTROL_GENERATIONS */
     uint16_t probe_id;
     uint8_t probe_type;
 };
 
-/* Sites registered so far; those below the count never change but for `site`. */
+/* Sites registered so far; those below the count never change but for `site` and `generation`. */
 uint32_t spex_sites_count(void);
 uint32_t spex_sites_on(void);
 uint32_t spex_sites_refused(void);

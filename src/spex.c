@@ -71,19 +71,27 @@ static int output_open(void) {
     return err;
 }
 
-/* Maps what probes write to, opens the output, starts collectors: all before a site goes on. */
+/* Maps what probes write to, starts collectors, opens the output: all before a site goes on. */
 static int collection_start(void) {
     int err = spex_probes_prepare(life.settings.ring_records);
     if (!err && !life.fork_handled) {
         err = -pthread_atfork(fork_prepare, fork_parent, fork_child);
         life.fork_handled = !err;
     }
-    err = err ? err : output_open();
-    if (err)
+    if (err) {
+        spex_message("cannot reserve memory for rings of %u records: %s",
+                     life.settings.ring_records, strerror(-err));
         return err;
+    }
     err = spex_collectors_start(life.settings.collectors, life.settings.batch_records);
+    if (err) {
+        spex_message("cannot start %u collector threads: %s", life.settings.collectors,
+                     strerror(-err));
+        return err;
+    }
+    err = output_open();
     if (err)
-        spex_sinks_finish();
+        spex_collectors_stop();
     return err;
 }
 
@@ -193,6 +201,7 @@ int spex_stop(void) {
 
 __attribute__((destructor)) static void stop_at_exit(void) {
     spex_stop();
+    spex_threads_exit();
 }
 
 int spex_status_get(struct spex_status *status) {

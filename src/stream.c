@@ -7,42 +7,58 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "clock.h"
 #include "message.h"
 #include "rings.h"
 #include "sites.h"
 #include "stream_format.h"
+#include "threads.h"
 
-/* A reader that takes nothing for so long is gone; until then the collector waits, not the program.
- */
+/* A reader that takes nothing for so long is gone; the collector waits until then, not the program. */
 #define SEND_TIMEOUT_SECONDS 2
 
 struct stream {
     struct spex_sink sink;
     pthread_mutex_t lock;
     int socket;
+    dev_t device; /* the socket's identity */
+    ino_t inode;
     unsigned collectors;
     uint32_t sites_sent;
 };
 
+/* The program may close descriptors that it does not know, and use their numbers for its own. */
+static bool socket_is_ours(const struct stream *stream) {
+    struct stat now;
+    return fstat(stream->socket, &now) == 0 && now.st_dev == stream->device &&
+           now.st_ino == stream->inode;
+}
+
+static uint64_t monotonic_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
 static bool frame_send(struct stream *stream, struct spex_stream_header *header,
                        const void *entries, size_t entry_bytes) {
     struct spex_ring_counts counts = spex_rings_totals();
-    struct spex_instant now = spex_instant_now();
+    if (!socket_is_ours(stream))
+        return false;
     header->magic = SPEX_STREAM_MAGIC;
     header->version = SPEX_STREAM_VERSION;
     header->collectors = stream->collectors;
     header->process_id = (uint32_t)getpid();
-    header->ticks = now.ticks;
-    header->monotonic_ns = now.monotonic_ns;
+    header->monotonic_ns = monotonic_ns();
     header->produced = counts.produced;
     header->consumed = counts.consumed;
-    header->lost = counts.lost;
+    header->lost = counts.lost + spex_threads_unrecorded();
 
     struct iovec parts[2] = {
         {.iov_base = header, .iov_len = sizeof(*header)},
@@ -121,14 +137,17 @@ static void stream_finish(struct spex_sink *sink) {
     struct spex_stream_header header = {.kind = SPEX_STREAM_END};
     if (!sink->broken)
         frame_send(stream, &header, NULL, 0);
-    close(stream->socket);
+    if (socket_is_ours(stream))
+        close(stream->socket);
     pthread_mutex_destroy(&stream->lock);
     free(stream);
 }
 
 /* The rest is left as it was: a collector that this process has not got may have held the lock. */
 static void stream_abandon(struct spex_sink *sink) {
-    close(((struct stream *)sink)->socket);
+    const struct stream *stream = (const struct stream *)sink;
+    if (socket_is_ours(stream))
+        close(stream->socket);
 }
 
 static int stream_connect(const char *path) {
@@ -161,8 +180,12 @@ int spex_stream_open(const char *path, unsigned collectors, struct spex_sink **s
         free(stream);
         return fd;
     }
+    struct stat identity = {0};
+    fstat(fd, &identity);
     pthread_mutex_init(&stream->lock, NULL);
     stream->socket = fd;
+    stream->device = identity.st_dev;
+    stream->inode = identity.st_ino;
     stream->collectors = collectors;
     stream->sink.records = stream_records;
     stream->sink.pass = stream_pass;

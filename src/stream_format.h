@@ -32,12 +32,11 @@ struct spex_stream_header {
     uint32_t collector;  /* PASS: which one, from 0 */
     uint32_t collectors; /* how many there are */
     uint32_t process_id;
-    uint64_t watermark; /* PASS: ticks */
-    uint64_t ticks;     /* one moment on both clocks, when the frame was made */
-    uint64_t monotonic_ns;
-    uint64_t produced; /* totals of the process so far */
+    uint64_t watermark;    /* PASS: ticks */
+    uint64_t monotonic_ns; /* CLOCK_MONOTONIC when the frame was sent */
+    uint64_t produced;     /* totals of the process so far */
     uint64_t consumed;
-    uint64_t lost;
+    uint64_t lost; /* and never made, for want of room for a thread */
 };
 
 #define SPEX_STREAM_TEXT_BYTES 128

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "probe_type.h"
 #include "rings.h"
 #include "sites.h"
+#include "threads.h"
 #include "tracer.h"
 
 struct table {
@@ -22,8 +24,8 @@ struct table {
     struct spex_instant start;
     struct spex_ring_counts before; /* the process's accounts when the table began */
     uint64_t undelivered_before;
-    FILE *file;
-    const char *name;
+    char *path;     /* NULL: a standard stream */
+    bool to_stdout; /* which of them */
 };
 
 static struct table *table_of(struct spex_sink *sink) {
@@ -99,10 +101,10 @@ static void print_probe(FILE *file, const struct spex_tracer *tracer, size_t pro
     fputc('\n', file);
 }
 
-static void print_table(struct table *table) {
-    FILE *file = table->file;
+static void print_table(struct table *table, FILE *file) {
+    struct spex_instant end = spex_instant_now();
     double rate = spex_tick_rate_since(table->start);
-    double seconds = (double)(spex_instant_now().ticks - table->start.ticks) / rate;
+    double seconds = (double)(end.ticks - table->start.ticks) / rate;
     struct spex_ring_counts counts = spex_rings_totals();
     const struct spex_ring_counts *before = &table->before; /* what was pending then is in here */
     uint64_t undelivered = spex_sinks_undelivered() - table->undelivered_before;
@@ -115,36 +117,61 @@ static void print_table(struct table *table) {
             counts.consumed - before->consumed, counts.lost + counts.pending - before->lost);
     if (undelivered)
         fprintf(file, ", %" PRIu64 " consumed but not in this table", undelivered);
+    if (spex_threads_unrecorded())
+        fprintf(file, ", %" PRIu64 " not made for want of room for their threads",
+                spex_threads_unrecorded());
     fputc('\n', file);
+}
+
+/* A file is open while it is written, and not before: the program may close descriptors that it does
+ * not know, and use their numbers for files of its own. */
+static FILE *output_begin(const struct table *table) {
+    if (table->path)
+        return fopen(table->path, "ae");
+    return table->to_stdout ? stdout : stderr;
+}
+
+static bool output_end(const struct table *table, FILE *file) {
+    bool good = !ferror(file);
+    return (table->path ? fclose(file) == 0 : fflush(file) == 0) && good;
 }
 
 static void table_finish(struct spex_sink *sink) {
     struct table *table = table_of(sink);
-    print_table(table);
-    int err = ferror(table->file);
-    if (table->file == stdout || table->file == stderr)
-        err |= fflush(table->file);
-    else
-        err |= fclose(table->file);
-    if (err)
-        spex_message("SPEX_OUT: cannot write the table to %s", table->name);
+    FILE *file = output_begin(table);
+    if (file)
+        print_table(table, file);
+    if (!file || !output_end(table, file))
+        spex_message("SPEX_OUT: cannot write the table to %s: %s",
+                     table->path ? table->path : "standard output", strerror(errno));
     spex_tracer_destroy(table->tracer);
     pthread_mutex_destroy(&table->lock);
+    free(table->path);
     free(table);
 }
 
-/* Nothing has been written yet, so that closing writes nothing either. The rest is left as it was: a
- * collector that this process has not got may have been at work on it. */
+/* All is left as it was: a collector that this process has not got may have been at work on it. */
 static void table_abandon(struct spex_sink *sink) {
-    struct table *table = table_of(sink);
-    if (table->file != stdout && table->file != stderr)
-        fclose(table->file);
+    (void)sink;
 }
 
-static FILE *open_file(const char *out) {
-    if (!out)
-        return stderr;
-    return strcmp(out, "-") == 0 ? stdout : fopen(out, "we");
+/* Makes the file, or empties it, so that one that cannot be written is noticed at once. Once a process
+ * and its children: what they write comes one after another. */
+static int output_prepare(struct table *table, const char *out) {
+    static bool prepared;
+    table->to_stdout = out && strcmp(out, "-") == 0;
+    if (!out || table->to_stdout)
+        return 0;
+    FILE *file = fopen(out, prepared ? "ae" : "we");
+    if (!file) {
+        int err = -errno;
+        spex_message("SPEX_OUT: cannot open %s: %s", out, strerror(-err));
+        return err;
+    }
+    fclose(file);
+    prepared = true;
+    table->path = realpath(out, NULL); /* the program may change its directory */
+    return table->path ? 0 : -errno;
 }
 
 int spex_table_open(const char *out, struct spex_sink **sink) {
@@ -152,17 +179,13 @@ int spex_table_open(const char *out, struct spex_sink **sink) {
     if (!table)
         return -ENOMEM;
     int err = spex_tracer_create(&table->tracer);
-    if (!err && !(table->file = open_file(out))) {
-        err = -errno;
-        spex_message("SPEX_OUT: cannot open %s: %s", out, strerror(-err));
-    }
+    err = err ? err : output_prepare(table, out);
     if (err) {
         spex_tracer_destroy(table->tracer);
         free(table);
         return err;
     }
     pthread_mutex_init(&table->lock, NULL);
-    table->name = !out ? "standard error" : table->file == stdout ? "standard output" : "its file";
     table->start = spex_instant_now();
     table->before = spex_rings_totals();
     table->undelivered_before = spex_sinks_undelivered();

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -49,6 +48,12 @@ static struct spex_thread *state_take(void) {
     return NULL;
 }
 
+/* Also when this code is about to be unloaded: a thread that ends later must not look for it. */
+void spex_threads_exit(void) {
+    if (pool.states)
+        pthread_key_delete(pool.at_exit);
+}
+
 static void thread_ended(void *state) {
     current = NULL;
     state_release(state);
@@ -76,8 +81,6 @@ static struct spex_thread *thread_attach(void) {
         spex_fetch_add_relaxed(&pool.unrecorded, 1);
         return NULL;
     }
-    /* Not next_free: a thread that is about to find this state taken may still look at it. */
-    memset(thread->executed, 0, sizeof(thread->executed));
     thread->thread_id = (uint32_t)gettid();
     struct spex_thread *none = NULL;
     /* Relaxed: against this thread's own signal handlers, of which one may have been quicker. */

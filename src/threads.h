@@ -14,7 +14,8 @@
 struct spex_thread {
     uint32_t thread_id;
     uint32_t next_free;                /* pool index + 1 of the next free state, 0: none */
-    uint32_t executed[SPEX_MAX_SITES]; /* per site: executions since its last record */
+    uint32_t executed[SPEX_MAX_SITES]; /* per site: executions since its last record, and above
+                                          them, as in the control word, the generation counted */
 };
 
 /* Reserves the pool; touches none of it. Once a process. 0 or -ENOMEM. */
@@ -25,6 +26,9 @@ struct spex_thread *spex_thread_current(void);
 
 /* Sampled executions that found no state. */
 uint64_t spex_threads_unrecorded(void);
+
+/* The library's end: no thread's end calls it any more. */
+void spex_threads_exit(void);
 
 /* In the child of a fork: every state is free again. */
 void spex_threads_fork_child(void);

@@ -35,9 +35,12 @@ struct spex_probe_name {
     char name[SPEX_NAME_BYTES];
 };
 
-/* Control word: period in the low bits. The high bits are the sampling kind; 0 is periodic. */
-#define SPEX_CONTROL_PERIOD_MAX  0x0fffffffu
-#define SPEX_CONTROL_PERIOD_MASK 0x0fffffffu
+/* Control word: the sampling period in the low 24 bits; above them the generation, which changes each
+ * time the site is switched on, so that no count goes on from one time to the next. */
+#define SPEX_CONTROL_PERIOD_MAX       0x00ffffffu
+#define SPEX_CONTROL_PERIOD_MASK      0x00ffffffu
+#define SPEX_CONTROL_GENERATION_SHIFT 24
+#define SPEX_CONTROL_GENERATIONS      255u /* 1 to so many */
 
 SPEX_EXTERN_C_BEGIN
 

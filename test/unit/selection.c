@@ -70,7 +70,7 @@ static void periods(void **state) {
     assert_int_equal(control("*@1", 7, "query", SPEX_LAT), 1);
     assert_int_equal(control("*@100", 7, "query", SPEX_LAT), 100);
     assert_int_equal(control("*@0100", 7, "query", SPEX_LAT), 100);
-    assert_int_equal(control("*@268435455", 7, "query", SPEX_LAT), SPEX_CONTROL_PERIOD_MAX);
+    assert_int_equal(control("*@16777215", 7, "query", SPEX_LAT), SPEX_CONTROL_PERIOD_MAX);
     assert_int_equal(control("7:lat@12", 7, "query", SPEX_LAT), 12);
     assert_int_equal(control("7:lat@12", 7, "query", SPEX_CNT), 0);
 }
@@ -88,7 +88,7 @@ static void the_last_match_decides(void **state) {
 static void malformed_text_is_explained(void **state) {
     static const char first[] = "a probe's name or id was expected first";
     static const char type[] = "after \":\" cnt, lat, tpt or snapshot was expected";
-    static const char period[] = "after \"@\" a period of 1 to 268435455 was expected";
+    static const char period[] = "after \"@\" a period of 1 to 16777215 was expected";
     static const struct {
         const char *text, *item, *expected;
     } cases[] = {
