@@ -37,9 +37,7 @@ static int grid_next(void *state, struct spex_plan *plan) {
 }
 
 static bool grid_stop_run(void *state, const struct spex_run *run) {
-    const struct spex_space *space = ((struct grid *)state)->space;
-    return run->threads >= spex_space_threads(space, run->levels) &&
-           run->fewest_records >= space->rules.records_per_thread;
+    return run->threads_done >= spex_space_threads(((struct grid *)state)->space, run->levels);
 }
 
 SPEX_POLICY(grid) = {

@@ -22,6 +22,7 @@ static const char usage[] =
     "\n"
     "  --store FILE.db  where the trials go\n"
     "  --policy NAME    which configurations to try: grid (all of them; the default)\n"
+    "  --retry-failed   run those trials again that are in FILE.db as failed\n"
     "\n"
     "PROGRAM must have been built with spex. Each time it finds its configuration in the file\n"
     "named by SPEX_CONFIG. Ctrl-C ends the exploration; what is finished stays.\n";
@@ -49,6 +50,7 @@ static int find_program(int argc, char **argv) {
 static int parse(int argc, char **argv, struct request *request) {
     static const struct option known[] = {{"store", required_argument, NULL, 's'},
                                           {"policy", required_argument, NULL, 'p'},
+                                          {"retry-failed", no_argument, NULL, 'r'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
     struct spex_explore_options *options = &request->options;
@@ -60,6 +62,9 @@ static int parse(int argc, char **argv, struct request *request) {
             break;
         case 'p':
             options->policy = optarg;
+            break;
+        case 'r':
+            options->retry_failed = true;
             break;
         case 'h':
             fputs(usage, stdout);
@@ -109,7 +114,9 @@ static int finish(const struct request *request, int err, const char *why) {
     if (err)
         return spex_complain(SPEX_EXIT_FAILED, "%s", why);
     if (last->failed)
-        fprintf(stderr, "spex: %llu of %llu trials failed; the report has the reasons\n",
+        fprintf(stderr,
+                "spex: %llu of %llu trials failed; the report has the reasons, and --retry-failed "
+                "runs them again\n",
                 (unsigned long long)last->failed, done);
     if (last->failed == last->trials)
         return spex_complain(SPEX_EXIT_FAILED, "no trial has a result");

@@ -38,6 +38,7 @@ struct spex_explore_options {
     const char *policy; /* name of a built-in policy */
     const char *store;  /* path; continued when it holds trials of the same exploration */
     char *const *argv;  /* the program and its arguments; ends with NULL */
+    bool retry_failed;  /* run those trials again that are in the store as failed */
     int stop_fd;        /* the exploration ends early when this becomes readable; -1 for none */
     void (*progress)(void *user,
                      const struct spex_progress *progress); /* may be NULL; called before

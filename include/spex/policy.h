@@ -96,9 +96,9 @@ struct spex_plan {
 struct spex_run {
     const size_t *levels;
     uint64_t records;
-    uint64_t threads;        /* threads that have made a record */
-    uint64_t fewest_records; /* of the thread among them that has made the fewest */
-    double seconds;          /* since the warm-up ended */
+    uint64_t threads;      /* threads that have made a record */
+    uint64_t threads_done; /* of them, those that have made rules.records_per_thread */
+    double seconds;        /* since the warm-up ended */
 };
 
 struct spex_result {

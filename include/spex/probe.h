@@ -97,7 +97,7 @@ SPEX_INLINE struct spex_span spex_begin_(struct spex_site *site) {
 #define SPEX_SITE_(site, type_, id_, sc_)                                                          \
     SPEX_STATIC_ASSERT_((id_) >= 0 && (id_) <= 65535, "spex: a probe id is 0 to 65535");           \
     SPEX_STATIC_ASSERT_((sc_) >= 1 && (sc_) <= SPEX_CONTROL_PERIOD_MAX,                            \
-                        "spex: a subsampling counter is 1 to 16777215");                          \
+                        "spex: a subsampling counter is 1 to 16777215");                           \
     struct spex_site *site;                                                                        \
     __asm__(".pushsection spex_sites, \"aw?\", %%progbits\n"                                       \
             ".balign 8\n"                                                                          \
@@ -116,15 +116,15 @@ SPEX_INLINE struct spex_span spex_begin_(struct spex_site *site) {
 #else
 #define SPEX_WORD_(value) ((uint64_t)(value))
 #endif
-#define SPEX_WORDS1_(v)      SPEX_WORD_(v)
-#define SPEX_WORDS2_(v, ...) SPEX_WORD_(v), SPEX_WORDS1_(__VA_ARGS__)
-#define SPEX_WORDS3_(v, ...) SPEX_WORD_(v), SPEX_WORDS2_(__VA_ARGS__)
-#define SPEX_WORDS4_(v, ...) SPEX_WORD_(v), SPEX_WORDS3_(__VA_ARGS__)
-#define SPEX_WORDS5_(v, ...) SPEX_WORD_(v), SPEX_WORDS4_(__VA_ARGS__)
-#define SPEX_WORDS6_(v, ...) SPEX_WORD_(v), SPEX_WORDS5_(__VA_ARGS__)
-#define SPEX_WORDS7_(v, ...) SPEX_WORD_(v), SPEX_WORDS6_(__VA_ARGS__)
-#define SPEX_WORDS8_(v, ...) SPEX_WORD_(v), SPEX_WORDS7_(__VA_ARGS__)
-#define SPEX_WORDS9_(v, ...) SPEX_WORD_(v), SPEX_WORDS8_(__VA_ARGS__)
+#define SPEX_WORDS1_(v)                                    SPEX_WORD_(v)
+#define SPEX_WORDS2_(v, ...)                               SPEX_WORD_(v), SPEX_WORDS1_(__VA_ARGS__)
+#define SPEX_WORDS3_(v, ...)                               SPEX_WORD_(v), SPEX_WORDS2_(__VA_ARGS__)
+#define SPEX_WORDS4_(v, ...)                               SPEX_WORD_(v), SPEX_WORDS3_(__VA_ARGS__)
+#define SPEX_WORDS5_(v, ...)                               SPEX_WORD_(v), SPEX_WORDS4_(__VA_ARGS__)
+#define SPEX_WORDS6_(v, ...)                               SPEX_WORD_(v), SPEX_WORDS5_(__VA_ARGS__)
+#define SPEX_WORDS7_(v, ...)                               SPEX_WORD_(v), SPEX_WORDS6_(__VA_ARGS__)
+#define SPEX_WORDS8_(v, ...)                               SPEX_WORD_(v), SPEX_WORDS7_(__VA_ARGS__)
+#define SPEX_WORDS9_(v, ...)                               SPEX_WORD_(v), SPEX_WORDS8_(__VA_ARGS__)
 #define SPEX_TENTH_(a, b, c, d, e, f, g, h, i, macro, ...) macro
 #define SPEX_WORDS_(...)                                                                           \
     SPEX_TENTH_(__VA_ARGS__, SPEX_WORDS9_, SPEX_WORDS8_, SPEX_WORDS7_, SPEX_WORDS6_, SPEX_WORDS5_, \
@@ -151,7 +151,7 @@ SPEX_INLINE struct spex_span spex_begin_(struct spex_site *site) {
         SPEX_SITE_(spex_site_, SPEX_SNAPSHOT, id, sc);                                             \
         struct spex_span spex_span_ = spex_begin_(spex_site_);                                     \
         if (SPEX_UNLIKELY(spex_span_.weight)) {                                                    \
-            const uint64_t spex_values_[] = {SPEX_WORDS_(__VA_ARGS__)};                                         \
+            const uint64_t spex_values_[] = {SPEX_WORDS_(__VA_ARGS__)};                            \
             SPEX_STATIC_ASSERT_(sizeof(spex_values_) <= (SPEX_MAX_FIELDS + 1) * sizeof(uint64_t),  \
                                 "spex: too many values for one snapshot");                         \
             spex_snapshot(spex_site_, spex_span_, spex_values_ + 1,                                \
@@ -175,7 +175,7 @@ SPEX_INLINE struct spex_span spex_begin_(struct spex_site *site) {
 #define SPEX_SNAPSHOT_(id, sc, ...)                                                                \
     do {                                                                                           \
         if (0) {                                                                                   \
-            uint64_t spex_values_[] = {(id), SPEX_WORDS_(__VA_ARGS__)};                                         \
+            uint64_t spex_values_[] = {(id), SPEX_WORDS_(__VA_ARGS__)};                            \
             (void)spex_values_;                                                                    \
         }                                                                                          \
     } while (0)

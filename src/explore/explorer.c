@@ -19,6 +19,9 @@
 #include "trial.h"
 #include "why.h"
 
+/* How often a trial is run when this process was held up meanwhile. */
+#define HELD_UP_ATTEMPTS 5
+
 struct explorer {
     const struct spex_explore_options *options;
     struct spex_space_file *space;
@@ -97,10 +100,15 @@ static int policy_start(struct explorer *explorer, struct spex_why *why) {
 
 static int directory_make(struct explorer *explorer, struct spex_why *why) {
     const char *parent = secure_getenv("TMPDIR");
-    if (asprintf(&explorer->directory, "%s/spex-XXXXXX", parent && *parent ? parent : "/tmp") < 0) {
+    parent = parent && *parent ? parent : "/tmp";
+    char *whole = realpath(parent, NULL); /* the program may change its directory */
+    if (!whole)
+        return spex_fail(why, -errno, "cannot make a directory in %s: %s", parent, strerror(errno));
+    if (asprintf(&explorer->directory, "%s/spex-XXXXXX", whole) < 0)
         explorer->directory = NULL;
+    free(whole);
+    if (!explorer->directory)
         return spex_fail(why, -ENOMEM, "out of memory");
-    }
     if (mkdtemp(explorer->directory))
         return 0;
     int err = spex_fail(why, -errno, "cannot make a directory %s: %s", explorer->directory,
@@ -149,16 +157,23 @@ static int tell(struct explorer *explorer, const struct spex_stored_trial *trial
     return 0;
 }
 
-static int replay(struct explorer *explorer, const struct spex_plan *plan, struct spex_why *why) {
-    const struct spex_stored_trial *trial = &explorer->stored.items[explorer->progress.trials];
+/* The stored trial that the plan asks for; NULL when there is none, or one that failed and is to be run
+ * again. */
+static int find_stored(const struct explorer *explorer, const struct spex_plan *plan,
+                       const struct spex_stored_trial **found, struct spex_why *why) {
+    uint64_t number = explorer->progress.trials;
+    *found = NULL;
+    if (number >= explorer->stored.count)
+        return 0;
+    const struct spex_stored_trial *trial = &explorer->stored.items[number];
     size_t bytes = explorer->space->space.parameter_count * sizeof(size_t);
     if (memcmp(trial->levels, plan->levels, bytes) != 0)
-        return spex_fail(why, -EEXIST,
-                         "trial %llu in the store %s is not the one that policy \"%s\" asks for",
-                         (unsigned long long)explorer->progress.trials + 1,
-                         explorer->options->store, explorer->policy->name);
-    explorer->progress.resumed++;
-    return tell(explorer, trial, why);
+        return spex_fail(
+            why, -EEXIST, "trial %llu in the store %s is not the one that policy \"%s\" asks for",
+            (unsigned long long)number + 1, explorer->options->store, explorer->policy->name);
+    if (trial->ok || !explorer->options->retry_failed)
+        *found = trial;
+    return 0;
 }
 
 static double seconds_since(const struct timespec *begin) {
@@ -167,7 +182,17 @@ static double seconds_since(const struct timespec *begin) {
     return (double)(now.tv_sec - begin->tv_sec) + (double)(now.tv_nsec - begin->tv_nsec) / 1e9;
 }
 
-static int run_new(struct explorer *explorer, const struct spex_plan *plan, struct spex_why *why) {
+/* A trial that failed because we were held up says nothing about the program. */
+static int run_until_valid(const struct spex_trial_setup *setup, const struct spex_plan *plan,
+                           struct spex_trial *trial, struct spex_why *why) {
+    int err = -EAGAIN;
+    for (int attempt = 0; attempt < HELD_UP_ATTEMPTS && err == -EAGAIN; attempt++)
+        err = spex_trial_run(setup, plan, trial, why);
+    return err;
+}
+
+static int run_and_store(struct explorer *explorer, const struct spex_plan *plan,
+                         struct spex_trial *trial, struct spex_why *why) {
     const struct spex_space *space = &explorer->space->space;
     struct spex_trial_setup setup = {
         .space = space,
@@ -178,41 +203,59 @@ static int run_new(struct explorer *explorer, const struct spex_plan *plan, stru
         .ticks_per_second = spex_tick_rate_since(explorer->begin),
         .stop_fd = explorer->options->stop_fd,
     };
-    struct spex_trial trial;
     struct timespec begin;
-    spex_levels_text(space, plan->levels, explorer->running, sizeof(explorer->running));
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    int err = run_until_valid(&setup, plan, trial, why);
+    if (err)
+        return err;
+    err = spex_store_put(explorer->store, explorer->progress.trials + 1, space, plan->levels, trial,
+                         setup.ticks_per_second, why);
+    explorer->run_seconds += seconds_since(&begin);
+    if (err)
+        spex_trial_release(trial);
+    return err;
+}
+
+static int run_new(struct explorer *explorer, const struct spex_plan *plan, struct spex_why *why) {
+    struct spex_trial trial;
+    spex_levels_text(&explorer->space->space, plan->levels, explorer->running,
+                     sizeof(explorer->running));
     explorer->progress.running = explorer->running;
     report_progress(explorer);
     explorer->progress.running = NULL;
-    clock_gettime(CLOCK_MONOTONIC, &begin);
-    int err = spex_trial_run(&setup, plan, &trial, why);
+    int err = run_and_store(explorer, plan, &trial, why);
     if (err)
         return err;
-    err = spex_store_add(explorer->store, space, plan->levels, &trial, setup.ticks_per_second, why);
-    explorer->run_seconds += seconds_since(&begin);
-    if (!err) {
-        const struct spex_stored_trial stored = {
-            .levels = plan->levels,
-            .ok = trial.ok,
-            .status = trial.status,
-            .objective = trial.objective,
-            .records_used = trial.records_used,
-            .records_lost = trial.records_lost,
-            .seconds = trial.seconds,
-        };
-        err = tell(explorer, &stored, why);
-    }
+    const struct spex_stored_trial stored = {
+        .levels = plan->levels,
+        .ok = trial.ok,
+        .status = trial.status,
+        .objective = trial.objective,
+        .records_used = trial.records_used,
+        .records_lost = trial.records_lost,
+        .seconds = trial.seconds,
+    };
+    err = tell(explorer, &stored, why);
     spex_trial_release(&trial);
     return err;
+}
+
+static int step(struct explorer *explorer, const struct spex_plan *plan, struct spex_why *why) {
+    const struct spex_stored_trial *stored;
+    int err = find_stored(explorer, plan, &stored, why);
+    if (err)
+        return err;
+    if (!stored)
+        return run_new(explorer, plan, why);
+    explorer->progress.resumed++;
+    return tell(explorer, stored, why);
 }
 
 static int loop(struct explorer *explorer, struct spex_why *why) {
     struct spex_plan plan;
     int got;
     while ((got = ask(explorer, &plan, why)) > 0) {
-        int err = explorer->progress.trials < explorer->stored.count
-                      ? replay(explorer, &plan, why)
-                      : run_new(explorer, &plan, why);
+        int err = step(explorer, &plan, why);
         if (err)
             return err;
     }

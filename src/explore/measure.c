@@ -145,8 +145,7 @@ struct spex_run spex_measure_run(const struct spex_measure *measure) {
     struct spex_run run = {
         .records = measure->records, .threads = measure->thread_count, .seconds = seconds(measure)};
     for (size_t t = 0; t < measure->thread_count; t++)
-        if (t == 0 || measure->threads[t].records < run.fewest_records)
-            run.fewest_records = measure->threads[t].records;
+        run.threads_done += measure->threads[t].records >= measure->space->rules.records_per_thread;
     return run;
 }
 

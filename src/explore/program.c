@@ -12,14 +12,15 @@
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "deadline.h"
+#include "leftovers.h"
 #include "printable.h"
 
 #define TEARDOWN_SECONDS 5
 
-/* Variables that we set, or that would change what a run measures. */
+/* Variables that we set. Others of spex's, such as SPEX_RING_RECORDS, are the user's. */
 static const char *const ours[] = {"SPEX_CONFIG", "SPEX_PROBES", "SPEX_OUT", NULL};
 
 static bool is_ours(const char *variable) {
@@ -133,6 +134,8 @@ int spex_program_launch(struct spex_program *program, const struct spex_launch *
     int err = environment && made == 3 ? 0 : -ENOMEM;
     err = err ? err : fork_program(program, launch->argv, environment);
     err = err ? err : open_pidfd(program);
+    if (!err)
+        program->mark = strdup(environment[0]);
     free_environment(environment, made);
     if (err)
         return spex_fail(why, err, "did not start: %s: %s", launch->argv[0], strerror(-err));
@@ -208,39 +211,57 @@ void spex_program_describe(const struct spex_program *program, char *text, size_
     spex_make_printable(text); /* a program may write anything */
 }
 
-static long milliseconds_left(const struct timespec *until) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (until->tv_sec - now.tv_sec) * 1000 + (until->tv_nsec - now.tv_nsec) / 1000000;
+void spex_program_last_output(const struct spex_program *program, char *text, size_t size) {
+    const char *line;
+    size_t length = last_line(program, &line);
+    text[0] = '\0';
+    if (length > 0)
+        snprintf(text, size, "; its last output: %.*s", (int)length, line);
+    spex_make_printable(text);
 }
 
 /* Its output is read on, or it might never get to its end. */
 static void wait_for_end(struct spex_program *program) {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += TEARDOWN_SECONDS;
+    struct spex_deadline deadline = spex_deadline_in(TEARDOWN_SECONDS);
     while (!spex_program_ended(program)) {
-        long left = milliseconds_left(&until);
+        int left = spex_deadline_left_ms(deadline);
         struct pollfd fds[2] = {{.fd = program->pidfd, .events = POLLIN},
                                 {.fd = program->output, .events = POLLIN}};
-        if (left <= 0)
+        if (left == 0)
             return;
-        if (poll(fds, 2, (int)left) > 0)
+        if (poll(fds, 2, left) > 0)
             spex_program_output(program);
     }
 }
 
-void spex_program_teardown(struct spex_program *program) {
+/* To its process group, and to itself where it has left that. */
+static void signal_program(const struct spex_program *program, int signal_number) {
+    kill(-program->pid, signal_number);
+    if (getpgid(program->pid) != program->pid)
+        kill(program->pid, signal_number);
+}
+
+int spex_program_teardown(struct spex_program *program, struct spex_why *why) {
     if (program->pid <= 0 || program->pidfd < 0)
-        return;
+        return 0;
     if (!spex_program_ended(program)) {
-        kill(-program->pid, SIGTERM);
+        signal_program(program, SIGTERM);
+        signal_program(program, SIGCONT); /* a stopped one could not obey */
         wait_for_end(program);
     }
-    kill(-program->pid, SIGKILL);
-    waitpid(program->pid, NULL, 0);
+    signal_program(program, SIGKILL);
+    spex_leftovers_kill(program->mark);
+    wait_for_end(program);
+    int err = 0;
+    if (program->ended)
+        waitpid(program->pid, NULL, 0);
+    else
+        err = spex_fail(why, -EPERM, "cannot end the program, process %d", (int)program->pid);
     close(program->pidfd);
     if (program->output >= 0)
         close(program->output);
+    free(program->mark);
+    program->mark = NULL;
     program->pidfd = program->output = -1;
+    return err;
 }

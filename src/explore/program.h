@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The observed program as a process: launched for one run with its configuration, watched, ended.
- * It has a process group of its own, so that ending it ends its children too, and it dies with us.
- */
+/* The observed program as a process: launched for one run with its configuration, watched, ended with
+ * all that it has started. When we are killed, the kernel kills it, too, but not what it has started. */
 #ifndef SPEX_PROGRAM_H
 #define SPEX_PROGRAM_H
 
@@ -15,6 +14,7 @@
 
 struct spex_program {
     pid_t pid;
+    char *mark; /* the variable that all its descendants inherit, owned */
     int pidfd;  /* readable once the program has ended */
     int output; /* its standard output and error; -1 once closed */
     bool ended;
@@ -44,8 +44,11 @@ bool spex_program_ended(struct spex_program *program);
 /* How it ended, "exited with status 3: last line of its output". */
 void spex_program_describe(const struct spex_program *program, char *text, size_t size);
 
-/* Asks the program to end (SIGTERM); makes it (SIGKILL) when it has not after five seconds. Also
- * whatever is left of its process group. */
-void spex_program_teardown(struct spex_program *program);
+/* "; its last output: …", or nothing when there was none. */
+void spex_program_last_output(const struct spex_program *program, char *text, size_t size);
+
+/* Asks the program to end (SIGTERM); makes it (SIGKILL) when it has not after five seconds. Then
+ * whatever it has started and left. 0, or -EPERM when it will not end. */
+int spex_program_teardown(struct spex_program *program, struct spex_why *why);
 
 #endif

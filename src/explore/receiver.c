@@ -3,6 +3,7 @@
 #include "receiver.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -12,8 +13,10 @@
 #include <spex/spex.h>
 
 #include "../probe_type.h"
+#include "deadline.h"
 
 #define COLLECTORS_MAX 64
+#define LATE_NS        INT64_C(1000000000)
 #define SITES_MAX      65536
 
 struct spex_receiver {
@@ -21,6 +24,7 @@ struct spex_receiver {
     int connection;
     bool connected;
     bool ended;
+    bool late;
     uint32_t collectors;
     uint64_t watermarks[COLLECTORS_MAX];
     uint64_t lost;
@@ -85,19 +89,26 @@ void spex_receiver_close(struct spex_receiver *receiver) {
     free(receiver);
 }
 
-int spex_receiver_fd(const struct spex_receiver *receiver) {
-    return receiver->connected ? receiver->connection : receiver->listener;
+void spex_receiver_fds(const struct spex_receiver *receiver, int fds[SPEX_RECEIVER_FDS]) {
+    fds[0] = receiver->listener;
+    fds[1] = receiver->connection;
 }
 
-/* One program, one stream: whoever connects later is refused by the kernel. */
-static int accept_program(struct spex_receiver *receiver) {
+/* Which of several streams were meant nobody could tell. */
+static int accept_program(struct spex_receiver *receiver, struct spex_why *why) {
     int fd = accept4(receiver->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0)
         return 0;
+    if (receiver->connected) {
+        close(fd);
+        return spex_fail(
+            why, -EPROTO,
+            "spex_start was called again, in another process or after spex_stop: once, "
+            "in one process, was expected");
+    }
     receiver->connection = fd;
     receiver->connected = true;
-    close_fd(&receiver->listener);
-    return 1;
+    return 0;
 }
 
 static int grow(struct spex_receiver *receiver, size_t more) {
@@ -202,6 +213,7 @@ static int take_frame(struct spex_receiver *receiver, size_t length, struct spex
         return err;
     receiver->collectors = header.collectors;
     receiver->lost = header.lost;
+    receiver->late |= spex_monotonic_ns() > (int64_t)header.monotonic_ns + LATE_NS;
     switch ((enum spex_stream_kind)header.kind) {
     case SPEX_STREAM_HELLO:
         return 0;
@@ -220,8 +232,9 @@ static int take_frame(struct spex_receiver *receiver, size_t length, struct spex
 }
 
 int spex_receiver_take(struct spex_receiver *receiver, struct spex_why *why) {
-    if (!receiver->connected)
-        return accept_program(receiver);
+    int err = accept_program(receiver, why);
+    if (err)
+        return err;
     /* At most so many frames at once: a program that sends without end cannot hold us here. */
     for (int frames = 0; frames < 256; frames++) {
         if (receiver->connection < 0)
@@ -236,7 +249,7 @@ int spex_receiver_take(struct spex_receiver *receiver, struct spex_why *why) {
             close_fd(&receiver->connection);
         else if (length > SPEX_STREAM_FRAME_BYTES)
             return spex_fail(why, -EPROTO, "the program's stream holds a malformed frame");
-        int err = length > 0 ? take_frame(receiver, (size_t)length, why) : 0;
+        err = length > 0 ? take_frame(receiver, (size_t)length, why) : 0;
         if (err)
             return err;
     }
@@ -263,7 +276,7 @@ const struct spex_record *spex_receiver_records(struct spex_receiver *receiver, 
         memmove(receiver->records, receiver->records + receiver->handed_out,
                 receiver->record_count * sizeof(*receiver->records));
     }
-    uint64_t before = all || receiver->ended ? UINT64_MAX : watermark(receiver);
+    uint64_t before = all || spex_receiver_ended(receiver) ? UINT64_MAX : watermark(receiver);
     if (receiver->record_count)
         qsort(receiver->records, receiver->record_count, sizeof(*receiver->records), by_time);
     size_t n = 0;
@@ -278,7 +291,39 @@ bool spex_receiver_connected(const struct spex_receiver *receiver) {
 }
 
 bool spex_receiver_ended(const struct spex_receiver *receiver) {
-    return receiver->ended;
+    return receiver->ended || (receiver->connected && receiver->connection < 0);
+}
+
+bool spex_receiver_late(const struct spex_receiver *receiver) {
+    return receiver->late;
+}
+
+static uint64_t probe_key(const struct spex_stream_site *site) {
+    return ((uint64_t)site->probe_id << 8 | site->probe_type) + 1;
+}
+
+/* The site whose probe comes next after `key`, by id and type; NULL at the end. */
+static const struct spex_stream_site *next_probe(const struct spex_receiver *receiver,
+                                                 uint64_t key) {
+    const struct spex_stream_site *next = NULL;
+    for (size_t s = 0; s < receiver->site_count; s++) {
+        const struct spex_stream_site *site = &receiver->sites[s];
+        if (probe_key(site) > key && (!next || probe_key(site) < probe_key(next)))
+            next = site;
+    }
+    return next;
+}
+
+void spex_receiver_list_probes(const struct spex_receiver *receiver, char *list, size_t size) {
+    const struct spex_stream_site *site = next_probe(receiver, 0);
+    snprintf(list, size, "none");
+    for (size_t length = 0; site && length < size; site = next_probe(receiver, probe_key(site))) {
+        char number[8];
+        snprintf(number, sizeof(number), "%u", site->probe_id);
+        length += (size_t)snprintf(list + length, size - length, "%s%s:%s", length ? ", " : "",
+                                   site->name[0] ? site->name : number,
+                                   spex_probe_type_name(site->probe_type));
+    }
 }
 
 const struct spex_stream_site *spex_receiver_sites(const struct spex_receiver *receiver,

@@ -18,8 +18,9 @@ struct spex_receiver;
 int spex_receiver_open(const char *path, struct spex_receiver **out, struct spex_why *why);
 void spex_receiver_close(struct spex_receiver *receiver);
 
-/* What to poll for input: the socket, or -1 once the program has closed its end. */
-int spex_receiver_fd(const struct spex_receiver *receiver);
+/* What to poll for input: the listening socket and the program's, -1 for one that is closed. */
+#define SPEX_RECEIVER_FDS 2
+void spex_receiver_fds(const struct spex_receiver *receiver, int fds[SPEX_RECEIVER_FDS]);
 
 /* Takes what has come, without waiting. 0; 1 when there may be more; -EPROTO for a stream that breaks
  * the format; -ENOMEM. */
@@ -31,7 +32,14 @@ const struct spex_record *spex_receiver_records(struct spex_receiver *receiver, 
                                                 size_t *count);
 
 bool spex_receiver_connected(const struct spex_receiver *receiver); /* ever */
-bool spex_receiver_ended(const struct spex_receiver *receiver);     /* orderly */
+bool spex_receiver_ended(const struct spex_receiver *receiver);     /* orderly or not */
+
+/* Whether a frame was taken over a second after it had been sent: something has held us up (a stop
+ * signal, a machine that is far too busy), and the program may have given us up meanwhile. */
+bool spex_receiver_late(const struct spex_receiver *receiver);
+
+/* "query:tpt, 7:lat", by id: the probes told so far; "none". */
+void spex_receiver_list_probes(const struct spex_receiver *receiver, char *list, size_t size);
 
 /* Sites told so far. */
 const struct spex_stream_site *spex_receiver_sites(const struct spex_receiver *receiver,

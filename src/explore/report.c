@@ -90,16 +90,43 @@ static void print_thread_header(const struct spex_space *space, FILE *out) {
     fputc('\n', out);
 }
 
+static void print_condition(const struct spex_space *space, size_t fixed, size_t level, FILE *out) {
+    if (fixed < space->parameter_count)
+        fprintf(out, " with %s=%s", space->parameters[fixed].name,
+                space->parameters[fixed].values[level].text);
+}
+
+/* The lowest and highest thread count with a result; false when there is none. */
+static bool thread_range(const struct spex_report_data *data, size_t fixed, size_t level,
+                         size_t *low, size_t *high) {
+    size_t threads = data->file->space.threads_parameter;
+    bool found = false;
+    for (size_t t = 0; t < data->file->space.parameters[threads].count; t++) {
+        if (!spex_summary_best_of(data->summary, threads, t, fixed, level))
+            continue;
+        *low = found ? *low : t;
+        *high = t;
+        found = true;
+    }
+    return found;
+}
+
 static void print_knee(const struct spex_report_data *data, size_t fixed, size_t level, FILE *out) {
     const struct spex_space *space = &data->file->space;
     const struct spex_parameter *threads = &space->parameters[space->threads_parameter];
     size_t knee = spex_summary_knee(data->summary, fixed, level);
-    if (knee == threads->count)
+    size_t low = 0, high = 0;
+    if (!thread_range(data, fixed, level, &low, &high) || low == high)
         return;
+    if (knee == threads->count) {
+        fprintf(out, "more threads still help at %s=%s, the most tried", threads->name,
+                threads->values[high].text);
+        print_condition(space, fixed, level, out);
+        fputc('\n', out);
+        return;
+    }
     fprintf(out, "more threads stop helping from %s=%s", threads->name, threads->values[knee].text);
-    if (fixed < space->parameter_count)
-        fprintf(out, " with %s=%s", space->parameters[fixed].name,
-                space->parameters[fixed].values[level].text);
+    print_condition(space, fixed, level, out);
     fprintf(out, " (beyond it the best is less than %.0f %% better)\n", SPEX_KNEE_TOLERANCE * 100);
 }
 

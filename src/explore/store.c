@@ -230,8 +230,8 @@ static struct spex_store *store_new(const char *path) {
     if (!store)
         return NULL;
     store->lock = -1;
-    store->path = strdup(path);
-    if (!store->path) {
+    /* Else SQLite takes ":memory:" for something that is no file. */
+    if (asprintf(&store->path, "%s%s", path[0] == ':' ? "./" : "", path) < 0) {
         free(store);
         return NULL;
     }
@@ -291,12 +291,24 @@ const char *spex_store_program(const struct spex_store *store) {
     return store->program;
 }
 
-static int insert_trial(struct spex_store *store, const struct spex_trial *trial,
-                        struct spex_why *why) {
+static int delete_trial(struct spex_store *store, sqlite3_int64 number, struct spex_why *why) {
+    static const char *const tables[] = {"trial_metric WHERE trial", "trial_value WHERE trial",
+                                         "trial WHERE number"};
+    char sql[96];
+    int err = 0;
+    for (int t = 0; t < 3 && !err; t++) {
+        snprintf(sql, sizeof(sql), "DELETE FROM %s = %lld", tables[t], (long long)number);
+        err = execute(store, sql, "write to the store", why);
+    }
+    return err;
+}
+
+static int insert_trial(struct spex_store *store, sqlite3_int64 number,
+                        const struct spex_trial *trial, struct spex_why *why) {
     sqlite3_stmt *statement = NULL;
     int err = prepare(store,
                       "INSERT INTO trial (status, objective, records_used, records_lost, seconds,"
-                      " finished) VALUES (?, ?, ?, ?, ?, datetime('now'))",
+                      " number, finished) VALUES (?, ?, ?, ?, ?, ?, datetime('now'))",
                       &statement, why);
     if (err)
         return err;
@@ -306,6 +318,7 @@ static int insert_trial(struct spex_store *store, const struct spex_trial *trial
     sqlite3_bind_int64(statement, 3, (sqlite3_int64)trial->records_used);
     sqlite3_bind_int64(statement, 4, (sqlite3_int64)trial->records_lost);
     sqlite3_bind_double(statement, 5, trial->seconds);
+    sqlite3_bind_int64(statement, 6, number);
     if (sqlite3_step(statement) != SQLITE_DONE)
         err = fail_sqlite(store, "write to the store", why);
     sqlite3_finalize(statement);
@@ -383,11 +396,13 @@ static int insert_metrics(struct spex_store *store, sqlite3_int64 number,
     return err;
 }
 
-int spex_store_add(struct spex_store *store, const struct spex_space *space, const size_t *levels,
-                   const struct spex_trial *trial, double ticks_per_second, struct spex_why *why) {
+int spex_store_put(struct spex_store *store, uint64_t at, const struct spex_space *space,
+                   const size_t *levels, const struct spex_trial *trial, double ticks_per_second,
+                   struct spex_why *why) {
+    sqlite3_int64 number = (sqlite3_int64)at;
     int err = execute(store, "BEGIN IMMEDIATE", "write to the store", why);
-    err = err ? err : insert_trial(store, trial, why);
-    sqlite3_int64 number = sqlite3_last_insert_rowid(store->db);
+    err = err ? err : delete_trial(store, number, why);
+    err = err ? err : insert_trial(store, number, trial, why);
     err = err ? err : insert_values(store, number, space, levels, why);
     err = err ? err : insert_metrics(store, number, trial, ticks_per_second, why);
     err = err ? err : execute(store, "COMMIT", "write to the store", why);

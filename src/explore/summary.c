@@ -143,7 +143,7 @@ size_t spex_summary_knee(const struct spex_summary *summary, size_t fixed, size_
             continue;
         bool beaten = beyond && (space->objective.maximise ? beyond->mean > best->mean * gain
                                                            : beyond->mean < best->mean * gain);
-        if (!beaten)
+        if (!beaten && beyond)
             knee = t;
         if (spex_group_better(space, best, beyond))
             beyond = best;

@@ -3,21 +3,18 @@
 #include "trial.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <math.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <spex/probe.h>
 
-#include "../probe_type.h"
 #include "../selection.h"
 #include "config_file.h"
+#include "deadline.h"
 #include "program.h"
 #include "receiver.h"
 
@@ -31,7 +28,8 @@ struct run {
     struct spex_receiver *receiver;
     char *config;
     char *socket;
-    struct timespec deadline;
+    struct spex_deadline deadline;
+    bool stream_ended; /* and the deadline is for the program to end, too */
 };
 
 /* Ends the trial as failed. Returns 1: the run is over. */
@@ -42,12 +40,6 @@ __attribute__((format(printf, 2, 3))) static int fail_trial(struct run *run, con
     vsnprintf(run->trial->status, sizeof(run->trial->status), format, args);
     va_end(args);
     return 1;
-}
-
-static void set_deadline(struct run *run, double seconds) {
-    clock_gettime(CLOCK_MONOTONIC, &run->deadline);
-    run->deadline.tv_sec += (time_t)seconds;
-    run->deadline.tv_nsec += (long)(fmod(seconds, 1) * 1e9);
 }
 
 /* Finds the one probe that the objective names among the sites told so far. */
@@ -105,7 +97,7 @@ static int take_records(struct run *run, bool all, struct spex_why *why) {
     if (spex_measure_add(run->trial->measure, records, count, &used))
         return spex_fail(why, -ENOMEM, "out of memory");
     if (!started && spex_measure_started(run->trial->measure))
-        set_deadline(run, run->setup->space->rules.duration_seconds);
+        run->deadline = spex_deadline_in(run->setup->space->rules.duration_seconds);
     if (used == count)
         return 0;
     if (policy->process_records)
@@ -125,14 +117,20 @@ static int take_stream(struct run *run, bool *more, struct spex_why *why) {
     return take_records(run, false, why);
 }
 
+/* What has come so far; of a program that keeps sending, as much as it can have sent meanwhile. */
+static int take_all(struct run *run, struct spex_why *why) {
+    bool more = true;
+    int over = 0;
+    for (int rounds = 0; !over && more && rounds < 64; rounds++)
+        over = take_stream(run, &more, why);
+    return over;
+}
+
 /* The program is gone: what it had sent may still be enough. Its end of the stream need not be closed:
  * a child of it may hold it. */
 static int take_the_rest(struct run *run, struct spex_why *why) {
-    int over = 0;
-    bool more = true;
     spex_program_output(&run->program);
-    while (!over && more)
-        over = take_stream(run, &more, why);
+    int over = take_all(run, why);
     over = over ? over : take_records(run, true, why);
     if (over)
         return over;
@@ -141,100 +139,99 @@ static int take_the_rest(struct run *run, struct spex_why *why) {
     return fail_trial(run, "%s", how);
 }
 
-static uint64_t probe_key(const struct spex_stream_site *site) {
-    return ((uint64_t)site->probe_id << 8 | site->probe_type) + 1;
-}
-
-/* The site whose probe comes next after `key`, by id and type; NULL at the end. */
-static const struct spex_stream_site *next_probe(const struct run *run, uint64_t key) {
-    size_t count;
-    const struct spex_stream_site *sites = spex_receiver_sites(run->receiver, &count);
-    const struct spex_stream_site *next = NULL;
-    for (size_t s = 0; s < count; s++)
-        if (probe_key(&sites[s]) > key && (!next || probe_key(&sites[s]) < probe_key(next)))
-            next = &sites[s];
-    return next;
-}
-
-static void list_probes(const struct run *run, char *list, size_t size) {
-    const struct spex_stream_site *site = next_probe(run, 0);
-    snprintf(list, size, "none");
-    for (size_t length = 0; site && length < size; site = next_probe(run, probe_key(site))) {
-        char number[8];
-        snprintf(number, sizeof(number), "%u", site->probe_id);
-        length += (size_t)snprintf(list + length, size - length, "%s%s:%s", length ? ", " : "",
-                                   site->name[0] ? site->name : number,
-                                   spex_probe_type_name(site->probe_type));
-    }
-}
-
 /* Too long for a first record. */
-static int fail_startup(struct run *run) {
+static int fail_startup(struct run *run, const char *words) {
     const char *objective = run->setup->space->objective.probe;
     double limit = run->setup->space->rules.startup_seconds;
     char probes[256];
     if (!spex_receiver_connected(run->receiver))
-        return fail_trial(run, "did not call spex_start in %g s", limit);
+        return fail_trial(run, "did not call spex_start in %g s%s", limit, words);
     if (run->objective_known)
-        return fail_trial(run, "hung: no record of %s in %g s", objective, limit);
-    list_probes(run, probes, sizeof(probes));
+        return fail_trial(run, "hung: no record of %s in %g s%s", objective, limit, words);
+    spex_receiver_list_probes(run->receiver, probes, sizeof(probes));
     return fail_trial(run, "has no probe %s; it has: %s", objective, probes);
 }
 
 /* The longest a run may take is over: a slow configuration has been measured with fewer records
  * than the policy wanted, a program that hangs has failed. */
-static int end_by_duration(struct run *run) {
+static int end_by_duration(struct run *run, const char *words) {
     const char *objective = run->setup->space->objective.probe;
     double limit = run->setup->space->rules.duration_seconds;
+    uint64_t now = spex_ticks();
     if (spex_measure_run(run->trial->measure).records == 0)
-        return fail_trial(run, "hung: no record of %s after the warm-up in %g s", objective, limit);
-    if (spex_measure_silent(run->trial->measure, spex_ticks()))
-        return fail_trial(run, "hung: the records of %s ended %g s before the run did", objective,
-                          spex_measure_silence(run->trial->measure, spex_ticks()));
+        return fail_trial(run, "hung: no record of %s after the warm-up in %g s%s", objective,
+                          limit, words);
+    if (spex_measure_silent(run->trial->measure, now))
+        return fail_trial(run, "hung: the records of %s ended %.3g s before the run did%s",
+                          objective, spex_measure_silence(run->trial->measure, now), words);
     return succeed(run);
 }
 
-static int deadline_over(struct run *run) {
-    return spex_measure_started(run->trial->measure) ? end_by_duration(run) : fail_startup(run);
+/* We may have been late ourselves: what has come meanwhile is looked at first. */
+static int deadline_over(struct run *run, struct spex_why *why) {
+    char words[256];
+    int64_t before = run->deadline.monotonic_ns;
+    int over = take_all(run, why);
+    if (over || run->deadline.monotonic_ns != before)
+        return over;
+    spex_program_output(&run->program);
+    spex_program_last_output(&run->program, words, sizeof(words));
+    if (run->stream_ended)
+        return fail_trial(run, "ended its records before the run was over%s", words);
+    if (spex_measure_started(run->trial->measure))
+        return end_by_duration(run, words);
+    return fail_startup(run, words);
 }
 
-static long milliseconds_left(const struct run *run) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    int64_t ns = (run->deadline.tv_sec - now.tv_sec) * INT64_C(1000000000) +
-                 (run->deadline.tv_nsec - now.tv_nsec);
-    return ns <= 0 ? 0 : (long)(ns / 1000000 + 1);
+/* No more records will come. A program that ends has a moment to show how. */
+static void expect_end(struct run *run) {
+    struct spex_deadline soon = spex_deadline_in(1);
+    run->stream_ended = true;
+    if (soon.monotonic_ns < run->deadline.monotonic_ns)
+        run->deadline = soon;
+}
+
+enum { STOP, OUTPUT, PROGRAM, STREAM, FDS = STREAM + SPEX_RECEIVER_FDS };
+
+static int wait_for_something(struct run *run, struct pollfd *fds, struct spex_why *why) {
+    const int wanted[] = {[STOP] = run->setup->stop_fd,
+                          [OUTPUT] = run->program.output,
+                          [PROGRAM] = run->program.pidfd};
+    int streams[SPEX_RECEIVER_FDS];
+    spex_receiver_fds(run->receiver, streams);
+    for (int f = 0; f < FDS; f++)
+        fds[f] =
+            (struct pollfd){.fd = f < STREAM ? wanted[f] : streams[f - STREAM], .events = POLLIN};
+    int ready = poll(fds, FDS, spex_deadline_left_ms(run->deadline));
+    if (ready < 0 && errno != EINTR)
+        return spex_fail(why, -errno, "cannot wait for the program: %s", strerror(errno));
+    return ready < 0 ? 0 : ready;
 }
 
 /* One wait, and what came of it. 0: go on; 1: the trial is over; negative: our error. */
 static int step(struct run *run, struct spex_why *why) {
-    struct pollfd fds[] = {
-        {.fd = run->setup->stop_fd, .events = POLLIN},
-        {.fd = spex_receiver_fd(run->receiver), .events = POLLIN},
-        {.fd = run->program.output, .events = POLLIN},
-        {.fd = run->program.pidfd, .events = POLLIN},
-    };
-    long left = milliseconds_left(run);
-    if (left == 0)
-        return deadline_over(run);
-    int ready = poll(fds, sizeof(fds) / sizeof(fds[0]), (int)left);
-    if (ready < 0 && errno != EINTR)
-        return spex_fail(why, -errno, "cannot wait for the program: %s", strerror(errno));
-    if (ready <= 0)
-        return 0;
-    if (fds[0].revents)
+    struct pollfd fds[FDS];
+    int ready = wait_for_something(run, fds, why);
+    if (ready < 0)
+        return ready;
+    if (fds[STOP].revents && ready)
         return spex_fail(why, -EINTR, "interrupted");
-    if (fds[2].revents)
+    if (ready && fds[OUTPUT].revents)
         spex_program_output(&run->program);
-    if (fds[3].revents && spex_program_ended(&run->program))
+    if (ready && fds[PROGRAM].revents && spex_program_ended(&run->program))
         return take_the_rest(run, why);
+    if (spex_deadline_left_ms(run->deadline) == 0)
+        return deadline_over(run, why);
     bool more;
-    return fds[1].revents ? take_stream(run, &more, why) : 0;
+    int over = ready ? take_stream(run, &more, why) : 0;
+    if (!over && !run->stream_ended && spex_receiver_ended(run->receiver))
+        expect_end(run);
+    return over;
 }
 
 static int run_watch(struct run *run, struct spex_why *why) {
     int over = 0;
-    set_deadline(run, run->setup->space->rules.startup_seconds);
+    run->deadline = spex_deadline_in(run->setup->space->rules.startup_seconds);
     while (!over)
         over = step(run, why);
     return over < 0 ? over : 0;
@@ -253,6 +250,8 @@ static int run_launch(struct run *run, struct spex_why *why) {
         return 0;
     }
     int err = run_watch(run, why);
+    if (!err && !run->trial->ok && spex_receiver_late(run->receiver))
+        err = spex_fail(why, -EAGAIN, "spex was held up for over a second");
     struct spex_run all = spex_measure_run(run->trial->measure);
     run->trial->records_used = all.records;
     run->trial->records_lost = spex_receiver_lost(run->receiver);
@@ -284,7 +283,9 @@ int spex_trial_run(const struct spex_trial_setup *setup, const struct spex_plan 
     err = err ? err : run_launch(&run, why);
     /* First the stream: the program's collector must not wait for us while it ends. */
     spex_receiver_close(run.receiver);
-    spex_program_teardown(&run.program);
+    struct spex_why left;
+    if (spex_program_teardown(&run.program, &left))
+        err = spex_fail(why, -EPERM, "%s", left.text);
     if (run.socket)
         unlink(run.socket);
     if (run.config)

@@ -115,13 +115,13 @@ static void grid_stops(void **state) {
     (void)state;
     static const struct {
         size_t levels[PARAMETERS_MAX]; /* threads: 1, 2, 5 */
-        uint64_t threads, fewest;
+        uint64_t threads, done;
         bool stops;
     } cases[] = {
-        {{0, 0, 0}, 0, 0, false},    {{0, 0, 0}, 1, 9, false}, {{0, 0, 0}, 1, 10, true},
-        {{3, 1, 1}, 1, 10, false},   {{3, 1, 1}, 2, 9, false}, {{3, 1, 1}, 2, 10, true},
-        {{0, 2, 0}, 4, 1000, false}, {{0, 2, 0}, 5, 10, true}, {{0, 2, 0}, 6, 11, true},
-        {{0, 2, 0}, 6, 9, false},
+        {{0, 0, 0}, 0, 0, false},   {{0, 0, 0}, 1, 0, false}, {{0, 0, 0}, 1, 1, true},
+        {{3, 1, 1}, 1, 1, false},   {{3, 1, 1}, 2, 1, false}, {{3, 1, 1}, 2, 2, true},
+        {{0, 2, 0}, 4, 4, false},   {{0, 2, 0}, 5, 5, true},  {{0, 2, 0}, 600, 5, true},
+        {{0, 2, 0}, 600, 4, false},
     };
     struct spex_space_file *file = space_of(three);
     struct exploration e;
@@ -130,7 +130,7 @@ static void grid_stops(void **state) {
         struct spex_run run = {.levels = cases[c].levels,
                                .records = 1000000,
                                .threads = cases[c].threads,
-                               .fewest_records = cases[c].fewest,
+                               .threads_done = cases[c].done,
                                .seconds = 1000};
         if (e.policy->stop_run(e.state, &run) != cases[c].stops)
             fail_msg("case %zu", c);
@@ -172,7 +172,7 @@ static void check_stop(struct exploration *e) {
     run = (struct spex_run){.levels = e->levels,
                             .records = 100000000,
                             .threads = spex_space_threads(e->space, e->levels),
-                            .fewest_records = 1000000,
+                            .threads_done = spex_space_threads(e->space, e->levels),
                             .seconds = 1000};
     assert_true(e->policy->stop_run(e->state, &run));
 }

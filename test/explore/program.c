@@ -42,6 +42,12 @@ static void launch(struct spex_program *program, const char *script) {
         fail_msg("%s", why.text);
 }
 
+static void end(struct spex_program *program) {
+    struct spex_why why = {""};
+    if (spex_program_teardown(program, &why))
+        fail_msg("%s", why.text);
+}
+
 static void wait_for(struct spex_program *program, const char *words) {
     while (!has_said(program, words)) {
         struct pollfd output = {.fd = program->output, .events = POLLIN};
@@ -84,7 +90,7 @@ static void expect_description(const char *script, const char *expected) {
     wait_for_end(&program);
     spex_program_describe(&program, text, sizeof(text));
     assert_string_equal(text, expected);
-    spex_program_teardown(&program);
+    end(&program);
 }
 
 static void ends(void **state) {
@@ -143,7 +149,7 @@ static void description_sizes(void **state) {
             assert_memory_equal(exact, whole, size - 1);
         free(exact);
     }
-    spex_program_teardown(&program);
+    end(&program);
 }
 
 static void running(void **state) {
@@ -155,7 +161,7 @@ static void running(void **state) {
     assert_false(spex_program_ended(&program));
     spex_program_describe(&program, text, sizeof(text));
     assert_string_equal(text, "still running: ready");
-    spex_program_teardown(&program);
+    end(&program);
 }
 
 static void did_not_start(void **state) {
@@ -185,7 +191,7 @@ static void did_not_start(void **state) {
                  cases[c].reason);
         assert_int_equal(spex_program_launch(&program, &what, &why), cases[c].err);
         assert_string_equal(why.text, expected);
-        spex_program_teardown(&program); /* does nothing */
+        end(&program); /* does nothing */
         assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
     }
 }
@@ -249,7 +255,7 @@ static void process_group(void **state) {
     wait_for(&program, "ready\n");
     assert_int_equal(getpgid(program.pid), program.pid);
     assert_int_not_equal(getpgrp(), program.pid);
-    spex_program_teardown(&program);
+    end(&program);
 }
 
 /* A program that writes without end does not hold us, and its last line is still there. */
@@ -264,7 +270,7 @@ static void flood(void **state) {
     assert_false(spex_program_ended(&program));
     int output = dup(program.output);
     pid_t pid = program.pid;
-    spex_program_teardown(&program);
+    end(&program);
     expect_all_gone(output, pid);
     expect_description("i=0; while [ $i -lt 5000 ]; do i=$((i+1)); echo $i flood; done;"
                        "echo the end; exit 4",
@@ -281,7 +287,7 @@ static void long_line(void **state) {
     spex_program_describe(&program, text, sizeof(text));
     assert_int_equal(strlen(text), strlen("exited with status 1: ") + SPEX_OUTPUT_TAIL_BYTES);
     assert_string_equal(text + strlen(text) - 8, "xxxxtail");
-    spex_program_teardown(&program);
+    end(&program);
 }
 
 static void ends_when_asked(void **state) {
@@ -290,11 +296,11 @@ static void ends_when_asked(void **state) {
     launch(&program, "trap 'echo bye > ended; exit 0' TERM; echo ready; while :; do read x < fifo; "
                      "done");
     wait_for(&program, "ready\n");
-    spex_program_teardown(&program);
+    end(&program);
     assert_int_equal(access("ended", F_OK), 0); /* it had the time to */
     assert_int_equal(program.pidfd, -1);
     assert_int_equal(program.output, -1);
-    spex_program_teardown(&program); /* does nothing */
+    end(&program); /* does nothing */
 }
 
 /* On its way to the end it fills the pipe: somebody has to read on. */
@@ -304,7 +310,7 @@ static void talks_while_ending(void **state) {
     launch(&program, "trap 'head -c 300000 /dev/zero; echo bye > talked; exit 0' TERM; echo ready;"
                      "while :; do read x < fifo; done");
     wait_for(&program, "ready\n");
-    spex_program_teardown(&program);
+    end(&program);
     assert_int_equal(access("talked", F_OK), 0);
 }
 
@@ -317,7 +323,7 @@ static void ignores_asking(void **state) {
     pid_t pid = program.pid;
     overdue = &program;
     overdue_words = "never\n";
-    spex_program_teardown(&program);
+    end(&program);
     overdue = NULL;
     assert_true(has_said(&program, "never\n"));
     expect_all_gone(output, pid);
@@ -339,7 +345,7 @@ static void background(void **state) {
                 poll(&(struct pollfd){.fd = program.pidfd, .events = POLLIN}, 1, -1);
         int output = dup(program.output);
         pid_t pid = program.pid;
-        spex_program_teardown(&program);
+        end(&program);
         expect_all_gone(output, pid);
     }
 }

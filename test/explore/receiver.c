@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "deadline.h"
 #include "receiver.h"
 #include "scratch.h"
 
@@ -38,9 +39,15 @@ static void open_stream(struct stream *stream) {
     stream->program = connect_to(PATH);
     assert_true(stream->program >= 0);
     setsockopt(stream->program, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
-    assert_int_equal(spex_receiver_take(stream->receiver, &why), 1);
+    assert_int_equal(spex_receiver_take(stream->receiver, &why), 0);
     assert_true(spex_receiver_connected(stream->receiver));
     unlink(PATH);
+}
+
+static int program_fd(const struct stream *stream) {
+    int fds[SPEX_RECEIVER_FDS];
+    spex_receiver_fds(stream->receiver, fds);
+    return fds[1];
 }
 
 static void close_stream(struct stream *stream) {
@@ -54,6 +61,7 @@ static struct spex_stream_header header(enum spex_stream_kind kind, uint32_t cou
                                        .version = SPEX_STREAM_VERSION,
                                        .kind = (uint16_t)kind,
                                        .count = count,
+                                       .monotonic_ns = (uint64_t)spex_monotonic_ns(),
                                        .collectors = 2};
 }
 
@@ -163,7 +171,7 @@ static void end(void **state) {
     take(&stream);
     assert_true(spex_receiver_ended(stream.receiver));
     EXPECT(&stream, false, 3, 9, UINT64_MAX - 1);
-    assert_true(spex_receiver_fd(stream.receiver) >= 0);
+    assert_true(program_fd(&stream) >= 0);
     close_stream(&stream);
 }
 
@@ -177,11 +185,10 @@ static void end_of_file(void **state) {
     close(stream.program);
     stream.program = -1;
     take(&stream);
-    assert_int_equal(spex_receiver_fd(stream.receiver), -1);
-    assert_false(spex_receiver_ended(stream.receiver));
+    assert_int_equal(program_fd(&stream), -1);
+    assert_true(spex_receiver_ended(stream.receiver));
     assert_true(spex_receiver_connected(stream.receiver));
-    EXPECT_NONE(&stream, false);
-    EXPECT(&stream, true, 3, 9, 11);
+    EXPECT(&stream, false, 3, 9, 11);
     take(&stream);
     EXPECT_NONE(&stream, true);
     close_stream(&stream);
@@ -373,8 +380,8 @@ static void empty_packet(void **state) {
     open_stream(&stream);
     send_bytes(&stream, "", 0);
     take(&stream);
-    assert_int_equal(spex_receiver_fd(stream.receiver), -1);
-    assert_false(spex_receiver_ended(stream.receiver));
+    assert_int_equal(program_fd(&stream), -1);
+    assert_true(spex_receiver_ended(stream.receiver));
     close_stream(&stream);
 }
 
@@ -461,12 +468,28 @@ static void second_program(void **state) {
     assert_int_equal(spex_receiver_open(PATH, &stream.receiver, &why), 0);
     stream.program = connect_to(PATH);
     take(&stream);
-    assert_int_equal(connect_to(PATH), -ECONNREFUSED);
-    send_kind(&stream, SPEX_STREAM_HELLO); /* the first one's stream goes on */
-    SEND_RECORDS(&stream, 1);
-    take(&stream);
-    EXPECT(&stream, true, 1);
+    int second = connect_to(PATH);
+    assert_true(second >= 0);
+    assert_int_equal(spex_receiver_take(stream.receiver, &why), -EPROTO);
+    assert_non_null(strstr(why.text, "once, in one process"));
+    close(second);
     unlink(PATH);
+    close_stream(&stream);
+}
+
+/* A frame that has waited for over a second says that we were held up. */
+static void late(void **state) {
+    (void)state;
+    struct stream stream;
+    open_stream(&stream);
+    send_kind(&stream, SPEX_STREAM_HELLO);
+    take(&stream);
+    assert_false(spex_receiver_late(stream.receiver));
+    struct spex_stream_header head = header(SPEX_STREAM_PASS, 0);
+    head.monotonic_ns -= 1100000000;
+    send_frame(&stream, head, NULL, 0);
+    take(&stream);
+    assert_true(spex_receiver_late(stream.receiver));
     close_stream(&stream);
 }
 
@@ -510,8 +533,8 @@ int main(void) {
         cmocka_unit_test(damaged_frames),  cmocka_unit_test(short_frames),
         cmocka_unit_test(empty_packet),    cmocka_unit_test(frame_sizes),
         cmocka_unit_test(damaged_records), cmocka_unit_test(too_many_sites),
-        cmocka_unit_test(second_program),  cmocka_unit_test(nobody),
-        cmocka_unit_test(bad_paths),
+        cmocka_unit_test(second_program),  cmocka_unit_test(late),
+        cmocka_unit_test(nobody),          cmocka_unit_test(bad_paths),
     };
     return cmocka_run_group_tests_name("receiver", tests, scratch_enter, scratch_leave);
 }

@@ -28,6 +28,7 @@ static char *const program[] = {(char *)(uintptr_t) "./taxi", (char *)(uintptr_t
 struct bench {
     struct spex_space_file *file;
     struct spex_store *store;
+    uint64_t number; /* of the last trial */
 };
 
 static void open_again(struct bench *bench) {
@@ -39,6 +40,7 @@ static void open_again(struct bench *bench) {
 static void begin(struct bench *bench) {
     unlink(PATH);
     bench->file = space_of(xml);
+    bench->number = 0;
     open_again(bench);
 }
 
@@ -83,8 +85,8 @@ static int add(struct bench *bench, size_t threads, size_t mode, double objectiv
         trial.ok = false;
         snprintf(trial.status, sizeof(trial.status), "%s", failure);
     }
-    int err = spex_store_add(bench->store, &bench->file->space, (size_t[]){threads, mode}, &trial,
-                             1000, why);
+    int err = spex_store_put(bench->store, ++bench->number, &bench->file->space,
+                             (size_t[]){threads, mode}, &trial, 1000, why);
     spex_trial_release(&trial);
     return err;
 }

@@ -35,7 +35,7 @@ static int connect_program(struct spex_receiver **receiver) {
     FUZZ_CHECK(fd >= 0 && spex_receiver_open(path, receiver, &why) == 0);
     strcpy(address.sun_path, path);
     FUZZ_CHECK(connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0);
-    FUZZ_CHECK(spex_receiver_take(*receiver, &why) == 1);
+    FUZZ_CHECK(spex_receiver_take(*receiver, &why) == 0);
     unlink(path);
     return fd;
 }

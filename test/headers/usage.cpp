@@ -11,7 +11,7 @@ template <typename Number> Number twice(Number x) {
     LAT_PROBE_BEGIN(USAGE_PLAIN, 1);
     x = static_cast<Number>(x * 2);
     LAT_PROBE_END(USAGE_PLAIN);
-    SNAPSHOT_PROBE(USAGE_PLAIN, 1, static_cast<uint64_t>(x));
+    SNAPSHOT_PROBE(USAGE_PLAIN, 1, x);
     return x;
 }
 
@@ -23,7 +23,7 @@ struct Counter {
         CNT_PROBE_END(USAGE_NESTED);
     }
     ~Counter() {
-        SNAPSHOT_PROBE(USAGE_NESTED, 1, static_cast<uint64_t>(value));
+        SNAPSHOT_PROBE(USAGE_NESTED, 1, value);
     }
     int next() {
         TPT_PROBE_BEGIN(USAGE_NESTED, 1);

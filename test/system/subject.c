@@ -47,6 +47,11 @@ static void misbehave(void) {
     }
     if (behaves("end"))
         exit(0);
+    if (behaves("stop")) {
+        spex_stop();
+        for (;;)
+            pause();
+    }
     if (behaves("orphan")) { /* who keeps all that is open */
         if (fork() == 0)
             pause();
@@ -97,6 +102,22 @@ int main(void) {
     spex_config_free(config);
     if (behaves("early"))
         errx(4, "no database");
+    if (behaves("group")) /* out of its process group, into its explorer's */
+        setpgid(0, getpgid(getppid()));
+    if (behaves("daemon") && fork() == 0) { /* one that outlives it, from afar */
+        setsid();
+        if (fork() != 0)
+            _exit(0);
+        for (;;)
+            pause();
+    }
+    if (behaves("twice") && fork() == 0) {
+        if (spex_start(NULL) != 0)
+            return 5;
+        run(NULL);
+    }
+    if (behaves("silent"))
+        fprintf(stderr, "waiting for a licence\n");
     if (behaves("stubborn"))
         signal(SIGTERM, SIG_IGN);
     if (!behaves("plain") && spex_start(NULL) != 0)
