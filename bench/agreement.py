@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Whether the throughput that `spex explore` reports is the program's: the same configurations of the
-SQLite example, explored, and timed by the same program built without probes, in turn.
+"""Whether the throughput that `spex explore` reports is the program's: the same configurations of
+the SQLite example, explored, and timed by the same program built without probes, in turn.
 
 usage: agreement.py [--json] [--rounds N] [--seconds S] BUILD DB_DIR
 
@@ -93,7 +93,8 @@ def main():
                   indent=1)
         print()
         return
-    print(f"queries per second: explored, plain, median of {arguments.rounds} ratios and their range")
+    print("queries per second: explored, plain, "
+          f"median of {arguments.rounds} ratios and their range")
     for row in rows:
         config = " ".join(f"{k}={v}" for k, v in row["config"].items())
         print(f"{row['explored']:9.1f} {row['plain']:9.1f}  {row['ratio']:.3f} "

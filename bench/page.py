@@ -27,8 +27,8 @@ def compiler():
 
 def print_head():
     print("# Performance\n")
-    print("Made by `scripts/performance`; run it for figures of your machine. Every figure is a ratio or a")
-    print("difference within one run, cases in turn, with the interval beside it.\n")
+    print("Made by `scripts/performance`; run it for figures of your machine. Every figure is a")
+    print("ratio or a difference within one run, cases in turn, with the interval beside it.\n")
     print(f"Machine: {processor()}, {os.cpu_count()} CPUs, Linux {platform.release()}, "
           f"{compiler()}.\n")
 
@@ -36,15 +36,14 @@ def print_head():
 def print_overhead(overhead):
     records = overhead["records"]
     print("## What a probe costs (`bench/overhead`)\n")
-    print("Ticks of the time stamp counter an execution takes beyond the empty loop's, on the thread that")
-    print(f"executes it, while a collector empties the rings: median of {overhead['rounds']} rounds and the "
-          "95 %")
-    print("confidence interval of the median.\n")
+    print("Ticks of the time stamp counter an execution takes beyond the empty loop's, on the")
+    print("thread that executes it, while a collector empties the rings: median of")
+    print(f"{overhead['rounds']} rounds and the 95 % confidence interval of the median.\n")
     print("| case | ticks | 95 % interval | of one RDTSC |\n| --- | ---: | ---: | ---: |")
     for case in overhead["cases"]:
         of_rdtsc = "" if case["name"] == "empty loop" else f"{case['of_rdtsc']:.3f}"
-        print(f"| {case['name']} | {case['median']:.2f} | {case['low']:.2f} to {case['high']:.2f} | "
-              f"{of_rdtsc} |")
+        print(f"| {case['name']} | {case['median']:.2f} | "
+              f"{case['low']:.2f} to {case['high']:.2f} | {of_rdtsc} |")
     share = 100 * records["lost"] / records["produced"]
     print(f"\nThe loops do nothing but record: of {records['produced']:,} records "
           f"{records['lost']:,} ({share:.2f} %) were\nlost, counted, because rings were full.\n")
@@ -52,11 +51,11 @@ def print_overhead(overhead):
 
 def print_agreement(agreement):
     print("## Whether exploring tells the truth (`bench/agreement.py`)\n")
-    print("Queries a second of the SQLite example as `spex explore` reports them from 20 records of each thread,")
-    print(f"and as `taxi-plain`, built without probes, counts them over 1.5 s: medians of {agreement['rounds']} "
-          "rounds in turn,")
-    print("median of the rounds' ratios, and the ratios' range.\n")
-    print("| configuration | explored | plain | ratio | range |\n| --- | ---: | ---: | ---: | ---: |")
+    print("Queries a second of the SQLite example as `spex explore` reports them from 20 records of")
+    print("each thread, and as `taxi-plain`, built without probes, counts them over 1.5 s: medians of")
+    print(f"{agreement['rounds']} rounds in turn, median of the rounds' ratios, and the ratios' range.\n")
+    print("| configuration | explored | plain | ratio | range |")
+    print("| --- | ---: | ---: | ---: | ---: |")
     for case in agreement["cases"]:
         config = ", ".join(f"{name} {value}" for name, value in case["config"].items())
         print(f"| {config} | {case['explored']:.0f} | {case['plain']:.0f} | {case['ratio']:.3f} | "

@@ -21,8 +21,8 @@
  * Orders, each with its partner:
  *   A1 commit        release  ↔ R1 reader's first look, and W1 the next claim
  *   W1 claim         acquire  ↔ A1: our words come after the previous record's
- *   A2 each word     release  ↔ R2 reader's words: a reader that saw a word of ours sees, at R3, the
- *                               claim that went before it, and rejects the copy
+ *   A2 each word     release  ↔ R2 reader's words: a reader that saw a word of ours sees, at R3,
+ *                               the claim that went before it, and rejects the copy
  *   R3 second look   relaxed: R2 keeps it behind the words
  *   A3 leaving       release  ↔ W1: a slot set free after a revocation has no late words
  *   V1 revocation    acquire and release: stands in a writer's chain of states between its W1 and

@@ -78,8 +78,9 @@ bool spex_ring_stuck(const struct spex_ring *ring);
 /* Share of the capacity that is waiting to be read, 0 to 1. */
 double spex_ring_fill(const struct spex_ring *ring);
 
-/* produced = consumed + lost + pending, always. Produced and consumed are exact when no push or read is
- * under way, lost and pending once the ring is drained, too; else they are near estimates. */
+/* produced = consumed + lost + pending, always. Produced and consumed are exact when no push or
+ * read is under way, lost and pending once the ring is drained, too; else they are near
+ * estimates. */
 struct spex_ring_counts spex_ring_count(const struct spex_ring *ring);
 
 #endif

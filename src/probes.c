@@ -14,8 +14,8 @@ int spex_probes_prepare(size_t ring_records) {
 }
 
 /* Counts this execution; what a record made of it would stand for, or 0 to make none. A changed
- * period takes effect at once, and a weight covers every execution since the last record, those of an
- * ended thread that had this state before included. */
+ * period takes effect at once, and a weight covers every execution since the last record, those
+ * of an ended thread that had this state before included. */
 static uint32_t sample(uint32_t *executed, uint32_t control) {
     uint32_t generation = control & ~SPEX_CONTROL_PERIOD_MASK;
     uint32_t count = 1;

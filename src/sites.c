@@ -31,8 +31,8 @@ const struct spex_site_info *spex_site_info(uint32_t index) {
     return &registry.infos[index];
 }
 
-/* The one place where a control word is written. A probe that sees the new word late is late, nothing
- * else. */
+/* The one place where a control word is written. A probe that sees the new word late is late,
+ * nothing else. */
 static void site_set_control(struct spex_site *site, uint32_t control) {
     /* A probe that finds its site on finds its index, the rings and the threads' states. */
     spex_store_release(&site->control, control); /* P2 (P1 in probes.c) */

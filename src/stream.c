@@ -20,7 +20,8 @@
 #include "stream_format.h"
 #include "threads.h"
 
-/* A reader that takes nothing for so long is gone; the collector waits until then, not the program. */
+/* A reader that takes nothing for so long is gone; the collector waits until then, not the
+ * program. */
 #define SEND_TIMEOUT_SECONDS 2
 
 struct stream {

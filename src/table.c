@@ -123,8 +123,8 @@ static void print_table(struct table *table, FILE *file) {
     fputc('\n', file);
 }
 
-/* A file is open while it is written, and not before: the program may close descriptors that it does
- * not know, and use their numbers for files of its own. */
+/* A file is open while it is written, and not before: the program may close descriptors that it
+ * does not know, and use their numbers for files of its own. */
 static FILE *output_begin(const struct table *table) {
     if (table->path)
         return fopen(table->path, "ae");
@@ -155,8 +155,8 @@ static void table_abandon(struct spex_sink *sink) {
     (void)sink;
 }
 
-/* Makes the file, or empties it, so that one that cannot be written is noticed at once. Once a process
- * and its children: what they write comes one after another. */
+/* Makes the file, or empties it, so that one that cannot be written is noticed at once. Once a
+ * process and its children: what they write comes one after another. */
 static int output_prepare(struct table *table, const char *out) {
     static bool prepared;
     table->to_stdout = out && strcmp(out, "-") == 0;

@@ -197,8 +197,8 @@ SPEX_INLINE struct spex_span spex_begin_(struct spex_site *site) {
 #define SPEX_TPT_PROBE_BEGIN(id, sc) SPEX_BEGIN_(spex_tpt_##id, SPEX_TPT, id, sc)
 #define SPEX_TPT_PROBE_END(id)       SPEX_END_(spex_tpt_##id, spex_tpt_end)
 
-/* SNAPSHOT(id, sc, v0, …): up to SPEX_MAX_FIELDS values, converted to uint64_t, evaluated once, only
- * by an execution that makes a record. */
+/* SNAPSHOT(id, sc, v0, …): up to SPEX_MAX_FIELDS values, converted to uint64_t, evaluated once,
+ * only by an execution that makes a record. */
 #define SPEX_FIRST_(first, ...)      first
 #define SPEX_SNAPSHOT_PROBE(id, ...) SPEX_SNAPSHOT_(id, SPEX_FIRST_(__VA_ARGS__, 0), __VA_ARGS__)
 

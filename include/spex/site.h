@@ -35,8 +35,8 @@ struct spex_probe_name {
     char name[SPEX_NAME_BYTES];
 };
 
-/* Control word: the sampling period in the low 24 bits; above them the generation, which changes each
- * time the site is switched on, so that no count goes on from one time to the next. */
+/* Control word: the sampling period in the low 24 bits; above them the generation, which changes
+ * each time the site is switched on, so that no count goes on from one time to the next. */
 #define SPEX_CONTROL_PERIOD_MAX       0x00ffffffu
 #define SPEX_CONTROL_PERIOD_MASK      0x00ffffffu
 #define SPEX_CONTROL_GENERATION_SHIFT 24

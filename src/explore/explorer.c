@@ -157,8 +157,8 @@ static int tell(struct explorer *explorer, const struct spex_stored_trial *trial
     return 0;
 }
 
-/* The stored trial that the plan asks for; NULL when there is none, or one that failed and is to be run
- * again. */
+/* The stored trial that the plan asks for; NULL when there is none, or one that failed and is to
+ * be run again. */
 static int find_stored(const struct explorer *explorer, const struct spex_plan *plan,
                        const struct spex_stored_trial **found, struct spex_why *why) {
     uint64_t number = explorer->progress.trials;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The observed program as a process: launched for one run with its configuration, watched, ended with
- * all that it has started. When we are killed, the kernel kills it, too, but not what it has started. */
+/* The observed program as a process: launched for one run with its configuration, watched, ended
+ * with all that it has started. When we are killed, the kernel kills it, too, but not what it
+ * has started. */
 #ifndef SPEX_PROGRAM_H
 #define SPEX_PROGRAM_H
 

@@ -22,8 +22,8 @@ void spex_receiver_close(struct spex_receiver *receiver);
 #define SPEX_RECEIVER_FDS 2
 void spex_receiver_fds(const struct spex_receiver *receiver, int fds[SPEX_RECEIVER_FDS]);
 
-/* Takes what has come, without waiting. 0; 1 when there may be more; -EPROTO for a stream that breaks
- * the format; -ENOMEM. */
+/* Takes what has come, without waiting. 0; 1 when there may be more; -EPROTO for a stream that
+ * breaks the format; -ENOMEM. */
 int spex_receiver_take(struct spex_receiver *receiver, struct spex_why *why);
 
 /* The records that are complete, oldest first, valid until the next call; none are handed out

@@ -56,9 +56,9 @@ int spex_store_trials(struct spex_store *store, const struct spex_space *space,
                       struct spex_stored_trials *trials, struct spex_why *why);
 void spex_stored_trials_free(struct spex_stored_trials *trials);
 
-/* Puts a finished trial in, as the number-th from 1, instead of the one that may be there; it is on the
- * disk when this returns 0. After an error the store is as it was. `ticks_per_second` converts its
- * metrics. */
+/* Puts a finished trial in, as the number-th from 1, instead of the one that may be there; it is
+ * on the disk when this returns 0. After an error the store is as it was. `ticks_per_second`
+ * converts its metrics. */
 int spex_store_put(struct spex_store *store, uint64_t number, const struct spex_space *space,
                    const size_t *levels, const struct spex_trial *trial, double ticks_per_second,
                    struct spex_why *why);

@@ -50,9 +50,9 @@ const struct spex_group *spex_summary_worst(const struct spex_summary *summary);
 const struct spex_group *spex_summary_best_of(const struct spex_summary *summary, size_t parameter,
                                               size_t level, size_t fixed, size_t fixed_level);
 
-/* The first level of the threads parameter that no higher one beats by more than this share, looking
- * at the best configuration with each; `fixed` as in spex_summary_best. The parameter's count when
- * there is none: no result, or the highest level with a result beats all others. */
+/* The first level of the threads parameter that no higher one beats by more than this share,
+ * looking at the best configuration with each; `fixed` as in spex_summary_best. The parameter's
+ * count when there is none: no result, or the highest level with a result beats all others. */
 #define SPEX_KNEE_TOLERANCE 0.05
 size_t spex_summary_knee(const struct spex_summary *summary, size_t fixed, size_t level);
 

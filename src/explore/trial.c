@@ -126,8 +126,8 @@ static int take_all(struct run *run, struct spex_why *why) {
     return over;
 }
 
-/* The program is gone: what it had sent may still be enough. Its end of the stream need not be closed:
- * a child of it may hold it. */
+/* The program is gone: what it had sent may still be enough. Its end of the stream need not be
+ * closed: a child of it may hold it. */
 static int take_the_rest(struct run *run, struct spex_why *why) {
     spex_program_output(&run->program);
     int over = take_all(run, why);

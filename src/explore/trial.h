@@ -32,8 +32,9 @@ struct spex_trial {
     struct spex_measure *measure; /* its records' metrics */
 };
 
-/* Runs plan->levels; the trial is to be released. 0 whatever the program did; -EINTR when stop_fd
- * became readable; -EAGAIN when the trial failed because we were held up, and is to be run again; or what went wrong on our side. */
+/* Runs plan->levels; the trial is to be released. 0 whatever the program did; -EINTR when
+ * stop_fd became readable; -EAGAIN when the trial failed because we were held up, and is to be
+ * run again; or what went wrong on our side. */
 int spex_trial_run(const struct spex_trial_setup *setup, const struct spex_plan *plan,
                    struct spex_trial *trial, struct spex_why *why);
 void spex_trial_release(struct spex_trial *trial);

@@ -19,7 +19,9 @@ static void begin(struct bench *bench, const char *metric, uint32_t type, double
     *bench = (struct bench){
         .space = {.size = sizeof(bench->space),
                   .objective = {.probe = "q", .metric = metric, .maximise = true},
-                  .rules = {.records_per_thread = 6, .warmup_seconds = warmup, .duration_seconds = 60}},
+                  .rules = {.records_per_thread = 6,
+                            .warmup_seconds = warmup,
+                            .duration_seconds = 60}},
     };
     assert_int_equal(spex_measure_create(&bench->space, TICKS_PER_SECOND, &bench->measure), 0);
     spex_measure_objective(bench->measure, PROBE, type);

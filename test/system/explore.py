@@ -194,7 +194,8 @@ class Results(Exploration):
 class Failures(Exploration):
     def test_a_program_that_misbehaves_fails_its_trial_only(self):
         result = self.explore(space(
-            behaviours("exit", "crash", "end", "orphan", "early", "flood", "plain", "silent", "hang", "stop", "twice",
+            behaviours("exit", "crash", "end", "orphan", "early", "flood", "plain", "silent",
+                       "hang", "stop", "twice",
                        "group", "daemon", "steady"),
             run='records_per_thread="5000" warmup="0.001" startup="2" duration="2"'))
         self.assertEqual(result.returncode, 0, result.stderr)
