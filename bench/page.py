@@ -26,10 +26,11 @@ def compiler():
 
 
 def print_head():
+    release = re.match(r"\d+\.\d+", platform.release())[0]
     print("# Performance\n")
     print("Made by `scripts/performance`; run it for figures of your machine. Every figure is a")
     print("ratio or a difference within one run, cases in turn, with the interval beside it.\n")
-    print(f"Machine: {processor()}, {os.cpu_count()} CPUs, Linux {platform.release()}, "
+    print(f"Machine: {processor()}, {os.cpu_count()} CPUs, Linux {release}, "
           f"{compiler()}.\n")
 
 
