@@ -174,12 +174,14 @@ static void threads_end(unsigned started) {
 
 /* An ordinary thread, also where a real-time one starts it. */
 static int collector_start(struct collector *self) {
+    const struct sched_param none = {.sched_priority = 0}; /* else that of the starting thread */
     pthread_attr_t attributes;
     int err = pthread_attr_init(&attributes);
     if (err)
         return -err;
     pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
     pthread_attr_setschedpolicy(&attributes, SCHED_OTHER);
+    pthread_attr_setschedparam(&attributes, &none);
     err = -pthread_create(&self->thread, &attributes, collector_run, self);
     pthread_attr_destroy(&attributes);
     if (!err)
