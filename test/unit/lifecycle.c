@@ -59,8 +59,8 @@ static int start(const char *probes) {
     return spex_start(&options);
 }
 
-/* The process's threads that are so called, NULL: all. */
-static unsigned thread_count(const char *name) {
+/* The process's threads that are so called, NULL: all; *last is one of them. */
+static unsigned threads_find(const char *name, pid_t *last) {
     unsigned count = 0;
     DIR *tasks = opendir("/proc/self/task");
     assert_non_null(tasks);
@@ -73,25 +73,36 @@ static unsigned thread_count(const char *name) {
         if (fgets(line, sizeof(line), comm))
             line[strcspn(line, "\n")] = '\0';
         fclose(comm);
-        count += !name || strcmp(line, name) == 0;
+        if (name && strcmp(line, name) != 0)
+            continue;
+        *last = (pid_t)strtol(entry->d_name, NULL, 10);
+        count++;
     }
     closedir(tasks);
     return count;
+}
+
+static unsigned thread_count(const char *name) {
+    pid_t last;
+    return threads_find(name, &last);
 }
 
 /* Counts records of one probe, made by the process itself. */
 struct tally {
     uint16_t probe_id;
     uint64_t count;
+    uint64_t weight; /* executions that they stand for */
     uint64_t others;
 };
 
 static void tally_see(const struct spex_record *record, void *context) {
     struct tally *tally = context;
-    if (record->probe_id == tally->probe_id)
+    if (record->probe_id == tally->probe_id) {
         tally->count++;
-    else
+        tally->weight += record->weight;
+    } else {
         tally->others++;
+    }
 }
 
 static void without_a_selection_nothing_starts(void **state) {
@@ -168,6 +179,42 @@ static void it_starts_again_after_a_stop(void **state) {
     assert_int_equal(now.consumed, before.consumed + 55);
     assert_int_equal(now.lost, before.lost);
     assert_int_equal(now.pending, 0);
+}
+
+/* 999 executions of a period of 1000 make no record, and are forgotten with the switching off,
+ * whether the probe or all of spex is switched. */
+static void counts_do_not_go_on_over_a_switching_off(void **state) {
+    struct tally tally = {.probe_id = WORK};
+    (void)state;
+    assert_int_equal(start("life.work@1000"), 0);
+    work(999);
+    spex_stop();
+    capture_start(tally_see, &tally);
+    assert_int_equal(start("life.work@1"), 0);
+    work(1);
+    assert_int_equal(spex_set("life.work@1000"), 1);
+    work(999);
+    assert_int_equal(spex_set(""), 0);
+    assert_int_equal(spex_set("life.work@1"), 1);
+    work(1);
+    spex_stop();
+    assert_int_equal(tally.count, 2);
+    assert_int_equal(tally.weight, 2);
+}
+
+static void counts_go_on_over_a_change_of_period(void **state) {
+    struct tally tally = {.probe_id = WORK};
+    (void)state;
+    capture_start(tally_see, &tally);
+    assert_int_equal(start("life.work@1000"), 0);
+    work(999);
+    assert_int_equal(spex_set("life.work@2000"), 1);
+    work(999);
+    assert_int_equal(spex_set("life.work@1"), 1);
+    work(1);
+    spex_stop();
+    assert_int_equal(tally.count, 1);
+    assert_int_equal(tally.weight, 1999);
 }
 
 static void expect_refused(const struct spex_options *options, int err, const char *message) {
@@ -456,6 +503,24 @@ static void a_library_can_be_unloaded_when_spex_has_stopped(void **state) {
     assert_int_equal(tally.count, 20);
 }
 
+static void collectors_of_a_real_time_thread_are_ordinary(void **state) {
+    const struct sched_param lowest = {.sched_priority = sched_get_priority_min(SCHED_FIFO)};
+    const struct sched_param none = {.sched_priority = 0};
+    pid_t collector;
+    (void)state;
+    int err = pthread_setschedparam(pthread_self(), SCHED_FIFO, &lowest);
+    if (err) {
+        print_message("skipped: no real-time thread: %s\n", strerror(err));
+        skip();
+    }
+    int started = start("life.work");
+    pthread_setschedparam(pthread_self(), SCHED_OTHER, &none);
+    assert_int_equal(started, 0);
+    assert_int_equal(threads_find("spex-collector", &collector), 1);
+    assert_int_equal(sched_getscheduler(collector), SCHED_OTHER);
+    spex_stop();
+}
+
 static int stop(void **state) {
     (void)state;
     return spex_stop();
@@ -468,6 +533,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test_teardown(it_starts_once, stop),
         cmocka_unit_test_teardown(unstarted_it_cannot_be_set, stop),
         cmocka_unit_test_teardown(it_starts_again_after_a_stop, stop),
+        cmocka_unit_test_teardown(counts_do_not_go_on_over_a_switching_off, stop),
+        cmocka_unit_test_teardown(counts_go_on_over_a_change_of_period, stop),
         cmocka_unit_test_teardown(bad_options_are_refused, stop),
         cmocka_unit_test_teardown(bad_variables_are_refused, stop),
         cmocka_unit_test_teardown(the_user_has_the_last_word, stop),
@@ -479,6 +546,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test_teardown(forks_while_threads_record, stop),
         cmocka_unit_test_teardown(a_library_obeys_the_selection_made_before_it_came, stop),
         cmocka_unit_test_teardown(a_library_can_be_unloaded_when_spex_has_stopped, stop),
+        cmocka_unit_test_teardown(collectors_of_a_real_time_thread_are_ordinary, stop),
     };
     if (argc != 2)
         return 2;

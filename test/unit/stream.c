@@ -463,6 +463,54 @@ static void a_bad_socket_is_named(void **state) {
     expect_no_connection(path, ENAMETOOLONG);
     expect_no_connection("/nowhere/at/all", ENOENT);
     expect_no_connection("/dev/null", ECONNREFUSED);
+    expect_no_connection("", ENOENT);
+}
+
+/* The end of the stream that is spex's, by the address it is connected to. */
+static int stream_find(void) {
+    struct sockaddr_un peer;
+    for (int fd = 3; fd < 1024; fd++) {
+        socklen_t length = sizeof(peer);
+        memset(&peer, 0, sizeof(peer));
+        if (getpeername(fd, (struct sockaddr *)&peer, &length) == 0 && peer.sun_family == AF_UNIX &&
+            strcmp(peer.sun_path, receiver.path) == 0)
+            return fd;
+    }
+    return -1;
+}
+
+/* A program closes all descriptors that it does not know, as a daemon does, and spex's number
+ * becomes that of a socket of its own. The gate holds the collector meanwhile: nobody can close a
+ * descriptor safely while it is being written to. */
+static void a_descriptor_that_is_no_longer_ours_is_left_alone(void **state) {
+    struct spex_status before = status();
+    int pair[2];
+    char packet[SPEX_STREAM_FRAME_BYTES];
+    (void)state;
+    pthread_mutex_lock(&gate);
+    capture_start(gated_see, NULL);
+    receiver_start(ALL_FRAMES);
+    assert_int_equal(start("stream.first", 1, 1), 0);
+    int number = stream_find();
+    assert_true(number >= 0);
+    execute(0, 1);
+    while (status().consumed == before.consumed)
+        sched_yield();
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+    assert_int_equal(dup2(pair[0], number), number);
+    close(pair[0]);
+    pthread_mutex_unlock(&gate);
+    for (uint64_t i = 2; i <= 100; i++)
+        execute(0, i);
+    spex_stop();
+    receiver_join();
+    assert_int_equal(recv(pair[1], packet, sizeof(packet), MSG_DONTWAIT), -1);
+    assert_int_equal(errno, EAGAIN); /* not the end: the other side is open */
+    assert_int_equal(for_each_record(see_site), 0);
+    assert_int_equal(status().consumed, before.consumed + 100);
+    assert_int_equal(status().undelivered, before.undelivered + 100);
+    close(number);
+    close(pair[1]);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -476,6 +524,7 @@ int main(int argc, char **argv) {
         TEST(a_receiver_that_takes_nothing_is_given_up),
         TEST(a_forked_child_keeps_out_of_the_stream),
         TEST(a_bad_socket_is_named),
+        TEST(a_descriptor_that_is_no_longer_ours_is_left_alone),
         TEST(watermarks_are_kept_with_a_backlog),
         TEST(watermarks_are_kept_with_a_stalled_writer),
     };
