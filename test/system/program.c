@@ -1,20 +1,60 @@
 /* SPDX-License-Identifier: MIT */
 /* A program with probes for the system tests: works 1,000 times and leaves the rest to the user.
  *
- *     program [stop|exit|twice]    stop: ends with spex_stop; exit: leaves that to the library;
- *                                  twice: starts again after a stop */
+ *     program [stop|exit|twice|away|forks|closes|limited|timed]
+ *
+ *     stop     ends with spex_stop
+ *     exit     leaves that to the library
+ *     twice    starts again after a stop
+ *     away     changes its directory after the start
+ *     forks    two children start, too, one after the other, and work before their parent does
+ *     closes   closes all descriptors after the start, and uses their numbers for files "own"
+ *     limited  has 512 MiB of memory left, of which a thread takes 300
+ *     timed    tells how long it was from before the start to after the stop, without the naps */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <spex/probe.h>
 #include <spex/spex.h>
 
 enum { REQUEST = 7, STEP = 8, UNNAMED = 9 };
+enum { FIRST_FD = 3, LAST_FD = 19, NAP_TIMES = 20, SKIP = 77 };
 
 SPEX_PROBE_NAME(REQUEST, "request");
 SPEX_PROBE_NAME(STEP, "request.step");
 
+static const char *mode = "stop";
 static volatile unsigned sink;
+static double napped;
+
+static bool is(const char *name) {
+    return strcmp(mode, name) == 0;
+}
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC_RAW, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+/* Instead of the C library's: much longer, so that a nap that gets into a time cannot hide in it. */
+int nanosleep(const struct timespec *request, struct timespec *remaining) {
+    double begin = now();
+    (void)remaining;
+    for (int i = 0; i < (is("timed") ? NAP_TIMES : 1); i++)
+        clock_nanosleep(CLOCK_MONOTONIC, 0, request, NULL);
+    napped += now() - begin;
+    return 0;
+}
 
 static void work(void) {
     for (unsigned i = 0; i < 1000; i++) {
@@ -27,17 +67,80 @@ static void work(void) {
     }
 }
 
-int main(int argc, char **argv) {
-    const char *mode = argc > 1 ? argv[1] : "stop";
-    int err = spex_start(NULL);
-    work();
-    if (strcmp(mode, "twice") == 0) {
+static int stop_and_start_again(void) {
+    spex_stop();
+    return spex_start(NULL);
+}
+
+/* 0, or what the child has ended with. */
+static int fork_and_work(void) {
+#if defined(__SANITIZE_THREAD__) && !defined(__clang__)
+    return SKIP; /* gcc's ThreadSanitizer dies when the child of a fork starts threads */
+#endif
+    int result;
+    pid_t child = fork();
+    if (child == 0) {
+        int err = spex_start(NULL);
+        work();
         spex_stop();
-        err = err ? err : spex_start(NULL);
+        _exit(err != 0);
+    }
+    return waitpid(child, &result, 0) == child ? result : -1;
+}
+
+static int close_all(void) {
+    for (int fd = FIRST_FD; fd <= LAST_FD; fd++)
+        close(fd);
+    for (int fd = FIRST_FD; fd <= LAST_FD; fd++)
+        if (open("own", O_WRONLY | O_CREAT | O_APPEND, 0600) != fd)
+            return -1;
+    return 0;
+}
+
+static int check_own(void) {
+    for (int fd = FIRST_FD; fd <= LAST_FD; fd++)
+        if (write(fd, "x", 1) != 1)
+            return -1;
+    return 0;
+}
+
+static int limit_memory(void) {
+    const rlim_t mebibyte = 1 << 20;
+    unsigned long pages;
+    pthread_attr_t attributes;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (!file || fscanf(file, "%lu", &pages) != 1 || fclose(file) != 0)
+        return -1;
+    rlim_t bytes = pages * (rlim_t)sysconf(_SC_PAGESIZE) + 512 * mebibyte;
+    const struct rlimit limit = {bytes, bytes};
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 300 * mebibyte);
+    return pthread_setattr_default_np(&attributes) ? -1 : setrlimit(RLIMIT_AS, &limit);
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1)
+        mode = argv[1];
+    int result = is("limited") ? limit_memory() : 0;
+    double begin = now();
+    int err = spex_start(NULL);
+    if (is("closes"))
+        result = close_all();
+    if (is("away"))
+        result = chdir("/");
+    for (int child = 0; is("forks") && result == 0 && child < 2; child++)
+        result = fork_and_work();
+    work();
+    if (is("twice")) {
+        err = err ? err : stop_and_start_again();
         work();
     }
-    if (strcmp(mode, "exit") != 0)
+    if (!is("exit"))
         spex_stop();
+    if (is("timed"))
+        printf("%.9f\n", now() - begin - napped);
+    if (is("closes") && result == 0)
+        result = check_own();
     printf("done %d\n", err);
-    return 0;
+    return result;
 }
