@@ -42,7 +42,7 @@ static struct {
     int32_t calls; /* futex: counts reasons to look again; collectors rest on it */
     bool resting;  /* a collector is, or is about to be, asleep with a time limit */
     bool stopping;
-    unsigned count;
+    unsigned count; /* of collectors; anyone may ask for it at any time */
     unsigned batch;
     struct collector collectors[SPEX_MAX_COLLECTORS];
 } all;
@@ -169,7 +169,7 @@ static void threads_end(unsigned started) {
     for (unsigned c = 0; c < started; c++)
         pthread_join(all.collectors[c].thread, NULL);
     buffers_free();
-    all.count = 0;
+    spex_store_relaxed(&all.count, 0);
 }
 
 /* An ordinary thread, also where a real-time one starts it. */
@@ -195,7 +195,7 @@ int spex_collectors_start(unsigned threads, unsigned batch) {
         return err;
     all.stopping = false;
     all.batch = batch;
-    all.count = threads;
+    spex_store_relaxed(&all.count, threads);
     /* The program's signals are for its own threads. */
     sigset_t every, before;
     sigfillset(&every);
@@ -221,10 +221,10 @@ void spex_collectors_stop(void) {
 }
 
 unsigned spex_collectors_running(void) {
-    return all.count;
+    return spex_load_relaxed(&all.count);
 }
 
 void spex_collectors_fork_child(void) {
     buffers_free();
-    all.count = 0;
+    spex_store_relaxed(&all.count, 0);
 }
