@@ -38,7 +38,7 @@ static void print_header(const struct spex_report_data *data, FILE *out) {
             spex_space_configurations(space), space->rules.trials_per_config);
     fprintf(out, "objective  %s %s of %s\n", space->objective.maximise ? "maximise" : "minimise",
             space->objective.metric, space->objective.probe);
-    fprintf(out, "trials     %zu of %zu configurations by policy %s, %" PRIu64 " failed\n",
+    fprintf(out, "trials     %zu over %zu configurations, by policy %s; %" PRIu64 " failed\n",
             data->trials->count, data->summary->count, spex_store_policy(data->store), failed);
     if (failed)
         fprintf(out, "           the first of them: %s\n", reason);
