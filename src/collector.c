@@ -41,6 +41,7 @@ struct collector {
 static struct {
     int32_t calls; /* futex: counts reasons to look again; collectors rest on it */
     bool resting;  /* a collector is, or is about to be, asleep with a time limit */
+    bool begun;    /* there is an output */
     bool stopping;
     unsigned count; /* of collectors; anyone may ask for it at any time */
     unsigned batch;
@@ -124,11 +125,23 @@ static bool all_drained(const struct collector *self) {
     return true;
 }
 
+/* False: it was not to be. */
+static bool wait_for_output(int32_t *seen) {
+    while (!spex_load_acquire(&all.begun)) {  /* C5 (C6) */
+        if (spex_load_acquire(&all.stopping)) /* C3 (C4) */
+            return false;
+        rest(0, true, seen);
+    }
+    return true;
+}
+
 static void *collector_run(void *arg) {
     struct collector *self = arg;
     uint64_t sleep_ns = SLEEP_LONGEST_NS;
     int32_t seen = spex_load_acquire(&all.calls); /* C1 (C2) */
-    while (!spex_load_acquire(&all.stopping)) {   /* C3 (C4) */
+    if (!wait_for_output(&seen))
+        return NULL;
+    while (!spex_load_acquire(&all.stopping)) { /* C3 (C4) */
         struct pass_result last = pass(self);
         sleep_ns = next_sleep(sleep_ns, &last);
         if (!last.backlog)
@@ -193,6 +206,7 @@ int spex_collectors_start(unsigned threads, unsigned batch) {
     int err = buffers_allocate(threads, batch);
     if (err)
         return err;
+    all.begun = false;
     all.stopping = false;
     all.batch = batch;
     spex_store_relaxed(&all.count, threads);
@@ -209,6 +223,11 @@ int spex_collectors_start(unsigned threads, unsigned batch) {
     if (err)
         threads_end(started);
     return err;
+}
+
+void spex_collectors_begin(void) {
+    spex_store_release(&all.begun, true); /* C6 (C5): the sinks */
+    call();
 }
 
 void spex_collectors_wake(void) {

@@ -6,8 +6,12 @@
 #define SPEX_MAX_COLLECTORS 64
 
 /* Starts `threads` collectors; collector c owns the rings r with r % threads == c, and takes at
- * most `batch` records from one ring before it goes to the next. 0 or a negative errno value. */
+ * most `batch` records from one ring before it goes to the next. They read nothing before
+ * spex_collectors_begin. 0 or a negative errno value. */
 int spex_collectors_start(unsigned threads, unsigned batch);
+
+/* The sinks are there. */
+void spex_collectors_begin(void);
 
 /* Sites were switched on or off: with none on, collectors sleep until the next call. */
 void spex_collectors_wake(void);
@@ -15,7 +19,7 @@ void spex_collectors_wake(void);
 /* A ring is filling up: collectors that rest go to work now. Any thread, signal handlers. */
 void spex_collectors_alarm(void);
 
-/* Reads what is in the rings, ends the threads. Nothing may be switched on meanwhile. */
+/* Reads what is in the rings (if it has begun), ends the threads. Nothing may be switched on meanwhile. */
 void spex_collectors_stop(void);
 
 unsigned spex_collectors_running(void);

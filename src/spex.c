@@ -92,6 +92,8 @@ static int collection_start(void) {
     err = output_open();
     if (err)
         spex_collectors_stop();
+    else
+        spex_collectors_begin();
     return err;
 }
 
