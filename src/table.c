@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "message.h"
@@ -155,22 +156,27 @@ static void table_abandon(struct spex_sink *sink) {
     (void)sink;
 }
 
-/* Makes the file, or empties it, so that one that cannot be written is noticed at once. Once a
- * process and its children: what they write comes one after another. */
+/* Makes the file, or empties it, so that one that cannot be written is noticed at once. A file that
+ * this process has emptied before, or its parent, keeps what is in it: tables come one after another. */
 static int output_prepare(struct table *table, const char *out) {
-    static bool prepared;
+    static char *emptied;
     table->to_stdout = out && strcmp(out, "-") == 0;
     if (!out || table->to_stdout)
         return 0;
-    FILE *file = fopen(out, prepared ? "ae" : "we");
+    FILE *file = fopen(out, "ae");
     if (!file) {
         int err = -errno;
         spex_message("SPEX_OUT: cannot open %s: %s", out, strerror(-err));
         return err;
     }
-    fclose(file);
-    prepared = true;
     table->path = realpath(out, NULL); /* the program may change its directory */
+    if (table->path && (!emptied || strcmp(emptied, table->path) != 0)) {
+        if (ftruncate(fileno(file), 0) != 0 && errno != EINVAL) /* which a device or pipe gives */
+            spex_message("SPEX_OUT: cannot empty %s: %s", out, strerror(errno));
+        free(emptied);
+        emptied = strdup(table->path);
+    }
+    fclose(file);
     return table->path ? 0 : -errno;
 }
 

@@ -127,7 +127,7 @@ static size_t count_trials(struct bench *bench) {
 
 static void new_store(void **state) {
     (void)state;
-    struct bench bench;
+    struct bench bench = {0};
     begin(&bench);
     assert_string_equal(spex_store_space(bench.store), xml);
     assert_string_equal(spex_store_policy(bench.store), "grid");
@@ -166,7 +166,7 @@ static void check_trials(struct bench *bench) {
 
 static void read_back(void **state) {
     (void)state;
-    struct bench bench;
+    struct bench bench = {0};
     struct spex_why why = {""};
     begin(&bench);
     must_add(&bench, 3, 1, 0.5, NULL);
@@ -190,7 +190,7 @@ static void metrics(void **state) {
         double expected;
     } columns[] = {{"records", 3}, {"count", 6}, {"mean", 0.2}, {"min", 0.1}, {"max", 0.3},
                    {"p50", 0.2},   {"p99", 0.3}, {"rate", 10},  {"field", 0}, {"trial", 1}};
-    struct bench bench;
+    struct bench bench = {0};
     begin(&bench);
     must_add(&bench, 0, 0, 0.5, NULL);
     for (size_t c = 0; c < COUNT_OF(columns); c++) {
@@ -221,7 +221,7 @@ static void another_exploration(void **state) {
     (void)state;
     static const char *const no_arguments[] = {"./taxi", NULL};
     static const char *const joined[] = {"./taxi --rows", NULL};
-    struct bench bench;
+    struct bench bench = {0};
     begin(&bench);
     must_add(&bench, 0, 0, 0.5, NULL);
     spex_store_close(bench.store);
@@ -247,7 +247,7 @@ static void another_exploration(void **state) {
 static void strangers(void **state) {
     (void)state;
     static const char text[] = "These are notes, in a file that somebody would be sorry to lose.\n";
-    struct bench bench;
+    struct bench bench = {0};
     begin(&bench);
     scratch_text("notes", text);
     expect_refused("notes", bench.file, "grid", program, -EEXIST, "is no store of spex");
@@ -273,7 +273,7 @@ static void strangers(void **state) {
 
 static void no_file(void **state) {
     (void)state;
-    struct bench bench;
+    struct bench bench = {0};
     begin(&bench);
     expect_refused(".", bench.file, "grid", program, -EISDIR, "Is a directory");
     expect_refused("missing/trials.db", bench.file, "grid", program, -ENOENT, "No such file");
@@ -313,7 +313,7 @@ static void nothing_to_read(void **state) {
 
 static void second_writer(void **state) {
     (void)state;
-    struct bench bench;
+    struct bench bench = {0};
     begin(&bench);
     must_add(&bench, 0, 0, 1, NULL);
     expect_refused(PATH, bench.file, "grid", program, -EBUSY, "in use by another exploration");
@@ -361,7 +361,7 @@ static void tampered(void **state) {
         {"UPDATE trial SET objective = 9e999 WHERE number = 2", "trial 2 has no objective"},
     };
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
-        struct bench bench;
+        struct bench bench = {0};
         struct spex_stored_trials trials = {(void *)1, 1};
         struct spex_why why = {""};
         begin(&bench);
@@ -379,7 +379,7 @@ static void tampered(void **state) {
 /* What cannot be written whole is not written at all. */
 static void damaged_tables(void **state) {
     (void)state;
-    struct bench bench;
+    struct bench bench = {0};
     struct spex_stored_trials trials;
     struct spex_why why = {""};
     begin(&bench);
@@ -394,10 +394,11 @@ static void damaged_tables(void **state) {
 
 /* In a child: no file may grow beyond what the store has now. */
 static int add_on_full_disk(void) {
-    struct bench bench;
+    struct bench bench = {0};
     struct spex_why why = {""};
     struct stat file;
     bench.file = space_of(xml);
+    bench.number = 3; /* trials that are there */
     open_again(&bench);
     assert_int_equal(stat(PATH, &file), 0);
     struct rlimit limit = {(rlim_t)file.st_size, (rlim_t)file.st_size};
@@ -417,7 +418,7 @@ static int add_on_full_disk(void) {
 
 static void full_disk(void **state) {
     (void)state;
-    struct bench bench;
+    struct bench bench = {0};
     int status;
     begin(&bench);
     for (size_t t = 0; t < 3; t++)
@@ -442,7 +443,7 @@ static void full_disk(void **state) {
 
 static void full_from_the_start(void **state) {
     (void)state;
-    struct bench bench;
+    struct bench bench = {0};
     int status;
     bench.file = space_of(xml);
     unlink(PATH);

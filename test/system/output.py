@@ -145,6 +145,14 @@ class Output(unittest.TestCase):
             self.assertEqual((result.stdout, result.stderr), ('done 0\n', ''))
             self.check_file(path, tables=2)
 
+    def test_start_again_with_another_file(self):
+        paths = [os.path.join(self.folder, name) for name in ('table', 'other')]
+        for _ in range(2):
+            result = run('twice', paths[1], PROBES='*', OUT=paths[0])
+            self.assertEqual((result.stdout, result.stderr), ('done 0\n', ''))
+            for path in paths:
+                self.check_file(path, tables=1)
+
     def test_forked_children_have_tables_of_their_own(self):
         path = os.path.join(self.folder, 'table')
         result = run('forks', PROBES='*', OUT=path)

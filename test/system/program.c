@@ -5,7 +5,7 @@
  *
  *     stop     ends with spex_stop
  *     exit     leaves that to the library
- *     twice    starts again after a stop
+ *     twice    starts again after a stop, with the output that is named behind
  *     away     changes its directory after the start
  *     forks    two children start, too, one after the other, and work before their parent does
  *     closes   closes all descriptors after the start, and uses their numbers for files "own"
@@ -16,6 +16,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -132,6 +133,8 @@ int main(int argc, char **argv) {
         result = fork_and_work();
     work();
     if (is("twice")) {
+        if (argc > 2)
+            setenv("SPEX_OUT", argv[2], 1);
         err = err ? err : stop_and_start_again();
         work();
     }
