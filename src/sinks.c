@@ -72,8 +72,9 @@ void spex_sinks_fork_parent(void) {
 void spex_sinks_fork_child(void) {
     struct spex_sink *sink, *next;
     urcu_bp_after_fork_child();
-    cds_list_for_each_entry_safe (sink, next, &sinks, node)
+    cds_list_for_each_entry_safe (sink, next, &sinks, node) {
         sink->abandon(sink);
+    }
     CDS_INIT_LIST_HEAD(&sinks);
     undelivered = 0;
     pthread_mutex_unlock(&writers);

@@ -133,8 +133,10 @@ static FILE *output_begin(const struct table *table) {
 }
 
 static bool output_end(const struct table *table, FILE *file) {
-    bool good = !ferror(file);
-    return (table->path ? fclose(file) == 0 : fflush(file) == 0) && good;
+    bool good = fflush(file) == 0 && !ferror(file);
+    if (table->path && fclose(file) != 0)
+        good = false;
+    return good;
 }
 
 static void table_finish(struct spex_sink *sink) {
