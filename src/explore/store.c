@@ -396,15 +396,15 @@ static int insert_metrics(struct spex_store *store, sqlite3_int64 number,
     return err;
 }
 
-int spex_store_put(struct spex_store *store, uint64_t at, const struct spex_space *space,
+int spex_store_put(struct spex_store *store, uint64_t number, const struct spex_space *space,
                    const size_t *levels, const struct spex_trial *trial, double ticks_per_second,
                    struct spex_why *why) {
-    sqlite3_int64 number = (sqlite3_int64)at;
+    sqlite3_int64 row = (sqlite3_int64)number;
     int err = execute(store, "BEGIN IMMEDIATE", "write to the store", why);
-    err = err ? err : delete_trial(store, number, why);
-    err = err ? err : insert_trial(store, number, trial, why);
-    err = err ? err : insert_values(store, number, space, levels, why);
-    err = err ? err : insert_metrics(store, number, trial, ticks_per_second, why);
+    err = err ? err : delete_trial(store, row, why);
+    err = err ? err : insert_trial(store, row, trial, why);
+    err = err ? err : insert_values(store, row, space, levels, why);
+    err = err ? err : insert_metrics(store, row, trial, ticks_per_second, why);
     err = err ? err : execute(store, "COMMIT", "write to the store", why);
     if (err)
         sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
