@@ -52,6 +52,9 @@ static int check_last(struct spex_xml *xml, const xmlNode *element, const struct
                                  last->text, last[-1].text);
         return 0;
     }
+    if (values->count > SPEX_CATEGORIES_MAX)
+        return spex_xml_fail(xml, element, "at most %d categories were expected",
+                             SPEX_CATEGORIES_MAX);
     for (size_t v = 0; v + 1 < values->count; v++)
         if (strcmp(values->items[v].text, last->text) == 0)
             return spex_xml_fail(xml, element, "values: \"%s\" is there twice", last->text);

@@ -9,6 +9,7 @@
 
 #define SPEX_PARAMETERS_MAX 64
 #define SPEX_VALUES_MAX     100000
+#define SPEX_CATEGORIES_MAX 4096 /* compared each with each */
 
 /* Appends to the space's parameters, which stay owned by the space even after an error. */
 int spex_parameter_take(struct spex_xml *xml, const xmlNode *element, struct spex_space *space);

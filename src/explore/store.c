@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <jansson.h>
@@ -205,11 +204,13 @@ static int check_same(const struct spex_store *store, const char *identity, cons
 /* A new file becomes this exploration's store, an old one has to be. */
 static int adopt(struct spex_store *store, const struct spex_space_file *space, const char *policy,
                  char *const *argv, struct spex_why *why) {
-    struct stat file;
+    int64_t pages = 0;
     char *identity = spex_space_identity(&space->space);
     char *program = program_text(argv);
     int err = identity && program ? 0 : spex_fail(why, -ENOMEM, "out of memory");
-    if (!err && fstat(store->lock, &file) == 0 && file.st_size == 0) {
+    /* Asked of SQLite, which first takes back what a killed process had half written. */
+    err = err ? err : integer_of(store, "PRAGMA page_count", &pages, why);
+    if (!err && pages == 0) {
         store->identity = strdup(identity);
         store->policy = strdup(policy);
         store->program = strdup(program);
