@@ -38,6 +38,7 @@ LOOP(run_empty, WORK();)
 LOOP(run_ticks, WORK(); last_ticks = spex_ticks();)
 LOOP(run_cnt, CNT_PROBE_BEGIN(CNT, 1); WORK(); CNT_PROBE_END(CNT);)
 LOOP(run_lat, LAT_PROBE_BEGIN(LAT, 1); WORK(); LAT_PROBE_END(LAT);)
+LOOP(run_lat_scope, SPEX_LAT_SCOPE(LAT, 1); WORK();)
 LOOP(run_tpt, TPT_PROBE_BEGIN(TPT, 1); WORK(); TPT_PROBE_END(TPT);)
 LOOP(run_snapshot, WORK(); SNAPSHOT_PROBE(SNAPSHOT, 1, i, i, i);)
 /* clang-format on */
@@ -49,6 +50,7 @@ static const struct bench_case cases[] = {
     {"RDTSC", NULL, OFF_REPETITIONS, run_ticks},
     {"CNT off", NULL, OFF_REPETITIONS, run_cnt},
     {"LAT off", NULL, OFF_REPETITIONS, run_lat},
+    {"LAT scope off", NULL, OFF_REPETITIONS, run_lat_scope},
     {"TPT off", NULL, OFF_REPETITIONS, run_tpt},
     {"SNAPSHOT off", NULL, OFF_REPETITIONS, run_snapshot},
     {"CNT, 1 in 100", "1@100", ON_REPETITIONS, run_cnt},
@@ -57,6 +59,7 @@ static const struct bench_case cases[] = {
     {"SNAPSHOT, 1 in 100", "4@100", ON_REPETITIONS, run_snapshot},
     {"CNT", "1", ON_REPETITIONS, run_cnt},
     {"LAT", "2", ON_REPETITIONS, run_lat},
+    {"LAT scope", "2", ON_REPETITIONS, run_lat_scope},
     {"TPT", "3", ON_REPETITIONS, run_tpt},
     {"SNAPSHOT", "4", ON_REPETITIONS, run_snapshot},
 };

@@ -10,7 +10,8 @@
  * while it is off. `id` is an integer constant of 0 to 65535 that is one token (7, or QUERY where
  * QUERY is a macro or an enumerator); `sc`, the subsampling counter, is a constant of at least 1:
  * so many executions make one record. BEGIN and END stand in the same block, each once; leaving the
- * block between them (return, break, exception) makes no record of that execution. Recursion and
+ * block between them (return, break, exception) makes no record of that execution; the scoped forms,
+ * SPEX_LAT_SCOPE(id, sc) and its like, make one then, too. Recursion and
  * nesting of different ids are fine. Where the compiler
  * copies code (inlining, loop unrolling) a probe may become several sites, each counting by itself.
  *
@@ -91,6 +92,27 @@ SPEX_INLINE struct spex_span spex_begin_(struct spex_site *site) {
     return off;
 }
 
+/* An enclosing probe that ends with its block. */
+struct spex_scope {
+    struct spex_site *site;
+    struct spex_span span;
+};
+
+SPEX_INLINE void spex_cnt_scope_end_(const struct spex_scope *scope) {
+    if (SPEX_UNLIKELY(scope->span.weight))
+        spex_cnt_end(scope->site, scope->span);
+}
+
+SPEX_INLINE void spex_lat_scope_end_(const struct spex_scope *scope) {
+    if (SPEX_UNLIKELY(scope->span.weight))
+        spex_lat_end(scope->site, scope->span);
+}
+
+SPEX_INLINE void spex_tpt_scope_end_(const struct spex_scope *scope) {
+    if (SPEX_UNLIKELY(scope->span.weight))
+        spex_tpt_end(scope->site, scope->span);
+}
+
 /* Puts one struct spex_site into this object and points `site` at it. Assembly, because a static
  * object with a section of its own cannot stand in an inline function or template of C++; "?" keeps
  * the site in its function's group, so that the two are discarded together. */
@@ -144,6 +166,12 @@ SPEX_INLINE struct spex_span spex_begin_(struct spex_site *site) {
             end(var##_site, var);                                                                  \
     } while (0)
 
+#define SPEX_SCOPE_(var, type, id, sc, end)                                                        \
+    (void)0;                                                                                       \
+    SPEX_SITE_(var##_site, type, id, sc);                                                          \
+    const struct spex_scope var                                                                    \
+        __attribute__((cleanup(end), unused)) = {var##_site, spex_begin_(var##_site)}
+
 /* values[0] is the subsampling counter, so that a snapshot of no values is an array all the same.
  */
 #define SPEX_SNAPSHOT_(id, sc, ...)                                                                \
@@ -172,6 +200,9 @@ SPEX_INLINE struct spex_span spex_begin_(struct spex_site *site) {
     (void)0;                                                                                       \
     enum { var = (id) + 0 * (sc) }
 #define SPEX_END_(var, end) ((void)var)
+#define SPEX_SCOPE_(var, type, id, sc, end)                                                        \
+    (void)0;                                                                                       \
+    SPEX_STATIC_ASSERT_((id) >= 0 && (sc) >= 1, "spex: an id and a subsampling counter")
 #define SPEX_SNAPSHOT_(id, sc, ...)                                                                \
     do {                                                                                           \
         if (0) {                                                                                   \
@@ -196,6 +227,16 @@ SPEX_INLINE struct spex_span spex_begin_(struct spex_site *site) {
 /* TPT: how often the enclosed code has executed and the ticks it has taken. */
 #define SPEX_TPT_PROBE_BEGIN(id, sc) SPEX_BEGIN_(spex_tpt_##id, SPEX_TPT, id, sc)
 #define SPEX_TPT_PROBE_END(id)       SPEX_END_(spex_tpt_##id, spex_tpt_end)
+
+/* The same from where they stand to the end of the block, however it is left: return, break, goto, in
+ * C++ also an exception. Not longjmp. One a line. */
+#define SPEX_CNT_SCOPE(id, sc) SPEX_SCOPE_AT_(__LINE__, SPEX_CNT, id, sc, spex_cnt_scope_end_)
+#define SPEX_LAT_SCOPE(id, sc) SPEX_SCOPE_AT_(__LINE__, SPEX_LAT, id, sc, spex_lat_scope_end_)
+#define SPEX_TPT_SCOPE(id, sc) SPEX_SCOPE_AT_(__LINE__, SPEX_TPT, id, sc, spex_tpt_scope_end_)
+
+/* Scopes may be nested: a line has a name of its own. */
+#define SPEX_SCOPE_AT_(line, type, id, sc, end)    SPEX_SCOPE_NAMED_(line, type, id, sc, end)
+#define SPEX_SCOPE_NAMED_(line, type, id, sc, end) SPEX_SCOPE_(spex_scope_##line, type, id, sc, end)
 
 /* SNAPSHOT(id, sc, v0, …): up to SPEX_MAX_FIELDS values, converted to uint64_t, evaluated once,
  * only by an execution that makes a record. */

@@ -113,6 +113,8 @@ class Headers(unittest.TestCase):
             'SNAPSHOT_PROBE(1, 1, 1, 2, 3, 4, 5, 6, 7);': 'too many values for one snapshot',
             'LAT_PROBE_BEGIN(1, 1); LAT_PROBE_END(2);': 'spex_lat_2',
             'LAT_PROBE_BEGIN(1, 1); CNT_PROBE_END(1);': 'spex_cnt_1',
+            'SPEX_LAT_SCOPE(65536, 1);': 'a probe id is 0 to 65535',
+            'SPEX_TPT_SCOPE(1, 0);': 'a subsampling counter is 1 to',
         }
         for (_, command), (body, message) in itertools.product(compilations(), mistakes.items()):
             with self.subTest(command=command, body=body):

@@ -29,6 +29,11 @@ int main(void) {
         return fails(6);
     if (spex_status_get(&status) != 0 || status.produced == 0 || status.sites != status.sites_on)
         return fails(7);
+    uint64_t before = status.produced;
+    if (spex_set("6:lat@1") <= 0 || usage_scopes(3) != 3)
+        return fails(8);
+    if (spex_status_get(&status) != 0 || status.produced - before != 5)
+        return fails(9);
 #endif
     return spex_stop();
 }

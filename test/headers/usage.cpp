@@ -45,6 +45,25 @@ int thrown(int x) {
     return 0;
 }
 
+int thrown_through_a_scope(int x) {
+    try {
+        SPEX_LAT_SCOPE(USAGE_SCOPE, 1);
+        if (x > 0)
+            throw x;
+    } catch (int value) {
+        return value;
+    }
+    return 0;
+}
+
+#ifndef SPEX_DISABLE
+uint64_t produced() {
+    spex_status status = {};
+    status.size = sizeof(status);
+    return spex_status_get(&status) == 0 ? status.produced : 0;
+}
+#endif
+
 bool all() {
     auto lambda = [](int x) {
         CNT_PROBE_BEGIN(USAGE_LABEL, 1);
@@ -54,7 +73,8 @@ bool all() {
     };
     Counter counter(1);
     return usage_all() && twice(2) == 4 && twice(2.5) > 4.9 && twice(2u) == 4 && lambda(1) == 4 &&
-           counter.next() == 3 && thrown(7) == 7 && thrown(0) == 0;
+           counter.next() == 3 && thrown(7) == 7 && thrown(0) == 0 &&
+           thrown_through_a_scope(7) == 7 && thrown_through_a_scope(0) == 0;
 }
 
 } // namespace
@@ -73,5 +93,12 @@ int main() {
 #endif
     if (!all())
         return 4;
+#ifndef SPEX_DISABLE
+    uint64_t before = produced();
+    if (spex_set("6:lat@1") <= 0 || thrown_through_a_scope(7) != 7 || usage_scopes(3) != 3)
+        return 5;
+    if (produced() - before != 6)
+        return 6;
+#endif
     return spex_stop();
 }

@@ -8,7 +8,14 @@
 
 #include <spex/probe.h>
 
-enum usage_probe { USAGE_PLAIN = 1, USAGE_NESTED, USAGE_LABEL, USAGE_SWITCH, USAGE_RECURSIVE };
+enum usage_probe {
+    USAGE_PLAIN = 1,
+    USAGE_NESTED,
+    USAGE_LABEL,
+    USAGE_SWITCH,
+    USAGE_RECURSIVE,
+    USAGE_SCOPE
+};
 #define USAGE_MACRO_ID 100
 
 SPEX_PROBE_NAME(USAGE_PLAIN, "usage.plain");
@@ -45,6 +52,27 @@ static int usage_long_names(int x) {
     SPEX_CNT_PROBE_END(USAGE_MACRO_ID);
     SPEX_SNAPSHOT_PROBE(0, 1, usage_value(), usage_value());
     return x;
+}
+
+/* Blocks that are left in every way; five of the LAT probe USAGE_SCOPE for x = 3. */
+static int usage_scopes(int x) {
+    SPEX_CNT_SCOPE(USAGE_SCOPE, 1);
+    SPEX_LAT_SCOPE(USAGE_SCOPE, 1);
+    SPEX_TPT_SCOPE(USAGE_MACRO_ID, 10);
+    for (int i = 0; i < 5; i++) {
+        SPEX_LAT_SCOPE(USAGE_SCOPE, 1);
+        if (i == 0)
+            continue;
+        if (i == 1)
+            goto next;
+        if (i == x)
+            break;
+        { SPEX_LAT_SCOPE(USAGE_PLAIN, 1); }
+    next:;
+    }
+    if (x > 0)
+        return x;
+    return -x;
 }
 
 /* The same id again in an inner block, overlapping spans, leaving from between BEGIN and END. */
@@ -127,7 +155,8 @@ static int usage_all(void) {
     return usage_plain(1) == 2 && usage_long_names(1) == 2 && usage_nested(4) == 4 &&
            usage_nested(-4) == -1 && usage_loops(10) == 42 && usage_label(5) == 0 &&
            usage_switch(1) == 10 && usage_switch(2) == 2 && usage_switch(0) == 0 &&
-           usage_switch(9) == 9 && usage_recursive(5) == 0 && usage_inline(4) == 8;
+           usage_switch(9) == 9 && usage_recursive(5) == 0 && usage_inline(4) == 8 &&
+           usage_scopes(3) == 3 && usage_scopes(-9) == 9;
 }
 
 #endif

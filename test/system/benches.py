@@ -27,9 +27,10 @@ class Overhead(unittest.TestCase):
         for case in cases.values():
             self.assertLessEqual(case["low"], case["median"])
             self.assertLessEqual(case["median"], case["high"])
-        # Four types on in every round, warm-up included: all executions, then one in 100.
+        # Four types and a scope on in every round, warm-up included, and the types for one
+        # execution in 100.
         records = result["records"]
-        self.assertEqual(records["produced"], 4 * (self.ROUNDS + 1) * self.ON * 101 // 100)
+        self.assertEqual(records["produced"], (self.ROUNDS + 1) * self.ON * (5 * 100 + 4) // 100)
         self.assertEqual(records["produced"], records["consumed"] + records["lost"])
 
     def test_table_and_bad_arguments(self):
