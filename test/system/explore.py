@@ -40,12 +40,14 @@ THREADS = '<parameter name="threads" type="integer" min="1" max="2"/>'
 MANY = '<parameter name="work" type="integer" min="101" max="160"/>'
 
 
-def subjects():
-    """Processes that run the subject."""
+def subjects(folder):
+    """Processes that run the subject for an exploration whose files are in the folder."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
-            if os.readlink(f"/proc/{pid}/exe") == SUBJECT:
+            with open(f"/proc/{pid}/environ", "rb") as environment:
+                explored = f"\0SPEX_CONFIG={folder}/".encode() in b"\0" + environment.read()
+            if explored and os.readlink(f"/proc/{pid}/exe") == SUBJECT:
                 found.append(int(pid))
         except OSError:
             pass  # ended meanwhile, or a thread of the kernel
@@ -54,7 +56,7 @@ def subjects():
 
 class Exploration(unittest.TestCase):
     def setUp(self):
-        self.dir = tempfile.mkdtemp(prefix="spex-test-")
+        self.dir = os.path.realpath(tempfile.mkdtemp(prefix="spex-test-"))
         self.addCleanup(shutil.rmtree, self.dir)
         self.store = os.path.join(self.dir, "trials.db")
         self.environment = dict(os.environ, TMPDIR=self.dir)
@@ -98,7 +100,7 @@ class Exploration(unittest.TestCase):
     def assert_nothing_left(self):
         """Neither files nor processes of ours."""
         self.assertEqual([n for n in os.listdir(self.dir) if n.startswith("spex-")], [])
-        self.assertEqual(subjects(), [])
+        self.assertEqual(subjects(self.dir), [])
 
 
 class Results(Exploration):
@@ -405,7 +407,7 @@ class Interruption(Exploration):
                 shutil.rmtree(os.path.join(self.dir, name))
         # The program is killed by the kernel, which may take a moment.
         limit = time.monotonic() + PATIENCE
-        while subjects():
+        while subjects(self.dir):
             self.assertLess(time.monotonic(), limit, "the program outlived its explorer")
         self.assert_goes_on(self.finished())
 
@@ -415,7 +417,7 @@ class Interruption(Exploration):
             explorer = subprocess.Popen([SPEX, *self.command(text)], env=self.environment,
                                         stderr=log)
         limit = time.monotonic() + PATIENCE
-        while not subjects():
+        while not subjects(self.dir):
             self.assertLess(time.monotonic(), limit)
         os.kill(explorer.pid, signal.SIGSTOP)
         # Longer than the duration, and than the program tries to send: the pause is the test.
