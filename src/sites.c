@@ -9,7 +9,6 @@
 #include <spex/atomic.h>
 
 #include "message.h"
-#include "selection.h"
 
 static struct {
     pthread_mutex_t lock;
@@ -124,11 +123,7 @@ uint32_t spex_sites_on(void) {
     return on;
 }
 
-int spex_sites_select(const char *probes, char *why, size_t why_size) {
-    struct spex_selection selection;
-    int err = spex_selection_parse(probes ? probes : "", &selection, why, why_size);
-    if (err)
-        return err;
+int spex_sites_select(struct spex_selection selection) {
     pthread_mutex_lock(&registry.lock);
     spex_selection_free(&registry.selection);
     registry.selection = selection;

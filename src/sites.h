@@ -8,6 +8,8 @@
 
 #include <spex/site.h>
 
+#include "selection.h"
+
 /* Most sites a process can have in its life; their indices are never used again, so that a record
  * outlives the library its site was unloaded with. */
 #define SPEX_MAX_SITES 4096
@@ -32,9 +34,9 @@ uint32_t spex_sites_refused(void);
 /* Index below spex_sites_count(). Safe in any thread, without a lock. */
 const struct spex_site_info *spex_site_info(uint32_t index);
 
-/* Replaces the selection and applies it to all sites, those to come included. NULL: every site off.
- * The number of sites on, or a negative errno value with `why` filled in. */
-int spex_sites_select(const char *probes, char *why, size_t why_size);
+/* Replaces the selection, whose contents it takes over, and applies it to all sites, those to come
+ * included. The number of sites on. */
+int spex_sites_select(struct spex_selection selection);
 
 /* Around fork, so that the child finds the registry whole; in the child all sites go off. */
 void spex_sites_fork_prepare(void);

@@ -118,40 +118,32 @@ static void say_known_probes(const char *probes) {
     spex_message("no probe matches \"%s\"; there are: %s", probes, length ? known : "none");
 }
 
-/* Before anything is opened or started for a selection that turns out to be none. */
-static int selection_check(const char *probes) {
+/* The selection is read before anything is opened or started for it. */
+static int select_locked(const char *probes) {
     struct spex_selection selection;
     char why[256] = "out of memory";
     int err = spex_selection_parse(probes ? probes : "", &selection, why, sizeof(why));
-    if (err)
+    if (err) {
         spex_message("probe selection %s", why);
-    else
-        spex_selection_free(&selection);
-    return err;
-}
-
-static int select_locked(const char *probes) {
-    char why[256] = "out of memory";
-    int err = selection_check(probes);
-    if (err)
         return err;
-    if (probes && *probes && !spex_collectors_running()) {
-        err = collection_start();
-        if (err)
-            return err;
     }
-    int on = spex_sites_select(probes, why, sizeof(why));
-    if (on < 0)
-        spex_message("probe selection %s", why);
-    else if (on == 0 && probes && *probes)
+    if (selection.count > 0 && !spex_collectors_running()) {
+        err = collection_start();
+        if (err) {
+            spex_selection_free(&selection);
+            return err;
+        }
+    }
+    bool any = selection.count > 0;
+    int on = spex_sites_select(selection);
+    if (on == 0 && any)
         say_known_probes(probes);
     spex_collectors_wake();
     return on;
 }
 
 static void stop_locked(void) {
-    char why[8];
-    spex_sites_select(NULL, why, sizeof(why));
+    spex_sites_select((struct spex_selection){0});
     if (spex_collectors_running()) {
         spex_collectors_stop();
         spex_sinks_finish();

@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "builtin.h"
 
 #include "../clock.h"
+#include "deadline.h"
 #include "space.h"
 #include "store.h"
 #include "summary.h"
@@ -176,12 +176,6 @@ static int find_stored(const struct explorer *explorer, const struct spex_plan *
     return 0;
 }
 
-static double seconds_since(const struct timespec *begin) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)(now.tv_sec - begin->tv_sec) + (double)(now.tv_nsec - begin->tv_nsec) / 1e9;
-}
-
 /* A trial that failed because we were held up says nothing about the program. */
 static int run_until_valid(const struct spex_trial_setup *setup, const struct spex_plan *plan,
                            struct spex_trial *trial, struct spex_why *why) {
@@ -203,14 +197,13 @@ static int run_and_store(struct explorer *explorer, const struct spex_plan *plan
         .ticks_per_second = spex_tick_rate_since(explorer->begin),
         .stop_fd = explorer->options->stop_fd,
     };
-    struct timespec begin;
-    clock_gettime(CLOCK_MONOTONIC, &begin);
+    int64_t begin = spex_monotonic_ns();
     int err = run_until_valid(&setup, plan, trial, why);
     if (err)
         return err;
     err = spex_store_put(explorer->store, explorer->progress.trials + 1, space, plan->levels, trial,
                          setup.ticks_per_second, why);
-    explorer->run_seconds += seconds_since(&begin);
+    explorer->run_seconds += (double)(spex_monotonic_ns() - begin) / 1e9;
     if (err)
         spex_trial_release(trial);
     return err;

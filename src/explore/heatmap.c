@@ -26,6 +26,8 @@ struct map {
     size_t x, y;
     size_t across; /* the first of the other parameters: one column of panels a level */
     size_t columns, rows;
+    size_t width, height; /* pixels */
+    const struct spex_group *best;
     size_t *levels; /* of the panel being written */
     FILE *script;
 };
@@ -64,13 +66,11 @@ static void write_preamble(const struct map *map) {
     static const char palette[] = /* viridis, darker is more */
         "set palette defined (0 '#fde725', 1 '#90d743', 2 '#35b779', 3 '#21918c', 4 '#31688e', "
         "5 '#443983', 6 '#440154')\n";
-    const struct spex_group *best =
-        spex_summary_best(map->data->summary, map->space->parameter_count, 0);
+    const struct spex_group *best = map->best;
     const struct spex_group *worst = spex_summary_worst(map->data->summary);
     double low = best->mean < worst->mean ? best->mean : worst->mean;
     double high = best->mean < worst->mean ? worst->mean : best->mean;
-    size_t width = MARGIN_WIDTH + map->columns * PANEL_WIDTH;
-    size_t height = MARGIN_HEIGHT + map->rows * PANEL_HEIGHT;
+    size_t width = map->width, height = map->height;
     if (high <= low)
         high = low + (low > 0 ? low : 1) * 1e-6;
     fprintf(map->script,
@@ -118,8 +118,6 @@ static void write_panel_title(const struct map *map) {
 
 /* The panel's grid of means; "NaN" leaves a cell blank where no trial succeeded. */
 static bool write_panel_data(const struct map *map, size_t panel) {
-    const struct spex_group *best =
-        spex_summary_best(map->data->summary, map->space->parameter_count, 0);
     bool best_is_here = false;
     fprintf(map->script, "$panel%zu << EOD\n", panel);
     for (size_t y = 0; y < map->space->parameters[map->y].count; y++)
@@ -131,7 +129,7 @@ static bool write_panel_data(const struct map *map, size_t panel) {
                 fprintf(map->script, "%zu %zu %.17g\n", x, y, group->mean);
             else
                 fprintf(map->script, "%zu %zu NaN\n", x, y);
-            best_is_here |= group == best;
+            best_is_here |= group == map->best;
         }
     fputs("EOD\n", map->script);
     return best_is_here;
@@ -151,16 +149,12 @@ static void write_panel(const struct map *map, size_t panel) {
     bool best_is_here = write_panel_data(map, panel);
     if (panel == map->columns * map->rows - 1)
         fprintf(map->script, "set colorbox user origin screen %.4f,0.15 size screen %.4f,0.7\n",
-                1 - 105.0 / (double)(MARGIN_WIDTH + map->columns * PANEL_WIDTH),
-                18.0 / (double)(MARGIN_WIDTH + map->columns * PANEL_WIDTH));
+                1 - 105.0 / (double)map->width, 18.0 / (double)map->width);
     fprintf(map->script, "plot $panel%zu using 1:2:3 with image pixels", panel);
-    if (best_is_here) {
-        const struct spex_group *best =
-            spex_summary_best(map->data->summary, map->space->parameter_count, 0);
+    if (best_is_here)
         fprintf(map->script,
                 ", '+' using (%zu):(%zu) every ::0::0 with points pt 6 ps 1.6 lw 3 lc rgb 'white'",
-                best->levels[map->x], best->levels[map->y]);
-    }
+                map->best->levels[map->x], map->best->levels[map->y]);
     fputc('\n', map->script);
 }
 
@@ -197,6 +191,9 @@ static int write_script(const struct spex_report_data *data, int fd, struct spex
     int err = choose_axes(&map, why);
     if (err)
         return err;
+    map.width = MARGIN_WIDTH + map.columns * PANEL_WIDTH;
+    map.height = MARGIN_HEIGHT + map.rows * PANEL_HEIGHT;
+    map.best = spex_summary_best(data->summary, map.space->parameter_count, 0);
     map.levels = calloc(map.space->parameter_count, sizeof(size_t));
     map.script = fdopen(dup(fd), "w");
     if (!map.levels || !map.script) {

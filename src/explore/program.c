@@ -134,8 +134,10 @@ int spex_program_launch(struct spex_program *program, const struct spex_launch *
     int err = environment && made == 3 ? 0 : -ENOMEM;
     err = err ? err : fork_program(program, launch->argv, environment);
     err = err ? err : open_pidfd(program);
-    if (!err)
-        program->mark = strdup(environment[0]);
+    if (!err) {
+        program->mark = environment[0];
+        environment[0] = NULL;
+    }
     free_environment(environment, made);
     if (err)
         return spex_fail(why, err, "did not start: %s: %s", launch->argv[0], strerror(-err));

@@ -10,14 +10,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <spex/spex.h>
-
+#include "../collector.h"
 #include "../probe_type.h"
 #include "deadline.h"
 
-#define COLLECTORS_MAX 64
-#define LATE_NS        INT64_C(1000000000)
-#define SITES_MAX      65536
+#define LATE_NS   INT64_C(1000000000)
+#define SITES_MAX 65536
 
 struct spex_receiver {
     int listener;
@@ -26,7 +24,7 @@ struct spex_receiver {
     bool ended;
     bool late;
     uint32_t collectors;
-    uint64_t watermarks[COLLECTORS_MAX];
+    uint64_t watermarks[SPEX_MAX_COLLECTORS];
     uint64_t lost;
     struct spex_stream_site *sites;
     size_t site_count;
@@ -197,7 +195,7 @@ static int check_frame(const struct spex_receiver *receiver,
         length != sizeof(*header) + (uint64_t)header->count * (uint64_t)entry)
         return spex_fail(why, -EPROTO, "the program's stream holds a malformed frame");
     if ((header->kind == SPEX_STREAM_HELLO) != (receiver->collectors == 0) ||
-        header->collectors < 1 || header->collectors > COLLECTORS_MAX ||
+        header->collectors < 1 || header->collectors > SPEX_MAX_COLLECTORS ||
         (receiver->collectors && header->collectors != receiver->collectors) ||
         header->collector >= header->collectors)
         return spex_fail(why, -EPROTO, "the program's stream is out of order");
