@@ -64,23 +64,38 @@ static uint64_t handed_over(const struct collector *self, const struct spex_ring
     return count > 0 ? self->records[count - 1].timestamp : self->watermark;
 }
 
+/* The first ring from `ring` on that is this collector's and may hold records; the number of all rings
+ * when there is none. */
+static unsigned own_ring(const struct collector *self, unsigned ring) {
+    uint32_t used = spex_rings_used();
+    while (ring < spex_rings_count() &&
+           (ring % all.count != self->number || !(used & 1u << ring % SPEX_PROBE_TYPES)))
+        ring++;
+    return ring;
+}
+
+static void visit(struct collector *self, unsigned r, struct pass_result *result,
+                  uint64_t *watermark) {
+    struct spex_ring ring = spex_rings_at(&spex_rings, r);
+    double fill = spex_ring_fill(&ring);
+    size_t count = spex_rings_read(r, self->records, all.batch, self->scratch);
+    if (count > 0)
+        spex_sinks_records(self->records, count);
+    uint64_t until = handed_over(self, &ring, count, *watermark);
+    if (until < *watermark)
+        *watermark = until;
+    result->backlog |= count == all.batch;
+    if (fill > result->fullest)
+        result->fullest = fill;
+    result->taken += count;
+}
+
 /* Visits each of this collector's rings once. */
 static struct pass_result pass(struct collector *self) {
     struct pass_result result = {0, false, 0};
     uint64_t watermark = spex_ticks();
-    for (unsigned r = self->number; r < spex_rings_count(); r += all.count) {
-        double fill = spex_ring_fill(spex_rings_at(r));
-        size_t count = spex_rings_read(r, self->records, all.batch, self->scratch);
-        if (count > 0)
-            spex_sinks_records(self->records, count);
-        uint64_t until = handed_over(self, spex_rings_at(r), count, watermark);
-        if (until < watermark)
-            watermark = until;
-        result.backlog |= count == all.batch;
-        if (fill > result.fullest)
-            result.fullest = fill;
-        result.taken += count;
-    }
+    for (unsigned r = own_ring(self, 0); r < spex_rings_count(); r = own_ring(self, r + 1))
+        visit(self, r, &result, &watermark);
     if (watermark > self->watermark)
         self->watermark = watermark;
     spex_sinks_pass(self->number, self->watermark);
@@ -119,9 +134,11 @@ void spex_collectors_alarm(void) {
 }
 
 static bool all_drained(const struct collector *self) {
-    for (unsigned r = self->number; r < spex_rings_count(); r += all.count)
-        if (!spex_ring_drained(spex_rings_at(r)))
+    for (unsigned r = own_ring(self, 0); r < spex_rings_count(); r = own_ring(self, r + 1)) {
+        struct spex_ring ring = spex_rings_at(&spex_rings, r);
+        if (!spex_ring_drained(&ring))
             return false;
+    }
     return true;
 }
 
@@ -167,7 +184,7 @@ static int buffers_allocate(unsigned threads, unsigned batch) {
         struct collector *self = &all.collectors[c];
         self->number = c;
         self->records = calloc(batch, sizeof(*self->records));
-        self->scratch = calloc(batch, SPEX_SLOT_WORDS_MAX * sizeof(*self->scratch));
+        self->scratch = calloc(batch, SPEX_RECORD_WORDS_MAX * sizeof(*self->scratch));
         if (!self->records || !self->scratch) {
             buffers_free();
             return -ENOMEM;

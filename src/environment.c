@@ -5,9 +5,12 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "collector.h"
 #include "message.h"
+
+#include "../queues/rseq.h"
 
 enum { RING_RECORDS_MAX = 1 << 24, BATCH_RECORDS_MAX = 4096 };
 
@@ -43,6 +46,24 @@ static const char *read_text(const char *variable, const char *otherwise) {
     return text && *text ? text : NULL;
 }
 
+/* By name, or what is best here. */
+static int read_commit(const char *otherwise, enum spex_commit *commit) {
+    const char *text = read_text("SPEX_COMMIT", otherwise);
+    if (!text)
+        *commit = spex_rseq_available() ? SPEX_COMMIT_RSEQ : SPEX_COMMIT_ATOMIC;
+    else if (strcmp(text, "atomic") == 0)
+        *commit = SPEX_COMMIT_ATOMIC;
+    else if (strcmp(text, "rseq") == 0 && spex_rseq_available())
+        *commit = SPEX_COMMIT_RSEQ;
+    else {
+        spex_message("SPEX_COMMIT=%s: %s", text,
+                     strcmp(text, "rseq") == 0 ? "this process has no restartable sequences"
+                                               : "rseq or atomic was expected");
+        return -EINVAL;
+    }
+    return 0;
+}
+
 int spex_settings_read(const struct spex_options *options, struct spex_settings *settings) {
     const struct spex_options none = {.size = sizeof(none)};
     if (!options)
@@ -58,10 +79,18 @@ int spex_settings_read(const struct spex_options *options, struct spex_settings 
         .collectors = options->collectors ? options->collectors : 1,
         .ring_records = options->ring_records ? options->ring_records : 8192,
         .batch_records = options->batch_records ? options->batch_records : 256,
+        .ring_cpus = options->ring_cpus,
     };
+    unsigned calibrate = !options->no_calibration;
     int err = read_number("SPEX_COLLECTORS", &settings->collectors);
     err = err ? err : read_number("SPEX_RING_RECORDS", &settings->ring_records);
     err = err ? err : read_number("SPEX_BATCH_RECORDS", &settings->batch_records);
+    err = err ? err : read_number("SPEX_RING_CPUS", &settings->ring_cpus);
+    err = err ? err : read_number("SPEX_CALIBRATE", &calibrate);
+    err = err ? err : read_commit(options->commit, &settings->commit);
+    settings->calibrate = calibrate;
+    err = err ? err : check_range("SPEX_RING_CPUS", settings->ring_cpus, 0, 65535, false);
+    err = err ? err : check_range("SPEX_CALIBRATE", calibrate, 0, 1, false);
     err = err ? err
               : check_range("SPEX_COLLECTORS", settings->collectors, 1, SPEX_MAX_COLLECTORS, false);
     err = err ? err

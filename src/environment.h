@@ -3,7 +3,11 @@
 #ifndef SPEX_ENVIRONMENT_H
 #define SPEX_ENVIRONMENT_H
 
+#include <stdbool.h>
+
 #include <spex/spex.h>
+
+#include "../queues/ring.h"
 
 struct spex_settings {
     const char *probes; /* NULL: no selection */
@@ -11,6 +15,9 @@ struct spex_settings {
     unsigned collectors;
     unsigned ring_records;
     unsigned batch_records;
+    unsigned ring_cpus; /* 0: all */
+    enum spex_commit commit;
+    bool calibrate;
 };
 
 /* 0, or -EINVAL with one line on standard error. */

@@ -3,6 +3,7 @@
 #ifndef SPEX_PROBE_TYPE_H
 #define SPEX_PROBE_TYPE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,8 +16,15 @@ const char *spex_probe_type_name(uint32_t type);
 uint32_t spex_probe_type_named(const char *name, size_t length);
 
 /* 0 to SPEX_PROBE_TYPES - 1: which of a CPU's rings is this type's. */
-unsigned spex_probe_type_ring(uint32_t type);
+static inline unsigned spex_probe_type_ring(uint32_t type) {
+    return (unsigned)__builtin_ctz(type);
+}
 uint32_t spex_probe_type_of_ring(unsigned ring);
+
+/* Whether its value is a time. */
+static inline bool spex_probe_type_ticks(uint32_t type) {
+    return type & (SPEX_LAT | SPEX_TPT);
+}
 
 /* Most values a record of this type stores beside its weight. */
 uint32_t spex_probe_type_values(uint32_t type);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The recording half of the probes, seen from inside the library. */
+/* The recording half of the probes; the rest of its interface is <spex/probe.h>. Programs reach that by
+ * weak references, which take nothing out of an archive: this one does. */
 #ifndef SPEX_PROBES_H
 #define SPEX_PROBES_H
 
-#include <stddef.h>
+#include "environment.h"
 
-/* Maps everything a probe writes to: rings of so many records, and the threads' states. To be
- * called before a site goes on; a later call changes nothing. 0 or a negative errno value. */
-int spex_probes_prepare(size_t ring_records);
+/* Maps what probes write to. 0, -ENOMEM, or as spex_rings_init. */
+int spex_probes_prepare(const struct spex_settings *settings);
 
 #endif

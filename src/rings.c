@@ -10,26 +10,58 @@
 
 #include <spex/atomic.h>
 
+#include "../queues/atomic.h"
+#include "cpus.h"
+#include "packing.h"
 #include "probe_type.h"
 #include "sites.h"
 
-/* A slot: word 0 the timestamp; word 1 thread id, weight; word 2 site index, CPU, count of values;
- * then the values. The weight is also a field of CNT and TPT records and is not stored twice. */
-#define HEADER_WORDS 3
+/* Most memory that is asked for before it is needed. */
+#define TOUCHED_BYTES_MAX ((size_t)64 << 20)
+
+struct spex_rings spex_rings;
 
 static struct {
-    struct spex_ring *rings;
-    unsigned cpus;
-    size_t bytes;
+    bool there;
+    uint32_t used;
 } set;
 
-static unsigned possible_cpus(void) {
-    long cpus = sysconf(_SC_NPROCESSORS_CONF);
-    return cpus > 0 ? (unsigned)cpus : 1;
+static uint32_t record_words(unsigned type_ring) {
+    return SPEX_HEADER_WORDS + spex_probe_type_values(spex_probe_type_of_ring(type_ring));
 }
 
-static uint32_t slot_words(unsigned ring) {
-    return HEADER_WORDS + spex_probe_type_values(spex_probe_type_of_ring(ring % SPEX_PROBE_TYPES));
+static size_t producers_bytes(const struct spex_rings *rings) {
+    return (size_t)(rings->cpus + 1) * SPEX_PROBE_TYPES * SPEX_RSEQ_PRODUCER_BYTES;
+}
+
+static size_t consumers_bytes(const struct spex_rings *rings) {
+    return (size_t)(rings->cpus + 1) * SPEX_PROBE_TYPES * sizeof(struct spex_ring_consumer);
+}
+
+/* A type's producers lie together, so that a push finds its own by the CPU alone. */
+static struct spex_ring_producer *producer_at(const struct spex_rings *rings, unsigned type_ring,
+                                              unsigned cpu) {
+    size_t at = (size_t)type_ring * (rings->cpus + 1) + cpu;
+    return (struct spex_ring_producer *)(rings->memory + at * SPEX_RSEQ_PRODUCER_BYTES);
+}
+
+static struct spex_ring ring_at(const struct spex_rings *rings, unsigned type_ring, unsigned cpu) {
+    const struct spex_rseq_set *type = &rings->rseq[type_ring];
+    bool shared = cpu == rings->cpus;
+    struct spex_ring_consumer *consumers =
+        (struct spex_ring_consumer *)(rings->memory + producers_bytes(rings));
+    return (struct spex_ring){
+        .producer = producer_at(rings, type_ring, cpu),
+        .consumer = &consumers[cpu * SPEX_PROBE_TYPES + type_ring],
+        .slots = (uint64_t *)(rings->memory + rings->slots_at[type_ring] + cpu * type->ring_bytes),
+        .mask = type->mask,
+        .record_words = record_words(type_ring) + shared,
+        .commit = shared ? SPEX_COMMIT_ATOMIC : rings->commit,
+    };
+}
+
+struct spex_ring spex_rings_at(const struct spex_rings *rings, unsigned ring) {
+    return ring_at(rings, ring % SPEX_PROBE_TYPES, ring / SPEX_PROBE_TYPES);
 }
 
 static void *map(size_t bytes) {
@@ -38,60 +70,111 @@ static void *map(size_t bytes) {
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* The heads of all rings first, then their slots. */
-static void lay_out(struct spex_ring *rings, unsigned count, size_t capacity) {
-    char *next = (char *)(rings + count);
-    for (unsigned r = 0; r < count; r++) {
-        spex_ring_init(&rings[r], next, capacity, slot_words(r));
-        next += spex_ring_bytes(capacity, slot_words(r));
+/* Where each type's slots begin, and how many bytes there are in all. */
+static void lay_out(struct spex_rings *rings, size_t capacity) {
+    rings->bytes = producers_bytes(rings) + consumers_bytes(rings);
+    for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++) {
+        uint32_t words = record_words(t);
+        struct spex_rseq_set *type = &rings->rseq[t];
+        type->ring_bytes = spex_ring_bytes(rings->commit, words, capacity);
+        type->slot_bytes = spex_ring_slot_words(rings->commit, words) * sizeof(uint64_t);
+        type->mask = capacity - 1;
+        type->cpus = rings->commit == SPEX_COMMIT_RSEQ ? rings->cpus : 0;
+        rings->slots_at[t] = rings->bytes;
+        rings->bytes += rings->cpus * type->ring_bytes +
+                        spex_ring_bytes(SPEX_COMMIT_ATOMIC, words + 1, capacity);
     }
 }
 
-int spex_rings_init(size_t capacity) {
-    if (set.rings)
-        return 0;
-    unsigned cpus = possible_cpus();
-    unsigned count = cpus * SPEX_PROBE_TYPES;
-    size_t bytes = count * sizeof(struct spex_ring);
-    for (unsigned r = 0; r < count; r++)
-        bytes += spex_ring_bytes(capacity, slot_words(r));
-    struct spex_ring *rings = map(bytes);
-    if (!rings)
+int spex_rings_map(struct spex_rings *rings, size_t capacity, unsigned cpus,
+                   enum spex_commit commit) {
+    if (commit == SPEX_COMMIT_RSEQ && !spex_rseq_available())
+        return -EINVAL;
+    *rings = (struct spex_rings){
+        .quarter = (capacity - 1) >> 2,
+        .commit = commit,
+        .cpus = cpus ? cpus : spex_cpus_possible(),
+    };
+    lay_out(rings, capacity);
+    rings->memory = map(rings->bytes);
+    if (!rings->memory)
         return -ENOMEM;
-    lay_out(rings, count, capacity);
-    set.cpus = cpus;
-    set.bytes = bytes;
-    spex_store_release(&set.rings,
-                       rings); /* Q1 (Q2): for whoever asks at any time for the totals */
+    for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++) {
+        rings->rseq[t].producers = (char *)producer_at(rings, t, 0);
+        rings->rseq[t].slots = rings->memory + rings->slots_at[t];
+    }
     return 0;
 }
 
+void spex_rings_unmap(struct spex_rings *rings) {
+    munmap(rings->memory, rings->bytes);
+}
+
+int spex_rings_init(size_t capacity, unsigned cpus, enum spex_commit commit) {
+    if (set.there)
+        return 0;
+    int err = spex_rings_map(&spex_rings, capacity, cpus, commit);
+    if (!err)
+        spex_store_release(&set.there, true); /* Q1 (Q2): for whoever asks at any time for the
+                                                 totals */
+    return err;
+}
+
+/* MADV_POPULATE_WRITE is Linux 5.14's; before it, pages come as records do. */
+static void touch(const void *memory, size_t bytes) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uintptr_t begin = (uintptr_t)memory & ~(uintptr_t)(page - 1);
+    uintptr_t end = ((uintptr_t)memory + bytes + page - 1) & ~(uintptr_t)(page - 1);
+#ifdef MADV_POPULATE_WRITE
+    madvise((void *)begin, end - begin, MADV_POPULATE_WRITE);
+#endif
+}
+
+void spex_rings_touch(uint32_t types) {
+    size_t left = TOUCHED_BYTES_MAX;
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
+        CPU_ZERO(&allowed);
+    for (unsigned r = 0; r < spex_rings.cpus * SPEX_PROBE_TYPES; r++) {
+        unsigned t = r % SPEX_PROBE_TYPES, cpu = r / SPEX_PROBE_TYPES;
+        size_t bytes = spex_rings.rseq[t].ring_bytes;
+        if (!(types & 1u << t) || cpu >= CPU_SETSIZE || !CPU_ISSET(cpu, &allowed) || bytes > left)
+            continue;
+        struct spex_ring ring = ring_at(&spex_rings, t, cpu);
+        touch(ring.producer, sizeof(*ring.producer));
+        touch(ring.slots, bytes);
+        left -= bytes;
+    }
+    /* Relaxed: the collector is called after it. */
+    spex_store_relaxed(&set.used, spex_load_relaxed(&set.used) | types);
+}
+
+uint32_t spex_rings_used(void) {
+    return spex_load_relaxed(&set.used);
+}
+
 void spex_rings_fork_child(void) {
-    if (!set.rings)
-        return;
-    size_t capacity = set.rings[0].mask + 1;
     /* Private memory, so this zeroes it in the child only, and gives the pages back. It stays
      * mapped: a probe that was under way in the forking thread may end in the child. */
-    madvise(set.rings, set.bytes, MADV_DONTNEED);
-    lay_out(set.rings, spex_rings_count(), capacity);
+    if (set.there)
+        madvise(spex_rings.memory, spex_rings.bytes, MADV_DONTNEED);
+    set.used = 0;
 }
 
 unsigned spex_rings_count(void) {
-    return spex_load_acquire(&set.rings) ? set.cpus * SPEX_PROBE_TYPES : 0; /* Q2 (Q1) */
-}
-
-struct spex_ring *spex_rings_at(unsigned ring) {
-    return &set.rings[ring];
+    return spex_load_acquire(&set.there) ? (spex_rings.cpus + 1) * SPEX_PROBE_TYPES
+                                         : 0; /* Q2 (Q1) */
 }
 
 size_t spex_rings_bytes(void) {
-    return spex_rings_count() ? set.bytes : 0;
+    return spex_rings_count() ? spex_rings.bytes : 0;
 }
 
 struct spex_ring_counts spex_rings_totals(void) {
     struct spex_ring_counts sum = {0};
     for (unsigned r = 0; r < spex_rings_count(); r++) {
-        struct spex_ring_counts one = spex_ring_count(&set.rings[r]);
+        struct spex_ring ring = spex_rings_at(&spex_rings, r);
+        struct spex_ring_counts one = spex_ring_count(&ring);
         sum.produced += one.produced;
         sum.consumed += one.consumed;
         sum.lost += one.lost;
@@ -100,47 +183,49 @@ struct spex_ring_counts spex_rings_totals(void) {
     return sum;
 }
 
-bool spex_rings_push(uint32_t site_index, uint32_t probe_type, uint32_t weight, uint32_t thread_id,
-                     uint64_t timestamp, const uint64_t *values, size_t count) {
-    int cpu = sched_getcpu();
-    unsigned on = cpu < 0 ? 0 : (unsigned)cpu;
-    uint64_t words[SPEX_SLOT_WORDS_MAX] = {
-        timestamp,
-        (uint64_t)weight << 32 | thread_id,
-        (uint64_t)count << 32 | (uint64_t)(on & 0xffff) << 16 | site_index,
-    };
-    for (size_t i = 0; i < count; i++)
-        words[HEADER_WORDS + i] = values[i];
-    /* A CPU beyond those known at the start shares a ring; its record still tells the right one. */
-    unsigned ring = on % set.cpus * SPEX_PROBE_TYPES + spex_probe_type_ring(probe_type);
-    return spex_ring_push(&set.rings[ring], words);
+bool spex_rings_push_atomic(const struct spex_rings *rings, unsigned type_ring,
+                            const uint64_t *words, size_t count) {
+    uint64_t copy[SPEX_RECORD_WORDS_MAX] = {0};
+    memcpy(copy, words, count * sizeof(*words));
+    int now = sched_getcpu();
+    unsigned cpu = now < 0 ? 0 : (unsigned)now;
+    if (rings->commit == SPEX_COMMIT_RSEQ || cpu >= rings->cpus) {
+        copy[record_words(type_ring)] = cpu;
+        cpu = rings->cpus;
+    }
+    struct spex_ring ring = ring_at(rings, type_ring, cpu);
+    return spex_atomic_push(&ring, copy);
 }
 
 static void unpack(const uint64_t *words, struct spex_record *record) {
-    const struct spex_site_info *info = spex_site_info((uint32_t)(words[2] & 0xffff));
-    uint32_t weight = (uint32_t)(words[1] >> 32);
-    unsigned given = (unsigned)(words[2] >> 32);
-    unsigned first = info->probe_type == SPEX_CNT || info->probe_type == SPEX_TPT ? 1 : 0;
+    const struct spex_site_info *info = spex_site_info(spex_packed_site(words[1]));
+    uint32_t weight = spex_packed_weight(words[1]);
+    unsigned first = info->probe_type & (SPEX_CNT | SPEX_TPT) ? 1 : 0;
+    unsigned marks = spex_packed_marks(words[1]);
+    unsigned given = marks & SPEX_MARK_UNAVAILABLE ? 0 : info->values;
     *record = (struct spex_record){
         .timestamp = words[0],
         .probe_type = info->probe_type,
-        .thread_id = (uint32_t)words[1],
+        .thread_id = spex_packed_thread(words[1]),
         .weight = weight,
         .probe_id = info->probe_id,
-        .cpu_id = (uint16_t)(words[2] >> 16),
         .field_count = (uint8_t)(first + given),
+        .marks = (uint8_t)marks,
     };
-    record->fields[0] = weight;
-    memcpy(record->fields + first, words + HEADER_WORDS, given * sizeof(uint64_t));
-    if (record->field_count == 0)
-        record->fields[0] = 0;
+    record->fields[0] = first ? weight : 0;
+    for (unsigned v = 0; v < given; v++)
+        record->fields[first + v] = words[SPEX_HEADER_WORDS + v];
 }
 
 size_t spex_rings_read(unsigned ring, struct spex_record *records, size_t max, uint64_t *scratch) {
-    struct spex_ring *from = &set.rings[ring];
-    size_t count = spex_ring_read(from, scratch, max);
+    struct spex_ring from = spex_rings_at(&spex_rings, ring);
+    size_t count = spex_ring_read(&from, scratch, max);
+    unsigned cpu = ring / SPEX_PROBE_TYPES;
     spex_sites_count(); /* S1: the infos of all sites whose records we have just read */
-    for (size_t i = 0; i < count; i++)
-        unpack(scratch + i * from->slot_words, &records[i]);
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t *words = scratch + i * from.record_words;
+        unpack(words, &records[i]);
+        records[i].cpu_id = (uint16_t)(cpu < spex_rings.cpus ? cpu : words[from.record_words - 1]);
+    }
     return count;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The process's rings, one per CPU and probe type, and the packing of records into their slots. */
+/* The process's rings, one per CPU and probe type, and one more per type for threads without
+ * restartable sequences and for CPUs that came later. */
 #ifndef SPEX_RINGS_H
 #define SPEX_RINGS_H
 
@@ -10,14 +11,43 @@
 #include <spex/record.h>
 
 #include "../queues/ring.h"
+#include "../queues/rseq.h"
 
-/* Maps rings of `capacity` records each for every CPU this machine can have. They stay for the life
- * of the process: a later call keeps them and their size. 0 or -ENOMEM. */
-int spex_rings_init(size_t capacity);
+struct spex_rings {
+    struct spex_rseq_set rseq[SPEX_PROBE_TYPES]; /* by ring of the type; with atomic commits these
+                                                    have no CPUs, and every push fails */
+    uint64_t quarter;                            /* of the capacity, - 1 */
+    enum spex_commit commit;
+    unsigned cpus;
+    char *memory; /* producers, consumers, then the slots by type; nothing is touched at first */
+    size_t bytes;
+    size_t
+        slots_at[SPEX_PROBE_TYPES]; /* in `memory`: those of CPU 0, …, at last the shared ring's */
+};
 
-/* Rings there are: ring r belongs to CPU r / SPEX_PROBE_TYPES and type r % SPEX_PROBE_TYPES. */
+/* Those that probes write to. */
+extern struct spex_rings spex_rings;
+
+/* Rings of `capacity` records each (a power of two) for `cpus` CPUs, 0: all that this machine can
+ * have. 0, -EINVAL for rseq where this process has none, or -ENOMEM. */
+int spex_rings_map(struct spex_rings *rings, size_t capacity, unsigned cpus,
+                   enum spex_commit commit);
+void spex_rings_unmap(struct spex_rings *rings);
+
+/* Maps spex_rings. They stay for the life of the process: a later call keeps them as they are. */
+int spex_rings_init(size_t capacity, unsigned cpus, enum spex_commit commit);
+
+/* The rings of these types (a mask) are about to be written to: lets the kernel give the memory for
+ * this process's CPUs now, as far as that is not much, so that no probe has to wait for it. */
+void spex_rings_touch(uint32_t types);
+
+/* Types that have ever been passed to spex_rings_touch; rings of others are empty. */
+uint32_t spex_rings_used(void);
+
+/* Rings there are: ring r belongs to CPU r / SPEX_PROBE_TYPES, the last few to none; and to type
+ * r % SPEX_PROBE_TYPES. */
 unsigned spex_rings_count(void);
-struct spex_ring *spex_rings_at(unsigned ring);
+struct spex_ring spex_rings_at(const struct spex_rings *rings, unsigned ring);
 size_t spex_rings_bytes(void);
 
 /* In the child of a fork: what is in the rings is the parent's, and so are the accounts. */
@@ -26,12 +56,12 @@ void spex_rings_fork_child(void);
 /* Sums over all rings. */
 struct spex_ring_counts spex_rings_totals(void);
 
-/* Puts a record into the ring of the CPU it was made on. Any thread, signal handlers. `values` are
- * the type's fields without the weight. True when it is time to wake the collector. */
-bool spex_rings_push(uint32_t site_index, uint32_t probe_type, uint32_t weight, uint32_t thread_id,
-                     uint64_t timestamp, const uint64_t *values, size_t count);
+/* Puts a record of `count` words into an atomic ring: where there is no restartable sequence. Any
+ * thread, signal handlers. True when it is time to wake the collector. */
+bool spex_rings_push_atomic(const struct spex_rings *rings, unsigned type_ring,
+                            const uint64_t *words, size_t count);
 
-/* Up to `max` records of a ring, unpacked. `scratch` holds max × SPEX_SLOT_WORDS_MAX words. */
+/* Up to `max` records of a ring, unpacked. `scratch` holds max × SPEX_RECORD_WORDS_MAX words. */
 size_t spex_rings_read(unsigned ring, struct spex_record *records, size_t max, uint64_t *scratch);
 
 #endif

@@ -9,6 +9,8 @@
 #include <spex/atomic.h>
 
 #include "message.h"
+#include "probe_type.h"
+#include "rings.h"
 
 static struct {
     pthread_mutex_t lock;
@@ -43,8 +45,11 @@ static void site_apply(struct spex_site_info *info) {
         return;
     uint32_t period = spex_selection_control(&registry.selection, info->probe_id, info->name,
                                              info->probe_type, info->subsample);
-    if (period && !spex_load_relaxed(&info->site->control))
+    if (period && !spex_load_relaxed(&info->site->control)) {
         info->generation = info->generation % SPEX_CONTROL_GENERATIONS + 1;
+        if (!(spex_rings_used() & info->probe_type))
+            spex_rings_touch(info->probe_type);
+    }
     uint32_t generation = info->generation << SPEX_CONTROL_GENERATION_SHIFT;
     site_set_control(info->site, period ? generation | period : 0);
 }
@@ -57,10 +62,20 @@ static const char *name_of(uint16_t id, const struct spex_probe_name *names,
     return NULL;
 }
 
+static uint8_t values_of(const struct spex_site *site) {
+    return site->probe_type == SPEX_SNAPSHOT ? site->detail
+                                             : (uint8_t)spex_probe_type_values(site->probe_type);
+}
+
 static bool site_register(struct spex_site *site, const char *name) {
     uint32_t index = registry.count;
     if (index == SPEX_MAX_SITES)
         return false;
+    if (values_of(site) > SPEX_MAX_FIELDS) {
+        spex_message("probe %u stays off: it has %u values, and this library was built for %d",
+                     site->probe_id, values_of(site), SPEX_MAX_FIELDS);
+        return false;
+    }
     const char *file = (const char *)&site->file_offset + site->file_offset;
     struct spex_site_info *info = &registry.infos[index];
     *info = (struct spex_site_info){
@@ -71,6 +86,8 @@ static bool site_register(struct spex_site *site, const char *name) {
         .subsample = site->subsample,
         .probe_id = site->probe_id,
         .probe_type = site->probe_type,
+        .detail = site->detail,
+        .values = values_of(site),
     };
     site->index = index;
     spex_store_release(&registry.count, index + 1); /* S2 (S1): the info is complete */
@@ -93,8 +110,8 @@ void spex_module_register(struct spex_site *sites, struct spex_site *sites_end,
         for (struct spex_site *site = sites; site < sites_end; site++)
             if (!site_register(site, name_of(site->probe_id, names, names_end)))
                 registry.refused++;
-        if (registry.refused)
-            spex_message("%u probe sites beyond the %d that can be managed stay off",
+        if (registry.count == SPEX_MAX_SITES && registry.refused)
+            spex_message("%u probe sites stay off: no more than %d can be managed",
                          registry.refused, SPEX_MAX_SITES);
     }
     pthread_mutex_unlock(&registry.lock);

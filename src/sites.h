@@ -24,6 +24,8 @@ struct spex_site_info {
     uint32_t generation; /* how often it has been switched on, from 1 to SPEX_CONTROL_GENERATIONS */
     uint16_t probe_id;
     uint8_t probe_type;
+    uint8_t detail; /* PERFCNTR: which counter */
+    uint8_t values; /* that a record of it stores beside its weight */
 };
 
 /* Sites registered so far; those below the count never change but for `site` and `generation`. */

@@ -73,7 +73,7 @@ static int output_open(void) {
 
 /* Maps what probes write to, starts collectors, opens the output: all before a site goes on. */
 static int collection_start(void) {
-    int err = spex_probes_prepare(life.settings.ring_records);
+    int err = spex_probes_prepare(&life.settings);
     if (!err && !life.fork_handled) {
         err = -pthread_atfork(fork_prepare, fork_parent, fork_child);
         life.fork_handled = !err;

@@ -93,7 +93,7 @@ static void print_probe(FILE *file, const struct spex_tracer *tracer, size_t pro
     spex_tracer_metrics(tracer, probe, &metrics);
     fprintf(file, "%-20s %-8s %12.0f %12.6g", probe_name(metrics.probe_id, number, sizeof(number)),
             spex_probe_type_name(metrics.probe_type), metrics.count, metrics.count / seconds);
-    bool times = metrics.probe_type != SPEX_SNAPSHOT;
+    bool times = spex_probe_type_ticks(metrics.probe_type);
     for (unsigned s = 0; s < metrics.series; s++) {
         if (s > 0)
             fprintf(file, "\n%20s %-8s %12s %12s", "", "", "", "");

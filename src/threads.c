@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -19,7 +18,7 @@ static struct {
     pthread_key_t at_exit;
 } pool;
 
-static __thread struct spex_thread *current;
+__thread uint32_t *spex_executed;
 
 #define HEAD_INDEX(head)       ((uint32_t)(head))
 #define HEAD_NEXT(head, index) ((((head) >> 32) + 1) << 32 | (index))
@@ -55,7 +54,7 @@ void spex_threads_exit(void) {
 }
 
 static void thread_ended(void *state) {
-    current = NULL;
+    spex_executed = NULL;
     state_release(state);
 }
 
@@ -75,31 +74,38 @@ int spex_threads_init(void) {
     return 0;
 }
 
-static struct spex_thread *thread_attach(void) {
-    struct spex_thread *thread = state_take();
+/* The pages of the countdowns there are, so that no probe finds them missing. */
+static void touch(struct spex_thread *thread) {
+    enum { PER_PAGE = 4096 / sizeof(thread->executed[0]) };
+    for (uint32_t site = 0; site < spex_sites_count(); site += PER_PAGE)
+        spex_fetch_add_relaxed(&thread->executed[site], 0);
+}
+
+struct spex_thread *spex_thread_attach(void) {
+    struct spex_thread *thread = spex_thread_current();
+    if (thread)
+        return thread;
+    thread = state_take();
     if (!thread) {
         spex_fetch_add_relaxed(&pool.unrecorded, 1);
         return NULL;
     }
     thread->thread_id = (uint32_t)gettid();
-    struct spex_thread *none = NULL;
+    touch(thread);
+    uint32_t *none = NULL;
     /* Relaxed: against this thread's own signal handlers, of which one may have been quicker. */
-    if (!spex_cas_relaxed(&current, &none, thread)) {
+    if (!spex_cas_relaxed(&spex_executed, &none, thread->executed)) {
         state_release(thread);
-        return current;
+        return spex_thread_of(none);
     }
     if (pthread_setspecific(pool.at_exit, thread) != 0) {
-        current = NULL;
+        spex_executed = NULL;
         spex_fetch_add_relaxed(&pool.unrecorded, 1);
         state_release(thread);
         return NULL;
     }
+    spex_thread_opened(thread);
     return thread;
-}
-
-struct spex_thread *spex_thread_current(void) {
-    struct spex_thread *thread = current;
-    return __builtin_expect(thread != NULL, 1) ? thread : thread_attach();
 }
 
 uint64_t spex_threads_unrecorded(void) {
@@ -110,7 +116,7 @@ void spex_threads_fork_child(void) {
     pool.free_head = 0;
     pool.used = 0;
     pool.unrecorded = 0;
-    current = NULL;
+    spex_executed = NULL;
     if (pool.states)
         pthread_setspecific(pool.at_exit, NULL);
 }

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* State that probes keep per thread: the countdowns and the kernel's thread id. Taken from a pool
- * of reserved address space at a thread's first sampled probe, given back when the thread ends. */
+/* State that probes keep per thread: the countdowns, the counters and the kernel's thread id. Taken
+ * from a pool of reserved address space at a thread's first sampled probe, given back when the thread
+ * ends. */
 #ifndef SPEX_THREADS_H
 #define SPEX_THREADS_H
 
+#include <stddef.h>
 #include <stdint.h>
+
+#include <spex/probe.h>
 
 #include "sites.h"
 
@@ -13,16 +17,34 @@
 
 struct spex_thread {
     uint32_t thread_id;
-    uint32_t next_free;                /* pool index + 1 of the next free state, 0: none */
-    uint32_t executed[SPEX_MAX_SITES]; /* per site: executions since its last record, and above
-                                          them, as in the control word, the generation counted */
+    uint32_t next_free; /* pool index + 1 of the next free state, 0: none */
+    uint64_t opened_at; /* ticks after this state, or one of its counters, was last made ready */
+    uint32_t openings;  /* how often that was */
+    uint32_t executed[SPEX_MAX_SITES]; /* spex_executed points here */
 };
 
 /* Reserves the pool; touches none of it. Once a process. 0 or -ENOMEM. */
 int spex_threads_init(void);
 
-/* The calling thread's state; NULL when the pool is empty. Lock-free, safe in signal handlers. */
-struct spex_thread *spex_thread_current(void);
+static inline struct spex_thread *spex_thread_of(uint32_t *executed) {
+    return (struct spex_thread *)((char *)executed - offsetof(struct spex_thread, executed));
+}
+
+/* The calling thread's state, if it has one. */
+static inline struct spex_thread *spex_thread_current(void) {
+    uint32_t *executed = spex_executed;
+    return __builtin_expect(executed != NULL, 1) ? spex_thread_of(executed) : NULL;
+}
+
+/* The same, made where there is none yet; NULL when the pool is empty. Lock-free, safe in signal
+ * handlers. */
+struct spex_thread *spex_thread_attach(void);
+
+/* Something that takes its time has just been prepared for this thread. */
+static inline void spex_thread_opened(struct spex_thread *thread) {
+    thread->openings++;
+    thread->opened_at = spex_ticks();
+}
 
 /* Sampled executions that found no state. */
 uint64_t spex_threads_unrecorded(void);

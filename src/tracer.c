@@ -8,7 +8,7 @@
 
 #include "histogram.h"
 
-/* Running moments by West's weighted update (D. H. D. West, CACM 22(9), 1979). */
+/* Running moments, weighted (D. H. D. West, CACM 22(9), 1979). */
 struct values {
     double weight;
     double mean;
@@ -90,39 +90,60 @@ static struct probe *probe_of(struct spex_tracer *tracer, const struct spex_reco
     return probe_insert(tracer, at, record);
 }
 
-static bool values_add(struct values **values, uint64_t value, uint32_t weight) {
+/* One field of a run of records. The sums are of distances from the mean so far, around which the new
+ * ones lie, so that they stay small against the values (West's update for many at once). */
+static bool values_add(struct values **values, const struct spex_record *records, size_t count,
+                       unsigned field) {
     if (!*values) {
         *values = calloc(1, sizeof(**values));
         if (!*values)
             return false;
         (*values)->min = UINT64_MAX;
+        (*values)->mean = (double)records[0].fields[field];
     }
     struct values *v = *values;
-    double distance = (double)value - v->mean;
+    double weight = 0, distances = 0, squares = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t value = records[i].fields[field];
+        double w = records[i].weight;
+        double distance = (double)value - v->mean;
+        weight += w;
+        distances += w * distance;
+        squares += w * distance * distance;
+        v->min = value < v->min ? value : v->min;
+        v->max = value > v->max ? value : v->max;
+        spex_histogram_add(&v->histogram, value, records[i].weight);
+    }
     v->weight += weight;
-    v->mean += distance * weight / v->weight;
-    v->squares += weight * distance * ((double)value - v->mean);
-    v->min = value < v->min ? value : v->min;
-    v->max = value > v->max ? value : v->max;
-    spex_histogram_add(&v->histogram, value, weight);
+    v->mean += distances / v->weight;
+    v->squares += squares - distances * distances / v->weight;
     return true;
 }
 
-static int record_add(struct spex_tracer *tracer, const struct spex_record *record) {
-    struct probe *probe = probe_of(tracer, record);
+/* Records of one probe with as many fields each. */
+static int run_add(struct spex_tracer *tracer, const struct spex_record *records, size_t count) {
+    struct probe *probe = probe_of(tracer, &records[0]);
     if (!probe)
         return -ENOMEM;
     struct spex_metrics *metrics = &probe->metrics;
-    metrics->records++;
-    metrics->count += record->weight;
-    if (record->timestamp < metrics->first_ticks)
-        metrics->first_ticks = record->timestamp;
-    if (record->timestamp > metrics->last_ticks)
-        metrics->last_ticks = record->timestamp;
+    uint64_t weight = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct spex_record *record = &records[i];
+        weight += record->weight;
+        if (record->timestamp < metrics->first_ticks)
+            metrics->first_ticks = record->timestamp;
+        if (record->timestamp > metrics->last_ticks)
+            metrics->last_ticks = record->timestamp;
+        metrics->marked[0] += record->marks & 1;
+        metrics->marked[1] += record->marks >> 1 & 1;
+        metrics->marked[2] += record->marks >> 2 & 1;
+    }
+    metrics->records += count;
+    metrics->count += (double)weight;
     /* Where the first field is the weight, it is counted above already. */
-    unsigned skip = record->probe_type == SPEX_CNT || record->probe_type == SPEX_TPT ? 1 : 0;
-    for (unsigned f = skip; f < record->field_count; f++) {
-        if (!values_add(&probe->values[f - skip], record->fields[f], record->weight))
+    unsigned skip = records[0].probe_type & (SPEX_CNT | SPEX_TPT) ? 1 : 0;
+    for (unsigned f = skip; f < records[0].field_count; f++) {
+        if (!values_add(&probe->values[f - skip], records, count, f))
             return -ENOMEM;
         if (metrics->series < f - skip + 1)
             metrics->series = f - skip + 1;
@@ -130,11 +151,20 @@ static int record_add(struct spex_tracer *tracer, const struct spex_record *reco
     return 0;
 }
 
+static bool alike(const struct spex_record *one, const struct spex_record *other) {
+    return one->probe_id == other->probe_id && one->probe_type == other->probe_type &&
+           one->field_count == other->field_count;
+}
+
 int spex_tracer_add(struct spex_tracer *tracer, const struct spex_record *records, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        int err = record_add(tracer, &records[i]);
+    size_t begin = 0;
+    for (size_t end = 1; end <= count; end++) {
+        if (end < count && alike(&records[end], &records[begin]))
+            continue;
+        int err = run_add(tracer, records + begin, end - begin);
         if (err)
             return err;
+        begin = end;
     }
     return 0;
 }

@@ -26,7 +26,9 @@ struct spex_metrics {
     double count;         /* executions: the sum of the weights */
     uint64_t first_ticks; /* timestamps of the first and last record */
     uint64_t last_ticks;
-    unsigned series; /* values: 1 for LAT and TPT (ticks), as given for SNAPSHOT, 0 for CNT */
+    unsigned series; /* values: 0 for CNT, 1 for LAT and TPT (ticks), FLT, CTXSW and PERFCNTR, 2 for
+                        LLC, as given for SNAPSHOT */
+    uint64_t marked[SPEX_MARKS]; /* records with each mark of enum spex_mark, by its bit */
 };
 
 /* 0 or -ENOMEM. */

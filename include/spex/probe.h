@@ -33,8 +33,10 @@
 
 #if defined(__x86_64__)
 #include <spex/arch/x86_64.h>
+#elif defined(__aarch64__)
+#include <spex/arch/aarch64.h>
 #else
-#error "spex: this version supports x86-64 only"
+#error "spex: this version supports x86-64 and aarch64 only"
 #endif
 
 #ifdef __cplusplus
@@ -45,22 +47,54 @@
 
 /* An enclosing probe's state between BEGIN and END, on the stack. */
 struct spex_span {
-    uint64_t begin_ticks;
-    uint64_t weight; /* executions that a record made at END stands for; 0: make none */
+    uint64_t begin;    /* ticks, or events counted, at BEGIN */
+    uint32_t weight;   /* executions that a record made at END stands for; 0: make none */
+    uint32_t openings; /* of this thread's counters so far */
+};
+
+/* The same for types that read performance counters, whose weight is kept apart from it. */
+struct spex_counter_span {
+    uint64_t values[2];
+    uint64_t enabled; /* ns that the counter was to count, and did */
+    uint64_t running;
+    uint32_t openings;
+    uint32_t available;
 };
 
 SPEX_EXTERN_C_BEGIN
 
+/* This thread's executions since its last record, by site index, each with the generation of the
+ * control word above it; null until the thread's first execution of a site that is on. */
+SPEX_PROBE_API extern __thread uint32_t *spex_executed __attribute__((tls_model("initial-exec")));
+
 /* The recording half, in libspex; reached only from a site that is on. Any thread, signal handlers
  * too; none of them blocks, allocates from the heap or changes errno. */
-SPEX_PROBE_API struct spex_span spex_span_begin(struct spex_site *site);
-SPEX_PROBE_API void spex_cnt_end(struct spex_site *site, struct spex_span span);
-SPEX_PROBE_API void spex_lat_end(struct spex_site *site, struct spex_span span);
-SPEX_PROBE_API void spex_tpt_end(struct spex_site *site, struct spex_span span);
-SPEX_PROBE_API void spex_snapshot(struct spex_site *site, struct spex_span span,
-                                  const uint64_t *values, size_t count);
+SPEX_PROBE_API uint32_t spex_sample(struct spex_site *site);
+SPEX_PROBE_API void spex_cnt_end(struct spex_site *site, uint32_t weight, uint64_t now);
+SPEX_PROBE_API void spex_lat_end(struct spex_site *site, uint32_t weight, uint64_t begin,
+                                 uint64_t now);
+SPEX_PROBE_API void spex_tpt_end(struct spex_site *site, uint32_t weight, uint64_t begin,
+                                 uint64_t now);
+SPEX_PROBE_API void spex_snapshot(struct spex_site *site, uint32_t weight, uint64_t now,
+                                  const uint64_t *values);
+SPEX_PROBE_API struct spex_span spex_flt_begin(uint32_t weight);
+SPEX_PROBE_API void spex_flt_end(struct spex_site *site, struct spex_span span);
+SPEX_PROBE_API struct spex_span spex_ctxsw_begin(uint32_t weight);
+SPEX_PROBE_API void spex_ctxsw_end(struct spex_site *site, struct spex_span span);
+SPEX_PROBE_API void spex_counter_begin(struct spex_site *site, struct spex_counter_span *span);
+SPEX_PROBE_API void spex_counter_end(struct spex_site *site, uint32_t weight,
+                                     struct spex_counter_span *span);
+
+/* Performance counter `pcid` (0 to SPEX_PERFCNTRS - 1) counts, from its next BEGIN in each thread on:
+ * the processor's event by its raw code and unit mask, or one that libpfm4 knows by name. Any thread;
+ * not for signal handlers. 0; -EINVAL for a bad pcid or an unknown name, with a message. That an
+ * event cannot be counted here is said when its probe is switched on. */
+SPEX_PROBE_API int spex_perfcntr_set(unsigned pcid, uint64_t event, uint64_t mask);
+SPEX_PROBE_API int spex_perfcntr_set_name(unsigned pcid, const char *name);
 
 SPEX_EXTERN_C_END
+
+#define SPEX_PERFCNTRS 8
 
 /* The linker's bounds of this object's sections; null where there is none. */
 extern struct spex_site spex_sites_begin_[] __asm__("__start_spex_sites")
@@ -85,38 +119,121 @@ __attribute__((destructor)) static void spex_module_leave_(void) {
 }
 #endif
 
-SPEX_INLINE struct spex_span spex_begin_(struct spex_site *site) {
-    struct spex_span off = {0, 0};
-    if (SPEX_UNLIKELY(spex_load_relaxed(&site->control)))
-        return spex_span_begin(site);
-    return off;
+/* Counts this execution: what a record of it would stand for; 0: make none. Where the generation is
+ * the same, control - count is what is left of the period. */
+SPEX_INLINE uint32_t spex_sample_(struct spex_site *site) {
+    if (!SPEX_UNLIKELY(spex_load_relaxed(&site->control)))
+        return 0;
+    uint32_t control = spex_load_acquire(&site->control); /* P1 (P2 in sites.c) */
+    uint32_t *executed = spex_executed;
+    if (executed) {
+        executed += site->index;
+        uint32_t count = *executed + 1;
+        if (control - count - 1 < SPEX_CONTROL_PERIOD_MASK) {
+            *executed = count;
+            return 0;
+        }
+        if (!((control ^ count) & ~SPEX_CONTROL_PERIOD_MASK)) {
+            *executed = control & ~SPEX_CONTROL_PERIOD_MASK;
+            return count & SPEX_CONTROL_PERIOD_MASK;
+        }
+    }
+    return spex_sample(site);
 }
 
-/* An enclosing probe that ends with its block. */
+SPEX_INLINE struct spex_span spex_cnt_begin_(struct spex_site *site) {
+    struct spex_span span = {0, spex_sample_(site), 0};
+    return span;
+}
+
+SPEX_INLINE void spex_cnt_end_(struct spex_site *site, struct spex_span span) {
+    if (SPEX_UNLIKELY(span.weight))
+        spex_cnt_end(site, span.weight, spex_ticks());
+}
+
+SPEX_INLINE struct spex_span spex_lat_begin_(struct spex_site *site) {
+    struct spex_span span = {0, spex_sample_(site), 0};
+    if (SPEX_UNLIKELY(span.weight))
+        span.begin = spex_ticks();
+    return span;
+}
+
+SPEX_INLINE void spex_lat_end_(struct spex_site *site, struct spex_span span) {
+    if (SPEX_UNLIKELY(span.weight))
+        spex_lat_end(site, span.weight, span.begin, spex_ticks());
+}
+
+#define spex_tpt_begin_(site) spex_lat_begin_(site)
+
+SPEX_INLINE void spex_tpt_end_(struct spex_site *site, struct spex_span span) {
+    if (SPEX_UNLIKELY(span.weight))
+        spex_tpt_end(site, span.weight, span.begin, spex_ticks());
+}
+
+SPEX_INLINE struct spex_span spex_flt_begin_(struct spex_site *site) {
+    struct spex_span off = {0, spex_sample_(site), 0};
+    return SPEX_UNLIKELY(off.weight) ? spex_flt_begin(off.weight) : off;
+}
+
+SPEX_INLINE void spex_flt_end_(struct spex_site *site, struct spex_span span) {
+    if (SPEX_UNLIKELY(span.weight))
+        spex_flt_end(site, span);
+}
+
+SPEX_INLINE struct spex_span spex_ctxsw_begin_(struct spex_site *site) {
+    struct spex_span off = {0, spex_sample_(site), 0};
+    return SPEX_UNLIKELY(off.weight) ? spex_ctxsw_begin(off.weight) : off;
+}
+
+SPEX_INLINE void spex_ctxsw_end_(struct spex_site *site, struct spex_span span) {
+    if (SPEX_UNLIKELY(span.weight))
+        spex_ctxsw_end(site, span);
+}
+
+/* For LLC and PERFCNTR; `weight` is what the macros keep apart. */
+SPEX_INLINE uint32_t spex_counter_begin_(struct spex_site *site, struct spex_counter_span *span) {
+    uint32_t weight = spex_sample_(site);
+    if (SPEX_UNLIKELY(weight))
+        spex_counter_begin(site, span);
+    return weight;
+}
+
+SPEX_INLINE void spex_counter_end_(struct spex_site *site, uint32_t weight,
+                                   struct spex_counter_span *span) {
+    if (SPEX_UNLIKELY(weight))
+        spex_counter_end(site, weight, span);
+}
+
+/* Enclosing probes that end with their block. */
 struct spex_scope {
     struct spex_site *site;
     struct spex_span span;
 };
 
-SPEX_INLINE void spex_cnt_scope_end_(const struct spex_scope *scope) {
-    if (SPEX_UNLIKELY(scope->span.weight))
-        spex_cnt_end(scope->site, scope->span);
-}
+struct spex_counter_scope {
+    struct spex_site *site;
+    struct spex_counter_span *span;
+    uint32_t weight;
+};
 
-SPEX_INLINE void spex_lat_scope_end_(const struct spex_scope *scope) {
-    if (SPEX_UNLIKELY(scope->span.weight))
-        spex_lat_end(scope->site, scope->span);
-}
+#define SPEX_SCOPE_END_(kind)                                                                      \
+    SPEX_INLINE void spex_##kind##_scope_end_(const struct spex_scope *scope) {                    \
+        spex_##kind##_end_(scope->site, scope->span);                                              \
+    }
+SPEX_SCOPE_END_(cnt)
+SPEX_SCOPE_END_(lat)
+SPEX_SCOPE_END_(tpt)
+SPEX_SCOPE_END_(flt)
+SPEX_SCOPE_END_(ctxsw)
 
-SPEX_INLINE void spex_tpt_scope_end_(const struct spex_scope *scope) {
-    if (SPEX_UNLIKELY(scope->span.weight))
-        spex_tpt_end(scope->site, scope->span);
+SPEX_INLINE void spex_counter_scope_end_(const struct spex_counter_scope *scope) {
+    spex_counter_end_(scope->site, scope->weight, scope->span);
 }
 
 /* Puts one struct spex_site into this object and points `site` at it. Assembly, because a static
  * object with a section of its own cannot stand in an inline function or template of C++; "?" keeps
  * the site in its function's group, so that the two are discarded together. */
-#define SPEX_SITE_(site, type_, id_, sc_)                                                          \
+#define SPEX_SITE_(site, type_, detail_, id_, sc_)                                                 \
     SPEX_STATIC_ASSERT_((id_) >= 0 && (id_) <= 65535, "spex: a probe id is 0 to 65535");           \
     SPEX_STATIC_ASSERT_((sc_) >= 1 && (sc_) <= SPEX_CONTROL_PERIOD_MAX,                            \
                         "spex: a subsampling counter is 1 to 16777215");                           \
@@ -125,67 +242,96 @@ SPEX_INLINE void spex_tpt_scope_end_(const struct spex_scope *scope) {
             ".balign 8\n"                                                                          \
             "991: .4byte 0, 0, %c[subsample], %c[line]\n"                                          \
             ".2byte %c[id]\n"                                                                      \
-            ".byte %c[type], 0, 0, 0, 0, 0\n"                                                      \
+            ".byte %c[type], %c[detail], 0, 0, 0, 0\n"                                             \
             ".8byte %c[file] - .\n"                                                                \
             ".popsection\n" SPEX_ASM_ADDRESS_("%0")                                                \
             : "=r"(site)                                                                           \
             : [subsample] "i"(sc_), [line] "i"(__LINE__), [id] "i"(id_), [type] "i"(type_),        \
-              [file] SPEX_ASM_SYMBOL_(__FILE__))
+              [detail] "i"(detail_), [file] SPEX_ASM_SYMBOL_(__FILE__))
 
-/* Up to 9 values, each as uint64_t; the static assertion below says when they are too many. */
+/* Up to 16 arguments: how many, and each as uint64_t. */
 #ifdef __cplusplus
 #define SPEX_WORD_(value) static_cast<uint64_t>(value)
 #else
 #define SPEX_WORD_(value) ((uint64_t)(value))
 #endif
-#define SPEX_WORDS1_(v)                                    SPEX_WORD_(v)
-#define SPEX_WORDS2_(v, ...)                               SPEX_WORD_(v), SPEX_WORDS1_(__VA_ARGS__)
-#define SPEX_WORDS3_(v, ...)                               SPEX_WORD_(v), SPEX_WORDS2_(__VA_ARGS__)
-#define SPEX_WORDS4_(v, ...)                               SPEX_WORD_(v), SPEX_WORDS3_(__VA_ARGS__)
-#define SPEX_WORDS5_(v, ...)                               SPEX_WORD_(v), SPEX_WORDS4_(__VA_ARGS__)
-#define SPEX_WORDS6_(v, ...)                               SPEX_WORD_(v), SPEX_WORDS5_(__VA_ARGS__)
-#define SPEX_WORDS7_(v, ...)                               SPEX_WORD_(v), SPEX_WORDS6_(__VA_ARGS__)
-#define SPEX_WORDS8_(v, ...)                               SPEX_WORD_(v), SPEX_WORDS7_(__VA_ARGS__)
-#define SPEX_WORDS9_(v, ...)                               SPEX_WORD_(v), SPEX_WORDS8_(__VA_ARGS__)
-#define SPEX_TENTH_(a, b, c, d, e, f, g, h, i, macro, ...) macro
-#define SPEX_WORDS_(...)                                                                           \
-    SPEX_TENTH_(__VA_ARGS__, SPEX_WORDS9_, SPEX_WORDS8_, SPEX_WORDS7_, SPEX_WORDS6_, SPEX_WORDS5_, \
-                SPEX_WORDS4_, SPEX_WORDS3_, SPEX_WORDS2_, SPEX_WORDS1_, 0)                         \
-    (__VA_ARGS__)
+#define SPEX_PICK_(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, picked, ...) picked
+#define SPEX_COUNT_(...)                                                                           \
+    SPEX_PICK_(__VA_ARGS__, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define SPEX_WORDS1_(v)               SPEX_WORD_(v)
+#define SPEX_WORDS2_(v, ...)          SPEX_WORD_(v), SPEX_WORDS1_(__VA_ARGS__)
+#define SPEX_WORDS3_(v, ...)          SPEX_WORD_(v), SPEX_WORDS2_(__VA_ARGS__)
+#define SPEX_WORDS4_(v, ...)          SPEX_WORD_(v), SPEX_WORDS3_(__VA_ARGS__)
+#define SPEX_WORDS5_(v, ...)          SPEX_WORD_(v), SPEX_WORDS4_(__VA_ARGS__)
+#define SPEX_WORDS6_(v, ...)          SPEX_WORD_(v), SPEX_WORDS5_(__VA_ARGS__)
+#define SPEX_WORDS7_(v, ...)          SPEX_WORD_(v), SPEX_WORDS6_(__VA_ARGS__)
+#define SPEX_WORDS8_(v, ...)          SPEX_WORD_(v), SPEX_WORDS7_(__VA_ARGS__)
+#define SPEX_WORDS9_(v, ...)          SPEX_WORD_(v), SPEX_WORDS8_(__VA_ARGS__)
+#define SPEX_WORDS10_(v, ...)         SPEX_WORD_(v), SPEX_WORDS9_(__VA_ARGS__)
+#define SPEX_WORDS11_(v, ...)         SPEX_WORD_(v), SPEX_WORDS10_(__VA_ARGS__)
+#define SPEX_WORDS12_(v, ...)         SPEX_WORD_(v), SPEX_WORDS11_(__VA_ARGS__)
+#define SPEX_WORDS13_(v, ...)         SPEX_WORD_(v), SPEX_WORDS12_(__VA_ARGS__)
+#define SPEX_WORDS14_(v, ...)         SPEX_WORD_(v), SPEX_WORDS13_(__VA_ARGS__)
+#define SPEX_WORDS15_(v, ...)         SPEX_WORD_(v), SPEX_WORDS14_(__VA_ARGS__)
+#define SPEX_WORDS16_(v, ...)         SPEX_WORD_(v), SPEX_WORDS15_(__VA_ARGS__)
+#define SPEX_WORDS_N_(count, ...)     SPEX_WORDS_NAMED_(count, __VA_ARGS__)
+#define SPEX_WORDS_NAMED_(count, ...) SPEX_WORDS##count##_(__VA_ARGS__)
+#define SPEX_WORDS_(...)              SPEX_WORDS_N_(SPEX_COUNT_(__VA_ARGS__), __VA_ARGS__)
 
 #ifndef SPEX_DISABLE
 
-#define SPEX_BEGIN_(var, type, id, sc)                                                             \
-    (void)0; /* so that a label may stand before it */                                             \
-    SPEX_SITE_(var##_site, type, id, sc);                                                          \
-    struct spex_span var = spex_begin_(var##_site)
-
-#define SPEX_END_(var, end)                                                                        \
-    do {                                                                                           \
-        if (SPEX_UNLIKELY(var.weight))                                                             \
-            end(var##_site, var);                                                                  \
-    } while (0)
-
-#define SPEX_SCOPE_(var, type, id, sc, end)                                                        \
+/* (void)0, so that a label may stand before it. */
+#define SPEX_BEGIN_(var, kind, type, id, sc)                                                       \
     (void)0;                                                                                       \
-    SPEX_SITE_(var##_site, type, id, sc);                                                          \
-    const struct spex_scope var                                                                    \
-        __attribute__((cleanup(end), unused)) = {var##_site, spex_begin_(var##_site)}
+    SPEX_SITE_(var##_site, type, 0, id, sc);                                                       \
+    struct spex_span var = spex_##kind##_begin_(var##_site)
+
+#define SPEX_END_(var, kind) spex_##kind##_end_(var##_site, var)
+
+#define SPEX_COUNTER_BEGIN_(var, type, pcid, id, sc)                                               \
+    (void)0;                                                                                       \
+    SPEX_STATIC_ASSERT_((pcid) >= 0 && (pcid) < SPEX_PERFCNTRS,                                    \
+                        "spex: a performance counter is 0 to 7");                                  \
+    SPEX_SITE_(var##_site, type, pcid, id, sc);                                                    \
+    struct spex_counter_span var;                                                                  \
+    uint32_t var##_weight = spex_counter_begin_(var##_site, &var)
+
+#define SPEX_COUNTER_END_(var) spex_counter_end_(var##_site, var##_weight, &var)
+
+#define SPEX_SCOPE_(var, kind, type, id, sc)                                                       \
+    (void)0;                                                                                       \
+    SPEX_SITE_(var##_site, type, 0, id, sc);                                                       \
+    const struct spex_scope var __attribute__((cleanup(spex_##kind##_scope_end_), unused)) = {     \
+        var##_site, spex_##kind##_begin_(var##_site)}
+
+#define SPEX_COUNTER_SCOPE_(var, type, pcid, id, sc)                                               \
+    (void)0;                                                                                       \
+    SPEX_STATIC_ASSERT_((pcid) >= 0 && (pcid) < SPEX_PERFCNTRS,                                    \
+                        "spex: a performance counter is 0 to 7");                                  \
+    SPEX_SITE_(var##_site, type, pcid, id, sc);                                                    \
+    struct spex_counter_span var##_span;                                                           \
+    const struct spex_counter_scope var                                                            \
+        __attribute__((cleanup(spex_counter_scope_end_), unused)) = {                              \
+            var##_site, &var##_span, spex_counter_begin_(var##_site, &var##_span)}
 
 /* values[0] is the subsampling counter, so that a snapshot of no values is an array all the same.
  */
 #define SPEX_SNAPSHOT_(id, sc, ...)                                                                \
     do {                                                                                           \
-        SPEX_SITE_(spex_site_, SPEX_SNAPSHOT, id, sc);                                             \
-        struct spex_span spex_span_ = spex_begin_(spex_site_);                                     \
-        if (SPEX_UNLIKELY(spex_span_.weight)) {                                                    \
+        SPEX_STATIC_ASSERT_(SPEX_COUNT_(__VA_ARGS__) <= SPEX_MAX_FIELDS + 1,                       \
+                            "spex: too many values for one snapshot");                             \
+        SPEX_SITE_(spex_site_, SPEX_SNAPSHOT, SPEX_COUNT_(__VA_ARGS__) - 1, id, sc);               \
+        uint32_t spex_weight_ = spex_sample_(spex_site_);                                          \
+        if (SPEX_UNLIKELY(spex_weight_)) {                                                         \
             const uint64_t spex_values_[] = {SPEX_WORDS_(__VA_ARGS__)};                            \
-            SPEX_STATIC_ASSERT_(sizeof(spex_values_) <= (SPEX_MAX_FIELDS + 1) * sizeof(uint64_t),  \
-                                "spex: too many values for one snapshot");                         \
-            spex_snapshot(spex_site_, spex_span_, spex_values_ + 1,                                \
-                          sizeof(spex_values_) / sizeof(spex_values_[0]) - 1);                     \
+            spex_snapshot(spex_site_, spex_weight_, spex_ticks(), spex_values_ + 1);               \
         }                                                                                          \
     } while (0)
+
+#define SPEX_SET_PERFCNTR_(pcid, event, mask)                                                      \
+    (spex_perfcntr_set ? spex_perfcntr_set(pcid, event, mask) : 0)
+#define SPEX_SET_PERFCNTR_NAME_(pcid, name)                                                        \
+    (spex_perfcntr_set_name ? spex_perfcntr_set_name(pcid, name) : 0)
 
 /* At file scope: the name under which users see the probes with this id. */
 #define SPEX_PROBE_NAME(id, text)                                                                  \
@@ -196,13 +342,18 @@ SPEX_INLINE void spex_tpt_scope_end_(const struct spex_scope *scope) {
 
 #else /* SPEX_DISABLE: arguments are checked by the compiler, and evaluated never */
 
-#define SPEX_BEGIN_(var, type, id, sc)                                                             \
+#define SPEX_BEGIN_(var, kind, type, id, sc)                                                       \
     (void)0;                                                                                       \
     enum { var = (id) + 0 * (sc) }
-#define SPEX_END_(var, end) ((void)var)
-#define SPEX_SCOPE_(var, type, id, sc, end)                                                        \
+#define SPEX_END_(var, kind)                         ((void)var)
+#define SPEX_COUNTER_BEGIN_(var, type, pcid, id, sc) SPEX_BEGIN_(var, , type, id, (sc) + 0 * (pcid))
+#define SPEX_COUNTER_END_(var)                       SPEX_END_(var, )
+#define SPEX_SCOPE_(var, kind, type, id, sc)                                                       \
     (void)0;                                                                                       \
     SPEX_STATIC_ASSERT_((id) >= 0 && (sc) >= 1, "spex: an id and a subsampling counter")
+#define SPEX_COUNTER_SCOPE_(var, type, pcid, id, sc) SPEX_SCOPE_(var, , type, id, (sc) + 0 * (pcid))
+#define SPEX_SET_PERFCNTR_(pcid, event, mask)        ((void)(pcid), (void)(event), (void)(mask), 0)
+#define SPEX_SET_PERFCNTR_NAME_(pcid, name)          ((void)(pcid), (void)(name), 0)
 #define SPEX_SNAPSHOT_(id, sc, ...)                                                                \
     do {                                                                                           \
         if (0) {                                                                                   \
@@ -217,26 +368,57 @@ SPEX_INLINE void spex_tpt_scope_end_(const struct spex_scope *scope) {
 #endif
 
 /* CNT: how often the enclosed code has executed. */
-#define SPEX_CNT_PROBE_BEGIN(id, sc) SPEX_BEGIN_(spex_cnt_##id, SPEX_CNT, id, sc)
-#define SPEX_CNT_PROBE_END(id)       SPEX_END_(spex_cnt_##id, spex_cnt_end)
+#define SPEX_CNT_PROBE_BEGIN(id, sc) SPEX_BEGIN_(spex_cnt_##id, cnt, SPEX_CNT, id, sc)
+#define SPEX_CNT_PROBE_END(id)       SPEX_END_(spex_cnt_##id, cnt)
 
 /* LAT: how many ticks the enclosed code takes. */
-#define SPEX_LAT_PROBE_BEGIN(id, sc) SPEX_BEGIN_(spex_lat_##id, SPEX_LAT, id, sc)
-#define SPEX_LAT_PROBE_END(id)       SPEX_END_(spex_lat_##id, spex_lat_end)
+#define SPEX_LAT_PROBE_BEGIN(id, sc) SPEX_BEGIN_(spex_lat_##id, lat, SPEX_LAT, id, sc)
+#define SPEX_LAT_PROBE_END(id)       SPEX_END_(spex_lat_##id, lat)
 
 /* TPT: how often the enclosed code has executed and the ticks it has taken. */
-#define SPEX_TPT_PROBE_BEGIN(id, sc) SPEX_BEGIN_(spex_tpt_##id, SPEX_TPT, id, sc)
-#define SPEX_TPT_PROBE_END(id)       SPEX_END_(spex_tpt_##id, spex_tpt_end)
+#define SPEX_TPT_PROBE_BEGIN(id, sc) SPEX_BEGIN_(spex_tpt_##id, tpt, SPEX_TPT, id, sc)
+#define SPEX_TPT_PROBE_END(id)       SPEX_END_(spex_tpt_##id, tpt)
+
+/* LLC: the thread's references to the last-level cache, and misses of it. What the processor counts
+ * as such, spex_describe tells; where it counts neither, records carry no values. */
+#define SPEX_LLC_PROBE_BEGIN(id, sc) SPEX_COUNTER_BEGIN_(spex_llc_##id, SPEX_LLC, 0, id, sc)
+#define SPEX_LLC_PROBE_END(id)       SPEX_COUNTER_END_(spex_llc_##id)
+
+/* FLT: the thread's page faults, minor and major. */
+#define SPEX_FLT_PROBE_BEGIN(id, sc) SPEX_BEGIN_(spex_flt_##id, flt, SPEX_FLT, id, sc)
+#define SPEX_FLT_PROBE_END(id)       SPEX_END_(spex_flt_##id, flt)
+
+/* CTXSW: how often the thread was switched out, of its own will and otherwise. */
+#define SPEX_CTXSW_PROBE_BEGIN(id, sc) SPEX_BEGIN_(spex_ctxsw_##id, ctxsw, SPEX_CTXSW, id, sc)
+#define SPEX_CTXSW_PROBE_END(id)       SPEX_END_(spex_ctxsw_##id, ctxsw)
+
+/* PERFCNTR: events of performance counter `pcid`, a constant. SET_PERFCNTR and SET_PERFCNTR_NAME are
+ * expressions with the value of spex_perfcntr_set(_name). */
+#define SPEX_PERFCNTR_PROBE_BEGIN(id, sc, pcid)                                                    \
+    SPEX_COUNTER_BEGIN_(spex_perfcntr_##id, SPEX_PERFCNTR, pcid, id, sc)
+#define SPEX_PERFCNTR_PROBE_END(id)          SPEX_COUNTER_END_(spex_perfcntr_##id)
+#define SPEX_SET_PERFCNTR(pcid, event, mask) SPEX_SET_PERFCNTR_(pcid, event, mask)
+#define SPEX_SET_PERFCNTR_NAME(pcid, name)   SPEX_SET_PERFCNTR_NAME_(pcid, name)
 
 /* The same from where they stand to the end of the block, however it is left: return, break, goto, in
  * C++ also an exception. Not longjmp. One a line. */
-#define SPEX_CNT_SCOPE(id, sc) SPEX_SCOPE_AT_(__LINE__, SPEX_CNT, id, sc, spex_cnt_scope_end_)
-#define SPEX_LAT_SCOPE(id, sc) SPEX_SCOPE_AT_(__LINE__, SPEX_LAT, id, sc, spex_lat_scope_end_)
-#define SPEX_TPT_SCOPE(id, sc) SPEX_SCOPE_AT_(__LINE__, SPEX_TPT, id, sc, spex_tpt_scope_end_)
+#define SPEX_CNT_SCOPE(id, sc)   SPEX_SCOPE_AT_(__LINE__, cnt, SPEX_CNT, id, sc)
+#define SPEX_LAT_SCOPE(id, sc)   SPEX_SCOPE_AT_(__LINE__, lat, SPEX_LAT, id, sc)
+#define SPEX_TPT_SCOPE(id, sc)   SPEX_SCOPE_AT_(__LINE__, tpt, SPEX_TPT, id, sc)
+#define SPEX_FLT_SCOPE(id, sc)   SPEX_SCOPE_AT_(__LINE__, flt, SPEX_FLT, id, sc)
+#define SPEX_CTXSW_SCOPE(id, sc) SPEX_SCOPE_AT_(__LINE__, ctxsw, SPEX_CTXSW, id, sc)
+#define SPEX_LLC_SCOPE(id, sc)   SPEX_COUNTER_SCOPE_AT_(__LINE__, SPEX_LLC, 0, id, sc)
+#define SPEX_PERFCNTR_SCOPE(id, sc, pcid)                                                          \
+    SPEX_COUNTER_SCOPE_AT_(__LINE__, SPEX_PERFCNTR, pcid, id, sc)
 
 /* Scopes may be nested: a line has a name of its own. */
-#define SPEX_SCOPE_AT_(line, type, id, sc, end)    SPEX_SCOPE_NAMED_(line, type, id, sc, end)
-#define SPEX_SCOPE_NAMED_(line, type, id, sc, end) SPEX_SCOPE_(spex_scope_##line, type, id, sc, end)
+#define SPEX_SCOPE_AT_(line, kind, type, id, sc) SPEX_SCOPE_NAMED_(line, kind, type, id, sc)
+#define SPEX_SCOPE_NAMED_(line, kind, type, id, sc)                                                \
+    SPEX_SCOPE_(spex_scope_##line, kind, type, id, sc)
+#define SPEX_COUNTER_SCOPE_AT_(line, type, pcid, id, sc)                                           \
+    SPEX_COUNTER_SCOPE_NAMED_(line, type, pcid, id, sc)
+#define SPEX_COUNTER_SCOPE_NAMED_(line, type, pcid, id, sc)                                        \
+    SPEX_COUNTER_SCOPE_(spex_scope_##line, type, pcid, id, sc)
 
 /* SNAPSHOT(id, sc, v0, …): up to SPEX_MAX_FIELDS values, converted to uint64_t, evaluated once,
  * only by an execution that makes a record. */
@@ -244,13 +426,24 @@ SPEX_INLINE void spex_tpt_scope_end_(const struct spex_scope *scope) {
 #define SPEX_SNAPSHOT_PROBE(id, ...) SPEX_SNAPSHOT_(id, SPEX_FIRST_(__VA_ARGS__, 0), __VA_ARGS__)
 
 #ifndef SPEX_NO_SHORT_NAMES
-#define CNT_PROBE_BEGIN(id, sc) SPEX_BEGIN_(spex_cnt_##id, SPEX_CNT, id, sc)
-#define CNT_PROBE_END(id)       SPEX_END_(spex_cnt_##id, spex_cnt_end)
-#define LAT_PROBE_BEGIN(id, sc) SPEX_BEGIN_(spex_lat_##id, SPEX_LAT, id, sc)
-#define LAT_PROBE_END(id)       SPEX_END_(spex_lat_##id, spex_lat_end)
-#define TPT_PROBE_BEGIN(id, sc) SPEX_BEGIN_(spex_tpt_##id, SPEX_TPT, id, sc)
-#define TPT_PROBE_END(id)       SPEX_END_(spex_tpt_##id, spex_tpt_end)
-#define SNAPSHOT_PROBE(id, ...) SPEX_SNAPSHOT_(id, SPEX_FIRST_(__VA_ARGS__, 0), __VA_ARGS__)
+#define CNT_PROBE_BEGIN(id, sc)   SPEX_BEGIN_(spex_cnt_##id, cnt, SPEX_CNT, id, sc)
+#define CNT_PROBE_END(id)         SPEX_END_(spex_cnt_##id, cnt)
+#define LAT_PROBE_BEGIN(id, sc)   SPEX_BEGIN_(spex_lat_##id, lat, SPEX_LAT, id, sc)
+#define LAT_PROBE_END(id)         SPEX_END_(spex_lat_##id, lat)
+#define TPT_PROBE_BEGIN(id, sc)   SPEX_BEGIN_(spex_tpt_##id, tpt, SPEX_TPT, id, sc)
+#define TPT_PROBE_END(id)         SPEX_END_(spex_tpt_##id, tpt)
+#define LLC_PROBE_BEGIN(id, sc)   SPEX_COUNTER_BEGIN_(spex_llc_##id, SPEX_LLC, 0, id, sc)
+#define LLC_PROBE_END(id)         SPEX_COUNTER_END_(spex_llc_##id)
+#define FLT_PROBE_BEGIN(id, sc)   SPEX_BEGIN_(spex_flt_##id, flt, SPEX_FLT, id, sc)
+#define FLT_PROBE_END(id)         SPEX_END_(spex_flt_##id, flt)
+#define CTXSW_PROBE_BEGIN(id, sc) SPEX_BEGIN_(spex_ctxsw_##id, ctxsw, SPEX_CTXSW, id, sc)
+#define CTXSW_PROBE_END(id)       SPEX_END_(spex_ctxsw_##id, ctxsw)
+#define PERFCNTR_PROBE_BEGIN(id, sc, pcid)                                                         \
+    SPEX_COUNTER_BEGIN_(spex_perfcntr_##id, SPEX_PERFCNTR, pcid, id, sc)
+#define PERFCNTR_PROBE_END(id)          SPEX_COUNTER_END_(spex_perfcntr_##id)
+#define SET_PERFCNTR(pcid, event, mask) SPEX_SET_PERFCNTR_(pcid, event, mask)
+#define SET_PERFCNTR_NAME(pcid, name)   SPEX_SET_PERFCNTR_NAME_(pcid, name)
+#define SNAPSHOT_PROBE(id, ...)         SPEX_SNAPSHOT_(id, SPEX_FIRST_(__VA_ARGS__, 0), __VA_ARGS__)
 #endif
 
 #endif

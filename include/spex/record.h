@@ -13,12 +13,33 @@ enum spex_probe_type {
     SPEX_LAT = 1 << 1,      /* ticks the enclosed code takes */
     SPEX_TPT = 1 << 2,      /* times executed, and ticks taken */
     SPEX_SNAPSHOT = 1 << 3, /* values chosen by the developer */
+    SPEX_LLC = 1 << 4,      /* references to the last-level cache and misses of it */
+    SPEX_FLT = 1 << 5,      /* page faults */
+    SPEX_CTXSW = 1 << 6,    /* context switches */
+    SPEX_PERFCNTR = 1 << 7, /* events of a performance counter */
 };
 
-#define SPEX_PROBE_TYPES 4
+#define SPEX_PROBE_TYPES 8
 
-/* Most values one record can carry (the paper's N). */
+/* Most values one record can carry (the paper's N). A library built for more (meson's max_fields)
+ * says so to the programs that use it, through pkg-config. */
+#ifndef SPEX_MAX_FIELDS
 #define SPEX_MAX_FIELDS 6
+#endif
+
+/* What is to be said of a record, a mask. */
+enum spex_mark {
+    /* Within the execution this thread's first use of a probe type was prepared: what was measured
+     * holds that too. */
+    SPEX_MARK_OPENING = 1 << 0,
+    /* The processor shared its counters among more events than it has: the values are estimated from
+     * the part of the time that was counted. */
+    SPEX_MARK_SCALED = 1 << 1,
+    /* The counter could not be read, or did not count: there are no values. */
+    SPEX_MARK_UNAVAILABLE = 1 << 2,
+};
+
+#define SPEX_MARKS 3
 
 struct spex_record {
     uint64_t timestamp;  /* ticks of the time stamp counter when the record was made */
@@ -28,9 +49,11 @@ struct spex_record {
     uint16_t probe_id;   /* the developer's number */
     uint16_t cpu_id;
     uint8_t field_count; /* values in fields[], 0 to SPEX_MAX_FIELDS */
-    uint8_t reserved[7];
-    /* CNT: {weight}; LAT: {ticks}; TPT: {weight, ticks}; SNAPSHOT: the values given.
-     * `ticks` is the length of the recorded execution, not of all that the weight stands for. */
+    uint8_t marks;       /* of enum spex_mark */
+    uint8_t reserved[6];
+    /* CNT: {weight}; LAT: {ticks}; TPT: {weight, ticks}; SNAPSHOT: the values given; LLC:
+     * {references, misses}; FLT, CTXSW, PERFCNTR: {events}.
+     * All but weight tell of the recorded execution, not of all that the weight stands for. */
     uint64_t fields[SPEX_MAX_FIELDS];
 };
 

@@ -22,7 +22,8 @@ struct spex_site {
     uint32_t line;      /* source line */
     uint16_t probe_id;
     uint8_t probe_type; /* enum spex_probe_type */
-    uint8_t reserved[5];
+    uint8_t detail;     /* SNAPSHOT: values given; PERFCNTR: which counter */
+    uint8_t reserved[4];
     int64_t
         file_offset; /* from this member to the source file's name, a string in the same object */
 };
@@ -36,11 +37,12 @@ struct spex_probe_name {
 };
 
 /* Control word: the sampling period in the low 24 bits; above them the generation, which changes
- * each time the site is switched on, so that no count goes on from one time to the next. */
+ * each time the site is switched on, so that no count goes on from one time to the next. The bit
+ * between them is 0, and keeps a count that is over its period apart from the next generation. */
 #define SPEX_CONTROL_PERIOD_MAX       0x00ffffffu
 #define SPEX_CONTROL_PERIOD_MASK      0x00ffffffu
-#define SPEX_CONTROL_GENERATION_SHIFT 24
-#define SPEX_CONTROL_GENERATIONS      255u /* 1 to so many */
+#define SPEX_CONTROL_GENERATION_SHIFT 25
+#define SPEX_CONTROL_GENERATIONS      127u /* 1 to so many */
 
 SPEX_EXTERN_C_BEGIN
 

@@ -20,11 +20,16 @@
  *     SPEX_COLLECTORS     collector threads
  *     SPEX_RING_RECORDS   records a ring holds (a ring per CPU and type), a power of two
  *     SPEX_BATCH_RECORDS  records a collector takes from one ring at a time
+ *     SPEX_RING_CPUS      CPUs that have rings of their own; the others share one
+ *     SPEX_COMMIT         how records get into a ring: rseq (restartable sequences) or atomic;
+ *                         rseq where the system has it when absent
+ *     SPEX_CALIBRATE      0: probes' costs are not measured at the start
  *
  * Errors are negative errno values, and one line on standard error where a person must act. */
 #ifndef SPEX_SPEX_H
 #define SPEX_SPEX_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -43,6 +48,9 @@ struct spex_options {
     unsigned collectors;    /* threads, 1 to 64; 1 */
     unsigned ring_records;  /* power of two, 2 to 2^24; 8192 */
     unsigned batch_records; /* 1 to 4096; 256 */
+    unsigned ring_cpus;     /* CPUs with rings of their own; all this machine can have */
+    const char *commit;     /* as SPEX_COMMIT */
+    bool no_calibration;
 };
 
 struct spex_status {

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../probe_type.h"
+
 struct thread {
     uint32_t id;
     uint64_t records;
@@ -195,7 +197,7 @@ bool spex_measure_value(const struct spex_measure *measure, double *value) {
         return false; /* a snapshot without values */
     else
         *value = statistic(measure, probe, metric) /
-                 (measure->probe_type == SPEX_SNAPSHOT ? 1 : measure->ticks_per_second);
+                 (spex_probe_type_ticks(measure->probe_type) ? measure->ticks_per_second : 1);
     return isfinite(*value);
 }
 

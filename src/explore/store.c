@@ -351,7 +351,7 @@ static int insert_metric(struct spex_store *store, sqlite3_stmt *statement, sqli
     static const double quantiles[] = {0.5, 0.9, 0.99};
     struct spex_metrics metrics;
     spex_tracer_metrics(tracer, probe, &metrics);
-    double scale = metrics.probe_type == SPEX_SNAPSHOT ? 1 : 1 / ticks_per_second;
+    double scale = spex_probe_type_ticks(metrics.probe_type) ? 1 / ticks_per_second : 1;
     sqlite3_clear_bindings(statement);
     sqlite3_bind_int64(statement, 1, number);
     sqlite3_bind_int(statement, 2, metrics.probe_id);

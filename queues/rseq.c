@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#include "rseq.h"
+
+#include <spex/atomic.h>
+
+extern const unsigned int __rseq_size __attribute__((weak));
+
+bool spex_rseq_available(void) {
+    return &__rseq_offset != NULL && &__rseq_size != NULL && __rseq_size > 0;
+}
+
+static void copy(const struct spex_ring *ring, uint64_t from, uint64_t to, uint64_t *out) {
+    for (uint64_t i = from; i < to; i++) {
+        const uint64_t *slot = &ring->slots[(i & ring->mask) * ring->record_words];
+        for (uint32_t w = 0; w < ring->record_words; w++)
+            *out++ =
+                spex_load_acquire(&slot[w]); /* Y1 (X1 in rseq_x86_64.h, X1 in rseq_aarch64.h) */
+    }
+}
+
+/* The oldest record that no writer can have touched while `reserve` had this value. */
+static uint64_t oldest_whole(const struct spex_ring *ring, uint64_t reserve) {
+    uint64_t capacity = ring->mask + 1;
+    return reserve > capacity ? reserve - capacity : 0;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
+
+size_t spex_rseq_read(const struct spex_ring *ring, uint64_t *out, size_t max) {
+    uint64_t commit = spex_load_acquire(
+        &ring->producer->commit); /* Y2 (X2 in rseq_x86_64.h, X2 in rseq_aarch64.h) */
+    uint64_t from = larger(ring->consumer->passed,
+                           oldest_whole(ring, spex_load_relaxed(&ring->producer->reserve)));
+    if (from > commit)
+        from = commit;
+    uint64_t to = commit - from < max ? commit : from + max;
+    copy(ring, from, to, out);
+    uint64_t whole = oldest_whole(ring, spex_load_relaxed(&ring->producer->reserve));
+    uint64_t lapped = whole > from ? (whole < to ? whole : to) - from : 0;
+    size_t count = to - from - lapped;
+    if (lapped)
+        for (size_t w = 0; w < count * ring->record_words; w++)
+            out[w] = out[lapped * ring->record_words + w];
+    /* Relaxed: the consumer is alone; others read these two as figures only. */
+    spex_store_relaxed(&ring->consumer->consumed, ring->consumer->consumed + count);
+    spex_store_relaxed(&ring->consumer->passed, to);
+    return count;
+}
