@@ -80,6 +80,7 @@ int spex_settings_read(const struct spex_options *options, struct spex_settings 
         .ring_records = options->ring_records ? options->ring_records : 8192,
         .batch_records = options->batch_records ? options->batch_records : 256,
         .ring_cpus = options->ring_cpus,
+        .counters = read_text("SPEX_COUNTERS", NULL),
     };
     unsigned calibrate = !options->no_calibration;
     int err = read_number("SPEX_COLLECTORS", &settings->collectors);

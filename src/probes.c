@@ -3,13 +3,14 @@
 #include <spex/atomic.h>
 #include <spex/probe.h>
 
-#include "probe_type.h"
+#include "preparation.h"
 #include "probes.h"
-#include "put.h"
+#include "recording.h"
 #include "threads.h"
 
 int spex_probes_prepare(const struct spex_settings *settings) {
-    int err = spex_threads_init();
+    int err = spex_preparation_settings(settings);
+    err = err ? err : spex_threads_init();
     return err ? err
                : spex_rings_init(settings->ring_records, settings->ring_cpus, settings->commit);
 }
@@ -37,41 +38,42 @@ uint32_t spex_sample(struct spex_site *site) {
     return count;
 }
 
-/* A thread without a state here is the child of a fork that ends an execution begun in the parent,
- * where it is recorded too: the child starts clean. */
-static inline uint64_t header(const struct spex_thread *thread, const struct spex_site *site,
-                              uint32_t weight, uint32_t marks) {
-    return spex_pack(weight, thread->thread_id, site->index, marks);
-}
-
 void spex_cnt_end(struct spex_site *site, uint32_t weight, uint64_t now) {
-    const struct spex_thread *thread = spex_thread_current();
-    if (thread)
-        spex_put0(&spex_rings, spex_probe_type_ring(SPEX_CNT), now,
-                  header(thread, site, weight, 0));
-}
-
-static inline void ticks_end(uint32_t type, const struct spex_site *site, uint32_t weight,
-                             uint64_t begin, uint64_t now) {
-    const struct spex_thread *thread = spex_thread_current();
-    if (!thread)
-        return;
-    uint32_t marks = begin < thread->opened_at ? SPEX_MARK_OPENING : 0;
-    spex_put1(&spex_rings, spex_probe_type_ring(type), now, header(thread, site, weight, marks),
-              now - begin);
+    spex_record_count(&spex_rings, site, weight, now);
 }
 
 void spex_lat_end(struct spex_site *site, uint32_t weight, uint64_t begin, uint64_t now) {
-    ticks_end(SPEX_LAT, site, weight, begin, now);
+    spex_record_ticks(&spex_rings, SPEX_LAT, site, weight, begin, now);
 }
 
 void spex_tpt_end(struct spex_site *site, uint32_t weight, uint64_t begin, uint64_t now) {
-    ticks_end(SPEX_TPT, site, weight, begin, now);
+    spex_record_ticks(&spex_rings, SPEX_TPT, site, weight, begin, now);
 }
 
 void spex_snapshot(struct spex_site *site, uint32_t weight, uint64_t now, const uint64_t *values) {
-    const struct spex_thread *thread = spex_thread_current();
-    if (thread)
-        spex_put(&spex_rings, spex_probe_type_ring(SPEX_SNAPSHOT), now,
-                 header(thread, site, weight, 0), values, site->detail);
+    spex_record_snapshot(&spex_rings, site, weight, now, values);
+}
+
+struct spex_span spex_flt_begin(uint32_t weight) {
+    return spex_events_begin(SPEX_COUNTER_FAULTS, weight);
+}
+
+void spex_flt_end(struct spex_site *site, struct spex_span span) {
+    spex_record_events(&spex_rings, SPEX_FLT, SPEX_COUNTER_FAULTS, site, span);
+}
+
+struct spex_span spex_ctxsw_begin(uint32_t weight) {
+    return spex_events_begin(SPEX_COUNTER_SWITCHES, weight);
+}
+
+void spex_ctxsw_end(struct spex_site *site, struct spex_span span) {
+    spex_record_events(&spex_rings, SPEX_CTXSW, SPEX_COUNTER_SWITCHES, site, span);
+}
+
+void spex_counter_begin(struct spex_site *site, struct spex_counter_span *span) {
+    spex_counters_begin(site, span);
+}
+
+void spex_counter_end(struct spex_site *site, uint32_t weight, struct spex_counter_span *span) {
+    spex_record_counters(&spex_rings, site, weight, span);
 }

@@ -9,8 +9,8 @@
 #include <spex/atomic.h>
 
 #include "message.h"
+#include "preparation.h"
 #include "probe_type.h"
-#include "rings.h"
 
 static struct {
     pthread_mutex_t lock;
@@ -36,7 +36,7 @@ const struct spex_site_info *spex_site_info(uint32_t index) {
  * nothing else. */
 static void site_set_control(struct spex_site *site, uint32_t control) {
     /* A probe that finds its site on finds its index, the rings and the threads' states. */
-    spex_store_release(&site->control, control); /* P2 (P1 in probes.c) */
+    spex_store_release(&site->control, control); /* P2 (P1 in probe.h, P1 in probes.c) */
 }
 
 /* Keeps the generation while the site stays on. */
@@ -47,8 +47,7 @@ static void site_apply(struct spex_site_info *info) {
                                              info->probe_type, info->subsample);
     if (period && !spex_load_relaxed(&info->site->control)) {
         info->generation = info->generation % SPEX_CONTROL_GENERATIONS + 1;
-        if (!(spex_rings_used() & info->probe_type))
-            spex_rings_touch(info->probe_type);
+        spex_preparation(info->probe_type, info->detail);
     }
     uint32_t generation = info->generation << SPEX_CONTROL_GENERATION_SHIFT;
     site_set_control(info->site, period ? generation | period : 0);

@@ -14,6 +14,7 @@
 #include <spex/spex.h>
 
 #include "collector.h"
+#include "counters/counters.h"
 #include "environment.h"
 #include "message.h"
 #include "probes.h"
@@ -36,11 +37,13 @@ static struct {
 static void fork_prepare(void) {
     pthread_mutex_lock(&life.lock);
     spex_sites_fork_prepare();
+    spex_counters_fork_prepare();
     spex_sinks_fork_prepare();
 }
 
 static void fork_parent(void) {
     spex_sinks_fork_parent();
+    spex_counters_fork_parent();
     spex_sites_fork_parent();
     pthread_mutex_unlock(&life.lock);
 }
@@ -49,6 +52,7 @@ static void fork_parent(void) {
  * spex_start itself. */
 static void fork_child(void) {
     spex_sinks_fork_child();
+    spex_counters_fork_child();
     spex_sites_fork_child();
     spex_collectors_fork_child();
     spex_threads_fork_child();

@@ -54,8 +54,10 @@ void spex_threads_exit(void) {
 }
 
 static void thread_ended(void *state) {
+    struct spex_thread *thread = state;
     spex_executed = NULL;
-    state_release(state);
+    spex_counters_close(&thread->counters);
+    state_release(thread);
 }
 
 int spex_threads_init(void) {
@@ -113,6 +115,8 @@ uint64_t spex_threads_unrecorded(void) {
 }
 
 void spex_threads_fork_child(void) {
+    for (uint32_t t = 0; t < pool.used; t++)
+        spex_thread_counters_fork_child(&pool.states[t].counters);
     pool.free_head = 0;
     pool.used = 0;
     pool.unrecorded = 0;

@@ -10,6 +10,7 @@
 
 #include <spex/probe.h>
 
+#include "counters/counters.h"
 #include "sites.h"
 
 /* Most threads with switched-on probes at one time. */
@@ -20,7 +21,9 @@ struct spex_thread {
     uint32_t next_free; /* pool index + 1 of the next free state, 0: none */
     uint64_t opened_at; /* ticks after this state, or one of its counters, was last made ready */
     uint32_t openings;  /* how often that was */
-    uint32_t executed[SPEX_MAX_SITES]; /* spex_executed points here */
+    struct spex_thread_counters counters;
+    uint32_t
+        executed[SPEX_MAX_SITES + 1]; /* spex_executed points here; the last is calibration's */
 };
 
 /* Reserves the pool; touches none of it. Once a process. 0 or -ENOMEM. */

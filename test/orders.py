@@ -7,7 +7,7 @@ brackets, the labels it pairs with, which must name it back.
     spex_load_acquire(&y);     /* R1 (A1 in other.c) */
 
 A label may stand at several operations that do the same. Partners are in the same file, or in the one
-that is named.
+that is named. In headers every label counts, since an order of inline assembly is no operation of C.
 
     orders.py SOURCE_ROOT
 """
@@ -19,7 +19,7 @@ import sys
 OPERATION = re.compile(r'\bspex_(load_acquire|store_release|fetch_add_release|cas_acquire|cas_release|'
                        r'cas_acq_rel)\(')
 LABEL = re.compile(r'/\* ([A-Z]+[0-9]+) \(([^)]*)\)')
-PARTNER = re.compile(r'^([A-Z]+[0-9]+)(?: in ([a-z_0-9]+\.c))?$')
+PARTNER = re.compile(r'^([A-Z]+[0-9]+)(?: in ([a-z_0-9]+\.[ch]))?$')
 
 
 def statement(lines):
@@ -37,15 +37,17 @@ class Sources:
         self.errors = []
         self.operations = 0
         self.files = {}  # file's name: {label: [(place, {(partner, its file)})]}
-        for folder in ['queues', 'src']:
-            for path in sorted((root / folder).rglob('*.c')):
+        for folder in ['queues', 'src', 'include']:
+            for path in sorted((root / folder).rglob('*.[ch]')):
                 self.read(path, str(path.relative_to(root)))
 
     def read(self, path, name):
         labels = self.files.setdefault(path.name, {})
         lines = path.read_text().splitlines()
         for number, line in enumerate(lines, 1):
-            if OPERATION.search(line):
+            if line.startswith('#define spex_'):
+                continue  # the operations themselves
+            if OPERATION.search(line) or path.suffix == '.h' and LABEL.search(line):
                 self.operations += 1
                 self.read_label(statement(lines[number - 1:]), labels, path.name,
                                 '%s:%u' % (name, number))

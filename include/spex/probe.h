@@ -57,6 +57,7 @@ struct spex_counter_span {
     uint64_t values[2];
     uint64_t enabled; /* ns that the counter was to count, and did */
     uint64_t running;
+    uint32_t source; /* values of another are not comparable */
     uint32_t openings;
     uint32_t available;
 };

@@ -89,6 +89,22 @@ SPEX_API int spex_stop(void);
 /* Fills in *status. 0, or -EINVAL when its size is not one this library knows. Any thread. */
 SPEX_API int spex_status_get(struct spex_status *status);
 
+/* What an execution of a probe costs here, in ticks of the time stamp counter. */
+struct spex_cost {
+    double test;   /* switched off */
+    double skip;   /* counted, not recorded */
+    double record; /* recorded, BEGIN and END together */
+};
+
+/* As measured when the first probe of that type was switched on. 0; -EINVAL for no probe type;
+ * -ENODATA when it has not been measured. Any thread. */
+SPEX_API int spex_cost_get(uint32_t probe_type, struct spex_cost *cost);
+
+/* One line about how a type's values are read: what the processor's last-level cache events are, or why
+ * a counter is not available here. `pcid` is that of PERFCNTR, 0 for others. 0, or -EINVAL. Any thread,
+ * not signal handlers. */
+SPEX_API int spex_describe(uint32_t probe_type, unsigned pcid, char *text, size_t size);
+
 SPEX_EXTERN_C_END
 
 #endif

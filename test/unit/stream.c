@@ -328,14 +328,15 @@ static void see_promise_kept(size_t frame, const struct spex_record *record) {
             fail_msg("a record came after a watermark beyond it");
 }
 
-static struct spex_ring *ring_here(uint32_t type) {
+static struct spex_ring ring_here(uint32_t type) {
     cpu_set_t here;
     int cpu = sched_getcpu();
     assert_true(cpu >= 0);
     CPU_ZERO(&here);
     CPU_SET((unsigned)cpu, &here);
     assert_int_equal(sched_setaffinity(0, sizeof(here), &here), 0);
-    return spex_rings_at((unsigned)cpu * SPEX_PROBE_TYPES + (unsigned)__builtin_ctz(type));
+    return spex_rings_at(&spex_rings,
+                         (unsigned)cpu * SPEX_PROBE_TYPES + (unsigned)__builtin_ctz(type));
 }
 
 /* A watermark promises that no older record follows. The collector is held up in the last of its
@@ -346,7 +347,7 @@ static void check_promise(unsigned batch, bool stalled) {
     receiver_start(ALL_FRAMES);
     capture_start(gated_see, NULL);
     assert_int_equal(start("stream.*", 1, batch), 0);
-    struct spex_ring *ring = ring_here(SPEX_LAT);
+    struct spex_ring ring = ring_here(SPEX_LAT);
     for (uint64_t round = 0; round < 20; round++) {
         uint64_t consumed = status().consumed;
         pthread_mutex_lock(&gate);
@@ -354,8 +355,8 @@ static void check_promise(unsigned batch, bool stalled) {
         while (status().consumed == consumed)
             sched_yield();
         if (stalled) {
-            spex_fetch_add_relaxed(&ring->reserve, 1);
-            spex_fetch_add_relaxed(&ring->abandoned, 1);
+            spex_fetch_add_relaxed(&ring.producer->reserve, 1);
+            spex_fetch_add_relaxed(&ring.producer->abandoned, 1);
         }
         for (int i = 0; i < 10; i++) {
             LAT_PROBE_BEGIN(FIRST, 1);
@@ -379,6 +380,8 @@ static void watermarks_are_kept_with_a_backlog(void **state) {
 
 static void watermarks_are_kept_with_a_stalled_writer(void **state) {
     (void)state;
+    if (spex_rings.commit != SPEX_COMMIT_ATOMIC)
+        skip(); /* a writer that stalls holds nobody up: its sequence is restarted */
     check_promise(0, true);
     assert_int_equal(status().pending, 0);
 }

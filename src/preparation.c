@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#include "preparation.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include <spex/probe.h>
+
+#include "calibration.h"
+#include "counters/counters.h"
+#include "recording.h"
+#include "rings.h"
+
+static bool calibrated_at_start;
+
+int spex_preparation_settings(const struct spex_settings *settings) {
+    calibrated_at_start = settings->calibrate;
+    return spex_counters_allow(settings->counters);
+}
+
+/* The counter that a type reads; SPEX_COUNTERS for those that read none. */
+static enum spex_counter counter_of(uint32_t type, unsigned detail) {
+    switch (type) {
+    case SPEX_FLT:
+        return SPEX_COUNTER_FAULTS;
+    case SPEX_CTXSW:
+        return SPEX_COUNTER_SWITCHES;
+    case SPEX_LLC:
+    case SPEX_PERFCNTR:
+        return spex_counter_of(type, detail);
+    default:
+        return SPEX_COUNTERS;
+    }
+}
+
+void spex_preparation(uint32_t type, unsigned detail) {
+    enum spex_counter counter = counter_of(type, detail);
+    if (!(spex_rings_used() & type))
+        spex_rings_touch(type);
+    /* A counter that is not available here has said so; its records will, too. */
+    if (counter != SPEX_COUNTERS && spex_counters_prepare(counter) != 0)
+        return;
+    if (calibrated_at_start)
+        spex_calibrate(type, detail);
+}
+
+int spex_describe(uint32_t type, unsigned pcid, char *text, size_t size) {
+    if (!type || type & (type - 1) || type >= 1u << SPEX_PROBE_TYPES || pcid >= SPEX_PERFCNTRS)
+        return -EINVAL;
+    enum spex_counter counter = counter_of(type, pcid);
+    if (counter == SPEX_COUNTERS)
+        snprintf(text, size, "%s", type & (SPEX_LAT | SPEX_TPT) ? "time stamp counter" : "");
+    else
+        spex_counters_describe(counter, text, size);
+    return 0;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* What a probe type needs before the first of its sites goes on. */
+#ifndef SPEX_PREPARATION_H
+#define SPEX_PREPARATION_H
+
+#include <stdint.h>
+
+#include "environment.h"
+
+/* Settings of the ways to read and of calibration, for all types to come. 0, or -EINVAL with one line
+ * on standard error. */
+int spex_preparation_settings(const struct spex_settings *settings);
+
+/* Once a type (and performance counter, `detail`): memory for its records, the counter that it reads,
+ * and what it costs. One caller at a time; some milliseconds; not for signal handlers. */
+void spex_preparation(uint32_t type, unsigned detail);
+
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/* What a probe does that makes a record, from its BEGIN to the ring. Inline, since it is most of what a
+ * record costs; calibration measures the same code on rings of its own. */
+#ifndef SPEX_RECORDING_H
+#define SPEX_RECORDING_H
+
+#include <string.h>
+
+#include <spex/probe.h>
+
+#include "collector.h"
+#include "counters/counters.h"
+#include "packing.h"
+#include "probe_type.h"
+#include "rings.h"
+#include "threads.h"
+
+/* In a span's openings: the counter could not be read at BEGIN. */
+#define SPEX_UNREADABLE UINT32_MAX
+
+/* The rare rest of a push. `committed`: what it has returned. */
+static inline void spex_put_finish(const struct spex_rings *rings, unsigned type_ring,
+                                   uint64_t committed, const uint64_t *words, size_t count) {
+    if (committed || spex_rings_push_atomic(rings, type_ring, words, count))
+        spex_collectors_alarm();
+}
+
+/* A record with no, one, and several values. */
+static inline void spex_put0(const struct spex_rings *rings, uint32_t type, uint64_t now,
+                             uint64_t header) {
+    unsigned ring = spex_probe_type_ring(type);
+    uint64_t committed = spex_rseq_push2(&rings->rseq[ring], now, header);
+    if (SPEX_UNLIKELY((committed & rings->quarter) == 0))
+        spex_put_finish(rings, ring, committed, (uint64_t[]){now, header}, 2);
+}
+
+static inline void spex_put1(const struct spex_rings *rings, uint32_t type, uint64_t now,
+                             uint64_t header, uint64_t value) {
+    unsigned ring = spex_probe_type_ring(type);
+    uint64_t committed = spex_rseq_push3(&rings->rseq[ring], now, header, value);
+    if (SPEX_UNLIKELY((committed & rings->quarter) == 0))
+        spex_put_finish(rings, ring, committed, (uint64_t[]){now, header, value}, 3);
+}
+
+static inline void spex_put(const struct spex_rings *rings, uint32_t type, uint64_t now,
+                            uint64_t header, const uint64_t *values, size_t count) {
+    unsigned ring = spex_probe_type_ring(type);
+    uint64_t committed = spex_rseq_push_n(&rings->rseq[ring], now, header, values, count);
+    if (SPEX_UNLIKELY((committed & rings->quarter) == 0)) {
+        uint64_t words[SPEX_RECORD_WORDS_MAX] = {now, header};
+        memcpy(words + SPEX_HEADER_WORDS, values, count * sizeof(*values));
+        spex_put_finish(rings, ring, committed, words, SPEX_HEADER_WORDS + count);
+    }
+}
+
+/* The ends of the types. A thread without a state here is the child of a fork that ends an execution
+ * begun in the parent, where it is recorded too: the child starts clean. */
+
+static inline void spex_record_count(const struct spex_rings *rings, const struct spex_site *site,
+                                     uint32_t weight, uint64_t now) {
+    const struct spex_thread *thread = spex_thread_current();
+    if (thread)
+        spex_put0(rings, SPEX_CNT, now, spex_pack(weight, thread->thread_id, site->index, 0));
+}
+
+static inline void spex_record_ticks(const struct spex_rings *rings, uint32_t type,
+                                     const struct spex_site *site, uint32_t weight, uint64_t begin,
+                                     uint64_t now) {
+    const struct spex_thread *thread = spex_thread_current();
+    if (!thread)
+        return;
+    uint32_t marks = begin < thread->opened_at ? SPEX_MARK_OPENING : 0;
+    spex_put1(rings, type, now, spex_pack(weight, thread->thread_id, site->index, marks),
+              now - begin);
+}
+
+static inline void spex_record_snapshot(const struct spex_rings *rings,
+                                        const struct spex_site *site, uint32_t weight, uint64_t now,
+                                        const uint64_t *values) {
+    const struct spex_thread *thread = spex_thread_current();
+    if (thread)
+        spex_put(rings, SPEX_SNAPSHOT, now, spex_pack(weight, thread->thread_id, site->index, 0),
+                 values, site->detail);
+}
+
+/* The thread's counter, opened where it is not yet. */
+static inline void spex_counter_now(struct spex_thread *thread, enum spex_counter counter,
+                                    struct spex_reading *reading) {
+    if (SPEX_UNLIKELY(!spex_counter_ready(&thread->counters, counter)) &&
+        spex_counter_open(&thread->counters, counter))
+        spex_thread_opened(thread);
+    spex_counter_read(&thread->counters, counter, reading);
+}
+
+/* FLT and CTXSW, whose counts never change their source in a thread's life. */
+static inline struct spex_span spex_events_begin(enum spex_counter counter, uint32_t weight) {
+    struct spex_thread *thread = spex_thread_current(); /* there is one: it has sampled */
+    struct spex_reading reading;
+    spex_counter_now(thread, counter, &reading);
+    return (struct spex_span){
+        .begin = reading.values[0],
+        .weight = weight,
+        .openings = reading.available ? thread->openings : SPEX_UNREADABLE,
+    };
+}
+
+static inline void spex_record_events(const struct spex_rings *rings, uint32_t type,
+                                      enum spex_counter counter, const struct spex_site *site,
+                                      struct spex_span span) {
+    struct spex_thread *thread = spex_thread_current();
+    struct spex_reading reading;
+    if (!thread)
+        return;
+    spex_counter_read(&thread->counters, counter, &reading);
+    uint32_t marks = 0;
+    if (SPEX_UNLIKELY(span.openings != thread->openings))
+        marks = span.openings == SPEX_UNREADABLE ? SPEX_MARK_UNAVAILABLE : SPEX_MARK_OPENING;
+    if (SPEX_UNLIKELY(!reading.available))
+        marks |= SPEX_MARK_UNAVAILABLE;
+    spex_put1(rings, type, spex_ticks(),
+              spex_pack(span.weight, thread->thread_id, site->index, marks),
+              reading.values[0] - span.begin);
+}
+
+/* LLC and PERFCNTR. */
+static inline enum spex_counter spex_counter_of(uint32_t type, unsigned detail) {
+    return type == SPEX_LLC ? SPEX_COUNTER_LLC : SPEX_COUNTER_PERFCNTR + detail;
+}
+
+static inline void spex_counters_begin(const struct spex_site *site,
+                                       struct spex_counter_span *span) {
+    struct spex_thread *thread = spex_thread_current();
+    struct spex_reading reading;
+    spex_counter_now(thread, spex_counter_of(site->probe_type, site->detail), &reading);
+    *span = (struct spex_counter_span){
+        .values = {reading.values[0], reading.values[1]},
+        .enabled = reading.enabled,
+        .running = reading.running,
+        .source = reading.source,
+        .openings = thread->openings,
+        .available = reading.available,
+    };
+}
+
+static inline void spex_record_counters(const struct spex_rings *rings,
+                                        const struct spex_site *site, uint32_t weight,
+                                        const struct spex_counter_span *span) {
+    struct spex_thread *thread = spex_thread_current();
+    struct spex_reading end;
+    if (!thread)
+        return;
+    spex_counter_read(&thread->counters, spex_counter_of(site->probe_type, site->detail), &end);
+    const struct spex_reading begin = {.values = {span->values[0], span->values[1]},
+                                       .enabled = span->enabled,
+                                       .running = span->running,
+                                       .source = span->source,
+                                       .available = span->available};
+    uint64_t values[2] = {0, 0};
+    bool scaled = false;
+    uint32_t marks = span->openings == thread->openings ? 0 : SPEX_MARK_OPENING;
+    if (!spex_counter_delta(&begin, &end, values, &scaled))
+        marks |= SPEX_MARK_UNAVAILABLE;
+    if (scaled)
+        marks |= SPEX_MARK_SCALED;
+    uint64_t header = spex_pack(weight, thread->thread_id, site->index, marks);
+    if (site->probe_type == SPEX_LLC)
+        spex_put(rings, SPEX_LLC, spex_ticks(), header, values, 2);
+    else
+        spex_put1(rings, SPEX_PERFCNTR, spex_ticks(), header, values[0]);
+}
+
+#endif
