@@ -1,52 +1,67 @@
 /* SPDX-License-Identifier: MIT */
-/* What all rings share whatever their way of committing: memory layout and the accounts. */
+/* What rings share whatever their way of committing: sizes, and the accounts. Counters of others are
+ * loaded relaxed: they are figures for people while the ring is in use, exact once it is at rest. */
 #include "ring.h"
 
 #include <spex/atomic.h>
 
-size_t spex_ring_bytes(size_t capacity, uint32_t slot_words) {
-    return capacity * (slot_words + 1) * sizeof(uint64_t);
+#include "atomic.h"
+#include "rseq.h"
+
+uint32_t spex_ring_slot_words(enum spex_commit commit, uint32_t record_words) {
+    return commit == SPEX_COMMIT_ATOMIC ? record_words + 1 : record_words;
 }
 
-void spex_ring_init(struct spex_ring *ring, void *memory, size_t capacity, uint32_t slot_words) {
-    *ring = (struct spex_ring){
-        .words = memory,
-        .states = (uint64_t *)memory + capacity * slot_words,
-        .mask = capacity - 1,
-        .slot_words = slot_words,
-        .reserve = SPEX_RING_FIRST_INDEX,
-        .next = SPEX_RING_FIRST_INDEX,
-    };
+size_t spex_ring_bytes(enum spex_commit commit, uint32_t record_words, size_t capacity) {
+    return capacity * spex_ring_slot_words(commit, record_words) * sizeof(uint64_t);
+}
+
+size_t spex_ring_read(const struct spex_ring *ring, uint64_t *out, size_t max) {
+    if (ring->commit == SPEX_COMMIT_ATOMIC)
+        return spex_atomic_read(ring, out, max);
+    return spex_rseq_read(ring, out, max);
+}
+
+/* Indices between what has been passed or overwritten and the newest. */
+static uint64_t waiting(const struct spex_ring *ring) {
+    uint64_t capacity = ring->mask + 1;
+    uint64_t next = spex_load_relaxed(&ring->consumer->passed);
+    uint64_t reserve = spex_load_relaxed(&ring->producer->reserve);
+    uint64_t end =
+        ring->commit == SPEX_COMMIT_ATOMIC ? reserve : spex_load_relaxed(&ring->producer->commit);
+    if (reserve > capacity && reserve - capacity > next)
+        next = reserve - capacity;
+    uint64_t unread = end > next ? end - next : 0;
+    return unread > capacity ? capacity : unread; /* `end` may be younger than `reserve` */
 }
 
 bool spex_ring_drained(const struct spex_ring *ring) {
-    return spex_load_relaxed(&ring->next) >= spex_load_relaxed(&ring->reserve);
+    return waiting(ring) == 0;
 }
 
 bool spex_ring_stuck(const struct spex_ring *ring) {
-    return ring->stuck_at != 0;
-}
-
-/* At most a whole ring waits, however many indices have been handed out. */
-static uint64_t waiting(const struct spex_ring *ring) {
-    uint64_t next = spex_load_relaxed(&ring->next);
-    uint64_t reserve = spex_load_relaxed(&ring->reserve);
-    uint64_t unread = reserve > next ? reserve - next : 0;
-    return unread > ring->mask + 1 ? ring->mask + 1 : unread;
+    return ring->consumer->stuck_at != 0;
 }
 
 double spex_ring_fill(const struct spex_ring *ring) {
     return (double)waiting(ring) / (double)(ring->mask + 1);
 }
 
+static uint64_t produced_by(const struct spex_ring *ring) {
+    if (ring->commit == SPEX_COMMIT_RSEQ)
+        return spex_load_relaxed(&ring->producer->commit);
+    uint64_t abandoned = spex_load_relaxed(&ring->producer->abandoned);
+    uint64_t indices = spex_load_relaxed(&ring->producer->reserve);
+    return indices > abandoned ? indices - abandoned : 0;
+}
+
 struct spex_ring_counts spex_ring_count(const struct spex_ring *ring) {
-    /* Relaxed: figures for people while the ring is in use, exact once it is at rest. */
-    uint64_t consumed = spex_load_relaxed(&ring->consumed);
-    uint64_t abandoned = spex_load_relaxed(&ring->abandoned);
-    uint64_t indices = spex_load_relaxed(&ring->reserve) - SPEX_RING_FIRST_INDEX;
-    uint64_t produced = indices > abandoned ? indices - abandoned : 0;
+    uint64_t consumed = spex_load_relaxed(&ring->consumer->consumed);
+    uint64_t produced = produced_by(ring);
+    if (consumed > produced)
+        consumed = produced;
     /* Of the indices that wait, some may be abandoned. */
-    uint64_t unread = produced > consumed ? produced - consumed : 0;
+    uint64_t unread = produced - consumed;
     uint64_t pending = waiting(ring);
     if (pending > unread)
         pending = unread;

@@ -6,13 +6,20 @@
  *   ── lost ┤ committed … committed … w│ free
  *           └──── at most `capacity` ──┘        w: reserved, still being written
  *
- * Index i lives in slot i mod capacity. A writer takes an index, claims the slot, writes, commits;
- * it never waits. When writers come round to a slot that nobody has read, the record there is lost:
- * the oldest one goes, the newest stays. For every ring at rest
+ * Index i lives in slot i mod capacity. A writer never waits. When writers come round to a slot that
+ * nobody has read, the record there is lost: the oldest one goes, the newest stays. For every ring at
+ * rest
  *
  *      produced = consumed + lost
  *
- * and README.md beside this file says why that is exact. */
+ * and README.md beside this file says why that is exact.
+ *
+ * There are two ways of committing. They differ in how a writer is kept from disturbing another:
+ *
+ *   rseq.h    by a restartable sequence: plain stores, only on the ring's own CPU
+ *   atomic.h  by atomic instructions: any number of writers on any CPU
+ *
+ * A ring is of one way for its life. What is here is the same for both. */
 #ifndef SPEX_RING_H
 #define SPEX_RING_H
 
@@ -20,29 +27,40 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <spex/record.h>
+
 #define SPEX_CACHE_LINE_BYTES 64
 
-/* Indices start here, so that the all-zero state of a fresh slot belongs to none of them. */
-#define SPEX_RING_FIRST_INDEX 1
+/* Longest record, in words of 8 bytes: two of header, SPEX_MAX_FIELDS values, and the CPU where the
+ * ring does not tell it. */
+#define SPEX_RECORD_WORDS_MAX (SPEX_MAX_FIELDS + 3)
 
-/* Longest slot, in words of 8 bytes: three of header and SPEX_MAX_FIELDS values. */
-#define SPEX_SLOT_WORDS_MAX 9
+enum spex_commit { SPEX_COMMIT_RSEQ = 1, SPEX_COMMIT_ATOMIC };
 
+/* Written by producers. All zero in a fresh ring. */
+struct spex_ring_producer {
+    uint64_t reserve;   /* rseq: end of the slots that may have been touched; atomic: indices handed
+                           out */
+    uint64_t commit;    /* rseq: records written */
+    uint64_t abandoned; /* atomic: indices whose writer put its record under a later index */
+} __attribute__((aligned(SPEX_CACHE_LINE_BYTES)));
+
+/* Written by the one consumer; others may read. All zero in a fresh ring. */
+struct spex_ring_consumer {
+    uint64_t passed;   /* indices read or lost: nothing before them will be read */
+    uint64_t consumed; /* records read */
+    uint64_t stuck_at; /* atomic: what the last visit stopped at because it was not committed yet,
+                          or 0 */
+} __attribute__((aligned(SPEX_CACHE_LINE_BYTES)));
+
+/* Where a ring's parts are; made when it is needed, owns nothing. */
 struct spex_ring {
-    /* Set by create, then read only. */
-    uint64_t *words;  /* capacity × slot_words: what is recorded */
-    uint64_t *states; /* capacity: who owns each slot, see atomic.c */
-    uint64_t mask;    /* capacity - 1; the capacity is a power of two */
-    uint32_t slot_words;
-
-    /* Written by producers. */
-    uint64_t reserve __attribute__((aligned(SPEX_CACHE_LINE_BYTES)));
-    uint64_t abandoned; /* indices whose writer put its record under a later index instead */
-
-    /* Written by the one consumer; others may read. */
-    uint64_t next __attribute__((aligned(SPEX_CACHE_LINE_BYTES)));
-    uint64_t consumed;
-    uint64_t stuck_at; /* index the last visit stopped at because it was not committed yet, or 0 */
+    struct spex_ring_producer *producer;
+    struct spex_ring_consumer *consumer;
+    uint64_t *slots; /* capacity × spex_ring_slot_words() */
+    uint64_t mask;   /* capacity - 1; the capacity is a power of two */
+    uint32_t record_words;
+    enum spex_commit commit;
 };
 
 struct spex_ring_counts {
@@ -52,24 +70,16 @@ struct spex_ring_counts {
     uint64_t pending; /* produced and neither read nor overwritten yet */
 };
 
-/* Bytes that a ring of this shape needs beside its struct, for the caller to map, zeroed. */
-size_t spex_ring_bytes(size_t capacity, uint32_t slot_words);
+/* Words of a slot, and bytes of all slots, that records of so many words need. The memory is the
+ * caller's, zeroed, 8-byte aligned. */
+uint32_t spex_ring_slot_words(enum spex_commit commit, uint32_t record_words);
+size_t spex_ring_bytes(enum spex_commit commit, uint32_t record_words, size_t capacity);
 
-/* Lays a ring over `memory` (8-byte aligned, zeroed, spex_ring_bytes long, owned by the caller).
- * `capacity` is a power of two, slot_words 1 to SPEX_SLOT_WORDS_MAX. */
-void spex_ring_init(struct spex_ring *ring, void *memory, size_t capacity, uint32_t slot_words);
+/* Copies up to `max` of the oldest records, record_words words each, to `out`; returns how many. One
+ * consumer at a time. May return fewer than there are, or none: then call again later. */
+size_t spex_ring_read(const struct spex_ring *ring, uint64_t *out, size_t max);
 
-/* Writes one record of slot_words words. Any number of threads and signal handlers at once, also on
- * other CPUs than the ring's; lock-free: some writer always gets on. True once every quarter of the
- * ring: the moment to see to it that somebody reads. */
-bool spex_ring_push(struct spex_ring *ring, const uint64_t *words);
-
-/* Copies up to `max` of the oldest records, slot_words words each, to `out`; returns how many. One
- * consumer at a time. Stops early at a record that is still being written; when the visit before
- * stopped at the same one, it is passed over, and its writer puts it under a later index. */
-size_t spex_ring_read(struct spex_ring *ring, uint64_t *out, size_t max);
-
-/* Whether every index handed out before the call has been read, lost or abandoned. */
+/* Whether every record produced before the call has been read or lost. */
 bool spex_ring_drained(const struct spex_ring *ring);
 
 /* Whether the last read stopped at a record that was still being written. For the consumer. */
