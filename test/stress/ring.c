@@ -5,8 +5,8 @@
  *
  *     ring CAPACITY WRITERS PUSHES [signals]
  *
- * A memory order that is too weak does not show here: x86-64 reorders too little, and
- * ThreadSanitizer looks for races on plain data, of which a ring has none. */
+ * Built with ThreadSanitizer it also shows memory orders that are too weak, as far as its threads
+ * happen to meet; ring_orders.c makes them meet. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -17,13 +17,13 @@
 
 #include <spex/atomic.h>
 
-#include "ring.h"
+#include "atomic.h"
 
 #define WRITERS_MAX 64
 
 /* Every word of a record tells which record it belongs to. */
 #define SOURCE_SHIFT 48
-#define SLOT_WORDS   SPEX_SLOT_WORDS_MAX
+#define RECORD_WORDS SPEX_RECORD_WORDS_MAX
 
 /* One in a thread and one in its signal handler: numbers its records 1, 2, … */
 struct source {
@@ -40,6 +40,8 @@ struct writer {
     bool done;
 };
 
+static struct spex_ring_producer producer;
+static struct spex_ring_consumer consumer;
 static struct spex_ring ring;
 static struct writer writers[WRITERS_MAX];
 static unsigned writer_count;
@@ -55,11 +57,11 @@ static uint64_t derived(uint64_t first, unsigned word) {
 }
 
 static void push(struct source *source) {
-    uint64_t words[SLOT_WORDS];
+    uint64_t words[RECORD_WORDS];
     uint64_t first = source->id << SOURCE_SHIFT | (source->pushed + 1);
-    for (unsigned w = 0; w < SLOT_WORDS; w++)
+    for (unsigned w = 0; w < RECORD_WORDS; w++)
         words[w] = derived(first, w);
-    spex_ring_push(&ring, words);
+    spex_atomic_push(&ring, words);
     spex_store_relaxed(&source->pushed, source->pushed + 1);
 }
 
@@ -107,7 +109,7 @@ static void *interrupter_run(void *arg) {
 
 static void fail(const char *what, const uint64_t *words) {
     printf("%s:", what);
-    for (unsigned w = 0; w < SLOT_WORDS; w++)
+    for (unsigned w = 0; w < RECORD_WORDS; w++)
         printf(" %016llx", (unsigned long long)words[w]);
     printf("\n");
     exit(1);
@@ -116,7 +118,7 @@ static void fail(const char *what, const uint64_t *words) {
 static void check_record(const uint64_t *words) {
     uint64_t id = words[0] >> SOURCE_SHIFT;
     uint64_t number = words[0] & (((uint64_t)1 << SOURCE_SHIFT) - 1);
-    for (unsigned w = 1; w < SLOT_WORDS; w++)
+    for (unsigned w = 1; w < RECORD_WORDS; w++)
         if (words[w] != derived(words[0], w))
             fail("torn record", words);
     if (id >= 2 * writer_count)
@@ -130,12 +132,12 @@ static void check_record(const uint64_t *words) {
 static uint64_t read_once(uint64_t *out, size_t max) {
     size_t count = spex_ring_read(&ring, out, max);
     for (size_t i = 0; i < count; i++)
-        check_record(out + i * SLOT_WORDS);
+        check_record(out + i * RECORD_WORDS);
     return count;
 }
 
 static uint64_t read_all(size_t capacity) {
-    uint64_t *out = calloc(capacity + 1, SLOT_WORDS * sizeof(*out));
+    uint64_t *out = calloc(capacity + 1, RECORD_WORDS * sizeof(*out));
     uint64_t consumed = 0, visit = 0;
     if (!out)
         abort();
@@ -161,7 +163,7 @@ static void check_accounts(uint64_t consumed) {
     }
     printf("%llu produced, %llu consumed, %llu lost, %llu abandoned\n",
            (unsigned long long)counts.produced, (unsigned long long)counts.consumed,
-           (unsigned long long)counts.lost, (unsigned long long)ring.abandoned);
+           (unsigned long long)counts.lost, (unsigned long long)producer.abandoned);
     if (counts.produced != produced || counts.consumed != consumed ||
         counts.lost != produced - consumed || counts.pending != 0) {
         printf("wrong: %llu were pushed, %llu read\n", (unsigned long long)produced,
@@ -172,7 +174,7 @@ static void check_accounts(uint64_t consumed) {
 
 /* The newest record stays: with nobody writing, the next ones pushed are read to the last. */
 static void check_at_rest(size_t capacity) {
-    uint64_t *out = calloc(capacity, SLOT_WORDS * sizeof(*out));
+    uint64_t *out = calloc(capacity, RECORD_WORDS * sizeof(*out));
     struct source *source = &writers[0].own;
     if (!out)
         abort();
@@ -197,10 +199,16 @@ int main(int argc, char **argv) {
     writer_count = (unsigned)strtoul(argv[2], NULL, 10);
     pushes = strtoul(argv[3], NULL, 10);
     bool signals = argc > 4 && strcmp(argv[4], "signals") == 0;
-    void *memory = calloc(1, spex_ring_bytes(capacity, SLOT_WORDS));
-    if (!memory || writer_count > WRITERS_MAX)
+    ring = (struct spex_ring){
+        .producer = &producer,
+        .consumer = &consumer,
+        .slots = calloc(1, spex_ring_bytes(SPEX_COMMIT_ATOMIC, RECORD_WORDS, capacity)),
+        .mask = capacity - 1,
+        .record_words = RECORD_WORDS,
+        .commit = SPEX_COMMIT_ATOMIC,
+    };
+    if (!ring.slots || writer_count > WRITERS_MAX)
         return 2;
-    spex_ring_init(&ring, memory, capacity, SLOT_WORDS);
     pthread_barrier_init(&all_ready, NULL, writer_count + signals);
     pthread_barrier_init(&all_done, NULL, writer_count + signals);
     sigaction(SIGUSR1, &(struct sigaction){.sa_handler = interrupted, .sa_flags = SA_RESTART},
@@ -221,6 +229,6 @@ int main(int argc, char **argv) {
         pthread_join(interrupter, NULL);
     check_accounts(consumed);
     check_at_rest(capacity);
-    free(memory);
+    free(ring.slots);
     return 0;
 }

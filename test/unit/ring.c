@@ -1,12 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /* The ring against a model that is too simple to be wrong: a list that drops its oldest record when
- * it is full. One thread; concurrency is in ring_steps.c and stress/ring.c. */
+ * it is full. Both ways of committing have the same tests. One thread; concurrency is in ring_steps.c
+ * and in stress/. */
 #include <stdlib.h>
 
 #include "../check.h"
-#include "ring.h"
+#include "atomic.h"
 
 #define CAPACITY_MAX 256
+
+struct way {
+    const char *name;
+    enum spex_commit commit;
+    bool (*push)(const struct spex_ring *ring, const uint64_t *words);
+};
+
+static const struct way ways[] = {
+    {"atomic", SPEX_COMMIT_ATOMIC, spex_atomic_push},
+};
+
+static const struct way *way; /* the one that is being tested */
 
 struct model {
     uint64_t records[CAPACITY_MAX]; /* numbers of the records, oldest first */
@@ -17,15 +30,26 @@ struct model {
 
 struct pair {
     struct spex_ring ring;
+    struct spex_ring_producer producer;
+    struct spex_ring_consumer consumer;
     struct model model;
-    void *memory;
 };
 
-static void pair_setup(struct pair *pair, size_t capacity, uint32_t slot_words) {
+static void pair_setup(struct pair *pair, size_t capacity, uint32_t record_words) {
     *pair = (struct pair){.model = {.capacity = capacity}};
-    pair->memory = calloc(1, spex_ring_bytes(capacity, slot_words));
-    assert_non_null(pair->memory);
-    spex_ring_init(&pair->ring, pair->memory, capacity, slot_words);
+    pair->ring = (struct spex_ring){
+        .producer = &pair->producer,
+        .consumer = &pair->consumer,
+        .slots = calloc(1, spex_ring_bytes(way->commit, record_words, capacity)),
+        .mask = capacity - 1,
+        .record_words = record_words,
+        .commit = way->commit,
+    };
+    assert_non_null(pair->ring.slots);
+}
+
+static void pair_teardown(struct pair *pair) {
+    free(pair->ring.slots);
 }
 
 static void model_drop(struct model *model, size_t count) {
@@ -35,35 +59,35 @@ static void model_drop(struct model *model, size_t count) {
 }
 
 static uint64_t word_of(uint64_t record, uint32_t word) {
-    return mix(record * SPEX_SLOT_WORDS_MAX + word + 1);
+    return mix(record * SPEX_RECORD_WORDS_MAX + word + 1);
 }
 
 static void both_push(struct pair *pair) {
     struct model *model = &pair->model;
-    uint64_t words[SPEX_SLOT_WORDS_MAX];
+    uint64_t words[SPEX_RECORD_WORDS_MAX];
     uint64_t record = model->produced++;
-    for (uint32_t w = 0; w < pair->ring.slot_words; w++)
+    for (uint32_t w = 0; w < pair->ring.record_words; w++)
         words[w] = word_of(record, w);
     if (model->size == model->capacity) {
         model_drop(model, 1);
         model->lost++;
     }
     model->records[model->size++] = record;
-    spex_ring_push(&pair->ring, words);
+    way->push(&pair->ring, words);
 }
 
 static void both_read(struct pair *pair, size_t max) {
-    static uint64_t out[(CAPACITY_MAX + 1) * SPEX_SLOT_WORDS_MAX];
+    static uint64_t out[(CAPACITY_MAX + 1) * SPEX_RECORD_WORDS_MAX];
     struct model *model = &pair->model;
-    uint32_t slot_words = pair->ring.slot_words;
+    uint32_t record_words = pair->ring.record_words;
     size_t expected = max < model->size ? max : model->size;
-    size_t end = expected * slot_words;
+    size_t end = expected * record_words;
     out[end] = 0x5eed;
     assert_int_equal(spex_ring_read(&pair->ring, out, max), expected);
     assert_int_equal(out[end], 0x5eed);
     for (size_t i = 0; i < expected; i++)
-        for (uint32_t w = 0; w < slot_words; w++)
-            assert_int_equal(out[i * slot_words + w], word_of(model->records[i], w));
+        for (uint32_t w = 0; w < record_words; w++)
+            assert_int_equal(out[i * record_words + w], word_of(model->records[i], w));
     model_drop(model, expected);
     model->consumed += expected;
 }
@@ -80,9 +104,9 @@ static void check_accounts(const struct pair *pair) {
     assert_true(spex_ring_fill(&pair->ring) == (double)model->size / (double)model->capacity);
 }
 
-static void compare(size_t capacity, uint32_t slot_words, uint64_t seed) {
+static void compare(size_t capacity, uint32_t record_words, uint64_t seed) {
     struct pair pair;
-    pair_setup(&pair, capacity, slot_words);
+    pair_setup(&pair, capacity, record_words);
     check_accounts(&pair);
     for (int step = 0; step < 1000; step++) {
         /* Now a trickle, now more than a lap. */
@@ -96,15 +120,15 @@ static void compare(size_t capacity, uint32_t slot_words, uint64_t seed) {
     }
     assert_true(pair.model.lost > 0);
     assert_true(pair.model.consumed > 0);
-    free(pair.memory);
+    pair_teardown(&pair);
 }
 
 static void behaves_like_the_model(void **state) {
     static const size_t capacities[] = {2, 4, 8, 64, CAPACITY_MAX};
     (void)state;
     for (size_t c = 0; c < COUNT_OF(capacities); c++)
-        for (uint32_t slot_words = 1; slot_words <= SPEX_SLOT_WORDS_MAX; slot_words++)
-            compare(capacities[c], slot_words, capacities[c] * 100 + slot_words);
+        for (uint32_t record_words = 1; record_words <= SPEX_RECORD_WORDS_MAX; record_words++)
+            compare(capacities[c], record_words, capacities[c] * 100 + record_words);
 }
 
 /* However the ring is read meanwhile, every quarter of its capacity raises the alarm once. */
@@ -119,11 +143,11 @@ static void alarms_every_quarter(void **state) {
             size_t alarms = 0;
             uint64_t word = 1, out[2];
             for (size_t i = 0; i < quarter; i++)
-                alarms += spex_ring_push(&pair.ring, &word);
+                alarms += way->push(&pair.ring, &word);
             assert_int_equal(alarms, 1);
             spex_ring_read(&pair.ring, out, (size_t)lap % 3);
         }
-        free(pair.memory);
+        pair_teardown(&pair);
     }
 }
 
@@ -136,7 +160,7 @@ static void a_fresh_ring_is_empty(void **state) {
     assert_int_equal(spex_ring_read(&pair.ring, out, 4), 0);
     assert_int_equal(out[0], 7);
     check_accounts(&pair);
-    free(pair.memory);
+    pair_teardown(&pair);
 }
 
 static void reading_nothing_changes_nothing(void **state) {
@@ -149,7 +173,7 @@ static void reading_nothing_changes_nothing(void **state) {
     check_accounts(&pair);
     both_read(&pair, 4);
     check_accounts(&pair);
-    free(pair.memory);
+    pair_teardown(&pair);
 }
 
 int main(void) {
@@ -159,5 +183,10 @@ int main(void) {
         cmocka_unit_test(alarms_every_quarter),
         cmocka_unit_test(reading_nothing_changes_nothing),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = 0;
+    for (size_t w = 0; w < COUNT_OF(ways); w++) {
+        way = &ways[w];
+        failed += cmocka_run_group_tests_name(way->name, tests, NULL, NULL);
+    }
+    return failed;
 }

@@ -1,56 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Writers stopped between two steps of a push while others and the reader go on: the paths that a
- * program takes when a thread is preempted for a whole lap. Includes the source, so that a push can
- * be taken apart into its steps. */
-#include <stdlib.h>
-
-#include "../../queues/atomic.c"
+/* Writers and the reader stopped between two steps while the others go on: the paths that a program
+ * takes when a thread is preempted for a whole lap. One thread takes all the steps. */
+#include "../ring_steps.h"
 #include "../check.h"
-
-/* A push that has got as far as reserving its index. */
-struct writer {
-    uint64_t index;
-    uint64_t word;
-};
-
-struct fixture {
-    struct spex_ring ring;
-    uint64_t memory[2 * 64];
-};
-
-static void fixture_setup(struct fixture *f, size_t capacity) {
-    *f = (struct fixture){0};
-    spex_ring_init(&f->ring, f->memory, capacity, 1);
-}
-
-static void push(struct fixture *f, uint64_t word) {
-    spex_ring_push(&f->ring, &word);
-}
-
-static struct writer reserve(struct fixture *f, uint64_t word) {
-    return (struct writer){spex_fetch_add_relaxed(&f->ring.reserve, 1), word};
-}
-
-static enum claim claim(struct fixture *f, const struct writer *w) {
-    return slot_claim(&f->ring.states[w->index & f->ring.mask], w->index);
-}
-
-static void write_word(struct fixture *f, const struct writer *w) {
-    spex_store_release(&f->ring.words[w->index & f->ring.mask], w->word);
-}
-
-static bool commit(struct fixture *f, const struct writer *w) {
-    return slot_commit(&f->ring.states[w->index & f->ring.mask], w->index);
-}
-
-/* As spex_ring_push goes on after an index that held no record. */
-static void push_again(struct fixture *f, const struct writer *w) {
-    spex_fetch_add_relaxed(&f->ring.abandoned, 1);
-    push(f, w->word);
-}
+#include "ring.h"
 
 static void expect_read(struct fixture *f, size_t count, const uint64_t *words) {
-    uint64_t out[64];
+    uint64_t out[STEPS_CAPACITY_MAX];
     assert_int_equal(spex_ring_read(&f->ring, out, COUNT_OF(out)), count);
     for (size_t i = 0; i < count; i++)
         assert_int_equal(out[i], words[i]);
@@ -254,6 +210,222 @@ static void a_dead_writer_costs_one_slot(void **state) {
     expect_accounts(&f, word + 1, consumed, word + 1 - consumed);
 }
 
+/* The slot holds a later record by the time the reader gets there. */
+static void a_record_overwritten_before_it_is_taken_is_lost(void **state) {
+    struct fixture f;
+    (void)state;
+    fixture_setup(&f, 2);
+    for (uint64_t word = 1; word <= 3; word++)
+        push(&f, word);
+    assert_int_equal(take(&f), NOTHING);
+    EXPECT_READ(&f, 2, 3);
+    expect_accounts(&f, 3, 2, 1);
+}
+
+/* Writers leave its slot alone and find another; what it copies is whole. */
+static void a_lapped_reader_keeps_its_slot_and_its_record(void **state) {
+    struct fixture f;
+    (void)state;
+    fixture_setup(&f, 4);
+    for (uint64_t word = 1; word <= 4; word++)
+        push(&f, word);
+    assert_int_equal(take(&f), TAKEN);
+    push(&f, 5); /* comes round to the slot and takes the next one: 2 is overwritten */
+    assert_int_equal(copy_word(&f), 1);
+    give_back(&f);
+    EXPECT_READ(&f, 3, 4, 5);
+    expect_accounts(&f, 5, 4, 1);
+    for (uint64_t word = 6; word <= 9; word++)
+        push(&f, word);
+    EXPECT_READ(&f, 6, 7, 8, 9);
+    expect_accounts(&f, 9, 8, 1);
+}
+
+static void a_reader_revoked_twice_keeps_its_record(void **state) {
+    struct fixture f;
+    (void)state;
+    fixture_setup(&f, 2);
+    push(&f, 1);
+    push(&f, 2);
+    assert_int_equal(take(&f), TAKEN);
+    push(&f, 3);
+    push(&f, 4);
+    assert_int_equal(f.producer.abandoned, 2);
+    assert_int_equal(copy_word(&f), 1);
+    give_back(&f);
+    EXPECT_READ(&f, 4);
+    expect_accounts(&f, 4, 2, 2);
+    push(&f, 5);
+    push(&f, 6);
+    EXPECT_READ(&f, 5, 6);
+    expect_accounts(&f, 6, 4, 2);
+}
+
+/* The reader gets to an index whose own writer has not claimed it and whose slot the writer of the
+ * lap before is still in. */
+static void the_reader_gives_up_a_slot_of_the_lap_before(void **state) {
+    struct fixture f;
+    (void)state;
+    fixture_setup(&f, 2);
+    struct writer slow = reserve(&f, 1);
+    assert_int_equal(claim(&f, &slow), CLAIMED);
+    push(&f, 2);
+    struct writer late = reserve(&f, 3);
+    EXPECT_READ(&f, 2);
+    EXPECT_NOTHING(&f);
+    assert_int_equal(claim(&f, &late), BUSY);
+    push_again(&f, &late);
+    write_word(&f, &slow);
+    assert_true(commit(&f, &slow));
+    EXPECT_READ(&f, 3);
+    expect_accounts(&f, 3, 2, 1);
+}
+
+static void the_reader_gives_up_an_index_over_an_older_record(void **state) {
+    struct fixture f;
+    (void)state;
+    fixture_setup(&f, 2);
+    push(&f, 1);
+    push(&f, 2);
+    struct writer late = reserve(&f, 3);
+    EXPECT_READ(&f, 2);
+    EXPECT_NOTHING(&f);
+    assert_int_equal(claim(&f, &late), BUSY);
+    push_again(&f, &late);
+    EXPECT_READ(&f, 3);
+    expect_accounts(&f, 3, 2, 1);
+}
+
+static void a_push_ends_when_writer_and_reader_hold_every_slot(void **state) {
+    struct fixture f;
+    (void)state;
+    fixture_setup(&f, 2);
+    push(&f, 1);
+    EXPECT_READ(&f, 1);
+    push(&f, 2);
+    assert_int_equal(take(&f), TAKEN);
+    struct writer slow = reserve(&f, 3);
+    assert_int_equal(claim(&f, &slow), CLAIMED);
+    push(&f, 4);
+    assert_true(commit(&f, &slow));
+    assert_int_equal(copy_word(&f), 2);
+    give_back(&f);
+    EXPECT_NOTHING(&f);
+    expect_accounts(&f, 4, 2, 2);
+}
+
+/* One of several that are in mid-push at the same time. */
+struct actor {
+    enum { IDLE, RESERVED, HOLDING, WRITTEN } at;
+    struct writer writer;
+};
+
+static void actor_step(struct fixture *f, struct actor *actor, uint64_t *pushed) {
+    struct writer *w = &actor->writer;
+    switch (actor->at) {
+    case IDLE:
+        *w = reserve(f, ++*pushed);
+        actor->at = RESERVED;
+        break;
+    case RESERVED: {
+        enum claim result = claim(f, w);
+        actor->at = result == CLAIMED ? HOLDING : IDLE;
+        if (result == BUSY)
+            push_again(f, w);
+        break;
+    }
+    case HOLDING:
+        write_word(f, w);
+        actor->at = WRITTEN;
+        break;
+    case WRITTEN:
+        assert_int_equal(slot_at(&f->ring, w->index)[1], w->word);
+        actor->at = IDLE;
+        if (!commit(f, w))
+            push_again(f, w);
+        break;
+    }
+}
+
+#define RECORDS_MAX 20000
+
+struct reader {
+    bool inside;
+    uint64_t word; /* as copied when it was taken */
+    uint64_t consumed;
+    bool seen[RECORDS_MAX];
+};
+
+static void reader_saw(struct reader *reader, uint64_t word, uint64_t pushed) {
+    assert_in_range(word, 1, pushed);
+    assert_false(reader->seen[word]);
+    reader->seen[word] = true;
+    reader->consumed++;
+}
+
+static void reader_leave(struct fixture *f, struct reader *reader, uint64_t pushed) {
+    assert_int_equal(copy_word(f), reader->word);
+    give_back(f);
+    reader->inside = false;
+    reader_saw(reader, reader->word, pushed);
+}
+
+static void reader_read(struct fixture *f, struct reader *reader, size_t max, uint64_t pushed) {
+    uint64_t out[STEPS_CAPACITY_MAX];
+    size_t count = spex_ring_read(&f->ring, out, max);
+    for (size_t i = 0; i < count; i++)
+        reader_saw(reader, out[i], pushed);
+}
+
+static void reader_step(struct fixture *f, struct reader *reader, uint64_t *seed, uint64_t pushed) {
+    if (reader->inside) {
+        reader_leave(f, reader, pushed);
+    } else if (random_below(seed, 4) == 0) {
+        reader_read(f, reader, random_below(seed, f->ring.mask + 2), pushed);
+    } else if (f->consumer.passed < f->producer.reserve && take(f) == TAKEN) {
+        reader->inside = true;
+        reader->word = copy_word(f);
+    }
+}
+
+/* Whoever is in a slot has it alone, no record comes twice, and the accounts come out. */
+static void steps_in_any_order(size_t capacity, uint64_t seed) {
+    static struct reader reader;
+    struct actor actors[3] = {0};
+    struct fixture f;
+    uint64_t pushed = 0;
+    fixture_setup(&f, capacity);
+    reader = (struct reader){0};
+    for (int step = 0; step < 20000; step++) {
+        uint64_t who = random_below(&seed, COUNT_OF(actors) + 1);
+        if (who < COUNT_OF(actors))
+            actor_step(&f, &actors[who], &pushed);
+        else if (random_below(&seed, 3) == 0)
+            reader_step(&f, &reader, &seed, pushed);
+    }
+    for (size_t a = 0; a < COUNT_OF(actors); a++)
+        while (actors[a].at != IDLE)
+            actor_step(&f, &actors[a], &pushed);
+    if (reader.inside)
+        reader_leave(&f, &reader, pushed);
+    while (!spex_ring_drained(&f.ring))
+        reader_read(&f, &reader, capacity, pushed);
+    assert_true(f.producer.abandoned > 0);
+    expect_accounts(&f, pushed, reader.consumed, pushed - reader.consumed);
+    for (size_t i = 0; i < capacity; i++)
+        push(&f, ++pushed);
+    uint64_t before = reader.consumed;
+    reader_read(&f, &reader, capacity, pushed);
+    assert_int_equal(reader.consumed - before, capacity);
+}
+
+static void writers_and_the_reader_stop_anywhere(void **state) {
+    (void)state;
+    for (uint64_t seed = 0; seed < 20; seed++)
+        for (size_t capacity = 2; capacity <= STEPS_CAPACITY_MAX; capacity *= 2)
+            steps_in_any_order(capacity, seed);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_reader_waits_one_visit_for_a_writer),
@@ -266,6 +438,13 @@ int main(void) {
         cmocka_unit_test(a_push_ends_when_every_slot_is_busy),
         cmocka_unit_test(every_unfinished_record_is_given_a_visit),
         cmocka_unit_test(a_dead_writer_costs_one_slot),
+        cmocka_unit_test(a_record_overwritten_before_it_is_taken_is_lost),
+        cmocka_unit_test(a_lapped_reader_keeps_its_slot_and_its_record),
+        cmocka_unit_test(a_reader_revoked_twice_keeps_its_record),
+        cmocka_unit_test(the_reader_gives_up_a_slot_of_the_lap_before),
+        cmocka_unit_test(the_reader_gives_up_an_index_over_an_older_record),
+        cmocka_unit_test(a_push_ends_when_writer_and_reader_hold_every_slot),
+        cmocka_unit_test(writers_and_the_reader_stop_anywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
