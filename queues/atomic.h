@@ -7,7 +7,7 @@
 
 /* Writes one record of ring->record_words words. Any number of threads and signal handlers at once,
  * on any CPU; lock-free: some writer always gets on. True once every quarter of the ring: the moment
- * to see to it that somebody reads. */
+ * to see whether somebody reads. */
 bool spex_atomic_push(const struct spex_ring *ring, const uint64_t *words);
 
 /* spex_ring_read for this way. Stops early at a record that is still being written; when the visit

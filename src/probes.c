@@ -8,6 +8,10 @@
 #include "recording.h"
 #include "threads.h"
 
+/* Programs reach SET_PERFCNTR by a weak reference too. */
+__attribute__((used)) static int (*const perfcntr_set)(unsigned, uint64_t,
+                                                       uint64_t) = spex_perfcntr_set;
+
 int spex_probes_prepare(const struct spex_settings *settings) {
     int err = spex_preparation_settings(settings);
     err = err ? err : spex_threads_init();

@@ -18,10 +18,12 @@
 /* In a span's openings: the counter could not be read at BEGIN. */
 #define SPEX_UNREADABLE UINT32_MAX
 
-/* The rare rest of a push. `committed`: what it has returned. */
+/* The rest of a push, once every quarter of a ring, or where there is no restartable sequence.
+ * `committed`: what the push has returned. */
 static inline void spex_put_finish(const struct spex_rings *rings, unsigned type_ring,
                                    uint64_t committed, const uint64_t *words, size_t count) {
-    if (committed || spex_rings_push_atomic(rings, type_ring, words, count))
+    bool quarter = committed || spex_rings_push_atomic(rings, type_ring, words, count);
+    if (quarter && spex_rings_half_full(rings, type_ring))
         spex_collectors_alarm();
 }
 

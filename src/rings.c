@@ -183,18 +183,28 @@ struct spex_ring_counts spex_rings_totals(void) {
     return sum;
 }
 
+static unsigned cpu_now(void) {
+    int cpu = sched_getcpu();
+    return cpu < 0 ? 0 : (unsigned)cpu;
+}
+
 bool spex_rings_push_atomic(const struct spex_rings *rings, unsigned type_ring,
                             const uint64_t *words, size_t count) {
     uint64_t copy[SPEX_RECORD_WORDS_MAX] = {0};
     memcpy(copy, words, count * sizeof(*words));
-    int now = sched_getcpu();
-    unsigned cpu = now < 0 ? 0 : (unsigned)now;
+    unsigned cpu = cpu_now();
     if (rings->commit == SPEX_COMMIT_RSEQ || cpu >= rings->cpus) {
         copy[record_words(type_ring)] = cpu;
         cpu = rings->cpus;
     }
     struct spex_ring ring = ring_at(rings, type_ring, cpu);
     return spex_atomic_push(&ring, copy);
+}
+
+bool spex_rings_half_full(const struct spex_rings *rings, unsigned type_ring) {
+    unsigned cpu = cpu_now();
+    struct spex_ring ring = ring_at(rings, type_ring, cpu < rings->cpus ? cpu : rings->cpus);
+    return spex_ring_fill(&ring) >= 0.5;
 }
 
 static void unpack(const uint64_t *words, struct spex_record *record) {

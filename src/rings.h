@@ -57,9 +57,12 @@ void spex_rings_fork_child(void);
 struct spex_ring_counts spex_rings_totals(void);
 
 /* Puts a record of `count` words into an atomic ring: where there is no restartable sequence. Any
- * thread, signal handlers. True when it is time to wake the collector. */
+ * thread, signal handlers. True once every quarter of a ring. */
 bool spex_rings_push_atomic(const struct spex_rings *rings, unsigned type_ring,
                             const uint64_t *words, size_t count);
+
+/* Whether the ring of this CPU and type is filling up: a collector that sleeps should look at it. */
+bool spex_rings_half_full(const struct spex_rings *rings, unsigned type_ring);
 
 /* Up to `max` records of a ring, unpacked. `scratch` holds max × SPEX_RECORD_WORDS_MAX words. */
 size_t spex_rings_read(unsigned ring, struct spex_record *records, size_t max, uint64_t *scratch);
