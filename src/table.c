@@ -15,6 +15,7 @@
 #include "probe_type.h"
 #include "rings.h"
 #include "sites.h"
+#include "table_notes.h"
 #include "threads.h"
 #include "tracer.h"
 
@@ -122,6 +123,7 @@ static void print_table(struct table *table, FILE *file) {
         fprintf(file, ", %" PRIu64 " not made for want of room for their threads",
                 spex_threads_unrecorded());
     fputc('\n', file);
+    spex_table_notes(file, table->tracer, rate);
 }
 
 /* A file is open while it is written, and not before: the program may close descriptors that it

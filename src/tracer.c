@@ -169,7 +169,7 @@ int spex_tracer_add(struct spex_tracer *tracer, const struct spex_record *record
     return 0;
 }
 
-size_t spex_tracer_probes(struct spex_tracer *tracer) {
+size_t spex_tracer_probes(const struct spex_tracer *tracer) {
     return tracer->count;
 }
 

@@ -39,7 +39,7 @@ void spex_tracer_destroy(struct spex_tracer *tracer);
 int spex_tracer_add(struct spex_tracer *tracer, const struct spex_record *records, size_t count);
 
 /* Probes seen so far, in the order of id and type. */
-size_t spex_tracer_probes(struct spex_tracer *tracer);
+size_t spex_tracer_probes(const struct spex_tracer *tracer);
 void spex_tracer_metrics(const struct spex_tracer *tracer, size_t probe,
                          struct spex_metrics *metrics);
 void spex_tracer_series(const struct spex_tracer *tracer, size_t probe, unsigned series,

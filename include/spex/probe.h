@@ -95,8 +95,6 @@ SPEX_PROBE_API int spex_perfcntr_set_name(unsigned pcid, const char *name);
 
 SPEX_EXTERN_C_END
 
-#define SPEX_PERFCNTRS 8
-
 /* The linker's bounds of this object's sections; null where there is none. */
 extern struct spex_site spex_sites_begin_[] __asm__("__start_spex_sites")
     __attribute__((weak, visibility("hidden")));

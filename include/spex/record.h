@@ -21,6 +21,9 @@ enum spex_probe_type {
 
 #define SPEX_PROBE_TYPES 8
 
+/* Performance counters that a program can set up. */
+#define SPEX_PERFCNTRS 8
+
 /* Most values one record can carry (the paper's N). A library built for more (meson's max_fields)
  * says so to the programs that use it, through pkg-config. */
 #ifndef SPEX_MAX_FIELDS
