@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* A thread's counters: opened by plan, reopened when the plan changes, closed at the thread's end. */
+#include "counters.h"
+
+#include <errno.h>
+
+#include "event.h"
+#include "prepare.h"
+
+/* Openings of the process; source 0 is none. */
+static uint32_t openings;
+
+static struct {
+    uint64_t threads;
+    int err;
+} fallbacks[SPEX_COUNTERS];
+
+static uint32_t source_next(void) {
+    uint32_t source;
+    do {
+        source = spex_fetch_add_relaxed(&openings, 1) + 1;
+    } while (!source);
+    return source;
+}
+
+/* Orders accesses against this thread's own signal handlers. */
+static void handler_fence(void) {
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+/* Leaves the event busy, field by field: at no moment must a handler find it free to open. */
+static void event_reset(struct spex_event *event, enum spex_counter counter) {
+    event->word = NULL;
+    event->source = 0;
+    handler_fence();
+    spex_event_release(event);
+    if (event->fallback)
+        spex_fetch_add_relaxed(&fallbacks[counter].threads, UINT64_MAX);
+    event->fallback = false;
+    event->events = 0;
+    for (int i = 0; i < 2; i++) {
+        event->ids[i] = 0;
+        event->pages[i] = NULL;
+    }
+}
+
+static void event_close(struct spex_event *event, enum spex_counter counter) {
+    event->busy = true;
+    handler_fence();
+    event_reset(event, counter);
+    handler_fence();
+    event->busy = false;
+}
+
+/* The plan's way, or the next one that works; SPEX_WAY_NONE always does. */
+static void event_open(struct spex_event *event, enum spex_counter counter,
+                       const struct spex_plan *plan) {
+    const enum spex_way *way = spex_ways_of(counter);
+    while (*way != SPEX_WAY_NONE && *way != plan->way)
+        way++;
+    for (;; way++) {
+        const char *step;
+        if (*way != plan->way && *way != SPEX_WAY_NONE && !spex_way_allowed(*way))
+            continue;
+        int err = spex_event_open(event, counter, plan, *way, &step);
+        if (!err)
+            break;
+        spex_store_relaxed(&fallbacks[counter].err, -err);
+    }
+    event->fallback = *way != plan->way;
+    if (event->fallback)
+        spex_fetch_add_relaxed(&fallbacks[counter].threads, 1);
+}
+
+/* Every field, `busy` as it is, and last what readers look at. */
+static void event_publish(struct spex_event *event, struct spex_event opened) {
+    const uint64_t *word = opened.word;
+    opened.word = NULL;
+    opened.busy = true;
+    *event = opened;
+    handler_fence();
+    event->source = source_next();
+    event->word = word;
+    handler_fence();
+    event->busy = false;
+}
+
+bool spex_counter_open(struct spex_thread_counters *counters, enum spex_counter counter) {
+    struct spex_event *event = &counters->events[counter];
+    if (event->busy || event->readers || spex_counter_ready(counters, counter))
+        return false;
+    int saved = errno;
+    event->busy = true;
+    handler_fence();
+    event_reset(event, counter);
+    struct spex_plan plan;
+    struct spex_event opened = {0};
+    uint32_t generation = spex_plan_read(counter, &plan);
+    event_open(&opened, counter, &plan);
+    opened.generation = generation;
+    event_publish(event, opened);
+    errno = saved;
+    return true;
+}
+
+void spex_counter_read_slowly(struct spex_thread_counters *counters, enum spex_counter counter,
+                              struct spex_reading *reading) {
+    struct spex_event *event = &counters->events[counter];
+    *reading = (struct spex_reading){0};
+    if (event->busy || !spex_counter_ready(counters, counter))
+        return;
+    int saved = errno;
+    event->readers++;
+    handler_fence();
+    spex_event_read(event, counter, reading);
+    bool intact = reading->available || spex_event_intact(event);
+    handler_fence();
+    event->readers--;
+    /* The program has closed the descriptor: the next probe opens another. */
+    if (!intact && !event->readers)
+        event_close(event, counter);
+    errno = saved;
+}
+
+static uint64_t extrapolated(uint64_t value, uint64_t enabled, uint64_t running) {
+    return (uint64_t)((double)value * (double)enabled / (double)running + 0.5);
+}
+
+bool spex_counter_delta(const struct spex_reading *begin, const struct spex_reading *end,
+                        uint64_t values[2], bool *scaled) {
+    *scaled = false;
+    if (!begin->available || !end->available || begin->source != end->source)
+        return false;
+    for (int i = 0; i < 2; i++)
+        values[i] = end->values[i] - begin->values[i];
+    /* Without times, the event had been running all the time up to then. */
+    if (end->enabled == end->running)
+        return true;
+    if (!begin->enabled)
+        return false;
+    uint64_t enabled = end->enabled - begin->enabled, running = end->running - begin->running;
+    if (enabled == running)
+        return true;
+    if (!running)
+        return false;
+    for (int i = 0; i < 2; i++)
+        values[i] = extrapolated(values[i], enabled, running);
+    *scaled = true;
+    return true;
+}
+
+void spex_counters_close(struct spex_thread_counters *counters) {
+    int saved = errno;
+    for (enum spex_counter counter = 0; counter < SPEX_COUNTERS; counter++)
+        event_close(&counters->events[counter], counter);
+    errno = saved;
+}
+
+uint64_t spex_counter_fallbacks(enum spex_counter counter) {
+    return spex_load_relaxed(&fallbacks[counter].threads);
+}
+
+int spex_counter_fallback_error(enum spex_counter counter) {
+    return spex_load_relaxed(&fallbacks[counter].err);
+}
+
+void spex_counter_fallbacks_forget(void) {
+    for (enum spex_counter counter = 0; counter < SPEX_COUNTERS; counter++)
+        spex_store_relaxed(&fallbacks[counter].threads, 0);
+}
+
+void spex_thread_counters_fork_child(struct spex_thread_counters *counters) {
+    int saved = errno;
+    for (enum spex_counter counter = 0; counter < SPEX_COUNTERS; counter++) {
+        struct spex_event *event = &counters->events[counter];
+        spex_event_abandon(event);
+        *event = (struct spex_event){0};
+    }
+    errno = saved;
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/* Programs close descriptors that they do not know and get the same numbers again for files of their
+ * own. Mapped ways close theirs at once: the mapping keeps the event. Others ask before each use of a
+ * number whether it is the event with the id of ours, by an ioctl that means nothing to other
+ * files (pread, harmless too, does not work on events). Between the question and the use another
+ * thread may still close the number and open it again; nothing can be done about those few hundred
+ * nanoseconds. */
+#define _GNU_SOURCE
+#include "event.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+#define READ_FORMAT                                                                                \
+    (PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED |                         \
+     PERF_FORMAT_TOTAL_TIME_RUNNING)
+
+/* Of a record without any sample fields, perf_event_open(2): struct perf_event_header alone. */
+#define RECORD_BYTES_LOG2 3
+
+static bool has_ring(enum spex_way way) {
+    return way == SPEX_WAY_FAULT_RECORDS || way == SPEX_WAY_SWITCH_RECORDS;
+}
+
+static bool is_mapped(enum spex_way way) {
+    return has_ring(way) || way == SPEX_WAY_SWITCH_COUNT;
+}
+
+static struct perf_event_attr attributes(const struct spex_event_code *code, enum spex_way way) {
+    struct perf_event_attr attr = {
+        .size = sizeof(attr),
+        .type = code->type,
+        .config = code->config,
+        .config1 = code->config1,
+        .config2 = code->config2,
+        .read_format = READ_FORMAT,
+        .exclude_user = !!(code->exclude & SPEX_EXCLUDE_USER),
+        .exclude_kernel = !!(code->exclude & SPEX_EXCLUDE_KERNEL),
+        .exclude_hv = !!(code->exclude & SPEX_EXCLUDE_HYPERVISOR),
+        .exclude_guest = !!(code->exclude & SPEX_EXCLUDE_GUEST),
+        .exclude_host = !!(code->exclude & SPEX_EXCLUDE_HOST),
+    };
+    if (way == SPEX_WAY_FAULT_RECORDS) {
+        attr.sample_period = 1;
+    } else if (way == SPEX_WAY_SWITCH_RECORDS) {
+        attr.config = PERF_COUNT_SW_DUMMY;
+        attr.context_switch = 1;
+        attr.exclude_kernel =
+            1; /* of the event that never happens; records are made all the same */
+    }
+    if (has_ring(way)) {
+        /* Nobody waits for records: wake up as seldom as the kernel allows. */
+        attr.watermark = 1;
+        attr.wakeup_watermark = UINT32_MAX;
+    }
+    return attr;
+}
+
+static int descriptor_open(const struct spex_event_code *code, enum spex_way way, int leader) {
+    struct perf_event_attr attr = attributes(code, way);
+    long descriptor =
+        syscall(SYS_perf_event_open, &attr, 0, -1, leader, (unsigned long)PERF_FLAG_FD_CLOEXEC);
+    return descriptor < 0 ? -errno : (int)descriptor;
+}
+
+static bool is_ours(int descriptor, uint64_t id) {
+    uint64_t found;
+    return id && ioctl(descriptor, PERF_EVENT_IOC_ID, &found) == 0 && found == id;
+}
+
+static void close_ours(const struct spex_event *event) {
+    /* The leader last: without it the others would go on counting by themselves. */
+    for (int i = event->events - 1; i >= 0; i--)
+        if (is_ours(event->descriptors[i], event->ids[i]))
+            close(event->descriptors[i]);
+}
+
+static int page_map(struct spex_event *event, int descriptor, int i) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    event->page_bytes = has_ring(event->way) ? 2 * page : page;
+    /* Read-only, which lets the kernel overwrite old records: the ring is never full. */
+    void *memory = mmap(NULL, event->page_bytes, PROT_READ, MAP_SHARED, descriptor, 0);
+    if (memory == MAP_FAILED)
+        return -errno;
+    event->pages[i] = memory;
+    return 0;
+}
+
+static void find_word(struct spex_event *event) {
+    const struct perf_event_mmap_page *page = event->pages[0];
+    if (event->way == SPEX_WAY_SWITCH_COUNT) {
+        event->word = (const uint64_t *)&page->offset;
+        return;
+    }
+    event->word = (const uint64_t *)&page->data_head;
+    /* A switch leaves two records: out and in again. */
+    event->shift = RECORD_BYTES_LOG2 + (event->way == SPEX_WAY_SWITCH_RECORDS);
+}
+
+static int open_mapped(struct spex_event *event, const struct spex_plan *plan, const char **step) {
+    *step = "perf_event_open";
+    int descriptor = descriptor_open(&plan->codes[0], event->way, -1);
+    if (descriptor < 0)
+        return descriptor;
+    *step = "mmap";
+    int err = page_map(event, descriptor, 0);
+    close(descriptor);
+    if (!err)
+        find_word(event);
+    return err;
+}
+
+static int open_one(struct spex_event *event, const struct spex_event_code *code, int i,
+                    const char **step) {
+    *step = "perf_event_open";
+    int descriptor = descriptor_open(code, event->way, i ? event->descriptors[0] : -1);
+    if (descriptor < 0)
+        return descriptor;
+    *step = "ioctl";
+    uint64_t id;
+    if (ioctl(descriptor, PERF_EVENT_IOC_ID, &id) != 0) {
+        int err = -errno;
+        close(descriptor);
+        return err;
+    }
+    event->descriptors[i] = descriptor;
+    event->ids[i] = id;
+    *step = "mmap";
+    return event->way == SPEX_WAY_RDPMC ? page_map(event, descriptor, i) : 0;
+}
+
+int spex_event_open(struct spex_event *event, enum spex_counter counter,
+                    const struct spex_plan *plan, enum spex_way way, const char **step) {
+    (void)counter;
+    *step = "";
+    event->way = (uint8_t)way;
+    int err = 0;
+    if (is_mapped(way)) {
+        err = open_mapped(event, plan, step);
+    } else if (way == SPEX_WAY_READ || way == SPEX_WAY_RDPMC) {
+        event->events = (uint8_t)plan->events;
+        for (int i = 0; !err && i < event->events; i++)
+            err = open_one(event, &plan->codes[i], i, step);
+    }
+    if (err) {
+        spex_event_release(event);
+        *event = (struct spex_event){0};
+    }
+    return err;
+}
+
+static bool read_rusage(enum spex_counter counter, struct spex_reading *reading) {
+    struct rusage usage;
+    if (getrusage(RUSAGE_THREAD, &usage) != 0)
+        return false;
+    reading->values[0] = counter == SPEX_COUNTER_FAULTS
+                             ? (uint64_t)usage.ru_minflt + (uint64_t)usage.ru_majflt
+                             : (uint64_t)usage.ru_nvcsw + (uint64_t)usage.ru_nivcsw;
+    return true;
+}
+
+/* As read_format asks for it. */
+struct group {
+    uint64_t count;
+    uint64_t enabled;
+    uint64_t running;
+    struct {
+        uint64_t value;
+        uint64_t id;
+    } events[2];
+};
+
+static bool read_group(const struct spex_event *event, struct spex_reading *reading) {
+    struct group group;
+    size_t size = offsetof(struct group, events) + event->events * sizeof(group.events[0]);
+    if (!is_ours(event->descriptors[0], event->ids[0]) ||
+        read(event->descriptors[0], &group, size) != (ssize_t)size || group.count != event->events)
+        return false;
+    for (int i = 0; i < event->events; i++) {
+        if (group.events[i].id != event->ids[i])
+            return false;
+        reading->values[i] = group.events[i].value;
+    }
+    reading->enabled = group.enabled;
+    reading->running = group.running;
+    return true;
+}
+
+#if defined(__x86_64__)
+
+/* As linux/perf_event.h has it, at struct perf_event_mmap_page. False when the event is not on a
+ * counter at the moment or has had to share one. */
+static bool read_page(const struct perf_event_mmap_page *page, uint64_t *value) {
+    uint32_t sequence, index;
+    bool whole;
+    do {
+        sequence = spex_load_relaxed(&page->lock);
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        whole = page->cap_user_rdpmc && page->time_enabled == page->time_running;
+        index = page->index;
+        *value = (uint64_t)page->offset;
+        if (whole && index) {
+            unsigned unused_bits = 64u - page->pmc_width;
+            uint64_t counter = __rdpmc((int)index - 1);
+            *value += (uint64_t)((int64_t)(counter << unused_bits) >> unused_bits);
+        }
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    } while (spex_load_relaxed(&page->lock) != sequence);
+    return whole && index;
+}
+
+static bool read_pages(const struct spex_event *event, struct spex_reading *reading) {
+    for (int i = 0; i < event->events; i++)
+        if (!read_page(event->pages[i], &reading->values[i]))
+            return false;
+    return true;
+}
+
+#else
+
+static bool read_pages(const struct spex_event *event, struct spex_reading *reading) {
+    (void)event;
+    (void)reading;
+    return false;
+}
+
+#endif
+
+void spex_event_read(const struct spex_event *event, enum spex_counter counter,
+                     struct spex_reading *reading) {
+    *reading = (struct spex_reading){.source = event->source};
+    if (event->word) {
+        reading->values[0] = spex_load_relaxed(event->word) >> event->shift;
+        reading->available = true;
+    } else if (event->way == SPEX_WAY_RUSAGE) {
+        reading->available = read_rusage(counter, reading);
+    } else if (event->way == SPEX_WAY_READ) {
+        reading->available = read_group(event, reading);
+    } else if (event->way == SPEX_WAY_RDPMC) {
+        reading->available = read_pages(event, reading) || read_group(event, reading);
+    }
+}
+
+bool spex_event_intact(const struct spex_event *event) {
+    return !event->events || is_ours(event->descriptors[0], event->ids[0]);
+}
+
+void spex_event_release(const struct spex_event *event) {
+    for (int i = 0; i < 2; i++)
+        if (event->pages[i])
+            munmap(event->pages[i], event->page_bytes);
+    close_ours(event);
+}
+
+void spex_event_abandon(const struct spex_event *event) {
+    close_ours(event);
+}

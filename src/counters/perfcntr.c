@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/* The events of the developer's choice. */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+
+#include "../message.h"
+#include "prepare.h"
+
+#if defined(__x86_64__)
+
+#define EVENT_LOW_BITS 8
+#define MASK_BITS      24
+
+static uint64_t event_max(void) {
+    __builtin_cpu_init();
+    return __builtin_cpu_is("amd") ? 0xfff : 0xff;
+}
+
+/* Event select bits 11:8 are at 35:32, AMD's manual volume 2, PERF_CTL. */
+static uint64_t raw_config(uint64_t event, uint64_t mask) {
+    return (event & 0xff) | mask << EVENT_LOW_BITS | (event >> EVENT_LOW_BITS) << 32;
+}
+
+static bool raw_valid(uint64_t event, uint64_t mask) {
+    return event <= event_max() && !(mask >> MASK_BITS);
+}
+
+#else
+
+static uint64_t raw_config(uint64_t event, uint64_t mask) {
+    (void)mask;
+    return event;
+}
+
+static bool raw_valid(uint64_t event, uint64_t mask) {
+    return event <= 0xffff && !mask;
+}
+
+#endif
+
+static bool pcid_valid(unsigned pcid) {
+    if (pcid < SPEX_PERFCNTRS)
+        return true;
+    spex_message("performance counter %u: a number of 0 to %d was expected", pcid,
+                 SPEX_PERFCNTRS - 1);
+    return false;
+}
+
+int spex_perfcntr_set(unsigned pcid, uint64_t event, uint64_t mask) {
+    if (!pcid_valid(pcid))
+        return -EINVAL;
+    if (!raw_valid(event, mask)) {
+        spex_message(
+            "performance counter %u: this processor has no code of event %#llx, mask %#llx", pcid,
+            (unsigned long long)event, (unsigned long long)mask);
+        return -EINVAL;
+    }
+    struct spex_choice choice = {
+        .events = 1,
+        .codes = {{.type = PERF_TYPE_RAW, .config = raw_config(event, mask)}},
+    };
+    snprintf(choice.text, sizeof(choice.text), "raw event %#llx, mask %#llx",
+             (unsigned long long)event, (unsigned long long)mask);
+    return spex_perfcntr_replace(pcid, &choice);
+}
+
+int spex_perfcntr_set_name(unsigned pcid, const char *name) {
+    if (!pcid_valid(pcid))
+        return -EINVAL;
+    struct spex_choice choice = {.events = 1};
+    const char *why = "no name";
+    spex_counters_lock();
+    int err = name ? spex_name_encode(name, &choice.codes[0], &why) : -EINVAL;
+    spex_counters_unlock();
+    if (err) {
+        spex_message("performance counter %u: %s: %s (libpfm4)", pcid, name ? name : "", why);
+        return -EINVAL;
+    }
+    snprintf(choice.text, sizeof(choice.text), "%s", name);
+    return spex_perfcntr_replace(pcid, &choice);
+}
