@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "collector.h"
+#include "counters/counters.h"
 #include "message.h"
 
 enum { RING_RECORDS_MAX = 1 << 24, BATCH_RECORDS_MAX = 4096 };
@@ -69,5 +70,6 @@ int spex_settings_read(const struct spex_options *options, struct spex_settings 
     err = err ? err
               : check_range("SPEX_BATCH_RECORDS", settings->batch_records, 1, BATCH_RECORDS_MAX,
                             false);
+    err = err ? err : spex_counters_allow(read_text("SPEX_COUNTERS", NULL));
     return err;
 }

@@ -20,6 +20,15 @@
  *     SPEX_COLLECTORS     collector threads
  *     SPEX_RING_RECORDS   records a ring holds (a ring per CPU and type), a power of two
  *     SPEX_BATCH_RECORDS  records a collector takes from one ring at a time
+ *     SPEX_COUNTERS       ways of reading page faults, context switches and events that may be used,
+ *                         separated by commas; the best that works is. All when absent:
+ *                             fault-records   a ring with a record for each fault, mapped
+ *                             switch-count    the kernel's count of switches, mapped
+ *                             switch-records  a ring with two records for each switch, mapped
+ *                             rusage          getrusage, for faults and switches
+ *                             rdpmc           the processor's counter, by its instruction
+ *                             read            the system call on an event
+ *                             none            no other than those named, if any
  *
  * Errors are negative errno values, and one line on standard error where a person must act. */
 #ifndef SPEX_SPEX_H

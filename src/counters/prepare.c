@@ -446,8 +446,8 @@ int spex_counters_allow(const char *list) {
         return -EINVAL;
     }
     spex_counters_lock();
-    spex_ways_allow(allowed);
-    for (enum spex_counter id = 0; id < SPEX_COUNTERS; id++)
+    bool changed = spex_ways_allow(allowed);
+    for (enum spex_counter id = 0; changed && id < SPEX_COUNTERS; id++)
         counters[id].prepared = false;
     spex_counters_unlock();
     return 0;

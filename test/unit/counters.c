@@ -160,31 +160,6 @@ static void need_perf(bool kernel) {
     skip();
 }
 
-/* ---- in a child of its own ---- */
-
-static void drop_privileges(void) {
-    if (geteuid() == 0 && (setgid(NOBODY) != 0 || setuid(NOBODY) != 0))
-        abort();
-}
-
-/* Runs `check` in a child: what it asserts ends the child, and so this test. */
-static void in_child(void (*check)(void)) {
-    fflush(stdout);
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        setenv("CMOCKA_TEST_ABORT", "1", 1); /* no other tests in the child after a failure */
-        spex_counters_fork_child();
-        check();
-        fflush(stdout);
-        _exit(0);
-    }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    if (status != 0)
-        fail_msg("the child ended with status %#x", (unsigned)status);
-}
-
 static unsigned long entries(const char *path, const char *with) {
     char line[1024];
     unsigned long count = 0;
@@ -226,6 +201,31 @@ static void prepare_some(void) {
     assert_int_equal(spex_perfcntr_set_name(1, "perf::TASK-CLOCK"), 0);
     for (enum spex_counter counter = 0; counter < SPEX_COUNTERS; counter++)
         prepare_quietly(counter);
+}
+
+/* ---- in a child of its own ---- */
+
+static void drop_privileges(void) {
+    if (geteuid() == 0 && (setgid(NOBODY) != 0 || setuid(NOBODY) != 0))
+        abort();
+}
+
+/* Runs `check` in a child: what it asserts ends the child, and so this test. */
+static void in_child(void (*check)(void)) {
+    fflush(stdout);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        setenv("CMOCKA_TEST_ABORT", "1", 1); /* no other tests in the child after a failure */
+        spex_counters_fork_child();
+        check();
+        fflush(stdout);
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (status != 0)
+        fail_msg("the child ended with status %#x", (unsigned)status);
 }
 
 /* ---- the ways ---- */
@@ -327,6 +327,42 @@ static void check_unprivileged(void) {
 static void without_privileges(void **state) {
     (void)state;
     in_child(check_unprivileged);
+}
+
+static void check_dropped_privileges(void) {
+    static struct spex_thread_counters mine;
+    assert_int_equal(spex_counters_prepare(SPEX_COUNTER_FAULTS), 0);
+    assert_int_equal(spex_counters_prepare(SPEX_COUNTER_SWITCHES), 0);
+    drop_privileges();
+    expect_exact(&mine, SPEX_COUNTER_FAULTS, touch_pages, PAGES);
+    expect_exact(&mine, SPEX_COUNTER_SWITCHES, switch_often, SWITCHES / 2);
+    if (!perf_permits(true)) {
+        assert_int_equal(spex_counter_fallbacks(SPEX_COUNTER_FAULTS), 1);
+        assert_int_equal(spex_counter_fallbacks(SPEX_COUNTER_SWITCHES), 1);
+        expect_text(SPEX_COUNTER_SWITCHES, "1 threads fell back: Permission denied");
+        /* Half of the faults under the name of all would be wrong; switches have another exact way. */
+        assert_null(mine.events[SPEX_COUNTER_FAULTS].word);
+        assert_int_equal(mine.events[SPEX_COUNTER_SWITCHES].word != NULL, perf_permits(false));
+    }
+}
+
+static void privileges_dropped_later(void **state) {
+    (void)state;
+    need_perf(true);
+    in_child(check_dropped_privileges);
+}
+
+static void instruction_that_is_not_allowed(void **state) {
+    (void)state;
+    need_perf(false);
+    assert_int_equal(spex_perfcntr_set_name(0, "perf::TASK-CLOCK"), 0);
+    assert_int_equal(spex_counters_allow("rdpmc"), 0);
+    messages_begin();
+    assert_true(spex_counters_prepare(first_perfcntr) < 0);
+    assert_non_null(strstr(messages_end(), "not by the processor's instruction: "));
+    assert_int_equal(spex_counters_allow(NULL), 0);
+    assert_int_equal(event_descriptors(), 0);
+    assert_int_equal(event_mappings(), 0);
 }
 
 static void no_way_at_all(void **state) {
@@ -651,8 +687,8 @@ static void check_no_memory(void) {
     assert_non_null(states);
     drop_privileges();
     assert_int_equal(setrlimit(RLIMIT_MEMLOCK, &none), 0);
-    assert_int_equal(spex_counters_allow(NULL),
-                     0); /* what was prepared before may need privileges */
+    /* What was prepared before may need privileges. */
+    assert_int_equal(spex_counters_allow("fault-records,rusage"), 0);
     assert_int_equal(spex_counters_prepare(SPEX_COUNTER_FAULTS), 0);
     /* A thread may have several states; the kernel counts each. */
     int last = 0;
@@ -807,6 +843,8 @@ int main(void) {
         cmocka_unit_test(chosen_events_by_read),
         cmocka_unit_test(time_of_the_thread),
         cmocka_unit_test(without_privileges),
+        cmocka_unit_test(privileges_dropped_later),
+        cmocka_unit_test(instruction_that_is_not_allowed),
         cmocka_unit_test(no_way_at_all),
         cmocka_unit_test(lists_of_ways),
         cmocka_unit_test(events_that_are_none),
