@@ -14,6 +14,7 @@
 #include <spex/spex.h>
 
 #include "collector.h"
+#include "counters/counters.h"
 #include "environment.h"
 #include "message.h"
 #include "probes.h"
@@ -37,9 +38,11 @@ static void fork_prepare(void) {
     pthread_mutex_lock(&life.lock);
     spex_sites_fork_prepare();
     spex_sinks_fork_prepare();
+    spex_counters_fork_prepare();
 }
 
 static void fork_parent(void) {
+    spex_counters_fork_parent();
     spex_sinks_fork_parent();
     spex_sites_fork_parent();
     pthread_mutex_unlock(&life.lock);
@@ -48,6 +51,7 @@ static void fork_parent(void) {
 /* The child starts clean: its probes are off, it has no collector and no output, until it calls
  * spex_start itself. */
 static void fork_child(void) {
+    spex_counters_fork_child();
     spex_sinks_fork_child();
     spex_sites_fork_child();
     spex_collectors_fork_child();

@@ -251,7 +251,10 @@ void spex_event_read(const struct spex_event *event, enum spex_counter counter,
 }
 
 bool spex_event_intact(const struct spex_event *event) {
-    return !event->events || is_ours(event->descriptors[0], event->ids[0]);
+    for (int i = 0; i < event->events; i++)
+        if (!is_ours(event->descriptors[i], event->ids[i]))
+            return false;
+    return true;
 }
 
 void spex_event_release(const struct spex_event *event) {

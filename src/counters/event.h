@@ -16,7 +16,7 @@ int spex_event_open(struct spex_event *event, enum spex_counter counter,
 void spex_event_read(const struct spex_event *event, enum spex_counter counter,
                      struct spex_reading *reading);
 
-/* True when reading needs no descriptor or has it still. */
+/* True when reading needs no descriptors or has all of them still. */
 bool spex_event_intact(const struct spex_event *event);
 
 /* Unmaps, and closes what is still ours. The event's fields stay. */
