@@ -138,9 +138,8 @@ static int open_one(struct spex_event *event, const struct spex_event_code *code
     return event->way == SPEX_WAY_RDPMC ? page_map(event, descriptor, i) : 0;
 }
 
-int spex_event_open(struct spex_event *event, enum spex_counter counter,
-                    const struct spex_plan *plan, enum spex_way way, const char **step) {
-    (void)counter;
+int spex_event_open(struct spex_event *event, const struct spex_plan *plan, enum spex_way way,
+                    const char **step) {
     *step = "";
     event->way = (uint8_t)way;
     int err = 0;

@@ -77,7 +77,7 @@ static int trial_open(struct trial *trial, enum spex_way way) {
     struct spex_event *event = trial_event(trial);
     *event = (struct spex_event){0};
     trial->plan.way = way;
-    int err = spex_event_open(event, trial->counter, &trial->plan, way, &step);
+    int err = spex_event_open(event, &trial->plan, way, &step);
     if (err)
         snprintf(trial->why, sizeof(trial->why), "%s: %s", step, strerror(-err));
     return err;

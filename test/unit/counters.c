@@ -684,7 +684,7 @@ static void a_group_that_is_torn(void **state) {
     const char *step;
     (void)state;
     need_perf(false);
-    assert_int_equal(spex_event_open(&event, SPEX_COUNTER_LLC, &plan, SPEX_WAY_READ, &step), 0);
+    assert_int_equal(spex_event_open(&event, &plan, SPEX_WAY_READ, &step), 0);
     assert_int_equal(event_descriptors(), 2);
     spex_event_read(&event, SPEX_COUNTER_LLC, &begin);
     uint64_t before = by_getrusage(SPEX_COUNTER_FAULTS);
