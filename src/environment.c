@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "collector.h"
+#include "counters/counters.h"
 #include "message.h"
 
 #include "../queues/rseq.h"
@@ -80,7 +81,6 @@ int spex_settings_read(const struct spex_options *options, struct spex_settings 
         .ring_records = options->ring_records ? options->ring_records : 8192,
         .batch_records = options->batch_records ? options->batch_records : 256,
         .ring_cpus = options->ring_cpus,
-        .counters = read_text("SPEX_COUNTERS", NULL),
     };
     unsigned calibrate = !options->no_calibration;
     int err = read_number("SPEX_COLLECTORS", &settings->collectors);
@@ -99,5 +99,6 @@ int spex_settings_read(const struct spex_options *options, struct spex_settings 
     err = err ? err
               : check_range("SPEX_BATCH_RECORDS", settings->batch_records, 1, BATCH_RECORDS_MAX,
                             false);
+    err = err ? err : spex_counters_allow(read_text("SPEX_COUNTERS", NULL));
     return err;
 }

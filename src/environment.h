@@ -18,7 +18,6 @@ struct spex_settings {
     unsigned ring_cpus; /* 0: all */
     enum spex_commit commit;
     bool calibrate;
-    const char *counters; /* as SPEX_COUNTERS; NULL: every way of reading */
 };
 
 /* 0, or -EINVAL with one line on standard error. */

@@ -13,9 +13,8 @@
 
 static bool calibrated_at_start;
 
-int spex_preparation_settings(const struct spex_settings *settings) {
+void spex_preparation_settings(const struct spex_settings *settings) {
     calibrated_at_start = settings->calibrate;
-    return spex_counters_allow(settings->counters);
 }
 
 /* The counter that a type reads; SPEX_COUNTERS for those that read none. */

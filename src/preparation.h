@@ -7,9 +7,8 @@
 
 #include "environment.h"
 
-/* Settings of the ways to read and of calibration, for all types to come. 0, or -EINVAL with one line
- * on standard error. */
-int spex_preparation_settings(const struct spex_settings *settings);
+/* For all types to come. */
+void spex_preparation_settings(const struct spex_settings *settings);
 
 /* Once a type (and performance counter, `detail`): memory for its records, the counter that it reads,
  * and what it costs. One caller at a time; some milliseconds; not for signal handlers. */

@@ -13,8 +13,8 @@ __attribute__((used)) static int (*const perfcntr_set)(unsigned, uint64_t,
                                                        uint64_t) = spex_perfcntr_set;
 
 int spex_probes_prepare(const struct spex_settings *settings) {
-    int err = spex_preparation_settings(settings);
-    err = err ? err : spex_threads_init();
+    int err = spex_threads_init();
+    spex_preparation_settings(settings);
     return err ? err
                : spex_rings_init(settings->ring_records, settings->ring_cpus, settings->commit);
 }

@@ -86,10 +86,12 @@ SPEX_PROBE_API void spex_counter_begin(struct spex_site *site, struct spex_count
 SPEX_PROBE_API void spex_counter_end(struct spex_site *site, uint32_t weight,
                                      struct spex_counter_span *span);
 
-/* Performance counter `pcid` (0 to SPEX_PERFCNTRS - 1) counts, from its next BEGIN in each thread on:
- * the processor's event by its raw code and unit mask, or one that libpfm4 knows by name. Any thread;
- * not for signal handlers. 0; -EINVAL for a bad pcid or an unknown name, with a message. That an
- * event cannot be counted here is said when its probe is switched on. */
+/* The event that performance counter `pcid` (0 to SPEX_PERFCNTRS - 1) counts: by the processor's code,
+ * on x86 event (AMD: up to 12 bits) and unit mask (with Intel's bits above it, up to 24), elsewhere event
+ * alone; or by libpfm4's name, such as "perf::TASK-CLOCK" or "INST_RETIRED:u". Threads turn to it at
+ * their next BEGIN. Any thread; not for signal handlers.
+ * 0; -EINVAL for a bad pcid, code or name, or, while its probe is on, why the event cannot be counted
+ * here; each with one line on standard error. */
 SPEX_PROBE_API int spex_perfcntr_set(unsigned pcid, uint64_t event, uint64_t mask);
 SPEX_PROBE_API int spex_perfcntr_set_name(unsigned pcid, const char *name);
 

@@ -24,6 +24,15 @@
  *     SPEX_COMMIT         how records get into a ring: rseq (restartable sequences) or atomic;
  *                         rseq where the system has it when absent
  *     SPEX_CALIBRATE      0: probes' costs are not measured at the start
+ *     SPEX_COUNTERS       ways of reading page faults, context switches and events that may be used,
+ *                         separated by commas; the best that works is. All when absent:
+ *                             fault-records   a ring with a record for each fault, mapped
+ *                             switch-count    the kernel's count of switches, mapped
+ *                             switch-records  a ring with two records for each switch, mapped
+ *                             rusage          getrusage, for faults and switches
+ *                             rdpmc           the processor's counter, by its instruction
+ *                             read            the system call on an event
+ *                             none            no other than those named, if any
  *
  * Errors are negative errno values, and one line on standard error where a person must act. */
 #ifndef SPEX_SPEX_H

@@ -62,7 +62,7 @@ static void event_open(struct spex_event *event, enum spex_counter counter,
         const char *step;
         if (*way != plan->way && *way != SPEX_WAY_NONE && !spex_way_allowed(*way))
             continue;
-        int err = spex_event_open(event, counter, plan, *way, &step);
+        int err = spex_event_open(event, plan, *way, &step);
         if (!err)
             break;
         spex_store_relaxed(&fallbacks[counter].err, -err);

@@ -70,13 +70,13 @@ int spex_counters_allow(const char *list);
  * and takes the cost of a read. Later calls return what the first found. Not for signal handlers.
  * 0; -ENOENT when no event has been set for a PERFCNTR; or why the counter is not available here,
  * with one line on standard error. */
-int spex_counters_prepare(enum spex_counter counter);
+int spex_counters_prepare(enum spex_counter id);
 
 /* One line about how a counter is read, and why not in a better way, or why not at all. */
-void spex_counters_describe(enum spex_counter counter, char *text, size_t size);
+void spex_counters_describe(enum spex_counter id, char *text, size_t size);
 
 /* Ticks for one bare read; 0 when not prepared or not available. */
-uint64_t spex_counter_cost(enum spex_counter counter);
+uint64_t spex_counter_cost(enum spex_counter id);
 
 /* Threads that now read by a worse way than the prepared one, or not at all, because they could not
  * open it: no descriptors, or no memory that may be locked (perf_event_mlock_kb). */

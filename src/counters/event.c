@@ -138,9 +138,8 @@ static int open_one(struct spex_event *event, const struct spex_event_code *code
     return event->way == SPEX_WAY_RDPMC ? page_map(event, descriptor, i) : 0;
 }
 
-int spex_event_open(struct spex_event *event, enum spex_counter counter,
-                    const struct spex_plan *plan, enum spex_way way, const char **step) {
-    (void)counter;
+int spex_event_open(struct spex_event *event, const struct spex_plan *plan, enum spex_way way,
+                    const char **step) {
     *step = "";
     event->way = (uint8_t)way;
     int err = 0;
@@ -251,7 +250,10 @@ void spex_event_read(const struct spex_event *event, enum spex_counter counter,
 }
 
 bool spex_event_intact(const struct spex_event *event) {
-    return !event->events || is_ours(event->descriptors[0], event->ids[0]);
+    for (int i = 0; i < event->events; i++)
+        if (!is_ours(event->descriptors[i], event->ids[i]))
+            return false;
+    return true;
 }
 
 void spex_event_release(const struct spex_event *event) {

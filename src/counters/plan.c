@@ -25,7 +25,7 @@ void spex_plan_write(enum spex_counter counter, const struct spex_plan *plan) {
 }
 
 static bool plan_copy(enum spex_counter counter, uint32_t generation, struct spex_plan *plan) {
-    uint64_t words[PLAN_WORDS];
+    uint64_t words[PLAN_WORDS] = {0};
     for (int i = 0; i < PLAN_WORDS; i++)
         words[i] = spex_load_acquire(&plans[counter][i]); /* P3 (P1) */
     memcpy(plan, words, sizeof(words));

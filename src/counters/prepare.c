@@ -77,7 +77,7 @@ static int trial_open(struct trial *trial, enum spex_way way) {
     struct spex_event *event = trial_event(trial);
     *event = (struct spex_event){0};
     trial->plan.way = way;
-    int err = spex_event_open(event, trial->counter, &trial->plan, way, &step);
+    int err = spex_event_open(event, &trial->plan, way, &step);
     if (err)
         snprintf(trial->why, sizeof(trial->why), "%s: %s", step, strerror(-err));
     return err;
@@ -274,18 +274,27 @@ static uint64_t try_way_as_permitted(struct trial *trial, enum spex_way way, int
     return cost;
 }
 
+static void add_refusal(char *text, size_t size, enum spex_way way, const char *why,
+                        const char *last_why) {
+    size_t length = strlen(text);
+    if (strcmp(why, last_why) == 0)
+        snprintf(text + length, size - length, "; nor by %s", spex_way_text(way));
+    else
+        snprintf(text + length, size - length, "; not by %s: %s", spex_way_text(way), why);
+}
+
 /* The best way of those that work: the first, except that hardware is read by whichever of
  * instruction and system call is cheaper. */
 static int try_ways(struct trial *trial, struct counter *counter, char *others, size_t size) {
     struct spex_plan best = {.way = SPEX_WAY_NONE};
+    char last_why[sizeof(trial->why)] = "";
     int err = -ENOENT;
     counter->cost = 0;
     for (const enum spex_way *way = spex_ways_of(trial->counter); *way != SPEX_WAY_NONE; way++) {
         uint64_t cost = try_way_as_permitted(trial, *way, &err);
-        size_t length = strlen(others);
         if (!cost) {
-            snprintf(others + length, size - length, "; not by %s: %s", spex_way_text(*way),
-                     trial->why);
+            add_refusal(others, size, *way, trial->why, last_why);
+            snprintf(last_why, sizeof(last_why), "%s", trial->why);
             continue;
         }
         trial->plan.way = *way;
@@ -437,8 +446,8 @@ int spex_counters_allow(const char *list) {
         return -EINVAL;
     }
     spex_counters_lock();
-    spex_ways_allow(allowed);
-    for (enum spex_counter id = 0; id < SPEX_COUNTERS; id++)
+    bool changed = spex_ways_allow(allowed);
+    for (enum spex_counter id = 0; changed && id < SPEX_COUNTERS; id++)
         counters[id].prepared = false;
     spex_counters_unlock();
     return 0;

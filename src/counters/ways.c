@@ -66,6 +66,8 @@ bool spex_way_allowed(enum spex_way way) {
     return spex_load_relaxed(&allowed_ways) >> way & 1;
 }
 
-void spex_ways_allow(uint32_t allowed) {
+bool spex_ways_allow(uint32_t allowed) {
+    bool changed = allowed != spex_load_relaxed(&allowed_ways);
     spex_store_relaxed(&allowed_ways, allowed);
+    return changed;
 }

@@ -33,6 +33,8 @@ bool spex_ways_parse(const char *list, uint32_t *allowed);
 
 /* Safe in signal handlers. */
 bool spex_way_allowed(enum spex_way way);
-void spex_ways_allow(uint32_t allowed);
+
+/* True when that is a change. */
+bool spex_ways_allow(uint32_t allowed);
 
 #endif

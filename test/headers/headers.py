@@ -74,7 +74,7 @@ class Headers(unittest.TestCase):
         symbols = self.succeeds(['nm', self.object])
         sections = self.succeeds(['readelf', '-SW', self.object])
         linker = [command[0], self.object, LIBRARY, '-o', self.program, '-pthread', '-lm',
-                  '-lurcu-bp', '-lurcu-common']
+                  '-lurcu-bp', '-lurcu-common', '-lpfm']
         self.succeeds(linker)
         self.succeeds([self.program])
         return symbols, sections
