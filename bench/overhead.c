@@ -74,6 +74,7 @@ static void serve(enum bench_setting setting, int socket) {
     double ticks[CASES_MAX];
     char asked;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    bench_counter_setup();
     if (spex_start(&options) != 0)
         errx(1, "cannot start");
     if (setting == LARGE)

@@ -38,8 +38,11 @@ enum {
 extern const struct bench_case bench_cases[];
 extern const size_t bench_case_count;
 
-/* Memory, counters and rings of the cases themselves. */
+/* Memory and rings of the cases themselves. */
 void bench_cases_setup(void);
+
+/* The counter, in the process that reads it. */
+void bench_counter_setup(void);
 
 /* The case's index; bench_case_count when there is none such. */
 size_t bench_case_find(const char *type, const char *state);

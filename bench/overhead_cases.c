@@ -119,7 +119,7 @@ const size_t bench_case_count = sizeof(bench_cases) / sizeof(bench_cases[0]);
 
 /* PERFCNTR counts page faults here, which every machine can, read by a system call as any counter is
  * that the processor does not let programs read; the bare read is that of the same event. */
-static void counter_setup(void) {
+void bench_counter_setup(void) {
     struct perf_event_attr attr = {
         .type = PERF_TYPE_SOFTWARE,
         .size = sizeof(attr),
@@ -187,7 +187,6 @@ static void push_setup(void) {
 }
 
 void bench_cases_setup(void) {
-    counter_setup();
     chase_setup();
     push_setup();
 }

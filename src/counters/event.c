@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Programs close descriptors that they do not know and get the same numbers again for files of their
- * own. Mapped ways close theirs at once: the mapping keeps the event. Others ask before each use of a
- * number whether it is the event with the id of ours, by an ioctl that means nothing to other
- * files (pread, harmless too, does not work on events). Between the question and the use another
- * thread may still close the number and open it again; nothing can be done about those few hundred
- * nanoseconds. */
+ * own. Mapped ways close theirs at once: the mapping keeps the event. Others have numbers that the
+ * system does not give out by itself before some hundred descriptors are open, and ask whether a number
+ * is still the event with the id of ours, by an ioctl that means nothing to other files: before
+ * closing, and before a reading, unless they have asked just now, since the question takes half as long
+ * as the reading. (pread, harmless on other files, does not work on events.) */
 #define _GNU_SOURCE
 #include "event.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -21,8 +22,14 @@
 #endif
 
 #define READ_FORMAT                                                                                \
-    (PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED |                         \
-     PERF_FORMAT_TOTAL_TIME_RUNNING)
+    (PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
+
+/* For so many ticks an answer is good: some 10 µs, up to a millisecond where ticks are long. */
+#define ASKED_TICKS 50000
+
+/* Descriptors are moved to the last quarter of the numbers that the process may have, of these many at
+ * most, since the kernel keeps a table up to the highest. */
+#define NUMBERS_MAX 4096
 
 /* Of a record without any sample fields, perf_event_open(2): struct perf_event_header alone. */
 #define RECORD_BYTES_LOG2 3
@@ -35,14 +42,15 @@ static bool is_mapped(enum spex_way way) {
     return has_ring(way) || way == SPEX_WAY_SWITCH_COUNT;
 }
 
-static struct perf_event_attr attributes(const struct spex_event_code *code, enum spex_way way) {
+static struct perf_event_attr attributes(const struct spex_event_code *code, enum spex_way way,
+                                         bool grouped) {
     struct perf_event_attr attr = {
         .size = sizeof(attr),
         .type = code->type,
         .config = code->config,
         .config1 = code->config1,
         .config2 = code->config2,
-        .read_format = READ_FORMAT,
+        .read_format = READ_FORMAT | (grouped ? PERF_FORMAT_GROUP : 0),
         .exclude_user = !!(code->exclude & SPEX_EXCLUDE_USER),
         .exclude_kernel = !!(code->exclude & SPEX_EXCLUDE_KERNEL),
         .exclude_hv = !!(code->exclude & SPEX_EXCLUDE_HYPERVISOR),
@@ -65,8 +73,9 @@ static struct perf_event_attr attributes(const struct spex_event_code *code, enu
     return attr;
 }
 
-static int descriptor_open(const struct spex_event_code *code, enum spex_way way, int leader) {
-    struct perf_event_attr attr = attributes(code, way);
+static int descriptor_open(const struct spex_event_code *code, enum spex_way way, bool grouped,
+                           int leader) {
+    struct perf_event_attr attr = attributes(code, way, grouped);
     long descriptor =
         syscall(SYS_perf_event_open, &attr, 0, -1, leader, (unsigned long)PERF_FLAG_FD_CLOEXEC);
     return descriptor < 0 ? -errno : (int)descriptor;
@@ -108,7 +117,7 @@ static void find_word(struct spex_event *event) {
 
 static int open_mapped(struct spex_event *event, const struct spex_plan *plan, const char **step) {
     *step = "perf_event_open";
-    int descriptor = descriptor_open(&plan->codes[0], event->way, -1);
+    int descriptor = descriptor_open(&plan->codes[0], event->way, false, -1);
     if (descriptor < 0)
         return descriptor;
     *step = "mmap";
@@ -119,12 +128,27 @@ static int open_mapped(struct spex_event *event, const struct spex_plan *plan, c
     return err;
 }
 
+/* Where the high numbers are taken, the number stays as it is. */
+static int raised(int descriptor) {
+    struct rlimit numbers;
+    if (getrlimit(RLIMIT_NOFILE, &numbers) != 0)
+        return descriptor;
+    rlim_t end = numbers.rlim_cur < NUMBERS_MAX ? numbers.rlim_cur : NUMBERS_MAX;
+    int high = fcntl(descriptor, F_DUPFD_CLOEXEC, (int)(end / 4 * 3));
+    if (high < 0)
+        return descriptor;
+    close(descriptor);
+    return high;
+}
+
 static int open_one(struct spex_event *event, const struct spex_event_code *code, int i,
                     const char **step) {
     *step = "perf_event_open";
-    int descriptor = descriptor_open(code, event->way, i ? event->descriptors[0] : -1);
+    int descriptor =
+        descriptor_open(code, event->way, event->events > 1, i ? event->descriptors[0] : -1);
     if (descriptor < 0)
         return descriptor;
+    descriptor = raised(descriptor);
     *step = "ioctl";
     uint64_t id;
     if (ioctl(descriptor, PERF_EVENT_IOC_ID, &id) != 0) {
@@ -167,7 +191,24 @@ static bool read_rusage(enum spex_counter counter, struct spex_reading *reading)
     return true;
 }
 
-/* As read_format asks for it. */
+static bool is_ours_still(struct spex_event *event) {
+    uint64_t now = spex_ticks();
+    if (now - event->asked_at < ASKED_TICKS)
+        return true;
+    if (!is_ours(event->descriptors[0], event->ids[0]))
+        return false;
+    event->asked_at = now;
+    return true;
+}
+
+/* As read_format asks for it: of one event, and of a group. */
+struct single {
+    uint64_t value;
+    uint64_t enabled;
+    uint64_t running;
+    uint64_t id;
+};
+
 struct group {
     uint64_t count;
     uint64_t enabled;
@@ -178,11 +219,21 @@ struct group {
     } events[2];
 };
 
+static bool read_single(const struct spex_event *event, struct spex_reading *reading) {
+    struct single single;
+    if (read(event->descriptors[0], &single, sizeof(single)) != sizeof(single) ||
+        single.id != event->ids[0])
+        return false;
+    reading->values[0] = single.value;
+    reading->enabled = single.enabled;
+    reading->running = single.running;
+    return true;
+}
+
 static bool read_group(const struct spex_event *event, struct spex_reading *reading) {
     struct group group;
-    size_t size = offsetof(struct group, events) + event->events * sizeof(group.events[0]);
-    if (!is_ours(event->descriptors[0], event->ids[0]) ||
-        read(event->descriptors[0], &group, size) != (ssize_t)size || group.count != event->events)
+    if (read(event->descriptors[0], &group, sizeof(group)) != sizeof(group) ||
+        group.count != event->events)
         return false;
     for (int i = 0; i < event->events; i++) {
         if (group.events[i].id != event->ids[i])
@@ -192,6 +243,12 @@ static bool read_group(const struct spex_event *event, struct spex_reading *read
     reading->enabled = group.enabled;
     reading->running = group.running;
     return true;
+}
+
+static bool read_events(struct spex_event *event, struct spex_reading *reading) {
+    if (!is_ours_still(event))
+        return false;
+    return event->events > 1 ? read_group(event, reading) : read_single(event, reading);
 }
 
 #if defined(__x86_64__)
@@ -234,7 +291,7 @@ static bool read_pages(const struct spex_event *event, struct spex_reading *read
 
 #endif
 
-void spex_event_read(const struct spex_event *event, enum spex_counter counter,
+void spex_event_read(struct spex_event *event, enum spex_counter counter,
                      struct spex_reading *reading) {
     *reading = (struct spex_reading){.source = event->source};
     if (event->word) {
@@ -243,9 +300,9 @@ void spex_event_read(const struct spex_event *event, enum spex_counter counter,
     } else if (event->way == SPEX_WAY_RUSAGE) {
         reading->available = read_rusage(counter, reading);
     } else if (event->way == SPEX_WAY_READ) {
-        reading->available = read_group(event, reading);
+        reading->available = read_events(event, reading);
     } else if (event->way == SPEX_WAY_RDPMC) {
-        reading->available = read_pages(event, reading) || read_group(event, reading);
+        reading->available = read_pages(event, reading) || read_events(event, reading);
     }
 }
 

@@ -94,7 +94,7 @@ static uint64_t trial_value(struct trial *trial) {
 }
 
 static uint64_t kernels_value(enum spex_counter counter) {
-    const struct spex_event rusage = {.way = SPEX_WAY_RUSAGE};
+    struct spex_event rusage = {.way = SPEX_WAY_RUSAGE};
     struct spex_reading reading;
     spex_event_read(&rusage, counter, &reading);
     return reading.values[0];
@@ -171,7 +171,7 @@ static bool counts_something(struct trial *trial) {
 
 /* With the page's leave only: without it the instruction is a fault. */
 static bool instruction_works(struct trial *trial) {
-    const struct spex_event *event = trial_event(trial);
+    struct spex_event *event = trial_event(trial);
     for (int i = 0; i < event->events; i++) {
         const struct perf_event_mmap_page *page = event->pages[i];
         if (!page->cap_user_rdpmc) {
