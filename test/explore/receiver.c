@@ -419,7 +419,8 @@ static void damaged_records(void **state) {
     } cases[] = {
         {"no type", {.weight = 1}},
         {"two types", {.probe_type = SPEX_LAT | SPEX_CNT, .weight = 1}},
-        {"type 16", {.probe_type = 16, .weight = 1}},
+        {"type 256", {.probe_type = 256, .weight = 1}},
+        {"an unknown mark", {.probe_type = SPEX_LAT, .weight = 1, .marks = 1 << SPEX_MARKS}},
         {"type 2^31", {.probe_type = 1u << 31, .weight = 1}},
         {"no weight", {.probe_type = SPEX_LAT}},
         {"7 fields", {.probe_type = SPEX_LAT, .weight = 1, .field_count = 7}},

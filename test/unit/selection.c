@@ -52,11 +52,15 @@ static void types(void **state) {
         const char *text;
         uint32_t mask;
     } cases[] = {
-        {"*", SPEX_CNT | SPEX_LAT | SPEX_TPT | SPEX_SNAPSHOT},
+        {"*", (1u << SPEX_PROBE_TYPES) - 1},
         {"*:cnt", SPEX_CNT},
         {"*:lat", SPEX_LAT},
         {"*:tpt", SPEX_TPT},
         {"*:snapshot", SPEX_SNAPSHOT},
+        {"*:llc", SPEX_LLC},
+        {"*:flt", SPEX_FLT},
+        {"*:ctxsw", SPEX_CTXSW},
+        {"*:perfcntr", SPEX_PERFCNTR},
         {"*:cnt,*:tpt", SPEX_CNT | SPEX_TPT},
     };
     (void)state;

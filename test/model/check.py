@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Searches the models of the rings: the right ones to the end, which must find nothing wrong, and
+their mutants, which must all be found wrong.
+
+    check.py [MODEL]…
+"""
+
+import concurrent.futures
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+COMPILE = ['-O2', '-w', '-DSAFETY', '-DCOLLAPSE', '-DMEMLIM=1000']  # megabytes
+DEPTH = 100000
+
+# model: sizes for the right one, of which the first reaches every statement; size for its mutants;
+# mutants
+MODELS = {
+    'rseq': (
+        ['PUSHES=5 PREEMPTIONS=1', 'PUSHES=3 PREEMPTIONS=2', 'N=4 PUSHES=6 PREEMPTIONS=0'],
+        'PUSHES=4 PREEMPTIONS=1',
+        ['NO_X1', 'NO_X2', 'NO_Y1', 'NO_Y2', 'NO_LAP_CHECK', 'NO_RESTART']),
+    'atomic': (
+        ['WRITERS=2 PUSHES=2', 'WRITERS=3 PUSHES=1'],
+        'WRITERS=2 PUSHES=2',
+        ['READER_DOES_NOT_HOLD', 'WRITER_OVERWRITES_HELD', 'LEAVES_WITH_OWN_INDEX',
+         'COMMITS_REVOKED', 'CLAIMS_GIVEN_UP', 'NOT_ABANDONED']),
+}
+
+
+def variants(names):
+    """(model, its definitions, whether it is right)"""
+    for name in names:
+        sizes, size, mutants = MODELS[name]
+        for right in sizes:
+            yield name, right, True
+        for mutant in mutants:
+            yield name, size + ' ' + mutant, False
+
+
+def run(command, folder):
+    result = subprocess.run(command, cwd=folder, text=True, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, check=False)
+    return result.returncode, result.stdout
+
+
+def search(name, definitions):
+    """What spin's verifier says."""
+    options = ['-D' + definition for definition in definitions.split()]
+    compiler = os.environ.get('CC', 'cc').split()
+    with tempfile.TemporaryDirectory() as folder:
+        for command in [['spin', '-a'] + options + [str(HERE / (name + '.pml'))],
+                        compiler + COMPILE + ['-o', 'pan', 'pan.c']]:
+            status, output = run(command, folder)
+            if status:
+                return output
+        return run(['./pan', '-m%u' % DEPTH], folder)[1]
+
+
+def judge(output, right):
+    """What is wrong, or None."""
+    errors = re.search(r'errors: (\d+)', output)
+    if not errors:
+        return 'no result:\n' + output
+    if not right:
+        violated = re.search(r'assertion violated', output)
+        return None if violated else 'this mutant is not found wrong'
+    if int(errors.group(1)):
+        return output
+    if re.search(r'too small|out of memory|Search not completed', output, re.IGNORECASE):
+        return 'the search is not complete:\n' + output
+    return None
+
+
+def unreached(output):
+    """Statements that no run comes to, so that nothing is shown of them."""
+    return re.findall(r'^\t(.*, state \d+, "(?!-end-).*)$', output, re.MULTILINE)
+
+
+def check(variant):
+    """Whether it is as it should be, and a line of text."""
+    name, definitions, right = variant
+    output = search(name, definitions)
+    wrong = judge(output, right)
+    if wrong is None and definitions == MODELS[name][0][0] and unreached(output):
+        wrong = 'not reached:\n' + '\n'.join(unreached(output))
+    states = re.search(r'(\d+) states, stored', output)
+    return wrong is None, '%-6s %-43s %8s states: %s' % (
+        name, definitions, states.group(1) if states else 'no',
+        wrong or ('right' if right else 'found wrong, as it should be'))
+
+
+def main():
+    if not shutil.which('spin'):
+        print('SKIP: spin is not installed')
+        return 77
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
+        for good, line in pool.map(check, variants(sys.argv[1:] or MODELS)):
+            print(line, flush=True)
+            failed += not good
+    return 1 if failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
