@@ -33,8 +33,10 @@
 
 #if defined(__x86_64__)
 #include <spex/arch/x86_64.h>
+#elif defined(__aarch64__)
+#include <spex/arch/aarch64.h>
 #else
-#error "spex: this version supports x86-64 only"
+#error "spex: this version supports x86-64 and aarch64 only"
 #endif
 
 #ifdef __cplusplus
