@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a probe costs the thread that executes it, off and on, next to reading the time stamp
- * counter.
+/* What a probe costs the thread that executes it, off and on, next to reading the counter of
+ * ticks.
  *
  *     overhead [--json] [--rounds N] */
 #define _GNU_SOURCE
@@ -31,6 +31,13 @@ enum { CNT = 1, LAT, TPT, SNAPSHOT };
         return spex_ticks() - begin;                                                               \
     }
 
+/* What spex_ticks reads. */
+#ifdef __x86_64__
+#define COUNTER "RDTSC"
+#else
+#define COUNTER "CNTVCT"
+#endif
+
 static volatile uint64_t last_ticks;
 
 /* clang-format off */
@@ -47,7 +54,7 @@ enum { OFF_REPETITIONS = 2000000, ON_REPETITIONS = 100000 };
 
 static const struct bench_case cases[] = {
     {"empty loop", NULL, OFF_REPETITIONS, run_empty},
-    {"RDTSC", NULL, OFF_REPETITIONS, run_ticks},
+    {COUNTER, NULL, OFF_REPETITIONS, run_ticks},
     {"CNT off", NULL, OFF_REPETITIONS, run_cnt},
     {"LAT off", NULL, OFF_REPETITIONS, run_lat},
     {"LAT scope off", NULL, OFF_REPETITIONS, run_lat_scope},
@@ -75,7 +82,7 @@ static void print_json(const struct bench_result *results, size_t rounds,
            status->produced, status->consumed, status->lost);
     for (size_t c = 0; c < CASES; c++)
         printf("  {\"name\": \"%s\", \"median\": %.3f, \"low\": %.3f, \"high\": %.3f, "
-               "\"of_rdtsc\": %.4f}%s\n",
+               "\"of_counter\": %.4f}%s\n",
                cases[c].name, results[c].median, results[c].low, results[c].high,
                results[c].median / results[TICKS_CASE].median, c + 1 < CASES ? "," : "");
     puts(" ]}");
@@ -86,8 +93,9 @@ static void print_table(const struct bench_result *results, size_t rounds,
     printf("ticks per execution beyond the empty loop's; median of %zu rounds, 95 %% interval\n\n",
            rounds);
     for (size_t c = 0; c < CASES; c++)
-        printf("%-20s %8.2f  (%.2f to %.2f)  %.3f of RDTSC\n", cases[c].name, results[c].median,
-               results[c].low, results[c].high, results[c].median / results[TICKS_CASE].median);
+        printf("%-20s %8.2f  (%.2f to %.2f)  %.3f of " COUNTER "\n", cases[c].name,
+               results[c].median, results[c].low, results[c].high,
+               results[c].median / results[TICKS_CASE].median);
     printf("\nrecords: %" PRIu64 " produced, %" PRIu64 " consumed, %" PRIu64 " lost\n",
            status->produced, status->consumed, status->lost);
 }
