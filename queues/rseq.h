@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* Committing by restartable sequence (rseq(2)): the kernel restarts a push whose thread was
+ * preempted, migrated or interrupted by a signal in the middle of it, so that on one CPU pushes
+ * happen one after the other, and plain stores do.
+ *
+ *   push, on the ring's own CPU:             read, anywhere:
+ *
+ *     begin ◄──── restart ───┐                 c = commit               Y2
+ *     h = commit             │                 copy slots passed … c-1
+ *     reserve = h + 1     X1 │                 r = reserve              Y1
+ *     slot[h] = words        │                 drop those below r - capacity
+ *     commit = h + 1      X2 ┘                 passed = c
+ *     end
+ *
+ * Orders, each with its partner:
+ *   X1 reserve before words   ↔ Y1 reserve after words: a reader that has copied a word of record
+ *                               h sees reserve > h, and drops the record that was there before
+ *   X2 words before commit    ↔ Y2 commit before words: a reader that sees commit > h copies all
+ *                               words of record h, or of a later one, which Y1 finds out
+ *
+ * A push that is restarted leaves reserve one ahead of commit: its slot's old record may be
+ * overwritten in part, and is lost; the record that will be there counts once, when it commits. */
+#ifndef SPEX_RSEQ_H
+#define SPEX_RSEQ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ring.h"
+
+/* One type's rings, one per CPU. */
+struct spex_rseq_set {
+    char
+        *producers; /* ring of CPU c: a struct spex_ring_producer at c × SPEX_RSEQ_PRODUCER_BYTES */
+    char *slots;    /* ring of CPU c: at c × ring_bytes */
+    uint64_t ring_bytes;
+    uint64_t mask;       /* capacity - 1 */
+    uint64_t slot_bytes; /* of one record */
+    uint64_t cpus;       /* rings there are; 0: every push fails */
+};
+
+/* Two lines: processors fetch lines in pairs. */
+#define SPEX_RSEQ_PRODUCER_SHIFT 7
+#define SPEX_RSEQ_PRODUCER_BYTES (1 << SPEX_RSEQ_PRODUCER_SHIFT)
+
+/* So many restarts in a row are no bad luck but a debugger that steps through the sequence. */
+#define SPEX_RSEQ_ATTEMPTS 64
+
+/* Whether libc has registered this thread, and so all threads, for restartable sequences. */
+bool spex_rseq_available(void);
+
+/* Each writes one record of 2, 3, or 2 + count words into the ring of the CPU that it runs on. Any
+ * thread, signal handlers. Returns how many records that ring has had, this one included; 0 when
+ * nothing was written: the thread has no restartable sequences (made without libc), its CPU has no
+ * ring, or it never got to the end.
+ *
+ *   uint64_t spex_rseq_push2(const struct spex_rseq_set *, uint64_t w0, uint64_t w1);
+ *   uint64_t spex_rseq_push3(const struct spex_rseq_set *, uint64_t w0, uint64_t w1, uint64_t w2);
+ *   uint64_t spex_rseq_push_n(const struct spex_rseq_set *, uint64_t w0, uint64_t w1,
+ *                             const uint64_t *rest, uint64_t count); */
+#if defined(__x86_64__)
+#include "rseq_x86_64.h"
+#elif defined(__aarch64__)
+#include "rseq_aarch64.h"
+#else
+#error "spex: this version supports x86-64 and aarch64 only"
+#endif
+
+/* spex_ring_read for this way. */
+size_t spex_rseq_read(const struct spex_ring *ring, uint64_t *out, size_t max);
+
+#endif

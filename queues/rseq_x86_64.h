@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* The push of rseq.h on x86-64, where stores become visible in program order, so that X1 and X2 cost
+ * no instruction. Indirect header. */
+#ifndef SPEX_RSEQ_ARCH_H
+#define SPEX_RSEQ_ARCH_H
+
+/* struct rseq, <linux/rseq.h>: cpu_id at 4, rseq_cs at 8; at %fs + spex_rseq_area(). */
+#ifndef spex_rseq_area
+#include <stddef.h>
+extern const ptrdiff_t __rseq_offset __attribute__((weak));
+#define spex_rseq_area() (__rseq_offset)
+#endif
+
+/* Kernel ABI: the sequence is [1, 2) and is left for 4, which the signature must precede (the bytes
+ * are those of an instruction that nothing else uses). Words go to [slot]. */
+#define SPEX_RSEQ_PUSH_(words)                                                                     \
+    ".pushsection __rseq_cs, \"aw\"\n"                                                             \
+    ".balign 32\n"                                                                                 \
+    "3: .long 0, 0\n"                                                                              \
+    ".quad 1f, 2f - 1f, 4f\n"                                                                      \
+    ".popsection\n"                                                                                \
+    ".pushsection .text.unlikely, \"ax\"\n"                                                        \
+    ".byte 0x0f, 0xb9, 0x3d\n"                                                                     \
+    ".long 0x53053053\n"                                                                           \
+    "4: xorl %k[commit], %k[commit]\n"                                                             \
+    "decl %[attempts]\n"                                                                           \
+    "jz 5f\n"                                                                                      \
+    "jmp 0f\n"                                                                                     \
+    ".popsection\n"                                                                                \
+    "0: leaq 3b(%%rip), %[ring]\n"                                                                 \
+    "xorl %k[commit], %k[commit]\n"                                                                \
+    "movq %[ring], %%fs:8(%[area])\n"                                                              \
+    "1: movl %%fs:4(%[area]), %k[ring]\n"                                                          \
+    "cmpq %c[cpus](%[set]), %[ring]\n"                                                             \
+    "jae 5f\n"                                                                                     \
+    "movq %[ring], %[slot]\n"                                                                      \
+    "imulq %c[ring_bytes](%[set]), %[slot]\n"                                                      \
+    "addq %c[slots](%[set]), %[slot]\n"                                                            \
+    "shlq %[shift], %[ring]\n"                                                                     \
+    "addq %c[producers](%[set]), %[ring]\n"                                                        \
+    "movq 8(%[ring]), %[commit]\n"                                                                 \
+    "movq %[commit], %[index]\n"                                                                   \
+    "incq %[commit]\n"                                                                             \
+    "movq %[commit], (%[ring])\n" /* X1 (Y1 in rseq.c) */                                          \
+    "andq %c[mask](%[set]), %[index]\n"                                                            \
+    "imulq %c[slot_bytes](%[set]), %[index]\n"                                                     \
+    "addq %[index], %[slot]\n" words "movq %[commit], 8(%[ring])\n" /* X2 (Y2 in rseq.c) */        \
+    "2:\n"                                                                                         \
+    "5: movq $0, %%fs:8(%[area])\n" /* the library may be unloaded */
+
+#define SPEX_RSEQ_OUTPUTS_                                                                         \
+    [commit] "=&r"(commit), [ring] "=&r"(ring), [slot] "=&r"(slot), [index] "=&r"(index),          \
+        [attempts] "+&rm"(attempts)
+
+#define SPEX_RSEQ_AT_(member) [member] "i"(offsetof(struct spex_rseq_set, member))
+
+#define SPEX_RSEQ_INPUTS_                                                                          \
+    [area] "r"(spex_rseq_area()), [set] "r"(set), SPEX_RSEQ_AT_(cpus), SPEX_RSEQ_AT_(ring_bytes),  \
+        SPEX_RSEQ_AT_(slots), SPEX_RSEQ_AT_(producers), SPEX_RSEQ_AT_(mask),                       \
+        SPEX_RSEQ_AT_(slot_bytes), [shift] "i"(SPEX_RSEQ_PRODUCER_SHIFT), [w0] "r"(w0),            \
+        [w1] "r"(w1)
+
+static inline uint64_t spex_rseq_push2(const struct spex_rseq_set *set, uint64_t w0, uint64_t w1) {
+    uint64_t commit, ring, slot, index;
+    uint32_t attempts = SPEX_RSEQ_ATTEMPTS;
+    if (!set->cpus)
+        return 0;
+    __asm__ volatile(SPEX_RSEQ_PUSH_("movq %[w0], (%[slot])\n"
+                                     "movq %[w1], 8(%[slot])\n")
+                     : SPEX_RSEQ_OUTPUTS_:SPEX_RSEQ_INPUTS_
+                     : "memory", "cc");
+    return commit;
+}
+
+static inline uint64_t spex_rseq_push3(const struct spex_rseq_set *set, uint64_t w0, uint64_t w1,
+                                       uint64_t w2) {
+    uint64_t commit, ring, slot, index;
+    uint32_t attempts = SPEX_RSEQ_ATTEMPTS;
+    if (!set->cpus)
+        return 0;
+    __asm__ volatile(SPEX_RSEQ_PUSH_("movq %[w0], (%[slot])\n"
+                                     "movq %[w1], 8(%[slot])\n"
+                                     "movq %[w2], 16(%[slot])\n")
+                     : SPEX_RSEQ_OUTPUTS_
+                     : SPEX_RSEQ_INPUTS_, [w2] "r"(w2)
+                     : "memory", "cc");
+    return commit;
+}
+
+/* `index` serves the copying once the slot is known. */
+static inline uint64_t spex_rseq_push_n(const struct spex_rseq_set *set, uint64_t w0, uint64_t w1,
+                                        const uint64_t *rest, uint64_t count) {
+    uint64_t commit, ring, slot, index, word;
+    uint32_t attempts = SPEX_RSEQ_ATTEMPTS;
+    if (!set->cpus)
+        return 0;
+    __asm__ volatile(SPEX_RSEQ_PUSH_("movq %[w0], (%[slot])\n"
+                                     "movq %[w1], 8(%[slot])\n"
+                                     "xorl %k[index], %k[index]\n"
+                                     "6: cmpq %[count], %[index]\n"
+                                     "jae 7f\n"
+                                     "movq (%[rest], %[index], 8), %[word]\n"
+                                     "movq %[word], 16(%[slot], %[index], 8)\n"
+                                     "incq %[index]\n"
+                                     "jmp 6b\n"
+                                     "7:\n")
+                     : SPEX_RSEQ_OUTPUTS_, [word] "=&r"(word)
+                     : SPEX_RSEQ_INPUTS_, [rest] "r"(rest), [count] "rm"(count)
+                     : "memory", "cc");
+    return commit;
+}
+
+#endif
