@@ -37,14 +37,15 @@ def print_head():
 def print_overhead(overhead):
     records = overhead["records"]
     print("## What a probe costs (`bench/overhead`)\n")
-    print("Ticks of the time stamp counter an execution takes beyond the empty loop's, on the")
+    print("Ticks of the processor's counter an execution takes beyond the empty loop's, on the")
     print("thread that executes it, while a collector empties the rings: median of")
     print(f"{overhead['rounds']} rounds and the 95 % confidence interval of the median.\n")
-    print("| case | ticks | 95 % interval | of one RDTSC |\n| --- | ---: | ---: | ---: |")
+    print(f"| case | ticks | 95 % interval | of one {overhead['cases'][1]['name']} |")
+    print("| --- | ---: | ---: | ---: |")
     for case in overhead["cases"]:
-        of_rdtsc = "" if case["name"] == "empty loop" else f"{case['of_rdtsc']:.3f}"
+        of_counter = "" if case["name"] == "empty loop" else f"{case['of_counter']:.3f}"
         print(f"| {case['name']} | {case['median']:.2f} | "
-              f"{case['low']:.2f} to {case['high']:.2f} | {of_rdtsc} |")
+              f"{case['low']:.2f} to {case['high']:.2f} | {of_counter} |")
     share = 100 * records["lost"] / records["produced"]
     print(f"\nThe loops do nothing but record: of {records['produced']:,} records "
           f"{records['lost']:,} ({share:.2f} %) were\nlost, counted, because rings were full.\n")

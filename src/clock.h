@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Ticks of the time stamp counter and seconds. */
+/* Ticks of the counter that spex_ticks reads, and seconds. */
 #ifndef SPEX_CLOCK_H
 #define SPEX_CLOCK_H
 

@@ -10,6 +10,7 @@ enabled and with SPEX_DISABLE, by every compiler that is here. The usage files a
 
 import itertools
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -26,10 +27,12 @@ PROBE_LINES = 1000
 
 
 def headers():
+    """All that a program of this architecture may include."""
     spex = os.path.join(INCLUDE, 'spex')
     for folder, _, names in os.walk(spex):
         for name in sorted(names):
-            if name.endswith('.h'):
+            if name.endswith('.h') and (os.path.basename(folder) != 'arch' or
+                                        name == platform.machine() + '.h'):
                 yield os.path.relpath(os.path.join(folder, name), INCLUDE)
 
 

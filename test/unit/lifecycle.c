@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -331,6 +332,8 @@ static int child_checks(unsigned times) {
         return 11;
     if (spex_set("life.work") != -EPERM)
         return 12;
+    if (getenv("SPEX_TEST_EMULATED")) /* main says why */
+        return 0;
     capture_start(tally_see, &tally);
     if (start("life.work") != 0)
         return 13;
@@ -551,5 +554,8 @@ int main(int argc, char **argv) {
     if (argc != 2)
         return 2;
     plugin_path = argv[1];
+    if (getenv("SPEX_TEST_EMULATED"))
+        puts("SKIP: of a fork's child the start: the emulator (QEMU 7.2) ends a child that starts "
+             "threads");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
