@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Makes docs/performance.md of what the benches print.
 
-usage: page.py OVERHEAD.json AGREEMENT.json
+usage: page.py OVERHEAD.json DRAIN.json AGREEMENT.json
 """
 
 import json
@@ -34,21 +34,47 @@ def print_head():
           f"{compiler()}.\n")
 
 
+def interval(result, digits=2):
+    low, high = result["ci95"]
+    return f"{low:.{digits}f} to {high:.{digits}f}"
+
+
 def print_overhead(overhead):
-    records = overhead["records"]
     print("## What a probe costs (`bench/overhead`)\n")
-    print("Ticks of the processor's counter an execution takes beyond the empty loop's, on the")
-    print("thread that executes it, while a collector empties the rings: median of")
-    print(f"{overhead['rounds']} rounds and the 95 % confidence interval of the median.\n")
-    print(f"| case | ticks | 95 % interval | of one {overhead['cases'][1]['name']} |")
-    print("| --- | ---: | ---: | ---: |")
-    for case in overhead["cases"]:
-        of_counter = "" if case["name"] == "empty loop" else f"{case['of_counter']:.3f}"
-        print(f"| {case['name']} | {case['median']:.2f} | "
-              f"{case['low']:.2f} to {case['high']:.2f} | {of_counter} |")
-    share = 100 * records["lost"] / records["produced"]
-    print(f"\nThe loops do nothing but record: of {records['produced']:,} records "
-          f"{records['lost']:,} ({share:.2f} %) were\nlost, counted, because rings were full.\n")
+    print("Ticks of the processor's counter that a pair of BEGIN and END takes beyond the empty loop's,")
+    print("on the thread that executes it, while a collector empties the rings: median of")
+    print(f"{overhead['rounds']} rounds and the 95 % confidence interval of the median. An empty loop takes")
+    print(f"{overhead['empty_loop_cycles']:.2f}, reading the time stamp counter {overhead['rdtsc_cycles']:.1f}, "
+          f"a bare read() of a perf event\n{overhead['counter_read_cycles']:.0f}. A probe is skipped when its "
+          "turn has not come (period 1000); the one\nexecution in 1000 that is recorded is taken out. "
+          "With more threads, their CPU time counts.\n")
+    print("| probe | state | threads | commit | ticks | 95 % interval |")
+    print("| --- | --- | ---: | --- | ---: | ---: |")
+    for result in overhead["results"]:
+        print(f"| {result['type']} | {result['state']} | {result['threads']}"
+              f"{' (CPU time)' if result['clock'] == 'cpu' else ''} | {result['commit']} | "
+              f"{result['cycles_per_pair']:.2f} | {interval(result)} |")
+    print(f"\nLLC: {overhead['llc']}.\n")
+    print("What spex has set itself as limits, in the same run:\n")
+    print("| what | figure | 95 % interval | limit | |\n| --- | ---: | ---: | ---: | --- |")
+    for limit in overhead["limits"]:
+        bound = f"at most {limit['at_most']}" if "at_most" in limit else f"at least {limit['at_least']}"
+        print(f"| {limit['type']}: {limit['what']} | {limit['figure']:.3f} | {interval(limit, 3)} | "
+              f"{bound} | {'kept' if limit['kept'] else '**not kept**'} |")
+    print()
+
+
+def print_drain(drain):
+    print("## Whether the collector keeps up (`bench/drain`)\n")
+    print("Threads that do nothing but LAT pairs, pinned to CPUs, one collector, metrics computed; rings of")
+    print(f"{drain['ring_records']:,} records.\n")
+    print("| scenario | s | produced | consumed | lost | consumed a second |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    for case in drain["scenarios"]:
+        print(f"| {case['scenario']} ({case['producers']}) | {case['seconds']:.1f} | {case['produced']:,} | "
+              f"{case['consumed']:,} | {case['lost']:,} | {case['records_per_second']:,.0f} |")
+    print("\nProduced is what the threads have executed, and consumed and lost add up to it: the bench "
+          "checks it.\n")
 
 
 def print_agreement(agreement):
@@ -65,9 +91,10 @@ def print_agreement(agreement):
 
 
 def main():
-    overhead, agreement = (json.load(open(path, encoding="utf-8")) for path in sys.argv[1:3])
+    overhead, drain, agreement = (json.load(open(path, encoding="utf-8")) for path in sys.argv[1:4])
     print_head()
     print_overhead(overhead)
+    print_drain(drain)
     print_agreement(agreement)
 
 

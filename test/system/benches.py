@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The benches run, count what they did and print what docs are made from.
 
-usage: benches.py OVERHEAD
+usage: benches.py OVERHEAD DRAIN
 """
 
 import json
@@ -11,38 +11,57 @@ import sys
 import unittest
 
 OVERHEAD = None
+DRAIN = None
+
+TYPES = ("CNT", "LAT", "TPT", "LLC", "FLT", "CTXSW", "PERFCNTR", "SNAPSHOT")
 
 
-class Overhead(unittest.TestCase):
-    ROUNDS = 3
-    ON = 100000  # executions a round of a case that is on
+def output(*command):
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
-    def test_json(self):
-        out = subprocess.run([OVERHEAD, "--json", "--rounds", str(self.ROUNDS)], check=True,
-                             capture_output=True, text=True).stdout
-        result = json.loads(out)
-        cases = {case["name"]: case for case in result["cases"]}
-        self.assertEqual(len(cases), len(result["cases"]))
-        self.assertIn(result["cases"][1]["name"], ("RDTSC", "CNTVCT"))
-        self.assertEqual(result["cases"][1]["of_counter"], 1)
-        for case in cases.values():
-            self.assertLessEqual(case["low"], case["median"])
-            self.assertLessEqual(case["median"], case["high"])
-        # Four types and a scope on in every round, warm-up included, and the types for one
-        # execution in 100.
-        records = result["records"]
-        self.assertEqual(records["produced"], (self.ROUNDS + 1) * self.ON * (5 * 100 + 4) // 100)
-        self.assertEqual(records["produced"], records["consumed"] + records["lost"])
 
-    def test_table_and_bad_arguments(self):
-        out = subprocess.run([OVERHEAD, "--rounds", "3"], check=True, capture_output=True,
-                             text=True).stdout
-        self.assertRegex(out, r"LAT off +-?[0-9.]+ ")
+class Benches(unittest.TestCase):
+    def refuse(self, *command):
+        self.assertEqual(subprocess.run(command, capture_output=True, check=False).returncode, 2)
+
+    def test_overhead(self):
+        result = json.loads(output(OVERHEAD, "--json", "--rounds", "3"))
+        self.assertGreater(result["rdtsc_cycles"], 0)
+        self.assertGreater(result["empty_loop_cycles"], 0)
+        keys = set()
+        for case in result["results"]:
+            low, high = case["ci95"]
+            self.assertLessEqual(low, case["cycles_per_pair"])
+            self.assertLessEqual(case["cycles_per_pair"], high)
+            keys.add((case["type"], case["state"], case["threads"], case["clock"], case["commit"]))
+        self.assertEqual(len(keys), len(result["results"]))
+        best = {commit for _, _, threads, _, commit in keys if threads == 8}.pop()
+        counted = [name for name in TYPES if name != "LLC" or "not available" not in result["llc"]]
+        for name in counted:
+            for state, commit in (("off", best), ("skipped", best), ("on", best), ("on", "atomic")):
+                self.assertIn((name, state, 1, "wall", commit), keys)
+            if name != "SNAPSHOT":
+                self.assertIn((name, "scoped", 1, "wall", best), keys)
+        for limit in result["limits"]:
+            bound = limit.get("at_most", limit.get("at_least"))
+            below = limit["figure"] <= bound if "at_most" in limit else limit["figure"] >= bound
+            self.assertEqual(limit["kept"], below, limit)
+
+    def test_overhead_as_a_table(self):
+        self.assertRegex(output(OVERHEAD, "--rounds", "3"), r"LAT +off +-?[0-9.]+ ")
         for bad in (["--rounds", "2"], ["--rounds", "x"], ["--what"]):
-            result = subprocess.run([OVERHEAD, *bad], capture_output=True, check=False)
-            self.assertEqual(result.returncode, 2)
+            self.refuse(OVERHEAD, *bad)
+
+    def test_drain(self):
+        result = json.loads(output(DRAIN, "--json", "--seconds", "0.2", "--ring-records", "1024"))
+        for case in result["scenarios"]:
+            self.assertGreater(case["produced"], 0)
+            self.assertEqual(case["produced"], case["consumed"] + case["lost"])
+        self.assertIn("produced", output(DRAIN, "--seconds", "0.1"))
+        for bad in (["--seconds", "0"], ["--what"]):
+            self.refuse(DRAIN, *bad)
 
 
 if __name__ == "__main__":
-    OVERHEAD = sys.argv[1]
-    unittest.main(argv=sys.argv[:1] + sys.argv[2:], verbosity=2)
+    OVERHEAD, DRAIN = sys.argv[1:3]
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
