@@ -54,7 +54,7 @@ struct spex_event {
     uint8_t readers;      /* readings under way: this thread's, and its handlers' in their midst */
     int descriptors[2];   /* valid where ids[i] != 0 */
     uint64_t ids[2];      /* the kernel's, by which a descriptor is known to be ours still */
-    uint64_t asked_at; /* ticks when the first descriptor was last known to be ours */
+    uint64_t asked_at;    /* ticks when the first descriptor was last known to be ours */
     void *pages[2];
     size_t page_bytes; /* of each mapping */
 };
