@@ -35,7 +35,7 @@ uint32_t spex_sample(struct spex_site *site) {
         return 0;
     }
     *executed = generation;
-    return count;
+    return generation | count;
 }
 
 void spex_cnt_end(struct spex_site *site, uint32_t weight, uint64_t now) {

@@ -48,7 +48,8 @@
 /* An enclosing probe's state between BEGIN and END, on the stack. */
 struct spex_span {
     uint64_t begin;    /* ticks, or events counted, at BEGIN */
-    uint32_t weight;   /* executions that a record made at END stands for; 0: make none */
+    uint32_t weight;   /* executions that a record made at END stands for, below the generation of
+                          the control word at BEGIN; 0: make none */
     uint32_t openings; /* of this thread's counters so far */
 };
 
@@ -120,8 +121,8 @@ __attribute__((destructor)) static void spex_module_leave_(void) {
 }
 #endif
 
-/* Counts this execution: what a record of it would stand for; 0: make none. Where the generation is
- * the same, control - count is what is left of the period. */
+/* Counts this execution: what a record of it would stand for, below the generation; 0: make none.
+ * Where the generation is the same, control - count is what is left of the period. */
 SPEX_INLINE uint32_t spex_sample_(struct spex_site *site) {
     if (!SPEX_UNLIKELY(spex_load_relaxed(&site->control)))
         return 0;
@@ -136,7 +137,7 @@ SPEX_INLINE uint32_t spex_sample_(struct spex_site *site) {
         }
         if (!((control ^ count) & ~SPEX_CONTROL_PERIOD_MASK)) {
             *executed = control & ~SPEX_CONTROL_PERIOD_MASK;
-            return count & SPEX_CONTROL_PERIOD_MASK;
+            return count;
         }
     }
     return spex_sample(site);
