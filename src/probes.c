@@ -8,6 +8,12 @@
 #include "recording.h"
 #include "threads.h"
 
+/* Programs refer to these weakly, which alone takes nothing out of a static library. */
+__attribute__((used)) static const struct {
+    int (*set)(unsigned pcid, uint64_t event, uint64_t mask);
+    int (*set_name)(unsigned pcid, const char *name);
+} weakly_referred = {spex_perfcntr_set, spex_perfcntr_set_name};
+
 int spex_probes_prepare(const struct spex_settings *settings) {
     int err = spex_preparation_settings(settings);
     err = err ? err : spex_threads_init();
