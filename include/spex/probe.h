@@ -339,8 +339,8 @@ SPEX_INLINE void spex_counter_scope_end_(const struct spex_counter_scope *scope)
 #define SPEX_PROBE_NAME(id, text)                                                                  \
     SPEX_STATIC_ASSERT_(sizeof(text) <= SPEX_NAME_BYTES,                                           \
                         "spex: a probe name has 61 bytes at most");                                \
-    static const struct spex_probe_name spex_name_##id##_                                          \
-        __attribute__((section("spex_names"), used)) = {id, text}
+    static const struct spex_probe_name spex_name_##id##_ SPEX_KEEP                                \
+        __attribute__((section("spex_names"))) = {id, text}
 
 #else /* SPEX_DISABLE: arguments are checked by the compiler, and evaluated never */
 

@@ -43,6 +43,9 @@ WAYS = {
     'static': (['-O2'], ['-static']),
     'sanitizer': (['-O1', '-fsanitize=undefined', '-fno-sanitize-recover=all'], []),
     'sections': (['-O2', '-ffunction-sections', '-fdata-sections'], ['-Wl,--gc-sections']),
+    'sections lld': (['-O2', '-ffunction-sections', '-fdata-sections'],
+                     ['-Wl,--gc-sections', '-fuse-ld=lld']),
+    'lto lld': (['-O2', '-flto'], ['-fuse-ld=lld']),
 }
 LEVELS = [way for way in WAYS if way.startswith('-O')]
 
