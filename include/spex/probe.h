@@ -16,7 +16,9 @@
  * copies code (inlining, loop unrolling) a probe may become several sites, each counting by itself.
  *
  * Safe in any thread and in signal handlers, before spex_start and after spex_stop (inert), in
- * shared libraries and in programs without spex (inert).
+ * shared libraries and in programs without spex (inert). Not between vfork and exec: there the process
+ * runs on its parent's memory. Where sc is above 1, a handler that interrupts the counting of the very
+ * site that it executes itself can make that weight inexact.
  *
  * SPEX_NO_SHORT_NAMES leaves only the SPEX_… names; SPEX_DISABLE compiles every probe to nothing.
  */
