@@ -14,7 +14,7 @@
 #include "../check.h"
 #include "places.h"
 
-enum { HANDLED = 6000, ROUNDS_MAX = 2000000, THREADS = 2 };
+enum { HANDLED = 6000, THREADS = 2 };
 
 static uint64_t handled;  /* executions of places_all, by all handlers */
 static uint64_t executed; /* by the threads themselves */
@@ -29,6 +29,7 @@ PLACE place_own(void) {
 static uint64_t own; /* of place_own */
 
 static void handle(int signal) {
+    const int saved = errno;
     errno = 4711;
     place_own();
     places_all();
@@ -36,6 +37,7 @@ static void handle(int signal) {
         spex_fetch_add_relaxed(&errno_changed, 1);
     spex_fetch_add_relaxed(&own, 1);
     spex_fetch_add_relaxed(&handled, 1);
+    errno = saved;
     (void)signal;
 }
 
