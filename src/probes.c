@@ -8,9 +8,11 @@
 #include "recording.h"
 #include "threads.h"
 
-/* Programs reach SET_PERFCNTR by a weak reference too. */
-__attribute__((used)) static int (*const perfcntr_set)(unsigned, uint64_t,
-                                                       uint64_t) = spex_perfcntr_set;
+/* Programs refer to these weakly, which alone takes nothing out of a static library. */
+__attribute__((used)) static const struct {
+    int (*set)(unsigned pcid, uint64_t event, uint64_t mask);
+    int (*set_name)(unsigned pcid, const char *name);
+} weakly_referred = {spex_perfcntr_set, spex_perfcntr_set_name};
 
 int spex_probes_prepare(const struct spex_settings *settings) {
     int err = spex_threads_init();
@@ -39,7 +41,7 @@ uint32_t spex_sample(struct spex_site *site) {
         return 0;
     }
     *executed = generation;
-    return count;
+    return generation | count;
 }
 
 void spex_cnt_end(struct spex_site *site, uint32_t weight, uint64_t now) {

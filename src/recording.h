@@ -55,21 +55,30 @@ static inline void spex_put(const struct spex_rings *rings, uint32_t type, uint6
     }
 }
 
-/* The ends of the types. A thread without a state here is the child of a fork that ends an execution
- * begun in the parent, where it is recorded too: the child starts clean. */
+/* The ends of the types. `sampled` is what the BEGIN was told by spex_sample_, `weight` below the
+ * generation. */
+
+/* What a record is to stand for; 0: make none, for the site has been switched off since. So it has in
+ * the child of a fork that ends an execution begun in the parent, where it is recorded too. */
+static inline uint32_t spex_weight_left(const struct spex_site *site, uint32_t sampled) {
+    uint32_t since = spex_load_relaxed(&site->control) ^ sampled;
+    return since & ~SPEX_CONTROL_PERIOD_MASK ? 0 : sampled & SPEX_CONTROL_PERIOD_MASK;
+}
 
 static inline void spex_record_count(const struct spex_rings *rings, const struct spex_site *site,
-                                     uint32_t weight, uint64_t now) {
+                                     uint32_t sampled, uint64_t now) {
     const struct spex_thread *thread = spex_thread_current();
-    if (thread)
+    uint32_t weight = spex_weight_left(site, sampled);
+    if (thread && weight)
         spex_put0(rings, SPEX_CNT, now, spex_pack(weight, thread->thread_id, site->index, 0));
 }
 
 static inline void spex_record_ticks(const struct spex_rings *rings, uint32_t type,
-                                     const struct spex_site *site, uint32_t weight, uint64_t begin,
+                                     const struct spex_site *site, uint32_t sampled, uint64_t begin,
                                      uint64_t now) {
     const struct spex_thread *thread = spex_thread_current();
-    if (!thread)
+    uint32_t weight = spex_weight_left(site, sampled);
+    if (!thread || !weight)
         return;
     uint32_t marks = begin < thread->opened_at ? SPEX_MARK_OPENING : 0;
     spex_put1(rings, type, now, spex_pack(weight, thread->thread_id, site->index, marks),
@@ -77,10 +86,11 @@ static inline void spex_record_ticks(const struct spex_rings *rings, uint32_t ty
 }
 
 static inline void spex_record_snapshot(const struct spex_rings *rings,
-                                        const struct spex_site *site, uint32_t weight, uint64_t now,
-                                        const uint64_t *values) {
+                                        const struct spex_site *site, uint32_t sampled,
+                                        uint64_t now, const uint64_t *values) {
     const struct spex_thread *thread = spex_thread_current();
-    if (thread)
+    uint32_t weight = spex_weight_left(site, sampled);
+    if (thread && weight)
         spex_put(rings, SPEX_SNAPSHOT, now, spex_pack(weight, thread->thread_id, site->index, 0),
                  values, site->detail);
 }
@@ -95,13 +105,13 @@ static inline void spex_counter_now(struct spex_thread *thread, enum spex_counte
 }
 
 /* FLT and CTXSW, whose counts never change their source in a thread's life. */
-static inline struct spex_span spex_events_begin(enum spex_counter counter, uint32_t weight) {
+static inline struct spex_span spex_events_begin(enum spex_counter counter, uint32_t sampled) {
     struct spex_thread *thread = spex_thread_current(); /* there is one: it has sampled */
     struct spex_reading reading;
     spex_counter_now(thread, counter, &reading);
     return (struct spex_span){
         .begin = reading.values[0],
-        .weight = weight,
+        .weight = sampled,
         .openings = reading.available ? thread->openings : SPEX_UNREADABLE,
     };
 }
@@ -111,7 +121,8 @@ static inline void spex_record_events(const struct spex_rings *rings, uint32_t t
                                       struct spex_span span) {
     struct spex_thread *thread = spex_thread_current();
     struct spex_reading reading;
-    if (!thread)
+    uint32_t weight = spex_weight_left(site, span.weight);
+    if (!thread || !weight)
         return;
     spex_counter_read(&thread->counters, counter, &reading);
     uint32_t marks = 0;
@@ -119,8 +130,7 @@ static inline void spex_record_events(const struct spex_rings *rings, uint32_t t
         marks = span.openings == SPEX_UNREADABLE ? SPEX_MARK_UNAVAILABLE : SPEX_MARK_OPENING;
     if (SPEX_UNLIKELY(!reading.available))
         marks |= SPEX_MARK_UNAVAILABLE;
-    spex_put1(rings, type, spex_ticks(),
-              spex_pack(span.weight, thread->thread_id, site->index, marks),
+    spex_put1(rings, type, spex_ticks(), spex_pack(weight, thread->thread_id, site->index, marks),
               reading.values[0] - span.begin);
 }
 
@@ -145,11 +155,12 @@ static inline void spex_counters_begin(const struct spex_site *site,
 }
 
 static inline void spex_record_counters(const struct spex_rings *rings,
-                                        const struct spex_site *site, uint32_t weight,
+                                        const struct spex_site *site, uint32_t sampled,
                                         const struct spex_counter_span *span) {
     struct spex_thread *thread = spex_thread_current();
     struct spex_reading end;
-    if (!thread)
+    uint32_t weight = spex_weight_left(site, sampled);
+    if (!thread || !weight)
         return;
     spex_counter_read(&thread->counters, spex_counter_of(site->probe_type, site->detail), &end);
     const struct spex_reading begin = {.values = {span->values[0], span->values[1]},

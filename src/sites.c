@@ -12,11 +12,19 @@
 #include "preparation.h"
 #include "probe_type.h"
 
+/* An object with probes that is loaded. */
+struct module {
+    struct module *next;
+    struct spex_site *sites;
+    struct spex_site *sites_end;
+};
+
 static struct {
     pthread_mutex_t lock;
+    struct module *modules;
     struct spex_site_info infos[SPEX_MAX_SITES];
     uint32_t count;   /* infos below it are complete */
-    uint32_t refused; /* sites there was no room for */
+    uint32_t refused; /* sites that stay off */
     struct spex_selection selection;
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -66,21 +74,41 @@ static uint8_t values_of(const struct spex_site *site) {
                                              : (uint8_t)spex_probe_type_values(site->probe_type);
 }
 
-static bool site_register(struct spex_site *site, const char *name) {
-    uint32_t index = registry.count;
-    if (index == SPEX_MAX_SITES)
-        return false;
-    if (values_of(site) > SPEX_MAX_FIELDS) {
-        spex_message("probe %u stays off: it has %u values, and this library was built for %d",
-                     site->probe_id, values_of(site), SPEX_MAX_FIELDS);
-        return false;
+static const char *file_of(const struct spex_site *site) {
+    return (const char *)&site->file_offset + site->file_offset;
+}
+
+static bool same_name(const char *a, const char *b) {
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+/* Whether all that is said of this site, whose library is gone, can be said of that one. */
+static bool stands_for(const struct spex_site_info *info, const struct spex_site *site,
+                       const char *name) {
+    return !info->site && info->line == site->line && info->probe_id == site->probe_id &&
+           info->probe_type == site->probe_type && info->detail == site->detail &&
+           info->subsample == site->subsample && same_name(info->name, name) && info->file &&
+           strcmp(info->file, file_of(site)) == 0;
+}
+
+/* From `first` on, and then from the start: a library's sites mostly lie as they did before. */
+static struct spex_site_info *info_of_former_life(const struct spex_site *site, const char *name,
+                                                  uint32_t first) {
+    for (uint32_t i = 0; i < registry.count; i++) {
+        struct spex_site_info *info = &registry.infos[(first + i) % registry.count];
+        if (stands_for(info, site, name))
+            return info;
     }
-    const char *file = (const char *)&site->file_offset + site->file_offset;
-    struct spex_site_info *info = &registry.infos[index];
+    return NULL;
+}
+
+static struct spex_site_info *info_add(const struct spex_site *site, const char *name) {
+    if (registry.count == SPEX_MAX_SITES)
+        return NULL;
+    struct spex_site_info *info = &registry.infos[registry.count];
     *info = (struct spex_site_info){
-        .site = site,
         .name = name ? strdup(name) : NULL,
-        .file = strdup(file),
+        .file = strdup(file_of(site)),
         .line = site->line,
         .subsample = site->subsample,
         .probe_id = site->probe_id,
@@ -88,44 +116,80 @@ static bool site_register(struct spex_site *site, const char *name) {
         .detail = site->detail,
         .values = values_of(site),
     };
-    site->index = index;
-    spex_store_release(&registry.count, index + 1); /* S2 (S1): the info is complete */
+    spex_store_release(&registry.count, registry.count + 1); /* S2 (S1): the info is complete */
+    return info;
+}
+
+/* `*next`: where the info of the site behind it may be. */
+static bool site_register(struct spex_site *site, const char *name, uint32_t *next) {
+    if (values_of(site) > SPEX_MAX_FIELDS) {
+        spex_message("probe %u stays off: it has %u values, and this library was built for %d",
+                     site->probe_id, values_of(site), SPEX_MAX_FIELDS);
+        return false;
+    }
+    struct spex_site_info *info = info_of_former_life(site, name, *next);
+    if (!info)
+        info = info_add(site, name);
+    if (!info)
+        return false;
+    info->site = site;
+    site->index = (uint32_t)(info - registry.infos);
+    *next = site->index + 1;
     site_apply(info);
     return true;
 }
 
-static bool module_known(const struct spex_site *sites) {
-    for (uint32_t i = 0; i < registry.count; i++)
-        if (registry.infos[i].site == sites)
-            return true;
-    return false;
+/* The link to the module whose first site this is. */
+static struct module **module_link(const struct spex_site *sites) {
+    struct module **link = &registry.modules;
+    while (*link && (*link)->sites != sites)
+        link = &(*link)->next;
+    return link;
+}
+
+static void sites_register(struct spex_site *sites, struct spex_site *sites_end,
+                           const struct spex_probe_name *names,
+                           const struct spex_probe_name *names_end) {
+    uint32_t refused = 0, next = 0;
+    for (struct spex_site *site = sites; site < sites_end; site++)
+        refused += !site_register(site, name_of(site->probe_id, names, names_end), &next);
+    /* Relaxed: a figure for people. */
+    spex_store_relaxed(&registry.refused, registry.refused + refused);
+    if (refused && registry.count == SPEX_MAX_SITES)
+        spex_message("%u probe sites stay off: no more than %d can be managed", refused,
+                     SPEX_MAX_SITES);
 }
 
 void spex_module_register(struct spex_site *sites, struct spex_site *sites_end,
                           const struct spex_probe_name *names,
                           const struct spex_probe_name *names_end) {
     pthread_mutex_lock(&registry.lock);
-    if (sites != sites_end && !module_known(sites)) {
-        for (struct spex_site *site = sites; site < sites_end; site++)
-            if (!site_register(site, name_of(site->probe_id, names, names_end)))
-                registry.refused++;
-        if (registry.count == SPEX_MAX_SITES && registry.refused)
-            spex_message("%u probe sites stay off: no more than %d can be managed",
-                         registry.refused, SPEX_MAX_SITES);
+    struct module **link = module_link(sites);
+    if (sites != sites_end && !*link && (*link = malloc(sizeof(**link)))) {
+        **link = (struct module){.sites = sites, .sites_end = sites_end};
+        sites_register(sites, sites_end, names, names_end);
     }
     pthread_mutex_unlock(&registry.lock);
 }
 
-/* A module's sites have consecutive indices and addresses, from its first site on. */
+static void sites_forget(const struct module *module) {
+    for (uint32_t i = 0; i < registry.count; i++) {
+        struct spex_site_info *info = &registry.infos[i];
+        if (info->site >= module->sites && info->site < module->sites_end) {
+            site_set_control(info->site, 0);
+            info->site = NULL;
+        }
+    }
+}
+
 void spex_module_unregister(struct spex_site *sites) {
     pthread_mutex_lock(&registry.lock);
-    for (uint32_t i = 0; sites && i < registry.count; i++) {
-        struct spex_site_info *info = &registry.infos[i];
-        if (info->site == sites) {
-            site_set_control(sites, 0);
-            info->site = NULL;
-            sites++;
-        }
+    struct module **link = module_link(sites);
+    struct module *module = *link;
+    if (module) {
+        sites_forget(module);
+        *link = module->next;
+        free(module);
     }
     pthread_mutex_unlock(&registry.lock);
 }

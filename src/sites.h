@@ -10,8 +10,9 @@
 
 #include "selection.h"
 
-/* Most sites a process can have in its life; their indices are never used again, so that a record
- * outlives the library its site was unloaded with. */
+/* Most sites a process can have in its life. A record outlives the library its site was unloaded
+ * with: an index is used again only for a site of which the same is to be said, such as that of the
+ * library loaded again. */
 #define SPEX_MAX_SITES 4096
 
 /* What stays of a site when its library is gone. */

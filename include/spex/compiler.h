@@ -20,6 +20,16 @@
 #define SPEX_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define SPEX_MUST_CHECK  __attribute__((warn_unused_result))
 
+/* Kept by linkers that drop what nobody refers to (--gc-sections), lld being one that does not count the
+ * section's bounds. */
+#define SPEX_KEEP __attribute__((used))
+#ifdef __has_attribute
+#if __has_attribute(retain)
+#undef SPEX_KEEP
+#define SPEX_KEEP __attribute__((used, retain))
+#endif
+#endif
+
 /* An object with probes also loads where no spex is: there these references stay null, and since
  * nobody can switch a site on, none of them is followed. */
 #ifdef SPEX_BUILDING

@@ -16,7 +16,9 @@
  * copies code (inlining, loop unrolling) a probe may become several sites, each counting by itself.
  *
  * Safe in any thread and in signal handlers, before spex_start and after spex_stop (inert), in
- * shared libraries and in programs without spex (inert).
+ * shared libraries and in programs without spex (inert). Not between vfork and exec: there the process
+ * runs on its parent's memory. Where sc is above 1, a handler that interrupts the counting of the very
+ * site that it executes itself can make that weight inexact.
  *
  * SPEX_NO_SHORT_NAMES leaves only the SPEX_… names; SPEX_DISABLE compiles every probe to nothing.
  */
@@ -48,7 +50,8 @@
 /* An enclosing probe's state between BEGIN and END, on the stack. */
 struct spex_span {
     uint64_t begin;    /* ticks, or events counted, at BEGIN */
-    uint32_t weight;   /* executions that a record made at END stands for; 0: make none */
+    uint32_t weight;   /* executions that a record made at END stands for, below the generation of
+                          the control word at BEGIN; 0: make none */
     uint32_t openings; /* of this thread's counters so far */
 };
 
@@ -120,8 +123,8 @@ __attribute__((destructor)) static void spex_module_leave_(void) {
 }
 #endif
 
-/* Counts this execution: what a record of it would stand for; 0: make none. Where the generation is
- * the same, control - count is what is left of the period. */
+/* Counts this execution: what a record of it would stand for, below the generation; 0: make none.
+ * Where the generation is the same, control - count is what is left of the period. */
 SPEX_INLINE uint32_t spex_sample_(struct spex_site *site) {
     if (!SPEX_UNLIKELY(spex_load_relaxed(&site->control)))
         return 0;
@@ -136,7 +139,7 @@ SPEX_INLINE uint32_t spex_sample_(struct spex_site *site) {
         }
         if (!((control ^ count) & ~SPEX_CONTROL_PERIOD_MASK)) {
             *executed = control & ~SPEX_CONTROL_PERIOD_MASK;
-            return count & SPEX_CONTROL_PERIOD_MASK;
+            return count;
         }
     }
     return spex_sample(site);
@@ -338,8 +341,8 @@ SPEX_INLINE void spex_counter_scope_end_(const struct spex_counter_scope *scope)
 #define SPEX_PROBE_NAME(id, text)                                                                  \
     SPEX_STATIC_ASSERT_(sizeof(text) <= SPEX_NAME_BYTES,                                           \
                         "spex: a probe name has 61 bytes at most");                                \
-    static const struct spex_probe_name spex_name_##id##_                                          \
-        __attribute__((section("spex_names"), used)) = {id, text}
+    static const struct spex_probe_name spex_name_##id##_ SPEX_KEEP                                \
+        __attribute__((section("spex_names"))) = {id, text}
 
 #else /* SPEX_DISABLE: arguments are checked by the compiler, and evaluated never */
 

@@ -3,14 +3,18 @@
 """Compiles the public headers as their users would.
 
 Every header alone and the usage files, as C and C++ of several years, with strict warnings as errors,
-enabled and with SPEX_DISABLE, by every compiler that is here. The usage files are linked and run.
+enabled and with SPEX_DISABLE, by every compiler that is here. The usage files are also built in all the
+ways that change where code and data go, and run: there must be a record of every execution.
 
     headers.py SOURCE_ROOT LIBRARY
 """
 
+import collections
+import concurrent.futures
 import itertools
 import os
 import platform
+import shlex
 import shutil
 import subprocess
 import sys
@@ -21,9 +25,30 @@ ROOT, LIBRARY = sys.argv[1:3]
 INCLUDE = os.path.join(ROOT, 'include')
 HERE = os.path.join(ROOT, 'test', 'headers')
 STRICT = ['-Wall', '-Wextra', '-Wpedantic', '-Wshadow', '-Wconversion', '-Wundef', '-Werror']
-STANDARDS = {'c': ['c11', 'c17'], 'c++': ['c++17', 'c++20']}
+STRICTER = {'c': [], 'c++': ['-Wold-style-cast']}
+STANDARDS = {'c': ['c11', 'gnu11', 'c17'], 'c++': ['c++17', 'c++20']}
 COMPILERS = {'c': ['gcc', 'clang'], 'c++': ['g++', 'clang++']}
+LIBRARIES = [LIBRARY, '-pthread', '-lm', '-lurcu-bp', '-lurcu-common', '-lpfm']
 PROBE_LINES = 1000
+JOBS = 2
+TYPES = ['cnt', 'lat', 'tpt', 'snapshot', 'llc', 'flt', 'ctxsw', 'perfcntr']
+
+# name: flags of compiler and linker, of the linker alone
+WAYS = {
+    '-O0': (['-O0'], []), '-O1': (['-O1'], []), '-O2': (['-O2'], []), '-O3': (['-O3'], []),
+    '-Os': (['-Os'], []),
+    'lto': (['-O2', '-flto'], []),
+    'shared library': (['-O2', '-fPIC'], ['-rdynamic']),
+    'no plt': (['-O2', '-fPIE', '-fno-plt'], ['-pie', '-Wl,-z,now']),
+    'no pic': (['-O2', '-fno-pic'], ['-no-pie']),
+    'static': (['-O2'], ['-static']),
+    'sanitizer': (['-O1', '-fsanitize=undefined', '-fno-sanitize-recover=all'], []),
+    'sections': (['-O2', '-ffunction-sections', '-fdata-sections'], ['-Wl,--gc-sections']),
+    'sections lld': (['-O2', '-ffunction-sections', '-fdata-sections'],
+                     ['-Wl,--gc-sections', '-fuse-ld=lld']),
+    'lto lld': (['-O2', '-flto'], ['-fuse-ld=lld']),
+}
+LEVELS = [way for way in WAYS if way.startswith('-O')]
 
 
 def headers():
@@ -44,6 +69,13 @@ def compilations():
                 yield language, [compiler, '-std=' + standard, '-x', language, '-I', INCLUDE]
 
 
+MAINS = {'c': 'usage.c', 'c++': 'usage.cpp'}
+
+SHORT_NAMES = ['%s_PROBE_%s' % (kind.upper(), end) for kind in TYPES if kind != 'snapshot'
+               for end in ('BEGIN', 'END')]
+SHORT_NAMES += ['SNAPSHOT_PROBE', 'SET_PERFCNTR', 'SET_PERFCNTR_NAME']
+
+
 def run(command, **keywords):
     return subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           check=False, **keywords)
@@ -54,7 +86,6 @@ class Headers(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.object = os.path.join(folder.name, 'object.o')
-        self.program = os.path.join(folder.name, 'program')
 
     def succeeds(self, command, **keywords):
         result = run(command, **keywords)
@@ -71,31 +102,17 @@ class Headers(unittest.TestCase):
                 self.succeeds(command + STRICT + disable + ['-fsyntax-only', '-'],
                               input=('#include <%s>\n' % header) * 2 + 'extern int something;\n')
 
-    def usage(self, language, command, level, disable):
-        source = os.path.join(HERE, 'usage.c' if language == 'c' else 'usage.cpp')
-        self.succeeds(command + STRICT + disable + [level, '-c', source, '-o', self.object])
-        symbols = self.succeeds(['nm', self.object])
-        sections = self.succeeds(['readelf', '-SW', self.object])
-        linker = [command[0], self.object, LIBRARY, '-o', self.program, '-pthread', '-lm',
-                  '-lurcu-bp', '-lurcu-common', '-lpfm']
-        self.succeeds(linker)
-        self.succeeds([self.program])
-        return symbols, sections
-
-    def test_usage_enabled(self):
-        for (language, command), level in itertools.product(compilations(), ['-O0', '-O2']):
-            with self.subTest(command=command, level=level):
-                symbols, sections = self.usage(language, command, level, [])
-                self.assertIn('spex_span_begin', symbols)
-                self.assertIn('spex_sites', sections)
-                self.assertIn('spex_names', sections)
-
     def test_usage_disabled_leaves_nothing(self):
         allowed = {'spex_start', 'spex_stop', 'spex_set', 'spex_status_get'}
         for (language, command), level in itertools.product(compilations(), ['-O0', '-O2']):
             with self.subTest(command=command, level=level):
-                symbols, sections = self.usage(language, command, level, ['-DSPEX_DISABLE'])
-                left = {line.split()[-1] for line in symbols.splitlines() if 'spex' in line}
+                source = os.path.join(HERE, MAINS[language])
+                self.succeeds(command + STRICT + STRICTER[language] +
+                              ['-DSPEX_DISABLE', level, '-c', source, '-o', self.object])
+                symbols = self.succeeds(['nm', self.object])
+                sections = self.succeeds(['readelf', '-SW', self.object])
+                left = {line.split()[-1] for line in symbols.splitlines()
+                        if ' spex' in line or ' _spex' in line}
                 self.assertEqual(left - allowed, set())
                 self.assertNotIn('spex_sites', sections)
                 self.assertNotIn('spex_names', sections)
@@ -103,7 +120,7 @@ class Headers(unittest.TestCase):
     def test_no_short_names(self):
         source = '#include <spex/probe.h>\n#ifdef %s\n#error there\n#endif\n'
         for _, command in compilations():
-            for name in ['CNT_PROBE_BEGIN', 'LAT_PROBE_END', 'TPT_PROBE_BEGIN', 'SNAPSHOT_PROBE']:
+            for name in SHORT_NAMES:
                 with self.subTest(command=command, name=name):
                     check = command + ['-fsyntax-only', '-']
                     self.succeeds(check + ['-DSPEX_NO_SHORT_NAMES'], input=source % name)
@@ -118,6 +135,10 @@ class Headers(unittest.TestCase):
             'LAT_PROBE_BEGIN(1, 1); CNT_PROBE_END(1);': 'spex_cnt_1',
             'SPEX_LAT_SCOPE(65536, 1);': 'a probe id is 0 to 65535',
             'SPEX_TPT_SCOPE(1, 0);': 'a subsampling counter is 1 to',
+            'SPEX_LLC_SCOPE(1, 0);': 'a subsampling counter is 1 to',
+            'PERFCNTR_PROBE_BEGIN(1, 1, 8); PERFCNTR_PROBE_END(1);': 'a performance counter is 0 to 7',
+            'SPEX_PERFCNTR_SCOPE(1, 1, 8);': 'a performance counter is 0 to 7',
+            'FLT_PROBE_BEGIN(1, 1); CTXSW_PROBE_END(1);': 'spex_ctxsw_1',
         }
         for (_, command), (body, message) in itertools.product(compilations(), mistakes.items()):
             with self.subTest(command=command, body=body):
@@ -132,6 +153,127 @@ class Headers(unittest.TestCase):
                 output = self.succeeds(command + ['-E', '-P', '-'], input='#include <spex/probe.h>\n')
                 lines = [line for line in output.splitlines() if line.strip()]
                 self.assertLessEqual(len(lines), PROBE_LINES)
+
+
+class Build:
+    """The usage files, built in one way and run."""
+
+    def __init__(self, folder, language, compiler, standard, way, disable=False):
+        self.name = ' '.join([compiler, standard, way] + ['disabled'] * disable)
+        self.folder = os.path.join(folder, self.name.replace(' ', '_'))
+        self.language = language
+        self.disable = disable
+        self.shared = way == 'shared library'
+        flags, self.linker_flags = WAYS[way]
+        self.compiler = [compiler] + flags
+        self.compile = (STRICT + STRICTER[language] + ['-std=' + standard, '-I', INCLUDE] +
+                        ['-DSPEX_DISABLE'] * disable)
+        self.log = ''
+
+    def succeeds(self, command, **keywords):
+        result = run(command, **keywords)
+        if result.returncode != 0:
+            raise AssertionError('%s: %s\n%s' % (self.name, shlex.join(command), result.stdout))
+        return result.stdout
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def build(self):
+        os.mkdir(self.folder)
+        for source, name in ((MAINS[self.language], 'usage'), ('other.c', 'other')):
+            self.succeeds(self.compiler + self.compile + [
+                '-x', self.language, '-c', os.path.join(HERE, source), '-o', self.path(name + '.o')])
+        other = self.path('other.o')
+        if self.shared:
+            self.succeeds(self.compiler + ['-shared', other, '-o', self.path('libother.so')])
+            other = self.path('libother.so')
+        self.succeeds(self.compiler + self.linker_flags +
+                      [self.path('usage.o'), other] + LIBRARIES +
+                      ['-Wl,-rpath,' + self.folder, '-o', self.path('usage')])
+
+    def run(self, commit):
+        """Records that there must be, and those in the table, by type."""
+        table = self.path('table.' + commit)
+        environment = {k: v for k, v in os.environ.items() if not k.startswith('SPEX_')}
+        environment.update(SPEX_COMMIT=commit, SPEX_OUT=table, SPEX_CALIBRATE='0')
+        output = self.succeeds([self.path('usage')], env=environment)
+        expected = collections.Counter()
+        for line in output.splitlines():
+            if not line.startswith('spex: '):
+                kind, count = line.split()
+                expected[TYPES[int(kind).bit_length() - 1]] += int(count)
+        found = collections.Counter()
+        with open(table, encoding='utf-8') as file:
+            text = file.read()
+        for fields in (line.split() for line in text.splitlines()):
+            if len(fields) > 2 and fields[1] in TYPES:
+                found[fields[1]] += int(fields[2])
+        return expected, found, text
+
+    def check(self):
+        self.build()
+        for commit in ('rseq', 'atomic') if rseq_is_here() else ('atomic',):
+            expected, found, text = self.run(commit)
+            produced = sum(expected.values())
+            if found != expected or '%d produced, %d consumed, 0 lost' % (produced, produced) not in text:
+                raise AssertionError('%s %s: %s executed, in the table:\n%s' % (
+                    self.name, commit, dict(expected), text))
+            if self.disable:
+                if produced:
+                    raise AssertionError('%s: records of disabled probes' % self.name)
+            elif set(expected) != set(TYPES) or not all(expected.values()):
+                raise AssertionError('%s: not every type: %s' % (self.name, expected))
+            elif 'usage.plain' not in text or 'usage.macro' not in text:
+                raise AssertionError('%s: names are missing:\n%s' % (self.name, text))
+        shutil.rmtree(self.folder)
+
+
+def rseq_is_here():
+    """Linux 4.18 and glibc 2.35 have restartable sequences."""
+    version = os.confstr('CS_GNU_LIBC_VERSION').split()[-1].split('.')
+    return [int(part) for part in version[:2]] >= [2, 35]
+
+
+def links(compiler, flags):
+    """Whether a program can be linked so here at all; what is missing is the machine's."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = os.path.join(folder, 'program')
+        source = 'int main(void) { return 0; }'
+        libraries = LIBRARIES[1:]
+        return run([compiler] + flags + ['-x', 'c', '-', '-x', 'none'] + libraries + ['-o', program],
+                   input=source).returncode == 0 and run([program]).returncode == 0
+
+
+def builds(folder):
+    for language, compilers in COMPILERS.items():
+        for compiler in compilers:
+            if not shutil.which(compiler):
+                print('left out: %s is not here' % compiler)
+                continue
+            usable = []
+            for way, (flags, linker_flags) in WAYS.items():
+                if links(compiler, flags + linker_flags):
+                    usable.append(way)
+                else:
+                    print('left out: %s, %s: nothing can be linked so here' % (compiler, way))
+            *older, newest = STANDARDS[language]
+            for way in usable:
+                yield Build(folder, language, compiler, newest, way)
+            for standard in older:
+                yield Build(folder, language, compiler, standard, '-O2')
+            yield Build(folder, language, compiler, newest, '-O2', disable=True)
+
+
+class Usage(unittest.TestCase):
+    def test_every_execution_makes_a_record_however_built(self):
+        with tempfile.TemporaryDirectory() as folder, \
+                concurrent.futures.ThreadPoolExecutor(JOBS) as executor:
+            checks = [(build, executor.submit(build.check)) for build in builds(folder)]
+            for build, check in checks:
+                with self.subTest(build=build.name):
+                    check.result()
+            print('%d builds' % len(checks))
 
 
 if __name__ == '__main__':

@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Uses the macros where only C++ has places for them: templates, lambdas, constructors, inline and
- * member functions, exceptions. */
-#include "usage.h"
+ * member functions, exceptions, destructors of thread-local and static objects. */
+#include <thread>
 
-#include <spex/spex.h>
+#include "usage_main.h"
+
+#if __cplusplus >= 202002L && defined(__has_include)
+#if __has_include(<coroutine>) && defined(__cpp_impl_coroutine)
+#include <coroutine>
+#define USAGE_COROUTINES
+#endif
+#endif
 
 namespace {
 
@@ -11,8 +18,19 @@ template <typename Number> Number twice(Number x) {
     LAT_PROBE_BEGIN(USAGE_PLAIN, 1);
     x = static_cast<Number>(x * 2);
     LAT_PROBE_END(USAGE_PLAIN);
+    USAGE_RAN(SPEX_LAT);
     SNAPSHOT_PROBE(USAGE_PLAIN, 1, x);
+    USAGE_RAN(SPEX_SNAPSHOT);
     return x;
+}
+
+template <unsigned Depth> int descend() {
+    SPEX_CTXSW_SCOPE(USAGE_RECURSIVE, 1);
+    USAGE_RAN(SPEX_CTXSW);
+    if constexpr (Depth > 0)
+        return descend<Depth - 1>() + 1;
+    else
+        return 0;
 }
 
 struct Counter {
@@ -21,14 +39,36 @@ struct Counter {
         CNT_PROBE_BEGIN(USAGE_NESTED, 1);
         value++;
         CNT_PROBE_END(USAGE_NESTED);
+        USAGE_RAN(SPEX_CNT);
     }
-    ~Counter() {
+    virtual ~Counter() {
         SNAPSHOT_PROBE(USAGE_NESTED, 1, value);
+        USAGE_RAN(SPEX_SNAPSHOT);
     }
-    int next() {
+    virtual int next() {
         TPT_PROBE_BEGIN(USAGE_NESTED, 1);
         value++;
         TPT_PROBE_END(USAGE_NESTED);
+        USAGE_RAN(SPEX_TPT);
+        return value;
+    }
+};
+
+struct Faster final : Counter {
+    explicit Faster(int start) try : Counter(start) {
+        SPEX_FLT_SCOPE(USAGE_NESTED, 1);
+        USAGE_RAN(SPEX_FLT);
+        if (start < 0)
+            throw start;
+    } catch (int) {
+        SPEX_LLC_SCOPE(USAGE_NESTED, 1);
+        USAGE_RAN(SPEX_LLC);
+    }
+    int next() override {
+        PERFCNTR_PROBE_BEGIN(USAGE_NESTED, 1, 3);
+        value += 2;
+        PERFCNTR_PROBE_END(USAGE_NESTED);
+        USAGE_RAN(SPEX_PERFCNTR);
         return value;
     }
 };
@@ -36,69 +76,169 @@ struct Counter {
 int thrown(int x) {
     try {
         LAT_PROBE_BEGIN(USAGE_PLAIN, 1);
+        LLC_PROBE_BEGIN(USAGE_PLAIN, 1);
         if (x > 0)
             throw x;
         LAT_PROBE_END(USAGE_PLAIN);
+        LLC_PROBE_END(USAGE_PLAIN);
+        USAGE_RAN(SPEX_LAT);
+        USAGE_RAN(SPEX_LLC);
     } catch (int value) {
         return value;
     }
     return 0;
 }
 
-int thrown_through_a_scope(int x) {
+int throw_from_scopes(int depth) {
+    SPEX_LAT_SCOPE(USAGE_SCOPE, 1);
+    SPEX_LLC_SCOPE(USAGE_SCOPE, 1);
+    SPEX_FLT_SCOPE(USAGE_SCOPE, 1);
+    USAGE_RAN(SPEX_LAT);
+    USAGE_RAN(SPEX_LLC);
+    USAGE_RAN(SPEX_FLT);
+    if (depth == 0)
+        throw 7;
+    return throw_from_scopes(depth - 1);
+}
+
+int thrown_through_scopes(int depth) {
     try {
-        SPEX_LAT_SCOPE(USAGE_SCOPE, 1);
-        if (x > 0)
-            throw x;
+        SPEX_PERFCNTR_SCOPE(USAGE_SCOPE, 1, 0);
+        USAGE_RAN(SPEX_PERFCNTR);
+        return throw_from_scopes(depth);
     } catch (int value) {
         return value;
     }
-    return 0;
 }
 
-#ifndef SPEX_DISABLE
-uint64_t produced() {
-    spex_status status = {};
-    status.size = sizeof(status);
-    return spex_status_get(&status) == 0 ? status.produced : 0;
+int refused() {
+    try {
+        Faster never(-1);
+        return 0;
+    } catch (int value) {
+        return value;
+    }
 }
+
+int lambdas(int x) {
+    auto add = [](int y) {
+        CNT_PROBE_BEGIN(USAGE_LABEL, 1);
+        y += 3;
+        CNT_PROBE_END(USAGE_LABEL);
+        USAGE_RAN(SPEX_CNT);
+        return y;
+    };
+    auto generic = [&add](auto y) {
+        SPEX_TPT_SCOPE(USAGE_LABEL, 1);
+        USAGE_RAN(SPEX_TPT);
+        auto inner = [&] {
+            SPEX_PERFCNTR_SCOPE(USAGE_LABEL, 1, 1);
+            USAGE_RAN(SPEX_PERFCNTR);
+            return add(static_cast<int>(y));
+        };
+        return inner();
+    };
+    return generic(x) + generic(static_cast<double>(x));
+}
+
+/* With the thread, after all else in it. */
+struct Last {
+    int value = 0;
+    ~Last() {
+        SPEX_CNT_SCOPE(USAGE_NESTED, 1);
+        USAGE_RAN(SPEX_CNT);
+    }
+};
+
+int in_a_thread() {
+    int result = 0;
+    std::thread thread([&result] {
+        static thread_local Last last;
+        last.value = usage_plain(1);
+        result = last.value;
+    });
+    thread.join();
+    return result;
+}
+
+#ifdef USAGE_COROUTINES
+
+struct Task {
+    struct promise_type {
+        Task get_return_object() {
+            return {std::coroutine_handle<promise_type>::from_promise(*this)};
+        }
+        std::suspend_always initial_suspend() noexcept {
+            return {};
+        }
+        std::suspend_always final_suspend() noexcept {
+            return {};
+        }
+        void return_void() {
+        }
+        void unhandled_exception() {
+        }
+    };
+    std::coroutine_handle<promise_type> handle;
+};
+
+Task suspended(int &steps) {
+    SPEX_LAT_SCOPE(USAGE_SCOPE, 1);
+    CNT_PROBE_BEGIN(USAGE_SCOPE, 1);
+    USAGE_RAN(SPEX_LAT);
+    steps++;
+    co_await std::suspend_always{};
+    CNT_PROBE_END(USAGE_SCOPE);
+    USAGE_RAN(SPEX_CNT);
+    steps++;
+}
+
+int coroutines() {
+    int steps = 0;
+    Task task = suspended(steps);
+    while (!task.handle.done())
+        task.handle.resume();
+    task.handle.destroy();
+    return steps;
+}
+
+#else
+
+int coroutines() {
+    return 2;
+}
+
 #endif
 
-bool all() {
-    auto lambda = [](int x) {
-        CNT_PROBE_BEGIN(USAGE_LABEL, 1);
-        x += 3;
-        CNT_PROBE_END(USAGE_LABEL);
-        return x;
-    };
-    Counter counter(1);
-    return usage_all() && twice(2) == 4 && twice(2.5) > 4.9 && twice(2u) == 4 && lambda(1) == 4 &&
-           counter.next() == 3 && thrown(7) == 7 && thrown(0) == 0 &&
-           thrown_through_a_scope(7) == 7 && thrown_through_a_scope(0) == 0;
+int all() {
+    Faster counter(1);
+    Counter &base = counter;
+    return usage_all() && twice(2) == 4 && twice(2.5) > 4.9 && twice(2u) == 4 &&
+           descend<3>() == 3 && lambdas(1) == 8 && base.next() == 4 && base.Counter::next() == 5 &&
+           thrown(7) == 7 && thrown(0) == 0 && thrown_through_scopes(4) == 7 && refused() == -1 &&
+           in_a_thread() == 2 && coroutines() == 2 && usage_shared(2) == 4;
 }
+
+/* The destructor makes its records before they are counted. */
+int everything() {
+    return all();
+}
+
+/* Before main and after it, when spex may not be there yet or any more. */
+struct Outside {
+    Outside() {
+        usage_plain(1);
+        usage_counters(1);
+    }
+    ~Outside() {
+        usage_plain(1);
+        usage_counters(1);
+    }
+};
+Outside outside;
 
 } // namespace
 
 int main() {
-    spex_options options = {};
-    options.size = sizeof(options);
-    options.out = "/dev/null";
-    if (!all() || usage_evaluated != 0)
-        return 1;
-    if (spex_start(&options) != 0)
-        return 2;
-#ifndef SPEX_DISABLE
-    if (spex_set("*@1") <= 0)
-        return 3;
-#endif
-    if (!all())
-        return 4;
-#ifndef SPEX_DISABLE
-    uint64_t before = produced();
-    if (spex_set("6:lat@1") <= 0 || thrown_through_a_scope(7) != 7 || usage_scopes(3) != 3)
-        return 5;
-    if (produced() - before != 6)
-        return 6;
-#endif
-    return spex_stop();
+    return usage_run(everything);
 }

@@ -1,27 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Every probe macro in every kind of place, in what C and C++ have in common. Each function returns
- * what it would return without probes. */
+ * what it would return without probes, and counts what it makes records of. */
 #ifndef SPEX_TEST_USAGE_H
 #define SPEX_TEST_USAGE_H
 
-#include <stdint.h>
-
-#include <spex/probe.h>
-
-enum usage_probe {
-    USAGE_PLAIN = 1,
-    USAGE_NESTED,
-    USAGE_LABEL,
-    USAGE_SWITCH,
-    USAGE_RECURSIVE,
-    USAGE_SCOPE
-};
-#define USAGE_MACRO_ID 100
+#include "other.h"
 
 SPEX_PROBE_NAME(USAGE_PLAIN, "usage.plain");
 SPEX_PROBE_NAME(USAGE_MACRO_ID, "usage.macro");
-
-static int usage_evaluated;
 
 static uint64_t usage_value(void) {
     usage_evaluated++;
@@ -34,12 +20,75 @@ static int usage_plain(int x) {
     TPT_PROBE_BEGIN(USAGE_PLAIN, 1);
     x += 1;
     TPT_PROBE_END(USAGE_PLAIN);
+    USAGE_RAN(SPEX_TPT);
     LAT_PROBE_END(USAGE_PLAIN);
+    USAGE_RAN(SPEX_LAT);
     CNT_PROBE_END(USAGE_PLAIN);
+    USAGE_RAN(SPEX_CNT);
+    return x;
+}
+
+static int usage_snapshots(int x) {
     SNAPSHOT_PROBE(USAGE_PLAIN, 1);
     SNAPSHOT_PROBE(USAGE_PLAIN, 1, usage_value());
-    SNAPSHOT_PROBE(USAGE_PLAIN, 1, 1, 2, 3, 4, 5, 6);
+    SNAPSHOT_PROBE(USAGE_PLAIN, 1, x, -1);
+    SNAPSHOT_PROBE(USAGE_PLAIN, 1, 'a', 2.5, 3u);
+    SNAPSHOT_PROBE(USAGE_PLAIN, 1, 1, 2, 3, 4);
+    SNAPSHOT_PROBE(USAGE_PLAIN, 1, 1, 2, 3, 4, 5);
+    SNAPSHOT_PROBE(USAGE_PLAIN, 1, 1, 2, 3, 4, 5, x > 0 ? 6 : 7);
+    for (int i = 0; i < 7; i++)
+        USAGE_RAN(SPEX_SNAPSHOT);
     return x;
+}
+
+/* The types that read counters of the thread; all at once. */
+static int usage_counters(int x) {
+    LLC_PROBE_BEGIN(USAGE_TYPES, 1);
+    FLT_PROBE_BEGIN(USAGE_TYPES, 1);
+    CTXSW_PROBE_BEGIN(USAGE_TYPES, 1);
+    PERFCNTR_PROBE_BEGIN(USAGE_TYPES, 1, USAGE_COUNTER);
+    x += 1;
+    PERFCNTR_PROBE_END(USAGE_TYPES);
+    CTXSW_PROBE_END(USAGE_TYPES);
+    FLT_PROBE_END(USAGE_TYPES);
+    LLC_PROBE_END(USAGE_TYPES);
+    USAGE_RAN(SPEX_PERFCNTR);
+    USAGE_RAN(SPEX_CTXSW);
+    USAGE_RAN(SPEX_FLT);
+    USAGE_RAN(SPEX_LLC);
+    return x;
+}
+
+static int usage_long_counters(int x) {
+    SPEX_LLC_PROBE_BEGIN(USAGE_MACRO_ID, 1);
+    SPEX_FLT_PROBE_BEGIN(USAGE_MACRO_ID, 1);
+    SPEX_CTXSW_PROBE_BEGIN(USAGE_MACRO_ID, 1);
+    SPEX_PERFCNTR_PROBE_BEGIN(USAGE_MACRO_ID, 1, 7);
+    if (x < 0)
+        return x;
+    SPEX_LLC_PROBE_END(USAGE_MACRO_ID);
+    SPEX_FLT_PROBE_END(USAGE_MACRO_ID);
+    SPEX_CTXSW_PROBE_END(USAGE_MACRO_ID);
+    SPEX_PERFCNTR_PROBE_END(USAGE_MACRO_ID);
+    USAGE_RAN(SPEX_PERFCNTR);
+    USAGE_RAN(SPEX_CTXSW);
+    USAGE_RAN(SPEX_FLT);
+    USAGE_RAN(SPEX_LLC);
+    return x;
+}
+
+/* What is set is no event, so that it says the same on every machine. */
+static int usage_settings(void) {
+#ifdef SPEX_DISABLE
+    const int refused = 0;
+#else
+    const int refused = -22;
+#endif
+    int event = SPEX_SET_PERFCNTR(USAGE_COUNTER, ~UINT64_C(0), 0);
+    int name = SET_PERFCNTR_NAME(USAGE_COUNTER, "no such event");
+    return event == refused && name == refused &&
+           SPEX_SET_PERFCNTR_NAME(8u, "no such counter") == refused &&
+           SET_PERFCNTR(8u, 0, 0) == refused;
 }
 
 static int usage_long_names(int x) {
@@ -51,23 +100,39 @@ static int usage_long_names(int x) {
     SPEX_LAT_PROBE_END(7);
     SPEX_CNT_PROBE_END(USAGE_MACRO_ID);
     SPEX_SNAPSHOT_PROBE(0, 1, usage_value(), usage_value());
+    USAGE_RAN(SPEX_TPT);
+    USAGE_RAN(SPEX_LAT);
+    USAGE_RAN(SPEX_CNT);
+    USAGE_RAN(SPEX_SNAPSHOT);
     return x;
 }
 
-/* Blocks that are left in every way; five of the LAT probe USAGE_SCOPE for x = 3. */
+/* Blocks that are left in every way. */
 static int usage_scopes(int x) {
     SPEX_CNT_SCOPE(USAGE_SCOPE, 1);
     SPEX_LAT_SCOPE(USAGE_SCOPE, 1);
     SPEX_TPT_SCOPE(USAGE_MACRO_ID, 10);
+    SPEX_LLC_SCOPE(USAGE_SCOPE, 1);
+    SPEX_FLT_SCOPE(USAGE_SCOPE, 1);
+    SPEX_CTXSW_SCOPE(USAGE_SCOPE, 1);
+    SPEX_PERFCNTR_SCOPE(USAGE_SCOPE, 1, USAGE_COUNTER);
+    for (unsigned type = 0; type < SPEX_PROBE_TYPES; type++)
+        usage_executed[type] += 1u << type != SPEX_SNAPSHOT;
     for (int i = 0; i < 5; i++) {
         SPEX_LAT_SCOPE(USAGE_SCOPE, 1);
+        SPEX_PERFCNTR_SCOPE(USAGE_SCOPE, 1, 0);
+        USAGE_RAN(SPEX_LAT);
+        USAGE_RAN(SPEX_PERFCNTR);
         if (i == 0)
             continue;
         if (i == 1)
             goto next;
         if (i == x)
             break;
-        { SPEX_LAT_SCOPE(USAGE_PLAIN, 1); }
+        {
+            SPEX_LAT_SCOPE(USAGE_PLAIN, 1);
+            USAGE_RAN(SPEX_LAT);
+        }
     next:;
     }
     if (x > 0)
@@ -84,9 +149,12 @@ static int usage_nested(int x) {
         if (x < 0)
             return -1;
         LAT_PROBE_END(USAGE_PLAIN);
+        USAGE_RAN(SPEX_LAT);
     }
     LAT_PROBE_END(USAGE_NESTED);
     CNT_PROBE_END(USAGE_PLAIN);
+    USAGE_RAN(SPEX_LAT);
+    USAGE_RAN(SPEX_CNT);
     return x;
 }
 
@@ -98,12 +166,14 @@ static int usage_loops(int times) {
             continue;
         sum += i;
         TPT_PROBE_END(USAGE_PLAIN);
+        USAGE_RAN(SPEX_TPT);
         if (i > 100)
             break;
     }
     do
         SNAPSHOT_PROBE(USAGE_NESTED, 1, 1);
     while (0);
+    USAGE_RAN(SPEX_SNAPSHOT);
     return sum;
 }
 
@@ -112,6 +182,7 @@ again:
     CNT_PROBE_BEGIN(USAGE_LABEL, 1);
     x--;
     CNT_PROBE_END(USAGE_LABEL);
+    USAGE_RAN(SPEX_CNT);
     if (x > 0)
         goto again;
     return x;
@@ -123,12 +194,15 @@ static int usage_switch(int x) {
         LAT_PROBE_BEGIN(USAGE_SWITCH, 1);
         x = 10;
         LAT_PROBE_END(USAGE_SWITCH);
+        USAGE_RAN(SPEX_LAT);
         break;
     }
     case 2:
         SNAPSHOT_PROBE(USAGE_SWITCH, 1, 2);
+        USAGE_RAN(SPEX_SNAPSHOT);
         break;
     default:
+        USAGE_RAN(SPEX_SNAPSHOT);
         if (x)
             SNAPSHOT_PROBE(USAGE_SWITCH, 1);
         else
@@ -141,22 +215,34 @@ static int usage_recursive(int depth) {
     LAT_PROBE_BEGIN(USAGE_RECURSIVE, 1);
     int deepest = depth > 0 ? usage_recursive(depth - 1) : 0;
     LAT_PROBE_END(USAGE_RECURSIVE);
+    USAGE_RAN(SPEX_LAT);
     return deepest;
+}
+
+static int usage_recursive_scopes(int depth) {
+    SPEX_FLT_SCOPE(USAGE_RECURSIVE, 1);
+    SPEX_LLC_SCOPE(USAGE_RECURSIVE, 1);
+    USAGE_RAN(SPEX_FLT);
+    USAGE_RAN(SPEX_LLC);
+    return depth > 0 ? usage_recursive_scopes(depth - 1) : 0;
 }
 
 static inline int usage_inline(int x) {
     CNT_PROBE_BEGIN(USAGE_PLAIN, 1);
     x *= 2;
     CNT_PROBE_END(USAGE_PLAIN);
+    USAGE_RAN(SPEX_CNT);
     return x;
 }
 
 static int usage_all(void) {
-    return usage_plain(1) == 2 && usage_long_names(1) == 2 && usage_nested(4) == 4 &&
-           usage_nested(-4) == -1 && usage_loops(10) == 42 && usage_label(5) == 0 &&
-           usage_switch(1) == 10 && usage_switch(2) == 2 && usage_switch(0) == 0 &&
-           usage_switch(9) == 9 && usage_recursive(5) == 0 && usage_inline(4) == 8 &&
-           usage_scopes(3) == 3 && usage_scopes(-9) == 9;
+    return usage_plain(1) == 2 && usage_snapshots(3) == 3 && usage_counters(1) == 2 &&
+           usage_long_counters(1) == 1 && usage_long_counters(-1) == -1 &&
+           usage_recursive_scopes(5) == 0 && usage_other(1) == 4 && usage_long_names(1) == 2 &&
+           usage_nested(4) == 4 && usage_nested(-4) == -1 && usage_loops(10) == 42 &&
+           usage_label(5) == 0 && usage_switch(1) == 10 && usage_switch(2) == 2 &&
+           usage_switch(0) == 0 && usage_switch(9) == 9 && usage_recursive(5) == 0 &&
+           usage_inline(4) == 8 && usage_scopes(3) == 3 && usage_scopes(-9) == 9;
 }
 
 #endif

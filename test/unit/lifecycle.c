@@ -476,12 +476,13 @@ static void a_library_obeys_the_selection_made_before_it_came(void **state) {
     messages_begin();
     assert_int_equal(start("plugin.*:lat"), 0);
     assert_non_null(strstr(messages_end(), "no probe matches"));
+    const uint32_t before = status().sites;
     for (unsigned round = 0; round < 20; round++) {
         uint32_t sites = status().sites;
         void *plugin = plugin_load(&run);
-        /* The compiler may have made several sites of a probe. */
-        assert_true(status().sites >= sites + 2);
-        assert_in_range(status().sites_on, 1, status().sites - sites - 1);
+        /* The compiler may have made several sites of a probe; loaded again, they are the same. */
+        assert_true(round == 0 ? status().sites >= sites + 2 : status().sites == sites);
+        assert_in_range(status().sites_on, 1, status().sites - before - 1);
         assert_int_equal(run(10), 10);
         assert_int_equal(dlclose(plugin), 0);
         assert_int_equal(status().sites_on, 0);

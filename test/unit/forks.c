@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/* New processes: the child of a fork starts clean, whatever its parent was in the midst of; vfork,
+ * posix_spawn and exec leave the parent as it was. Probes of every type. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../check.h"
+#include "places.h"
+
+enum { FORKS = 200, FORKERS = 2, RECORDERS = 2, SPAWNS = 30, DEADLOCK_SECONDS = 120 };
+
+extern char **environ;
+
+static char program[] = "true"; /* of the system: ends at once */
+static char *const argv[] = {program, NULL};
+
+/* ThreadSanitizer would end a child of a program with threads that starts threads itself. */
+__attribute__((visibility("default"))) const char *__tsan_default_options(void);
+const char *__tsan_default_options(void) {
+    return "die_after_fork=0";
+}
+
+static int wait_for(pid_t child) {
+    int result;
+    while (waitpid(child, &result, 0) != child)
+        if (errno != EINTR)
+            return -1;
+    return result;
+}
+
+/* 0, or what is wrong with a child that has done nothing yet. */
+static int inherited(void) {
+    struct spex_status now = places_status();
+    if (now.sites_on || now.collectors)
+        return 10;
+    if (now.produced || now.consumed || now.lost || now.pending)
+        return 11;
+    return now.undelivered || now.unrecorded ? 12 : 0;
+}
+
+static int child_counts_its_own(unsigned times) {
+    struct places_tally tally = {0};
+    int wrong = inherited();
+    if (wrong)
+        return wrong;
+    places_all();
+    if (inherited())
+        return 13;
+    if (places_start(&tally, 1024) != 0)
+        return 14;
+    for (unsigned i = 0; i < times; i++)
+        places_all();
+    spex_stop();
+    return places_are(&tally, times) && places_accounted((uint64_t)times * PLACES_TYPES) ? 0 : 15;
+}
+
+/* Ends with the executions of places_around that it stands in still under way. */
+static pid_t forked;
+static struct places_tally child_tally;
+static unsigned child_starts;
+
+static void fork_inside(void) {
+    fflush(NULL);
+    forked = fork();
+    if (forked != 0)
+        return;
+    if (child_starts && places_start(&child_tally, 1024) != 0)
+        _exit(20);
+    for (unsigned i = 0; i < child_starts; i++)
+        places_all();
+}
+
+static void fork_within_executions(unsigned starts) {
+    struct places_tally tally = {0};
+    struct spex_status before = places_status();
+    child_starts = starts;
+    assert_int_equal(places_start(&tally, 1024), 0);
+    places_around(fork_inside);
+    if (forked == 0) {
+        spex_stop();
+        /* The snapshot is the child's own execution; the others have begun in the parent. */
+        child_tally.records[3] -= starts > 0;
+        child_tally.weight[3] -= starts > 0;
+        _exit(places_are(&child_tally, starts) &&
+                      places_accounted((uint64_t)starts * PLACES_TYPES + (starts > 0))
+                  ? 0
+                  : 21);
+    }
+    int result = wait_for(forked);
+    spex_stop();
+    assert_int_equal(result, 0);
+    assert_true(places_are(&tally, 1));
+    assert_int_equal(places_status().produced - before.produced, PLACES_TYPES);
+}
+
+static void an_execution_that_a_fork_splits_is_the_parents(void **state) {
+    (void)state;
+    fork_within_executions(0);
+}
+
+static void nor_is_it_the_childs_when_that_starts_itself(void **state) {
+    (void)state;
+    SKIP_WITHOUT_CHILDREN();
+    fork_within_executions(1);
+    fork_within_executions(3);
+}
+
+/* What an execution begun before a stop ends as in the next collection. */
+static void stop_and_start_inside(void) {
+    spex_stop();
+    if (places_start(&child_tally, 1024) != 0)
+        abort();
+    places_all();
+}
+
+static void an_execution_that_a_stop_splits_is_in_no_later_collection(void **state) {
+    struct places_tally tally = {0};
+    (void)state;
+    child_tally = (struct places_tally){0};
+    assert_int_equal(places_start(&tally, 1024), 0);
+    places_around(stop_and_start_inside);
+    spex_stop();
+    child_tally.records[3]--; /* the snapshot */
+    child_tally.weight[3]--;
+    assert_true(places_are(&child_tally, 1));
+    assert_true(places_are(&tally, 0));
+}
+
+static bool recording;
+static pthread_barrier_t all_there;
+
+static void *recorder_run(void *arg) {
+    uint64_t *executed = arg;
+    places_all(); /* by now this thread allocates no more */
+    *executed = 1;
+    pthread_barrier_wait(&all_there);
+    while (spex_load_relaxed(&recording)) {
+        places_all();
+        ++*executed;
+        sched_yield();
+    }
+    return NULL;
+}
+
+static void *forker_run(void *arg) {
+    uint64_t *executed = arg;
+    places_all();
+    *executed = 1;
+    pthread_barrier_wait(&all_there);
+    for (unsigned f = 0; f < FORKS / FORKERS; f++) {
+        pid_t child = fork();
+        if (child == 0)
+            _exit(child_counts_its_own(f % 5));
+        places_all();
+        ++*executed;
+        if (child < 0 || wait_for(child) != 0)
+            return (void *)"a child has failed";
+    }
+    return NULL;
+}
+
+/* A dead lock ends the test by SIGALRM. Threads that fork do not wait for each other. */
+static void forks_while_others_record_and_fork(void **state) {
+    pthread_t threads[FORKERS + RECORDERS];
+    uint64_t executed[FORKERS + RECORDERS] = {0}, sum = 0;
+    struct spex_status before = places_status();
+    void *wrong = NULL;
+    (void)state;
+    SKIP_WITHOUT_CHILDREN();
+    assert_int_equal(places_start(NULL, 16384), 0);
+    fflush(NULL);
+    alarm(DEADLOCK_SECONDS);
+    spex_store_relaxed(&recording, true);
+    pthread_barrier_init(&all_there, NULL, FORKERS + RECORDERS);
+    for (unsigned t = 0; t < FORKERS + RECORDERS; t++)
+        assert_int_equal(pthread_create(&threads[t], NULL, t < FORKERS ? forker_run : recorder_run,
+                                        &executed[t]),
+                         0);
+    for (unsigned t = 0; t < FORKERS + RECORDERS; t++) {
+        void *result;
+        if (t == FORKERS)
+            spex_store_relaxed(&recording, false);
+        pthread_join(threads[t], &result);
+        wrong = wrong ? wrong : result;
+        sum += executed[t];
+    }
+    alarm(0);
+    spex_stop();
+    assert_null(wrong);
+    struct spex_status now = places_status();
+    assert_int_equal(now.produced - before.produced, sum * PLACES_TYPES);
+    assert_int_equal(now.produced, now.consumed + now.lost);
+    assert_int_equal(now.pending, 0);
+}
+
+static void *spawner_run(void *arg) {
+    (void)arg;
+    for (unsigned s = 0; s < SPAWNS; s++) {
+        places_all();
+        pid_t child = vfork();
+        if (child == 0) {
+            execvp(program, argv);
+            _exit(1);
+        }
+        places_all();
+        if (child < 0 || wait_for(child) != 0)
+            return (void *)"vfork and exec";
+        if (posix_spawnp(&child, program, NULL, NULL, argv, environ) != 0 || wait_for(child) != 0)
+            return (void *)"posix_spawn";
+    }
+    return NULL;
+}
+
+/* An exec that fails, too, leaves everything as it was. */
+static void exec_inside(void) {
+    static char *const none[] = {NULL};
+    fflush(NULL);
+    if (execve("/nonexistent", none, environ) == 0)
+        abort();
+    forked = fork();
+    if (forked == 0) {
+        struct places_tally tally = {0};
+        if (places_start(&tally, 1024) != 0)
+            _exit(1);
+        places_all();
+        execvp(program, argv);
+        _exit(2);
+    }
+}
+
+static void vfork_spawn_and_exec_leave_the_parent_alone(void **state) {
+    struct places_tally tally = {0};
+    pthread_t thread;
+    void *wrong;
+    (void)state;
+    SKIP_WITHOUT_CHILDREN();
+    struct spex_status before = places_status();
+    assert_int_equal(places_start(&tally, 16384), 0);
+    assert_int_equal(pthread_create(&thread, NULL, spawner_run, NULL), 0);
+    places_around(exec_inside);
+    int result = wait_for(forked);
+    for (unsigned i = 0; i < 100; i++)
+        places_all();
+    pthread_join(thread, &wrong);
+    spex_stop();
+    assert_null(wrong);
+    assert_int_equal(result, 0);
+    assert_true(places_are(&tally, 2 * SPAWNS + 101));
+    assert_int_equal(places_status().produced - before.produced, (2 * SPAWNS + 101) * PLACES_TYPES);
+}
+
+static int stop(void **state) {
+    (void)state;
+    return spex_stop();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(an_execution_that_a_fork_splits_is_the_parents, stop),
+        cmocka_unit_test_teardown(nor_is_it_the_childs_when_that_starts_itself, stop),
+        cmocka_unit_test_teardown(an_execution_that_a_stop_splits_is_in_no_later_collection, stop),
+        cmocka_unit_test_teardown(forks_while_others_record_and_fork, stop),
+        cmocka_unit_test_teardown(vfork_spawn_and_exec_leave_the_parent_alone, stop),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/* The registry of sites when libraries come and go, again and again, and when they bring more than it
+ * can manage. The libraries are arrays of sites, registered as a library's constructors do it. The last
+ * test leaves no room for others. */
+#include <errno.h>
+#include <string.h>
+
+#include <spex/spex.h>
+
+#include "sites.h"
+
+#include "../check.h"
+#include "messages.h"
+
+enum { FIRST_ID = 100, LIVES = 10000, TOO_MANY_VALUES = SPEX_MAX_FIELDS + 1 };
+
+static const char file[] = "module.c";
+static const struct spex_probe_name names[] = {{.probe_id = FIRST_ID, .name = "module.first"}};
+
+static struct spex_site site_at(const struct spex_site *place, unsigned line) {
+    return (struct spex_site){
+        .subsample = 1,
+        .line = line,
+        .probe_id = (uint16_t)(FIRST_ID + line),
+        .probe_type = SPEX_SNAPSHOT,
+        .file_offset = (int64_t)((intptr_t)file - (intptr_t)&place->file_offset),
+    };
+}
+
+static void module_make(struct spex_site *sites, unsigned count) {
+    for (unsigned i = 0; i < count; i++)
+        sites[i] = site_at(&sites[i], i);
+}
+
+static void enter(struct spex_site *sites, unsigned count) {
+    spex_module_register(sites, sites + count, names, names + COUNT_OF(names));
+}
+
+static struct spex_status status(void) {
+    struct spex_status now = {.size = sizeof(now)};
+    assert_int_equal(spex_status_get(&now), 0);
+    return now;
+}
+
+static int start(void **state) {
+    const struct spex_options options = {
+        .size = sizeof(options), .probes = "*@3", .out = "/dev/null", .no_calibration = true};
+    (void)state;
+    messages_begin(); /* no probe matches yet */
+    int err = spex_start(&options);
+    messages_end();
+    return err;
+}
+
+static int stop(void **state) {
+    (void)state;
+    return spex_stop();
+}
+
+static void a_library_loaded_again_has_its_former_indices(void **state) {
+    struct spex_site lives[2][4];
+    (void)state;
+    module_make(lives[0], 4);
+    enter(lives[0], 4);
+    struct spex_status first = status();
+    assert_int_equal(first.sites_on, 4);
+    for (unsigned life = 1; life < LIVES; life++) {
+        struct spex_site *before = lives[(life - 1) % 2], *now = lives[life % 2];
+        spex_module_unregister(before);
+        module_make(now, 4);
+        enter(now, 4);
+        for (unsigned i = 0; i < 4; i++) {
+            assert_int_equal(before[i].control, 0);
+            assert_int_equal(now[i].index, before[i].index);
+            assert_ptr_equal(spex_site_info(now[i].index)->site, &now[i]);
+        }
+    }
+    assert_int_equal(status().sites, first.sites);
+    assert_int_equal(status().sites_on, 4);
+    assert_int_equal(status().sites_refused, 0);
+    spex_module_unregister(lives[(LIVES - 1) % 2]);
+    assert_int_equal(status().sites_on, 0);
+}
+
+/* Two of the same, as the compiler makes them of a probe in an inlined function. */
+static void two_libraries_at_a_time_have_different_indices(void **state) {
+    struct spex_site first[4], second[4];
+    (void)state;
+    module_make(first, 4);
+    module_make(second, 4);
+    enter(first, 4);
+    enter(second, 4);
+    for (unsigned i = 0; i < 4; i++)
+        assert_int_not_equal(first[i].index, second[i].index);
+    assert_int_equal(status().sites_on, 8);
+    spex_module_unregister(first);
+    assert_int_equal(status().sites_on, 4);
+    spex_module_unregister(second);
+    assert_int_equal(status().sites_on, 0);
+}
+
+static void an_index_is_not_used_for_something_else(void **state) {
+    struct spex_site before[1], now[1];
+    (void)state;
+    module_make(before, 1);
+    enter(before, 1);
+    for (unsigned difference = 0; difference < 6; difference++) {
+        spex_module_unregister(before);
+        module_make(now, 1);
+        const char *text = difference == 0 ? "other.c" : file;
+        now->file_offset = (intptr_t)text - (intptr_t)&now->file_offset;
+        now->line += difference == 1;
+        now->probe_id = (uint16_t)(now->probe_id + 1000 * (difference == 2));
+        now->probe_type = difference == 3 ? SPEX_LAT : now->probe_type;
+        now->detail = difference == 4;
+        now->subsample += difference == 5;
+        enter(now, 1);
+        assert_int_not_equal(now->index, before->index);
+        spex_module_unregister(now);
+        enter(before, 1);
+    }
+    spex_module_unregister(before);
+    spex_module_register(before, before + 1, NULL, NULL);
+    assert_null(spex_site_info(before->index)->name);
+    spex_module_unregister(before);
+}
+
+/* Each of a library's translation units registers all of its sites. */
+static void a_site_with_too_many_values_stays_off_alone(void **state) {
+    struct spex_site sites[3];
+    (void)state;
+    for (unsigned bad = 0; bad < 3; bad++) {
+        struct spex_status before = status();
+        module_make(sites, 3);
+        sites[bad].detail = TOO_MANY_VALUES;
+        messages_begin();
+        enter(sites, 3);
+        enter(sites, 3);
+        char expected[200];
+        snprintf(expected, sizeof(expected),
+                 "spex: probe %u stays off: it has %d values, and this library was built for %d\n",
+                 FIRST_ID + bad, TOO_MANY_VALUES, SPEX_MAX_FIELDS);
+        assert_string_equal(messages_end(), expected);
+        assert_int_equal(status().sites_on, 2);
+        assert_int_equal(status().sites_refused, before.sites_refused + 1);
+        assert_int_equal(sites[bad].control, 0);
+        spex_module_unregister(sites);
+        for (unsigned i = 0; i < 3; i++)
+            assert_int_equal(sites[i].control, 0);
+        /* The memory of an unloaded library is not touched. */
+        memset(sites, 0xee, sizeof(sites));
+        messages_begin(); /* no probe matches */
+        int on = spex_set("*@2") + spex_set("*@3");
+        messages_end();
+        assert_int_equal(on, 0);
+        assert_int_equal(sites[2].control, 0xeeeeeeee);
+    }
+}
+
+static void what_is_too_much_stays_off_and_is_said(void **state) {
+    static struct spex_site sites[SPEX_MAX_SITES + 5], more[3];
+    (void)state;
+    struct spex_status before = status();
+    module_make(sites, COUNT_OF(sites));
+    for (unsigned i = 0; i < COUNT_OF(sites); i++)
+        sites[i].line += 1000;
+    module_make(more, 3);
+    for (unsigned i = 0; i < 3; i++)
+        more[i].line += 100000;
+    messages_begin();
+    enter(sites, COUNT_OF(sites));
+    enter(more, 3);
+    const char *text = messages_end();
+    uint32_t refused = before.sites + (uint32_t)COUNT_OF(sites) - SPEX_MAX_SITES;
+    char expected[200];
+    snprintf(expected, sizeof(expected),
+             "spex: %u probe sites stay off: no more than 4096 can be managed\n"
+             "spex: 3 probe sites stay off: no more than 4096 can be managed\n",
+             refused);
+    assert_string_equal(text, expected);
+    assert_int_equal(status().sites, SPEX_MAX_SITES);
+    assert_int_equal(status().sites_refused, before.sites_refused + refused + 3);
+    assert_int_equal(sites[COUNT_OF(sites) - 1].control, 0);
+    spex_module_unregister(sites);
+    spex_module_unregister(more);
+    /* Loaded again, there is as much room as there was. */
+    enter(sites, SPEX_MAX_SITES - before.sites);
+    assert_int_equal(status().sites_on, SPEX_MAX_SITES - before.sites);
+    spex_module_unregister(sites);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_library_loaded_again_has_its_former_indices),
+        cmocka_unit_test(two_libraries_at_a_time_have_different_indices),
+        cmocka_unit_test(an_index_is_not_used_for_something_else),
+        cmocka_unit_test(a_site_with_too_many_values_stays_off_alone),
+        cmocka_unit_test(what_is_too_much_stays_off_and_is_said),
+    };
+    return cmocka_run_group_tests(tests, start, stop);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* Threads that come and go by the thousand, each with a few executions of every type: every one is
+ * recorded, and nothing of a thread stays behind. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../check.h"
+#include "places.h"
+
+enum { THREADS = 5000, AT_A_TIME = 20, EXECUTIONS = 3 };
+
+/* A key of the program's own, whose destructor executes probes after spex's has run, or before. */
+static pthread_key_t last_words;
+
+static void last_words_say(void *value) {
+    (void)value;
+    places_all();
+}
+
+static void *thread_run(void *arg) {
+    (void)arg;
+    pthread_setspecific(last_words, &last_words);
+    for (unsigned e = 1; e < EXECUTIONS; e++)
+        places_all();
+    return NULL;
+}
+
+static void threads_run(unsigned count) {
+    pthread_t threads[AT_A_TIME];
+    for (unsigned t = 0; t < count; t += AT_A_TIME) {
+        for (unsigned i = 0; i < AT_A_TIME; i++)
+            assert_int_equal(pthread_create(&threads[i], NULL, thread_run, NULL), 0);
+        for (unsigned i = 0; i < AT_A_TIME; i++)
+            pthread_join(threads[i], NULL);
+    }
+}
+
+static unsigned descriptors(void) {
+    unsigned count = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    assert_non_null(folder);
+    while (readdir(folder))
+        count++;
+    closedir(folder);
+    return count;
+}
+
+static unsigned mappings(void) {
+    unsigned count = 0;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    assert_non_null(maps);
+    for (int c; (c = fgetc(maps)) != EOF;)
+        count += c == '\n';
+    fclose(maps);
+    return count;
+}
+
+/* Resident, in pages. */
+static long resident(void) {
+    long size, pages;
+    FILE *statm = fopen("/proc/self/statm", "re");
+    assert_non_null(statm);
+    assert_int_equal(fscanf(statm, "%ld %ld", &size, &pages), 2);
+    fclose(statm);
+    return pages;
+}
+
+static void threads_leave_nothing_behind(void **state) {
+    struct places_tally tally = {0};
+    (void)state;
+    assert_int_equal(pthread_key_create(&last_words, last_words_say), 0);
+    assert_int_equal(places_start(&tally, 65536), 0);
+    threads_run(AT_A_TIME * 10); /* the C library keeps some stacks */
+    unsigned descriptors_before = descriptors(), mappings_before = mappings();
+    long resident_before = resident();
+    threads_run(THREADS);
+    assert_int_equal(descriptors(), descriptors_before);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    /* Stacks that the C library keeps, and arenas, are a few more or less. */
+    assert_in_range(mappings(), 0, mappings_before + 2 * AT_A_TIME);
+    /* A state has five pages: those of all threads would be a hundred megabytes. What grows is what
+     * the rings have not used before. */
+    assert_in_range(resident() - resident_before + 10000, 0, 20000);
+#else
+    (void)mappings_before;
+    (void)resident_before;
+#endif
+    spex_stop();
+    const uint64_t each = (THREADS + AT_A_TIME * 10) * EXECUTIONS;
+    assert_true(places_are(&tally, each));
+    assert_true(places_accounted(each * PLACES_TYPES));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_leave_nothing_behind),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
