@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -77,7 +78,9 @@ static struct torture_life torture_lives[TORTURE_LIVES];
 static uint32_t torture_lives_count; /* of this round */
 static unsigned torture_cpus[TORTURE_CPUS];
 static unsigned torture_cpus_count;
-static bool torture_over; /* the round is */
+static bool torture_over;       /* the round is */
+static sigset_t torture_signal; /* the one that interrupts, and only the threads that are here */
+static timer_t torture_timer;
 static pthread_mutex_t torture_moving = PTHREAD_MUTEX_INITIALIZER;
 static __thread struct torture_life *torture_self;
 
@@ -102,10 +105,13 @@ static inline void torture_interrupted(int signal) {
         torture_turn(TORTURE_HANDLER);
 }
 
+/* At the lowest priority, so that the controlling thread gets its turns on a CPU in time. */
 static inline void *torture_live(void *arg) {
     struct torture_life *life = arg;
+    setpriority(PRIO_PROCESS, 0, 19);
     spex_store_relaxed(&life->thread_id, (uint32_t)gettid());
     torture_self = life;
+    pthread_sigmask(SIG_UNBLOCK, &torture_signal, NULL);
     uint64_t turns = 1 + torture_random(&life->seed, TORTURE_TURNS);
     while (life->turns[TORTURE_OWN] < turns && !spex_load_relaxed(&torture_over))
         torture_turn(TORTURE_OWN);
@@ -137,13 +143,11 @@ static inline bool torture_ended(const struct torture_life *life) {
     return ended;
 }
 
-/* A signal more for the thread that is just ending. */
+/* Looks, but does not wait: the others go on being disturbed. */
 static inline void torture_replace(struct torture_place *place, uint64_t *seed) {
-    if (torture_lives_count == TORTURE_LIVES || !torture_ended(place->life))
-        return;
-    pthread_kill(place->thread, SIGUSR1);
-    pthread_join(place->thread, NULL);
-    torture_begin(place, seed);
+    if (torture_lives_count < TORTURE_LIVES && torture_ended(place->life) &&
+        pthread_tryjoin_np(place->thread, NULL) == 0)
+        torture_begin(place, seed);
 }
 
 /* To one CPU or two. With the lock held a thread that has not ended cannot end, and its id is its
@@ -161,32 +165,45 @@ static inline void torture_move(const struct torture_place *place, uint64_t *see
     pthread_mutex_unlock(&torture_moving);
 }
 
-static inline void torture_disturb(struct torture_place *places, unsigned nap, uint64_t *seed) {
+/* Every millisecond all are moved. */
+static inline void torture_disturb(struct torture_place *places, bool moving, uint64_t *seed) {
     const struct timespec pause = {.tv_nsec = 100000};
-    for (int i = 0; i < 4; i++)
-        pthread_kill(places[torture_random(seed, TORTURE_THREADS)].thread, SIGUSR1);
+    pthread_kill(places[torture_random(seed, TORTURE_THREADS)].thread, SIGUSR1);
     for (int p = 0; p < TORTURE_THREADS; p++) {
         torture_replace(&places[p], seed);
-        if (nap % 10 == 0)
+        if (moving)
             torture_move(&places[p], seed);
     }
-    if (nap % 10 == 0 && torture.tick)
+    if (moving && torture.tick)
         torture.tick(seed);
     clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL); /* for the threads to do their turns */
 }
 
+/* A signal for whichever thread is running, 10000 times a second; 0: no more. */
+static inline void torture_interrupt(long interval_ns) {
+    const struct itimerspec times = {{0, interval_ns}, {0, interval_ns}};
+    if (timer_settime(torture_timer, 0, &times, NULL) != 0)
+        torture_fail("no timer");
+}
+
 static inline void torture_round(uint64_t *seed) {
     struct torture_place places[TORTURE_THREADS];
-    uint64_t end = torture_now_ms() + TORTURE_ROUND_MS;
+    uint64_t end = torture_now_ms() + TORTURE_ROUND_MS, moved = 0, moves = 0, now;
     torture_lives_count = 0;
     spex_store_relaxed(&torture_over, false);
     for (int p = 0; p < TORTURE_THREADS; p++)
         torture_begin(&places[p], seed);
-    for (unsigned nap = 0; torture_now_ms() < end && torture_lives_count < TORTURE_LIVES; nap++)
-        torture_disturb(places, nap, seed);
+    torture_interrupt(100000);
+    while ((now = torture_now_ms()) < end && torture_lives_count < TORTURE_LIVES) {
+        torture_disturb(places, now != moved, seed);
+        moves += now != moved;
+        moved = now;
+    }
     spex_store_relaxed(&torture_over, true);
     for (int p = 0; p < TORTURE_THREADS; p++)
         pthread_join(places[p].thread, NULL);
+    torture_interrupt(0);
+    printf("%u threads, all moved %llu times, ", torture_lives_count, (unsigned long long)moves);
 }
 
 /* Executions of this round, of every type. Threads have ended. */
@@ -198,8 +215,7 @@ static inline uint64_t torture_executed(void) {
                 executed += torture_lives[l].executed[s][t];
         handled += torture_lives[l].turns[TORTURE_HANDLER];
     }
-    printf("%u threads, interrupted %llu times\n", torture_lives_count,
-           (unsigned long long)handled);
+    printf("interrupted %llu times\n", (unsigned long long)handled);
     return executed;
 }
 
@@ -237,6 +253,12 @@ static inline void torture_begin_all(int argc, char **argv, int own, uint64_t *s
     printf("seed %llu\n", (unsigned long long)*seed);
     torture_use_cpus();
     sigaction(SIGUSR1, &action, NULL);
+    sigemptyset(&torture_signal);
+    sigaddset(&torture_signal, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, &torture_signal, NULL);
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
+    if (timer_create(CLOCK_MONOTONIC, &event, &torture_timer) != 0)
+        torture_fail("no timer");
 }
 
 /* Sequence numbers that have been seen, one bit each. */
