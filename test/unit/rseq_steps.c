@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
@@ -218,6 +219,7 @@ static pid_t child_start(void (*run)(void)) {
     assert_true(child >= 0);
     if (child > 0)
         return child;
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves it stopped */
     signal(SIGUSR1, handle);
     if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0)
         run();
