@@ -530,6 +530,14 @@ static int stop(void **state) {
     return spex_stop();
 }
 
+/* The reference to the setting function is weak, as all of a program's to spex, and a static library
+ * gives nothing for weak references. */
+static void a_performance_counter_can_be_set(void **state) {
+    (void)state;
+    assert_int_equal(SET_PERFCNTR(SPEX_PERFCNTRS, 0xc0, 0), -EINVAL);
+    assert_int_equal(SET_PERFCNTR_NAME(SPEX_PERFCNTRS, "perf::TASK-CLOCK"), -EINVAL);
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(without_a_selection_nothing_starts, stop),
@@ -550,6 +558,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test_teardown(forks_while_threads_record, stop),
         cmocka_unit_test_teardown(a_library_obeys_the_selection_made_before_it_came, stop),
         cmocka_unit_test_teardown(a_library_can_be_unloaded_when_spex_has_stopped, stop),
+        cmocka_unit_test_teardown(a_performance_counter_can_be_set, stop),
         cmocka_unit_test_teardown(collectors_of_a_real_time_thread_are_ordinary, stop),
     };
     if (argc != 2)

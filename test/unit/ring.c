@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* The ring against a model that is too simple to be wrong: a list that drops its oldest record when
- * it is full. Both ways of committing have the same tests. One thread; concurrency is in ring_steps.c
- * and in stress/. */
+ * it is full. Both ways of committing have the same tests. One thread; concurrency is in ring_steps.c,
+ * rseq_steps.c and in stress/. */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "../check.h"
 #include "atomic.h"
+#include "rseq.h"
 
 #define CAPACITY_MAX 256
 
@@ -13,10 +17,46 @@ struct way {
     const char *name;
     enum spex_commit commit;
     bool (*push)(const struct spex_ring *ring, const uint64_t *words);
+    uint32_t record_words_min;
+    bool aborts; /* a push may leave its slot reserved */
 };
 
+/* This process runs on `cpu` alone, so that a push that is aborted begins again in the same ring. */
+static unsigned cpu;
+
+/* The one ring as that of `cpu` in a set. The set begins before the ring's memory, but nobody looks
+ * there: no other CPU's ring is ever asked for. */
+static struct spex_rseq_set set_around(const struct spex_ring *ring) {
+    uint64_t ring_bytes = spex_ring_bytes(ring->commit, ring->record_words, ring->mask + 1);
+    uint64_t producers = (uintptr_t)ring->producer - (uint64_t)cpu * SPEX_RSEQ_PRODUCER_BYTES;
+    uint64_t slots = (uintptr_t)ring->slots - cpu * ring_bytes;
+    return (struct spex_rseq_set){
+        .producers = (char *)(uintptr_t)producers,
+        .slots = (char *)(uintptr_t)slots,
+        .ring_bytes = ring_bytes,
+        .mask = ring->mask,
+        .slot_bytes = spex_ring_slot_words(ring->commit, ring->record_words) * sizeof(uint64_t),
+        .cpus = cpu + 1,
+    };
+}
+
+static bool push_rseq(const struct spex_ring *ring, const uint64_t *words) {
+    struct spex_rseq_set set = set_around(ring);
+    uint64_t committed;
+    if (ring->record_words == 2)
+        committed = spex_rseq_push2(&set, words[0], words[1]);
+    else if (ring->record_words == 3)
+        committed = spex_rseq_push3(&set, words[0], words[1], words[2]);
+    else
+        committed = spex_rseq_push_n(&set, words[0], words[1], words + 2, ring->record_words - 2);
+    assert_int_equal(committed, ring->producer->commit);
+    assert_int_equal(committed, ring->producer->reserve);
+    return (committed & ring->mask >> 2) == 0;
+}
+
 static const struct way ways[] = {
-    {"atomic", SPEX_COMMIT_ATOMIC, spex_atomic_push},
+    {"atomic", SPEX_COMMIT_ATOMIC, spex_atomic_push, 1, false},
+    {"rseq", SPEX_COMMIT_RSEQ, push_rseq, 2, true},
 };
 
 static const struct way *way; /* the one that is being tested */
@@ -76,6 +116,21 @@ static void both_push(struct pair *pair) {
     way->push(&pair->ring, words);
 }
 
+/* A push whose thread moved to another CPU before its end: the slot's old record is lost, and there
+ * is no new one. */
+static void both_abort(struct pair *pair) {
+    struct model *model = &pair->model;
+    struct spex_ring_producer *producer = &pair->producer;
+    uint64_t *slot =
+        &pair->ring.slots[(producer->commit & pair->ring.mask) * pair->ring.record_words];
+    producer->reserve = producer->commit + 1;
+    slot[0] = ~slot[0];
+    if (model->size == model->capacity) {
+        model_drop(model, 1);
+        model->lost++;
+    }
+}
+
 static void both_read(struct pair *pair, size_t max) {
     static uint64_t out[(CAPACITY_MAX + 1) * SPEX_RECORD_WORDS_MAX];
     struct model *model = &pair->model;
@@ -112,9 +167,15 @@ static void compare(size_t capacity, uint32_t record_words, uint64_t seed) {
         /* Now a trickle, now more than a lap. */
         uint64_t pushes = random_below(&seed, random_below(&seed, 4) ? 4 : 2 * capacity + 2);
         while (pushes-- > 0) {
+            if (way->aborts && random_below(&seed, 8) == 0) {
+                both_abort(&pair);
+                check_accounts(&pair);
+            }
             both_push(&pair);
             check_accounts(&pair);
         }
+        if (way->aborts && random_below(&seed, 8) == 0)
+            both_abort(&pair);
         both_read(&pair, random_below(&seed, capacity + 2));
         check_accounts(&pair);
     }
@@ -127,7 +188,8 @@ static void behaves_like_the_model(void **state) {
     static const size_t capacities[] = {2, 4, 8, 64, CAPACITY_MAX};
     (void)state;
     for (size_t c = 0; c < COUNT_OF(capacities); c++)
-        for (uint32_t record_words = 1; record_words <= SPEX_RECORD_WORDS_MAX; record_words++)
+        for (uint32_t record_words = way->record_words_min; record_words <= SPEX_RECORD_WORDS_MAX;
+             record_words++)
             compare(capacities[c], record_words, capacities[c] * 100 + record_words);
 }
 
@@ -138,12 +200,12 @@ static void alarms_every_quarter(void **state) {
     for (size_t c = 0; c < COUNT_OF(capacities); c++) {
         size_t quarter = capacities[c] < 4 ? 1 : capacities[c] / 4;
         struct pair pair;
-        pair_setup(&pair, capacities[c], 1);
+        pair_setup(&pair, capacities[c], way->record_words_min);
         for (int lap = 0; lap < 20; lap++) {
             size_t alarms = 0;
-            uint64_t word = 1, out[2];
+            uint64_t words[2] = {1, 1}, out[4];
             for (size_t i = 0; i < quarter; i++)
-                alarms += way->push(&pair.ring, &word);
+                alarms += way->push(&pair.ring, words);
             assert_int_equal(alarms, 1);
             spex_ring_read(&pair.ring, out, (size_t)lap % 3);
         }
@@ -153,9 +215,9 @@ static void alarms_every_quarter(void **state) {
 
 static void a_fresh_ring_is_empty(void **state) {
     struct pair pair;
-    uint64_t out[4] = {7, 7, 7, 7};
+    uint64_t out[8] = {7};
     (void)state;
-    pair_setup(&pair, 4, 1);
+    pair_setup(&pair, 4, way->record_words_min);
     assert_true(spex_ring_drained(&pair.ring));
     assert_int_equal(spex_ring_read(&pair.ring, out, 4), 0);
     assert_int_equal(out[0], 7);
@@ -176,6 +238,26 @@ static void reading_nothing_changes_nothing(void **state) {
     pair_teardown(&pair);
 }
 
+static bool pinned(void) {
+    cpu_set_t one;
+    int now = sched_getcpu();
+    if (now < 0)
+        return false;
+    cpu = (unsigned)now;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    return sched_setaffinity(0, sizeof(one), &one) == 0;
+}
+
+/* Why this way cannot be tested here, or NULL. */
+static const char *lacking(void) {
+    if (way->commit != SPEX_COMMIT_RSEQ)
+        return NULL;
+    if (!spex_rseq_available())
+        return "libc has registered no restartable sequences";
+    return pinned() ? NULL : "the affinity of this process cannot be set";
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_fresh_ring_is_empty),
@@ -186,6 +268,10 @@ int main(void) {
     int failed = 0;
     for (size_t w = 0; w < COUNT_OF(ways); w++) {
         way = &ways[w];
+        if (lacking()) {
+            printf("SKIP: ring, %s: %s\n", way->name, lacking());
+            continue;
+        }
         failed += cmocka_run_group_tests_name(way->name, tests, NULL, NULL);
     }
     return failed;

@@ -1,0 +1,632 @@
+/* SPDX-License-Identifier: MIT */
+/* Pushes by restartable sequence, and the reader, stopped between two instructions.
+ *
+ * A writer in the middle of its push is emulated store by store. For the real one, a child process is
+ * single-stepped (ptrace), its ring in memory that both share: the tracer stops the reader anywhere
+ * and writes meanwhile, and it aborts the sequence at each of its instructions. Since every stop of a
+ * traced thread aborts the sequence it is in, the tracer takes `rseq_cs` away from the thread while it
+ * steps through, and gives it back where the abort is to happen. */
+#define _GNU_SOURCE
+#include <elf.h>
+#include <errno.h>
+#include <linux/rseq.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <spex/probe.h>
+#include <spex/spex.h>
+
+#include "../capture.h"
+#include "../check.h"
+#include "rings.h"
+
+enum { CAPACITY = 4, WORDS_MAX = SPEX_RECORD_WORDS_MAX, BATCH = CAPACITY + 1 };
+
+enum operation { PUSH2, PUSH3, PUSH_N, READ };
+
+/* Of the tracer and its child. */
+struct shared {
+    struct spex_ring_producer producer;
+    struct spex_ring_consumer consumer;
+    uint64_t slots[CAPACITY * WORDS_MAX];
+    struct spex_ring ring;
+    struct spex_rseq_set set;
+    enum operation operation;
+    uint64_t number;  /* of the record to push */
+    uint64_t handler; /* number of the record that the signal handler pushes */
+    uint64_t result;
+    uint64_t handled; /* what the handler's push has returned */
+    uint64_t out[2 * BATCH * WORDS_MAX];
+};
+
+static struct shared *shared;
+static unsigned cpu;
+
+/* Why sequences cannot be stepped through here, or NULL. */
+static const char *unsteppable;
+
+static uint64_t word_of(uint64_t number, uint32_t word) {
+    return word == 0 ? number : mix(number * WORDS_MAX + word);
+}
+
+/* An empty ring of the one CPU that this process and its children run on. */
+static void ring_setup(uint32_t words) {
+    *shared = (struct shared){.ring = {.producer = &shared->producer,
+                                       .consumer = &shared->consumer,
+                                       .slots = shared->slots,
+                                       .mask = CAPACITY - 1,
+                                       .record_words = words,
+                                       .commit = SPEX_COMMIT_RSEQ}};
+    uint64_t ring_bytes = spex_ring_bytes(SPEX_COMMIT_RSEQ, words, CAPACITY);
+    uint64_t producers = (uintptr_t)&shared->producer - (uint64_t)cpu * SPEX_RSEQ_PRODUCER_BYTES;
+    uint64_t slots = (uintptr_t)shared->slots - cpu * ring_bytes;
+    shared->set = (struct spex_rseq_set){.producers = (char *)(uintptr_t)producers,
+                                         .slots = (char *)(uintptr_t)slots,
+                                         .ring_bytes = ring_bytes,
+                                         .mask = CAPACITY - 1,
+                                         .slot_bytes = words * sizeof(uint64_t),
+                                         .cpus = cpu + 1};
+}
+
+/* The writer of rseq.h, one store at a time. */
+
+struct writer {
+    uint64_t number; /* of the record that it writes */
+    uint32_t stores; /* done of the push */
+};
+
+static uint32_t stores_of_a_push(void) {
+    return shared->ring.record_words + 2;
+}
+
+static void writer_store(struct writer *writer) {
+    struct spex_ring_producer *producer = &shared->producer;
+    uint32_t words = shared->ring.record_words, step = writer->stores++;
+    uint64_t *slot = &shared->slots[(producer->commit & shared->ring.mask) * words];
+    if (step == 0)
+        __atomic_store_n(&producer->reserve, producer->commit + 1, __ATOMIC_SEQ_CST);
+    else if (step <= words)
+        __atomic_store_n(&slot[step - 1], word_of(writer->number, step - 1), __ATOMIC_SEQ_CST);
+    else
+        __atomic_store_n(&producer->commit, producer->commit + 1, __ATOMIC_SEQ_CST);
+    if (writer->stores == stores_of_a_push())
+        *writer = (struct writer){.number = writer->number + 1};
+}
+
+static void writer_push(struct writer *writer, uint64_t pushes) {
+    for (uint64_t s = 0; s < pushes * stores_of_a_push(); s++)
+        writer_store(writer);
+}
+
+static void expect_whole(const uint64_t *words, uint64_t number) {
+    for (uint32_t w = 0; w < shared->ring.record_words; w++)
+        assert_int_equal(words[w], word_of(number, w));
+}
+
+/* Reads all; they must be `count` records numbered from `first` on. */
+static void expect_read(uint64_t first, uint64_t count) {
+    uint64_t out[BATCH * WORDS_MAX];
+    assert_int_equal(spex_ring_read(&shared->ring, out, BATCH), count);
+    for (uint64_t i = 0; i < count; i++)
+        expect_whole(out + i * shared->ring.record_words, first + i);
+    assert_true(spex_ring_drained(&shared->ring));
+}
+
+static void expect_counts(uint64_t produced, uint64_t consumed, uint64_t lost) {
+    struct spex_ring_counts counts = spex_ring_count(&shared->ring);
+    assert_int_equal(counts.produced, produced);
+    assert_int_equal(counts.consumed, consumed);
+    assert_int_equal(counts.lost, lost);
+    assert_int_equal(counts.pending, produced - consumed - lost);
+}
+
+/* A writer stopped after each of its stores, `before` pushes after the ring was empty, of which `read`
+ * have been read. */
+static void stopped_writer(uint32_t words, uint64_t before, uint64_t read) {
+    for (uint32_t stores = 1; stores < words + 2; stores++) {
+        struct writer writer = {.number = 1};
+        uint64_t out[BATCH * WORDS_MAX];
+        ring_setup(words);
+        writer_push(&writer, before > CAPACITY ? CAPACITY : before);
+        read = spex_ring_read(&shared->ring, out, read);
+        writer_push(&writer, before > CAPACITY ? before - CAPACITY : 0);
+        for (uint32_t s = 0; s < stores; s++)
+            writer_store(&writer);
+        uint64_t gone = before + 1 > CAPACITY ? before + 1 - CAPACITY : 0; /* overwritten */
+        uint64_t lost = gone > read ? gone - read : 0;
+        expect_counts(before, read, lost);
+        expect_read(read + lost + 1, before - read - lost);
+        expect_counts(before, before - lost, lost);
+        /* The sequence begins again, in another thread as it may be. */
+        writer.stores = 0;
+        writer_push(&writer, 1);
+        expect_counts(before + 1, before - lost, lost);
+        expect_read(before + 1, 1);
+        expect_counts(before + 1, before + 1 - lost, lost);
+    }
+}
+
+static void the_record_under_a_stopped_writer_is_lost(void **state) {
+    (void)state;
+    for (uint32_t words = 2; words < WORDS_MAX; words++)
+        for (uint64_t before = 0; before <= 3 * CAPACITY; before++)
+            for (uint64_t read = 0; read <= CAPACITY; read++)
+                stopped_writer(words, before, read);
+}
+
+/* Aborted on one CPU and done on another, a record is in one ring; what it has left behind costs the
+ * first ring its oldest record, once. */
+static void a_push_given_up_costs_one_record(void **state) {
+    struct writer writer = {.number = 1};
+    (void)state;
+    ring_setup(3);
+    writer_push(&writer, CAPACITY);
+    for (int abort = 0; abort < 3; abort++) {
+        for (uint32_t s = 0; s < 3; s++)
+            writer_store(&writer);
+        writer.stores = 0;
+    }
+    expect_counts(CAPACITY, 0, 1);
+    writer_push(&writer, 1);
+    expect_counts(CAPACITY + 1, 0, 1);
+    expect_read(2, CAPACITY);
+    expect_counts(CAPACITY + 1, CAPACITY, 1);
+}
+
+/* The child. */
+
+static uint64_t push(enum operation operation, uint64_t number) {
+    uint64_t words[WORDS_MAX];
+    uint32_t count = shared->ring.record_words;
+    for (uint32_t w = 0; w < count; w++)
+        words[w] = word_of(number, w);
+    if (operation == PUSH2)
+        return spex_rseq_push2(&shared->set, words[0], words[1]);
+    if (operation == PUSH3)
+        return spex_rseq_push3(&shared->set, words[0], words[1], words[2]);
+    return spex_rseq_push_n(&shared->set, words[0], words[1], words + 2, count - 2);
+}
+
+static void handle(int signal) {
+    (void)signal;
+    shared->handled = push(shared->operation, shared->handler);
+}
+
+/* Stops before every operation, for the tracer to prepare it. */
+static void operate_for_ever(void) {
+    for (;;) {
+        raise(SIGSTOP);
+        if (shared->operation == READ)
+            shared->result = spex_ring_read(&shared->ring, shared->out, BATCH);
+        else
+            shared->result = push(shared->operation, shared->number);
+    }
+}
+
+static pid_t child_start(void (*run)(void)) {
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child > 0)
+        return child;
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves it stopped */
+    signal(SIGUSR1, handle);
+    if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0)
+        run();
+    _exit(1);
+}
+
+static void child_end(pid_t child) {
+    int status;
+    kill(child, SIGKILL);
+    waitpid(child, &status, 0);
+}
+
+/* The tracer. */
+
+/* The signal that has stopped the child; 0: it has ended, well. */
+static int stop_signal(pid_t child) {
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (WIFSTOPPED(status))
+        return WSTOPSIG(status);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    return 0;
+}
+
+/* False when the child is about to begin its next operation. */
+static bool step(pid_t child) {
+    assert_int_equal(ptrace(PTRACE_SINGLESTEP, child, NULL, NULL), 0);
+    int signal = stop_signal(child);
+    assert_true(signal == SIGTRAP || signal == SIGSTOP);
+    return signal == SIGTRAP;
+}
+
+/* To the beginning of the next operation, sending a signal first (0: none). */
+static void go_on(pid_t child, int signal) {
+    assert_int_equal(ptrace(PTRACE_CONT, child, NULL, (void *)(intptr_t)signal), 0);
+    assert_int_equal(stop_signal(child), SIGSTOP);
+}
+
+static uint64_t instruction(pid_t child) {
+    struct user_regs_struct registers;
+    struct iovec to = {&registers, sizeof(registers)};
+    assert_int_equal(ptrace(PTRACE_GETREGSET, child, (void *)NT_PRSTATUS, &to), 0);
+#if defined(__x86_64__)
+    return registers.rip;
+#else
+    return registers.pc;
+#endif
+}
+
+static uint64_t peek(pid_t child, uint64_t address) {
+    errno = 0;
+    long word = ptrace(PTRACE_PEEKDATA, child, (void *)(uintptr_t)address, NULL);
+    assert_int_equal(errno, 0);
+    return (uint64_t)word;
+}
+
+static void poke(pid_t child, uint64_t address, uint64_t word) {
+    assert_int_equal(ptrace(PTRACE_POKEDATA, child, (void *)(uintptr_t)address, word), 0);
+}
+
+/* Where the child's `rseq_cs` is: a forked child has its parent's addresses. */
+static uint64_t rseq_cs_address(void) {
+    uintptr_t pointer;
+#if defined(__x86_64__)
+    __asm__("movq %%fs:0, %0" : "=r"(pointer));
+#else
+    pointer = (uintptr_t)__builtin_thread_pointer();
+#endif
+    return pointer + (uintptr_t)spex_rseq_area() + offsetof(struct rseq, rseq_cs);
+}
+
+/* The sequence that the child is in. */
+struct sequence {
+    uint64_t descriptor; /* 0: none */
+    uint64_t start;
+    uint64_t length;
+};
+
+static bool inside(const struct sequence *sequence, uint64_t address) {
+    return sequence->descriptor && address - sequence->start < sequence->length;
+}
+
+static struct sequence sequence_now(pid_t child) {
+    uint64_t descriptor = peek(child, rseq_cs_address());
+    if (!descriptor)
+        return (struct sequence){0};
+    return (struct sequence){
+        .descriptor = descriptor,
+        .start = peek(child, descriptor + offsetof(struct rseq_cs, start_ip)),
+        .length = peek(child, descriptor + offsetof(struct rseq_cs, post_commit_offset)),
+    };
+}
+
+/* Steps to the next sequence that begins, and `index` instructions into it: what the child does next
+ * is that it aborts. False when the operation ended before. */
+static bool step_into(pid_t child, uint32_t index) {
+    struct sequence sequence;
+    do {
+        if (!step(child))
+            return false;
+        sequence = sequence_now(child);
+    } while (!inside(&sequence, instruction(child)));
+    poke(child, rseq_cs_address(), 0);
+    for (uint32_t i = 0; i < index; i++)
+        if (step(child) && !inside(&sequence, instruction(child))) {
+            go_on(child, 0);
+            return false;
+        }
+    poke(child, rseq_cs_address(), sequence.descriptor);
+    return true;
+}
+
+static const struct {
+    enum operation operation;
+    uint32_t words;
+} pushes[] = {{PUSH2, 2}, {PUSH3, 3}, {PUSH_N, 4}, {PUSH_N, 2 + SPEX_MAX_FIELDS}};
+
+/* Records 1 to CAPACITY are there; the child shall push the next one. */
+static void full_ring(size_t way) {
+    struct writer writer = {.number = 1};
+    ring_setup(pushes[way].words);
+    writer_push(&writer, CAPACITY);
+    shared->operation = pushes[way].operation;
+    shared->number = CAPACITY + 1;
+}
+
+/* The instructions up to the first store leave nothing behind. */
+static bool reserved(void) {
+    return shared->producer.reserve > shared->producer.commit;
+}
+
+static void need_steps(void) {
+    if (!unsteppable)
+        return;
+    printf("SKIP: rseq_steps: %s\n", unsteppable);
+    skip();
+}
+
+/* `check` with every instruction of the first push, and each stride-th one of the others, on a full
+ * ring; it is false when the push has no instruction of that index, and then the push has gone well. */
+static void at_every_instruction(bool (*check)(pid_t child, uint32_t index), uint32_t stride) {
+    need_steps();
+    for (size_t way = 0; way < COUNT_OF(pushes); way++) {
+        pid_t child = child_start(operate_for_ever);
+        assert_int_equal(stop_signal(child), SIGSTOP);
+        uint32_t index = 0;
+        for (full_ring(way); check(child, index); full_ring(way))
+            index += way == 0 ? 1 : stride;
+        assert_true(index > pushes[way].words + 2); /* it has more than its stores */
+        assert_int_equal(shared->result, CAPACITY + 1);
+        expect_counts(CAPACITY + 1, 0, 1);
+        expect_read(2, CAPACITY);
+        child_end(child);
+    }
+}
+
+static bool abort_once(pid_t child, uint32_t index) {
+    if (!step_into(child, index))
+        return false;
+    expect_counts(CAPACITY, 0, reserved());
+    go_on(child, 0);
+    assert_int_equal(shared->result, CAPACITY + 1);
+    assert_false(reserved());
+    expect_counts(CAPACITY + 1, 0, 1);
+    expect_read(2, CAPACITY);
+    expect_counts(CAPACITY + 1, CAPACITY, 1);
+    return true;
+}
+
+/* The handler's record comes first. */
+static bool abort_by_signal(pid_t child, uint32_t index) {
+    uint64_t out[BATCH * WORDS_MAX];
+    if (!step_into(child, index))
+        return false;
+    shared->handler = CAPACITY + 2;
+    go_on(child, SIGUSR1);
+    assert_int_equal(shared->handled, CAPACITY + 1);
+    assert_int_equal(shared->result, CAPACITY + 2);
+    assert_false(reserved());
+    expect_counts(CAPACITY + 2, 0, 2);
+    assert_int_equal(spex_ring_read(&shared->ring, out, BATCH), CAPACITY);
+    for (uint64_t i = 0; i < CAPACITY; i++)
+        expect_whole(out + i * shared->ring.record_words,
+                     (const uint64_t[]){3, 4, CAPACITY + 2, CAPACITY + 1}[i]);
+    expect_counts(CAPACITY + 2, CAPACITY, 2);
+    return true;
+}
+
+static bool abort_always(pid_t child, uint32_t index) {
+    uint32_t aborts = 0;
+    while (step_into(child, index))
+        aborts++;
+    if (aborts == 0)
+        return false;
+    assert_int_equal(aborts, SPEX_RSEQ_ATTEMPTS);
+    assert_int_equal(shared->result, 0);
+    uint64_t lost = reserved();
+    expect_counts(CAPACITY, 0, lost);
+    expect_read(1 + lost, CAPACITY - lost);
+    expect_counts(CAPACITY, CAPACITY - lost, lost);
+    go_on(child, 0);
+    assert_int_equal(shared->result, CAPACITY + 1);
+    expect_read(CAPACITY + 1, 1);
+    expect_counts(CAPACITY + 1, CAPACITY + 1 - lost, lost);
+    return true;
+}
+
+static void an_aborted_push_begins_again(void **state) {
+    (void)state;
+    at_every_instruction(abort_once, 1);
+}
+
+static void a_signal_handlers_push_comes_first(void **state) {
+    (void)state;
+    at_every_instruction(abort_by_signal, 1);
+}
+
+static void a_push_aborted_every_time_ends(void **state) {
+    (void)state;
+    at_every_instruction(abort_always, 9);
+}
+
+/* The reader. */
+
+enum { STEPS_OF_A_READ_MAX = 100000 };
+
+/* What the child has read, and then what there is: every record whole and newer than those before. */
+static void expect_rest(struct writer *writer) {
+    uint64_t read = shared->result, last = 0;
+    assert_in_range(read, 0, BATCH);
+    while (writer->stores > 0)
+        writer_store(writer);
+    read += spex_ring_read(&shared->ring, shared->out + read * shared->ring.record_words,
+                           2 * BATCH - read);
+    for (uint64_t i = 0; i < read; i++) {
+        const uint64_t *words = shared->out + i * shared->ring.record_words;
+        assert_true(words[0] > last);
+        expect_whole(words, words[0]);
+        last = words[0];
+    }
+    assert_int_equal(last, writer->number - 1);
+    assert_true(spex_ring_drained(&shared->ring));
+    expect_counts(writer->number - 1, read, writer->number - 1 - read);
+}
+
+static void read_setup(uint64_t *seed, struct writer *writer) {
+    ring_setup(2 + (uint32_t)random_below(seed, SPEX_MAX_FIELDS + 1));
+    shared->operation = READ;
+    *writer = (struct writer){.number = 1};
+    writer_push(writer, 1 + random_below(seed, 2 * CAPACITY));
+    for (uint64_t s = random_below(seed, stores_of_a_push()); s > 0; s--)
+        writer_store(writer);
+}
+
+static pid_t reader_start(uint32_t *steps) {
+    uint64_t seed = 1;
+    struct writer writer;
+    pid_t child = child_start(operate_for_ever);
+    assert_int_equal(stop_signal(child), SIGSTOP);
+    read_setup(&seed, &writer);
+    for (*steps = 0; step(child); ++*steps)
+        assert_true(*steps < STEPS_OF_A_READ_MAX);
+    return child;
+}
+
+/* Stopped once, at every instruction, while the writer does anything up to more than a lap. */
+static void a_reader_stopped_anywhere_delivers_whole_records(void **state) {
+    enum { RUNS = 1500, STEPS = 60000 };
+    uint32_t steps;
+    uint64_t seed = 11;
+    (void)state;
+    need_steps();
+    pid_t child = reader_start(&steps);
+    uint64_t runs = 2 * STEPS / (steps + 1) < RUNS ? 2 * STEPS / (steps + 1) : RUNS;
+    for (uint64_t run = 0; run < runs; run++) {
+        struct writer writer;
+        read_setup(&seed, &writer);
+        bool reading = true;
+        for (uint64_t s = run * steps / runs; reading && s > 0; s--)
+            reading = step(child);
+        for (uint64_t s = random_below(&seed, (CAPACITY + 2) * stores_of_a_push()); s > 0; s--)
+            writer_store(&writer);
+        if (reading)
+            go_on(child, 0);
+        expect_rest(&writer);
+    }
+    child_end(child);
+}
+
+/* Stopped after every instruction, the writer doing a store now and then. */
+static void a_reader_beside_a_writer_delivers_whole_records(void **state) {
+    enum { RUNS = 500, STEPS = 60000 };
+    uint32_t steps;
+    uint64_t seed = 12;
+    (void)state;
+    need_steps();
+    pid_t child = reader_start(&steps);
+    uint64_t runs = STEPS / (steps + 1) < RUNS ? STEPS / (steps + 1) + 1 : RUNS;
+    for (uint64_t run = 0; run < runs; run++) {
+        struct writer writer;
+        read_setup(&seed, &writer);
+        uint64_t pace = 1 + steps / 64 + random_below(&seed, 8);
+        for (uint32_t s = 0; step(child); s++) {
+            assert_true(s < STEPS_OF_A_READ_MAX);
+            if (random_below(&seed, pace) == 0)
+                writer_store(&writer);
+        }
+        expect_rest(&writer);
+    }
+    child_end(child);
+}
+
+/* A whole probe. */
+
+enum { SNAPSHOT = 5 };
+
+static uint64_t seen;
+
+static void see(const struct spex_record *record, void *context) {
+    (void)context;
+    if (record->probe_id != SNAPSHOT || record->field_count != 1 || record->fields[0] != 77 ||
+        record->thread_id != (uint32_t)getpid() || record->cpu_id != cpu)
+        _exit(2);
+    seen++;
+}
+
+/* Of the rings that have no CPU. */
+static uint64_t produced_by_shared_rings(void) {
+    uint64_t produced = 0;
+    for (unsigned r = spex_rings.cpus * SPEX_PROBE_TYPES; r < spex_rings_count(); r++) {
+        struct spex_ring ring = spex_rings_at(&spex_rings, r);
+        produced += spex_ring_count(&ring).produced;
+    }
+    return produced;
+}
+
+static void run_a_probe(void) {
+    const struct spex_options options = {.size = sizeof(options),
+                                         .out = "/dev/null",
+                                         .probes = "*",
+                                         .commit = "rseq",
+                                         .no_calibration = true};
+    struct spex_status status = {.size = sizeof(status)};
+    unsetenv("SPEX_COMMIT");
+    capture_start(see, NULL);
+    if (spex_start(&options) != 0)
+        _exit(3);
+    raise(SIGSTOP);
+    SNAPSHOT_PROBE(SNAPSHOT, 1, 77);
+    raise(SIGSTOP);
+    spex_stop();
+    spex_status_get(&status);
+    if (status.produced != 1 || status.consumed != 1 || status.lost || status.pending || seen != 1)
+        _exit(4);
+    _exit(produced_by_shared_rings() == 1 ? 0 : 5);
+}
+
+/* A debugger that goes through a probe instruction by instruction gets to its end, and the record
+ * is there. */
+static void a_probe_stepped_through_makes_its_record(void **state) {
+    (void)state;
+    need_steps();
+    pid_t child = child_start(run_a_probe);
+    assert_int_equal(stop_signal(child), SIGSTOP);
+    for (uint32_t steps = 0; step(child); steps++)
+        assert_true(steps < 10 * STEPS_OF_A_READ_MAX);
+    assert_int_equal(ptrace(PTRACE_CONT, child, NULL, NULL), 0);
+    assert_int_equal(stop_signal(child), 0);
+}
+
+static const char *why_unsteppable(void) {
+#ifdef __SANITIZE_THREAD__
+    return "ThreadSanitizer sees no assembly, and puts signals off";
+#endif
+    if (!spex_rseq_available())
+        return "libc has registered no restartable sequences";
+    int now = sched_getcpu();
+    cpu_set_t one;
+    cpu = now < 0 ? 0 : (unsigned)now;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    if (now < 0 || sched_setaffinity(0, sizeof(one), &one) != 0)
+        return "the affinity of this process cannot be set";
+    pid_t child = fork();
+    if (child == 0)
+        _exit(ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0);
+    int status;
+    if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
+        return "a process may not be traced here (ptrace)";
+    return NULL;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_record_under_a_stopped_writer_is_lost),
+        cmocka_unit_test(a_push_given_up_costs_one_record),
+        cmocka_unit_test(an_aborted_push_begins_again),
+        cmocka_unit_test(a_signal_handlers_push_comes_first),
+        cmocka_unit_test(a_push_aborted_every_time_ends),
+        cmocka_unit_test(a_reader_stopped_anywhere_delivers_whole_records),
+        cmocka_unit_test(a_reader_beside_a_writer_delivers_whole_records),
+        cmocka_unit_test(a_probe_stepped_through_makes_its_record),
+    };
+    shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        return 2;
+    unsteppable = why_unsteppable();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
