@@ -9,13 +9,25 @@ bool spex_rseq_available(void) {
     return &__rseq_offset != NULL && &__rseq_size != NULL && __rseq_size > 0;
 }
 
-static void copy(const struct spex_ring *ring, uint64_t from, uint64_t to, uint64_t *out) {
-    for (uint64_t i = from; i < to; i++) {
-        const uint64_t *slot = &ring->slots[(i & ring->mask) * ring->record_words];
-        for (uint32_t w = 0; w < ring->record_words; w++)
-            *out++ =
-                spex_load_acquire(&slot[w]); /* Y1 (X1 in rseq_x86_64.h, X1 in rseq_aarch64.h) */
+/* The lines come from the CPU that wrote them, and are asked for so many words ahead. */
+enum { WORDS_A_LINE = SPEX_CACHE_LINE_BYTES / sizeof(uint64_t), WORDS_AHEAD = 32 * WORDS_A_LINE };
+
+static void copy_words(const uint64_t *from, uint64_t count, uint64_t *to) {
+    for (uint64_t i = 0; i < count; i++) {
+        if (i % WORDS_A_LINE == 0)
+            __builtin_prefetch(from + i + WORDS_AHEAD);
+        to[i] = spex_load_acquire(&from[i]); /* Y1 (X1 in rseq_x86_64.h, X1 in rseq_aarch64.h) */
     }
+}
+
+/* Records from … to - 1, in two parts where they go on at the beginning of the ring. */
+static void copy(const struct spex_ring *ring, uint64_t from, uint64_t to, uint64_t *out) {
+    uint64_t words = ring->record_words;
+    uint64_t first = from & ring->mask, count = to - from;
+    uint64_t before_end = ring->mask + 1 - first;
+    uint64_t part = count < before_end ? count : before_end;
+    copy_words(ring->slots + first * words, part * words, out);
+    copy_words(ring->slots, (count - part) * words, out + part * words);
 }
 
 /* The oldest record that no writer can have touched while `reserve` had this value. */

@@ -19,9 +19,9 @@
 #include "sites.h"
 
 /* Between passes a collector sleeps, so long that the rings stay well below full: the time halves
- * when one was over a quarter full, doubles while all were below an eighth. A record waits at most
- * the longest sleep; an idle program's collector wakes 100 times a second for a few microseconds.
- */
+ * when one was over a quarter full, down to none at all, and doubles while all were below an eighth. A
+ * record waits at most the longest sleep; an idle program's collector wakes 100 times a second for a few
+ * microseconds. */
 #define SLEEP_SHORTEST_NS 50000u
 #define SLEEP_LONGEST_NS  10000000u
 
@@ -102,10 +102,13 @@ static struct pass_result pass(struct collector *self) {
     return result;
 }
 
-static uint64_t next_sleep(uint64_t ns, const struct pass_result *last) {
-    if (last->fullest > 0.25)
-        return ns / 2 > SLEEP_SHORTEST_NS ? ns / 2 : SLEEP_SHORTEST_NS;
-    if (last->fullest < 0.125)
+/* `fullest`: since the last sleep. 0: no sleep at all. */
+static uint64_t next_sleep(uint64_t ns, double fullest) {
+    if (fullest > 0.25)
+        return ns / 2 >= SLEEP_SHORTEST_NS ? ns / 2 : 0;
+    if (fullest < 0.125 && ns == 0)
+        return SLEEP_SHORTEST_NS;
+    if (fullest < 0.125)
         return ns * 2 < SLEEP_LONGEST_NS ? ns * 2 : SLEEP_LONGEST_NS;
     return ns;
 }
@@ -158,10 +161,16 @@ static void *collector_run(void *arg) {
     int32_t seen = spex_load_acquire(&all.calls); /* C1 (C2) */
     if (!wait_for_output(&seen))
         return NULL;
+    double fullest = 0;
     while (!spex_load_acquire(&all.stopping)) { /* C3 (C4) */
         struct pass_result last = pass(self);
-        sleep_ns = next_sleep(sleep_ns, &last);
-        if (!last.backlog)
+        if (last.fullest > fullest)
+            fullest = last.fullest;
+        if (last.backlog)
+            continue;
+        sleep_ns = next_sleep(sleep_ns, fullest);
+        fullest = 0;
+        if (sleep_ns)
             rest(sleep_ns, last.taken == 0 && spex_sites_on() == 0, &seen);
     }
     /* What is in the rings now; not what a probe that is still under way will add for ever. */

@@ -207,22 +207,22 @@ bool spex_rings_half_full(const struct spex_rings *rings, unsigned type_ring) {
     return spex_ring_fill(&ring) >= 0.5;
 }
 
-static void unpack(const uint64_t *words, struct spex_record *record) {
+/* Values that are not there are left as they are. */
+static void unpack(const uint64_t *words, unsigned cpu, struct spex_record *record) {
     const struct spex_site_info *info = spex_site_info(spex_packed_site(words[1]));
-    uint32_t weight = spex_packed_weight(words[1]);
-    unsigned first = info->probe_type & (SPEX_CNT | SPEX_TPT) ? 1 : 0;
-    unsigned marks = spex_packed_marks(words[1]);
+    uint32_t type = info->probe_type;
+    uint32_t marks = spex_packed_marks(words[1]);
+    unsigned first = type & (SPEX_CNT | SPEX_TPT) ? 1 : 0;
     unsigned given = marks & SPEX_MARK_UNAVAILABLE ? 0 : info->values;
-    *record = (struct spex_record){
-        .timestamp = words[0],
-        .probe_type = info->probe_type,
-        .thread_id = spex_packed_thread(words[1]),
-        .weight = weight,
-        .probe_id = info->probe_id,
-        .field_count = (uint8_t)(first + given),
-        .marks = (uint8_t)marks,
-    };
-    record->fields[0] = first ? weight : 0;
+    record->timestamp = words[0];
+    record->probe_type = type;
+    record->thread_id = spex_packed_thread(words[1]);
+    record->weight = spex_packed_weight(words[1]);
+    record->probe_id = info->probe_id;
+    record->cpu_id = (uint16_t)cpu;
+    record->field_count = (uint8_t)(first + given);
+    record->marks = (uint8_t)marks;
+    record->fields[0] = record->weight;
     for (unsigned v = 0; v < given; v++)
         record->fields[first + v] = words[SPEX_HEADER_WORDS + v];
 }
@@ -231,11 +231,11 @@ size_t spex_rings_read(unsigned ring, struct spex_record *records, size_t max, u
     struct spex_ring from = spex_rings_at(&spex_rings, ring);
     size_t count = spex_ring_read(&from, scratch, max);
     unsigned cpu = ring / SPEX_PROBE_TYPES;
+    bool shared = cpu == spex_rings.cpus;
     spex_sites_count(); /* S1: the infos of all sites whose records we have just read */
     for (size_t i = 0; i < count; i++) {
         const uint64_t *words = scratch + i * from.record_words;
-        unpack(words, &records[i]);
-        records[i].cpu_id = (uint16_t)(cpu < spex_rings.cpus ? cpu : words[from.record_words - 1]);
+        unpack(words, shared ? (unsigned)words[from.record_words - 1] : cpu, &records[i]);
     }
     return count;
 }

@@ -102,22 +102,33 @@ static bool values_add(struct values **values, const struct spex_record *records
         (*values)->mean = (double)records[0].fields[field];
     }
     struct values *v = *values;
+    const double mean = v->mean;
     double weight = 0, distances = 0, squares = 0;
+    uint64_t min = v->min, max = v->max;
     for (size_t i = 0; i < count; i++) {
         uint64_t value = records[i].fields[field];
         double w = records[i].weight;
-        double distance = (double)value - v->mean;
+        double distance = (double)value - mean;
         weight += w;
         distances += w * distance;
         squares += w * distance * distance;
-        v->min = value < v->min ? value : v->min;
-        v->max = value > v->max ? value : v->max;
+        min = value < min ? value : min;
+        max = value > max ? value : max;
         spex_histogram_add(&v->histogram, value, records[i].weight);
     }
+    v->min = min;
+    v->max = max;
     v->weight += weight;
     v->mean += distances / v->weight;
     v->squares += squares - distances * distances / v->weight;
     return true;
+}
+
+static void marks_add(struct spex_metrics *metrics, const struct spex_record *records,
+                      size_t count) {
+    for (size_t i = 0; i < count; i++)
+        for (unsigned m = 0; m < SPEX_MARKS; m++)
+            metrics->marked[m] += records[i].marks >> m & 1;
 }
 
 /* Records of one probe with as many fields each. */
@@ -126,20 +137,21 @@ static int run_add(struct spex_tracer *tracer, const struct spex_record *records
     if (!probe)
         return -ENOMEM;
     struct spex_metrics *metrics = &probe->metrics;
-    uint64_t weight = 0;
+    uint64_t weight = 0, first = metrics->first_ticks, last = metrics->last_ticks;
+    uint32_t marks = 0;
     for (size_t i = 0; i < count; i++) {
         const struct spex_record *record = &records[i];
         weight += record->weight;
-        if (record->timestamp < metrics->first_ticks)
-            metrics->first_ticks = record->timestamp;
-        if (record->timestamp > metrics->last_ticks)
-            metrics->last_ticks = record->timestamp;
-        metrics->marked[0] += record->marks & 1;
-        metrics->marked[1] += record->marks >> 1 & 1;
-        metrics->marked[2] += record->marks >> 2 & 1;
+        marks |= record->marks;
+        first = record->timestamp < first ? record->timestamp : first;
+        last = record->timestamp > last ? record->timestamp : last;
     }
+    metrics->first_ticks = first;
+    metrics->last_ticks = last;
     metrics->records += count;
     metrics->count += (double)weight;
+    if (marks)
+        marks_add(metrics, records, count);
     /* Where the first field is the weight, it is counted above already. */
     unsigned skip = records[0].probe_type & (SPEX_CNT | SPEX_TPT) ? 1 : 0;
     for (unsigned f = skip; f < records[0].field_count; f++) {
