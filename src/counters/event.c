@@ -24,8 +24,8 @@
 #define READ_FORMAT                                                                                \
     (PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
 
-/* For so many ticks an answer is good: some 10 µs, up to a millisecond where ticks are long. */
-#define ASKED_TICKS 50000
+/* For so many ticks an answer is good: 0.1 ms, up to 10 ms where ticks are long. */
+#define ASKED_TICKS 250000
 
 /* Descriptors are moved to the last quarter of the numbers that the process may have, of these many at
  * most, since the kernel keeps a table up to the highest. */
