@@ -219,6 +219,7 @@ int spex_status_get(struct spex_status *status) {
         .undelivered = spex_sinks_undelivered(),
         .unrecorded = spex_threads_unrecorded(),
         .ring_bytes = spex_rings_bytes(),
+        .thread_bytes = spex_rings_count() ? SPEX_THREADS_BYTES : 0, /* made before the rings */
     };
     return 0;
 }

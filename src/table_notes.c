@@ -25,6 +25,7 @@ static void print_engine(FILE *file, uint32_t types, double ticks_per_second) {
             spex_rings.commit == SPEX_COMMIT_RSEQ ? "restartable sequences" : "atomic instructions",
             spex_rings.cpus, (double)spex_rings_bytes() / (1 << 20));
     const char *between = "; a record costs";
+    double skip = -1;
     for (uint32_t type = 1; type < 1u << SPEX_PROBE_TYPES; type <<= 1) {
         struct spex_cost cost;
         if (!(types & type) || spex_cost_get(type, &cost) != 0)
@@ -32,7 +33,10 @@ static void print_engine(FILE *file, uint32_t types, double ticks_per_second) {
         fprintf(file, "%s %s %.3g ns", between, spex_probe_type_name(type),
                 cost.record * 1e9 / ticks_per_second);
         between = ",";
+        skip = cost.skip > skip ? cost.skip : skip;
     }
+    if (skip >= 0)
+        fprintf(file, ", a skipped execution %.2g ns", skip * 1e9 / ticks_per_second);
     fputc('\n', file);
 }
 

@@ -63,13 +63,13 @@ static void thread_ended(void *state) {
 int spex_threads_init(void) {
     if (pool.states)
         return 0;
-    void *memory = mmap(NULL, SPEX_MAX_THREADS * sizeof(struct spex_thread), PROT_READ | PROT_WRITE,
+    void *memory = mmap(NULL, SPEX_THREADS_BYTES, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
         return -ENOMEM;
     int err = pthread_key_create(&pool.at_exit, thread_ended);
     if (err) {
-        munmap(memory, SPEX_MAX_THREADS * sizeof(struct spex_thread));
+        munmap(memory, SPEX_THREADS_BYTES);
         return -err;
     }
     pool.states = memory;

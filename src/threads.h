@@ -26,6 +26,8 @@ struct spex_thread {
         executed[SPEX_MAX_SITES + 1]; /* spex_executed points here; the last is calibration's */
 };
 
+#define SPEX_THREADS_BYTES (SPEX_MAX_THREADS * sizeof(struct spex_thread))
+
 /* Reserves the pool; touches none of it. Once a process. 0 or -ENOMEM. */
 int spex_threads_init(void);
 

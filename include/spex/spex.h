@@ -72,9 +72,10 @@ struct spex_status {
     uint64_t consumed; /*   so while nothing records */
     uint64_t lost;     /* overwritten in a ring before they were read */
     uint64_t pending;  /* in a ring */
-    uint64_t undelivered; /* consumed, but the output could not take them */
-    uint64_t unrecorded;  /* sampled executions that had no room for their thread's state */
-    uint64_t ring_bytes;  /* memory reserved for rings; touched only where used */
+    uint64_t undelivered;  /* consumed, but the output could not take them */
+    uint64_t unrecorded;   /* sampled executions that had no room for their thread's state */
+    uint64_t ring_bytes;   /* memory reserved for rings; touched only where used */
+    uint64_t thread_bytes; /* and for the states of threads; likewise */
 };
 
 /* Reads the environment and the options (NULL: all defaults). With a selection it maps the rings,
