@@ -40,9 +40,16 @@ static uint64_t larger(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
 
+#ifdef SPEX_RSEQ_TSAN
+char spex_rseq_pushes;
+#endif
+
 size_t spex_rseq_read(const struct spex_ring *ring, uint64_t *out, size_t max) {
     uint64_t commit = spex_load_acquire(
         &ring->producer->commit); /* Y2 (X2 in rseq_x86_64.h, X2 in rseq_aarch64.h) */
+#ifdef SPEX_RSEQ_TSAN
+    __tsan_acquire(&spex_rseq_pushes);
+#endif
     uint64_t from = larger(ring->consumer->passed,
                            oldest_whole(ring, spex_load_relaxed(&ring->producer->reserve)));
     if (from > commit)

@@ -67,6 +67,26 @@ bool spex_rseq_available(void);
 #error "spex: this version supports x86-64 and aarch64 only"
 #endif
 
+/* ThreadSanitizer does not see into the assembly: this tells it before a push that what its thread has
+ * done so far comes before what the reader does with the record. Else nothing. */
+#if defined(__SANITIZE_THREAD__)
+#define SPEX_RSEQ_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SPEX_RSEQ_TSAN 1
+#endif
+#endif
+#ifdef SPEX_RSEQ_TSAN
+#include <sanitizer/tsan_interface.h>
+extern char spex_rseq_pushes;
+static inline void spex_rseq_announce(void) {
+    __tsan_release(&spex_rseq_pushes);
+}
+#else
+static inline void spex_rseq_announce(void) {
+}
+#endif
+
 /* spex_ring_read for this way. */
 size_t spex_rseq_read(const struct spex_ring *ring, uint64_t *out, size_t max);
 

@@ -31,6 +31,7 @@ static inline void spex_put_finish(const struct spex_rings *rings, unsigned type
 static inline void spex_put0(const struct spex_rings *rings, uint32_t type, uint64_t now,
                              uint64_t header) {
     unsigned ring = spex_probe_type_ring(type);
+    spex_rseq_announce();
     uint64_t committed = spex_rseq_push2(&rings->rseq[ring], now, header);
     if (SPEX_UNLIKELY((committed & rings->quarter) == 0))
         spex_put_finish(rings, ring, committed, (uint64_t[]){now, header}, 2);
@@ -39,6 +40,7 @@ static inline void spex_put0(const struct spex_rings *rings, uint32_t type, uint
 static inline void spex_put1(const struct spex_rings *rings, uint32_t type, uint64_t now,
                              uint64_t header, uint64_t value) {
     unsigned ring = spex_probe_type_ring(type);
+    spex_rseq_announce();
     uint64_t committed = spex_rseq_push3(&rings->rseq[ring], now, header, value);
     if (SPEX_UNLIKELY((committed & rings->quarter) == 0))
         spex_put_finish(rings, ring, committed, (uint64_t[]){now, header, value}, 3);
@@ -47,6 +49,7 @@ static inline void spex_put1(const struct spex_rings *rings, uint32_t type, uint
 static inline void spex_put(const struct spex_rings *rings, uint32_t type, uint64_t now,
                             uint64_t header, const uint64_t *values, size_t count) {
     unsigned ring = spex_probe_type_ring(type);
+    spex_rseq_announce();
     uint64_t committed = spex_rseq_push_n(&rings->rseq[ring], now, header, values, count);
     if (SPEX_UNLIKELY((committed & rings->quarter) == 0)) {
         uint64_t words[SPEX_RECORD_WORDS_MAX] = {now, header};

@@ -37,13 +37,13 @@ static struct {
 static void fork_prepare(void) {
     pthread_mutex_lock(&life.lock);
     spex_sites_fork_prepare();
-    spex_counters_fork_prepare();
     spex_sinks_fork_prepare();
+    spex_counters_fork_prepare(); /* after the sinks, of which the table asks about counters */
 }
 
 static void fork_parent(void) {
-    spex_sinks_fork_parent();
     spex_counters_fork_parent();
+    spex_sinks_fork_parent();
     spex_sites_fork_parent();
     pthread_mutex_unlock(&life.lock);
 }
@@ -51,8 +51,8 @@ static void fork_parent(void) {
 /* The child starts clean: its probes are off, it has no collector and no output, until it calls
  * spex_start itself. */
 static void fork_child(void) {
-    spex_sinks_fork_child();
     spex_counters_fork_child();
+    spex_sinks_fork_child();
     spex_sites_fork_child();
     spex_collectors_fork_child();
     spex_threads_fork_child();
