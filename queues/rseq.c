@@ -44,12 +44,8 @@ static uint64_t larger(uint64_t a, uint64_t b) {
 char spex_rseq_pushes;
 #endif
 
-size_t spex_rseq_read(const struct spex_ring *ring, uint64_t *out, size_t max) {
-    uint64_t commit = spex_load_acquire(
-        &ring->producer->commit); /* Y2 (X2 in rseq_x86_64.h, X2 in rseq_aarch64.h) */
-#ifdef SPEX_RSEQ_TSAN
-    __tsan_acquire(&spex_rseq_pushes);
-#endif
+/* Copies up to `max` records of those before `commit`, and passes them and what has been lapped. */
+static size_t read_part(const struct spex_ring *ring, uint64_t commit, uint64_t *out, size_t max) {
     uint64_t from = larger(ring->consumer->passed,
                            oldest_whole(ring, spex_load_relaxed(&ring->producer->reserve)));
     if (from > commit)
@@ -65,5 +61,18 @@ size_t spex_rseq_read(const struct spex_ring *ring, uint64_t *out, size_t max) {
     /* Relaxed: the consumer is alone; others read these two as figures only. */
     spex_store_relaxed(&ring->consumer->consumed, ring->consumer->consumed + count);
     spex_store_relaxed(&ring->consumer->passed, to);
+    return count;
+}
+
+/* Fewer than `max` only when all that was committed at the beginning has been passed. */
+size_t spex_rseq_read(const struct spex_ring *ring, uint64_t *out, size_t max) {
+    uint64_t commit = spex_load_acquire(
+        &ring->producer->commit); /* Y2 (X2 in rseq_x86_64.h, X2 in rseq_aarch64.h) */
+#ifdef SPEX_RSEQ_TSAN
+    __tsan_acquire(&spex_rseq_pushes);
+#endif
+    size_t count = 0;
+    while (count < max && ring->consumer->passed < commit)
+        count += read_part(ring, commit, out + count * ring->record_words, max - count);
     return count;
 }

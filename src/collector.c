@@ -64,12 +64,17 @@ static uint64_t handed_over(const struct collector *self, const struct spex_ring
     return count > 0 ? self->records[count - 1].timestamp : self->watermark;
 }
 
+/* Rings of one type belong to different collectors, as do those of one CPU. */
+static bool is_own(const struct collector *self, unsigned ring) {
+    return (ring / SPEX_PROBE_TYPES + ring % SPEX_PROBE_TYPES) % all.count == self->number;
+}
+
 /* The first ring from `ring` on that is this collector's and may hold records; the number of all rings
  * when there is none. */
 static unsigned own_ring(const struct collector *self, unsigned ring) {
     uint32_t used = spex_rings_used();
     while (ring < spex_rings_count() &&
-           (ring % all.count != self->number || !(used & 1u << ring % SPEX_PROBE_TYPES)))
+           (!is_own(self, ring) || !(used & 1u << ring % SPEX_PROBE_TYPES)))
         ring++;
     return ring;
 }

@@ -5,7 +5,7 @@
 
 #define SPEX_MAX_COLLECTORS 64
 
-/* Starts `threads` collectors; collector c owns the rings r with r % threads == c, and takes at
+/* Starts `threads` collectors; each owns some of the rings, and takes at
  * most `batch` records from one ring before it goes to the next. They read nothing before
  * spex_collectors_begin. 0 or a negative errno value. */
 int spex_collectors_start(unsigned threads, unsigned batch);

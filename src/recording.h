@@ -22,8 +22,8 @@
  * `committed`: what the push has returned. */
 static inline void spex_put_finish(const struct spex_rings *rings, unsigned type_ring,
                                    uint64_t committed, const uint64_t *words, size_t count) {
-    bool quarter = committed || spex_rings_push_atomic(rings, type_ring, words, count);
-    if (quarter && spex_rings_half_full(rings, type_ring))
+    if (committed ? spex_rings_half_full(rings, type_ring)
+                  : spex_rings_push_atomic(rings, type_ring, words, count))
         spex_collectors_alarm();
 }
 
@@ -64,8 +64,10 @@ static inline void spex_put(const struct spex_rings *rings, uint32_t type, uint6
 /* What a record is to stand for; 0: make none, for the site has been switched off since. So it has in
  * the child of a fork that ends an execution begun in the parent, where it is recorded too. */
 static inline uint32_t spex_weight_left(const struct spex_site *site, uint32_t sampled) {
-    uint32_t since = spex_load_relaxed(&site->control) ^ sampled;
-    return since & ~SPEX_CONTROL_PERIOD_MASK ? 0 : sampled & SPEX_CONTROL_PERIOD_MASK;
+    uint32_t control = spex_load_relaxed(&site->control);
+    if (!control || (control ^ sampled) & ~SPEX_CONTROL_PERIOD_MASK)
+        return 0;
+    return sampled & SPEX_CONTROL_PERIOD_MASK;
 }
 
 static inline void spex_record_count(const struct spex_rings *rings, const struct spex_site *site,
@@ -109,8 +111,10 @@ static inline void spex_counter_now(struct spex_thread *thread, enum spex_counte
 
 /* FLT and CTXSW, whose counts never change their source in a thread's life. */
 static inline struct spex_span spex_events_begin(enum spex_counter counter, uint32_t sampled) {
-    struct spex_thread *thread = spex_thread_current(); /* there is one: it has sampled */
+    struct spex_thread *thread = spex_thread_current();
     struct spex_reading reading;
+    if (!thread) /* a handler has forked since it sampled, and this is the child */
+        return (struct spex_span){0};
     spex_counter_now(thread, counter, &reading);
     return (struct spex_span){
         .begin = reading.values[0],
@@ -146,6 +150,9 @@ static inline void spex_counters_begin(const struct spex_site *site,
                                        struct spex_counter_span *span) {
     struct spex_thread *thread = spex_thread_current();
     struct spex_reading reading;
+    *span = (struct spex_counter_span){0};
+    if (!thread) /* as above; END finds out by itself */
+        return;
     spex_counter_now(thread, spex_counter_of(site->probe_type, site->detail), &reading);
     *span = (struct spex_counter_span){
         .values = {reading.values[0], reading.values[1]},

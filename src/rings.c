@@ -12,12 +12,16 @@
 
 #include "../queues/atomic.h"
 #include "cpus.h"
+#include "message.h"
 #include "packing.h"
 #include "probe_type.h"
 #include "sites.h"
 
-/* Most memory that is asked for before it is needed. */
+/* Most memory that is asked for before it is needed, of all types. */
 #define TOUCHED_BYTES_MAX ((size_t)64 << 20)
+
+/* A ring so full alarms a collector. */
+#define HALF 0.5
 
 struct spex_rings spex_rings;
 
@@ -111,8 +115,14 @@ void spex_rings_unmap(struct spex_rings *rings) {
 }
 
 int spex_rings_init(size_t capacity, unsigned cpus, enum spex_commit commit) {
-    if (set.there)
+    if (set.there) {
+        if (capacity != spex_rings.rseq[0].mask + 1 || commit != spex_rings.commit ||
+            (cpus && cpus != spex_rings.cpus))
+            spex_message("rings stay as this process first made them: %zu records, %u CPUs, %s",
+                         (size_t)spex_rings.rseq[0].mask + 1, spex_rings.cpus,
+                         spex_rings.commit == SPEX_COMMIT_RSEQ ? "rseq" : "atomic");
         return 0;
+    }
     int err = spex_rings_map(&spex_rings, capacity, cpus, commit);
     if (!err)
         spex_store_release(&set.there, true); /* Q1 (Q2): for whoever asks at any time for the
@@ -131,14 +141,14 @@ static void touch(const void *memory, size_t bytes) {
 }
 
 void spex_rings_touch(uint32_t types) {
-    size_t left = TOUCHED_BYTES_MAX;
-    cpu_set_t allowed;
-    if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
-        CPU_ZERO(&allowed);
+    static size_t left = TOUCHED_BYTES_MAX;
+    cpu_set_t allowed[8]; /* 8192 CPUs, which is as many as Linux can have */
+    if (sched_getaffinity(0, sizeof(allowed), allowed) != 0)
+        CPU_ZERO_S(sizeof(allowed), allowed);
     for (unsigned r = 0; r < spex_rings.cpus * SPEX_PROBE_TYPES; r++) {
         unsigned t = r % SPEX_PROBE_TYPES, cpu = r / SPEX_PROBE_TYPES;
         size_t bytes = spex_rings.rseq[t].ring_bytes;
-        if (!(types & 1u << t) || cpu >= CPU_SETSIZE || !CPU_ISSET(cpu, &allowed) || bytes > left)
+        if (!(types & 1u << t) || !CPU_ISSET_S(cpu, sizeof(allowed), allowed) || bytes > left)
             continue;
         struct spex_ring ring = ring_at(&spex_rings, t, cpu);
         touch(ring.producer, sizeof(*ring.producer));
@@ -198,13 +208,13 @@ bool spex_rings_push_atomic(const struct spex_rings *rings, unsigned type_ring,
         cpu = rings->cpus;
     }
     struct spex_ring ring = ring_at(rings, type_ring, cpu);
-    return spex_atomic_push(&ring, copy);
+    return spex_atomic_push(&ring, copy) && spex_ring_fill(&ring) >= HALF;
 }
 
 bool spex_rings_half_full(const struct spex_rings *rings, unsigned type_ring) {
     unsigned cpu = cpu_now();
     struct spex_ring ring = ring_at(rings, type_ring, cpu < rings->cpus ? cpu : rings->cpus);
-    return spex_ring_fill(&ring) >= 0.5;
+    return spex_ring_fill(&ring) >= HALF;
 }
 
 /* Values that are not there are left as they are. */

@@ -38,7 +38,7 @@ void spex_rings_unmap(struct spex_rings *rings);
 int spex_rings_init(size_t capacity, unsigned cpus, enum spex_commit commit);
 
 /* The rings of these types (a mask) are about to be written to: lets the kernel give the memory for
- * this process's CPUs now, as far as that is not much, so that no probe has to wait for it. */
+ * the CPUs that this thread may use now, as far as that is not much, so that no probe has to wait for it. */
 void spex_rings_touch(uint32_t types);
 
 /* Types that have ever been passed to spex_rings_touch; rings of others are empty. */
@@ -57,11 +57,12 @@ void spex_rings_fork_child(void);
 struct spex_ring_counts spex_rings_totals(void);
 
 /* Puts a record of `count` words into an atomic ring: where there is no restartable sequence. Any
- * thread, signal handlers. True once every quarter of a ring. */
+ * thread, signal handlers. True when, once every quarter, the ring is half full: a collector that
+ * sleeps should look at it. */
 bool spex_rings_push_atomic(const struct spex_rings *rings, unsigned type_ring,
                             const uint64_t *words, size_t count);
 
-/* Whether the ring of this CPU and type is filling up: a collector that sleeps should look at it. */
+/* The same of this CPU's ring. */
 bool spex_rings_half_full(const struct spex_rings *rings, unsigned type_ring);
 
 /* Up to `max` records of a ring, unpacked. `scratch` holds max × SPEX_RECORD_WORDS_MAX words. */

@@ -44,7 +44,9 @@ static int parse_item(const char *text, size_t length, struct spex_selection_ite
     if (colon)
         item->types = spex_probe_type_named(colon + 1, head - name - 1);
     if (!item->types) {
-        snprintf(why, why_size, "\"%.*s\": after \":\" cnt, lat, tpt or snapshot was expected",
+        snprintf(why, why_size,
+                 "\"%.*s\": after \":\" a probe type was expected: cnt, lat, "
+                 "tpt, llc, flt, ctxsw, perfcntr or snapshot",
                  (int)length, text);
         return -EINVAL;
     }

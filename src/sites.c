@@ -8,6 +8,7 @@
 
 #include <spex/atomic.h>
 
+#include "collector.h"
 #include "message.h"
 #include "preparation.h"
 #include "probe_type.h"
@@ -170,6 +171,8 @@ void spex_module_register(struct spex_site *sites, struct spex_site *sites_end,
         sites_register(sites, sites_end, names, names_end);
     }
     pthread_mutex_unlock(&registry.lock);
+    if (spex_sites_on()) /* collectors may have been asleep for want of any */
+        spex_collectors_wake();
 }
 
 static void sites_forget(const struct module *module) {

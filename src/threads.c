@@ -3,6 +3,7 @@
 #include "threads.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -16,9 +17,13 @@ static struct {
     uint32_t used;              /* states below it have been handed out at least once */
     uint64_t unrecorded;
     pthread_key_t at_exit;
+    int key_error;
 } pool;
 
+enum { ENDS_MAX = PTHREAD_DESTRUCTOR_ITERATIONS - 2 };
+
 __thread uint32_t *spex_executed;
+static __thread unsigned ends; /* of this thread, so far */
 
 #define HEAD_INDEX(head)       ((uint32_t)(head))
 #define HEAD_NEXT(head, index) ((((head) >> 32) + 1) << 32 | (index))
@@ -41,7 +46,7 @@ static struct spex_thread *state_take(void) {
     }
     uint32_t fresh = spex_load_relaxed(&pool.used);
     while (fresh < SPEX_MAX_THREADS)
-        /* Relaxed: nobody has touched the state before. */
+        /* Relaxed: nobody has the state now. */
         if (spex_cas_relaxed(&pool.used, &fresh, fresh + 1))
             return &pool.states[fresh];
     return NULL;
@@ -49,34 +54,41 @@ static struct spex_thread *state_take(void) {
 
 /* Also when this code is about to be unloaded: a thread that ends later must not look for it. */
 void spex_threads_exit(void) {
-    if (pool.states)
+    if (!pool.key_error)
         pthread_key_delete(pool.at_exit);
 }
 
+/* A thread's other destructors may still record, and get a state again, which is given back in the next
+ * round of destructors; but not in what may be the last rounds. */
 static void thread_ended(void *state) {
     struct spex_thread *thread = state;
+    ends++;
     spex_executed = NULL;
     spex_counters_close(&thread->counters);
     state_release(thread);
 }
 
+/* Early, so that the key's number is low: the C library has room for its first few in every thread, and
+ * allocates for others where a probe may not. */
+__attribute__((constructor)) static void key_create(void) {
+    pool.key_error = pthread_key_create(&pool.at_exit, thread_ended);
+}
+
 int spex_threads_init(void) {
     if (pool.states)
         return 0;
+    if (pool.key_error)
+        return -pool.key_error;
     void *memory = mmap(NULL, SPEX_THREADS_BYTES, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
         return -ENOMEM;
-    int err = pthread_key_create(&pool.at_exit, thread_ended);
-    if (err) {
-        munmap(memory, SPEX_THREADS_BYTES);
-        return -err;
-    }
+    spex_counters_init();
     pool.states = memory;
     return 0;
 }
 
-/* The pages of the countdowns there are, so that no probe finds them missing. */
+/* The pages of the counts there are, so that no probe finds them missing. */
 static void touch(struct spex_thread *thread) {
     enum { PER_PAGE = 4096 / sizeof(thread->executed[0]) };
     for (uint32_t site = 0; site < spex_sites_count(); site += PER_PAGE)
@@ -87,7 +99,7 @@ struct spex_thread *spex_thread_attach(void) {
     struct spex_thread *thread = spex_thread_current();
     if (thread)
         return thread;
-    thread = state_take();
+    thread = ends < ENDS_MAX ? state_take() : NULL;
     if (!thread) {
         spex_fetch_add_relaxed(&pool.unrecorded, 1);
         return NULL;
@@ -117,6 +129,7 @@ uint64_t spex_threads_unrecorded(void) {
 void spex_threads_fork_child(void) {
     for (uint32_t t = 0; t < pool.used; t++)
         spex_thread_counters_fork_child(&pool.states[t].counters);
+    spex_counters_revive();
     pool.free_head = 0;
     pool.used = 0;
     pool.unrecorded = 0;

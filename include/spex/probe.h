@@ -346,6 +346,10 @@ SPEX_INLINE void spex_counter_scope_end_(const struct spex_counter_scope *scope)
 
 #else /* SPEX_DISABLE: arguments are checked by the compiler, and evaluated never */
 
+SPEX_INLINE int spex_set_nothing_(size_t size) {
+    return size ? 0 : -1;
+}
+
 #define SPEX_BEGIN_(var, kind, type, id, sc)                                                       \
     (void)0;                                                                                       \
     enum { var = (id) + 0 * (sc) }
@@ -356,8 +360,8 @@ SPEX_INLINE void spex_counter_scope_end_(const struct spex_counter_scope *scope)
     (void)0;                                                                                       \
     SPEX_STATIC_ASSERT_((id) >= 0 && (sc) >= 1, "spex: an id and a subsampling counter")
 #define SPEX_COUNTER_SCOPE_(var, type, pcid, id, sc) SPEX_SCOPE_(var, , type, id, (sc) + 0 * (pcid))
-#define SPEX_SET_PERFCNTR_(pcid, event, mask)        ((void)(pcid), (void)(event), (void)(mask), 0)
-#define SPEX_SET_PERFCNTR_NAME_(pcid, name)          ((void)(pcid), (void)(name), 0)
+#define SPEX_SET_PERFCNTR_(pcid, event, mask)        spex_set_nothing_(sizeof((pcid) + (event) + (mask)))
+#define SPEX_SET_PERFCNTR_NAME_(pcid, name)          spex_set_nothing_(sizeof((pcid) + *(name)))
 #define SPEX_SNAPSHOT_(id, sc, ...)                                                                \
     do {                                                                                           \
         if (0) {                                                                                   \

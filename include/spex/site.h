@@ -37,7 +37,7 @@ struct spex_probe_name {
 };
 
 /* Control word: the sampling period in the low 24 bits; above them the generation, which changes
- * each time the site is switched on, so that no count goes on from one time to the next. The bit
+ * each time the site is switched on, so that no count goes on from one time to the next (they come round after 127). The bit
  * between them is 0, and keeps a count that is over its period apart from the next generation. */
 #define SPEX_CONTROL_PERIOD_MAX       0x00ffffffu
 #define SPEX_CONTROL_PERIOD_MASK      0x00ffffffu

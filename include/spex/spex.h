@@ -8,7 +8,8 @@
  * Selection of probes (SPEX_PROBES, spex_set): items separated by commas, each
  *
  *     NAME[:TYPE][@PERIOD]     NAME: a glob over probe names, or a probe id
- *                              TYPE: cnt, lat, tpt or snapshot; all types when absent
+ *                              TYPE: cnt, lat, tpt, llc, flt, ctxsw, perfcntr or snapshot; all types
+ *                              when absent
  *                              PERIOD: executions per record; the developer's sc when absent
  *
  * The last item that matches a probe decides. Environment (ignored in set-user-ID programs;
@@ -66,12 +67,13 @@ struct spex_status {
     size_t size;    /* in: sizeof(struct spex_status) */
     uint32_t sites; /* registered */
     uint32_t sites_on;
-    uint32_t sites_refused; /* beyond what the registry can hold; they stay off */
-    uint32_t collectors;    /* running */
-    uint64_t produced; /* records made by probes; produced = consumed + lost + pending, exactly */
-    uint64_t consumed; /*   so while nothing records */
-    uint64_t lost;     /* overwritten in a ring before they were read */
-    uint64_t pending;  /* in a ring */
+    uint32_t
+        sites_refused;   /* they stay off: no room for them, or more values than this library has */
+    uint32_t collectors; /* running */
+    uint64_t produced;   /* records made by probes; produced = consumed + lost + pending, exactly */
+    uint64_t consumed;   /*   so while nothing records */
+    uint64_t lost;       /* overwritten in a ring before they were read */
+    uint64_t pending;    /* in a ring */
     uint64_t undelivered;  /* consumed, but the output could not take them */
     uint64_t unrecorded;   /* sampled executions that had no room for their thread's state */
     uint64_t ring_bytes;   /* memory reserved for rings; touched only where used */

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* A thread's counters: opened by plan, reopened when the plan changes, closed at the thread's end. */
+#define _GNU_SOURCE
 #include "counters.h"
 
 #include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "event.h"
 #include "prepare.h"
@@ -14,6 +17,26 @@ static struct {
     uint64_t threads;
     int err;
 } fallbacks[SPEX_COUNTERS];
+
+static const uint64_t always = 1;
+const uint64_t *spex_counters_mapped = &always;
+
+void spex_counters_init(void) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uint64_t *flag = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (flag == MAP_FAILED)
+        return;
+    *flag = 1;
+    if (madvise(flag, page, MADV_WIPEONFORK) == 0)
+        spex_counters_mapped = flag;
+    else
+        munmap(flag, page);
+}
+
+void spex_counters_revive(void) {
+    if (spex_counters_mapped != &always)
+        *(uint64_t *)spex_counters_mapped = 1;
+}
 
 static uint32_t source_next(void) {
     uint32_t source;
@@ -87,7 +110,8 @@ static void event_publish(struct spex_event *event, struct spex_event opened) {
 
 bool spex_counter_open(struct spex_thread_counters *counters, enum spex_counter counter) {
     struct spex_event *event = &counters->events[counter];
-    if (event->busy || event->readers || spex_counter_ready(counters, counter))
+    if (!*spex_counters_mapped || event->busy || event->readers ||
+        spex_counter_ready(counters, counter))
         return false;
     int saved = errno;
     event->busy = true;

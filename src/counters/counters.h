@@ -54,7 +54,6 @@ struct spex_event {
     uint8_t readers;      /* readings under way: this thread's, and its handlers' in their midst */
     int descriptors[2];   /* valid where ids[i] != 0 */
     uint64_t ids[2];      /* the kernel's, by which a descriptor is known to be ours still */
-    uint64_t asked_at;    /* ticks when the first descriptor was last known to be ours */
     void *pages[2];
     size_t page_bytes; /* of each mapping */
 };
@@ -107,6 +106,17 @@ void spex_counters_fork_child(void);
  * and closes inherited descriptors. The child's own counts begin at its own opening. */
 void spex_thread_counters_fork_child(struct spex_thread_counters *counters);
 
+/* Whether the mappings are there: 0 in the child of a fork, which does not inherit them, from its first
+ * instruction on. */
+extern const uint64_t *spex_counters_mapped;
+
+/* Makes it so; without it, or where the kernel cannot (Linux before 4.14), a child must not read before
+ * spex_counters_revive. Once a process. */
+void spex_counters_init(void);
+
+/* In the child, when the states of all threads have been through spex_thread_counters_fork_child. */
+void spex_counters_revive(void);
+
 /* Of the plan for each counter; odd while it changes. */
 extern uint32_t spex_counter_generations[SPEX_COUNTERS];
 
@@ -114,16 +124,17 @@ static inline bool spex_counter_ready(const struct spex_thread_counters *counter
                                       enum spex_counter counter) {
     const struct spex_event *event = &counters->events[counter];
     /* A mapped way stays as long as the thread. */
-    return event->word ||
-           (event->source &&
-            event->generation == spex_load_relaxed(&spex_counter_generations[counter]));
+    return *spex_counters_mapped &&
+           (event->word ||
+            (event->source &&
+             event->generation == spex_load_relaxed(&spex_counter_generations[counter])));
 }
 
 static inline void spex_counter_read(struct spex_thread_counters *counters,
                                      enum spex_counter counter, struct spex_reading *reading) {
     const struct spex_event *event = &counters->events[counter];
     const uint64_t *word = event->word;
-    if (SPEX_UNLIKELY(!word)) {
+    if (SPEX_UNLIKELY(!word || !*spex_counters_mapped)) {
         spex_counter_read_slowly(counters, counter, reading);
         return;
     }

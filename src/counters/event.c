@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Programs close descriptors that they do not know and get the same numbers again for files of their
  * own. Mapped ways close theirs at once: the mapping keeps the event. Others have numbers that the
- * system does not give out by itself before some hundred descriptors are open, and ask whether a number
- * is still the event with the id of ours, by an ioctl that means nothing to other files: before
- * closing, and before a reading, unless they have asked just now, since the question takes half as long
- * as the reading. (pread, harmless on other files, does not work on events.) */
+ * system does not give out by itself before some hundred descriptors are open, and ask before each use
+ * whether a number is ours: before closing, by the event's id; before reading, where that would take half
+ * as long as the reading, by a mark on the open file. (pread, harmless on other files, does not work
+ * on events.) Between the question and the use another thread may still close the number and open it
+ * again; nothing can be done about those few hundred nanoseconds. */
 #define _GNU_SOURCE
 #include "event.h"
 
@@ -24,8 +25,9 @@
 #define READ_FORMAT                                                                                \
     (PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
 
-/* For so many ticks an answer is good: 0.1 ms, up to 10 ms where ticks are long. */
-#define ASKED_TICKS 250000
+/* The mark: a signal that is to tell of input on the file, where any other file has none. Nothing is
+ * ever sent, as signal-driven input stays off. */
+#define MARK_SIGNAL 61
 
 /* Descriptors are moved to the last quarter of the numbers that the process may have, of these many at
  * most, since the kernel keeps a table up to the highest. */
@@ -151,7 +153,8 @@ static int open_one(struct spex_event *event, const struct spex_event_code *code
     descriptor = raised(descriptor);
     *step = "ioctl";
     uint64_t id;
-    if (ioctl(descriptor, PERF_EVENT_IOC_ID, &id) != 0) {
+    if (ioctl(descriptor, PERF_EVENT_IOC_ID, &id) != 0 ||
+        fcntl(descriptor, F_SETSIG, MARK_SIGNAL) != 0) {
         int err = -errno;
         close(descriptor);
         return err;
@@ -191,14 +194,8 @@ static bool read_rusage(enum spex_counter counter, struct spex_reading *reading)
     return true;
 }
 
-static bool is_ours_still(struct spex_event *event) {
-    uint64_t now = spex_ticks();
-    if (now - event->asked_at < ASKED_TICKS)
-        return true;
-    if (!is_ours(event->descriptors[0], event->ids[0]))
-        return false;
-    event->asked_at = now;
-    return true;
+static bool is_marked(int descriptor) {
+    return fcntl(descriptor, F_GETSIG) == MARK_SIGNAL;
 }
 
 /* As read_format asks for it: of one event, and of a group. */
@@ -245,8 +242,8 @@ static bool read_group(const struct spex_event *event, struct spex_reading *read
     return true;
 }
 
-static bool read_events(struct spex_event *event, struct spex_reading *reading) {
-    if (!is_ours_still(event))
+static bool read_events(const struct spex_event *event, struct spex_reading *reading) {
+    if (!is_marked(event->descriptors[0]))
         return false;
     return event->events > 1 ? read_group(event, reading) : read_single(event, reading);
 }
@@ -291,7 +288,7 @@ static bool read_pages(const struct spex_event *event, struct spex_reading *read
 
 #endif
 
-void spex_event_read(struct spex_event *event, enum spex_counter counter,
+void spex_event_read(const struct spex_event *event, enum spex_counter counter,
                      struct spex_reading *reading) {
     *reading = (struct spex_reading){.source = event->source};
     if (event->word) {

@@ -13,7 +13,7 @@ int spex_event_open(struct spex_event *event, const struct spex_plan *plan, enum
                     const char **step);
 
 /* One reading in the way the event was opened. Unavailable when its descriptor is no longer ours. */
-void spex_event_read(struct spex_event *event, enum spex_counter counter,
+void spex_event_read(const struct spex_event *event, enum spex_counter counter,
                      struct spex_reading *reading);
 
 /* True when reading needs no descriptors or has all of them still. */

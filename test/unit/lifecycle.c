@@ -268,7 +268,7 @@ static void bad_variables_are_refused(void **state) {
         {"SPEX_RING_RECORDS", "1", "a power of two of 2 to 16777216 was expected"},
         {"SPEX_RING_RECORDS", "33554432", "was expected"},
         {"SPEX_BATCH_RECORDS", "5000", "a number of 1 to 4096 was expected"},
-        {"SPEX_PROBES", "life.work:nothing", "cnt, lat, tpt or snapshot was expected"},
+        {"SPEX_PROBES", "life.work:nothing", "perfcntr or snapshot"},
         {"SPEX_OUT", "/nowhere/at/all", "/nowhere/at/all"},
     };
     const struct spex_options options = options_for("life.work");

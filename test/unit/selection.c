@@ -91,7 +91,8 @@ static void the_last_match_decides(void **state) {
 
 static void malformed_text_is_explained(void **state) {
     static const char first[] = "a probe's name or id was expected first";
-    static const char type[] = "after \":\" cnt, lat, tpt or snapshot was expected";
+    static const char type[] = "after \":\" a probe type was expected: cnt, lat, "
+                               "tpt, llc, flt, ctxsw, perfcntr or snapshot";
     static const char period[] = "after \"@\" a period of 1 to 16777215 was expected";
     static const struct {
         const char *text, *item, *expected;
