@@ -84,6 +84,8 @@ static int usage_settings(void) {
 #else
     const int refused = -22;
 #endif
+    SET_PERFCNTR(USAGE_COUNTER, ~UINT64_C(0), 0);
+    SET_PERFCNTR_NAME(USAGE_COUNTER, "no such event");
     int event = SPEX_SET_PERFCNTR(USAGE_COUNTER, ~UINT64_C(0), 0);
     int name = SET_PERFCNTR_NAME(USAGE_COUNTER, "no such event");
     return event == refused && name == refused &&

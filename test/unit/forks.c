@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -74,6 +76,39 @@ static void fork_inside(void) {
         _exit(20);
     for (unsigned i = 0; i < child_starts; i++)
         places_all();
+}
+
+/* The program's own handlers around fork come before spex's when they were there first; and _Fork calls
+ * none at all. What the kernel shows of counters is not in a child. */
+static bool child_executes;
+
+static void child_handler(void) {
+    if (child_executes)
+        places_all();
+}
+
+static void probes_in_a_child_before_spex_knows(void **state) {
+    struct places_tally tally = {0};
+    (void)state;
+    assert_int_equal(places_start(&tally, 1024), 0);
+    places_all();
+    child_executes = true;
+    pid_t child = fork();
+    if (child == 0) {
+        places_all();
+        _exit(0);
+    }
+    assert_int_equal(wait_for(child), 0);
+    child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0); /* as _Fork does */
+    if (child == 0) {
+        places_all();
+        _exit(0);
+    }
+    child_executes = false;
+    assert_int_equal(wait_for(child), 0);
+    places_all();
+    spex_stop();
+    assert_true(places_are(&tally, 2));
 }
 
 static void fork_within_executions(unsigned starts) {
@@ -262,11 +297,14 @@ static int stop(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(probes_in_a_child_before_spex_knows, stop),
         cmocka_unit_test_teardown(an_execution_that_a_fork_splits_is_the_parents, stop),
         cmocka_unit_test_teardown(nor_is_it_the_childs_when_that_starts_itself, stop),
         cmocka_unit_test_teardown(an_execution_that_a_stop_splits_is_in_no_later_collection, stop),
         cmocka_unit_test_teardown(forks_while_others_record_and_fork, stop),
         cmocka_unit_test_teardown(vfork_spawn_and_exec_leave_the_parent_alone, stop),
     };
+    if (pthread_atfork(NULL, NULL, child_handler) != 0)
+        return 1;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

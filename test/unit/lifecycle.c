@@ -492,6 +492,64 @@ static void a_library_obeys_the_selection_made_before_it_came(void **state) {
     assert_int_equal(tally.others, 0);
 }
 
+static bool sleeps(pid_t thread) {
+    char path[64], state = 0;
+    snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)thread);
+    FILE *stat = fopen(path, "re");
+    assert_non_null(stat);
+    assert_int_equal(fscanf(stat, "%*d (%*[^)]) %c", &state), 1);
+    fclose(stat);
+    return state == 'S';
+}
+
+/* With every probe off, collectors sleep without a limit. */
+static void a_library_that_comes_while_all_is_off_is_collected(void **state) {
+    struct spex_status before = status();
+    unsigned (*run)(unsigned);
+    pid_t collector;
+    (void)state;
+    messages_begin();
+    assert_int_equal(start("plugin.work"), 0);
+    messages_end();
+    assert_int_equal(threads_find("spex-collector", &collector), 1);
+    while (!sleeps(collector))
+        sched_yield();
+    void *plugin = plugin_load(&run);
+    uint64_t executed = run(100);
+    alarm(60);
+    while (status().consumed - before.consumed < executed)
+        sched_yield();
+    alarm(0);
+    spex_stop();
+    assert_int_equal(dlclose(plugin), 0);
+}
+
+/* A span whose site was off, or not of this generation, when it was looked at again. */
+static void an_end_of_a_probe_that_is_off_makes_no_record(void **state) {
+    struct spex_site off = {.subsample = 1, .probe_type = SPEX_LAT};
+    struct spex_status before = status();
+    (void)state;
+    assert_int_equal(start("life.work"), 0);
+    work(1);
+    spex_lat_end(&off, 1, 1, 2);
+    off.control = 2u << SPEX_CONTROL_GENERATION_SHIFT | 1;
+    spex_lat_end(&off, 1u << SPEX_CONTROL_GENERATION_SHIFT | 1, 1, 2);
+    spex_stop();
+    assert_int_equal(status().produced - before.produced, 1);
+}
+
+static void rings_of_another_size_are_refused_aloud(void **state) {
+    struct spex_options options = options_for("life.work");
+    (void)state;
+    assert_int_equal(start("life.work"), 0);
+    spex_stop();
+    options.ring_records = 16;
+    messages_begin();
+    assert_int_equal(spex_start(&options), 0);
+    assert_non_null(strstr(messages_end(), "rings stay as this process first made them"));
+    spex_stop();
+}
+
 static void a_library_can_be_unloaded_when_spex_has_stopped(void **state) {
     struct tally tally = {.probe_id = PLUGIN};
     unsigned (*run)(unsigned);
@@ -557,6 +615,9 @@ int main(int argc, char **argv) {
         cmocka_unit_test_teardown(a_fork_of_a_stopped_program_is_clean_too, stop),
         cmocka_unit_test_teardown(forks_while_threads_record, stop),
         cmocka_unit_test_teardown(a_library_obeys_the_selection_made_before_it_came, stop),
+        cmocka_unit_test_teardown(a_library_that_comes_while_all_is_off_is_collected, stop),
+        cmocka_unit_test_teardown(an_end_of_a_probe_that_is_off_makes_no_record, stop),
+        cmocka_unit_test_teardown(rings_of_another_size_are_refused_aloud, stop),
         cmocka_unit_test_teardown(a_library_can_be_unloaded_when_spex_has_stopped, stop),
         cmocka_unit_test_teardown(a_performance_counter_can_be_set, stop),
         cmocka_unit_test_teardown(collectors_of_a_real_time_thread_are_ordinary, stop),

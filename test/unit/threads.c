@@ -9,6 +9,7 @@
 
 #include "../check.h"
 #include "places.h"
+#include "threads.h"
 
 enum { THREADS = 5000, AT_A_TIME = 20, EXECUTIONS = 3 };
 
@@ -95,9 +96,44 @@ static void threads_leave_nothing_behind(void **state) {
     assert_true(places_accounted(each * PLACES_TYPES));
 }
 
+/* A destructor that sets its key again has another round, up to the C library's last. */
+static pthread_key_t many_words;
+
+static void many_words_say(void *value) {
+    places_all();
+    pthread_setspecific(many_words, value);
+}
+
+static void *words_run(void *arg) {
+    pthread_setspecific(many_words, arg);
+    return NULL;
+}
+
+/* More threads than there are states, one after the other. */
+static void states_come_back_however_late_they_were_taken(void **state) {
+    struct places_tally tally = {0};
+    pthread_t thread;
+    (void)state;
+    assert_int_equal(pthread_key_create(&many_words, many_words_say), 0);
+    assert_int_equal(places_start(&tally, 65536), 0);
+    struct spex_status before = places_status();
+    for (unsigned t = 0; t < SPEX_MAX_THREADS + 10; t++) {
+        assert_int_equal(pthread_create(&thread, NULL, words_run, &many_words), 0);
+        pthread_join(thread, NULL);
+    }
+    uint64_t late = places_status().unrecorded - before.unrecorded;
+    places_all(); /* there is a state for this thread, or has been */
+    assert_int_equal(places_status().unrecorded - before.unrecorded, late);
+    assert_int_equal(late % PLACES_TYPES, 0);
+    assert_in_range(places_status().produced - before.produced,
+                    (SPEX_MAX_THREADS + 11) * PLACES_TYPES, UINT64_MAX);
+    spex_stop();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_leave_nothing_behind),
+        cmocka_unit_test(states_come_back_however_late_they_were_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
