@@ -120,7 +120,8 @@ static double cost_at(uint32_t type, struct bench *bench, uint32_t control) {
 
 static void measure(uint32_t type, unsigned detail, struct bench *bench) {
     const uint32_t generation = 1u << SPEX_CONTROL_GENERATION_SHIFT;
-    bench->rings.quarter = UINT64_MAX; /* nobody is to be called */
+    bench->rings.quarter =
+        UINT64_MAX; /* nobody is to be called; where a commit is atomic, a run that does is not the least */
     bench->site = (struct spex_site){
         .index = SPEX_MAX_SITES,
         .probe_type = (uint8_t)type,

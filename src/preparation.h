@@ -11,7 +11,7 @@
 void spex_preparation_settings(const struct spex_settings *settings);
 
 /* Once a type (and performance counter, `detail`): memory for its records, the counter that it reads,
- * and what it costs. One caller at a time; some milliseconds; not for signal handlers. */
+ * and what it costs. One caller at a time; up to some milliseconds; not for signal handlers. */
 void spex_preparation(uint32_t type, unsigned detail);
 
 #endif

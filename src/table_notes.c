@@ -30,8 +30,9 @@ static void print_engine(FILE *file, uint32_t types, double ticks_per_second) {
         struct spex_cost cost;
         if (!(types & type) || spex_cost_get(type, &cost) != 0)
             continue;
-        fprintf(file, "%s %s %.3g ns", between, spex_probe_type_name(type),
-                cost.record * 1e9 / ticks_per_second);
+        double ns = cost.record * 1e9 / ticks_per_second;
+        fprintf(file, "%s %s %.3g %s", between, spex_probe_type_name(type),
+                ns < 1000 ? ns : ns / 1000, ns < 1000 ? "ns" : "us");
         between = ",";
         skip = cost.skip > skip ? cost.skip : skip;
     }
@@ -45,10 +46,7 @@ static void print_counter(FILE *file, uint32_t type, unsigned pcid) {
     char text[512];
     if (spex_describe(type, pcid, text, sizeof(text)) != 0)
         return;
-    if (type == SPEX_PERFCNTR)
-        fprintf(file, "perfcntr %u: %s\n", pcid, text);
-    else
-        fprintf(file, "%s: %s\n", spex_probe_type_name(type), text);
+    fprintf(file, "%s: %s\n", spex_probe_type_name(type), text);
 }
 
 static void print_counters(FILE *file, uint32_t types) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* State that probes keep per thread: the countdowns, the counters and the kernel's thread id. Taken
+/* State that probes keep per thread: the counts, the counters and the kernel's thread id. Taken
  * from a pool of reserved address space at a thread's first sampled probe, given back when the thread
  * ends. */
 #ifndef SPEX_THREADS_H

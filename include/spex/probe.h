@@ -20,6 +20,10 @@
  * runs on its parent's memory. Where sc is above 1, a handler that interrupts the counting of the very
  * site that it executes itself can make that weight inexact.
  *
+ * What is timed or counted holds what the probes within it cost: spex_cost_get tells how much. A handler
+ * that leaves by siglongjmp may have interrupted the reading of a counter, which that thread is then
+ * without. gcc's -mcmodel=large does not take the macros.
+ *
  * SPEX_NO_SHORT_NAMES leaves only the SPEX_… names; SPEX_DISABLE compiles every probe to nothing.
  */
 #ifndef SPEX_PROBE_H
@@ -92,7 +96,8 @@ SPEX_PROBE_API void spex_counter_end(struct spex_site *site, uint32_t weight,
 /* The event that performance counter `pcid` (0 to SPEX_PERFCNTRS - 1) counts: by the processor's code,
  * on x86 event (AMD: up to 12 bits) and unit mask (with Intel's bits above it, up to 24), elsewhere event
  * alone; or by libpfm4's name, such as "perf::TASK-CLOCK" or "INST_RETIRED:u". Threads turn to it at
- * their next BEGIN. Any thread; not for signal handlers.
+ * their next BEGIN; said before spex_start, its cost is measured with the others. Any thread; not for
+ * signal handlers.
  * 0; -EINVAL for a bad pcid, code or name, or, while its probe is on, why the event cannot be counted
  * here; each with one line on standard error. */
 SPEX_PROBE_API int spex_perfcntr_set(unsigned pcid, uint64_t event, uint64_t mask);

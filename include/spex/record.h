@@ -50,7 +50,7 @@ struct spex_record {
     uint32_t thread_id;  /* kernel thread id */
     uint32_t weight;     /* executions this record stands for, itself included; at least 1 */
     uint16_t probe_id;   /* the developer's number */
-    uint16_t cpu_id;
+    uint16_t cpu_id;     /* where it was made */
     uint8_t field_count; /* values in fields[], 0 to SPEX_MAX_FIELDS */
     uint8_t marks;       /* of enum spex_mark */
     uint8_t reserved[6];

@@ -6,7 +6,7 @@
  *   spex_sites  [site][site][site]…      written by the macros of spex/probe.h, one a place
  *                  │
  *                  └─ control ◄── the only thing that switches a probe: 0 is off,
- *                                 otherwise the sampling period */
+ *                                 otherwise the sampling period and a generation */
 #ifndef SPEX_SITE_H
 #define SPEX_SITE_H
 
@@ -16,7 +16,7 @@
 #include <spex/compiler.h>
 
 struct spex_site {
-    uint32_t control;   /* written by the library only; probes read it relaxed */
+    uint32_t control;   /* written by the library only */
     uint32_t index;     /* set once when the object registers; valid while control is not 0 */
     uint32_t subsample; /* the developer's sc: executions per record, at least 1 */
     uint32_t line;      /* source line */

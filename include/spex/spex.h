@@ -35,6 +35,10 @@
  *                             read            the system call on an event
  *                             none            no other than those named, if any
  *
+ * The child of a fork starts clean: its probes are off and it has no collector, until it calls
+ * spex_start itself; a program that makes a daemon of itself starts spex in the daemon. Rings are made
+ * at a process's first start, and stay as they are.
+ *
  * Errors are negative errno values, and one line on standard error where a person must act. */
 #ifndef SPEX_SPEX_H
 #define SPEX_SPEX_H
