@@ -11,9 +11,9 @@
  * QUERY is a macro or an enumerator); `sc`, the subsampling counter, is a constant of at least 1:
  * so many executions make one record. BEGIN and END stand in the same block, each once; leaving the
  * block between them (return, break, exception) makes no record of that execution; the scoped forms,
- * SPEX_LAT_SCOPE(id, sc) and its like, make one then, too. Recursion and
- * nesting of different ids are fine. Where the compiler
- * copies code (inlining, loop unrolling) a probe may become several sites, each counting by itself.
+ * SPEX_LAT_SCOPE(id, sc) and its like, make one then, too. Recursion and nesting of different ids are
+ * fine. Where the compiler copies code (inlining, loop unrolling) a probe may become several sites, each
+ * counting by itself.
  *
  * Safe in any thread and in signal handlers, before spex_start and after spex_stop (inert), in
  * shared libraries and in programs without spex (inert). Not between vfork and exec: there the process
