@@ -204,10 +204,6 @@ static size_t limits_make(struct limit *limits) {
     return count;
 }
 
-static const char *json_name(size_t c) {
-    return bench_cases[c].type;
-}
-
 static void print_json_results(size_t rounds) {
     const char *comma = "";
     for (int s = 0; s < SETTINGS; s++)
@@ -218,7 +214,7 @@ static void print_json_results(size_t rounds) {
             printf(
                 "%s\n  {\"type\": \"%s\", \"state\": \"%s\", \"threads\": %u, \"clock\": \"%s\", "
                 "\"commit\": \"%s\", \"cycles_per_pair\": %.3f, \"ci95\": [%.3f, %.3f]}",
-                comma, json_name(c), bench_cases[c].state,
+                comma, bench_cases[c].type, bench_cases[c].state,
                 bench_cases[c].threads ? bench_cases[c].threads : 1,
                 bench_cases[c].threads ? "cpu" : "wall", processes[s].commit, result.median,
                 result.low, result.high);
@@ -242,7 +238,7 @@ static void print_json(size_t rounds, const struct limit *limits, size_t count) 
         printf(
             "%s\n  {\"type\": \"%s\", \"what\": \"%s\", \"figure\": %.4f, \"ci95\": [%.4f, %.4f], "
             "\"%s\": %g, \"kept\": %s}",
-            l ? "," : "", json_name(limits[l].of), limits[l].text, result.median, result.low,
+            l ? "," : "", bench_cases[limits[l].of].type, limits[l].text, result.median, result.low,
             result.high, limits[l].at_least ? "at_least" : "at_most", limits[l].limit,
             kept(&limits[l], result.median) ? "true" : "false");
     }
@@ -266,7 +262,7 @@ static void print_table(size_t rounds, const struct limit *limits, size_t count)
     puts("");
     for (size_t l = 0; l < count; l++) {
         struct bench_result result = figure_of(&limits[l], rounds);
-        printf("%-14s %-40s %7.3f (%.3f to %.3f), %s %g: %s\n", json_name(limits[l].of),
+        printf("%-14s %-40s %7.3f (%.3f to %.3f), %s %g: %s\n", bench_cases[limits[l].of].type,
                limits[l].text, result.median, result.low, result.high,
                limits[l].at_least ? "at least" : "at most", limits[l].limit,
                kept(&limits[l], result.median) ? "kept" : "NOT KEPT");

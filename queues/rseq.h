@@ -59,6 +59,17 @@ bool spex_rseq_available(void);
  *   uint64_t spex_rseq_push3(const struct spex_rseq_set *, uint64_t w0, uint64_t w1, uint64_t w2);
  *   uint64_t spex_rseq_push_n(const struct spex_rseq_set *, uint64_t w0, uint64_t w1,
  *                             const uint64_t *rest, uint64_t count); */
+
+/* The kernel's struct rseq, <linux/rseq.h>, of the calling thread: cpu_id at 4, rseq_cs at 8; so far from
+ * the thread pointer. */
+#ifndef spex_rseq_area
+extern const ptrdiff_t __rseq_offset __attribute__((weak));
+#define spex_rseq_area() (__rseq_offset)
+#endif
+
+/* An assembly operand: where the set has that member. */
+#define SPEX_RSEQ_AT_(member) [member] "i"(offsetof(struct spex_rseq_set, member))
+
 #if defined(__x86_64__)
 #include "rseq_x86_64.h"
 #elif defined(__aarch64__)

@@ -4,14 +4,6 @@
 #ifndef SPEX_RSEQ_ARCH_H
 #define SPEX_RSEQ_ARCH_H
 
-/* struct rseq, <linux/rseq.h>: cpu_id at 4, rseq_cs at 8; at the thread pointer + spex_rseq_area().
- */
-#ifndef spex_rseq_area
-#include <stddef.h>
-extern const ptrdiff_t __rseq_offset __attribute__((weak));
-#define spex_rseq_area() (__rseq_offset)
-#endif
-
 /* Kernel ABI: the sequence is [1, 2) and is left for 4, which the signature must precede (a BRK that
  * nothing else uses). Words go to [slot].
  *
@@ -57,8 +49,6 @@ extern const ptrdiff_t __rseq_offset __attribute__((weak));
 #define SPEX_RSEQ_OUTPUTS_                                                                         \
     [commit] "+&r"(commit), [ring] "=&r"(ring), [slot] "=&r"(slot), [index] "=&r"(index),          \
         [word] "=&r"(word), [attempts] "+&r"(attempts)
-
-#define SPEX_RSEQ_AT_(member) [member] "i"(offsetof(struct spex_rseq_set, member))
 
 #define SPEX_RSEQ_INPUTS_                                                                          \
     [area] "r"((char *)__builtin_thread_pointer() + spex_rseq_area()), [set] "r"(set),             \

@@ -120,8 +120,8 @@ static double cost_at(uint32_t type, struct bench *bench, uint32_t control) {
 
 static void measure(uint32_t type, unsigned detail, struct bench *bench) {
     const uint32_t generation = 1u << SPEX_CONTROL_GENERATION_SHIFT;
-    bench->rings.quarter =
-        UINT64_MAX; /* nobody is to be called; where a commit is atomic, a run that does is not the least */
+    /* Nobody is to be called; where a commit is atomic, a run that does is not the least. */
+    bench->rings.quarter = UINT64_MAX;
     bench->site = (struct spex_site){
         .index = SPEX_MAX_SITES,
         .probe_type = (uint8_t)type,
@@ -151,7 +151,7 @@ void spex_calibrate(uint32_t type, unsigned detail) {
 }
 
 int spex_cost_get(uint32_t type, struct spex_cost *cost) {
-    if (!type || type & (type - 1) || type >= 1u << SPEX_PROBE_TYPES)
+    if (!spex_probe_type_valid(type))
         return -EINVAL;
     if (!(spex_load_acquire(&calibration.known) & type)) /* K2 (K1) */
         return -ENODATA;

@@ -44,11 +44,11 @@ void spex_preparation(uint32_t type, unsigned detail) {
 }
 
 int spex_describe(uint32_t type, unsigned pcid, char *text, size_t size) {
-    if (!type || type & (type - 1) || type >= 1u << SPEX_PROBE_TYPES || pcid >= SPEX_PERFCNTRS)
+    if (!spex_probe_type_valid(type) || pcid >= SPEX_PERFCNTRS)
         return -EINVAL;
     enum spex_counter counter = counter_of(type, pcid);
     if (counter == SPEX_COUNTERS)
-        snprintf(text, size, "%s", type & (SPEX_LAT | SPEX_TPT) ? "time stamp counter" : "");
+        snprintf(text, size, "%s", spex_probe_type_ticks(type) ? "time stamp counter" : "");
     else
         spex_counters_describe(counter, text, size);
     return 0;

@@ -21,6 +21,16 @@ static inline unsigned spex_probe_type_ring(uint32_t type) {
 }
 uint32_t spex_probe_type_of_ring(unsigned ring);
 
+/* Whether this is one type, and not a set of them or anything else. */
+static inline bool spex_probe_type_valid(uint32_t type) {
+    return type && !(type & (type - 1)) && type < 1u << SPEX_PROBE_TYPES;
+}
+
+/* Fields of a record that come before what it stores: the weight, or nothing. */
+static inline unsigned spex_probe_type_first_value(uint32_t type) {
+    return type & (SPEX_CNT | SPEX_TPT) ? 1 : 0;
+}
+
 /* Whether its value is a time. */
 static inline bool spex_probe_type_ticks(uint32_t type) {
     return type & (SPEX_LAT | SPEX_TPT);

@@ -222,7 +222,7 @@ static void unpack(const uint64_t *words, unsigned cpu, struct spex_record *reco
     const struct spex_site_info *info = spex_site_info(spex_packed_site(words[1]));
     uint32_t type = info->probe_type;
     uint32_t marks = spex_packed_marks(words[1]);
-    unsigned first = type & (SPEX_CNT | SPEX_TPT) ? 1 : 0;
+    unsigned first = spex_probe_type_first_value(type);
     unsigned given = marks & SPEX_MARK_UNAVAILABLE ? 0 : info->values;
     record->timestamp = words[0];
     record->probe_type = type;

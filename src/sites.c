@@ -166,12 +166,13 @@ void spex_module_register(struct spex_site *sites, struct spex_site *sites_end,
                           const struct spex_probe_name *names_end) {
     pthread_mutex_lock(&registry.lock);
     struct module **link = module_link(sites);
-    if (sites != sites_end && !*link && (*link = malloc(sizeof(**link)))) {
+    bool fresh = sites != sites_end && !*link && (*link = malloc(sizeof(**link)));
+    if (fresh) {
         **link = (struct module){.sites = sites, .sites_end = sites_end};
         sites_register(sites, sites_end, names, names_end);
     }
     pthread_mutex_unlock(&registry.lock);
-    if (spex_sites_on()) /* collectors may have been asleep for want of any */
+    if (fresh && spex_sites_on()) /* collectors may have been asleep for want of any */
         spex_collectors_wake();
 }
 

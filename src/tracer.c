@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "histogram.h"
+#include "probe_type.h"
 
 /* Running moments, weighted (D. H. D. West, CACM 22(9), 1979). */
 struct values {
@@ -153,7 +154,7 @@ static int run_add(struct spex_tracer *tracer, const struct spex_record *records
     if (marks)
         marks_add(metrics, records, count);
     /* Where the first field is the weight, it is counted above already. */
-    unsigned skip = records[0].probe_type & (SPEX_CNT | SPEX_TPT) ? 1 : 0;
+    unsigned skip = spex_probe_type_first_value(records[0].probe_type);
     for (unsigned f = skip; f < records[0].field_count; f++) {
         if (!values_add(&probe->values[f - skip], records, count, f))
             return -ENOMEM;

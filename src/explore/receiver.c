@@ -125,8 +125,7 @@ static int grow(struct spex_receiver *receiver, size_t more) {
 }
 
 static bool record_is_sound(const struct spex_record *record) {
-    return record->probe_type && (record->probe_type & (record->probe_type - 1)) == 0 &&
-           record->probe_type < 1u << SPEX_PROBE_TYPES && record->weight >= 1 &&
+    return spex_probe_type_valid(record->probe_type) && record->weight >= 1 &&
            record->field_count <= SPEX_MAX_FIELDS && record->marks < 1u << SPEX_MARKS;
 }
 
