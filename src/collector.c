@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
@@ -15,6 +14,7 @@
 #include <spex/probe.h>
 
 #include "rings.h"
+#include "service_thread.h"
 #include "sinks.h"
 #include "sites.h"
 
@@ -30,12 +30,16 @@
  * than will ever be in a row. */
 #define FINAL_VISITS 256
 
+/* A collector's CPU time is asked for, which is a system call, once in so many passes. */
+#define CPU_PASSES 16
+
 struct collector {
     pthread_t thread;
     unsigned number;
     struct spex_record *records;
     uint64_t *scratch;
     uint64_t watermark; /* as last passed on */
+    uint64_t cpu_ns;    /* this thread's CPU time, as of its last pass or so */
 };
 
 static struct {
@@ -45,6 +49,7 @@ static struct {
     bool stopping;
     unsigned count; /* of collectors; anyone may ask for it at any time */
     unsigned batch;
+    uint64_t former_cpu_ns; /* of collectors that have ended */
     struct collector collectors[SPEX_MAX_COLLECTORS];
 } all;
 
@@ -160,6 +165,13 @@ static bool wait_for_output(int32_t *seen) {
     return true;
 }
 
+static void note_cpu(struct collector *self) {
+    struct timespec used;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    /* Relaxed: a figure for people. */
+    spex_store_relaxed(&self->cpu_ns, (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec);
+}
+
 static void *collector_run(void *arg) {
     struct collector *self = arg;
     uint64_t sleep_ns = SLEEP_LONGEST_NS;
@@ -167,10 +179,13 @@ static void *collector_run(void *arg) {
     if (!wait_for_output(&seen))
         return NULL;
     double fullest = 0;
+    unsigned passes = 0;
     while (!spex_load_acquire(&all.stopping)) { /* C3 (C4) */
         struct pass_result last = pass(self);
         if (last.fullest > fullest)
             fullest = last.fullest;
+        if (++passes % CPU_PASSES == 0)
+            note_cpu(self);
         if (last.backlog)
             continue;
         sleep_ns = next_sleep(sleep_ns, fullest);
@@ -182,14 +197,26 @@ static void *collector_run(void *arg) {
     for (int visit = 0; visit < FINAL_VISITS && !all_drained(self); visit++)
         while (pass(self).taken > 0)
             ;
+    note_cpu(self);
     return NULL;
+}
+
+uint64_t spex_collectors_cpu_ns(void) {
+    uint64_t sum = spex_load_relaxed(&all.former_cpu_ns);
+    for (unsigned c = 0; c < SPEX_MAX_COLLECTORS; c++)
+        sum += spex_load_relaxed(&all.collectors[c].cpu_ns);
+    return sum;
 }
 
 static void buffers_free(void) {
     for (unsigned c = 0; c < SPEX_MAX_COLLECTORS; c++) {
-        free(all.collectors[c].records);
-        free(all.collectors[c].scratch);
-        all.collectors[c] = (struct collector){0};
+        struct collector *self = &all.collectors[c];
+        free(self->records);
+        free(self->scratch);
+        self->records = NULL;
+        self->scratch = NULL;
+        self->watermark = 0;
+        spex_store_relaxed(&self->cpu_ns, 0);
     }
 }
 
@@ -212,25 +239,9 @@ static void threads_end(unsigned started) {
     call();
     for (unsigned c = 0; c < started; c++)
         pthread_join(all.collectors[c].thread, NULL);
+    spex_store_relaxed(&all.former_cpu_ns, spex_collectors_cpu_ns());
     buffers_free();
     spex_store_relaxed(&all.count, 0);
-}
-
-/* An ordinary thread, also where a real-time one starts it. */
-static int collector_start(struct collector *self) {
-    const struct sched_param none = {.sched_priority = 0}; /* else that of the starting thread */
-    pthread_attr_t attributes;
-    int err = pthread_attr_init(&attributes);
-    if (err)
-        return -err;
-    pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
-    pthread_attr_setschedpolicy(&attributes, SCHED_OTHER);
-    pthread_attr_setschedparam(&attributes, &none);
-    err = -pthread_create(&self->thread, &attributes, collector_run, self);
-    pthread_attr_destroy(&attributes);
-    if (!err)
-        pthread_setname_np(self->thread, "spex-collector");
-    return err;
 }
 
 int spex_collectors_start(unsigned threads, unsigned batch) {
@@ -241,16 +252,12 @@ int spex_collectors_start(unsigned threads, unsigned batch) {
     all.stopping = false;
     all.batch = batch;
     spex_store_relaxed(&all.count, threads);
-    /* The program's signals are for its own threads. */
-    sigset_t every, before;
-    sigfillset(&every);
-    pthread_sigmask(SIG_SETMASK, &every, &before);
     unsigned started = 0;
     while (!err && started < threads) {
-        err = collector_start(&all.collectors[started]);
+        err = spex_service_thread_start(&all.collectors[started].thread, "spex-collector",
+                                        collector_run, &all.collectors[started]);
         started += !err;
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (err)
         threads_end(started);
     return err;
@@ -276,5 +283,6 @@ unsigned spex_collectors_running(void) {
 
 void spex_collectors_fork_child(void) {
     buffers_free();
+    all.former_cpu_ns = 0;
     spex_store_relaxed(&all.count, 0);
 }

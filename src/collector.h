@@ -3,6 +3,8 @@
 #ifndef SPEX_COLLECTOR_H
 #define SPEX_COLLECTOR_H
 
+#include <stdint.h>
+
 #define SPEX_MAX_COLLECTORS 64
 
 /* Starts `threads` collectors; each owns some of the rings, and takes at
@@ -23,6 +25,9 @@ void spex_collectors_alarm(void);
 void spex_collectors_stop(void);
 
 unsigned spex_collectors_running(void);
+
+/* CPU time that collectors have used in this process, those that have ended included. */
+uint64_t spex_collectors_cpu_ns(void);
 
 /* In the child of a fork: there are none. */
 void spex_collectors_fork_child(void);

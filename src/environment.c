@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "collector.h"
 #include "counters/counters.h"
@@ -65,6 +66,22 @@ static int read_commit(const char *otherwise, enum spex_commit *commit) {
     return 0;
 }
 
+/* Set-user-ID programs do not listen to their users. */
+static void read_control(const char *otherwise, struct spex_settings *settings) {
+    const char *text = read_text("SPEX_CONTROL", otherwise);
+    settings->closed = getauxval(AT_SECURE) || (text && strcmp(text, "off") == 0);
+    settings->control = settings->closed ? NULL : text;
+}
+
+static int read_forks(struct spex_settings *settings) {
+    const char *text = read_text("SPEX_FORKS", NULL);
+    settings->follow = text && strcmp(text, "follow") == 0;
+    if (!text || settings->follow)
+        return 0;
+    spex_message("SPEX_FORKS=%s: \"follow\" was expected", text);
+    return -EINVAL;
+}
+
 int spex_settings_read(const struct spex_options *options, struct spex_settings *settings) {
     const struct spex_options none = {.size = sizeof(none)};
     if (!options)
@@ -89,6 +106,8 @@ int spex_settings_read(const struct spex_options *options, struct spex_settings 
     err = err ? err : read_number("SPEX_RING_CPUS", &settings->ring_cpus);
     err = err ? err : read_number("SPEX_CALIBRATE", &calibrate);
     err = err ? err : read_commit(options->commit, &settings->commit);
+    err = err ? err : read_forks(settings);
+    read_control(options->control, settings);
     settings->calibrate = calibrate;
     err = err ? err : check_range("SPEX_RING_CPUS", settings->ring_cpus, 0, 65535, false);
     err = err ? err : check_range("SPEX_CALIBRATE", calibrate, 0, 1, false);

@@ -18,6 +18,9 @@ struct spex_settings {
     unsigned ring_cpus; /* 0: all */
     enum spex_commit commit;
     bool calibrate;
+    bool closed;         /* there is to be no control socket */
+    const char *control; /* its directory, NULL: the first that can be had */
+    bool follow;         /* the child of a fork goes on as its parent */
 };
 
 /* 0, or -EINVAL with one line on standard error. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "histogram.h"
 
-static double bucket_middle(unsigned bucket) {
+double spex_histogram_value(unsigned bucket) {
     if (bucket < SPEX_HISTOGRAM_SUB)
         return bucket;
     unsigned shift = bucket / SPEX_HISTOGRAM_SUB - 1;
@@ -21,5 +21,5 @@ double spex_histogram_quantile(const struct spex_histogram *histogram, double q)
         if (below >= wanted)
             break;
     }
-    return bucket_middle(last);
+    return spex_histogram_value(last);
 }

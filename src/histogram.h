@@ -29,6 +29,9 @@ static inline void spex_histogram_add(struct spex_histogram *histogram, uint64_t
     histogram->total += weight;
 }
 
+/* The middle of a bucket. */
+double spex_histogram_value(unsigned bucket);
+
 /* The value below which the share q (0 to 1) of the weight lies; 0 when empty. */
 double spex_histogram_quantile(const struct spex_histogram *histogram, double q);
 

@@ -180,16 +180,26 @@ size_t spex_rings_bytes(void) {
     return spex_rings_count() ? spex_rings.bytes : 0;
 }
 
+static void counts_add(struct spex_ring_counts *sum, struct spex_ring_counts one) {
+    sum->produced += one.produced;
+    sum->consumed += one.consumed;
+    sum->lost += one.lost;
+    sum->pending += one.pending;
+}
+
+struct spex_ring_counts spex_rings_totals_of(unsigned type_ring) {
+    struct spex_ring_counts sum = {0};
+    for (unsigned r = type_ring; r < spex_rings_count(); r += SPEX_PROBE_TYPES) {
+        struct spex_ring ring = spex_rings_at(&spex_rings, r);
+        counts_add(&sum, spex_ring_count(&ring));
+    }
+    return sum;
+}
+
 struct spex_ring_counts spex_rings_totals(void) {
     struct spex_ring_counts sum = {0};
-    for (unsigned r = 0; r < spex_rings_count(); r++) {
-        struct spex_ring ring = spex_rings_at(&spex_rings, r);
-        struct spex_ring_counts one = spex_ring_count(&ring);
-        sum.produced += one.produced;
-        sum.consumed += one.consumed;
-        sum.lost += one.lost;
-        sum.pending += one.pending;
-    }
+    for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)
+        counts_add(&sum, spex_rings_totals_of(t));
     return sum;
 }
 

@@ -53,8 +53,9 @@ size_t spex_rings_bytes(void);
 /* In the child of a fork: what is in the rings is the parent's, and so are the accounts. */
 void spex_rings_fork_child(void);
 
-/* Sums over all rings. */
+/* Sums over all rings, and over those of one type. */
 struct spex_ring_counts spex_rings_totals(void);
+struct spex_ring_counts spex_rings_totals_of(unsigned type_ring);
 
 /* Puts a record of `count` words into an atomic ring: where there is no restartable sequence. Any
  * thread, signal handlers. True when, once every quarter, the ring is half full: a collector that

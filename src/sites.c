@@ -7,11 +7,14 @@
 #include <string.h>
 
 #include <spex/atomic.h>
+#include <spex/probe.h>
 
 #include "collector.h"
 #include "message.h"
 #include "preparation.h"
 #include "probe_type.h"
+
+enum { PROBE_BUCKETS = 2 * SPEX_MAX_SITES };
 
 /* An object with probes that is loaded. */
 struct module {
@@ -24,6 +27,7 @@ static struct {
     pthread_mutex_t lock;
     struct module *modules;
     struct spex_site_info infos[SPEX_MAX_SITES];
+    uint16_t probes[PROBE_BUCKETS]; /* first sites of probes, + 1, by a hash of id and type */
     uint32_t count;   /* infos below it are complete */
     uint32_t refused; /* sites that stay off */
     struct spex_selection selection;
@@ -43,9 +47,15 @@ const struct spex_site_info *spex_site_info(uint32_t index) {
 
 /* The one place where a control word is written. A probe that sees the new word late is late,
  * nothing else. */
-static void site_set_control(struct spex_site *site, uint32_t control) {
+static void site_set_control(struct spex_site_info *info, uint32_t control) {
+    bool was_on = spex_load_relaxed(&info->site->control) != 0;
+    uint64_t now = spex_ticks();
+    if (was_on && !control)
+        info->on_ticks += now - info->on_since;
+    if (!was_on)
+        info->on_since = now;
     /* A probe that finds its site on finds its index, the rings and the threads' states. */
-    spex_store_release(&site->control, control); /* P2 (P1 in probe.h, P1 in probes.c) */
+    spex_store_release(&info->site->control, control); /* P2 (P1 in probe.h, P1 in probes.c) */
 }
 
 /* Keeps the generation while the site stays on. */
@@ -59,7 +69,7 @@ static void site_apply(struct spex_site_info *info) {
         spex_preparation(info->probe_type, info->detail);
     }
     uint32_t generation = info->generation << SPEX_CONTROL_GENERATION_SHIFT;
-    site_set_control(info->site, period ? generation | period : 0);
+    site_set_control(info, period ? generation | period : 0);
 }
 
 static const char *name_of(uint16_t id, const struct spex_probe_name *names,
@@ -103,6 +113,26 @@ static struct spex_site_info *info_of_former_life(const struct spex_site *site, 
     return NULL;
 }
 
+/* Joins the info to the other sites of its probe. */
+static void info_join(struct spex_site_info *info) {
+    uint32_t at = (info->probe_id * 8u + spex_probe_type_ring(info->probe_type)) * 2654435761u;
+    struct spex_site_info *first;
+    uint16_t self = (uint16_t)(info - registry.infos);
+    for (;; at++) {
+        uint16_t *bucket = &registry.probes[at % PROBE_BUCKETS];
+        if (!*bucket)
+            *bucket = (uint16_t)(self + 1);
+        first = &registry.infos[*bucket - 1];
+        if (first == info ||
+            (first->probe_id == info->probe_id && first->probe_type == info->probe_type))
+            break;
+    }
+    info->probe = (uint16_t)(first - registry.infos);
+    info->next = first == info ? SPEX_MAX_SITES : first->next;
+    if (first != info)
+        first->next = self;
+}
+
 static struct spex_site_info *info_add(const struct spex_site *site, const char *name) {
     if (registry.count == SPEX_MAX_SITES)
         return NULL;
@@ -117,6 +147,7 @@ static struct spex_site_info *info_add(const struct spex_site *site, const char 
         .detail = site->detail,
         .values = values_of(site),
     };
+    info_join(info);
     spex_store_release(&registry.count, registry.count + 1); /* S2 (S1): the info is complete */
     return info;
 }
@@ -180,7 +211,7 @@ static void sites_forget(const struct module *module) {
     for (uint32_t i = 0; i < registry.count; i++) {
         struct spex_site_info *info = &registry.infos[i];
         if (info->site >= module->sites && info->site < module->sites_end) {
-            site_set_control(info->site, 0);
+            site_set_control(info, 0);
             info->site = NULL;
         }
     }
@@ -207,6 +238,55 @@ uint32_t spex_sites_on(void) {
     return on;
 }
 
+uint32_t spex_site_period(uint32_t index, bool *loaded) {
+    pthread_mutex_lock(&registry.lock);
+    const struct spex_site *site = registry.infos[index].site;
+    *loaded = site != NULL;
+    uint32_t period = site ? spex_load_relaxed(&site->control) & SPEX_CONTROL_PERIOD_MASK : 0;
+    pthread_mutex_unlock(&registry.lock);
+    return period;
+}
+
+bool spex_site_used(uint32_t index) {
+    pthread_mutex_lock(&registry.lock);
+    const struct spex_site_info *info = &registry.infos[index];
+    bool used = info->on_ticks || (info->site && spex_load_relaxed(&info->site->control));
+    pthread_mutex_unlock(&registry.lock);
+    return used;
+}
+
+static uint64_t on_ticks(const struct spex_site_info *info, bool on, uint64_t until) {
+    return info->on_ticks + (on && until > info->on_since ? until - info->on_since : 0);
+}
+
+struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
+    struct spex_probe_state state = {0};
+    pthread_mutex_lock(&registry.lock);
+    for (uint32_t i = first; i < SPEX_MAX_SITES; i = registry.infos[i].next) {
+        const struct spex_site_info *info = &registry.infos[i];
+        uint32_t control = info->site ? spex_load_relaxed(&info->site->control) : 0;
+        uint32_t period = control & SPEX_CONTROL_PERIOD_MASK;
+        uint64_t ticks = on_ticks(info, control != 0, until);
+        state.sites += info->site != NULL;
+        state.sites_on += control != 0;
+        if (period && (!state.period || period < state.period))
+            state.period = period;
+        if (ticks > state.on_ticks)
+            state.on_ticks = ticks;
+    }
+    pthread_mutex_unlock(&registry.lock);
+    return state;
+}
+
+void spex_sites_time_begin(void) {
+    pthread_mutex_lock(&registry.lock);
+    for (uint32_t i = 0; i < registry.count; i++) {
+        registry.infos[i].on_ticks = 0;
+        registry.infos[i].on_since = spex_ticks();
+    }
+    pthread_mutex_unlock(&registry.lock);
+}
+
 int spex_sites_select(struct spex_selection selection) {
     pthread_mutex_lock(&registry.lock);
     spex_selection_free(&registry.selection);
@@ -225,9 +305,17 @@ void spex_sites_fork_parent(void) {
     pthread_mutex_unlock(&registry.lock);
 }
 
+/* In the child all sites go off, while the selection waits for spex_sites_inherit. */
 void spex_sites_fork_child(void) {
-    spex_selection_free(&registry.selection);
     for (uint32_t i = 0; i < registry.count; i++)
-        site_apply(&registry.infos[i]);
+        if (registry.infos[i].site)
+            site_set_control(&registry.infos[i], 0);
+    pthread_mutex_unlock(&registry.lock);
+}
+
+void spex_sites_inherit(struct spex_selection *selection) {
+    pthread_mutex_lock(&registry.lock);
+    *selection = registry.selection;
+    registry.selection = (struct spex_selection){0};
     pthread_mutex_unlock(&registry.lock);
 }

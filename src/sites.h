@@ -27,15 +27,40 @@ struct spex_site_info {
     uint8_t probe_type;
     uint8_t detail; /* PERFCNTR: which counter */
     uint8_t values; /* that a record of it stores beside its weight */
+    uint16_t probe; /* the first site with this id and type: they make one probe */
+    uint16_t next;  /* the next one of them; SPEX_MAX_SITES at the end */
+    uint64_t on_since; /* ticks; while it is on */
+    uint64_t on_ticks; /* before that, since spex_sites_time_begin */
 };
 
-/* Sites registered so far; those below the count never change but for `site` and `generation`. */
+/* What is said of all sites of one probe together. */
+struct spex_probe_state {
+    uint32_t sites; /* that are loaded */
+    uint32_t sites_on;
+    uint32_t period; /* the shortest now; 0: off */
+    uint64_t on_ticks;
+};
+
+/* Sites registered so far; those below the count never change but for `site`, `generation`, `next` and the times,
+ * which are for this module alone. */
 uint32_t spex_sites_count(void);
 uint32_t spex_sites_on(void);
 uint32_t spex_sites_refused(void);
 
 /* Index below spex_sites_count(). Safe in any thread, without a lock. */
 const struct spex_site_info *spex_site_info(uint32_t index);
+
+/* `first`: of the probe's sites, one whose `probe` is itself. `until`: ticks, up to which time is counted. */
+struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until);
+
+/* A site's sampling period, 0: off; whether it is loaded. */
+uint32_t spex_site_period(uint32_t index, bool *loaded);
+
+/* Whether it is on, or has been since spex_sites_time_begin. */
+bool spex_site_used(uint32_t index);
+
+/* From here on the time that sites are on is counted, from nothing. */
+void spex_sites_time_begin(void);
 
 /* Replaces the selection, whose contents it takes over, and applies it to all sites, those to come
  * included. The number of sites on. */
@@ -45,5 +70,8 @@ int spex_sites_select(struct spex_selection selection);
 void spex_sites_fork_prepare(void);
 void spex_sites_fork_parent(void);
 void spex_sites_fork_child(void);
+
+/* In that child, once: takes the selection that its parent had away from the registry. To be freed. */
+void spex_sites_inherit(struct spex_selection *selection);
 
 #endif

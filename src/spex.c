@@ -14,28 +14,36 @@
 #include <spex/spex.h>
 
 #include "collector.h"
+#include "control/control.h"
 #include "counters/counters.h"
 #include "environment.h"
+#include "life.h"
 #include "message.h"
+#include "metrics.h"
+#include "output.h"
 #include "probes.h"
 #include "rings.h"
 #include "selection.h"
 #include "sinks.h"
 #include "sites.h"
 #include "stream.h"
-#include "table.h"
 #include "threads.h"
+
+enum { WHY_BYTES = 512 };
 
 static struct {
     pthread_mutex_t lock;
     bool started;
     bool fork_handled;
     struct spex_settings settings;
-    char *out; /* owned; settings.out points here */
+    char *out;     /* owned; settings.out points here */
+    char *control; /* and settings.control here */
+    struct spex_output *output; /* NULL: there is to be no table */
 } life = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void fork_prepare(void) {
     pthread_mutex_lock(&life.lock);
+    spex_control_fork_prepare();
     spex_sites_fork_prepare();
     spex_sinks_fork_prepare();
     spex_counters_fork_prepare(); /* after the sinks, of which the table asks about counters */
@@ -45,43 +53,97 @@ static void fork_parent(void) {
     spex_counters_fork_parent();
     spex_sinks_fork_parent();
     spex_sites_fork_parent();
+    spex_control_fork_parent();
     pthread_mutex_unlock(&life.lock);
+}
+
+static int collection_start(bool table);
+static int control_start(void);
+
+/* With SPEX_FORKS=follow the child does as its parent did. What goes wrong is said, and it goes on without. */
+static void follow(struct spex_selection selection) {
+    bool table = life.output != NULL;
+    life.output = NULL; /* the parent's */
+    control_start();
+    if (selection.count > 0 && collection_start(table) == 0) {
+        spex_sites_select(selection);
+        spex_collectors_wake();
+    } else {
+        spex_selection_free(&selection);
+    }
 }
 
 /* The child starts clean: its probes are off, it has no collector and no output, until it calls
  * spex_start itself. */
 static void fork_child(void) {
+    bool follows = life.started && life.settings.follow;
+    struct spex_selection selection;
     spex_counters_fork_child();
     spex_sinks_fork_child();
+    spex_metrics_fork_child();
     spex_sites_fork_child();
+    spex_sites_inherit(&selection);
+    spex_control_fork_child();
     spex_collectors_fork_child();
     spex_threads_fork_child();
     spex_rings_fork_child();
-    life.started = false;
+    life.started = follows;
+    if (follows) {
+        follow(selection);
+    } else {
+        life.output = NULL;
+        spex_selection_free(&selection);
+    }
     pthread_mutex_unlock(&life.lock);
 }
 
-static int output_open(void) {
-    static const char unix_prefix[] = "unix:";
-    const char *out = life.settings.out;
+static const char unix_prefix[] = "unix:";
+static const char metrics_prefix[] = "metrics:";
+
+enum { REPORT_INTERVAL_MS = 1000 }; /* what a command that we call gets, unless it asks for another */
+
+static bool begins_with(const char *text, const char *prefix) {
+    return text && strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static int fork_handle(void) {
+    if (life.fork_handled)
+        return 0;
+    int err = -pthread_atfork(fork_prepare, fork_parent, fork_child);
+    life.fork_handled = !err;
+    return err;
+}
+
+static int sink_open(void) {
     struct spex_sink *sink = NULL;
-    int err;
-    if (out && strncmp(out, unix_prefix, strlen(unix_prefix)) == 0)
-        err = spex_stream_open(out + strlen(unix_prefix), life.settings.collectors, &sink);
-    else
-        err = spex_table_open(out, &sink);
+    int err = begins_with(life.settings.out, unix_prefix)
+                  ? spex_stream_open(life.settings.out + strlen(unix_prefix),
+                                     life.settings.collectors, &sink)
+                  : spex_metrics_open(life.settings.collectors, &sink);
     if (!err)
         spex_sinks_add(sink);
     return err;
 }
 
+/* There is one where the program or its user in front of it has asked for figures, and not where a command
+ * has, which gets them itself. */
+static int output_open(bool table) {
+    const char *out = life.settings.out;
+    if (life.output || begins_with(out, unix_prefix) || begins_with(out, metrics_prefix) ||
+        !(out || table))
+        return 0;
+    return spex_output_open(out, &life.output);
+}
+
+static int outputs_open(bool table) {
+    int err = output_open(table);
+    return err ? err : sink_open();
+}
+
 /* Maps what probes write to, starts collectors, opens the output: all before a site goes on. */
-static int collection_start(void) {
+static int collection_start(bool table) {
     int err = spex_probes_prepare(&life.settings);
-    if (!err && !life.fork_handled) {
-        err = -pthread_atfork(fork_prepare, fork_parent, fork_child);
-        life.fork_handled = !err;
-    }
+    err = err ? err : fork_handle();
     if (err) {
         spex_message("cannot reserve memory for rings of %u records: %s",
                      life.settings.ring_records, strerror(-err));
@@ -93,11 +155,38 @@ static int collection_start(void) {
                      strerror(-err));
         return err;
     }
-    err = output_open();
+    err = outputs_open(table);
     if (err)
         spex_collectors_stop();
     else
         spex_collectors_begin();
+    return err;
+}
+
+/* A program runs as well without: unless somebody has said that he wants a door, nothing is said when there can
+ * be none. */
+static int door_open(void) {
+    char why[WHY_BYTES] = "";
+    if (life.settings.closed)
+        return 0;
+    int err = fork_handle();
+    err = err ? err : spex_control_start(life.settings.control, why, sizeof(why));
+    if (err && (life.settings.control || life.settings.probes))
+        spex_message("no control socket: %s", why);
+    return 0;
+}
+
+static int control_start(void) {
+    char why[WHY_BYTES] = "";
+    int err = door_open();
+    if (err || !begins_with(life.settings.out, metrics_prefix))
+        return err;
+    err = fork_handle();
+    err = err ? err
+              : spex_control_call(life.settings.out + strlen(metrics_prefix), REPORT_INTERVAL_MS,
+                                  why, sizeof(why));
+    if (err)
+        spex_message("SPEX_OUT: %s", why);
     return err;
 }
 
@@ -108,7 +197,7 @@ static bool shown_before(uint32_t site) {
     return false;
 }
 
-static void say_known_probes(const char *probes) {
+static void say_known_probes(const char *probes, char *answer, size_t size) {
     char known[256] = "";
     size_t length = 0;
     for (uint32_t i = 0; i < spex_sites_count() && length + 80 < sizeof(known); i++) {
@@ -119,42 +208,77 @@ static void say_known_probes(const char *probes) {
             (size_t)snprintf(known + length, sizeof(known) - length, "%s%u%s%s", length ? ", " : "",
                              info->probe_id, info->name ? " " : "", info->name ? info->name : "");
     }
-    spex_message("no probe matches \"%s\"; there are: %s", probes, length ? known : "none");
+    if (answer)
+        snprintf(answer, size, "no probe matches \"%s\"; there are: %s", probes,
+                 length ? known : "none");
+    else
+        spex_message("no probe matches \"%s\"; there are: %s", probes, length ? known : "none");
 }
 
-/* The selection is read before anything is opened or started for it. */
-static int select_locked(const char *probes) {
+/* The selection is read before anything is opened or started for it. `answer`: for what is to be said; NULL
+ * where the program itself selects, and it is said on standard error. */
+static int select_locked(const char *probes, char *answer, size_t size) {
     struct spex_selection selection;
     char why[256] = "out of memory";
     int err = spex_selection_parse(probes ? probes : "", &selection, why, sizeof(why));
     if (err) {
-        spex_message("probe selection %s", why);
+        if (answer)
+            snprintf(answer, size, "probe selection %s", why);
+        else
+            spex_message("probe selection %s", why);
         return err;
     }
-    if (selection.count > 0 && !spex_collectors_running()) {
-        err = collection_start();
-        if (err) {
-            spex_selection_free(&selection);
-            return err;
-        }
+    if (selection.count > 0)
+        err = spex_collectors_running() ? output_open(!answer) : collection_start(!answer);
+    if (err) {
+        if (answer)
+            snprintf(answer, size, "records cannot be collected: %s", strerror(-err));
+        spex_selection_free(&selection);
+        return err;
     }
     bool any = selection.count > 0;
     int on = spex_sites_select(selection);
     if (on == 0 && any)
-        say_known_probes(probes);
+        say_known_probes(probes, answer, size);
     spex_collectors_wake();
+    return on;
+}
+
+int spex_life_select(const char *probes, char *answer, size_t size) {
+    if (pthread_mutex_trylock(&life.lock) != 0)
+        return -EBUSY;
+    int on = life.started ? select_locked(probes, answer, size) : -EPERM;
+    pthread_mutex_unlock(&life.lock);
     return on;
 }
 
 static void stop_locked(void) {
     spex_sites_select((struct spex_selection){0});
-    if (spex_collectors_running()) {
+    bool collected = spex_collectors_running() != 0;
+    if (collected) {
         spex_collectors_stop();
-        spex_sinks_finish();
+        spex_metrics_end();
     }
+    spex_control_stop();
+    if (life.output)
+        spex_output_finish(life.output);
+    if (collected)
+        spex_sinks_finish();
     free(life.out);
-    life.out = NULL;
+    free(life.control);
+    life.out = life.control = NULL;
+    life.output = NULL;
     life.started = false;
+}
+
+/* The settings point into the environment and into the program's options, which may go away. */
+static int settings_keep(void) {
+    const char *out = life.settings.out, *control = life.settings.control;
+    if ((out && !(life.out = strdup(out))) || (control && !(life.control = strdup(control))))
+        return -ENOMEM;
+    life.settings.out = life.out;
+    life.settings.control = life.control;
+    return 0;
 }
 
 static int start_locked(const struct spex_options *options) {
@@ -163,13 +287,12 @@ static int start_locked(const struct spex_options *options) {
     int err = spex_settings_read(options, &life.settings);
     if (err)
         return err;
-    if (life.settings.out && !(life.out = strdup(life.settings.out)))
-        return -ENOMEM;
-    life.settings.out = life.out;
+    err = settings_keep();
+    err = err ? err : control_start();
     life.started = true;
-    if (!life.settings.probes)
-        return 0;
-    int on = select_locked(life.settings.probes);
+    int on = err;
+    if (!err && life.settings.probes)
+        on = select_locked(life.settings.probes, NULL, 0);
     if (on < 0)
         stop_locked();
     return on < 0 ? on : 0;
@@ -184,7 +307,7 @@ int spex_start(const struct spex_options *options) {
 
 int spex_set(const char *probes) {
     pthread_mutex_lock(&life.lock);
-    int on = life.started ? select_locked(probes) : -EPERM;
+    int on = life.started ? select_locked(probes, NULL, 0) : -EPERM;
     pthread_mutex_unlock(&life.lock);
     return on;
 }

@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "descriptor.h"
 #include "message.h"
 #include "rings.h"
 #include "sites.h"
@@ -27,19 +27,10 @@
 struct stream {
     struct spex_sink sink;
     pthread_mutex_t lock;
-    int socket;
-    dev_t device; /* the socket's identity */
-    ino_t inode;
+    struct spex_descriptor socket;
     unsigned collectors;
     uint32_t sites_sent;
 };
-
-/* The program may close descriptors that it does not know, and use their numbers for its own. */
-static bool socket_is_ours(const struct stream *stream) {
-    struct stat now;
-    return fstat(stream->socket, &now) == 0 && now.st_dev == stream->device &&
-           now.st_ino == stream->inode;
-}
 
 static uint64_t monotonic_ns(void) {
     struct timespec now;
@@ -50,7 +41,7 @@ static uint64_t monotonic_ns(void) {
 static bool frame_send(struct stream *stream, struct spex_stream_header *header,
                        const void *entries, size_t entry_bytes) {
     struct spex_ring_counts counts = spex_rings_totals();
-    if (!socket_is_ours(stream))
+    if (!spex_descriptor_is_ours(&stream->socket))
         return false;
     header->magic = SPEX_STREAM_MAGIC;
     header->version = SPEX_STREAM_VERSION;
@@ -68,7 +59,7 @@ static bool frame_send(struct stream *stream, struct spex_stream_header *header,
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = header->count ? 2 : 1};
     ssize_t sent;
     do
-        sent = sendmsg(stream->socket, &message, MSG_NOSIGNAL);
+        sent = sendmsg(stream->socket.number, &message, MSG_NOSIGNAL);
     while (sent < 0 && errno == EINTR);
     return sent >= 0;
 }
@@ -138,17 +129,14 @@ static void stream_finish(struct spex_sink *sink) {
     struct spex_stream_header header = {.kind = SPEX_STREAM_END};
     if (!sink->broken)
         frame_send(stream, &header, NULL, 0);
-    if (socket_is_ours(stream))
-        close(stream->socket);
+    spex_descriptor_close(&stream->socket);
     pthread_mutex_destroy(&stream->lock);
     free(stream);
 }
 
 /* The rest is left as it was: a collector that this process has not got may have held the lock. */
 static void stream_abandon(struct spex_sink *sink) {
-    const struct stream *stream = (const struct stream *)sink;
-    if (socket_is_ours(stream))
-        close(stream->socket);
+    spex_descriptor_close(&((struct stream *)sink)->socket);
 }
 
 static int stream_connect(const char *path) {
@@ -181,12 +169,8 @@ int spex_stream_open(const char *path, unsigned collectors, struct spex_sink **s
         free(stream);
         return fd;
     }
-    struct stat identity = {0};
-    fstat(fd, &identity);
     pthread_mutex_init(&stream->lock, NULL);
-    stream->socket = fd;
-    stream->device = identity.st_dev;
-    stream->inode = identity.st_ino;
+    stream->socket = spex_descriptor_of(fd);
     stream->collectors = collectors;
     stream->sink.records = stream_records;
     stream->sink.pass = stream_pass;

@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* The table sink: metrics computed inside the program and printed when spex stops. */
+/* A profile as a table for people. */
 #ifndef SPEX_TABLE_H
 #define SPEX_TABLE_H
 
-#include "sinks.h"
+#include <stdio.h>
 
-/* `out`: "-" for standard output, NULL for standard error, else a file to be written at the end.
- * 0, or a negative errno value with one line on standard error. */
-int spex_table_open(const char *out, struct spex_sink **sink);
+#include "profile.h"
+
+void spex_table_print(FILE *file, const struct spex_profile *profile);
+
+/* Below it: what its figures rest on. */
+void spex_table_notes(FILE *file, const struct spex_profile *profile);
+
+/* Four significant digits and a unit; returns `text`. */
+const char *spex_duration_text(double seconds, char *text, size_t size);
+
+/* The name of a probe's `n`th value: "time", "faults", "misses", "v0". */
+const char *spex_value_name(uint32_t probe_type, unsigned n);
 
 #endif

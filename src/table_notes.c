@@ -1,87 +1,86 @@
 /* SPDX-License-Identifier: MIT */
-#include "table_notes.h"
-
 #include <inttypes.h>
 
-#include <spex/spex.h>
-
 #include "probe_type.h"
-#include "rings.h"
-#include "sites.h"
+#include "table.h"
 
-static uint32_t types_of(const struct spex_tracer *tracer) {
-    uint32_t types = 0;
-    for (size_t p = 0; p < spex_tracer_probes(tracer); p++) {
-        struct spex_metrics metrics;
-        spex_tracer_metrics(tracer, p, &metrics);
-        types |= metrics.probe_type;
+#include "../queues/ring.h"
+
+static void print_costs(FILE *file, const struct spex_profile *profile) {
+    const char *between = "; a record costs";
+    double skip = -1, ns_per_tick = 1e9 / profile->process.ticks_per_second;
+    for (size_t t = 0; t < profile->type_count; t++) {
+        const struct spex_profile_type *type = &profile->types[t];
+        if (!type->measured || !type->used || type->pcid)
+            continue;
+        double ns = type->record * ns_per_tick;
+        fprintf(file, "%s %s %.3g %s", between, spex_probe_type_name(type->probe_type),
+                ns < 1000 ? ns : ns / 1000, ns < 1000 ? "ns" : "us");
+        between = ",";
+        skip = type->skip > skip ? type->skip : skip;
     }
-    return types;
+    if (skip >= 0)
+        fprintf(file, ", a skipped execution %.2g ns", skip * ns_per_tick);
 }
 
 /* How records are made, and what one costs. */
-static void print_engine(FILE *file, uint32_t types, double ticks_per_second) {
+static void print_engine(FILE *file, const struct spex_profile *profile) {
+    const struct spex_profile_process *process = &profile->process;
     fprintf(file, "rings: %s, %u CPUs, %.1f MiB reserved",
-            spex_rings.commit == SPEX_COMMIT_RSEQ ? "restartable sequences" : "atomic instructions",
-            spex_rings.cpus, (double)spex_rings_bytes() / (1 << 20));
-    const char *between = "; a record costs";
-    double skip = -1;
-    for (uint32_t type = 1; type < 1u << SPEX_PROBE_TYPES; type <<= 1) {
-        struct spex_cost cost;
-        if (!(types & type) || spex_cost_get(type, &cost) != 0)
-            continue;
-        double ns = cost.record * 1e9 / ticks_per_second;
-        fprintf(file, "%s %s %.3g %s", between, spex_probe_type_name(type),
-                ns < 1000 ? ns : ns / 1000, ns < 1000 ? "ns" : "us");
-        between = ",";
-        skip = cost.skip > skip ? cost.skip : skip;
-    }
-    if (skip >= 0)
-        fprintf(file, ", a skipped execution %.2g ns", skip * 1e9 / ticks_per_second);
+            process->commit == SPEX_COMMIT_RSEQ ? "restartable sequences" : "atomic instructions",
+            process->ring_cpus, (double)process->ring_bytes / (1 << 20));
+    if (process->ticks_per_second > 0)
+        print_costs(file, profile);
     fputc('\n', file);
 }
 
-/* What the values of a probe are, where that is not plain. */
-static void print_counter(FILE *file, uint32_t type, unsigned pcid) {
-    char text[512];
-    if (spex_describe(type, pcid, text, sizeof(text)) != 0)
+static void print_overhead(FILE *file, const struct spex_profile *profile) {
+    const struct spex_profile_process *process = &profile->process;
+    double cost = spex_profile_cost(profile);
+    char text[3][32];
+    if (process->program_seconds <= 0)
         return;
-    fprintf(file, "%s: %s\n", spex_probe_type_name(type), text);
+    fprintf(file, "overhead, as believed: probes %s, %.2g %% of the program's CPU time of %s; collector %s\n",
+            spex_duration_text(cost, text[0], sizeof(text[0])),
+            100 * cost / process->program_seconds,
+            spex_duration_text(process->program_seconds, text[1], sizeof(text[1])),
+            spex_duration_text(process->collector_seconds, text[2], sizeof(text[2])));
 }
 
-static void print_counters(FILE *file, uint32_t types) {
-    uint32_t pcids = 0;
-    for (uint32_t s = 0; s < spex_sites_count(); s++)
-        if (spex_site_info(s)->probe_type == SPEX_PERFCNTR)
-            pcids |= 1u << spex_site_info(s)->detail;
-    for (uint32_t type = SPEX_LLC; type <= SPEX_CTXSW; type <<= 1)
-        if (types & type)
-            print_counter(file, type, 0);
-    for (unsigned pcid = 0; types & SPEX_PERFCNTR && pcid < SPEX_PERFCNTRS; pcid++)
-        if (pcids & 1u << pcid)
-            print_counter(file, SPEX_PERFCNTR, pcid);
+/* What the values of a type are, where that is not plain. */
+static void print_counters(FILE *file, const struct spex_profile *profile) {
+    for (size_t t = 0; t < profile->type_count; t++)
+        if (profile->types[t].text[0])
+            fprintf(file, "%s: %s\n", spex_probe_type_name(profile->types[t].probe_type),
+                    profile->types[t].text);
 }
 
-static void print_marks(FILE *file, const struct spex_tracer *tracer) {
+static void print_marks(FILE *file, const struct spex_profile_probe *probe) {
     static const char *const texts[SPEX_MARKS] = {
         "include the making ready of their thread or counter",
         "have values estimated from a part of the time, as counters were shared",
         "have no values, as their counter was not available",
     };
-    for (size_t p = 0; p < spex_tracer_probes(tracer); p++) {
-        struct spex_metrics metrics;
-        spex_tracer_metrics(tracer, p, &metrics);
-        for (unsigned m = 0; m < SPEX_MARKS; m++)
-            if (metrics.marked[m])
-                fprintf(file, "probe %u %s: %" PRIu64 " of %" PRIu64 " records %s\n",
-                        metrics.probe_id, spex_probe_type_name(metrics.probe_type),
-                        metrics.marked[m], metrics.records, texts[m]);
-    }
+    for (unsigned m = 0; m < SPEX_MARKS; m++)
+        if (probe->marked[m])
+            fprintf(file, "probe %u %s: %" PRIu64 " of %" PRIu64 " records %s\n", probe->probe_id,
+                    spex_probe_type_name(probe->probe_type), probe->marked[m], probe->records,
+                    texts[m]);
 }
 
-void spex_table_notes(FILE *file, const struct spex_tracer *tracer, double ticks_per_second) {
-    uint32_t types = types_of(tracer);
-    print_engine(file, types, ticks_per_second);
-    print_counters(file, types);
-    print_marks(file, tracer);
+static void print_shared_losses(FILE *file, const struct spex_profile *profile) {
+    for (size_t r = 0; r < profile->row_count; r++)
+        if (profile->rows[r].probe.lost > 0 && profile->rows[r].probe.lost_shared) {
+            fputs("lost: ~ is a probe's share of its type's losses, by records\n", file);
+            return;
+        }
+}
+
+void spex_table_notes(FILE *file, const struct spex_profile *profile) {
+    print_shared_losses(file, profile);
+    print_engine(file, profile);
+    print_overhead(file, profile);
+    print_counters(file, profile);
+    for (size_t r = 0; r < profile->row_count; r++)
+        print_marks(file, &profile->rows[r].probe);
 }

@@ -122,6 +122,10 @@ struct spex_thread *spex_thread_attach(void) {
     return thread;
 }
 
+uint32_t spex_threads_used(void) {
+    return spex_load_relaxed(&pool.used);
+}
+
 uint64_t spex_threads_unrecorded(void) {
     return spex_load_relaxed(&pool.unrecorded);
 }

@@ -51,6 +51,9 @@ static inline void spex_thread_opened(struct spex_thread *thread) {
     thread->opened_at = spex_ticks();
 }
 
+/* Most threads that had a state at one time. */
+uint32_t spex_threads_used(void);
+
 /* Sampled executions that found no state. */
 uint64_t spex_threads_unrecorded(void);
 

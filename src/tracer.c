@@ -2,26 +2,14 @@
 #include "tracer.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "histogram.h"
 #include "probe_type.h"
-
-/* Running moments, weighted (D. H. D. West, CACM 22(9), 1979). */
-struct values {
-    double weight;
-    double mean;
-    double squares; /* weighted sum of squared distances from the mean */
-    uint64_t min;
-    uint64_t max;
-    struct spex_histogram histogram;
-};
 
 struct probe {
     struct spex_metrics metrics;
-    struct values *values[SPEX_MAX_FIELDS];
+    struct spex_values *values[SPEX_MAX_FIELDS];
 };
 
 struct spex_tracer {
@@ -83,26 +71,30 @@ static struct probe *probe_insert(struct spex_tracer *tracer, size_t at,
     return &tracer->probes[at];
 }
 
+static bool stands_at(const struct spex_tracer *tracer, size_t at, uint16_t id, uint32_t type) {
+    return at < tracer->count && tracer->probes[at].metrics.probe_id == id &&
+           tracer->probes[at].metrics.probe_type == type;
+}
+
 static struct probe *probe_of(struct spex_tracer *tracer, const struct spex_record *record) {
     size_t at = position_of(tracer, key_of(record->probe_id, record->probe_type));
-    if (at < tracer->count && tracer->probes[at].metrics.probe_id == record->probe_id &&
-        tracer->probes[at].metrics.probe_type == record->probe_type)
+    if (stands_at(tracer, at, record->probe_id, record->probe_type))
         return &tracer->probes[at];
     return probe_insert(tracer, at, record);
 }
 
 /* One field of a run of records. The sums are of distances from the mean so far, around which the new
  * ones lie, so that they stay small against the values (West's update for many at once). */
-static bool values_add(struct values **values, const struct spex_record *records, size_t count,
+static bool values_add(struct spex_values **values, const struct spex_record *records, size_t count,
                        unsigned field) {
     if (!*values) {
-        *values = calloc(1, sizeof(**values));
+        *values = malloc(sizeof(**values));
         if (!*values)
             return false;
-        (*values)->min = UINT64_MAX;
+        spex_values_clear(*values);
         (*values)->mean = (double)records[0].fields[field];
     }
-    struct values *v = *values;
+    struct spex_values *v = *values;
     const double mean = v->mean;
     double weight = 0, distances = 0, squares = 0;
     uint64_t min = v->min, max = v->max;
@@ -138,11 +130,12 @@ static int run_add(struct spex_tracer *tracer, const struct spex_record *records
     if (!probe)
         return -ENOMEM;
     struct spex_metrics *metrics = &probe->metrics;
-    uint64_t weight = 0, first = metrics->first_ticks, last = metrics->last_ticks;
+    uint64_t weight = 0, squares = 0, first = metrics->first_ticks, last = metrics->last_ticks;
     uint32_t marks = 0;
     for (size_t i = 0; i < count; i++) {
         const struct spex_record *record = &records[i];
         weight += record->weight;
+        squares += (uint64_t)record->weight * record->weight; /* of 48 bits, and batches are small */
         marks |= record->marks;
         first = record->timestamp < first ? record->timestamp : first;
         last = record->timestamp > last ? record->timestamp : last;
@@ -151,6 +144,7 @@ static int run_add(struct spex_tracer *tracer, const struct spex_record *records
     metrics->last_ticks = last;
     metrics->records += count;
     metrics->count += (double)weight;
+    metrics->weight_squares += (double)squares;
     if (marks)
         marks_add(metrics, records, count);
     /* Where the first field is the weight, it is counted above already. */
@@ -186,17 +180,27 @@ size_t spex_tracer_probes(const struct spex_tracer *tracer) {
     return tracer->count;
 }
 
+size_t spex_tracer_find(const struct spex_tracer *tracer, uint16_t probe_id, uint32_t probe_type) {
+    size_t at = position_of(tracer, key_of(probe_id, probe_type));
+    return stands_at(tracer, at, probe_id, probe_type) ? at : tracer->count;
+}
+
 void spex_tracer_metrics(const struct spex_tracer *tracer, size_t probe,
                          struct spex_metrics *metrics) {
     *metrics = tracer->probes[probe].metrics;
 }
 
+const struct spex_values *spex_tracer_values(const struct spex_tracer *tracer, size_t probe,
+                                             unsigned series) {
+    return tracer->probes[probe].values[series];
+}
+
 void spex_tracer_series(const struct spex_tracer *tracer, size_t probe, unsigned series,
                         struct spex_series *out) {
-    const struct values *v = tracer->probes[probe].values[series];
+    const struct spex_values *v = tracer->probes[probe].values[series];
     *out = (struct spex_series){
         .mean = v->mean,
-        .deviation = v->weight > 0 ? sqrt(v->squares / v->weight) : 0,
+        .deviation = spex_values_deviation(v),
         .min = (double)v->min,
         .max = (double)v->max,
     };
@@ -204,9 +208,5 @@ void spex_tracer_series(const struct spex_tracer *tracer, size_t probe, unsigned
 
 double spex_tracer_quantile(const struct spex_tracer *tracer, size_t probe, unsigned series,
                             double q) {
-    const struct values *v = tracer->probes[probe].values[series];
-    double value = spex_histogram_quantile(&v->histogram, q);
-    if (value < (double)v->min)
-        return (double)v->min;
-    return value > (double)v->max ? (double)v->max : value;
+    return spex_values_quantile(tracer->probes[probe].values[series], q);
 }

@@ -9,6 +9,8 @@
 
 #include <spex/record.h>
 
+#include "values.h"
+
 struct spex_tracer;
 
 /* Statistics of one value over the recorded executions, each counting by its weight. */
@@ -24,6 +26,7 @@ struct spex_metrics {
     uint32_t probe_type;
     uint64_t records;
     double count;         /* executions: the sum of the weights */
+    double weight_squares; /* the sum of their squares */
     uint64_t first_ticks; /* timestamps of the first and last record */
     uint64_t last_ticks;
     unsigned series; /* values: 0 for CNT, 1 for LAT and TPT (ticks), FLT, CTXSW and PERFCNTR, 2 for
@@ -40,8 +43,13 @@ int spex_tracer_add(struct spex_tracer *tracer, const struct spex_record *record
 
 /* Probes seen so far, in the order of id and type. */
 size_t spex_tracer_probes(const struct spex_tracer *tracer);
+
+/* Where this one is among them; their number when it is not. */
+size_t spex_tracer_find(const struct spex_tracer *tracer, uint16_t probe_id, uint32_t probe_type);
 void spex_tracer_metrics(const struct spex_tracer *tracer, size_t probe,
                          struct spex_metrics *metrics);
+const struct spex_values *spex_tracer_values(const struct spex_tracer *tracer, size_t probe,
+                                             unsigned series);
 void spex_tracer_series(const struct spex_tracer *tracer, size_t probe, unsigned series,
                         struct spex_series *out);
 double spex_tracer_quantile(const struct spex_tracer *tracer, size_t probe, unsigned series,

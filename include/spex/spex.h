@@ -17,13 +17,18 @@
  *
  *     SPEX_PROBES         the selection
  *     SPEX_OUT            where metrics go: "-" standard output, a file's path, or unix:PATH, the
- *                         socket of a spex command; standard error when absent
+ *                         socket of a spex command that takes records, or metrics:PATH, of one that
+ *                         takes metrics; standard error when absent
  *     SPEX_COLLECTORS     collector threads
  *     SPEX_RING_RECORDS   records a ring holds (a ring per CPU and type), a power of two
  *     SPEX_BATCH_RECORDS  records a collector takes from one ring at a time
  *     SPEX_RING_CPUS      CPUs that have rings of their own; the others share one
  *     SPEX_COMMIT         how records get into a ring: rseq (restartable sequences) or atomic;
  *                         rseq where the system has it when absent
+ *     SPEX_CONTROL        "off": there is no control socket; else the directory that it is to be in, which must be
+ *                         this user's alone; see docs/probes.md
+ *     SPEX_FORKS          "follow": the child of a fork goes on with the same probes and the same
+ *                         output
  *     SPEX_CALIBRATE      0: probes' costs are not measured at the start
  *     SPEX_COUNTERS       ways of reading page faults, context switches and events that may be used,
  *                         separated by commas; the best that works is. All when absent:
@@ -65,6 +70,7 @@ struct spex_options {
     unsigned ring_cpus;     /* CPUs with rings of their own; all this machine can have */
     const char *commit;     /* as SPEX_COMMIT */
     bool no_calibration;
+    const char *control; /* as SPEX_CONTROL */
 };
 
 struct spex_status {

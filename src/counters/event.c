@@ -22,16 +22,14 @@
 #include <x86intrin.h>
 #endif
 
+#include "../descriptor.h"
+
 #define READ_FORMAT                                                                                \
     (PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
 
 /* The mark: a signal that is to tell of input on the file, where any other file has none. Nothing is
  * ever sent, as signal-driven input stays off. */
 #define MARK_SIGNAL 61
-
-/* Descriptors are moved to the last quarter of the numbers that the process may have, of these many at
- * most, since the kernel keeps a table up to the highest. */
-#define NUMBERS_MAX 4096
 
 /* Of a record without any sample fields, perf_event_open(2): struct perf_event_header alone. */
 #define RECORD_BYTES_LOG2 3
@@ -130,19 +128,6 @@ static int open_mapped(struct spex_event *event, const struct spex_plan *plan, c
     return err;
 }
 
-/* Where the high numbers are taken, the number stays as it is. */
-static int raised(int descriptor) {
-    struct rlimit numbers;
-    if (getrlimit(RLIMIT_NOFILE, &numbers) != 0)
-        return descriptor;
-    rlim_t end = numbers.rlim_cur < NUMBERS_MAX ? numbers.rlim_cur : NUMBERS_MAX;
-    int high = fcntl(descriptor, F_DUPFD_CLOEXEC, (int)(end / 4 * 3));
-    if (high < 0)
-        return descriptor;
-    close(descriptor);
-    return high;
-}
-
 static int open_one(struct spex_event *event, const struct spex_event_code *code, int i,
                     const char **step) {
     *step = "perf_event_open";
@@ -150,7 +135,7 @@ static int open_one(struct spex_event *event, const struct spex_event_code *code
         descriptor_open(code, event->way, event->events > 1, i ? event->descriptors[0] : -1);
     if (descriptor < 0)
         return descriptor;
-    descriptor = raised(descriptor);
+    descriptor = spex_descriptor_raise(descriptor);
     *step = "ioctl";
     uint64_t id;
     if (ioctl(descriptor, PERF_EVENT_IOC_ID, &id) != 0 ||

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "columns.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+void spex_columns_init(struct spex_columns *columns, const char *const *headings, unsigned count,
+                       unsigned left) {
+    *columns = (struct spex_columns){.columns = count, .left = left};
+    for (unsigned c = 0; c < count; c++)
+        spex_columns_add(columns, "%s", headings[c]);
+}
+
+static char **next_cell(struct spex_columns *columns) {
+    if (columns->count == columns->room) {
+        size_t room = columns->room ? columns->room * 2 : 64;
+        char **cells = realloc(columns->cells, room * sizeof(*cells));
+        if (!cells)
+            return NULL;
+        columns->cells = cells;
+        columns->room = room;
+    }
+    columns->cells[columns->count] = NULL;
+    return &columns->cells[columns->count++];
+}
+
+void spex_columns_add(struct spex_columns *columns, const char *format, ...) {
+    char **cell = next_cell(columns);
+    va_list args;
+    va_start(args, format);
+    if (!cell || vasprintf(cell, format, args) < 0) {
+        if (cell)
+            *cell = NULL;
+        columns->error = -ENOMEM;
+    }
+    va_end(args);
+}
+
+void spex_columns_end_row(struct spex_columns *columns) {
+    while (columns->count % columns->columns && next_cell(columns))
+        continue;
+}
+
+/* In characters, of which UTF-8 may need several bytes for one. */
+static size_t width_of(const char *cell) {
+    size_t width = 0;
+    for (; cell && *cell; cell++)
+        width += ((unsigned char)*cell & 0xc0) != 0x80;
+    return width;
+}
+
+static size_t width_of_column(const struct spex_columns *columns, unsigned column) {
+    size_t width = 0;
+    for (size_t i = column; i < columns->count; i += columns->columns)
+        if (width_of(columns->cells[i]) > width)
+            width = width_of(columns->cells[i]);
+    return width;
+}
+
+/* The last cell of a row that is not empty, + 1. */
+static unsigned row_length(const struct spex_columns *columns, size_t row) {
+    unsigned length = columns->columns;
+    while (length > 0 && width_of(columns->cells[row + length - 1]) == 0)
+        length--;
+    return length;
+}
+
+static void print_row(const struct spex_columns *columns, size_t row, const size_t *widths,
+                      FILE *file) {
+    unsigned length = row_length(columns, row);
+    for (unsigned c = 0; c < length; c++) {
+        const char *cell = columns->cells[row + c] ? columns->cells[row + c] : "";
+        int pad = (int)(widths[c] - width_of(cell));
+        if (c > 0)
+            fputs("  ", file);
+        if (c >= columns->left)
+            fprintf(file, "%*s%s", pad, "", cell);
+        else
+            fprintf(file, "%s%*s", cell, c + 1 < length ? pad : 0, "");
+    }
+    fputc('\n', file);
+}
+
+void spex_columns_print(struct spex_columns *columns, FILE *file) {
+    size_t *widths = calloc(columns->columns, sizeof(*widths));
+    spex_columns_end_row(columns);
+    for (unsigned c = 0; widths && c < columns->columns; c++)
+        widths[c] = width_of_column(columns, c);
+    for (size_t row = 0; widths && row + columns->columns <= columns->count; row += columns->columns)
+        print_row(columns, row, widths, file);
+    if (!widths || columns->error)
+        fputs("out of memory: some of it is missing\n", file);
+    for (size_t i = 0; i < columns->count; i++)
+        free(columns->cells[i]);
+    free(columns->cells);
+    free(widths);
+    *columns = (struct spex_columns){0};
+}

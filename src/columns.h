@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Text in columns that are as wide as what stands in them. */
+#ifndef SPEX_COLUMNS_H
+#define SPEX_COLUMNS_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+struct spex_columns {
+    char **cells; /* row by row; NULL: empty */
+    size_t count;
+    size_t room;
+    unsigned columns;
+    unsigned left; /* so many columns begin at their left edge, the others end at their right one */
+    int error;     /* -ENOMEM: cells are missing */
+};
+
+/* The headings are the first row. */
+void spex_columns_init(struct spex_columns *columns, const char *const *headings, unsigned count,
+                       unsigned left);
+
+/* Fills the next cell. */
+__attribute__((format(printf, 2, 3))) void spex_columns_add(struct spex_columns *columns,
+                                                            const char *format, ...);
+
+/* Leaves what is left of the row empty. */
+void spex_columns_end_row(struct spex_columns *columns);
+
+/* Prints all rows, without blanks at their ends, and frees them. */
+void spex_columns_print(struct spex_columns *columns, FILE *file);
+
+#endif

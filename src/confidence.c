@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#include "confidence.h"
+
+#include <math.h>
+
+#define NORMAL_95 1.959964
+
+bool spex_sampled(const struct spex_profile_probe *probe) {
+    return probe->count > (double)probe->records;
+}
+
+/* Records of equal weight that would say as much (Kish's effective sample size). */
+static double effective_records(const struct spex_profile_probe *probe) {
+    return probe->weight_squares > 0 ? probe->count * probe->count / probe->weight_squares : 0;
+}
+
+/* What the executions that were recorded themselves leave uncertain: nothing, if they are all. */
+static double finite_population(const struct spex_profile_probe *probe) {
+    double share = probe->count > 0 ? (double)probe->records / probe->count : 1;
+    return share < 1 ? sqrt(1 - share) : 0;
+}
+
+/* Student's t, by its expansion in the normal quantile (Abramowitz and Stegun, 26.7.5). */
+static double student_95(double freedom) {
+    const double z = NORMAL_95, z3 = z * z * z, z5 = z3 * z * z;
+    return z + (z3 + z) / (4 * freedom) +
+           (5 * z5 + 16 * z3 + 3 * z) / (96 * freedom * freedom);
+}
+
+double spex_mean_margin(const struct spex_profile_probe *probe, const struct spex_values *values) {
+    double records = effective_records(probe);
+    if (!spex_sampled(probe))
+        return 0;
+    if (records < 3)
+        return -1;
+    double deviation = spex_values_deviation(values) * sqrt(records / (records - 1));
+    return student_95(records - 1) * deviation / sqrt(records) * finite_population(probe);
+}
+
+/* The ranks between which the quantile's rank lies, by the normal approximation of the binomial law. */
+bool spex_quantile_bounds(const struct spex_profile_probe *probe, const struct spex_values *values,
+                          double q, double *low, double *high) {
+    double records = effective_records(probe);
+    double margin = NORMAL_95 * sqrt(q * (1 - q) / (records > 0 ? records : 1)) *
+                    finite_population(probe);
+    if (records < 3)
+        return false;
+    *low = spex_values_quantile(values, q > margin ? q - margin : 0);
+    *high = spex_values_quantile(values, q + margin < 1 ? q + margin : 1);
+    /* Beyond the largest record there may be anything. */
+    return q + margin < 1 || !spex_sampled(probe);
+}
+
+double spex_count_margin(const struct spex_profile *profile, const struct spex_profile_probe *probe) {
+    double period = probe->records ? probe->count / (double)probe->records : 1;
+    unsigned sites = probe->sites ? probe->sites : 1;
+    return (period - 1) * profile->process.threads * sites;
+}

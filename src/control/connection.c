@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "connection.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "../life.h"
+
+/* At most so many frames at once, so that one client cannot keep the others waiting. */
+enum { FRAMES_AT_ONCE = 16 };
+
+uint64_t spex_connection_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+void spex_connection_open(struct spex_connection *connection, int socket, bool ours) {
+    connection->socket = spex_descriptor_of(socket);
+    connection->ours = ours;
+    connection->reports = false;
+    connection->selects = false;
+    connection->reply.next = 0;
+    connection->active_ns = spex_connection_now();
+}
+
+void spex_connection_close(struct spex_connection *connection) {
+    spex_descriptor_close(&connection->socket);
+    connection->selects = false;
+    connection->reports = false;
+    connection->reply.next = 0;
+}
+
+static void refuse(struct spex_connection *connection, int status, const char *text) {
+    spex_reply_done(&connection->reply, connection->request.number, status);
+    snprintf(connection->reply.text, sizeof(connection->reply.text), "%s", text);
+}
+
+static void subscribe(struct spex_connection *connection) {
+    uint32_t interval = connection->request.interval_ms;
+    if (interval && (interval < SPEX_CONTROL_INTERVAL_MIN_MS || interval > SPEX_CONTROL_INTERVAL_MAX_MS)) {
+        refuse(connection, -EINVAL, "an interval of 50 ms to a day was expected");
+        return;
+    }
+    connection->reports = interval != 0;
+    connection->interval_ms = interval;
+    connection->report_number = connection->request.number;
+    connection->due_ns = spex_connection_now();
+    if (!interval)
+        spex_reply_done(&connection->reply, connection->request.number, 0);
+}
+
+void spex_connection_select(struct spex_connection *connection) {
+    if (!connection->selects)
+        return;
+    char answer[SPEX_CONTROL_ANSWER_BYTES] = "";
+    int on = spex_life_select(connection->text, answer, sizeof(answer));
+    if (on == -EBUSY)
+        return;
+    connection->selects = false;
+    spex_reply_done(&connection->reply, connection->request.number, on);
+    memcpy(connection->reply.text, answer, sizeof(answer));
+}
+
+static void carry_out(struct spex_connection *connection) {
+    switch (connection->request.kind) {
+    case SPEX_CONTROL_SELECT:
+        connection->selects = true;
+        spex_connection_select(connection);
+        break;
+    case SPEX_CONTROL_PROFILE:
+        spex_reply_profile(&connection->reply, connection->request.number, false);
+        break;
+    case SPEX_CONTROL_SUBSCRIBE:
+        subscribe(connection);
+        break;
+    default:
+        refuse(connection, -ENOSYS, "this program's spex does not know such a request");
+    }
+}
+
+/* Sizes and magic have been looked at: it is spex's, though maybe of another release. */
+static void take(struct spex_connection *connection, const char *text, size_t bytes) {
+    if (connection->request.version != SPEX_CONTROL_VERSION) {
+        char why[96];
+        snprintf(why, sizeof(why), "this program's spex speaks version %d of the control protocol, not %u",
+                 SPEX_CONTROL_VERSION, connection->request.version);
+        refuse(connection, -EPROTONOSUPPORT, why);
+    } else if (bytes > SPEX_CONTROL_TEXT_BYTES) {
+        refuse(connection, -E2BIG, "the request is too long");
+    } else if (memchr(text, '\0', bytes)) {
+        refuse(connection, -EINVAL, "the request's text holds a 0");
+    } else {
+        memcpy(connection->text, text, bytes);
+        connection->text[bytes] = '\0';
+        connection->text_bytes = bytes;
+        carry_out(connection);
+    }
+}
+
+enum spex_connection_end spex_connection_read(struct spex_connection *connection,
+                                              char buffer[SPEX_CONTROL_FRAME_BYTES]) {
+    if (!spex_descriptor_is_ours(&connection->socket))
+        return SPEX_CONNECTION_GONE;
+    ssize_t length = recv(connection->socket.number, buffer, SPEX_CONTROL_FRAME_BYTES,
+                          MSG_DONTWAIT | MSG_TRUNC);
+    if (length < 0 && (errno == EAGAIN || errno == EINTR))
+        return SPEX_CONNECTION_WAITS;
+    if (length < (ssize_t)sizeof(connection->request) || length > SPEX_CONTROL_FRAME_BYTES)
+        return SPEX_CONNECTION_GONE;
+    memcpy(&connection->request, buffer, sizeof(connection->request));
+    if (connection->request.magic != SPEX_CONTROL_MAGIC)
+        return SPEX_CONNECTION_GONE;
+    connection->active_ns = spex_connection_now();
+    take(connection, buffer + sizeof(connection->request),
+         (size_t)length - sizeof(connection->request));
+    return SPEX_CONNECTION_STAYS;
+}
+
+/* A report that comes when the one before is still under way is left out. */
+void spex_connection_report(struct spex_connection *connection, uint64_t now_ns, bool final) {
+    if (!connection->reports || spex_connection_busy(connection) ||
+        (!final && now_ns < connection->due_ns))
+        return;
+    uint64_t interval = (uint64_t)connection->interval_ms * 1000000;
+    connection->due_ns += interval;
+    if (connection->due_ns < now_ns)
+        connection->due_ns = now_ns + interval;
+    spex_reply_profile(&connection->reply, connection->report_number, final);
+}
+
+enum spex_connection_end spex_connection_write(struct spex_connection *connection,
+                                               char buffer[SPEX_CONTROL_FRAME_BYTES]) {
+    struct spex_reply after;
+    for (int frames = 0; connection->reply.next && frames < FRAMES_AT_ONCE; frames++) {
+        if (!spex_descriptor_is_ours(&connection->socket))
+            return SPEX_CONNECTION_GONE;
+        size_t bytes = spex_reply_frame(&connection->reply, &after, buffer);
+        ssize_t sent = send(connection->socket.number, buffer, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (sent < 0 && (errno == EAGAIN || errno == ENOBUFS || errno == EINTR))
+            return SPEX_CONNECTION_WAITS;
+        if (sent < 0)
+            return SPEX_CONNECTION_GONE;
+        connection->active_ns = spex_connection_now();
+        connection->reply = after;
+    }
+    return SPEX_CONNECTION_STAYS;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "directory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* More than that many are left for the next to clean. */
+enum { CLEANED_MAX = 1024 };
+
+bool spex_control_directory(unsigned n, const char *chosen, const char *runtime, uid_t user,
+                            char *path) {
+    const size_t size = SPEX_CONTROL_PATH_BYTES;
+    if (chosen) {
+        snprintf(path, size, "%s", chosen);
+        return n == 0;
+    }
+    if (!runtime || runtime[0] != '/')
+        n++;
+    switch (n) {
+    case 0:
+        snprintf(path, size, "%s/spex", runtime);
+        return true;
+    case 1:
+        snprintf(path, size, "/run/user/%u/spex", (unsigned)user);
+        return true;
+    case 2:
+        snprintf(path, size, "/tmp/spex-%u", (unsigned)user);
+        return true;
+    case 3:
+        snprintf(path, size, "/dev/shm/spex-%u", (unsigned)user);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static unsigned long namespace_number(void) {
+    char target[64] = "";
+    unsigned long number = 0;
+    ssize_t length = readlink("/proc/self/ns/pid", target, sizeof(target) - 1);
+    return length > 0 && sscanf(target, "pid:[%lu]", &number) == 1 ? number : 0;
+}
+
+void spex_control_name(char name[SPEX_CONTROL_NAME_BYTES]) {
+    snprintf(name, SPEX_CONTROL_NAME_BYTES, "%d-%lu", (int)getpid(), namespace_number());
+}
+
+/* An address has 108 bytes; a path may have more, and a descriptor's under /proc has few. */
+static int address_at(int directory, const char *name, struct sockaddr_un *address) {
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    int length = snprintf(address->sun_path, sizeof(address->sun_path), "/proc/self/fd/%d/%s",
+                          directory, name);
+    return (size_t)length < sizeof(address->sun_path) ? 0 : -ENAMETOOLONG;
+}
+
+int spex_control_connect_at(int socket, int directory, const char *name) {
+    struct sockaddr_un address;
+    int err = address_at(directory, name, &address);
+    if (!err && connect(socket, (struct sockaddr *)&address, sizeof(address)) != 0)
+        err = -errno;
+    return err;
+}
+
+int spex_control_bind_at(int socket, int directory, const char *name) {
+    struct sockaddr_un address;
+    int err = address_at(directory, name, &address);
+    if (!err && bind(socket, (struct sockaddr *)&address, sizeof(address)) != 0)
+        err = -errno;
+    return err;
+}
+
+/* A process that is there is not disturbed. */
+static bool process_is_there(const char *name) {
+    int process;
+    unsigned long namespace;
+    return sscanf(name, "%d-%lu", &process, &namespace) == 2 && namespace == namespace_number() &&
+           (kill(process, 0) == 0 || errno == EPERM);
+}
+
+/* A full queue of those who wait to be let in is as good a sign of life as being let in. */
+static bool nobody_listens(int directory, const char *name) {
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return false;
+    int err = spex_control_connect_at(fd, directory, name);
+    close(fd);
+    return err == -ECONNREFUSED;
+}
+
+void spex_control_clean(int directory) {
+    int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *entries = copy >= 0 ? fdopendir(copy) : NULL;
+    if (!entries) {
+        if (copy >= 0)
+            close(copy);
+        return;
+    }
+    const struct dirent *entry;
+    for (int n = 0; n < CLEANED_MAX && (entry = readdir(entries)); n++)
+        if (entry->d_type == DT_SOCK && strncmp(entry->d_name, "new-", 4) != 0 &&
+            !process_is_there(entry->d_name) && nobody_listens(directory, entry->d_name))
+            unlinkat(directory, entry->d_name, 0);
+    closedir(entries);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* The door: the listening control socket of this process, mode 0600, in a directory of its user's alone. */
+#ifndef SPEX_CONTROL_DOOR_H
+#define SPEX_CONTROL_DOOR_H
+
+#include <stddef.h>
+
+#include "../descriptor.h"
+#include "directory.h"
+
+struct spex_door {
+    struct spex_descriptor socket;
+    char path[SPEX_CONTROL_PATH_BYTES]; /* of its directory */
+    char name[SPEX_CONTROL_NAME_BYTES];
+};
+
+/* `chosen`: SPEX_CONTROL's directory, or NULL. 0, or a negative errno value with the reason. */
+int spex_door_open(struct spex_door *door, const char *chosen, char *why, size_t why_size);
+
+/* Removes it; or, in the child of a fork whose parent it is, leaves it. */
+void spex_door_close(struct spex_door *door);
+void spex_door_abandon(struct spex_door *door);
+
+/* Lets one in: a connected socket, non-blocking, whose other end belongs to this process's user or to root. -EAGAIN
+ * when nobody waits, -EPERM after somebody else was turned away, -EBADF when the door is not ours any more. */
+int spex_door_accept(const struct spex_door *door);
+
+#endif

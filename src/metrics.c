@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "metrics.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#include <spex/probe.h>
+
+#include "clock.h"
+#include "collector.h"
+#include "probe_type.h"
+#include "rings.h"
+#include "sites.h"
+#include "threads.h"
+#include "tracer.h"
+
+static struct {
+    pthread_mutex_t lock;
+    struct spex_sink sink;
+    struct spex_tracer *tracer; /* NULL: there are no metrics */
+    bool ended;
+    unsigned collectors;
+    uint64_t watermarks[SPEX_MAX_COLLECTORS];
+    uint64_t records[SPEX_PROBE_TYPES]; /* taken in */
+    struct spex_instant start, end;
+    double tick_rate; /* once it has ended */
+    uint64_t cpu_ns; /* at the start, as are the following: of the process */
+    uint64_t collectors_cpu_ns;
+    uint64_t undelivered;
+    struct spex_ring_counts before[SPEX_PROBE_TYPES]; /* what was pending then is in here */
+} metrics = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static bool take_records(struct spex_sink *sink, const struct spex_record *records, size_t count) {
+    (void)sink;
+    pthread_mutex_lock(&metrics.lock);
+    int err = spex_tracer_add(metrics.tracer, records, count);
+    /* A batch is of one ring, and so of one type. */
+    metrics.records[spex_probe_type_ring(records[0].probe_type)] += count;
+    pthread_mutex_unlock(&metrics.lock);
+    return err == 0;
+}
+
+static bool take_pass(struct spex_sink *sink, unsigned collector, uint64_t watermark) {
+    (void)sink;
+    pthread_mutex_lock(&metrics.lock);
+    metrics.watermarks[collector] = watermark;
+    pthread_mutex_unlock(&metrics.lock);
+    return true;
+}
+
+static void finish(struct spex_sink *sink) {
+    (void)sink;
+    pthread_mutex_lock(&metrics.lock);
+    spex_tracer_destroy(metrics.tracer);
+    metrics.tracer = NULL;
+    pthread_mutex_unlock(&metrics.lock);
+}
+
+/* All is left as it was: a collector that this process has not got may have been at work on it. */
+static void abandon(struct spex_sink *sink) {
+    (void)sink;
+}
+
+static uint64_t process_cpu_ns(void) {
+    struct timespec used;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
+}
+
+int spex_metrics_open(unsigned collectors, struct spex_sink **sink) {
+    pthread_mutex_lock(&metrics.lock);
+    int err = spex_tracer_create(&metrics.tracer);
+    metrics.sink = (struct spex_sink){
+        .records = take_records, .pass = take_pass, .finish = finish, .abandon = abandon};
+    metrics.ended = false;
+    metrics.collectors = collectors;
+    memset(metrics.watermarks, 0, sizeof(metrics.watermarks));
+    memset(metrics.records, 0, sizeof(metrics.records));
+    metrics.start = spex_instant_now();
+    metrics.cpu_ns = process_cpu_ns();
+    metrics.collectors_cpu_ns = spex_collectors_cpu_ns();
+    metrics.undelivered = spex_sinks_undelivered();
+    for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)
+        metrics.before[t] = spex_rings_totals_of(t);
+    pthread_mutex_unlock(&metrics.lock);
+    spex_sites_time_begin();
+    *sink = &metrics.sink;
+    return err;
+}
+
+void spex_metrics_end(void) {
+    if (!metrics.tracer) /* only this thread makes and ends it */
+        return;
+    struct spex_instant end = spex_instant_now();
+    double rate = spex_tick_rate_since(metrics.start);
+    pthread_mutex_lock(&metrics.lock);
+    metrics.end = end;
+    metrics.tick_rate = rate;
+    metrics.ended = true;
+    pthread_mutex_unlock(&metrics.lock);
+}
+
+void spex_metrics_lock(void) {
+    pthread_mutex_lock(&metrics.lock);
+}
+
+void spex_metrics_unlock(void) {
+    pthread_mutex_unlock(&metrics.lock);
+}
+
+bool spex_metrics_there(void) {
+    return metrics.tracer != NULL;
+}
+
+uint64_t spex_metrics_until(void) {
+    if (metrics.ended)
+        return metrics.end.ticks;
+    uint64_t lowest = spex_ticks();
+    for (unsigned c = 0; c < metrics.collectors; c++)
+        if (metrics.watermarks[c] < lowest)
+            lowest = metrics.watermarks[c];
+    return lowest > metrics.start.ticks ? lowest : metrics.start.ticks;
+}
+
+/* Of one type, since the start. At the end nobody will read what is still in a ring. */
+static struct spex_ring_counts counts_of(unsigned type_ring) {
+    struct spex_ring_counts now = spex_rings_totals_of(type_ring);
+    const struct spex_ring_counts *before = &metrics.before[type_ring];
+    return (struct spex_ring_counts){
+        .produced = now.produced - before->consumed - before->lost,
+        .consumed = now.consumed - before->consumed,
+        .lost = now.lost - before->lost + (metrics.ended ? now.pending : 0),
+    };
+}
+
+double spex_metrics_tick_rate(void) {
+    return metrics.ended ? metrics.tick_rate : spex_tick_rate(metrics.start, spex_instant_now());
+}
+
+static void times(struct spex_profile_process *process) {
+    struct spex_instant now = metrics.ended ? metrics.end : spex_instant_now();
+    uint64_t spex_ns = spex_collectors_cpu_ns() - metrics.collectors_cpu_ns;
+    uint64_t all_ns = process_cpu_ns() - metrics.cpu_ns;
+    process->ticks_per_second = spex_metrics_tick_rate();
+    process->seconds = (double)(now.monotonic_ns - metrics.start.monotonic_ns) / 1e9;
+    process->program_seconds = all_ns > spex_ns ? (double)(all_ns - spex_ns) / 1e9 : 0;
+    process->collector_seconds = (double)spex_ns / 1e9;
+}
+
+void spex_metrics_process(struct spex_profile_process *process) {
+    if (!metrics.tracer)
+        return;
+    times(process);
+    for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++) {
+        struct spex_ring_counts counts = counts_of(t);
+        process->produced += counts.produced;
+        process->consumed += counts.consumed;
+        process->lost += counts.lost;
+    }
+    process->undelivered = spex_sinks_undelivered() - metrics.undelivered;
+    process->unrecorded = spex_threads_unrecorded();
+}
+
+void spex_metrics_type(struct spex_profile_type *type) {
+    if (!metrics.tracer)
+        return;
+    struct spex_ring_counts counts = counts_of(spex_probe_type_ring(type->probe_type));
+    type->produced = counts.produced;
+    type->lost = counts.lost;
+}
+
+static void losses(struct spex_profile_probe *probe) {
+    unsigned ring = spex_probe_type_ring(probe->probe_type);
+    uint64_t lost = counts_of(ring).lost, all = metrics.records[ring];
+    if (!lost || !all)
+        return;
+    probe->lost = (double)lost * (double)probe->records / (double)all;
+    probe->lost_shared = probe->records != all;
+}
+
+void spex_metrics_probe(struct spex_profile_probe *probe, const struct spex_values **values) {
+    if (!metrics.tracer)
+        return;
+    size_t at = spex_tracer_find(metrics.tracer, probe->probe_id, probe->probe_type);
+    if (at < spex_tracer_probes(metrics.tracer)) {
+        struct spex_metrics found;
+        spex_tracer_metrics(metrics.tracer, at, &found);
+        probe->series = (uint16_t)found.series;
+        probe->count = found.count;
+        probe->weight_squares = found.weight_squares;
+        probe->records = found.records;
+        probe->first_ticks = found.first_ticks;
+        probe->last_ticks = found.last_ticks;
+        memcpy(probe->marked, found.marked, sizeof(probe->marked));
+        for (unsigned s = 0; s < found.series; s++)
+            values[s] = spex_tracer_values(metrics.tracer, at, s);
+    }
+    losses(probe);
+}
+
+void spex_metrics_fork_child(void) {
+    pthread_mutex_init(&metrics.lock, NULL); /* a collector may have held it */
+    metrics.tracer = NULL;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* The metrics sink: this process's tracer, from which its table is made and commands are answered. There is
+ * at most one. */
+#ifndef SPEX_METRICS_H
+#define SPEX_METRICS_H
+
+#include <stdbool.h>
+
+#include "profile.h"
+#include "sinks.h"
+
+/* 0 or -ENOMEM. */
+int spex_metrics_open(unsigned collectors, struct spex_sink **sink);
+
+/* All collectors have ended: what is in the rings is lost, and times end here. Waits a few milliseconds if
+ * need be, until the tick rate is known. */
+void spex_metrics_end(void);
+
+/* What follows holds between the two; the collectors wait meanwhile. Not with the registry of sites
+ * locked. */
+void spex_metrics_lock(void);
+void spex_metrics_unlock(void);
+
+/* Whether there are any: records are collected here. */
+bool spex_metrics_there(void);
+
+/* The process's times and accounts, and a type's. */
+void spex_metrics_process(struct spex_profile_process *process);
+void spex_metrics_type(struct spex_profile_type *type);
+
+/* What is known of a probe beside its sites' state, and its values (valid while it is locked). `probe`'s id
+ * and type say which. */
+void spex_metrics_probe(struct spex_profile_probe *probe, const struct spex_values **values);
+
+/* Ticks per second; 0 while it is not known yet, in the first few milliseconds. */
+double spex_metrics_tick_rate(void);
+
+/* Ticks up to which all records have been taken in. */
+uint64_t spex_metrics_until(void);
+
+/* In the child of a fork: there are none. */
+void spex_metrics_fork_child(void);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile.h"
+
+const struct spex_profile_type *spex_profile_type_of(const struct spex_profile *profile,
+                                                     uint32_t probe_type) {
+    for (size_t t = 0; t < profile->type_count; t++)
+        if (profile->types[t].probe_type == probe_type)
+            return &profile->types[t];
+    return NULL;
+}
+
+double spex_profile_row_cost(const struct spex_profile *profile, const struct spex_profile_probe *probe) {
+    const struct spex_profile_type *type = spex_profile_type_of(profile, probe->probe_type);
+    if (!type || !type->measured || profile->process.ticks_per_second <= 0)
+        return 0;
+    double records = (double)probe->records + probe->lost;
+    double skipped = probe->count > records ? probe->count - records : 0;
+    return (skipped * type->skip + records * type->record) / profile->process.ticks_per_second;
+}
+
+double spex_profile_cost(const struct spex_profile *profile) {
+    double sum = 0;
+    for (size_t r = 0; r < profile->row_count; r++)
+        sum += spex_profile_row_cost(profile, &profile->rows[r].probe);
+    return sum;
+}

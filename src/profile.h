@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* A profile: what a process's probes have measured up to a moment. The process itself prints one as its table;
+ * a command receives one through the control socket. The structures here are what goes over the socket, so
+ * members are only ever added at their ends, and a receiver takes what it knows of.
+ *
+ *   process   one; all that is said of the process and its rings
+ *   type      one for each probe type, one more for each performance counter
+ *   site      one for each site that is or was loaded, in the order of their indices
+ *   probe     one for each probe that is or was on: its sites, its records
+ *   values    with each probe: moments and histogram of each of its values */
+#ifndef SPEX_PROFILE_H
+#define SPEX_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <spex/record.h>
+
+#include "values.h"
+
+#define SPEX_PROFILE_NAME_BYTES 64
+#define SPEX_PROFILE_FILE_BYTES 128
+#define SPEX_PROFILE_TEXT_BYTES 256
+
+struct spex_profile_process {
+    uint32_t process_id; /* as the process itself sees it */
+    uint32_t commit;     /* enum spex_commit */
+    uint32_t ring_cpus;
+    uint32_t threads; /* that may have counts that no record has brought yet */
+    uint64_t ring_bytes;
+    double ticks_per_second; /* 0: not known yet */
+    double seconds;          /* since records are collected; 0: they are not */
+    double program_seconds;  /* CPU time of the process since then, without spex's own threads */
+    double collector_seconds; /* and of these */
+    uint64_t produced;        /* records, since then */
+    uint64_t consumed;
+    uint64_t lost;
+    uint64_t undelivered;
+    uint64_t unrecorded;
+    uint32_t sites;
+    uint32_t sites_on;
+    uint32_t sites_refused;
+    uint32_t elsewhere; /* 1: records go to another process, and no metrics are made here */
+    char command[SPEX_PROFILE_NAME_BYTES];
+    char selection[SPEX_PROFILE_TEXT_BYTES]; /* what is on, in the users' syntax; its beginning */
+};
+
+struct spex_profile_type {
+    uint32_t probe_type;
+    uint32_t pcid; /* of PERFCNTR */
+    uint32_t used; /* a site of it is or was on */
+    uint32_t measured; /* the costs are known; ticks: */
+    double test;
+    double skip;
+    double record;
+    uint64_t produced; /* records of this type, since records are collected */
+    uint64_t lost;
+    char text[SPEX_PROFILE_TEXT_BYTES]; /* how its values are read, or why they are not; may be empty */
+};
+
+struct spex_profile_site {
+    uint32_t index;
+    uint32_t line;
+    uint32_t subsample;
+    uint32_t period; /* 0: off */
+    uint16_t probe_id;
+    uint8_t probe_type;
+    uint8_t detail;
+    uint32_t loaded; /* 0: its library is gone */
+    char name[SPEX_PROFILE_NAME_BYTES]; /* empty: none */
+    char file[SPEX_PROFILE_FILE_BYTES]; /* its end when it is longer */
+};
+
+struct spex_profile_probe {
+    uint32_t probe_type;
+    uint16_t probe_id;
+    uint16_t series;
+    uint32_t sites; /* loaded */
+    uint32_t sites_on;
+    uint32_t period; /* the shortest of its sites', 0: off */
+    uint32_t lost_shared; /* 1: of its type's losses this is a share, by records */
+    double on_seconds;
+    double count; /* executions while it was on; the sum of the records' weights */
+    double weight_squares;
+    double lost; /* records */
+    uint64_t records;
+    uint64_t first_ticks;
+    uint64_t last_ticks;
+    uint64_t marked[SPEX_MARKS];
+    char name[SPEX_PROFILE_NAME_BYTES];
+};
+
+struct spex_profile_row {
+    struct spex_profile_probe probe;
+    const struct spex_values *values[SPEX_MAX_FIELDS]; /* the first probe.series of them */
+};
+
+struct spex_profile {
+    struct spex_profile_process process;
+    struct spex_profile_type *types;
+    size_t type_count;
+    struct spex_profile_site *sites;
+    size_t site_count;
+    struct spex_profile_row *rows;
+    size_t row_count;
+};
+
+/* The cost of a type's probes, if it is known; `pcid` counts for PERFCNTR only. */
+const struct spex_profile_type *spex_profile_type_of(const struct spex_profile *profile,
+                                                     uint32_t probe_type);
+
+/* What a row's probes have cost the program, in seconds: records, and executions skipped; 0 where it is
+ * not known. */
+double spex_profile_row_cost(const struct spex_profile *profile, const struct spex_profile_probe *probe);
+
+/* And all of them. */
+double spex_profile_cost(const struct spex_profile *profile);
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "profile_source.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <spex/probe.h>
+#include <spex/spex.h>
+
+#include "metrics.h"
+#include "probe_type.h"
+#include "rings.h"
+#include "sites.h"
+#include "threads.h"
+
+static void copy_text(char *to, size_t size, const char *from) {
+    snprintf(to, size, "%s", from ? from : "");
+}
+
+/* The end of a long path says more than its beginning. */
+static void copy_path(char *to, size_t size, const char *from) {
+    size_t length = from ? strlen(from) : 0;
+    copy_text(to, size, length < size ? from : from + length - (size - 1));
+}
+
+void spex_profile_process_now(struct spex_profile_process *process) {
+    *process = (struct spex_profile_process){
+        .process_id = (uint32_t)getpid(),
+        .commit = spex_rings.commit,
+        .ring_cpus = spex_rings.cpus,
+        .threads = spex_threads_used(),
+        .ring_bytes = spex_rings_bytes(),
+        .sites = spex_sites_count(),
+        .sites_on = spex_sites_on(),
+        .sites_refused = spex_sites_refused(),
+    };
+    copy_text(process->command, sizeof(process->command), program_invocation_short_name);
+    spex_metrics_lock();
+    spex_metrics_process(process);
+    process->elsewhere = process->sites_on && !spex_metrics_there();
+    spex_metrics_unlock();
+}
+
+/* Whether a site of this kind is or was on. */
+static bool type_used(uint32_t type, unsigned pcid) {
+    for (uint32_t i = 0; i < spex_sites_count(); i++) {
+        const struct spex_site_info *info = spex_site_info(i);
+        if (info->probe_type == type && (type != SPEX_PERFCNTR || info->detail == pcid) &&
+            spex_site_used(i))
+            return true;
+    }
+    return false;
+}
+
+void spex_profile_type_now(unsigned n, struct spex_profile_type *type) {
+    struct spex_cost cost;
+    *type = (struct spex_profile_type){
+        .probe_type = n < SPEX_PROBE_TYPES ? spex_probe_type_of_ring(n) : SPEX_PERFCNTR,
+        .pcid = n < SPEX_PROBE_TYPES ? 0 : n - (SPEX_PROBE_TYPES - 1),
+    };
+    type->used = type_used(type->probe_type, type->pcid);
+    if (spex_cost_get(type->probe_type, &cost) == 0) {
+        type->measured = 1;
+        type->test = cost.test;
+        type->skip = cost.skip;
+        type->record = cost.record;
+    }
+    if (type->used && type->probe_type >= SPEX_LLC)
+        spex_describe(type->probe_type, type->pcid, type->text, sizeof(type->text));
+    spex_metrics_lock();
+    spex_metrics_type(type);
+    spex_metrics_unlock();
+}
+
+void spex_profile_site_now(uint32_t index, struct spex_profile_site *site) {
+    const struct spex_site_info *info = spex_site_info(index);
+    bool loaded;
+    *site = (struct spex_profile_site){
+        .index = index,
+        .line = info->line,
+        .subsample = info->subsample,
+        .period = spex_site_period(index, &loaded),
+        .probe_id = info->probe_id,
+        .probe_type = info->probe_type,
+        .detail = info->detail,
+        .loaded = loaded,
+    };
+    copy_text(site->name, sizeof(site->name), info->name);
+    copy_path(site->file, sizeof(site->file), info->file);
+}
+
+uint32_t spex_profile_next_probe(uint32_t index) {
+    uint32_t count = spex_sites_count();
+    for (; index < count; index++) {
+        if (spex_site_info(index)->probe != index)
+            continue;
+        struct spex_probe_state state = spex_probe_state(index, 0);
+        if (state.sites_on || state.on_ticks)
+            break;
+    }
+    return index;
+}
+
+void spex_profile_probe_now(uint32_t index, struct spex_profile_row *row) {
+    const struct spex_site_info *info = spex_site_info(index);
+    struct spex_probe_state state = spex_probe_state(index, spex_metrics_until());
+    double rate = spex_metrics_there() ? spex_metrics_tick_rate() : 0;
+    *row = (struct spex_profile_row){
+        .probe = {.probe_type = info->probe_type,
+                  .probe_id = info->probe_id,
+                  .sites = state.sites,
+                  .sites_on = state.sites_on,
+                  .period = state.period}};
+    if (rate > 0)
+        row->probe.on_seconds = (double)state.on_ticks / rate;
+    copy_text(row->probe.name, sizeof(row->probe.name), info->name);
+    spex_metrics_probe(&row->probe, row->values);
+}
+
+static size_t probes(void) {
+    size_t count = 0;
+    for (uint32_t i = spex_profile_next_probe(0); i < spex_sites_count();
+         i = spex_profile_next_probe(i + 1))
+        count++;
+    return count;
+}
+
+static int by_id(const void *a, const void *b) {
+    const struct spex_profile_probe *one = &((const struct spex_profile_row *)a)->probe;
+    const struct spex_profile_probe *other = &((const struct spex_profile_row *)b)->probe;
+    if (one->probe_id != other->probe_id)
+        return one->probe_id < other->probe_id ? -1 : 1;
+    return (one->probe_type > other->probe_type) - (one->probe_type < other->probe_type);
+}
+
+int spex_profile_now(struct spex_profile *profile) {
+    *profile = (struct spex_profile){.type_count = SPEX_PROFILE_TYPES};
+    profile->types = calloc(SPEX_PROFILE_TYPES, sizeof(*profile->types));
+    profile->rows = calloc(probes() + 1, sizeof(*profile->rows));
+    if (!profile->types || !profile->rows) {
+        spex_profile_now_free(profile);
+        return -ENOMEM;
+    }
+    spex_profile_process_now(&profile->process);
+    for (unsigned n = 0; n < SPEX_PROFILE_TYPES; n++)
+        spex_profile_type_now(n, &profile->types[n]);
+    spex_metrics_lock();
+    for (uint32_t i = spex_profile_next_probe(0); i < spex_sites_count();
+         i = spex_profile_next_probe(i + 1))
+        spex_profile_probe_now(i, &profile->rows[profile->row_count++]);
+    spex_metrics_unlock();
+    qsort(profile->rows, profile->row_count, sizeof(*profile->rows), by_id);
+    return 0;
+}
+
+void spex_profile_now_free(struct spex_profile *profile) {
+    free(profile->types);
+    free(profile->rows);
+    *profile = (struct spex_profile){0};
+}
