@@ -31,6 +31,10 @@ enum { CONNECTIONS = 16 };
 #define SILENT_NS (10000ull * MS)
 #define STUCK_NS  (30000ull * MS)
 
+/* So often the thread looks around, though nobody has called: the program may have put files of its own in the
+ * places of ours, of which a sleeping poll hears nothing. */
+#define LOOK_NS (1000ull * MS)
+
 /* For the last reports. */
 #define FINAL_NS (2000ull * MS)
 
@@ -60,7 +64,7 @@ static struct control *control; /* made at the first start */
 
 static int wake_open(struct control *c) {
     int pair[2];
-    if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0)
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0)
         return -errno;
     c->waking = spex_descriptor_of(pair[0]);
     c->woken = spex_descriptor_of(pair[1]);
@@ -72,7 +76,7 @@ static void wake_close(struct control *c) {
     spex_descriptor_close(&c->woken);
 }
 
-/* Where the program has closed our end, the other has heard of that. */
+/* Where the program has closed our ends, this is heard at the next look around. */
 static void wake(const struct control *c) {
     if (spex_descriptor_is_ours(&c->waking))
         send(c->waking.number, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -201,7 +205,7 @@ static void sooner(uint64_t *when, uint64_t other) {
 
 /* When something is to be done, whoever calls. */
 static uint64_t next_time(const struct control *c, uint64_t now) {
-    uint64_t when = UINT64_MAX;
+    uint64_t when = now + LOOK_NS;
     if (c->allowance_ns < 0)
         return now + (uint64_t)-c->allowance_ns * CPU_SHARE;
     if (c->orphaned)
@@ -222,17 +226,14 @@ static uint64_t next_time(const struct control *c, uint64_t now) {
 }
 
 static int timeout_ms(uint64_t when, uint64_t now) {
-    if (when == UINT64_MAX)
-        return -1;
-    return when <= now ? 0 : (int)((when - now) / MS < INT32_MAX ? (when - now) / MS + 1 : INT32_MAX);
+    return when <= now ? 0 : (int)((when - now) / MS) + 1;
 }
 
 static void serve_all(struct control *c, const struct pollfd *fds, int count) {
     uint64_t now = spex_connection_now();
-    if (fds[WOKEN].revents)
-        wake_answer(c);
+    wake_answer(c);
     if (count == POLLED) {
-        if (fds[DOOR].revents)
+        if (c->has_door && (fds[DOOR].revents || !spex_descriptor_is_ours(&c->door.socket)))
             let_in(c);
         for (int i = 0; i < CONNECTIONS; i++)
             if (spex_connection_there(&c->connections[i]))

@@ -472,7 +472,7 @@ static void a_bad_socket_is_named(void **state) {
 /* The end of the stream that is spex's, by the address it is connected to. */
 static int stream_find(void) {
     struct sockaddr_un peer;
-    for (int fd = 3; fd < 1024; fd++) {
+    for (int fd = 3; fd < 65536; fd++) {
         socklen_t length = sizeof(peer);
         memset(&peer, 0, sizeof(peer));
         if (getpeername(fd, (struct sockaddr *)&peer, &length) == 0 && peer.sun_family == AF_UNIX &&
