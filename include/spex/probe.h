@@ -449,7 +449,7 @@ SPEX_INLINE int spex_set_nothing_(size_t size) {
     SPEX_COUNTER_SCOPE_(spex_scope_##line, kind, type, pcid, id, sc)
 
 /* SNAPSHOT(id, sc, v0, …): up to SPEX_MAX_FIELDS values, converted to uint64_t, evaluated once,
- * only by an execution that makes a record. */
+ * only by an execution that makes a record (with SPEX_SDT, by every one). */
 #define SPEX_FIRST_(first, ...)      first
 #define SPEX_SNAPSHOT_PROBE(id, ...) SPEX_SNAPSHOT_(id, SPEX_FIRST_(__VA_ARGS__, 0), __VA_ARGS__)
 
