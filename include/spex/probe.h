@@ -24,7 +24,8 @@
  * that leaves by siglongjmp may have interrupted the reading of a counter, which that thread is then
  * without. gcc's -mcmodel=large does not take the macros.
  *
- * SPEX_NO_SHORT_NAMES leaves only the SPEX_… names; SPEX_DISABLE compiles every probe to nothing.
+ * SPEX_NO_SHORT_NAMES leaves only the SPEX_… names; SPEX_DISABLE compiles every probe to nothing; SPEX_SDT
+ * makes every probe one of bpftrace and perf, too (sdt.h).
  */
 #ifndef SPEX_PROBE_H
 #define SPEX_PROBE_H
@@ -35,6 +36,7 @@
 #include <spex/atomic.h>
 #include <spex/compiler.h>
 #include <spex/record.h>
+#include <spex/sdt.h>
 #include <spex/site.h>
 
 #if defined(__x86_64__)
@@ -228,6 +230,7 @@ struct spex_counter_scope {
 #define SPEX_SCOPE_END_(kind)                                                                      \
     SPEX_INLINE void spex_##kind##_scope_end_(const struct spex_scope *scope) {                    \
         spex_##kind##_end_(scope->site, scope->span);                                              \
+        SPEX_SDT_SCOPE_END_(kind, scope->site);                                                    \
     }
 SPEX_SCOPE_END_(cnt)
 SPEX_SCOPE_END_(lat)
@@ -235,9 +238,13 @@ SPEX_SCOPE_END_(tpt)
 SPEX_SCOPE_END_(flt)
 SPEX_SCOPE_END_(ctxsw)
 
-SPEX_INLINE void spex_counter_scope_end_(const struct spex_counter_scope *scope) {
-    spex_counter_end_(scope->site, scope->weight, scope->span);
-}
+#define SPEX_COUNTER_SCOPE_END_(kind)                                                              \
+    SPEX_INLINE void spex_##kind##_scope_end_(const struct spex_counter_scope *scope) {            \
+        spex_counter_end_(scope->site, scope->weight, scope->span);                                \
+        SPEX_SDT_SCOPE_END_(kind, scope->site);                                                    \
+    }
+SPEX_COUNTER_SCOPE_END_(llc)
+SPEX_COUNTER_SCOPE_END_(perfcntr)
 
 /* Puts one struct spex_site into this object and points `site` at it. Assembly, because a static
  * object with a section of its own cannot stand in an inline function or template of C++; "?" keeps
@@ -293,34 +300,39 @@ SPEX_INLINE void spex_counter_scope_end_(const struct spex_counter_scope *scope)
 #define SPEX_BEGIN_(var, kind, type, id, sc)                                                       \
     (void)0;                                                                                       \
     SPEX_SITE_(var##_site, type, 0, id, sc);                                                       \
+    SPEX_SDT_BEGIN_(kind, id);                                                                     \
     struct spex_span var = spex_##kind##_begin_(var##_site)
 
-#define SPEX_END_(var, kind) spex_##kind##_end_(var##_site, var)
+#define SPEX_END_(var, kind, id) SPEX_SDT_END_(spex_##kind##_end_(var##_site, var), kind, id)
 
-#define SPEX_COUNTER_BEGIN_(var, type, pcid, id, sc)                                               \
+#define SPEX_COUNTER_BEGIN_(var, kind, type, pcid, id, sc)                                         \
     (void)0;                                                                                       \
     SPEX_STATIC_ASSERT_((pcid) >= 0 && (pcid) < SPEX_PERFCNTRS,                                    \
                         "spex: a performance counter is 0 to 7");                                  \
     SPEX_SITE_(var##_site, type, pcid, id, sc);                                                    \
+    SPEX_SDT_BEGIN_(kind, id);                                                                     \
     struct spex_counter_span var;                                                                  \
     uint32_t var##_weight = spex_counter_begin_(var##_site, &var)
 
-#define SPEX_COUNTER_END_(var) spex_counter_end_(var##_site, var##_weight, &var)
+#define SPEX_COUNTER_END_(var, kind, id)                                                           \
+    SPEX_SDT_END_(spex_counter_end_(var##_site, var##_weight, &var), kind, id)
 
 #define SPEX_SCOPE_(var, kind, type, id, sc)                                                       \
     (void)0;                                                                                       \
     SPEX_SITE_(var##_site, type, 0, id, sc);                                                       \
+    SPEX_SDT_BEGIN_(kind, id);                                                                     \
     const struct spex_scope var __attribute__((cleanup(spex_##kind##_scope_end_), unused)) = {     \
         var##_site, spex_##kind##_begin_(var##_site)}
 
-#define SPEX_COUNTER_SCOPE_(var, type, pcid, id, sc)                                               \
+#define SPEX_COUNTER_SCOPE_(var, kind, type, pcid, id, sc)                                         \
     (void)0;                                                                                       \
     SPEX_STATIC_ASSERT_((pcid) >= 0 && (pcid) < SPEX_PERFCNTRS,                                    \
                         "spex: a performance counter is 0 to 7");                                  \
     SPEX_SITE_(var##_site, type, pcid, id, sc);                                                    \
+    SPEX_SDT_BEGIN_(kind, id);                                                                     \
     struct spex_counter_span var##_span;                                                           \
     const struct spex_counter_scope var                                                            \
-        __attribute__((cleanup(spex_counter_scope_end_), unused)) = {                              \
+        __attribute__((cleanup(spex_##kind##_scope_end_), unused)) = {                             \
             var##_site, &var##_span, spex_counter_begin_(var##_site, &var##_span)}
 
 /* values[0] is the subsampling counter, so that a snapshot of no values is an array all the same.
@@ -330,9 +342,10 @@ SPEX_INLINE void spex_counter_scope_end_(const struct spex_counter_scope *scope)
         SPEX_STATIC_ASSERT_(SPEX_COUNT_(__VA_ARGS__) <= SPEX_MAX_FIELDS + 1,                       \
                             "spex: too many values for one snapshot");                             \
         SPEX_SITE_(spex_site_, SPEX_SNAPSHOT, SPEX_COUNT_(__VA_ARGS__) - 1, id, sc);               \
+        SPEX_SDT_VALUES_(id, __VA_ARGS__);                                                         \
         uint32_t spex_weight_ = spex_sample_(spex_site_);                                          \
         if (SPEX_UNLIKELY(spex_weight_)) {                                                         \
-            const uint64_t spex_values_[] = {SPEX_WORDS_(__VA_ARGS__)};                            \
+            SPEX_SDT_RECORD_VALUES_(__VA_ARGS__);                                                  \
             spex_snapshot(spex_site_, spex_weight_, spex_ticks(), spex_values_ + 1);               \
         }                                                                                          \
     } while (0)
@@ -358,15 +371,17 @@ SPEX_INLINE int spex_set_nothing_(size_t size) {
 #define SPEX_BEGIN_(var, kind, type, id, sc)                                                       \
     (void)0;                                                                                       \
     enum { var = (id) + 0 * (sc) }
-#define SPEX_END_(var, kind)                         ((void)var)
-#define SPEX_COUNTER_BEGIN_(var, type, pcid, id, sc) SPEX_BEGIN_(var, , type, id, (sc) + 0 * (pcid))
-#define SPEX_COUNTER_END_(var)                       SPEX_END_(var, )
+#define SPEX_END_(var, kind, id) ((void)var)
+#define SPEX_COUNTER_BEGIN_(var, kind, type, pcid, id, sc)                                         \
+    SPEX_BEGIN_(var, kind, type, id, (sc) + 0 * (pcid))
+#define SPEX_COUNTER_END_(var, kind, id) SPEX_END_(var, kind, id)
 #define SPEX_SCOPE_(var, kind, type, id, sc)                                                       \
     (void)0;                                                                                       \
     SPEX_STATIC_ASSERT_((id) >= 0 && (sc) >= 1, "spex: an id and a subsampling counter")
-#define SPEX_COUNTER_SCOPE_(var, type, pcid, id, sc) SPEX_SCOPE_(var, , type, id, (sc) + 0 * (pcid))
-#define SPEX_SET_PERFCNTR_(pcid, event, mask)        spex_set_nothing_(sizeof((pcid) + (event) + (mask)))
-#define SPEX_SET_PERFCNTR_NAME_(pcid, name)          spex_set_nothing_(sizeof((pcid) + *(name)))
+#define SPEX_COUNTER_SCOPE_(var, kind, type, pcid, id, sc)                                         \
+    SPEX_SCOPE_(var, kind, type, id, (sc) + 0 * (pcid))
+#define SPEX_SET_PERFCNTR_(pcid, event, mask) spex_set_nothing_(sizeof((pcid) + (event) + (mask)))
+#define SPEX_SET_PERFCNTR_NAME_(pcid, name)   spex_set_nothing_(sizeof((pcid) + *(name)))
 #define SPEX_SNAPSHOT_(id, sc, ...)                                                                \
     do {                                                                                           \
         if (0) {                                                                                   \
@@ -382,34 +397,34 @@ SPEX_INLINE int spex_set_nothing_(size_t size) {
 
 /* CNT: how often the enclosed code has executed. */
 #define SPEX_CNT_PROBE_BEGIN(id, sc) SPEX_BEGIN_(spex_cnt_##id, cnt, SPEX_CNT, id, sc)
-#define SPEX_CNT_PROBE_END(id)       SPEX_END_(spex_cnt_##id, cnt)
+#define SPEX_CNT_PROBE_END(id)       SPEX_END_(spex_cnt_##id, cnt, id)
 
 /* LAT: how many ticks the enclosed code takes. */
 #define SPEX_LAT_PROBE_BEGIN(id, sc) SPEX_BEGIN_(spex_lat_##id, lat, SPEX_LAT, id, sc)
-#define SPEX_LAT_PROBE_END(id)       SPEX_END_(spex_lat_##id, lat)
+#define SPEX_LAT_PROBE_END(id)       SPEX_END_(spex_lat_##id, lat, id)
 
 /* TPT: how often the enclosed code has executed and the ticks it has taken. */
 #define SPEX_TPT_PROBE_BEGIN(id, sc) SPEX_BEGIN_(spex_tpt_##id, tpt, SPEX_TPT, id, sc)
-#define SPEX_TPT_PROBE_END(id)       SPEX_END_(spex_tpt_##id, tpt)
+#define SPEX_TPT_PROBE_END(id)       SPEX_END_(spex_tpt_##id, tpt, id)
 
 /* LLC: the thread's references to the last-level cache, and misses of it. What the processor counts
  * as such, spex_describe tells; where it counts neither, records carry no values. */
-#define SPEX_LLC_PROBE_BEGIN(id, sc) SPEX_COUNTER_BEGIN_(spex_llc_##id, SPEX_LLC, 0, id, sc)
-#define SPEX_LLC_PROBE_END(id)       SPEX_COUNTER_END_(spex_llc_##id)
+#define SPEX_LLC_PROBE_BEGIN(id, sc) SPEX_COUNTER_BEGIN_(spex_llc_##id, llc, SPEX_LLC, 0, id, sc)
+#define SPEX_LLC_PROBE_END(id)       SPEX_COUNTER_END_(spex_llc_##id, llc, id)
 
 /* FLT: the thread's page faults, minor and major. */
 #define SPEX_FLT_PROBE_BEGIN(id, sc) SPEX_BEGIN_(spex_flt_##id, flt, SPEX_FLT, id, sc)
-#define SPEX_FLT_PROBE_END(id)       SPEX_END_(spex_flt_##id, flt)
+#define SPEX_FLT_PROBE_END(id)       SPEX_END_(spex_flt_##id, flt, id)
 
 /* CTXSW: how often the thread was switched out, of its own will and otherwise. */
 #define SPEX_CTXSW_PROBE_BEGIN(id, sc) SPEX_BEGIN_(spex_ctxsw_##id, ctxsw, SPEX_CTXSW, id, sc)
-#define SPEX_CTXSW_PROBE_END(id)       SPEX_END_(spex_ctxsw_##id, ctxsw)
+#define SPEX_CTXSW_PROBE_END(id)       SPEX_END_(spex_ctxsw_##id, ctxsw, id)
 
 /* PERFCNTR: events of performance counter `pcid`, a constant. SET_PERFCNTR and SET_PERFCNTR_NAME are
  * expressions with the value of spex_perfcntr_set(_name). */
 #define SPEX_PERFCNTR_PROBE_BEGIN(id, sc, pcid)                                                    \
-    SPEX_COUNTER_BEGIN_(spex_perfcntr_##id, SPEX_PERFCNTR, pcid, id, sc)
-#define SPEX_PERFCNTR_PROBE_END(id)          SPEX_COUNTER_END_(spex_perfcntr_##id)
+    SPEX_COUNTER_BEGIN_(spex_perfcntr_##id, perfcntr, SPEX_PERFCNTR, pcid, id, sc)
+#define SPEX_PERFCNTR_PROBE_END(id)          SPEX_COUNTER_END_(spex_perfcntr_##id, perfcntr, id)
 #define SPEX_SET_PERFCNTR(pcid, event, mask) SPEX_SET_PERFCNTR_(pcid, event, mask)
 #define SPEX_SET_PERFCNTR_NAME(pcid, name)   SPEX_SET_PERFCNTR_NAME_(pcid, name)
 
@@ -420,40 +435,40 @@ SPEX_INLINE int spex_set_nothing_(size_t size) {
 #define SPEX_TPT_SCOPE(id, sc)   SPEX_SCOPE_AT_(__LINE__, tpt, SPEX_TPT, id, sc)
 #define SPEX_FLT_SCOPE(id, sc)   SPEX_SCOPE_AT_(__LINE__, flt, SPEX_FLT, id, sc)
 #define SPEX_CTXSW_SCOPE(id, sc) SPEX_SCOPE_AT_(__LINE__, ctxsw, SPEX_CTXSW, id, sc)
-#define SPEX_LLC_SCOPE(id, sc)   SPEX_COUNTER_SCOPE_AT_(__LINE__, SPEX_LLC, 0, id, sc)
+#define SPEX_LLC_SCOPE(id, sc)   SPEX_COUNTER_SCOPE_AT_(__LINE__, llc, SPEX_LLC, 0, id, sc)
 #define SPEX_PERFCNTR_SCOPE(id, sc, pcid)                                                          \
-    SPEX_COUNTER_SCOPE_AT_(__LINE__, SPEX_PERFCNTR, pcid, id, sc)
+    SPEX_COUNTER_SCOPE_AT_(__LINE__, perfcntr, SPEX_PERFCNTR, pcid, id, sc)
 
 /* Scopes may be nested: a line has a name of its own. */
 #define SPEX_SCOPE_AT_(line, kind, type, id, sc) SPEX_SCOPE_NAMED_(line, kind, type, id, sc)
 #define SPEX_SCOPE_NAMED_(line, kind, type, id, sc)                                                \
     SPEX_SCOPE_(spex_scope_##line, kind, type, id, sc)
-#define SPEX_COUNTER_SCOPE_AT_(line, type, pcid, id, sc)                                           \
-    SPEX_COUNTER_SCOPE_NAMED_(line, type, pcid, id, sc)
-#define SPEX_COUNTER_SCOPE_NAMED_(line, type, pcid, id, sc)                                        \
-    SPEX_COUNTER_SCOPE_(spex_scope_##line, type, pcid, id, sc)
+#define SPEX_COUNTER_SCOPE_AT_(line, kind, type, pcid, id, sc)                                     \
+    SPEX_COUNTER_SCOPE_NAMED_(line, kind, type, pcid, id, sc)
+#define SPEX_COUNTER_SCOPE_NAMED_(line, kind, type, pcid, id, sc)                                  \
+    SPEX_COUNTER_SCOPE_(spex_scope_##line, kind, type, pcid, id, sc)
 
 /* SNAPSHOT(id, sc, v0, …): up to SPEX_MAX_FIELDS values, converted to uint64_t, evaluated once,
- * only by an execution that makes a record. */
+ * only by an execution that makes a record (with SPEX_SDT, by every one). */
 #define SPEX_FIRST_(first, ...)      first
 #define SPEX_SNAPSHOT_PROBE(id, ...) SPEX_SNAPSHOT_(id, SPEX_FIRST_(__VA_ARGS__, 0), __VA_ARGS__)
 
 #ifndef SPEX_NO_SHORT_NAMES
 #define CNT_PROBE_BEGIN(id, sc)   SPEX_BEGIN_(spex_cnt_##id, cnt, SPEX_CNT, id, sc)
-#define CNT_PROBE_END(id)         SPEX_END_(spex_cnt_##id, cnt)
+#define CNT_PROBE_END(id)         SPEX_END_(spex_cnt_##id, cnt, id)
 #define LAT_PROBE_BEGIN(id, sc)   SPEX_BEGIN_(spex_lat_##id, lat, SPEX_LAT, id, sc)
-#define LAT_PROBE_END(id)         SPEX_END_(spex_lat_##id, lat)
+#define LAT_PROBE_END(id)         SPEX_END_(spex_lat_##id, lat, id)
 #define TPT_PROBE_BEGIN(id, sc)   SPEX_BEGIN_(spex_tpt_##id, tpt, SPEX_TPT, id, sc)
-#define TPT_PROBE_END(id)         SPEX_END_(spex_tpt_##id, tpt)
-#define LLC_PROBE_BEGIN(id, sc)   SPEX_COUNTER_BEGIN_(spex_llc_##id, SPEX_LLC, 0, id, sc)
-#define LLC_PROBE_END(id)         SPEX_COUNTER_END_(spex_llc_##id)
+#define TPT_PROBE_END(id)         SPEX_END_(spex_tpt_##id, tpt, id)
+#define LLC_PROBE_BEGIN(id, sc)   SPEX_COUNTER_BEGIN_(spex_llc_##id, llc, SPEX_LLC, 0, id, sc)
+#define LLC_PROBE_END(id)         SPEX_COUNTER_END_(spex_llc_##id, llc, id)
 #define FLT_PROBE_BEGIN(id, sc)   SPEX_BEGIN_(spex_flt_##id, flt, SPEX_FLT, id, sc)
-#define FLT_PROBE_END(id)         SPEX_END_(spex_flt_##id, flt)
+#define FLT_PROBE_END(id)         SPEX_END_(spex_flt_##id, flt, id)
 #define CTXSW_PROBE_BEGIN(id, sc) SPEX_BEGIN_(spex_ctxsw_##id, ctxsw, SPEX_CTXSW, id, sc)
-#define CTXSW_PROBE_END(id)       SPEX_END_(spex_ctxsw_##id, ctxsw)
+#define CTXSW_PROBE_END(id)       SPEX_END_(spex_ctxsw_##id, ctxsw, id)
 #define PERFCNTR_PROBE_BEGIN(id, sc, pcid)                                                         \
-    SPEX_COUNTER_BEGIN_(spex_perfcntr_##id, SPEX_PERFCNTR, pcid, id, sc)
-#define PERFCNTR_PROBE_END(id)          SPEX_COUNTER_END_(spex_perfcntr_##id)
+    SPEX_COUNTER_BEGIN_(spex_perfcntr_##id, perfcntr, SPEX_PERFCNTR, pcid, id, sc)
+#define PERFCNTR_PROBE_END(id)          SPEX_COUNTER_END_(spex_perfcntr_##id, perfcntr, id)
 #define SET_PERFCNTR(pcid, event, mask) SPEX_SET_PERFCNTR_(pcid, event, mask)
 #define SET_PERFCNTR_NAME(pcid, name)   SPEX_SET_PERFCNTR_NAME_(pcid, name)
 #define SNAPSHOT_PROBE(id, ...)         SPEX_SNAPSHOT_(id, SPEX_FIRST_(__VA_ARGS__, 0), __VA_ARGS__)

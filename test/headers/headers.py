@@ -4,7 +4,8 @@
 
 Every header alone and the usage files, as C and C++ of several years, with strict warnings as errors,
 enabled and with SPEX_DISABLE, by every compiler that is here. The usage files are also built in all the
-ways that change where code and data go, and run: there must be a record of every execution.
+ways that change where code and data go, and run: there must be a record of every execution. In some of
+them SPEX_SDT is on, and every site must have its USDT probes.
 
     headers.py SOURCE_ROOT LIBRARY
 """
@@ -14,6 +15,7 @@ import concurrent.futures
 import itertools
 import os
 import platform
+import re
 import shlex
 import shutil
 import subprocess
@@ -22,6 +24,9 @@ import tempfile
 import unittest
 
 ROOT, LIBRARY = sys.argv[1:3]
+sys.path.insert(0, os.path.join(ROOT, 'test'))
+import usdt  # pylint: disable=wrong-import-position
+
 INCLUDE = os.path.join(ROOT, 'include')
 HERE = os.path.join(ROOT, 'test', 'headers')
 STRICT = ['-Wall', '-Wextra', '-Wpedantic', '-Wshadow', '-Wconversion', '-Wundef', '-Werror']
@@ -31,7 +36,7 @@ COMPILERS = {'c': ['gcc', 'clang'], 'c++': ['g++', 'clang++']}
 LIBRARIES = [LIBRARY, '-pthread', '-lm', '-lurcu-bp', '-lurcu-common', '-lpfm']
 PROBE_LINES = 1000
 JOBS = 2
-TYPES = ['cnt', 'lat', 'tpt', 'snapshot', 'llc', 'flt', 'ctxsw', 'perfcntr']
+TYPES = usdt.TYPES
 
 # name: flags of compiler and linker, of the linker alone
 WAYS = {
@@ -49,6 +54,8 @@ WAYS = {
     'lto lld': (['-O2', '-flto'], ['-fuse-ld=lld']),
 }
 LEVELS = [way for way in WAYS if way.startswith('-O')]
+USDT_WAYS = {'c': ['-O0', '-Os', 'static', 'sections'],
+             'c++': ['-O0', 'lto', 'shared library', 'sections lld']}
 
 
 def headers():
@@ -147,6 +154,19 @@ class Headers(unittest.TestCase):
                 self.assertNotEqual(result.returncode, 0)
                 self.assertIn(message, result.stdout)
 
+    def test_without_its_header_usdt_says_what_is_missing(self):
+        for compiler in filter(shutil.which, COMPILERS['c']):
+            with self.subTest(compiler=compiler):
+                own = self.succeeds([compiler, '-print-file-name=include']).strip()
+                command = [compiler, '-ffreestanding', '-nostdinc', '-isystem', own, '-I', INCLUDE,
+                           '-fsyntax-only', '-x', 'c', '-']
+                source = '#include <spex/probe.h>\n'
+                self.succeeds(command, input=source)
+                self.succeeds(command + ['-DSPEX_SDT', '-DSPEX_DISABLE'], input=source)
+                result = run(command + ['-DSPEX_SDT'], input=source)
+                self.assertNotEqual(result.returncode, 0)
+                self.assertIn("Debian's package systemtap-sdt-dev", result.stdout)
+
     def test_probe_header_is_small(self):
         for _, command in compilations():
             with self.subTest(command=command):
@@ -155,19 +175,34 @@ class Headers(unittest.TestCase):
                 self.assertLessEqual(len(lines), PROBE_LINES)
 
 
+def scopes():
+    """Probes that the usage files have scopes of, as '%s_%d'."""
+    text = ''
+    for name in sorted(os.listdir(HERE)):
+        with open(os.path.join(HERE, name), encoding='utf-8') as file:
+            text += file.read()
+    enumerators = re.search(r'enum usage_probe \{(.*?)\}', text, re.S)[1]
+    numbers = {name: i for i, name in enumerate(re.findall(r'USAGE_\w+', enumerators), 1)}
+    numbers['USAGE_MACRO_ID'] = int(re.search(r'#define USAGE_MACRO_ID +(\d+)', text)[1])
+    return {'%s_%d' % (kind.lower(), numbers[name])
+            for kind, name in re.findall(r'SPEX_(\w+)_SCOPE\((USAGE_\w+)', text)}
+
+
 class Build:
     """The usage files, built in one way and run."""
 
-    def __init__(self, folder, language, compiler, standard, way, disable=False):
-        self.name = ' '.join([compiler, standard, way] + ['disabled'] * disable)
+    def __init__(self, folder, language, compiler, standard, way, disable=False, sdt=False):
+        self.name = ' '.join([compiler, standard, way] + ['disabled'] * disable + ['usdt'] * sdt)
         self.folder = os.path.join(folder, self.name.replace(' ', '_'))
         self.language = language
         self.disable = disable
+        self.sdt = sdt
+        self.way = way
         self.shared = way == 'shared library'
         flags, self.linker_flags = WAYS[way]
         self.compiler = [compiler] + flags
         self.compile = (STRICT + STRICTER[language] + ['-std=' + standard, '-I', INCLUDE] +
-                        ['-DSPEX_DISABLE'] * disable)
+                        ['-DSPEX_DISABLE'] * disable + ['-DSPEX_SDT'] * sdt)
         self.log = ''
 
     def succeeds(self, command, **keywords):
@@ -211,8 +246,39 @@ class Build:
                 found[fields[1]] += int(fields[2])
         return expected, found, text
 
+    def check_usdt(self, path):
+        """The compiler may copy a probe without its site: with -O0 alone they are equal in number."""
+        notes = usdt.notes(path)
+        expected = collections.Counter(
+            (site.type + '_%d' % site.id + '_begin' * (site.type != 'snapshot'),
+             1 + site.values * (site.type == 'snapshot')) for site in usdt.sites(path))
+        found = collections.Counter((note.name, len(note.arguments.split())) for note in notes
+                                    if not note.name.endswith('_end'))
+        if self.way != '-O0':
+            expected, found = set(expected), set(found)
+        wrong = ['sites %s, notes %s' % (expected - found, found - expected)] * (expected != found)
+        names = {note.name for note in notes}
+        scoped = scopes()
+        for note in notes:
+            kind, number, *end = note.name.split('_')
+            probe = kind + '_' + number
+            arguments = r'8@\$?%s\b.*' % number if number != 'scope' else r'-?[24]@\S+|2@\[.*\]'
+            if not note.address or not re.fullmatch(arguments, note.arguments):
+                wrong.append(str(note))
+            ending = kind + '_scope_end' if probe in scoped else probe + '_end'
+            if end == ['begin'] and ending not in names:
+                wrong.append('%s: no %s' % (note.name, ending))
+            if end == ['end'] and number != 'scope' and probe + '_begin' not in names:
+                wrong.append('%s: no begin' % note.name)
+        if wrong:
+            raise AssertionError('%s: %s:\n%s' % (self.name, path, '\n'.join(wrong)))
+
     def check(self):
         self.build()
+        if self.sdt:
+            self.check_usdt(self.path('usage'))
+            if self.shared:
+                self.check_usdt(self.path('libother.so'))
         for commit in ('rseq', 'atomic') if rseq_is_here() else ('atomic',):
             expected, found, text = self.run(commit)
             produced = sum(expected.values())
@@ -233,6 +299,11 @@ def rseq_is_here():
     """Linux 4.18 and glibc 2.35 have restartable sequences."""
     version = os.confstr('CS_GNU_LIBC_VERSION').split()[-1].split('.')
     return [int(part) for part in version[:2]] >= [2, 35]
+
+
+def usdt_is_here(compiler):
+    return run([compiler, '-x', 'c', '-fsyntax-only', '-'],
+               input='#include <sys/sdt.h>\n').returncode == 0
 
 
 def links(compiler, flags):
@@ -263,6 +334,14 @@ def builds(folder):
             for standard in older:
                 yield Build(folder, language, compiler, standard, '-O2')
             yield Build(folder, language, compiler, newest, '-O2', disable=True)
+            if not usdt_is_here(compiler):
+                print('SKIP: USDT probes of %s: there is no <sys/sdt.h>' % compiler)
+                continue
+            for way in USDT_WAYS[language]:
+                if way in usable:
+                    yield Build(folder, language, compiler, newest, way, sdt=True)
+            if language == 'c':
+                yield Build(folder, language, compiler, newest, '-O2', disable=True, sdt=True)
 
 
 class Usage(unittest.TestCase):

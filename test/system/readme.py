@@ -66,6 +66,17 @@ class Smallest(unittest.TestCase):
                              without_figures.sub("#", printed).split())
         self.assertIn("records: 1000 produced, 1000 consumed, 0 lost", result.stdout)
 
+    def test_usdt_probes_are_there_as_shown(self):
+        has_header = subprocess.run(["cc", "-fsyntax-only", "-x", "c", "-"], input="#include <sys/sdt.h>\n",
+                                    text=True, stderr=subprocess.DEVNULL, check=False).returncode == 0
+        if not has_header:
+            print("SKIP: USDT probes of the README: there is no <sys/sdt.h>")
+            self.skipTest("there is no <sys/sdt.h>")
+        result = self.run_line(r"cc -DSPEX_SDT app\.c .*")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
+        result = self.run_line(r"readelf -n .*")
+        self.assertEqual(set(re.findall(r"Name: (\S+)", result.stdout)), {"lat_1_begin", "lat_1_end"})
+
     def test_is_the_example_in_the_repository(self):
         example = text_of("examples/smallest/app.c").split("\n", 1)[1]
         self.assertEqual(block(text_of("README.md"), "c"), example)
