@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "control_client.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "process_place.h"
+
+/* For one frame of an answer. */
+#define ANSWER_MS 10000
+
+/* A program that has lost its socket opens another when it is called. */
+enum { CALLS = 3 };
+
+/* The socket of that name in a directory. */
+static int connect_in(const char *directory, const char *name) {
+    int place = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (place < 0)
+        return -errno;
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    int err = fd < 0 ? -errno : spex_control_connect_at(fd, place, name);
+    close(place);
+    if (err && fd >= 0)
+        close(fd);
+    return err ? err : fd;
+}
+
+/* What is to be told of two failures: the one that says more. */
+static int worse(int one, int other) {
+    static const int order[] = {-EACCES, -EPERM, -ECONNREFUSED};
+    for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+        if (one == order[i] || other == order[i])
+            return order[i];
+    return other;
+}
+
+/* In all places below `root`. */
+static int connect_below(const struct spex_process_place *place, const char *root) {
+    char path[SPEX_CONTROL_PATH_BYTES], whole[SPEX_CONTROL_PATH_BYTES + 32];
+    int err = -ENOENT;
+    for (int u = 0; u < SPEX_PLACE_USERS; u++)
+        for (unsigned n = 0;
+             spex_control_directory(n, place->chosen, place->runtime, place->users[u], path); n++) {
+            snprintf(whole, sizeof(whole), "%s%s", root, path);
+            int fd = connect_in(whole, place->name);
+            if (fd >= 0)
+                return fd;
+            err = worse(err, fd);
+        }
+    return err;
+}
+
+static int connect_to(const struct spex_process_place *place) {
+    char root[32];
+    snprintf(root, sizeof(root), "/proc/%d/root", (int)place->process);
+    int fd = connect_below(place, root);
+    if (fd >= 0)
+        return fd;
+    int other = connect_below(place, ""); /* whose root we may not look into */
+    return other >= 0 ? other : worse(fd, other);
+}
+
+static int explain(const struct spex_process_place *place, int err, char *why, size_t size) {
+    if (err == -EACCES || err == -EPERM)
+        snprintf(why, size, "process %d (%s) is not yours: its user or root was expected",
+                 (int)place->process, place->command);
+    else if (place->chosen && strcmp(place->chosen, "off") == 0)
+        snprintf(why, size, "process %d (%s) has SPEX_CONTROL=off", (int)place->process,
+                 place->command);
+    else
+        snprintf(why, size,
+                 "process %d (%s) has no control socket: it was not built with spex, or has not "
+                 "called spex_start",
+                 (int)place->process, place->command);
+    return err == -EACCES || err == -EPERM ? -EACCES : -ENOENT;
+}
+
+int spex_client_connect(pid_t process, char *why, size_t why_size) {
+    struct spex_process_place place;
+    int err = spex_process_place(process, &place);
+    if (err) {
+        snprintf(why, why_size, "process %d: %s", (int)process, strerror(-err));
+        return err;
+    }
+    int fd = connect_to(&place);
+    if (fd < 0)
+        fd = explain(&place, fd, why, why_size);
+    spex_process_place_free(&place);
+    return fd;
+}
+
+int spex_client_send(int socket, enum spex_control_kind kind, uint32_t interval_ms, const char *text,
+                     char *why, size_t why_size) {
+    struct spex_control_request request = {
+        .magic = SPEX_CONTROL_MAGIC,
+        .version = SPEX_CONTROL_VERSION,
+        .kind = (uint16_t)kind,
+        .interval_ms = interval_ms,
+    };
+    struct iovec parts[2] = {
+        {.iov_base = &request, .iov_len = sizeof(request)},
+        {.iov_base = (void *)(uintptr_t)text, .iov_len = text ? strlen(text) : 0},
+    };
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+    if (parts[1].iov_len > SPEX_CONTROL_TEXT_BYTES) {
+        snprintf(why, why_size, "the selection is longer than %d bytes", SPEX_CONTROL_TEXT_BYTES);
+        return -E2BIG;
+    }
+    ssize_t sent;
+    do
+        sent = sendmsg(socket, &message, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    if (sent >= 0)
+        return 0;
+    int err = errno == EPIPE ? -ECONNRESET : -errno;
+    snprintf(why, why_size, "the program cannot be reached: %s", strerror(-err));
+    return err;
+}
+
+int spex_client_receive(int socket, struct spex_profile_reader *reader, int timeout_ms, char *why,
+                        size_t why_size) {
+    char *frame = malloc(SPEX_CONTROL_FRAME_BYTES);
+    struct pollfd fd = {.fd = socket, .events = POLLIN};
+    int err = frame ? 0 : -ENOMEM;
+    while (!err) {
+        int ready = poll(&fd, 1, timeout_ms);
+        ssize_t length = 0;
+        if (ready < 0)
+            err = errno == EINTR ? -EINTR : -errno;
+        else if (ready == 0)
+            err = -ETIMEDOUT;
+        else if ((length = recv(socket, frame, SPEX_CONTROL_FRAME_BYTES, MSG_TRUNC)) <= 0)
+            err = length < 0 && errno == EINTR ? 0 : -ECONNRESET;
+        else if (length > SPEX_CONTROL_FRAME_BYTES)
+            err = -EPROTO;
+        else
+            err = spex_profile_reader_take(reader, frame, (size_t)length, why, why_size);
+    }
+    free(frame);
+    if (err == -ETIMEDOUT)
+        snprintf(why, why_size, "the program does not answer");
+    else if (err == -ECONNRESET)
+        snprintf(why, why_size, "the program has gone");
+    return err;
+}
+
+static int ask_once(pid_t process, enum spex_control_kind kind, const char *text,
+                    struct spex_profile_reader *reader, char *why, size_t why_size) {
+    int fd = spex_client_connect(process, why, why_size);
+    if (fd < 0)
+        return fd;
+    int err = spex_client_send(fd, kind, 0, text, why, why_size);
+    err = err ? err : spex_client_receive(fd, reader, ANSWER_MS, why, why_size);
+    close(fd);
+    return err > 0 ? 0 : err;
+}
+
+int spex_client_ask(pid_t process, enum spex_control_kind kind, const char *text,
+                    struct spex_profile_reader *reader, char *why, size_t why_size) {
+    int err = -ECONNRESET;
+    for (int call = 0; call < CALLS && err == -ECONNRESET; call++)
+        err = ask_once(process, kind, text, reader, why, why_size);
+    if (!err && reader->status < 0) {
+        snprintf(why, why_size, "%s", reader->text[0] ? reader->text : strerror(-reader->status));
+        err = reader->status;
+    }
+    return err;
+}
+
+/* Whether it has a socket, without disturbing it. */
+static bool has_socket(pid_t process) {
+    char why[256];
+    int fd = spex_client_connect(process, why, sizeof(why));
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+long spex_client_list(pid_t **processes) {
+    DIR *entries = opendir("/proc");
+    const struct dirent *entry;
+    long count = 0;
+    *processes = NULL;
+    while (entries && (entry = readdir(entries))) {
+        char *end;
+        long process = strtol(entry->d_name, &end, 10);
+        if (*end || process <= 0 || !has_socket((pid_t)process))
+            continue;
+        pid_t *grown = realloc(*processes, (size_t)(count + 1) * sizeof(*grown));
+        if (!grown) {
+            free(*processes);
+            closedir(entries);
+            return -ENOMEM;
+        }
+        *processes = grown;
+        grown[count++] = (pid_t)process;
+    }
+    if (entries)
+        closedir(entries);
+    return count;
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile_reader.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../printable.h"
+#include "../probe_type.h"
+
+/* As many as a program can have, and as many bytes of histograms as are still of use. */
+enum { TYPES_MAX = 64, SITES_MAX = 65536, ROWS_MAX = 65536, VALUES_MAX = 8192 };
+
+static int malformed(char *why, size_t size) {
+    snprintf(why, size, "the program's answer is malformed");
+    return -EPROTO;
+}
+
+static int no_memory(char *why, size_t size) {
+    snprintf(why, size, "out of memory");
+    return -ENOMEM;
+}
+
+void spex_profile_free(struct spex_profile *profile) {
+    for (size_t r = 0; r < profile->row_count; r++)
+        for (unsigned s = 0; s < SPEX_MAX_FIELDS; s++)
+            free((void *)(uintptr_t)profile->rows[r].values[s]);
+    free(profile->types);
+    free(profile->sites);
+    free(profile->rows);
+    *profile = (struct spex_profile){0};
+}
+
+void spex_profile_reader_free(struct spex_profile_reader *reader) {
+    spex_profile_free(&reader->incoming);
+    spex_profile_free(&reader->profile);
+}
+
+static void end_text(char *text, size_t size) {
+    text[size - 1] = '\0';
+    spex_make_printable(text);
+}
+
+/* Members that the other side does not have are 0; those that we do not know are left out. */
+static void copy_entry(void *to, size_t size, const char *from, size_t entry_bytes) {
+    memset(to, 0, size);
+    memcpy(to, from, entry_bytes < size ? entry_bytes : size);
+}
+
+/* Room for `more` behind the `count` there are, at most `most` in all. */
+static int grow(void **array, size_t count, size_t more, size_t most, size_t size) {
+    if (count + more > most)
+        return -EPROTO;
+    void *grown = realloc(*array, (count + more) * size);
+    if (!grown && count + more)
+        return -ENOMEM;
+    *array = grown;
+    return 0;
+}
+
+static int take_process(struct spex_profile_reader *reader, const char *entries,
+                        const struct spex_control_frame *head) {
+    struct spex_profile_process *process = &reader->incoming.process;
+    spex_profile_free(&reader->incoming);
+    copy_entry(process, sizeof(*process), entries, head->entry_bytes);
+    end_text(process->command, sizeof(process->command));
+    end_text(process->selection, sizeof(process->selection));
+    return 0;
+}
+
+static int take_types(struct spex_profile_reader *reader, const char *entries,
+                      const struct spex_control_frame *head) {
+    struct spex_profile *profile = &reader->incoming;
+    int err = grow((void **)&profile->types, profile->type_count, head->count, TYPES_MAX,
+                   sizeof(*profile->types));
+    for (uint32_t i = 0; !err && i < head->count; i++) {
+        struct spex_profile_type *type = &profile->types[profile->type_count++];
+        copy_entry(type, sizeof(*type), entries + (size_t)i * head->entry_bytes, head->entry_bytes);
+        end_text(type->text, sizeof(type->text));
+    }
+    return err;
+}
+
+static int take_sites(struct spex_profile_reader *reader, const char *entries,
+                      const struct spex_control_frame *head) {
+    struct spex_profile *profile = &reader->incoming;
+    int err = grow((void **)&profile->sites, profile->site_count, head->count, SITES_MAX,
+                   sizeof(*profile->sites));
+    for (uint32_t i = 0; !err && i < head->count; i++) {
+        struct spex_profile_site *site = &profile->sites[profile->site_count++];
+        copy_entry(site, sizeof(*site), entries + (size_t)i * head->entry_bytes, head->entry_bytes);
+        end_text(site->name, sizeof(site->name));
+        end_text(site->file, sizeof(site->file));
+    }
+    return err;
+}
+
+static int take_probe(struct spex_profile_reader *reader, const char *entries,
+                      const struct spex_control_frame *head) {
+    struct spex_profile *profile = &reader->incoming;
+    int err = grow((void **)&profile->rows, profile->row_count, 1, ROWS_MAX, sizeof(*profile->rows));
+    if (err)
+        return err;
+    struct spex_profile_row *row = &profile->rows[profile->row_count];
+    memset(row, 0, sizeof(*row));
+    copy_entry(&row->probe, sizeof(row->probe), entries, head->entry_bytes);
+    end_text(row->probe.name, sizeof(row->probe.name));
+    row->probe.series = 0; /* as many as follow */
+    profile->row_count++;
+    return spex_probe_type_valid(row->probe.probe_type) ? 0 : -EPROTO;
+}
+
+static int fill_histogram(struct spex_values *values, const char *buckets, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        struct spex_control_bucket bucket;
+        memcpy(&bucket, buckets + i * sizeof(bucket), sizeof(bucket));
+        if (bucket.bucket >= SPEX_HISTOGRAM_BUCKETS)
+            return -EPROTO;
+        values->histogram.weights[bucket.bucket] += bucket.weight;
+        values->histogram.total += bucket.weight;
+    }
+    return 0;
+}
+
+/* Values beyond those that this build knows of are left out. */
+static int take_values(struct spex_profile_reader *reader, const char *entries,
+                       const struct spex_control_frame *head) {
+    struct spex_profile *profile = &reader->incoming;
+    struct spex_control_values described;
+    if (profile->row_count == 0)
+        return -EPROTO;
+    struct spex_profile_row *row = &profile->rows[profile->row_count - 1];
+    copy_entry(&described, sizeof(described), entries, head->entry_bytes);
+    if (described.series != row->probe.series)
+        return described.series >= SPEX_MAX_FIELDS ? 0 : -EPROTO;
+    if (described.series >= SPEX_MAX_FIELDS)
+        return 0;
+    struct spex_values *values = malloc(sizeof(*values));
+    if (!values)
+        return -ENOMEM;
+    spex_values_clear(values);
+    values->weight = described.weight;
+    values->mean = described.mean;
+    values->squares = described.squares;
+    values->min = described.min;
+    values->max = described.max;
+    row->values[row->probe.series++] = values;
+    return fill_histogram(values, entries + head->entry_bytes, head->count);
+}
+
+static int by_probe(const void *a, const void *b) {
+    const struct spex_profile_probe *one = &((const struct spex_profile_row *)a)->probe;
+    const struct spex_profile_probe *other = &((const struct spex_profile_row *)b)->probe;
+    if (one->probe_id != other->probe_id)
+        return one->probe_id < other->probe_id ? -1 : 1;
+    return (one->probe_type > other->probe_type) - (one->probe_type < other->probe_type);
+}
+
+static int take_done(struct spex_profile_reader *reader, const char *text,
+                     const struct spex_control_frame *head) {
+    size_t length = head->count < sizeof(reader->text) ? head->count : sizeof(reader->text) - 1;
+    memcpy(reader->text, text, length);
+    reader->text[length] = '\0';
+    spex_make_printable(reader->text);
+    reader->status = head->status;
+    if (!reader->incoming.types) /* an answer without a profile */
+        return 1;
+    qsort(reader->incoming.rows, reader->incoming.row_count, sizeof(*reader->incoming.rows),
+          by_probe);
+    spex_profile_free(&reader->profile);
+    reader->profile = reader->incoming;
+    reader->incoming = (struct spex_profile){0};
+    reader->complete = true;
+    reader->final = head->flags & SPEX_CONTROL_FINAL;
+    return 1;
+}
+
+/* Whether the frame is as long as it says. */
+static bool well_formed(const struct spex_control_frame *head, size_t bytes) {
+    uint64_t entries = (uint64_t)head->entry_bytes * head->count;
+    if (head->kind == SPEX_CONTROL_VALUES)
+        entries = head->entry_bytes + (uint64_t)head->count * sizeof(struct spex_control_bucket);
+    bool one = head->kind == SPEX_CONTROL_PROCESS || head->kind == SPEX_CONTROL_PROBE;
+    return bytes == sizeof(*head) + entries && (!one || head->count == 1) &&
+           (head->kind != SPEX_CONTROL_DONE || head->entry_bytes == 1);
+}
+
+static int take_entries(struct spex_profile_reader *reader, const char *entries,
+                        const struct spex_control_frame *head) {
+    switch (head->kind) {
+    case SPEX_CONTROL_PROCESS:
+        return take_process(reader, entries, head);
+    case SPEX_CONTROL_TYPES:
+        return take_types(reader, entries, head);
+    case SPEX_CONTROL_SITES:
+        return take_sites(reader, entries, head);
+    case SPEX_CONTROL_PROBE:
+        return take_probe(reader, entries, head);
+    case SPEX_CONTROL_VALUES:
+        return take_values(reader, entries, head);
+    case SPEX_CONTROL_DONE:
+        return take_done(reader, entries, head);
+    default:
+        return -EPROTO;
+    }
+}
+
+int spex_profile_reader_take(struct spex_profile_reader *reader, const char *frame, size_t bytes,
+                             char *why, size_t why_size) {
+    struct spex_control_frame head;
+    if (bytes < sizeof(head))
+        return malformed(why, why_size);
+    memcpy(&head, frame, sizeof(head));
+    if (head.magic != SPEX_CONTROL_MAGIC)
+        return malformed(why, why_size);
+    /* DONE stays as it is in all versions, since it is what says that they differ. */
+    if (head.version != SPEX_CONTROL_VERSION && head.kind != SPEX_CONTROL_DONE) {
+        snprintf(why, why_size,
+                 "the program's spex speaks version %u of the control protocol, this one %d",
+                 head.version, SPEX_CONTROL_VERSION);
+        return -EPROTONOSUPPORT;
+    }
+    if (!well_formed(&head, bytes))
+        return malformed(why, why_size);
+    int err = take_entries(reader, frame + sizeof(head), &head);
+    if (err == -ENOMEM)
+        return no_memory(why, why_size);
+    return err < 0 ? malformed(why, why_size) : err;
+}
+
+static const struct spex_profile_row *row_of(const struct spex_profile *profile,
+                                             const struct spex_profile_row *like) {
+    return profile->row_count
+               ? bsearch(like, profile->rows, profile->row_count, sizeof(*like), by_probe)
+               : NULL;
+}
+
+static int row_since(struct spex_profile_row *row, const struct spex_profile_row *before) {
+    struct spex_profile_probe *probe = &row->probe;
+    for (unsigned s = 0; s < probe->series; s++) {
+        struct spex_values *values = malloc(sizeof(*values));
+        if (!values) {
+            probe->series = (uint16_t)s;
+            return -ENOMEM;
+        }
+        *values = *row->values[s];
+        if (before && s < before->probe.series)
+            spex_values_subtract(values, before->values[s]);
+        row->values[s] = values;
+    }
+    if (!before)
+        return 0;
+    probe->on_seconds -= before->probe.on_seconds;
+    probe->count -= before->probe.count;
+    probe->weight_squares -= before->probe.weight_squares;
+    probe->lost -= before->probe.lost;
+    probe->records -= before->probe.records;
+    for (unsigned m = 0; m < SPEX_MARKS; m++)
+        probe->marked[m] -= before->probe.marked[m];
+    if (!probe->records)
+        probe->count = 0;
+    return 0;
+}
+
+static void process_since(struct spex_profile_process *now,
+                          const struct spex_profile_process *before) {
+    now->seconds -= before->seconds;
+    now->program_seconds -= before->program_seconds;
+    now->collector_seconds -= before->collector_seconds;
+    now->produced -= before->produced;
+    now->consumed -= before->consumed;
+    now->lost -= before->lost;
+    now->undelivered -= before->undelivered;
+    now->unrecorded -= before->unrecorded;
+}
+
+int spex_profile_since(const struct spex_profile *now, const struct spex_profile *before,
+                       struct spex_profile *difference) {
+    *difference = (struct spex_profile){.process = now->process, .type_count = now->type_count};
+    difference->types = calloc(now->type_count + 1, sizeof(*difference->types));
+    difference->rows = calloc(now->row_count + 1, sizeof(*difference->rows));
+    int err = difference->types && difference->rows ? 0 : -ENOMEM;
+    process_since(&difference->process, &before->process);
+    if (!err && now->type_count)
+        memcpy(difference->types, now->types, now->type_count * sizeof(*now->types));
+    for (size_t r = 0; !err && r < now->row_count; r++) {
+        struct spex_profile_row *row = &difference->rows[difference->row_count];
+        *row = now->rows[r];
+        err = row_since(row, row_of(before, row));
+        for (unsigned s = row->probe.series; s < SPEX_MAX_FIELDS; s++)
+            row->values[s] = NULL;
+        difference->row_count++;
+    }
+    if (err)
+        spex_profile_free(difference);
+    return err;
+}
