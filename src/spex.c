@@ -25,6 +25,8 @@
 #include "stream.h"
 #include "table.h"
 #include "threads.h"
+#include "unmatched.h"
+#include "variables.h"
 
 static struct {
     pthread_mutex_t lock;
@@ -101,47 +103,27 @@ static int collection_start(void) {
     return err;
 }
 
-static bool shown_before(uint32_t site) {
-    for (uint32_t i = 0; i < site; i++)
-        if (spex_site_info(i)->probe_id == spex_site_info(site)->probe_id)
-            return true;
-    return false;
-}
-
-static void say_known_probes(const char *probes) {
-    char known[256] = "";
-    size_t length = 0;
-    for (uint32_t i = 0; i < spex_sites_count() && length + 80 < sizeof(known); i++) {
-        const struct spex_site_info *info = spex_site_info(i);
-        if (shown_before(i))
-            continue;
-        length +=
-            (size_t)snprintf(known + length, sizeof(known) - length, "%s%u%s%s", length ? ", " : "",
-                             info->probe_id, info->name ? " " : "", info->name ? info->name : "");
-    }
-    spex_message("no probe matches \"%s\"; there are: %s", probes, length ? known : "none");
-}
-
 /* The selection is read before anything is opened or started for it. */
 static int select_locked(const char *probes) {
     struct spex_selection selection;
-    char why[256] = "out of memory";
+    char why[256] = "out of memory", unmatched[SPEX_UNMATCHED_BYTES];
     int err = spex_selection_parse(probes ? probes : "", &selection, why, sizeof(why));
     if (err) {
-        spex_message("probe selection %s", why);
+        spex_message("probe selection: %s", why);
         return err;
     }
-    if (selection.count > 0 && !spex_collectors_running()) {
+    if (spex_selection_any_on(&selection) && !spex_collectors_running()) {
         err = collection_start();
         if (err) {
             spex_selection_free(&selection);
             return err;
         }
     }
-    bool any = selection.count > 0;
+    if (spex_unmatched(&selection, unmatched, sizeof(unmatched)) > 0)
+        spex_message("%s", unmatched);
     int on = spex_sites_select(selection);
-    if (on == 0 && any)
-        say_known_probes(probes);
+    if (on < 0)
+        spex_message("probe selection: stays as it was: %s", strerror(-on));
     spex_collectors_wake();
     return on;
 }
@@ -160,6 +142,7 @@ static void stop_locked(void) {
 static int start_locked(const struct spex_options *options) {
     if (life.started)
         return -EALREADY;
+    spex_variables_check();
     int err = spex_settings_read(options, &life.settings);
     if (err)
         return err;
