@@ -138,16 +138,21 @@ static void remove_places(struct spex_selection *selection, const struct spex_se
     selection->count = kept;
 }
 
+static size_t item_bytes(const struct spex_selection_item *item) {
+    char start[1];
+    return spex_selection_item_text(item, start, sizeof(start));
+}
+
 /* What both would have together: items, and bytes as a text. */
 static bool fits(const struct spex_selection *selection, const struct spex_selection *added) {
     size_t count = added->count, bytes = added->relative;
     for (size_t i = 0; i < added->count; i++)
-        bytes += spex_selection_item_text(&added->items[i], NULL, 0) + 1;
+        bytes += item_bytes(&added->items[i]) + 1;
     for (size_t i = 0; i < selection->count; i++) {
         if (has_place(added, &selection->items[i]))
             continue;
         count++;
-        bytes += spex_selection_item_text(&selection->items[i], NULL, 0) + 1;
+        bytes += item_bytes(&selection->items[i]) + 1;
     }
     return count <= SPEX_SELECTION_ITEMS_MAX && bytes <= SPEX_SELECTION_BYTES_MAX + 1;
 }
@@ -155,6 +160,8 @@ static bool fits(const struct spex_selection *selection, const struct spex_selec
 /* Moves the items of `added`, which are not to be freed after success. */
 static int append(struct spex_selection *selection, const struct spex_selection *added) {
     size_t most = selection->count + added->count;
+    if (added->count == 0)
+        return 0;
     struct spex_selection_item *items = realloc(selection->items, most * sizeof(*items));
     if (!items)
         return -ENOMEM;

@@ -56,7 +56,7 @@ static int in_order(const void *left, const void *right) {
 /* Each probe and type once. */
 static void sort_known(struct known *known) {
     uint32_t different = 0;
-    qsort(known->infos, known->count, sizeof(*known->infos), in_order);
+    qsort(known->infos, known->count, sizeof(void *), in_order);
     for (uint32_t i = 0; i < known->count; i++)
         if (i == 0 || in_order(&known->infos[i - 1], &known->infos[i]) != 0)
             known->infos[different++] = known->infos[i];
