@@ -124,10 +124,11 @@ int spex_unmatched(const struct spex_selection *selection, char *text, size_t si
         sort_known(known);
         add(&line, " (yet); ");
         add_known(&line, known);
-        spex_make_printable(text);
-    } else if (size) {
-        *text = '\0';
     }
+    if (size && !unmatched)
+        *text = '\0';
+    if (size)
+        spex_make_printable(text);
     free(known);
     return (int)unmatched;
 }

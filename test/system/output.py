@@ -8,6 +8,7 @@
 import errno
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,10 +23,10 @@ UNITS = {'s': 1, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9}
 SKIP = 77
 
 
-def run(*arguments, folder=None, **variables):
+def run(*arguments, folder=None, program=PROGRAM, **variables):
     environment = {name: value for name, value in os.environ.items() if not name.startswith('SPEX_')}
     environment.update({'SPEX_' + name: value for name, value in variables.items()})
-    return subprocess.run([PROGRAM, *arguments], env=environment, text=True, check=False, cwd=folder,
+    return subprocess.run([program, *arguments], env=environment, text=True, check=False, cwd=folder,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
@@ -282,12 +283,24 @@ class Output(unittest.TestCase):
         result = run(PROBE='', CONFIG='x', CONTROL='off', FORKS='')
         self.assertEqual((result.stdout, result.stderr), ('done 0\n', ''))
 
-    def test_known_variables_are_those_of_the_page(self):
+    def test_nothing_is_read_or_said_in_set_user_id_programs(self):
+        program = shutil.copy(PROGRAM, self.folder)
+        if os.geteuid() != 0 or os.statvfs(program).f_flag & os.ST_NOSUID:
+            self.skipTest('no set-user-ID programs can be made here')
+        os.chown(program, 65534, -1)
+        os.chmod(program, 0o4755)
+        os.chmod(self.folder, 0o755)
+        result = run(program=program, PROBES='*', PROBE='*')
+        if 'Sanitizer' in result.stderr:
+            self.skipTest('the sanitizer does not work in set-user-ID programs')
+        self.assertEqual((result.stdout, result.stderr), ('done 0\n', ''))
+
+    def test_known_variables_are_those_of_the_pages(self):
         listed = run(NOTHING_LIKE_IT='1').stderr.strip().split(': ')[-1].split(', ')
-        page = os.path.join(os.path.dirname(__file__), '..', '..', 'docs', 'probes.md')
-        with open(page, encoding='utf-8') as file:
-            told = set(re.findall(r'^\| `(SPEX_\w+)`', file.read(), flags=re.MULTILINE))
-        self.assertEqual(set(listed), told)
+        docs = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'docs')
+        for page, line in [('probes.md', r'^\| `(SPEX_\w+)`'), ('man/spex_probes.7', r'^\.It Ev (SPEX_\w+)$')]:
+            with open(os.path.join(docs, page), encoding='utf-8') as file:
+                self.assertEqual(set(listed), set(re.findall(line, file.read(), flags=re.MULTILINE)), page)
 
     def test_a_full_disk_is_told(self):
         if not os.path.exists('/dev/full'):
