@@ -40,6 +40,8 @@ void spex_profile_process_now(struct spex_profile_process *process) {
         .sites_refused = spex_sites_refused(),
     };
     copy_text(process->command, sizeof(process->command), program_invocation_short_name);
+    if (spex_sites_selection(process->selection, sizeof(process->selection)) != 0)
+        copy_text(process->selection, sizeof(process->selection), "a long selection");
     spex_metrics_lock();
     spex_metrics_process(process);
     process->elsewhere = process->sites_on && !spex_metrics_there();

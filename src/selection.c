@@ -3,111 +3,318 @@
 
 #include <errno.h>
 #include <fnmatch.h>
-#include <stdbool.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <spex/site.h>
 
+#include "printable.h"
 #include "probe_type.h"
 
 #define ALL_TYPES ((1u << SPEX_PROBE_TYPES) - 1)
 
+static const char file_prefix[] = "file=";
+
+/* Part of a text. */
+struct span {
+    const char *at;
+    size_t length;
+};
+
+__attribute__((format(printf, 4, 5))) static int refuse(int err, char *why, size_t why_size,
+                                                        const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why, why_size, format, args);
+    va_end(args);
+    if (why_size)
+        spex_make_printable(why);
+    return err;
+}
+
+static bool is(struct span span, const char *word) {
+    return span.length == strlen(word) && memcmp(span.at, word, span.length) == 0;
+}
+
+static bool is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static struct span trimmed(const char *text, size_t length) {
+    while (length > 0 && is_blank(text[length - 1]))
+        length--;
+    while (length > 0 && is_blank(*text))
+        text++, length--;
+    return (struct span){text, length};
+}
+
 /* Decimal digits only, no sign, at most `max`. */
-static bool parse_number(const char *text, size_t length, uint32_t max, uint32_t *number) {
+static bool parse_number(struct span text, uint32_t max, uint32_t *number) {
     uint64_t value = 0;
-    if (length == 0 || length > 10)
+    if (text.length == 0 || text.length > 10)
         return false;
-    for (size_t i = 0; i < length; i++) {
-        if (text[i] < '0' || text[i] > '9')
+    for (size_t i = 0; i < text.length; i++) {
+        if (text.at[i] < '0' || text.at[i] > '9')
             return false;
-        value = value * 10 + (uint64_t)(text[i] - '0');
+        value = value * 10 + (uint64_t)(text.at[i] - '0');
     }
     *number = (uint32_t)value;
     return value <= max;
 }
 
-static int parse_item(const char *text, size_t length, struct spex_selection_item *item, char *why,
-                      size_t why_size) {
-    const char *at = memchr(text, '@', length);
-    size_t head = at ? (size_t)(at - text) : length;
-    const char *colon = memchr(text, ':', head);
-    size_t name = colon ? (size_t)(colon - text) : head;
+static bool parse_period(struct span text, uint32_t *period) {
+    if (!is(text, "off"))
+        return parse_number(text, SPEX_CONTROL_PERIOD_MAX, period) && *period > 0;
+    *period = SPEX_SELECTION_OFF;
+    return true;
+}
 
-    *item = (struct spex_selection_item){.types = ALL_TYPES};
-    if (name == 0) {
-        snprintf(why, why_size, "\"%.*s\": a probe's name or id was expected first", (int)length,
-                 text);
-        return -EINVAL;
-    }
+/* Into *item, whose types are all; its what is still to be copied to `what`. */
+static const char *parse_parts(struct span text, struct spex_selection_item *item,
+                               struct span *what) {
+    const char *at = memchr(text.at, '@', text.length);
+    size_t head = at ? (size_t)(at - text.at) : text.length;
+    const char *colon = memchr(text.at, ':', head);
+    size_t prefix = strlen(file_prefix);
+
+    *what = (struct span){text.at, colon ? (size_t)(colon - text.at) : head};
+    if (what->length == 0 && !colon)
+        return "before \"@\" a probe's name or id, file=PATH or :TYPE was expected";
+    if (*text.at == '+')
+        return "\"+\" was expected once, in front of all items";
+    if (is(text, "off"))
+        return "no other items were expected beside \"off\"; \"*@off\" is one";
+    item->file = what->length >= prefix && memcmp(what->at, file_prefix, prefix) == 0;
+    if (item->file)
+        *what = (struct span){what->at + prefix, what->length - prefix};
+    if (item->file && what->length == 0)
+        return "after \"file=\" the path of a source file was expected";
     if (colon)
-        item->types = spex_probe_type_named(colon + 1, head - name - 1);
-    if (!item->types) {
-        snprintf(why, why_size,
-                 "\"%.*s\": after \":\" a probe type was expected: cnt, lat, "
-                 "tpt, llc, flt, ctxsw, perfcntr or snapshot",
-                 (int)length, text);
-        return -EINVAL;
+        item->types = spex_probe_type_named(colon + 1, head - (size_t)(colon + 1 - text.at));
+    if (!item->types)
+        return "after \":\" a probe type was expected: cnt, lat, "
+               "tpt, llc, flt, ctxsw, perfcntr or snapshot";
+    _Static_assert(SPEX_CONTROL_PERIOD_MAX == 16777215, "as the message says");
+    if (at && !parse_period((struct span){at + 1, text.length - head - 1}, &item->period))
+        return "after \"@\" a period of 1 to 16777215 or \"off\" was expected";
+    if (what->length == 0)
+        *what = (struct span){"*", 1};
+    return NULL;
+}
+static int parse_item(struct span text, struct spex_selection_item *item, char *why,
+                      size_t why_size) {
+    struct span what;
+    *item = (struct spex_selection_item){.types = ALL_TYPES};
+    const char *wrong = parse_parts(text, item, &what);
+    if (wrong)
+        return refuse(-EINVAL, why, why_size, "\"%.*s\": %s", (int)text.length, text.at, wrong);
+    item->what = strndup(what.at, what.length);
+    return item->what ? 0 : -ENOMEM;
+}
+
+static bool same_place(const struct spex_selection_item *a, const struct spex_selection_item *b) {
+    return a->types == b->types && a->file == b->file && strcmp(a->what, b->what) == 0;
+}
+
+static bool has_place(const struct spex_selection *selection,
+                      const struct spex_selection_item *item) {
+    for (size_t i = 0; i < selection->count; i++)
+        if (same_place(&selection->items[i], item))
+            return true;
+    return false;
+}
+
+/* Takes out what stands in the place of an item of `others`. */
+static void remove_places(struct spex_selection *selection, const struct spex_selection *others) {
+    size_t kept = 0;
+    for (size_t i = 0; i < selection->count; i++) {
+        if (has_place(others, &selection->items[i]))
+            free(selection->items[i].what);
+        else
+            selection->items[kept++] = selection->items[i];
     }
-    if (at && (!parse_number(at + 1, length - head - 1, SPEX_CONTROL_PERIOD_MAX, &item->period) ||
-               item->period == 0)) {
-        snprintf(why, why_size, "\"%.*s\": after \"@\" a period of 1 to %u was expected",
-                 (int)length, text, SPEX_CONTROL_PERIOD_MAX);
-        return -EINVAL;
+    selection->count = kept;
+}
+
+static size_t item_bytes(const struct spex_selection_item *item) {
+    char start[1];
+    return spex_selection_item_text(item, start, sizeof(start));
+}
+
+/* What both would have together: items, and bytes as a text. */
+static bool fits(const struct spex_selection *selection, const struct spex_selection *added) {
+    size_t count = added->count, bytes = added->relative;
+    for (size_t i = 0; i < added->count; i++)
+        bytes += item_bytes(&added->items[i]) + 1;
+    for (size_t i = 0; i < selection->count; i++) {
+        if (has_place(added, &selection->items[i]))
+            continue;
+        count++;
+        bytes += item_bytes(&selection->items[i]) + 1;
     }
-    item->name = strndup(text, name);
-    return item->name ? 0 : -ENOMEM;
+    return count <= SPEX_SELECTION_ITEMS_MAX && bytes <= SPEX_SELECTION_BYTES_MAX + 1;
+}
+
+/* Moves the items of `added`, which are not to be freed after success. */
+static int append(struct spex_selection *selection, const struct spex_selection *added) {
+    size_t most = selection->count + added->count;
+    if (added->count == 0)
+        return 0;
+    struct spex_selection_item *items = realloc(selection->items, most * sizeof(*items));
+    if (!items)
+        return -ENOMEM;
+    selection->items = items;
+    remove_places(selection, added);
+    memcpy(items + selection->count, added->items, added->count * sizeof(*items));
+    selection->count += added->count;
+    return 0;
+}
+
+static int parse_next(struct span text, struct spex_selection *selection, char *why,
+                      size_t why_size) {
+    struct spex_selection_item item;
+    int err = parse_item(text, &item, why, why_size);
+    if (err)
+        return err;
+    if (selection->count == SPEX_SELECTION_ITEMS_MAX && !has_place(selection, &item))
+        err = refuse(-E2BIG, why, why_size, "%d items at most were expected",
+                     SPEX_SELECTION_ITEMS_MAX);
+    err = err ? err : append(selection, &(struct spex_selection){.items = &item, .count = 1});
+    if (err)
+        free(item.what);
+    return err;
+}
+
+static int parse_items(const char *list, struct spex_selection *selection, char *why,
+                       size_t why_size) {
+    for (unsigned number = 1;; list++, number++) {
+        size_t length = strcspn(list, ",");
+        struct span item = trimmed(list, length);
+        if (item.length == 0)
+            return refuse(-EINVAL, why, why_size,
+                          "item %u is empty: a probe's name or id, file=PATH or :TYPE was expected",
+                          number);
+        int err = parse_next(item, selection, why, why_size);
+        if (err)
+            return err;
+        list += length;
+        if (*list == '\0')
+            return 0;
+    }
 }
 
 int spex_selection_parse(const char *text, struct spex_selection *selection, char *why,
                          size_t why_size) {
     *selection = (struct spex_selection){0};
-    if (*text == '\0')
+    size_t length = strnlen(text, SPEX_SELECTION_BYTES_MAX + 1);
+    if (length > SPEX_SELECTION_BYTES_MAX)
+        return refuse(-E2BIG, why, why_size, "%d bytes at most were expected",
+                      SPEX_SELECTION_BYTES_MAX);
+    struct span all = trimmed(text, length);
+    if (all.length == 0 || is(all, "off"))
         return 0;
-    size_t most = 1;
-    for (const char *c = text; *c; c++)
-        most += *c == ',';
-    selection->items = calloc(most, sizeof(*selection->items));
-    if (!selection->items)
-        return -ENOMEM;
-    for (const char *item = text;; item++) {
-        size_t length = strcspn(item, ",");
-        int err = parse_item(item, length, &selection->items[selection->count], why, why_size);
-        if (err) {
-            spex_selection_free(selection);
-            return err;
-        }
-        selection->count++;
-        item += length;
-        if (*item == '\0')
-            return 0;
-    }
+    selection->relative = *all.at == '+';
+    int err = parse_items(all.at + selection->relative, selection, why, why_size);
+    if (!err && !fits(&(struct spex_selection){0}, selection)) /* ":lat" is written "*:lat" */
+        err = refuse(-E2BIG, why, why_size, "%d bytes at most were expected",
+                     SPEX_SELECTION_BYTES_MAX);
+    if (err)
+        spex_selection_free(selection);
+    return err;
 }
 
 void spex_selection_free(struct spex_selection *selection) {
     for (size_t i = 0; i < selection->count; i++)
-        free(selection->items[i].name);
+        free(selection->items[i].what);
     free(selection->items);
     *selection = (struct spex_selection){0};
 }
 
-static bool item_matches(const struct spex_selection_item *item, uint16_t id, const char *name,
-                         uint32_t type) {
-    uint32_t number;
-    if (!(item->types & type))
-        return false;
-    if (parse_number(item->name, strlen(item->name), UINT16_MAX, &number) && number == id)
-        return true;
-    return fnmatch(item->name, name ? name : "", 0) == 0;
+int spex_selection_change(struct spex_selection *present, struct spex_selection *change) {
+    int err = 0;
+    if (!change->relative) {
+        spex_selection_free(present);
+        *present = *change;
+    } else if (!(err = fits(present, change) ? append(present, change) : -E2BIG)) {
+        free(change->items);
+    } else {
+        spex_selection_free(change);
+    }
+    *change = (struct spex_selection){0};
+    return err;
 }
 
-uint32_t spex_selection_control(const struct spex_selection *selection, uint16_t id,
-                                const char *name, uint32_t type, uint32_t subsample) {
+bool spex_selection_any_on(const struct spex_selection *selection) {
+    for (size_t i = 0; i < selection->count; i++)
+        if (selection->items[i].period != SPEX_SELECTION_OFF)
+            return true;
+    return false;
+}
+
+/* As a whole, or what comes after any "/" in it. */
+static bool file_matches(const char *glob, const char *path) {
+    while (path) {
+        if (fnmatch(glob, path, 0) == 0)
+            return true;
+        path = strchr(path, '/');
+        path = path ? path + 1 : NULL;
+    }
+    return false;
+}
+
+bool spex_selection_item_matches(const struct spex_selection_item *item,
+                                 const struct spex_selection_probe *probe) {
+    uint32_t number;
+    if (!(item->types & probe->type))
+        return false;
+    if (item->file)
+        return file_matches(item->what, probe->file);
+    struct span what = {item->what, strlen(item->what)};
+    if (parse_number(what, UINT16_MAX, &number) && number == probe->id)
+        return true;
+    return fnmatch(item->what, probe->name ? probe->name : "", 0) == 0;
+}
+
+uint32_t spex_selection_control(const struct spex_selection *selection,
+                                const struct spex_selection_probe *probe) {
     for (size_t i = selection->count; i-- > 0;) {
         const struct spex_selection_item *item = &selection->items[i];
-        if (item_matches(item, id, name, type))
-            return item->period ? item->period : subsample;
+        if (!spex_selection_item_matches(item, probe))
+            continue;
+        if (item->period == SPEX_SELECTION_OFF)
+            return 0;
+        return item->period ? item->period : probe->subsample;
     }
     return 0;
+}
+
+size_t spex_selection_item_text(const struct spex_selection_item *item, char *text, size_t size) {
+    char type[16] = "", period[16] = "";
+    if (item->types != ALL_TYPES)
+        snprintf(type, sizeof(type), ":%s", spex_probe_type_name(item->types));
+    if (item->period == SPEX_SELECTION_OFF)
+        snprintf(period, sizeof(period), "@off");
+    else if (item->period)
+        snprintf(period, sizeof(period), "@%u", item->period);
+    return (size_t)snprintf(text, size, "%s%s%s%s", item->file ? file_prefix : "", item->what, type,
+                            period);
+}
+
+int spex_selection_text(const struct spex_selection *selection, char *text, size_t size) {
+    size_t length = (size_t)snprintf(text, size, "%s",
+                                     selection->count == 0 ? "off"
+                                     : selection->relative ? "+"
+                                                           : "");
+    for (size_t i = 0; i < selection->count && length < size; i++) {
+        if (i > 0)
+            text[length++] = ',';
+        length += spex_selection_item_text(&selection->items[i], text + length, size - length);
+    }
+    if (length < size)
+        return 0;
+    if (size)
+        *text = '\0';
+    return -E2BIG;
 }

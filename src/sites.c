@@ -62,8 +62,8 @@ static void site_set_control(struct spex_site_info *info, uint32_t control) {
 static void site_apply(struct spex_site_info *info) {
     if (!info->site)
         return;
-    uint32_t period = spex_selection_control(&registry.selection, info->probe_id, info->name,
-                                             info->probe_type, info->subsample);
+    const struct spex_selection_probe probe = spex_site_selected_by(info);
+    uint32_t period = spex_selection_control(&registry.selection, &probe);
     if (period && !spex_load_relaxed(&info->site->control)) {
         info->generation = info->generation % SPEX_CONTROL_GENERATIONS + 1;
         spex_preparation(info->probe_type, info->detail);
@@ -289,12 +289,28 @@ void spex_sites_time_begin(void) {
 
 int spex_sites_select(struct spex_selection selection) {
     pthread_mutex_lock(&registry.lock);
-    spex_selection_free(&registry.selection);
-    registry.selection = selection;
-    for (uint32_t i = 0; i < registry.count; i++)
+    int err = spex_selection_change(&registry.selection, &selection);
+    for (uint32_t i = 0; i < registry.count && !err; i++)
         site_apply(&registry.infos[i]);
     pthread_mutex_unlock(&registry.lock);
-    return (int)spex_sites_on();
+    return err ? err : (int)spex_sites_on();
+}
+
+int spex_sites_selection(char *text, size_t size) {
+    pthread_mutex_lock(&registry.lock);
+    int err = spex_selection_text(&registry.selection, text, size);
+    pthread_mutex_unlock(&registry.lock);
+    return err;
+}
+
+uint32_t spex_sites_loaded(const struct spex_site_info **infos) {
+    uint32_t loaded = 0;
+    pthread_mutex_lock(&registry.lock);
+    for (uint32_t i = 0; i < registry.count; i++)
+        if (registry.infos[i].site)
+            infos[loaded++] = &registry.infos[i];
+    pthread_mutex_unlock(&registry.lock);
+    return loaded;
 }
 
 void spex_sites_fork_prepare(void) {

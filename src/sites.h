@@ -4,6 +4,7 @@
 #define SPEX_SITES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <spex/site.h>
@@ -62,9 +63,28 @@ bool spex_site_used(uint32_t index);
 /* From here on the time that sites are on is counted, from nothing. */
 void spex_sites_time_begin(void);
 
-/* Replaces the selection, whose contents it takes over, and applies it to all sites, those to come
- * included. The number of sites on. */
+/* What a selection goes by of a site. */
+static inline struct spex_selection_probe spex_site_selected_by(const struct spex_site_info *info) {
+    return (struct spex_selection_probe){
+        .name = info->name,
+        .file = info->file,
+        .type = info->probe_type,
+        .subsample = info->subsample,
+        .id = info->probe_id,
+    };
+}
+
+/* Replaces the selection, or adds to it when the new one is relative; takes over its contents in any
+ * case, and applies it to all sites, those to come included. The number of sites on; -E2BIG or
+ * -ENOMEM: all is as it was. */
 int spex_sites_select(struct spex_selection selection);
+
+/* What is selected, as spex_selection_text. */
+int spex_sites_selection(char *text, size_t size);
+
+/* Puts the sites of all that is loaded now into `infos`, which has room for SPEX_MAX_SITES. Their
+ * number. */
+uint32_t spex_sites_loaded(const struct spex_site_info **infos);
 
 /* Around fork, so that the child finds the registry whole; in the child all sites go off. */
 void spex_sites_fork_prepare(void);

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,8 @@
 #include "sites.h"
 #include "stream.h"
 #include "threads.h"
+#include "unmatched.h"
+#include "variables.h"
 
 enum { WHY_BYTES = 512 };
 
@@ -190,56 +193,42 @@ static int control_start(void) {
     return err;
 }
 
-static bool shown_before(uint32_t site) {
-    for (uint32_t i = 0; i < site; i++)
-        if (spex_site_info(i)->probe_id == spex_site_info(site)->probe_id)
-            return true;
-    return false;
-}
-
-static void say_known_probes(const char *probes, char *answer, size_t size) {
-    char known[256] = "";
-    size_t length = 0;
-    for (uint32_t i = 0; i < spex_sites_count() && length + 80 < sizeof(known); i++) {
-        const struct spex_site_info *info = spex_site_info(i);
-        if (shown_before(i))
-            continue;
-        length +=
-            (size_t)snprintf(known + length, sizeof(known) - length, "%s%u%s%s", length ? ", " : "",
-                             info->probe_id, info->name ? " " : "", info->name ? info->name : "");
-    }
+/* To who has selected: a command, which has room for it, or the program itself, on standard error. */
+__attribute__((format(printf, 3, 4))) static void tell(char *answer, size_t size,
+                                                       const char *format, ...) {
+    char line[SPEX_UNMATCHED_BYTES + 64];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
     if (answer)
-        snprintf(answer, size, "no probe matches \"%s\"; there are: %s", probes,
-                 length ? known : "none");
+        snprintf(answer, size, "%s", line);
     else
-        spex_message("no probe matches \"%s\"; there are: %s", probes, length ? known : "none");
+        spex_message("%s", line);
 }
 
-/* The selection is read before anything is opened or started for it. `answer`: for what is to be said; NULL
- * where the program itself selects, and it is said on standard error. */
+/* The selection is read before anything is opened or started for it. `answer`: NULL where the program itself
+ * selects. */
 static int select_locked(const char *probes, char *answer, size_t size) {
     struct spex_selection selection;
-    char why[256] = "out of memory";
+    char why[256] = "out of memory", unmatched[SPEX_UNMATCHED_BYTES];
     int err = spex_selection_parse(probes ? probes : "", &selection, why, sizeof(why));
     if (err) {
-        if (answer)
-            snprintf(answer, size, "probe selection %s", why);
-        else
-            spex_message("probe selection %s", why);
+        tell(answer, size, "probe selection: %s", why);
         return err;
     }
-    if (selection.count > 0)
+    if (spex_selection_any_on(&selection))
         err = spex_collectors_running() ? output_open(!answer) : collection_start(!answer);
     if (err) {
-        if (answer)
-            snprintf(answer, size, "records cannot be collected: %s", strerror(-err));
+        tell(answer, size, "records cannot be collected: %s", strerror(-err));
         spex_selection_free(&selection);
         return err;
     }
-    bool any = selection.count > 0;
+    if (spex_unmatched(&selection, unmatched, sizeof(unmatched)) > 0)
+        tell(answer, size, "%s", unmatched);
     int on = spex_sites_select(selection);
-    if (on == 0 && any)
-        say_known_probes(probes, answer, size);
+    if (on < 0)
+        tell(answer, size, "probe selection: stays as it was: %s", strerror(-on));
     spex_collectors_wake();
     return on;
 }
@@ -284,6 +273,7 @@ static int settings_keep(void) {
 static int start_locked(const struct spex_options *options) {
     if (life.started)
         return -EALREADY;
+    spex_variables_check();
     int err = spex_settings_read(options, &life.settings);
     if (err)
         return err;

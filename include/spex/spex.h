@@ -5,15 +5,17 @@
  *     …                    the program's work, with probes from spex/probe.h
  *     spex_stop();         prints or sends what is left
  *
- * Selection of probes (SPEX_PROBES, spex_set): items separated by commas, each
+ * Selection of probes (SPEX_PROBES, spex_set; docs/probes.md and spex_probes(7) have all of it): items
+ * separated by commas, the last that matches a probe decides:
  *
- *     NAME[:TYPE][@PERIOD]     NAME: a glob over probe names, or a probe id
- *                              TYPE: cnt, lat, tpt, llc, flt, ctxsw, perfcntr or snapshot; all types
- *                              when absent
- *                              PERIOD: executions per record; the developer's sc when absent
+ *     [WHAT][:TYPE][@PERIOD]   WHAT: a glob over names, an id, or file=GLOB over source files
+ *                              TYPE: cnt, lat, tpt, llc, flt, ctxsw, perfcntr or snapshot
+ *                              PERIOD: executions per record, the developer's sc when absent; or off
+ *     +ITEM,…                  behind the items there are, instead of replacing them
+ *     off                      nothing, as ""
  *
- * The last item that matches a probe decides. Environment (ignored in set-user-ID programs;
- * stronger than the options, since the user has the last word):
+ * Environment (ignored in set-user-ID programs; stronger than the options, since the user has the last
+ * word; one line is written for each SPEX_… of an unknown name):
  *
  *     SPEX_PROBES         the selection
  *     SPEX_OUT            where metrics go: "-" standard output, a file's path, or unix:PATH, the
@@ -98,10 +100,12 @@ struct spex_status {
  * on. */
 SPEX_API int spex_start(const struct spex_options *options);
 
-/* Replaces the selection: sites it does not match are switched off. Sites of libraries loaded later
- * obey it too. Any thread, not signal handlers.
- * The number of sites that are on; -EINVAL for bad syntax; -EPERM before spex_start; or as
- * spex_start. */
+/* Replaces the selection, or adds to it ("+…"): sites it does not match are switched off. Sites of
+ * libraries loaded later obey it too; of items that match nothing yet one line is written. Any thread,
+ * not signal handlers.
+ * The number of sites that are on; -EINVAL for bad syntax; -E2BIG for more than 64 KiB or 1024 items,
+ * those there are included; -EPERM before spex_start; or as spex_start. After an error the selection
+ * is as it was. */
 SPEX_API int spex_set(const char *probes);
 
 /* Switches every site off, collects what is left in the rings, finishes the output, ends the

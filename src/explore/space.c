@@ -19,7 +19,8 @@
 /* One item of a selection, without a glob, with its type. */
 static bool is_one_probe(const struct spex_selection *selection, const char *probe) {
     const struct spex_selection_item *item = selection->items;
-    return selection->count == 1 && strchr(probe, ':') && !strpbrk(item->name, "*?[");
+    return selection->count == 1 && !selection->relative && strchr(probe, ':') && !item->file &&
+           item->period != SPEX_SELECTION_OFF && !strpbrk(item->what, "*?[");
 }
 
 static int take_objective_probe(struct spex_xml *xml, const xmlNode *element, const char *probe,

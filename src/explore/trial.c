@@ -49,8 +49,13 @@ static int find_objective(struct run *run) {
     const struct spex_stream_site *found = NULL;
     for (size_t s = 0; s < count; s++) {
         const struct spex_stream_site *site = &sites[s];
-        if (!spex_selection_control(&run->objective, site->probe_id, site->name, site->probe_type,
-                                    1))
+        const struct spex_selection_probe probe = {
+            .name = site->name,
+            .type = site->probe_type,
+            .subsample = 1,
+            .id = site->probe_id,
+        };
+        if (!spex_selection_control(&run->objective, &probe))
             continue;
         if (found && found->probe_id != site->probe_id)
             return fail_trial(run, "%s names two probes of the program, with ids %u and %u",

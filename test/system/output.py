@@ -8,6 +8,7 @@
 import errno
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,16 +16,17 @@ import unittest
 
 PROGRAM = os.path.abspath(sys.argv[1])
 HEADINGS = ['probe', 'type', 'count', 'per', 'second', 'mean', 'min', 'p50', 'p90', 'p99', 'max']
+KNOWN = 'request:lat, request.step:cnt, 9:snapshot'
 UNITS = {'s': 1, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9}
 
 
 SKIP = 77
 
 
-def run(*arguments, folder=None, **variables):
+def run(*arguments, folder=None, program=PROGRAM, **variables):
     environment = {name: value for name, value in os.environ.items() if not name.startswith('SPEX_')}
     environment.update({'SPEX_' + name: value for name, value in variables.items()})
-    return subprocess.run([PROGRAM, *arguments], env=environment, text=True, check=False, cwd=folder,
+    return subprocess.run([program, *arguments], env=environment, text=True, check=False, cwd=folder,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
@@ -128,6 +130,16 @@ class Output(unittest.TestCase):
         self.assertEqual(accounts(result.stdout), [1010, 1010, 0])
         self.assertEqual(set(rows(run(PROBES='*:cnt', OUT='-').stdout)), {('request.step', 'cnt')})
 
+    def test_selection_with_exceptions_files_and_types(self):
+        for probes in ['*,request.*@off,9@off', ':lat', '*@off,request:lat', ' request ',
+                       '+request']:
+            found = rows(run(PROBES=probes, OUT='-').stdout)
+            self.assertEqual(set(found), {('request', 'lat')}, probes)
+        for probes in ['file=program.c', 'file=*/program.c', 'file=system/*']:
+            self.check_table(run(PROBES=probes, OUT='-').stdout)
+        result = run(PROBES=' off ')
+        self.assertEqual((result.stdout, result.stderr, result.returncode), ('done 0\n', '', 0))
+
     def test_losses_are_told(self):
         produced, consumed, lost = accounts(run(PROBES='*', OUT='-', RING_RECORDS='2').stdout)
         self.assertEqual(produced, 2100)
@@ -196,7 +208,14 @@ class Output(unittest.TestCase):
         self.refused(errno.EINVAL, '"request:latency": after ":" a probe type was expected: cnt, lat, tpt, llc, flt, ctxsw, perfcntr or snapshot',
                      PROBES='request:latency')
         self.refused(errno.EINVAL, '"*@0": after "@" a period of 1 to', PROBES='request,*@0')
-        self.refused(errno.EINVAL, '"": a probe\'s name or id was expected', PROBES='request,')
+        self.refused(errno.EINVAL, "item 2 is empty: a probe's name or id, file=PATH or :TYPE was expected",
+                     PROBES='request,')
+        self.refused(errno.EINVAL, 'probe selection: "off": no other items were expected', PROBES='*,off')
+        self.refused(errno.EINVAL, '"+request": "+" was expected once, in front', PROBES='9,+request')
+        self.refused(errno.EINVAL, '"?[31m:x": after ":"', PROBES='\033[31m:x')
+        self.refused(errno.E2BIG, '65536 bytes at most were expected', PROBES='x' * 65537)
+        self.refused(errno.E2BIG, '1024 items at most were expected',
+                     PROBES=','.join(str(number) for number in range(1025)))
 
     def test_a_bad_selection_leaves_the_file_alone(self):
         path = os.path.join(self.folder, 'table')
@@ -233,9 +252,55 @@ class Output(unittest.TestCase):
     def test_no_match_lists_what_there_is(self):
         result = run(PROBES='requests')
         self.assertEqual(result.stdout, 'done 0\n')
-        self.assertIn('spex: no probe matches "requests"; there are: ', result.stderr)
-        for known in ['7 request', '8 request.step', '9']:
-            self.assertIn(known, result.stderr.splitlines()[0])
+        self.assertEqual(result.stderr.splitlines()[0],
+                         'spex: no probe matches "requests" (yet); there are: ' + KNOWN)
+
+    def test_no_match_beside_a_match_is_told_too(self):
+        result = run(PROBES='*,requests:lat@off,file=nowhere.c,\033[2J', OUT='-')
+        self.assertEqual(result.stderr, 'spex: no probe matches "requests:lat@off", "file=nowhere.c", "?[2J" '
+                         '(yet); there are: ' + KNOWN + '\n')
+        self.check_table(result.stdout.replace('done 0\n', ''))
+
+    def test_unknown_variables_are_told(self):
+        for name, meant in [('PROBE', 'PROBES'), ('PORBES', 'PROBES'), ('probes', 'PROBES'), ('OUTS', 'OUT'),
+                            ('COUNTER', 'COUNTERS'), ('RINGCPUS', 'RING_CPUS')]:
+            with self.subTest(name=name):
+                result = run(**{name: '*'})
+                self.assertEqual(result.stdout, 'done 0\n')
+                self.assertEqual(result.stderr, "spex: SPEX_%s is no variable of spex's; did you mean SPEX_%s?\n"
+                                 % (name, meant))
+        for name in ['NOTHING_LIKE_IT', 'X' * 500, '']:
+            result = run('twice', **{name: '1'})  # once, however often it starts
+            self.assertEqual(result.stdout, 'done 0\n')
+            self.assertRegex(result.stderr, r"\Aspex: SPEX_%s is no variable of spex's; there are: SPEX_PROBES, "
+                             r"SPEX_OUT, [A-Z_, ]+\n\Z" % name[:59])
+
+    def test_an_unknown_variable_is_printable(self):
+        result = run(**{'PROBES\033[2J': '*'})
+        self.assertIn("SPEX_PROBES?[2J is no variable", result.stderr)
+
+    def test_known_and_empty_variables_are_not_told(self):
+        result = run(PROBE='', CONFIG='x', CONTROL='off', FORKS='')
+        self.assertEqual((result.stdout, result.stderr), ('done 0\n', ''))
+
+    def test_nothing_is_read_or_said_in_set_user_id_programs(self):
+        program = shutil.copy(PROGRAM, self.folder)
+        if os.geteuid() != 0 or os.statvfs(program).f_flag & os.ST_NOSUID:
+            self.skipTest('no set-user-ID programs can be made here')
+        os.chown(program, 65534, -1)
+        os.chmod(program, 0o4755)
+        os.chmod(self.folder, 0o755)
+        result = run(program=program, PROBES='*', PROBE='*')
+        if 'Sanitizer' in result.stderr:
+            self.skipTest('the sanitizer does not work in set-user-ID programs')
+        self.assertEqual((result.stdout, result.stderr), ('done 0\n', ''))
+
+    def test_known_variables_are_those_of_the_pages(self):
+        listed = run(NOTHING_LIKE_IT='1').stderr.strip().split(': ')[-1].split(', ')
+        docs = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'docs')
+        for page, line in [('probes.md', r'^\| `(SPEX_\w+)`'), ('man/spex_probes.7', r'^\.It Ev (SPEX_\w+)$')]:
+            with open(os.path.join(docs, page), encoding='utf-8') as file:
+                self.assertEqual(set(listed), set(re.findall(line, file.read(), flags=re.MULTILINE)), page)
 
     def test_a_full_disk_is_told(self):
         if not os.path.exists('/dev/full'):

@@ -20,6 +20,7 @@
 #include "../check.h"
 #include "messages.h"
 #include "plugin.h"
+#include "sites.h"
 
 enum { WORK = 1, PLUGIN = 21 };
 enum { RECORDERS = 4, FORKS = 40 };
@@ -297,7 +298,7 @@ static void the_user_has_the_last_word(void **state) {
     unsetenv("SPEX_COLLECTORS");
     unsetenv("SPEX_PROBES");
     assert_non_null(strstr(text, "no probe matches \"nobody\""));
-    assert_non_null(strstr(text, "1 life.work"));
+    assert_non_null(strstr(text, "there are: life.work:"));
     assert_int_equal(status().collectors, 3);
     assert_int_equal(status().sites_on, 0);
     spex_stop();
@@ -307,11 +308,61 @@ static void a_bad_selection_leaves_the_old_one(void **state) {
     (void)state;
     assert_int_equal(start("life.work"), 0);
     messages_begin();
-    int got = spex_set("life.work,:lat");
+    int got = spex_set("life.work,:late");
     const char *text = messages_end();
     assert_int_equal(got, -EINVAL);
     assert_non_null(strstr(text, "was expected"));
     assert_int_equal(status().sites_on, 1);
+    spex_stop();
+}
+
+static void expect_selected(const char *expected) {
+    char text[64];
+    assert_int_equal(spex_sites_selection(text, sizeof(text)), 0);
+    assert_string_equal(text, expected);
+}
+
+static void items_are_added_to_a_selection(void **state) {
+    (void)state;
+    assert_int_equal(start("off"), 0);
+    assert_int_equal(status().collectors, 0);
+    expect_selected("off");
+    assert_int_equal(spex_set("*@off"), 0);
+    assert_int_equal(status().collectors, 0); /* for nothing that is on */
+    assert_int_equal(spex_set("+life.work"), 1);
+    assert_int_equal(status().collectors, 1);
+    expect_selected("*@off,life.work");
+    for (int i = 0; i < 1000; i++) {
+        assert_int_equal(spex_set("+life.work@off"), 0);
+        assert_int_equal(spex_set("+life.work@7"), 1);
+    }
+    expect_selected("*@off,life.work@7");
+    assert_int_equal(spex_set("life.work"), 1);
+    expect_selected("life.work");
+    assert_int_equal(spex_set("off"), 0);
+    expect_selected("off");
+    spex_stop();
+    expect_selected("off");
+}
+
+static void too_much_is_not_added(void **state) {
+    char many[16384] = "life.work";
+    size_t length = strlen(many);
+    (void)state;
+    for (unsigned i = 1; i < 1024; i++)
+        length += (size_t)snprintf(many + length, sizeof(many) - length, ",%u@off", 1000 + i);
+    messages_begin(); /* most of them match nothing */
+    int err = start(many);
+    messages_end();
+    assert_int_equal(err, 0);
+    assert_int_equal(status().sites_on, 1);
+    messages_begin();
+    int got = spex_set("+:lat");
+    const char *text = messages_end();
+    assert_int_equal(got, -E2BIG);
+    assert_non_null(strstr(text, "probe selection: stays as it was: "));
+    assert_int_equal(status().sites_on, 1);
+    assert_int_equal(spex_set("+life.work@off"), 0); /* in the place of another */
     spex_stop();
 }
 
@@ -332,7 +383,7 @@ static int child_checks(unsigned times) {
         return 11;
     if (spex_set("life.work") != -EPERM)
         return 12;
-    if (getenv("SPEX_TEST_EMULATED")) /* main says why */
+    if (getenv("TEST_EMULATED")) /* main says why */
         return 0;
     capture_start(tally_see, &tally);
     if (start("life.work") != 0)
@@ -609,6 +660,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test_teardown(bad_variables_are_refused, stop),
         cmocka_unit_test_teardown(the_user_has_the_last_word, stop),
         cmocka_unit_test_teardown(a_bad_selection_leaves_the_old_one, stop),
+        cmocka_unit_test_teardown(items_are_added_to_a_selection, stop),
+        cmocka_unit_test_teardown(too_much_is_not_added, stop),
         cmocka_unit_test_teardown(a_status_of_another_size_is_refused, stop),
         cmocka_unit_test_teardown(a_fork_splits_off_a_clean_child, stop),
         cmocka_unit_test_teardown(a_child_does_not_inherit_records, stop),
@@ -625,7 +678,7 @@ int main(int argc, char **argv) {
     if (argc != 2)
         return 2;
     plugin_path = argv[1];
-    if (getenv("SPEX_TEST_EMULATED"))
+    if (getenv("TEST_EMULATED"))
         puts("SKIP: of a fork's child the start: the emulator (QEMU 7.2) ends a child that starts "
              "threads");
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,7 +25,7 @@ enum { PLACES_ID = 40, PLACES_TYPES = SPEX_PROBE_TYPES };
 #endif
 
 #define SKIP_WITHOUT_CHILDREN()                                                                    \
-    if (!CHILDREN_MAY_START || getenv("SPEX_TEST_EMULATED")) {                                     \
+    if (!CHILDREN_MAY_START || getenv("TEST_EMULATED")) {                                          \
         print_message("SKIP: children that start threads die with this sanitizer or emulator\n");  \
         skip();                                                                                    \
     }

@@ -84,7 +84,7 @@ static void threads_leave_nothing_behind(void **state) {
     assert_in_range(mappings(), 0, mappings_before + 2 * AT_A_TIME);
     /* A state has five pages: those of all threads would be a hundred megabytes. What grows is what
      * the rings have not used before, and what an emulator needs. */
-    if (!getenv("SPEX_TEST_EMULATED"))
+    if (!getenv("TEST_EMULATED"))
         assert_in_range(resident() - resident_before + 10000, 0, 20000);
 #else
     (void)mappings_before;

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* What is said of items that match no probe: which, and what there is, in a line of any length. The
+ * sites are an array, registered as a library's constructor does it. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <spex/record.h>
+
+#include "printable.h"
+#include "sites.h"
+#include "unmatched.h"
+
+#include "../check.h"
+
+enum { MANY = 100 };
+
+static const char file[] = "module.c";
+static const struct spex_probe_name names[] = {{.probe_id = 1, .name = "query"},
+                                               {.probe_id = 2, .name = "a\033[31m"}};
+
+static struct spex_site site_at(const struct spex_site *place, uint16_t id, uint8_t type) {
+    return (struct spex_site){
+        .subsample = 1,
+        .line = 1,
+        .probe_id = id,
+        .probe_type = type,
+        .file_offset = (int64_t)((intptr_t)file - (intptr_t)&place->file_offset),
+    };
+}
+
+static void enter(struct spex_site *sites, unsigned count) {
+    spex_module_register(sites, sites + count, names, names + COUNT_OF(names));
+}
+
+static int unmatched(const char *probes, char *text, size_t size) {
+    struct spex_selection selection;
+    assert_int_equal(spex_selection_parse(probes, &selection, NULL, 0), 0);
+    int count = spex_unmatched(&selection, text, size);
+    spex_selection_free(&selection);
+    return count;
+}
+
+static void expect(const char *probes, int count, const char *expected) {
+    char text[SPEX_UNMATCHED_BYTES] = "?";
+    assert_int_equal(unmatched(probes, text, sizeof(text)), count);
+    assert_string_equal(text, expected);
+}
+
+static void without_a_probe_there_is_none(void **state) {
+    (void)state;
+    expect("*", 1, "no probe matches \"*\" (yet); there are: none");
+    expect("off", 0, "");
+}
+
+static void items_are_told_with_what_there_is(void **state) {
+    static struct spex_site sites[6];
+    static const char there_are[] =
+        " (yet); there are: a?[31m:cnt, query:cnt, query:lat, 7:lat, 10:cnt";
+    char expected[SPEX_UNMATCHED_BYTES];
+    (void)state;
+    sites[0] = site_at(&sites[0], 10, SPEX_CNT);
+    sites[1] = site_at(&sites[1], 7, SPEX_LAT);
+    sites[2] = site_at(&sites[2], 1, SPEX_LAT);
+    sites[3] = site_at(&sites[3], 1, SPEX_CNT);
+    sites[4] = site_at(&sites[4], 1, SPEX_LAT); /* at another place */
+    sites[5] = site_at(&sites[5], 2, SPEX_CNT);
+    enter(sites, COUNT_OF(sites));
+    expect("query", 0, "");
+    expect("*@off,7,file=module.c", 0, "");
+    snprintf(expected, sizeof(expected), "no probe matches \"qurey\"%s", there_are);
+    expect("qurey", 1, expected);
+    expect("query,qurey", 1, expected);
+    expect("+qurey,*:cnt", 1, expected);
+    snprintf(expected, sizeof(expected), "no probe matches \"7:cnt@off\", \"file=x.c\"%s",
+             there_are);
+    expect("*,7:cnt@off,query, file=x.c ", 2, expected);
+    snprintf(expected, sizeof(expected), "no probe matches \"?[2J\"%s", there_are);
+    expect("\033[2J", 1, expected);
+    spex_module_unregister(sites);
+    expect("query", 1, "no probe matches \"query\" (yet); there are: none");
+}
+
+static void much_is_cut(void **state) {
+    static struct spex_site sites[MANY];
+    char probes[4096] = "1000", text[SPEX_UNMATCHED_BYTES];
+    unsigned left;
+    (void)state;
+    for (uint16_t i = 0; i < MANY; i++)
+        sites[i] = site_at(&sites[i], (uint16_t)(200 + i), SPEX_SNAPSHOT);
+    enter(sites, MANY);
+    assert_int_equal(unmatched(probes, text, sizeof(text)), 1);
+    const char *more = strstr(text, ", … and ");
+    assert_non_null(more);
+    assert_int_equal(sscanf(more, ", … and %u more", &left), 1);
+    unsigned shown = 0;
+    for (const char *at = text; (at = strstr(at, ":snapshot")); at++)
+        shown++;
+    assert_int_equal(shown + left, MANY);
+
+    for (unsigned i = 1; i < MANY; i++)
+        sprintf(probes + strlen(probes), ",%u", 1000 + i);
+    assert_int_equal(unmatched(probes, text, sizeof(text)), MANY);
+    assert_non_null(strstr(text, "no probe matches \"1000\", \"1001\""));
+    assert_non_null(strstr(text, " more (yet); there are: 200:snapshot, "));
+    spex_module_unregister(sites);
+}
+
+/* The length of the text never matters, nor does an item's. */
+static void any_room_will_do(void **state) {
+    char probes[600], text[SPEX_UNMATCHED_BYTES];
+    (void)state;
+    memset(probes, 'x', sizeof(probes));
+    probes[sizeof(probes) - 1] = '\0';
+    for (size_t size = 0; size < sizeof(text); size++) {
+        memset(text, 'z', sizeof(text));
+        assert_int_equal(unmatched(probes, text, size), 1);
+        assert_int_equal(text[size], 'z');
+        if (size) {
+            assert_true(strlen(text) < size);
+            assert_true(spex_is_printable(text));
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_a_probe_there_is_none),
+        cmocka_unit_test(items_are_told_with_what_there_is),
+        cmocka_unit_test(much_is_cut),
+        cmocka_unit_test(any_room_will_do),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
