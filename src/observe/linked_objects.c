@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,7 +35,7 @@ static int check(const char *path, struct spex_why *why) {
 }
 
 /* In the child. These variables make the loader do more than to list. */
-__attribute__((noreturn)) static void become_loader(const char *path, int output) {
+__attribute__((noreturn)) static void become_loader(const char *path, bool tolerant, int output) {
     static const char *const unwanted[] = {"LD_AUDIT",        "LD_BIND_NOW", "LD_DEBUG",
                                            "LD_DEBUG_OUTPUT", "LD_PROFILE",  "LD_VERBOSE",
                                            "LD_WARN",         "LD_SHOW_AUXV"};
@@ -42,19 +44,22 @@ __attribute__((noreturn)) static void become_loader(const char *path, int output
     int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (nothing >= 0 && dup2(nothing, 0) == 0 && dup2(output, 1) == 1 && dup2(output, 2) == 2) {
         alarm(LOADER_SECONDS);
-        execl(spex_loader_path(), spex_loader_path(), "--list", path, (char *)NULL);
+        if (!tolerant)
+            execl(spex_loader_path(), spex_loader_path(), "--list", path, (char *)NULL);
+        else if (setenv("LD_TRACE_LOADED_OBJECTS", "1", 1) == 0)
+            execl(spex_loader_path(), spex_loader_path(), path, (char *)NULL);
     }
     _exit(127);
 }
 
 /* What the loader will say is in *output. The loader's process, or a negative error. */
-static pid_t start_loader(const char *path, FILE **output, struct spex_why *why) {
+static pid_t start_loader(const char *path, bool tolerant, FILE **output, struct spex_why *why) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
         return spex_fail(why, -errno, "cannot make a pipe: %s", strerror(errno));
     pid_t pid = fork();
     if (pid == 0)
-        become_loader(path, ends[1]);
+        become_loader(path, tolerant, ends[1]);
     int err = errno;
     close(ends[1]);
     *output = pid > 0 ? fdopen(ends[0], "r") : NULL;
@@ -110,11 +115,12 @@ static int take_output(FILE *output, struct spex_linked_objects *objects, struct
     return err;
 }
 
-static int run_loader(const char *path, struct spex_linked_objects *objects, struct spex_why *why) {
+static int run_loader(const char *path, bool tolerant, struct spex_linked_objects *objects,
+                      struct spex_why *why) {
     struct spex_why said = {"it ended without a word"};
     FILE *output;
     int status = 0;
-    pid_t pid = start_loader(path, &output, why);
+    pid_t pid = start_loader(path, tolerant, &output, why);
     if (pid < 0)
         return pid;
     int err = take_output(output, objects, &said);
@@ -130,6 +136,22 @@ static int run_loader(const char *path, struct spex_linked_objects *objects, str
     return 0;
 }
 
+/* `--list` gives up at the first library that is missing. Told by a variable, glibc's loader goes on
+ * (which is how `ldd` does it), but one that ignored the variable would run the program: so only where
+ * that cannot be. */
+static int list(const char *path, struct spex_linked_objects *objects, struct spex_why *why) {
+    int err = run_loader(path, false, objects, why);
+#ifdef __GLIBC__
+    struct spex_why second;
+    if (err == -EIO && !getauxval(AT_SECURE)) {
+        spex_linked_objects_free(objects);
+        if (run_loader(path, true, objects, &second) == 0)
+            err = 0;
+    }
+#endif
+    return err;
+}
+
 int spex_linked_objects_find(const char *path, struct spex_linked_objects *objects,
                              struct spex_why *why) {
     char *given = NULL;
@@ -140,7 +162,7 @@ int spex_linked_objects_find(const char *path, struct spex_linked_objects *objec
     /* So that it is neither an option nor the name of a library to look for. */
     if (asprintf(&given, "%s%s", *path == '/' ? "" : "./", path) < 0)
         return spex_fail(why, -ENOMEM, "out of memory");
-    err = run_loader(given, objects, why);
+    err = list(given, objects, why);
     free(given);
     return err;
 }
