@@ -118,7 +118,7 @@ static int take_output(FILE *output, struct spex_linked_objects *objects, struct
 static int run_loader(const char *path, bool tolerant, struct spex_linked_objects *objects,
                       struct spex_why *why) {
     struct spex_why said = {"it ended without a word"};
-    FILE *output;
+    FILE *output = NULL;
     int status = 0;
     pid_t pid = start_loader(path, tolerant, &output, why);
     if (pid < 0)

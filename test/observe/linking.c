@@ -32,7 +32,7 @@ static void make_directory(const char *path) {
 static void nothing(void) {
 }
 
-static void (*resolve(void))(void) {
+__attribute__((used)) static void (*resolve(void))(void) {
     make_directory("resolver-ran");
     return nothing;
 }

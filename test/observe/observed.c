@@ -13,13 +13,22 @@ static inline __attribute__((always_inline)) void work(unsigned times) {
 }
 
 __attribute__((visibility("default"))) void observed_work(unsigned times);
+__attribute__((visibility("default"))) void observed_more(unsigned times);
+__attribute__((visibility("default"))) void observed_most(unsigned times);
+
 void observed_work(unsigned times) {
     work(times);
-    work(times + 1);
-    work(times + 2);
     SPEX_SNAPSHOT_PROBE(40, 1, times, 2, 3);
     SPEX_PERFCNTR_PROBE_BEGIN(3, 1, 5);
     SPEX_CNT_PROBE_BEGIN(7, 16777215);
     SPEX_CNT_PROBE_END(7);
     SPEX_PERFCNTR_PROBE_END(3);
+}
+
+void observed_more(unsigned times) {
+    work(times);
+}
+
+void observed_most(unsigned times) {
+    work(times);
 }
