@@ -66,6 +66,8 @@ static int check_header(const struct spex_elf_file *file, struct spex_why *why) 
         (header->e_phnum && header->e_phentsize != sizeof(Elf64_Phdr)) ||
         (header->e_shnum && header->e_shentsize != sizeof(Elf64_Shdr)))
         return spex_fail(why, -EINVAL, "%s has a malformed ELF header", file->name);
+    if (header->e_shoff && header->e_shnum == 0) /* the form for more sections than 16 bits count */
+        return spex_fail(why, -EINVAL, "%s has more sections than linked files have", file->name);
     if (header->e_phnum > SEGMENTS_MAX)
         return spex_fail(why, -EINVAL, "%s has %u segments; %d at most were expected", file->name,
                          header->e_phnum, SEGMENTS_MAX);

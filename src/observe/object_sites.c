@@ -11,8 +11,9 @@
 #include "printable.h"
 
 enum {
-    FILE_NAME_BYTES = 4096,        /* of a source file, the terminator included */
-    FILE_NAMES_BYTES_MAX = 1 << 24 /* of all of an object's */
+    FILE_NAME_BYTES = 4096,         /* of a source file, the terminator included */
+    FILE_NAMES_BYTES_MAX = 1 << 24, /* of all of an object's */
+    SECTION_NAMES_BYTES_MAX = 1 << 24
 };
 
 _Static_assert(sizeof(struct spex_site) == 32 && sizeof(struct spex_probe_name) == 64,
@@ -56,14 +57,26 @@ static int read_section(struct reading *reading, Elf_Scn *section, const GElf_Sh
     return take(reading, header, data->d_buf, data->d_size / entry_bytes);
 }
 
+/* The section with the names of sections; libelf reads all of it. */
+static int find_section_names(const struct reading *reading, size_t *index) {
+    Elf *elf = reading->file->elf;
+    GElf_Shdr header;
+    if (elf_getshdrstrndx(elf, index) != 0 || !gelf_getshdr(elf_getscn(elf, *index), &header) ||
+        header.sh_type != SHT_STRTAB || (header.sh_flags & SHF_COMPRESSED) ||
+        header.sh_size > SECTION_NAMES_BYTES_MAX)
+        return spex_fail(reading->why, -EINVAL, "%s is malformed: its sections have no names",
+                         reading->file->name);
+    return 0;
+}
+
 /* Runs `take` over every allocated section called `wanted`. */
 static int read_sections(struct reading *reading, const char *wanted, size_t entry_bytes,
                          size_t most, section_reader take) {
     Elf *elf = reading->file->elf;
     size_t names;
-    if (elf_getshdrstrndx(elf, &names) != 0)
-        return spex_fail(reading->why, -EINVAL, "%s is malformed: its sections have no names",
-                         reading->file->name);
+    int err = find_section_names(reading, &names);
+    if (err)
+        return err;
     for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
         GElf_Shdr header;
         if (!gelf_getshdr(section, &header) || !(header.sh_flags & SHF_ALLOC))
@@ -71,7 +84,7 @@ static int read_sections(struct reading *reading, const char *wanted, size_t ent
         const char *name = elf_strptr(elf, names, header.sh_name);
         if (!name || strcmp(name, wanted) != 0)
             continue;
-        int err = read_section(reading, section, &header, entry_bytes, most, take);
+        err = read_section(reading, section, &header, entry_bytes, most, take);
         if (err)
             return err;
     }

@@ -151,6 +151,21 @@ static void sections_of_any_size(void **state) {
     assert_int_equal(read_bytes(length), -EINVAL);
 }
 
+static void section_names_of_any_size(void **state) {
+    (void)state;
+    section(".shstrtab")->sh_size = UINT64_MAX;
+    assert_int_equal(read_bytes(length), -EINVAL);
+    restore(state);
+    section(".shstrtab")->sh_flags |= SHF_COMPRESSED;
+    assert_int_equal(read_bytes(length), -EINVAL);
+    restore(state);
+    header()->e_shstrndx = 0xfff0;
+    assert_int_equal(read_bytes(length), -EINVAL);
+    restore(state);
+    header()->e_shnum = 0; /* section 0 has the number */
+    assert_int_equal(read_bytes(length), -EINVAL);
+}
+
 static void other_objects_are_refused(void **state) {
     (void)state;
     header()->e_ident[EI_CLASS] = ELFCLASS32;
@@ -200,6 +215,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test_setup_teardown(names_are_printable_and_end, restore, release),
         cmocka_unit_test_setup_teardown(types_may_be_unknown, restore, release),
         cmocka_unit_test_setup_teardown(sections_of_any_size, restore, release),
+        cmocka_unit_test_setup_teardown(section_names_of_any_size, restore, release),
         cmocka_unit_test_setup_teardown(other_objects_are_refused, restore, release),
         cmocka_unit_test_setup_teardown(other_files_are_refused, restore, release),
     };
