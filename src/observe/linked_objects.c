@@ -130,7 +130,7 @@ static int run_loader(const char *path, bool tolerant, struct spex_linked_object
     if (err)
         return spex_fail(why, err, "its libraries cannot be listed: %s", strerror(-err));
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-        return spex_fail(why, -EIO, "the loader was still busy after %d s", LOADER_SECONDS);
+        return spex_fail(why, -ETIMEDOUT, "the loader was still busy after %d s", LOADER_SECONDS);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
         return spex_fail(why, -EIO, "the loader failed: %.400s", said.text);
     return 0;
