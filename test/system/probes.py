@@ -283,6 +283,7 @@ class Processes(Scratch):
 
     def test_loaded_library(self):
         process = self.start()
+        self.assert_fails("has no probes", self.loader)
         self.assert_sites(LIBRARY_SITES, process)
         listed = json.loads(run("--json", process).stdout)
         self.assertEqual(listed["program"], os.path.realpath(self.loader))
