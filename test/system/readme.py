@@ -22,8 +22,8 @@ def text_of(name):
         return file.read()
 
 
-def block(text, language):
-    return re.search(rf"^```{language}\n(.*?)^```", text, re.M | re.S)[1]
+def block(text, language, number=0):
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S)[number]
 
 
 class Smallest(unittest.TestCase):
@@ -38,6 +38,7 @@ class Smallest(unittest.TestCase):
         subprocess.run(["meson", "install", "-C", build], **quiet)
         cls.environment = {name: value for name, value in os.environ.items()
                            if not name.startswith("SPEX_")}
+        cls.environment["PATH"] = os.path.join(prefix, "bin") + ":" + os.environ["PATH"]
         cls.environment["PKG_CONFIG_PATH"] = os.path.join(prefix, "lib/pkgconfig")
         with open(os.path.join(cls.dir, "app.c"), "w", encoding="utf-8") as file:
             file.write(block(text_of("README.md"), "c"))
@@ -76,6 +77,12 @@ class Smallest(unittest.TestCase):
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
         result = self.run_line(r"readelf -n .*")
         self.assertEqual(set(re.findall(r"Name: (\S+)", result.stdout)), {"lat_1_begin", "lat_1_end"})
+
+    def test_probes_are_listed_as_shown(self):
+        self.run_line(r"cc app\.c .*")
+        result = self.run_line(r"spex probes \./app")
+        self.assertEqual((result.returncode, result.stdout, result.stderr),
+                         (0, block(text_of("README.md"), "text", 1), ""))
 
     def test_is_the_example_in_the_repository(self):
         example = text_of("examples/smallest/app.c").split("\n", 1)[1]

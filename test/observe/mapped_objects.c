@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* The files a process has mapped; here those of the test itself. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <spex/probe.h>
+
+#include "../check.h"
+#include "mapped_objects.h"
+#include "object_sites.h"
+
+struct seen {
+    unsigned objects, programs;
+    char path[4096]; /* of this program */
+};
+
+static void probed(void) {
+    CNT_PROBE_BEGIN(6, 1);
+    CNT_PROBE_END(6);
+}
+
+static void see(void *user, const char *path, int fd, const char *why) {
+    struct seen *seen = user;
+    struct spex_object_sites sites;
+    struct spex_why unreadable;
+    seen->objects++;
+    assert_true(fd >= 0 || *why);
+    if (strcmp(path, seen->path) != 0)
+        return;
+    seen->programs++;
+    assert_int_equal(spex_object_sites_read(fd, path, &sites, &unreadable), 0);
+    assert_int_equal(sites.count, 1);
+    assert_int_equal(sites.items[0].probe_id, 6);
+    spex_object_sites_free(&sites);
+}
+
+static void every_file_once(void **state) {
+    struct seen seen = {0};
+    struct spex_why why = {""};
+    (void)state;
+    probed();
+    assert_true(readlink("/proc/self/exe", seen.path, sizeof(seen.path) - 1) > 0);
+    assert_int_equal(spex_mapped_objects_visit(getpid(), see, &seen, &why), 0);
+    assert_int_equal(seen.programs, 1);
+    assert_true(seen.objects >= 2);
+}
+
+static void processes_that_have_ended(void **state) {
+    struct seen seen = {0};
+    struct spex_why why = {""};
+    siginfo_t info;
+    (void)state;
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(0);
+    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+    assert_int_not_equal(spex_mapped_objects_visit(pid, see, &seen, &why), 0);
+    assert_true(*why.text);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_int_equal(spex_mapped_objects_visit(pid, see, &seen, &why), -ESRCH);
+    assert_int_equal(seen.objects, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_file_once),
+        cmocka_unit_test(processes_that_have_ended),
+    };
+    const char *emulated = getenv("SPEX_TEST_EMULATED");
+    if (emulated && *emulated) {
+        puts("SKIP: an emulated process has its emulator mapped");
+        return 77;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/* The sites of an object as it was made, and of the same with one thing wrong.
+ *
+ *     object_sites OBSERVED */
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <spex/record.h>
+
+#include "../check.h"
+#include "object_sites.h"
+
+static char original[1 << 20], bytes[sizeof(original)];
+static size_t length;
+static struct spex_object_sites sites;
+static struct spex_why why;
+
+static int read_bytes(size_t size) {
+    int fd = memfd_create("object", MFD_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes, size), size);
+    why.text[0] = '\0';
+    int err = spex_object_sites_read(fd, "it", &sites, &why);
+    assert_true(err == 0 || (*why.text && !strchr(why.text, '\n')));
+    close(fd);
+    return err;
+}
+
+static Elf64_Ehdr *header(void) {
+    return (Elf64_Ehdr *)bytes;
+}
+
+static Elf64_Shdr *section(const char *name) {
+    Elf64_Shdr *all = (Elf64_Shdr *)(bytes + header()->e_shoff);
+    const char *names = bytes + all[header()->e_shstrndx].sh_offset;
+    for (unsigned s = 0; s < header()->e_shnum; s++)
+        if (strcmp(names + all[s].sh_name, name) == 0)
+            return &all[s];
+    fail_msg("no section %s", name);
+    return NULL;
+}
+
+static struct spex_site *first_site(void) {
+    return (struct spex_site *)(bytes + section("spex_sites")->sh_offset);
+}
+
+static int restore(void **state) {
+    (void)state;
+    memcpy(bytes, original, length);
+    return 0;
+}
+
+static int release(void **state) {
+    (void)state;
+    spex_object_sites_free(&sites);
+    return 0;
+}
+
+static void assert_site(size_t s, const char *name, uint16_t id, uint8_t type, uint32_t subsample,
+                        uint8_t detail, uint32_t copies) {
+    assert_string_equal(sites.items[s].name, name);
+    assert_int_equal(sites.items[s].probe_id, id);
+    assert_int_equal(sites.items[s].probe_type, type);
+    assert_int_equal(sites.items[s].subsample, subsample);
+    assert_int_equal(sites.items[s].detail, detail);
+    assert_int_equal(sites.items[s].copies, copies);
+    assert_true(sites.items[s].line > 0);
+    const char *file = strrchr(sites.items[s].file, '/');
+    assert_string_equal(file ? file + 1 : sites.items[s].file, "observed.c");
+}
+
+static void sites_are_listed(void **state) {
+    (void)state;
+    assert_int_equal(read_bytes(length), 0);
+    assert_int_equal(sites.count, 4);
+    assert_site(0, "another", 7, SPEX_CNT, 16777215, 0, 1);
+    assert_site(1, "observed.work", 40, SPEX_LAT, 10, 0, 3);
+    assert_site(2, "observed.work", 40, SPEX_SNAPSHOT, 1, 3, 1);
+    assert_site(3, "", 3, SPEX_PERFCNTR, 1, 5, 1);
+}
+
+static void names_may_be_missing(void **state) {
+    (void)state;
+    section("spex_names")->sh_size = 0;
+    assert_int_equal(read_bytes(length), 0);
+    assert_int_equal(sites.count, 4);
+    assert_site(0, "", 3, SPEX_PERFCNTR, 1, 5, 1);
+}
+
+static void truncated_files_are_refused(void **state) {
+    (void)state;
+    for (size_t size = 0; size < length; size += size < 128 ? 1 : 61) {
+        assert_int_not_equal(read_bytes(size), 0);
+        assert_null(sites.items);
+    }
+}
+
+static void wild_offsets_have_no_file(void **state) {
+    static const int64_t offsets[] = {0, 1, -1, INT64_MAX, INT64_MIN, 1 << 30, -(1 << 30)};
+    (void)state;
+    for (size_t o = 0; o < COUNT_OF(offsets); o++) {
+        struct spex_site *site = first_site();
+        site->file_offset = offsets[o];
+        site->probe_id = 65535;
+        assert_int_equal(read_bytes(length), 0);
+        const struct spex_object_site *last = &sites.items[sites.count - 1];
+        assert_int_equal(last->probe_id, 65535);
+        assert_true(*last->file);
+        assert_true(strnlen(last->file, 4096) < 4096);
+        if (offsets[o] > 1 || offsets[o] < -1)
+            assert_string_equal(last->file, "?");
+        spex_object_sites_free(&sites);
+    }
+}
+
+static void names_are_printable_and_end(void **state) {
+    struct spex_probe_name *name =
+        (struct spex_probe_name *)(bytes + section("spex_names")->sh_offset);
+    (void)state;
+    memset(name->name, '\033', sizeof(name->name));
+    name->probe_id = 3;
+    assert_int_equal(read_bytes(length), 0);
+    assert_int_equal(strlen(sites.items[0].name), SPEX_NAME_BYTES);
+    assert_int_equal(strspn(sites.items[0].name, "?"), SPEX_NAME_BYTES);
+}
+
+static void types_may_be_unknown(void **state) {
+    (void)state;
+    first_site()->probe_type = 0x33;
+    assert_int_equal(read_bytes(length), 0);
+}
+
+static void sections_of_any_size(void **state) {
+    static const uint64_t sizes[] = {31, 33, 1 << 20, 1ull << 40, UINT64_MAX, UINT64_MAX & ~31ull};
+    (void)state;
+    for (size_t s = 0; s < COUNT_OF(sizes); s++) {
+        section("spex_sites")->sh_size = sizes[s];
+        assert_int_equal(read_bytes(length), -EINVAL);
+    }
+    section("spex_sites")->sh_size = 0;
+    assert_int_equal(read_bytes(length), 0);
+    assert_int_equal(sites.count, 0);
+    section("spex_sites")->sh_size = 64;
+    section("spex_sites")->sh_offset = UINT64_MAX - 8;
+    assert_int_equal(read_bytes(length), -EINVAL);
+    section("spex_sites")->sh_type = SHT_NOBITS;
+    assert_int_equal(read_bytes(length), -EINVAL);
+}
+
+static void section_names_of_any_size(void **state) {
+    (void)state;
+    section(".shstrtab")->sh_size = UINT64_MAX;
+    assert_int_equal(read_bytes(length), -EINVAL);
+    restore(state);
+    section(".shstrtab")->sh_flags |= SHF_COMPRESSED;
+    assert_int_equal(read_bytes(length), -EINVAL);
+    restore(state);
+    header()->e_shstrndx = 0xfff0;
+    assert_int_equal(read_bytes(length), -EINVAL);
+    restore(state);
+    header()->e_shnum = 0; /* section 0 has the number */
+    assert_int_equal(read_bytes(length), -EINVAL);
+}
+
+static void other_objects_are_refused(void **state) {
+    (void)state;
+    header()->e_ident[EI_CLASS] = ELFCLASS32;
+    assert_int_equal(read_bytes(length), -ENOTSUP);
+    assert_non_null(strstr(why.text, "64-bit"));
+    restore(state);
+    header()->e_ident[EI_DATA] = ELFDATA2MSB;
+    assert_int_equal(read_bytes(length), -ENOTSUP);
+    assert_non_null(strstr(why.text, "big-endian"));
+    restore(state);
+    header()->e_type = ET_REL;
+    assert_int_equal(read_bytes(length), -ENOTSUP);
+    header()->e_type = ET_CORE;
+    assert_int_equal(read_bytes(length), -ENOTSUP);
+    restore(state);
+    header()->e_shoff = 0;
+    header()->e_shnum = 0;
+    assert_int_equal(read_bytes(length), -ENOTSUP);
+    assert_non_null(strstr(why.text, "section table"));
+    restore(state);
+    header()->e_machine = 0x1234; /* the layout is the same everywhere */
+    assert_int_equal(read_bytes(length), 0);
+}
+
+static int read_text(const char *text) {
+    memcpy(bytes, text, strlen(text));
+    return read_bytes(strlen(text));
+}
+
+static void other_files_are_refused(void **state) {
+    (void)state;
+    assert_int_equal(read_text(""), -ENOEXEC);
+    assert_int_equal(read_text("text"), -ENOEXEC);
+    assert_string_equal(why.text, "it is not an ELF program");
+    assert_int_equal(read_text("#! /bin/sh -e\nexit\n"), -ENOEXEC);
+    assert_string_equal(why.text,
+                        "it is not an ELF program: it looks like a script that /bin/sh -e runs");
+    assert_int_equal(read_text("\177ELF\002\001\001"), -EINVAL);
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(sites_are_listed, restore, release),
+        cmocka_unit_test_setup_teardown(names_may_be_missing, restore, release),
+        cmocka_unit_test_setup_teardown(truncated_files_are_refused, restore, release),
+        cmocka_unit_test_setup_teardown(wild_offsets_have_no_file, restore, release),
+        cmocka_unit_test_setup_teardown(names_are_printable_and_end, restore, release),
+        cmocka_unit_test_setup_teardown(types_may_be_unknown, restore, release),
+        cmocka_unit_test_setup_teardown(sections_of_any_size, restore, release),
+        cmocka_unit_test_setup_teardown(section_names_of_any_size, restore, release),
+        cmocka_unit_test_setup_teardown(other_objects_are_refused, restore, release),
+        cmocka_unit_test_setup_teardown(other_files_are_refused, restore, release),
+    };
+    assert_int_equal(argc, 2);
+    FILE *file = fopen(argv[1], "rb");
+    assert_non_null(file);
+    length = fread(original, 1, sizeof(original), file);
+    fclose(file);
+    assert_in_range(length, 1024, sizeof(original) - 1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

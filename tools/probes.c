@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "elf_file.h"
+#include "linked_objects.h"
+#include "mapped_objects.h"
+#include "printable.h"
+#include "probe_list.h"
+
+static const char usage[] =
+    "usage: spex probes PROGRAM [--json]\n"
+    "       spex probes PID [--json]\n"
+    "\n"
+    "The probes of a program and of the libraries it links, without running it; or those of a\n"
+    "process and of the libraries it has loaded. PROGRAM is a path; without a \"/\" it is looked\n"
+    "for in PATH, as a shell does it, and then in this directory. A number is a process.\n"
+    "\n"
+    "  --json  the same as one JSON object\n";
+
+/* `why` may quote what a file says. */
+static int complain(int status, struct spex_why *why) {
+    spex_make_printable(why->text);
+    return spex_complain(status, "%s", why->text);
+}
+
+static int out_of_memory(void) {
+    return spex_complain(SPEX_EXIT_FAILED, "out of memory");
+}
+
+static bool is_runnable(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
+}
+
+/* The path of the program that a shell would run, or of a file in this directory; to be freed. NULL:
+ * there is none, or no memory. */
+static char *find_program(const char *name) {
+    const char *folder = strchr(name, '/') ? NULL : getenv("PATH");
+    char *path = NULL;
+    while (folder) {
+        int length = (int)strcspn(folder, ":");
+        /* An empty entry is this directory. */
+        if (asprintf(&path, "%.*s%s%s", length, folder, length ? "/" : "./", name) < 0)
+            return NULL;
+        if (is_runnable(path))
+            return path;
+        free(path);
+        folder = folder[length] ? folder + length + 1 : NULL;
+    }
+    if (!strchr(name, '/') && access(name, F_OK) != 0)
+        return NULL;
+    return strdup(name);
+}
+
+/* The sites of the object behind `fd`. */
+static int add_object(struct spex_probe_list *list, const char *path, int fd,
+                      struct spex_why *why) {
+    struct spex_object_sites sites;
+    int err = spex_object_sites_read(fd, path, &sites, why);
+    if (!err)
+        err = spex_probe_list_add(list, path, &sites);
+    if (err == -ENOMEM)
+        spex_why_set(why, "out of memory");
+    return err;
+}
+
+static int add_file(struct spex_probe_list *list, const char *path, struct spex_why *why) {
+    int fd = spex_regular_file_open(path, why);
+    if (fd < 0)
+        return fd;
+    int err = add_object(list, path, fd, why);
+    close(fd);
+    return err;
+}
+
+/* What cannot be found or read is told, and the rest listed. */
+static void add_libraries(struct spex_probe_list *list, const char *path) {
+    struct spex_linked_objects objects;
+    struct spex_why why = {""}, told = {""};
+    int err = spex_linked_objects_find(path, &objects, &why);
+    if (err) {
+        spex_why_set(&told, "the libraries of %s were not looked at: %.300s", path, why.text);
+        complain(0, &told);
+    }
+    for (size_t m = 0; m < objects.missing_count; m++) {
+        spex_why_set(&told, "a library was not found: %s", objects.missing[m]);
+        complain(0, &told);
+    }
+    for (size_t f = 0; f < objects.found_count; f++)
+        if (add_file(list, objects.found[f], &why) != 0)
+            complain(0, &why);
+    spex_linked_objects_free(&objects);
+}
+
+static int collect_program(struct spex_probe_list *list, const char *name) {
+    struct spex_why why = {""};
+    int status = SPEX_EXIT_OK;
+    char *path = find_program(name);
+    if (!path) {
+        spex_why_set(&why, "%s was found neither in PATH nor in this directory", name);
+        return complain(SPEX_EXIT_FAILED, &why);
+    }
+    if (spex_probe_list_set_program(list, path) != 0)
+        status = out_of_memory();
+    else if (add_file(list, path, &why) != 0)
+        status = complain(SPEX_EXIT_FAILED, &why);
+    else
+        add_libraries(list, path);
+    free(path);
+    return status;
+}
+
+static void add_mapped(void *user, const char *path, int fd, const char *unreadable) {
+    struct spex_why why = {""};
+    int err = -EIO;
+    if (fd >= 0)
+        err = add_object(user, path, fd, &why);
+    else
+        spex_why_set(&why, "%s", unreadable);
+    if (err && err != -ENOEXEC) /* code need not come from an ELF object */
+        complain(0, &why);
+}
+
+/* The program that the process runs, for what is shown. */
+static int set_process_name(struct spex_probe_list *list, pid_t pid) {
+    char link[64], path[PATH_MAX + 1] = "";
+    snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
+    ssize_t length = readlink(link, path, sizeof(path) - 1);
+    return spex_probe_list_set_program(list, length > 0 ? path : link);
+}
+
+static int collect_process(struct spex_probe_list *list, pid_t pid) {
+    struct spex_why why = {""};
+    if (spex_mapped_objects_visit(pid, add_mapped, list, &why) != 0)
+        return complain(SPEX_EXIT_FAILED, &why);
+    return set_process_name(list, pid) == 0 ? SPEX_EXIT_OK : out_of_memory();
+}
+
+/* `named`: what the user calls it. */
+static int show(const struct spex_probe_list *list, const char *named, bool json) {
+    struct spex_why none = {""};
+    int err = 0;
+    if (json)
+        err = spex_probe_list_print_json(list, stdout);
+    else if (list->site_count)
+        err = spex_probe_list_print(list, stdout);
+    if (err == -ENOMEM)
+        return out_of_memory();
+    if (err)
+        return spex_complain(SPEX_EXIT_FAILED, "the probes cannot be written: %s", strerror(-err));
+    spex_why_set(&none, "%s has no probes", named);
+    return list->site_count ? SPEX_EXIT_OK : complain(SPEX_EXIT_FAILED, &none);
+}
+
+static int list_program(const char *name, bool json) {
+    struct spex_probe_list list = {NULL, NULL, 0, 0};
+    int status = collect_program(&list, name);
+    if (status == SPEX_EXIT_OK)
+        status = show(&list, name, json);
+    spex_probe_list_free(&list);
+    return status;
+}
+
+static int list_process(pid_t pid, bool json) {
+    struct spex_probe_list list = {NULL, NULL, 0, 0};
+    char named[32];
+    snprintf(named, sizeof(named), "process %d", (int)pid);
+    int status = collect_process(&list, pid);
+    if (status == SPEX_EXIT_OK)
+        status = show(&list, named, json);
+    spex_probe_list_free(&list);
+    return status;
+}
+
+static int list_what_is_meant(const char *what, bool json) {
+    if (*what == '\0' || what[strspn(what, "0123456789")] != '\0')
+        return list_program(what, json);
+    errno = 0;
+    long pid = strtol(what, NULL, 10);
+    if (errno || pid < 1 || pid > INT_MAX)
+        return spex_complain(SPEX_EXIT_FAILED, "there is no process %s", what);
+    return list_process((pid_t)pid, json);
+}
+
+int spex_command_probes(int argc, char **argv) {
+    static const struct option known[] = {
+        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    bool json = false;
+    for (int option; (option = getopt_long(argc, argv, "h", known, NULL)) != -1;) {
+        switch (option) {
+        case 'j':
+            json = true;
+            break;
+        case 'h':
+            fputs(usage, stdout);
+            return SPEX_EXIT_OK;
+        default:
+            fputs(usage, stderr);
+            return SPEX_EXIT_USAGE;
+        }
+    }
+    if (argc - optind != 1) {
+        fputs(usage, stderr);
+        return spex_complain(SPEX_EXIT_USAGE, "probes: one program or process was expected, not %d",
+                             argc - optind);
+    }
+    return list_what_is_meant(argv[optind], json);
+}
