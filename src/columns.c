@@ -8,7 +8,7 @@
 #include <string.h>
 
 void spex_columns_init(struct spex_columns *columns, const char *const *headings, unsigned count,
-                       unsigned left) {
+                       uint32_t left) {
     *columns = (struct spex_columns){.columns = count, .left = left};
     for (unsigned c = 0; c < count; c++)
         spex_columns_add(columns, "%s", headings[c]);
@@ -52,34 +52,38 @@ static size_t width_of(const char *cell) {
     return width;
 }
 
+/* 0: nothing stands below the heading. */
 static size_t width_of_column(const struct spex_columns *columns, unsigned column) {
-    size_t width = 0;
-    for (size_t i = column; i < columns->count; i += columns->columns)
+    size_t heading = width_of(columns->cells[column]), width = 0;
+    for (size_t i = column + columns->columns; i < columns->count; i += columns->columns)
         if (width_of(columns->cells[i]) > width)
             width = width_of(columns->cells[i]);
-    return width;
+    return width && width < heading ? heading : width;
 }
 
-/* The last cell of a row that is not empty, + 1. */
-static unsigned row_length(const struct spex_columns *columns, size_t row) {
+/* The last cell of a row that is shown and not empty, + 1. */
+static unsigned row_length(const struct spex_columns *columns, size_t row, const size_t *widths) {
     unsigned length = columns->columns;
-    while (length > 0 && width_of(columns->cells[row + length - 1]) == 0)
+    while (length > 0 && (!widths[length - 1] || !width_of(columns->cells[row + length - 1])))
         length--;
     return length;
 }
 
 static void print_row(const struct spex_columns *columns, size_t row, const size_t *widths,
                       FILE *file) {
-    unsigned length = row_length(columns, row);
+    unsigned length = row_length(columns, row, widths);
+    const char *between = "";
     for (unsigned c = 0; c < length; c++) {
+        if (!widths[c])
+            continue;
         const char *cell = columns->cells[row + c] ? columns->cells[row + c] : "";
         int pad = (int)(widths[c] - width_of(cell));
-        if (c > 0)
-            fputs("  ", file);
-        if (c >= columns->left)
-            fprintf(file, "%*s%s", pad, "", cell);
-        else
+        fputs(between, file);
+        if (columns->left & 1u << c)
             fprintf(file, "%s%*s", cell, c + 1 < length ? pad : 0, "");
+        else
+            fprintf(file, "%*s%s", pad, "", cell);
+        between = "  ";
     }
     fputc('\n', file);
 }

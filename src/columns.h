@@ -4,6 +4,7 @@
 #define SPEX_COLUMNS_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 struct spex_columns {
@@ -11,13 +12,13 @@ struct spex_columns {
     size_t count;
     size_t room;
     unsigned columns;
-    unsigned left; /* so many columns begin at their left edge, the others end at their right one */
+    uint32_t left; /* a mask of columns that begin at their left edge; the others end at their right one */
     int error;     /* -ENOMEM: cells are missing */
 };
 
 /* The headings are the first row. */
 void spex_columns_init(struct spex_columns *columns, const char *const *headings, unsigned count,
-                       unsigned left);
+                       uint32_t left);
 
 /* Fills the next cell. */
 __attribute__((format(printf, 2, 3))) void spex_columns_add(struct spex_columns *columns,
@@ -26,7 +27,8 @@ __attribute__((format(printf, 2, 3))) void spex_columns_add(struct spex_columns 
 /* Leaves what is left of the row empty. */
 void spex_columns_end_row(struct spex_columns *columns);
 
-/* Prints all rows, without blanks at their ends, and frees them. */
+/* Prints all rows, without blanks at their ends and without columns that are empty but for their heading, and
+ * frees them. */
 void spex_columns_print(struct spex_columns *columns, FILE *file);
 
 #endif

@@ -48,15 +48,18 @@ void spex_profile_process_now(struct spex_profile_process *process) {
     spex_metrics_unlock();
 }
 
-/* Whether a site of this kind is or was on. */
-static bool type_used(uint32_t type, unsigned pcid) {
-    for (uint32_t i = 0; i < spex_sites_count(); i++) {
+/* Whether there are sites of this kind, and whether one of them is or was on. */
+static bool type_there(uint32_t type, unsigned pcid, bool *used) {
+    bool there = false;
+    *used = false;
+    for (uint32_t i = 0; i < spex_sites_count() && !*used; i++) {
         const struct spex_site_info *info = spex_site_info(i);
-        if (info->probe_type == type && (type != SPEX_PERFCNTR || info->detail == pcid) &&
-            spex_site_used(i))
-            return true;
+        if (info->probe_type == type && (type != SPEX_PERFCNTR || info->detail == pcid)) {
+            there = true;
+            *used = spex_site_used(i);
+        }
     }
-    return false;
+    return there;
 }
 
 void spex_profile_type_now(unsigned n, struct spex_profile_type *type) {
@@ -65,14 +68,15 @@ void spex_profile_type_now(unsigned n, struct spex_profile_type *type) {
         .probe_type = n < SPEX_PROBE_TYPES ? spex_probe_type_of_ring(n) : SPEX_PERFCNTR,
         .pcid = n < SPEX_PROBE_TYPES ? 0 : n - (SPEX_PROBE_TYPES - 1),
     };
-    type->used = type_used(type->probe_type, type->pcid);
+    bool used, there = type_there(type->probe_type, type->pcid, &used);
+    type->used = used;
     if (spex_cost_get(type->probe_type, &cost) == 0) {
         type->measured = 1;
         type->test = cost.test;
         type->skip = cost.skip;
         type->record = cost.record;
     }
-    if (type->used && type->probe_type >= SPEX_LLC)
+    if (there && type->probe_type >= SPEX_LLC)
         spex_describe(type->probe_type, type->pcid, type->text, sizeof(type->text));
     spex_metrics_lock();
     spex_metrics_type(type);

@@ -175,7 +175,7 @@ void spex_table_print(FILE *file, const struct spex_profile *profile) {
                                            "value", "mean", "p50",  "p90",   "p99",
                                            "p99.9", "max",  "total", "lost"};
     struct spex_columns columns;
-    spex_columns_init(&columns, headings, sizeof(headings) / sizeof(headings[0]), 2);
+    spex_columns_init(&columns, headings, sizeof(headings) / sizeof(headings[0]), 3);
     for (size_t r = 0; r < profile->row_count; r++)
         add_row(&columns, profile, &profile->rows[r]);
     spex_columns_print(&columns, file);

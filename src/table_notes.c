@@ -50,7 +50,7 @@ static void print_overhead(FILE *file, const struct spex_profile *profile) {
 /* What the values of a type are, where that is not plain. */
 static void print_counters(FILE *file, const struct spex_profile *profile) {
     for (size_t t = 0; t < profile->type_count; t++)
-        if (profile->types[t].text[0])
+        if (profile->types[t].used && profile->types[t].text[0])
             fprintf(file, "%s: %s\n", spex_probe_type_name(profile->types[t].probe_type),
                     profile->types[t].text);
 }

@@ -9,17 +9,9 @@
 
 #include <jansson.h>
 
+#include "columns.h"
 #include "printable.h"
 #include "probe_type.h"
-
-enum { PROBE, ID, TYPE, SC, WHERE, COPIES, OBJECT, COLUMNS };
-
-static const char *const headings[COLUMNS] = {"probe", "id",     "type",  "sc",
-                                              "where", "copies", "object"};
-
-struct row {
-    char *cells[COLUMNS];
-};
 
 static char *printable_copy(const char *text) {
     char *copy = strdup(text);
@@ -59,64 +51,39 @@ void spex_probe_list_free(struct spex_probe_list *list) {
     *list = (struct spex_probe_list){NULL, NULL, 0, 0};
 }
 
-__attribute__((format(printf, 2, 3))) static bool format_cell(char **cell, const char *format,
-                                                              ...) {
-    va_list args;
-    va_start(args, format);
-    if (vasprintf(cell, format, args) < 0)
-        *cell = NULL;
-    va_end(args);
-    return *cell != NULL;
+void spex_probe_list_add_name(struct spex_columns *columns, const char *name, unsigned id) {
+    if (*name)
+        spex_columns_add(columns, "%s", name);
+    else
+        spex_columns_add(columns, "%u", id);
 }
 
-static bool format_type(char **cell, const struct spex_object_site *site) {
-    const char *type = spex_probe_type_name(site->probe_type);
-    if (site->probe_type == SPEX_PERFCNTR)
-        return format_cell(cell, "%s, counter %u", type, site->detail);
-    if (site->probe_type == SPEX_SNAPSHOT)
-        return format_cell(cell, "%s, %u value%s", type, site->detail,
-                           site->detail == 1 ? "" : "s");
-    return format_cell(cell, "%s", type);
+void spex_probe_list_add_type(struct spex_columns *columns, uint32_t probe_type, unsigned detail) {
+    const char *type = spex_probe_type_name(probe_type);
+    if (probe_type == SPEX_PERFCNTR)
+        spex_columns_add(columns, "%s, counter %u", type, detail);
+    else if (probe_type == SPEX_SNAPSHOT)
+        spex_columns_add(columns, "%s, %u value%s", type, detail, detail == 1 ? "" : "s");
+    else
+        spex_columns_add(columns, "%s", type);
 }
 
-/* A probe without a name is called by its id. */
-static bool fill_row(struct row *row, const struct spex_object_site *site, const char *object) {
-    char **cells = row->cells;
-    return (*site->name ? format_cell(&cells[PROBE], "%s", site->name)
-                        : format_cell(&cells[PROBE], "%u", site->probe_id)) &&
-           format_cell(&cells[ID], "%u", site->probe_id) && format_type(&cells[TYPE], site) &&
-           format_cell(&cells[SC], "%u", site->subsample) &&
-           format_cell(&cells[WHERE], "%s:%u", site->file, site->line) &&
-           (site->copies > 1 ? format_cell(&cells[COPIES], "×%u", site->copies)
-                             : format_cell(&cells[COPIES], "%s", "")) &&
-           format_cell(&cells[OBJECT], "%s", object);
+void spex_probe_list_add_copies(struct spex_columns *columns, uint32_t copies) {
+    if (copies > 1)
+        spex_columns_add(columns, "×%u", copies);
+    else
+        spex_columns_add(columns, "%s", "");
 }
 
-static bool fill_rows(struct row *rows, const struct spex_probe_list *list) {
-    size_t r = 0;
-    bool filled = true;
-    for (size_t h = 0; h < COLUMNS; h++)
-        filled = filled && format_cell(&rows[0].cells[h], "%s", headings[h]);
-    for (size_t o = 0; o < list->object_count; o++)
-        for (size_t s = 0; s < list->objects[o].sites.count && filled; s++)
-            filled = fill_row(&rows[++r], &list->objects[o].sites.items[s], list->objects[o].path);
-    return filled;
-}
-
-/* Letters of UTF-8. */
-static size_t width_of(const char *text) {
-    size_t width = 0;
-    for (; *text; text++)
-        width += ((unsigned char)*text & 0xc0) != 0x80;
-    return width;
-}
-
-static bool has_copies(const struct spex_probe_list *list) {
-    for (size_t o = 0; o < list->object_count; o++)
-        for (size_t s = 0; s < list->objects[o].sites.count; s++)
-            if (list->objects[o].sites.items[s].copies > 1)
-                return true;
-    return false;
+static void add_site(struct spex_columns *columns, const struct spex_object_site *site,
+                     const char *object) {
+    spex_probe_list_add_name(columns, site->name, site->probe_id);
+    spex_columns_add(columns, "%u", site->probe_id);
+    spex_probe_list_add_type(columns, site->probe_type, site->detail);
+    spex_columns_add(columns, "%u", site->subsample);
+    spex_columns_add(columns, "%s:%u", site->file, site->line);
+    spex_probe_list_add_copies(columns, site->copies);
+    spex_columns_add(columns, "%s", object);
 }
 
 /* Whether all sites are in the program itself, the first object. */
@@ -124,36 +91,7 @@ static bool has_one_object(const struct spex_probe_list *list) {
     return list->objects[0].sites.count == list->site_count;
 }
 
-static void print_row(const struct row *row, const bool *shown, const size_t *widths, FILE *out) {
-    size_t owed = 0; /* spaces, which a line does not end with */
-    for (size_t c = 0; c < COLUMNS; c++) {
-        if (!shown[c])
-            continue;
-        size_t width = width_of(row->cells[c]);
-        bool right = c == ID || c == SC;
-        size_t before = owed + (right ? widths[c] - width : 0);
-        if (width)
-            fprintf(out, "%*s%s", (int)before, "", row->cells[c]);
-        owed = width ? (right ? 0 : widths[c] - width) + 2 : before + widths[c] + 2;
-    }
-    fputc('\n', out);
-}
-
-static void print_rows(const struct row *rows, const struct spex_probe_list *list, FILE *out) {
-    const bool shown[COLUMNS] = {
-        true, true, true, true, true, has_copies(list), !has_one_object(list)};
-    size_t widths[COLUMNS] = {0};
-    for (size_t r = 0; r <= list->site_count; r++)
-        for (size_t c = 0; c < COLUMNS; c++) {
-            size_t width = width_of(rows[r].cells[c]);
-            widths[c] = width > widths[c] ? width : widths[c];
-        }
-    for (size_t r = 0; r <= list->site_count; r++)
-        print_row(&rows[r], shown, widths, out);
-}
-
-/* What writing has come to. */
-static int finish(FILE *out) {
+int spex_probe_list_finish(FILE *out) {
     errno = 0;
     if (fflush(out) != 0 || ferror(out))
         return errno ? -errno : -EIO;
@@ -161,15 +99,16 @@ static int finish(FILE *out) {
 }
 
 int spex_probe_list_print(const struct spex_probe_list *list, FILE *out) {
-    struct row *rows = calloc(list->site_count + 1, sizeof(*rows));
-    bool filled = rows && fill_rows(rows, list);
-    if (filled)
-        print_rows(rows, list, out);
-    for (size_t r = 0; rows && r <= list->site_count; r++)
-        for (size_t c = 0; c < COLUMNS; c++)
-            free(rows[r].cells[c]);
-    free(rows);
-    return filled ? finish(out) : -ENOMEM;
+    static const char *const headings[] = {"probe", "id", "type", "sc", "where", "copies", "object"};
+    struct spex_columns columns;
+    spex_columns_init(&columns, headings, sizeof(headings) / sizeof(headings[0]), 0x75);
+    for (size_t o = 0; o < list->object_count; o++)
+        for (size_t s = 0; s < list->objects[o].sites.count; s++)
+            add_site(&columns, &list->objects[o].sites.items[s],
+                     has_one_object(list) ? "" : list->objects[o].path);
+    int err = columns.error;
+    spex_columns_print(&columns, out);
+    return err ? err : spex_probe_list_finish(out);
 }
 
 static json_t *site_json(const struct spex_object_site *site, const char *object) {
@@ -210,5 +149,5 @@ int spex_probe_list_print_json(const struct spex_probe_list *list, FILE *out) {
     json_dumpf(json, out, JSON_INDENT(2)); /* the stream keeps an error */
     json_decref(json);
     fputc('\n', out);
-    return finish(out);
+    return spex_probe_list_finish(out);
 }

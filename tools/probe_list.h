@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "columns.h"
 #include "object_sites.h"
 
 struct spex_probe_object {
@@ -25,6 +26,15 @@ int spex_probe_list_set_program(struct spex_probe_list *list, const char *progra
 int spex_probe_list_add(struct spex_probe_list *list, const char *path,
                         struct spex_object_sites *sites);
 void spex_probe_list_free(struct spex_probe_list *list);
+
+/* Cells of a list of probes: a probe without a name is called by its id; PERFCNTR has its counter and SNAPSHOT the
+ * number of its values with the type; copies are empty for one. */
+void spex_probe_list_add_name(struct spex_columns *columns, const char *name, unsigned id);
+void spex_probe_list_add_type(struct spex_columns *columns, uint32_t probe_type, unsigned detail);
+void spex_probe_list_add_copies(struct spex_columns *columns, uint32_t copies);
+
+/* What writing has come to: 0 or a negative errno value. */
+int spex_probe_list_finish(FILE *out);
 
 /* 0, -ENOMEM, or what writing failed with. */
 int spex_probe_list_print(const struct spex_probe_list *list, FILE *out);

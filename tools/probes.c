@@ -11,8 +11,10 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "control_client.h"
 #include "elf_file.h"
 #include "linked_objects.h"
+#include "live_list.h"
 #include "mapped_objects.h"
 #include "printable.h"
 #include "probe_list.h"
@@ -22,8 +24,9 @@ static const char usage[] =
     "       spex probes PID [--json]\n"
     "\n"
     "The probes of a program and of the libraries it links, without running it; or those of a\n"
-    "process and of the libraries it has loaded. PROGRAM is a path; without a \"/\" it is looked\n"
-    "for in PATH, as a shell does it, and then in this directory. A number is a process.\n"
+    "process and of the libraries it has loaded, with what they do at present. PROGRAM is a path;\n"
+    "without a \"/\" it is looked for in PATH, as a shell does it, and then in this directory. A\n"
+    "number is a process.\n"
     "\n"
     "  --json  the same as one JSON object\n";
 
@@ -171,7 +174,8 @@ static int list_program(const char *name, bool json) {
     return status;
 }
 
-static int list_process(pid_t pid, bool json) {
+/* From its files, where it does not answer itself. */
+static int list_mapped(pid_t pid, bool json) {
     struct spex_probe_list list = {NULL, NULL, 0, 0};
     char named[32];
     snprintf(named, sizeof(named), "process %d", (int)pid);
@@ -179,6 +183,35 @@ static int list_process(pid_t pid, bool json) {
     if (status == SPEX_EXIT_OK)
         status = show(&list, named, json);
     spex_probe_list_free(&list);
+    return status;
+}
+
+static int show_live(const struct spex_profile *profile, pid_t pid, bool json) {
+    int err = json ? spex_live_list_print_json(profile, stdout) : 0;
+    if (!json && profile->site_count)
+        err = spex_live_list_print(profile, stdout);
+    if (err == -ENOMEM)
+        return out_of_memory();
+    if (err)
+        return spex_complain(SPEX_EXIT_FAILED, "the probes cannot be written: %s", strerror(-err));
+    if (!profile->site_count)
+        return spex_complain(SPEX_EXIT_FAILED, "process %d has no probes", (int)pid);
+    return SPEX_EXIT_OK;
+}
+
+static int list_process(pid_t pid, bool json) {
+    struct spex_profile_reader reader = {.complete = false};
+    char why[256];
+    int status, err = spex_client_ask(pid, SPEX_CONTROL_PROFILE, NULL, &reader, why, sizeof(why));
+    if (err == -ESRCH) {
+        status = spex_complain(SPEX_EXIT_FAILED, "%s", why);
+    } else if (err) {
+        spex_complain(0, "%s; what follows is from its files", why);
+        status = list_mapped(pid, json);
+    } else {
+        status = show_live(&reader.profile, pid, json);
+    }
+    spex_profile_reader_free(&reader);
     return status;
 }
 

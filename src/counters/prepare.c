@@ -34,6 +34,7 @@ static const char *const subjects[] = {"page faults", "context switches", "last-
 
 struct counter {
     bool prepared;
+    bool told; /* that it is not available */
     int result;
     uint64_t cost;
     struct spex_choice choice; /* PERFCNTR: what was set */
@@ -381,15 +382,27 @@ static int prepare_once(enum spex_counter id) {
         if (counter->result) {
             spex_plan_write(id, &(struct spex_plan){.way = SPEX_WAY_NONE});
             counter->cost = 0;
-            spex_message("%s", counter->text);
         }
     }
     return counter->result;
 }
 
+static int prepare_and_tell(enum spex_counter id) {
+    int err = prepare_once(id);
+    if (err && !counters[id].told)
+        spex_message("%s", counters[id].text);
+    counters[id].told = err != 0;
+    return err;
+}
+
+static void prepare_again(struct counter *counter) {
+    counter->prepared = false;
+    counter->told = false;
+}
+
 int spex_counters_prepare(enum spex_counter id) {
     spex_counters_lock();
-    int err = prepare_once(id);
+    int err = prepare_and_tell(id);
     spex_counters_unlock();
     return err;
 }
@@ -406,8 +419,8 @@ int spex_perfcntr_replace(unsigned pcid, const struct spex_choice *choice) {
     if (!same_codes(&counter->choice, choice)) {
         bool prepared = counter->prepared;
         counter->choice = *choice;
-        counter->prepared = false;
-        err = prepared ? prepare_once(id) : 0;
+        prepare_again(counter);
+        err = prepared ? prepare_and_tell(id) : 0;
     } else if (counter->prepared) {
         err = counter->result;
     }
@@ -418,10 +431,9 @@ int spex_perfcntr_replace(unsigned pcid, const struct spex_choice *choice) {
 void spex_counters_describe(enum spex_counter id, char *text, size_t size) {
     spex_counters_lock();
     const struct counter *counter = &counters[id];
+    prepare_once(id); /* a question alone is not told on standard error */
     uint64_t threads = spex_counter_fallbacks(id);
-    if (!counter->prepared)
-        snprintf(text, size, "not prepared");
-    else if (threads)
+    if (threads)
         snprintf(text, size, "%s; %llu threads fell back: %s", counter->text,
                  (unsigned long long)threads, strerror(spex_counter_fallback_error(id)));
     else
@@ -448,7 +460,7 @@ int spex_counters_allow(const char *list) {
     spex_counters_lock();
     bool changed = spex_ways_allow(allowed);
     for (enum spex_counter id = 0; changed && id < SPEX_COUNTERS; id++)
-        counters[id].prepared = false;
+        prepare_again(&counters[id]);
     spex_counters_unlock();
     return 0;
 }
