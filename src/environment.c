@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "budget.h"
 #include "collector.h"
 #include "counters/counters.h"
 #include "message.h"
@@ -73,6 +74,15 @@ static void read_control(const char *otherwise, struct spex_settings *settings) 
     settings->control = settings->closed ? NULL : text;
 }
 
+static int read_budget(const char *otherwise, double *share) {
+    const char *text = read_text(SPEX_VARIABLE_BUDGET, otherwise);
+    *share = 0;
+    if (!text || spex_budget_parse(text, share))
+        return 0;
+    spex_message("SPEX_BUDGET=%s: a percentage of the program's time was expected, such as 2%%", text);
+    return -EINVAL;
+}
+
 static int read_forks(struct spex_settings *settings) {
     const char *text = read_text(SPEX_VARIABLE_FORKS, NULL);
     settings->follow = text && strcmp(text, "follow") == 0;
@@ -107,6 +117,7 @@ int spex_settings_read(const struct spex_options *options, struct spex_settings 
     err = err ? err : read_number(SPEX_VARIABLE_CALIBRATE, &calibrate);
     err = err ? err : read_commit(options->commit, &settings->commit);
     err = err ? err : read_forks(settings);
+    err = err ? err : read_budget(options->budget, &settings->budget);
     read_control(options->control, settings);
     settings->calibrate = calibrate;
     err = err ? err : check_range(SPEX_VARIABLE_RING_CPUS, settings->ring_cpus, 0, 65535, false);

@@ -25,6 +25,7 @@ static struct {
     unsigned collectors;
     uint64_t watermarks[SPEX_MAX_COLLECTORS];
     uint64_t records[SPEX_PROBE_TYPES]; /* taken in */
+    double executions[SPEX_PROBE_TYPES];
     struct spex_instant start, end;
     double tick_rate; /* once it has ended */
     uint64_t cpu_ns; /* at the start, as are the following: of the process */
@@ -35,10 +36,14 @@ static struct {
 
 static bool take_records(struct spex_sink *sink, const struct spex_record *records, size_t count) {
     (void)sink;
+    uint64_t weight = 0;
+    for (size_t i = 0; i < count; i++)
+        weight += records[i].weight;
     pthread_mutex_lock(&metrics.lock);
     int err = spex_tracer_add(metrics.tracer, records, count);
     /* A batch is of one ring, and so of one type. */
     metrics.records[spex_probe_type_ring(records[0].probe_type)] += count;
+    metrics.executions[spex_probe_type_ring(records[0].probe_type)] += (double)weight;
     pthread_mutex_unlock(&metrics.lock);
     return err == 0;
 }
@@ -79,6 +84,7 @@ int spex_metrics_open(unsigned collectors, struct spex_sink **sink) {
     metrics.collectors = collectors;
     memset(metrics.watermarks, 0, sizeof(metrics.watermarks));
     memset(metrics.records, 0, sizeof(metrics.records));
+    memset(metrics.executions, 0, sizeof(metrics.executions));
     metrics.start = spex_instant_now();
     metrics.cpu_ns = process_cpu_ns();
     metrics.collectors_cpu_ns = spex_collectors_cpu_ns();
@@ -138,6 +144,24 @@ static struct spex_ring_counts counts_of(unsigned type_ring) {
 
 double spex_metrics_tick_rate(void) {
     return metrics.ended ? metrics.tick_rate : spex_tick_rate(metrics.start, spex_instant_now());
+}
+
+struct spex_metrics_totals spex_metrics_totals(unsigned type_ring) {
+    return (struct spex_metrics_totals){
+        .produced = counts_of(type_ring).produced,
+        .records = metrics.records[type_ring],
+        .executions = metrics.executions[type_ring],
+    };
+}
+
+double spex_metrics_count(uint32_t first) {
+    const struct spex_site_info *info = spex_site_info(first);
+    struct spex_metrics found;
+    size_t at = metrics.tracer ? spex_tracer_find(metrics.tracer, info->probe_id, info->probe_type) : 0;
+    if (!metrics.tracer || at == spex_tracer_probes(metrics.tracer))
+        return 0;
+    spex_tracer_metrics(metrics.tracer, at, &found);
+    return found.count;
 }
 
 static void times(struct spex_profile_process *process) {

@@ -58,18 +58,27 @@ static void site_set_control(struct spex_site_info *info, uint32_t control) {
     spex_store_release(&info->site->control, control); /* P2 (P1 in probe.h, P1 in probes.c) */
 }
 
-/* Keeps the generation while the site stays on. */
-static void site_apply(struct spex_site_info *info) {
-    if (!info->site)
-        return;
-    const struct spex_selection_probe probe = spex_site_selected_by(info);
-    uint32_t period = spex_selection_control(&registry.selection, &probe);
+/* What the selection and the controller come to. Keeps the generation while the site stays on. */
+static void site_update(struct spex_site_info *info) {
+    uint32_t period = info->selected;
+    if (period && info->slowed > period)
+        period = info->slowed == SPEX_SITE_HELD ? 0 : info->slowed;
     if (period && !spex_load_relaxed(&info->site->control)) {
         info->generation = info->generation % SPEX_CONTROL_GENERATIONS + 1;
         spex_preparation(info->probe_type, info->detail);
     }
     uint32_t generation = info->generation << SPEX_CONTROL_GENERATION_SHIFT;
     site_set_control(info, period ? generation | period : 0);
+}
+
+static void site_apply(struct spex_site_info *info) {
+    if (!info->site)
+        return;
+    const struct spex_selection_probe probe = spex_site_selected_by(info);
+    info->selected = spex_selection_control(&registry.selection, &probe);
+    if (!info->selected)
+        info->slowed = 0;
+    site_update(info);
 }
 
 static const char *name_of(uint16_t id, const struct spex_probe_name *names,
@@ -247,6 +256,18 @@ uint32_t spex_site_period(uint32_t index, bool *loaded) {
     return period;
 }
 
+void spex_probe_slow(uint32_t first, uint32_t period) {
+    pthread_mutex_lock(&registry.lock);
+    for (uint32_t i = first; i < SPEX_MAX_SITES; i = registry.infos[i].next) {
+        struct spex_site_info *info = &registry.infos[i];
+        if (!info->site || !info->selected || info->slowed == period)
+            continue;
+        info->slowed = period;
+        site_update(info);
+    }
+    pthread_mutex_unlock(&registry.lock);
+}
+
 bool spex_site_used(uint32_t index) {
     pthread_mutex_lock(&registry.lock);
     const struct spex_site_info *info = &registry.infos[index];
@@ -268,6 +289,8 @@ struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
         uint32_t period = control & SPEX_CONTROL_PERIOD_MASK;
         uint64_t ticks = on_ticks(info, control != 0, until);
         state.sites += info->site != NULL;
+        if (info->site && info->selected && (!state.selected || info->selected < state.selected))
+            state.selected = info->selected;
         state.sites_on += control != 0;
         if (period && (!state.period || period < state.period))
             state.period = period;
@@ -324,8 +347,10 @@ void spex_sites_fork_parent(void) {
 /* In the child all sites go off, while the selection waits for spex_sites_inherit. */
 void spex_sites_fork_child(void) {
     for (uint32_t i = 0; i < registry.count; i++)
-        if (registry.infos[i].site)
+        if (registry.infos[i].site) {
+            registry.infos[i].selected = registry.infos[i].slowed = 0;
             site_set_control(&registry.infos[i], 0);
+        }
     pthread_mutex_unlock(&registry.lock);
 }
 

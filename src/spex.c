@@ -16,6 +16,7 @@
 
 #include "collector.h"
 #include "control/control.h"
+#include "controller.h"
 #include "counters/counters.h"
 #include "environment.h"
 #include "life.h"
@@ -84,6 +85,7 @@ static void fork_child(void) {
     spex_counters_fork_child();
     spex_sinks_fork_child();
     spex_metrics_fork_child();
+    spex_controller_fork_child();
     spex_sites_fork_child();
     spex_sites_inherit(&selection);
     spex_control_fork_child();
@@ -152,7 +154,8 @@ static int collection_start(bool table) {
                      life.settings.ring_records, strerror(-err));
         return err;
     }
-    err = spex_collectors_start(life.settings.collectors, life.settings.batch_records);
+    err = spex_controller_begin(begins_with(life.settings.out, unix_prefix) ? 0 : life.settings.budget);
+    err = err ? err : spex_collectors_start(life.settings.collectors, life.settings.batch_records);
     if (err) {
         spex_message("cannot start %u collector threads: %s", life.settings.collectors,
                      strerror(-err));

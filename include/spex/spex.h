@@ -73,6 +73,7 @@ struct spex_options {
     const char *commit;     /* as SPEX_COMMIT */
     bool no_calibration;
     const char *control; /* as SPEX_CONTROL */
+    const char *budget;  /* as SPEX_BUDGET */
 };
 
 struct spex_status {
