@@ -43,23 +43,22 @@ static void print_engine(FILE *file, const struct spex_profile *profile) {
     fputc('\n', file);
 }
 
-/* From what an execution costs, as it was measured before: the program is not measured without. */
+/* Calculated: nobody knows what the program would have taken without. */
 static void print_overhead(FILE *file, const struct spex_profile *profile) {
     const struct spex_profile_process *process = &profile->process;
-    double cost = spex_profile_cost(profile);
-    char text[32];
+    double cost = spex_profile_cost(profile), percent = 100 * cost / process->program_seconds;
+    char probes[32], program[32], own[32];
     if (process->program_seconds <= 0)
         return;
-    fputs("overhead, as believed: probes ", file);
+    spex_duration_text(cost, probes, sizeof(probes));
+    spex_duration_text(process->program_seconds, program, sizeof(program));
+    spex_duration_text(process->collector_seconds, own, sizeof(own));
     if (spex_profile_costs_known(profile))
-        fprintf(file, "%s, %.2g %% of ", spex_duration_text(cost, text, sizeof(text)),
-                100 * cost / process->program_seconds);
+        fprintf(file, "overhead, as believed: probes %s, %.*g %% of the program's CPU time of %s",
+                probes, percent < 100 ? 2 : 6, percent, program);
     else
-        fputs("unknown, of ", file);
-    fprintf(file, "the program's CPU time of %s",
-            spex_duration_text(process->program_seconds, text, sizeof(text)));
-    fprintf(file, "; spex's own threads %s\n",
-            spex_duration_text(process->collector_seconds, text, sizeof(text)));
+        fprintf(file, "overhead: of probes not known; the program's CPU time %s", program);
+    fprintf(file, "; spex's own threads %s\n", own);
 }
 
 /* What the values of a type are, where that is not plain. */
@@ -90,7 +89,7 @@ static void print_losses(FILE *file, const struct spex_profile *profile) {
     for (size_t r = 0; r < profile->row_count; r++)
         shared |= profile->rows[r].probe.lost_shared;
     if (profile->process.lost)
-        fputs("lost: records whose executions are in no other column", file);
+        fputs("lost: records, whose executions are in no other column", file);
     if (profile->process.lost && shared)
         fputs("; ~ is a probe's share of its type's, by records", file);
     if (profile->process.lost)
