@@ -224,7 +224,8 @@ static void decide(void) {
     double seconds = controller.now - controller.decided;
     note_cpus(seconds);
     size_t count = look_at_all(seconds);
-    spex_fair_shares(controller.classes, count, spex_budget_rate(&controller.budget, controller.cpus));
+    spex_fair_shares(controller.classes, count,
+                     spex_budget_rate(&controller.budget, controller.cpus));
     for (size_t c = 0; c < count; c++)
         apply(controller.firsts[c], &controller.classes[c]);
     controller.decided = controller.now;

@@ -79,7 +79,8 @@ static int read_budget(const char *otherwise, double *share) {
     *share = 0;
     if (!text || spex_budget_parse(text, share))
         return 0;
-    spex_message("SPEX_BUDGET=%s: a percentage of the program's time was expected, such as 2%%", text);
+    spex_message("SPEX_BUDGET=%s: a percentage of the program's time was expected, such as 2%%",
+                 text);
     return -EINVAL;
 }
 

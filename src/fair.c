@@ -18,8 +18,8 @@ static double detecting(const struct spex_fair_class *classes, size_t count) {
 static struct spex_fair_class *dearest(struct spex_fair_class *classes, size_t count) {
     struct spex_fair_class *most = NULL;
     for (size_t c = 0; c < count; c++)
-        if (!classes[c].held && (!most || classes[c].frequency * classes[c].detect >
-                                              most->frequency * most->detect))
+        if (!classes[c].held &&
+            (!most || classes[c].frequency * classes[c].detect > most->frequency * most->detect))
             most = &classes[c];
     return most;
 }

@@ -38,10 +38,12 @@ enum { WHY_BYTES = 512 };
 static struct {
     pthread_mutex_t lock;
     bool started;
+    bool
+        followed; /* by itself, in the child of a fork, and the program has not called spex_start since */
     bool fork_handled;
     struct spex_settings settings;
-    char *out;     /* owned; settings.out points here */
-    char *control; /* and settings.control here */
+    char *out;                  /* owned; settings.out points here */
+    char *control;              /* and settings.control here */
     struct spex_output *output; /* NULL: there is to be no table */
 } life = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -65,9 +67,7 @@ static int collection_start(bool table);
 static int control_start(void);
 
 /* With SPEX_FORKS=follow the child does as its parent did. What goes wrong is said, and it goes on without. */
-static void follow(struct spex_selection selection) {
-    bool table = life.output != NULL;
-    life.output = NULL; /* the parent's */
+static void follow(struct spex_selection selection, bool table) {
     control_start();
     if (selection.count > 0 && collection_start(table) == 0) {
         spex_sites_select(selection);
@@ -80,7 +80,7 @@ static void follow(struct spex_selection selection) {
 /* The child starts clean: its probes are off, it has no collector and no output, until it calls
  * spex_start itself. */
 static void fork_child(void) {
-    bool follows = life.started && life.settings.follow;
+    bool follows = life.started && life.settings.follow, table = life.output != NULL;
     struct spex_selection selection;
     spex_counters_fork_child();
     spex_sinks_fork_child();
@@ -92,20 +92,22 @@ static void fork_child(void) {
     spex_collectors_fork_child();
     spex_threads_fork_child();
     spex_rings_fork_child();
-    life.started = follows;
-    if (follows) {
-        follow(selection);
-    } else {
-        life.output = NULL;
+    spex_output_abandon(life.output); /* which the parent has */
+    life.output = NULL;
+    life.started = life.followed = follows;
+    if (follows)
+        follow(selection, table);
+    else
         spex_selection_free(&selection);
-    }
     pthread_mutex_unlock(&life.lock);
 }
 
 static const char unix_prefix[] = "unix:";
 static const char metrics_prefix[] = "metrics:";
 
-enum { REPORT_INTERVAL_MS = 1000 }; /* what a command that we call gets, unless it asks for another */
+enum {
+    REPORT_INTERVAL_MS = 1000
+}; /* what a command that we call gets, unless it asks for another */
 
 static bool begins_with(const char *text, const char *prefix) {
     return text && strncmp(text, prefix, strlen(prefix)) == 0;
@@ -154,7 +156,8 @@ static int collection_start(bool table) {
                      life.settings.ring_records, strerror(-err));
         return err;
     }
-    err = spex_controller_begin(begins_with(life.settings.out, unix_prefix) ? 0 : life.settings.budget);
+    err = spex_controller_begin(begins_with(life.settings.out, unix_prefix) ? 0
+                                                                            : life.settings.budget);
     err = err ? err : spex_collectors_start(life.settings.collectors, life.settings.batch_records);
     if (err) {
         spex_message("cannot start %u collector threads: %s", life.settings.collectors,
@@ -260,7 +263,7 @@ static void stop_locked(void) {
     free(life.control);
     life.out = life.control = NULL;
     life.output = NULL;
-    life.started = false;
+    life.started = life.followed = false;
 }
 
 /* The settings point into the environment and into the program's options, which may go away. */
@@ -274,8 +277,12 @@ static int settings_keep(void) {
 }
 
 static int start_locked(const struct spex_options *options) {
-    if (life.started)
+    if (life.started && !life.followed)
         return -EALREADY;
+    if (life.followed) {
+        life.followed = false;
+        return 0;
+    }
     spex_variables_check();
     int err = spex_settings_read(options, &life.settings);
     if (err)
