@@ -59,7 +59,8 @@ static struct {
     uint64_t monotonic_ns;
     uint64_t process_ns; /* CPU time, when last decided */
     uint64_t collectors_ns;
-    double cpus; /* that the program keeps busy */
+    double cpus;    /* that the program keeps busy */
+    double seconds; /* of all those CPUs, since it began */
     double spent;
     struct spex_metrics_totals totals[SPEX_PROBE_TYPES]; /* when last accounted for */
 } controller;
@@ -130,6 +131,7 @@ static void account(void) {
     controller.monotonic_ns = ns;
     controller.collectors_ns = collectors;
     controller.now += seconds;
+    controller.seconds += seconds * (controller.cpus > 1 ? controller.cpus : 1);
     controller.spent += spent;
     spex_budget_advance(&controller.budget, seconds, controller.cpus, spent);
 }
@@ -254,9 +256,12 @@ struct spex_controller_view spex_controller_look(uint32_t first) {
     };
 }
 
-void spex_controller_totals(double *spent, double *share) {
-    *spent = controller.spent;
-    *share = controller.budget.share;
+struct spex_controller_totals spex_controller_totals(void) {
+    return (struct spex_controller_totals){
+        .share = controller.probes ? controller.budget.share : 0,
+        .seconds = controller.seconds,
+        .spent = controller.spent,
+    };
 }
 
 void spex_controller_fork_child(void) {

@@ -24,8 +24,15 @@ void spex_controller_pass(void);
 /* Under the metrics' lock. `first`: the probe's first site. */
 struct spex_controller_view spex_controller_look(uint32_t first);
 
-/* What has gone into probes and collectors since it began, as it believes, in seconds, and its budget's share. */
-void spex_controller_totals(double *spent, double *share);
+/* Its budget's share, 0: none; and, in seconds since it began, the time that the program had, on all CPUs that it kept
+ * busy, and what probes and collectors took, as it believes. Under the metrics' lock. */
+struct spex_controller_totals {
+    double share;
+    double seconds;
+    double spent;
+};
+
+struct spex_controller_totals spex_controller_totals(void);
 
 /* In the child of a fork. */
 void spex_controller_fork_child(void);

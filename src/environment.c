@@ -121,6 +121,11 @@ int spex_settings_read(const struct spex_options *options, struct spex_settings 
     err = err ? err : read_budget(options->budget, &settings->budget);
     read_control(options->control, settings);
     settings->calibrate = calibrate;
+    if (!err && settings->budget > 0 && !calibrate) {
+        spex_message("SPEX_BUDGET: a budget cannot be kept with SPEX_CALIBRATE=0, which leaves "
+                     "costs unknown");
+        err = -EINVAL;
+    }
     err = err ? err : check_range(SPEX_VARIABLE_RING_CPUS, settings->ring_cpus, 0, 65535, false);
     err = err ? err : check_range(SPEX_VARIABLE_CALIBRATE, calibrate, 0, 1, false);
     err = err ? err

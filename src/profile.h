@@ -44,6 +44,9 @@ struct spex_profile_process {
     uint32_t elsewhere; /* 1: records go to another process, and no metrics are made here */
     char command[SPEX_PROFILE_NAME_BYTES];
     char selection[SPEX_PROFILE_TEXT_BYTES]; /* what is on, in the users' syntax; its beginning */
+    double budget;         /* the share of its time that the program lets probes have; 0: any */
+    double budget_seconds; /* that time so far, of all its CPUs that were busy, */
+    double budget_spent;   /* and what probes and spex's own threads took of it, as believed */
 };
 
 struct spex_profile_type {
@@ -95,6 +98,8 @@ struct spex_profile_probe {
                       within a period when it was switched off */
     uint32_t period_last; /* as `period`, but while it is off what it was before */
     uint32_t reserved;
+    double frequency; /* executions a second, lately; only where there is a budget */
+    char why[SPEX_PROFILE_NAME_BYTES]; /* it has its period; empty: it is as selected */
 };
 
 struct spex_profile_row {

@@ -12,6 +12,7 @@
 #include <spex/probe.h>
 #include <spex/spex.h>
 
+#include "controller.h"
 #include "metrics.h"
 #include "probe_type.h"
 #include "rings.h"
@@ -58,6 +59,10 @@ void spex_profile_process_now(struct spex_profile_process *process) {
         copy_text(process->selection, sizeof(process->selection), "a long selection");
     spex_metrics_lock();
     spex_metrics_process(process);
+    struct spex_controller_totals budget = spex_controller_totals();
+    process->budget = budget.share;
+    process->budget_seconds = budget.seconds;
+    process->budget_spent = budget.spent;
     process->elsewhere = process->sites_on && !spex_metrics_there();
     spex_metrics_unlock();
 }
@@ -154,6 +159,9 @@ void spex_profile_probe_now(uint32_t index, struct spex_profile_row *row) {
         row->probe.on_seconds = (double)state.on_ticks / rate;
     copy_text(row->probe.name, sizeof(row->probe.name), info->name);
     spex_metrics_probe(&row->probe, row->values);
+    struct spex_controller_view view = spex_controller_look(index);
+    row->probe.frequency = view.frequency;
+    copy_text(row->probe.why, sizeof(row->probe.why), view.why);
     if (row->probe.lost > 0 && !row->probe.lost_shared)
         row->probe.lost_shared = others_used(index);
 }

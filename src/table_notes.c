@@ -61,6 +61,13 @@ static void print_overhead(FILE *file, const struct spex_profile *profile) {
     fprintf(file, "; spex's own threads %s\n", own);
 }
 
+static void print_budget(FILE *file, const struct spex_profile *profile) {
+    const struct spex_profile_process *process = &profile->process;
+    if (process->budget > 0 && process->budget_seconds > 0)
+        fprintf(file, "budget: %.4g %% of the program's time; as believed, %.2g %% was used\n",
+                100 * process->budget, 100 * process->budget_spent / process->budget_seconds);
+}
+
 /* What the values of a type are, where that is not plain. */
 static void print_counters(FILE *file, const struct spex_profile *profile) {
     for (size_t t = 0; t < profile->type_count; t++)
@@ -100,6 +107,7 @@ void spex_table_notes(FILE *file, const struct spex_profile *profile) {
     print_losses(file, profile);
     print_engine(file, profile);
     print_overhead(file, profile);
+    print_budget(file, profile);
     print_counters(file, profile);
     for (size_t r = 0; r < profile->row_count; r++)
         print_marks(file, &profile->rows[r].probe);

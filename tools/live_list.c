@@ -130,14 +130,15 @@ static void print_texts(const struct spex_profile *profile, FILE *out) {
 }
 
 int spex_live_list_print(const struct spex_profile *profile, FILE *out) {
-    static const char *const headings[] = {"probe", "id",         "type",   "sc",   "state",
-                                           "per second", "a record", "lost", "where", "copies"};
+    static const char *const headings[] = {"probe", "id",         "type",     "sc",
+                                           "state", "per second", "a record", "lost",
+                                           "where", "copies",     "why"};
     struct spex_columns columns;
     size_t count;
     struct entry *entries = entries_of(profile, &count);
     if (!entries)
         return -ENOMEM;
-    spex_columns_init(&columns, headings, sizeof(headings) / sizeof(headings[0]), 0x305);
+    spex_columns_init(&columns, headings, sizeof(headings) / sizeof(headings[0]), 0x705);
     for (size_t e = 0; e < count; e++) {
         const struct spex_profile_site *site = entries[e].site;
         spex_probe_list_add_name(&columns, site->name, site->probe_id);
@@ -148,6 +149,7 @@ int spex_live_list_print(const struct spex_profile *profile, FILE *out) {
         add_figures(&columns, profile, &entries[e]);
         spex_columns_add(&columns, "%s:%u", site->file, site->line);
         spex_probe_list_add_copies(&columns, entries[e].copies);
+        spex_columns_add(&columns, "%s", entries[e].row ? entries[e].row->probe.why : "");
     }
     int err = columns.error;
     spex_columns_print(&columns, out);
@@ -174,6 +176,8 @@ static json_t *entry_json(const struct spex_profile *profile, const struct entry
         number_or_null(cost > 0, cost * 1e9), "lost",
         number_or_null(row != NULL, row ? row->probe.lost : 0), "event",
         entry->type && entry->type->text[0] ? json_string(entry->type->text) : json_null());
+    if (row && row->probe.why[0])
+        json_object_set_new(json, "why", json_string(row->probe.why));
     if (site->probe_type == SPEX_PERFCNTR)
         json_object_set_new(json, "counter", json_integer(site->detail));
     if (site->probe_type == SPEX_SNAPSHOT)
@@ -190,12 +194,11 @@ int spex_live_list_print_json(const struct spex_profile *profile, FILE *out) {
     for (size_t e = 0; !err && e < count; e++)
         err = json_array_append_new(sites, entry_json(profile, &entries[e])) ? -ENOMEM : 0;
     free(entries);
-    json_t *json =
-        json_pack("{s:s, s:i, s:s, s:f, s:{s:I, s:I, s:I}, s:o}", "program", process->command, "pid",
-                  (int)process->process_id, "selection", process->selection, "seconds",
-                  process->seconds, "records", "produced", (json_int_t)process->produced,
-                  "consumed", (json_int_t)process->consumed, "lost", (json_int_t)process->lost,
-                  "sites", sites);
+    json_t *json = json_pack(
+        "{s:s, s:i, s:s, s:f, s:{s:I, s:I, s:I}, s:o}", "program", process->command, "pid",
+        (int)process->process_id, "selection", process->selection, "seconds", process->seconds,
+        "records", "produced", (json_int_t)process->produced, "consumed",
+        (json_int_t)process->consumed, "lost", (json_int_t)process->lost, "sites", sites);
     if (err || !json) {
         json_decref(json);
         return -ENOMEM;

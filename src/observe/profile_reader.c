@@ -106,6 +106,7 @@ static int take_probe(struct spex_profile_reader *reader, const char *entries,
     memset(row, 0, sizeof(*row));
     copy_entry(&row->probe, sizeof(row->probe), entries, head->entry_bytes);
     end_text(row->probe.name, sizeof(row->probe.name));
+    end_text(row->probe.why, sizeof(row->probe.why));
     row->probe.series = 0; /* as many as follow */
     profile->row_count++;
     return spex_probe_type_valid(row->probe.probe_type) ? 0 : -EPROTO;
@@ -268,6 +269,8 @@ static void process_since(struct spex_profile_process *now,
     now->seconds -= before->seconds;
     now->program_seconds -= before->program_seconds;
     now->collector_seconds -= before->collector_seconds;
+    now->budget_seconds -= before->budget_seconds;
+    now->budget_spent -= before->budget_spent;
     now->produced -= before->produced;
     now->consumed -= before->consumed;
     now->lost -= before->lost;
