@@ -20,11 +20,14 @@ static double finite_population(const struct spex_profile_probe *probe) {
     return share < 1 ? sqrt(1 - share) : 0;
 }
 
-/* Student's t, by its expansion in the normal quantile (Abramowitz and Stegun, 26.7.5). */
+/* Student's t, by its expansion in the normal quantile (Abramowitz and Stegun, 26.7.5); from two degrees of
+ * freedom on within 1 %. */
 static double student_95(double freedom) {
-    const double z = NORMAL_95, z3 = z * z * z, z5 = z3 * z * z;
-    return z + (z3 + z) / (4 * freedom) +
-           (5 * z5 + 16 * z3 + 3 * z) / (96 * freedom * freedom);
+    const double z = NORMAL_95, z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z, z9 = z7 * z * z;
+    const double f = freedom;
+    return z + (z3 + z) / (4 * f) + (5 * z5 + 16 * z3 + 3 * z) / (96 * f * f) +
+           (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * f * f * f) +
+           (79 * z9 + 776 * z7 + 1482 * z5 - 1920 * z3 - 945 * z) / (92160 * f * f * f * f);
 }
 
 double spex_mean_margin(const struct spex_profile_probe *probe, const struct spex_values *values) {
@@ -41,18 +44,14 @@ double spex_mean_margin(const struct spex_profile_probe *probe, const struct spe
 bool spex_quantile_bounds(const struct spex_profile_probe *probe, const struct spex_values *values,
                           double q, double *low, double *high) {
     double records = effective_records(probe);
-    double margin = NORMAL_95 * sqrt(q * (1 - q) / (records > 0 ? records : 1)) *
-                    finite_population(probe);
+    double margin =
+        NORMAL_95 * sqrt(q * (1 - q) / (records > 0 ? records : 1)) * finite_population(probe);
     if (records < 3)
         return false;
-    *low = spex_values_quantile(values, q > margin ? q - margin : 0);
+    /* Beyond the smallest and largest record there may be anything. */
+    *low = spex_values_quantile(values, q - margin);
+    if (margin > 0 && q <= margin)
+        *low = 0;
     *high = spex_values_quantile(values, q + margin < 1 ? q + margin : 1);
-    /* Beyond the largest record there may be anything. */
     return q + margin < 1 || !spex_sampled(probe);
-}
-
-double spex_count_margin(const struct spex_profile *profile, const struct spex_profile_probe *probe) {
-    double period = probe->records ? probe->count / (double)probe->records : 1;
-    unsigned sites = probe->sites ? probe->sites : 1;
-    return (period - 1) * profile->process.threads * sites;
 }

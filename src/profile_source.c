@@ -18,14 +18,28 @@
 #include "sites.h"
 #include "threads.h"
 
+static bool is_continued(char byte) {
+    return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+/* What does not fit goes by whole characters, of which UTF-8 may need several bytes for one. */
 static void copy_text(char *to, size_t size, const char *from) {
-    snprintf(to, size, "%s", from ? from : "");
+    size_t length = from ? strlen(from) : 0;
+    if (length >= size)
+        for (length = size - 1; length > 0 && is_continued(from[length]);)
+            length--;
+    if (length)
+        memcpy(to, from, length);
+    to[length] = '\0';
 }
 
 /* The end of a long path says more than its beginning. */
 static void copy_path(char *to, size_t size, const char *from) {
     size_t length = from ? strlen(from) : 0;
-    copy_text(to, size, length < size ? from : from + length - (size - 1));
+    if (length >= size)
+        for (from += length - (size - 1); is_continued(*from);)
+            from++;
+    copy_text(to, size, from);
 }
 
 void spex_profile_process_now(struct spex_profile_process *process) {
@@ -106,26 +120,42 @@ uint32_t spex_profile_next_probe(uint32_t index) {
         if (spex_site_info(index)->probe != index)
             continue;
         struct spex_probe_state state = spex_probe_state(index, 0);
-        if (state.sites_on || state.on_ticks)
+        if (state.used)
             break;
     }
     return index;
+}
+
+/* Whether there is or was on another probe of the same type: all of its records may have been lost. */
+static bool others_used(uint32_t index) {
+    const struct spex_site_info *probe = spex_site_info(index);
+    for (uint32_t i = 0; i < spex_sites_count(); i++) {
+        const struct spex_site_info *info = spex_site_info(i);
+        if (info->probe_type == probe->probe_type && info->probe != probe->probe &&
+            spex_site_used(i))
+            return true;
+    }
+    return false;
 }
 
 void spex_profile_probe_now(uint32_t index, struct spex_profile_row *row) {
     const struct spex_site_info *info = spex_site_info(index);
     struct spex_probe_state state = spex_probe_state(index, spex_metrics_until());
     double rate = spex_metrics_there() ? spex_metrics_tick_rate() : 0;
-    *row = (struct spex_profile_row){
-        .probe = {.probe_type = info->probe_type,
-                  .probe_id = info->probe_id,
-                  .sites = state.sites,
-                  .sites_on = state.sites_on,
-                  .period = state.period}};
+    *row =
+        (struct spex_profile_row){.probe = {.probe_type = info->probe_type,
+                                            .probe_id = info->probe_id,
+                                            .sites = state.sites,
+                                            .sites_on = state.sites_on,
+                                            .period = state.period,
+                                            .period_last = state.period_last,
+                                            .unseen = (double)state.unseen * spex_threads_used()}};
     if (rate > 0)
         row->probe.on_seconds = (double)state.on_ticks / rate;
     copy_text(row->probe.name, sizeof(row->probe.name), info->name);
     spex_metrics_probe(&row->probe, row->values);
+    if (row->probe.lost > 0 && !row->probe.lost_shared)
+        row->probe.lost_shared = others_used(index);
 }
 
 static size_t probes(void) {

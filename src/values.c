@@ -50,6 +50,8 @@ double spex_values_deviation(const struct spex_values *values) {
 }
 
 double spex_values_quantile(const struct spex_values *values, double q) {
+    if (!values->histogram.total)
+        return 0;
     double value = spex_histogram_quantile(&values->histogram, q);
     if (value < (double)values->min)
         return (double)values->min;

@@ -29,8 +29,8 @@
  *                         rseq where the system has it when absent
  *     SPEX_CONTROL        "off": there is no control socket; else the directory that it is to be in, which must be
  *                         this user's alone; see docs/probes.md
- *     SPEX_FORKS          "follow": the child of a fork goes on with the same probes and the same
- *                         output
+ *     SPEX_FORKS          "follow": the child of a fork is started already, with the same probes and the
+ *                         same output; its own first spex_start returns 0 and changes nothing
  *     SPEX_CALIBRATE      0: probes' costs are not measured at the start
  *     SPEX_COUNTERS       ways of reading page faults, context switches and events that may be used,
  *                         separated by commas; the best that works is. All when absent:

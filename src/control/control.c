@@ -287,7 +287,7 @@ static void *control_run(void *arg) {
     struct control *c = arg;
     struct pollfd fds[POLLED];
     pthread_mutex_lock(&lock);
-    c->cpu_ns = thread_cpu_ns();
+    spex_store_relaxed(&c->cpu_ns, thread_cpu_ns());
     c->earned_ns = spex_connection_now();
     while (!c->stopping) {
         uint64_t now = spex_connection_now();
@@ -309,6 +309,7 @@ static int thread_start(struct control *c) {
         return err;
     c->stopping = c->orphaned = false;
     c->allowance_ns = ALLOWANCE_MAX;
+    spex_store_relaxed(&c->cpu_ns, 0);
     err = spex_service_thread_start(&c->thread, "spex-control", control_run, c);
     c->running = !err;
     if (err)

@@ -61,8 +61,11 @@ class Smallest(unittest.TestCase):
         result = self.run_line(r"SPEX_PROBES=.* \./app")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         shown = block(text_of("README.md"), "text")
+        heading = shown.splitlines()[0].split()
+        self.assertEqual(result.stdout.splitlines()[0].split(), heading)
+        self.assertLessEqual({"p50", "p99.9", "total", "lost"}, set(heading))
         without_figures = re.compile(r"-?\d+\.?\d*(e[-+]\d+)?( [num]?s\b)?")
-        for real, printed in zip(result.stdout.splitlines(), shown.splitlines(), strict=True):
+        for real, printed in zip(result.stdout.splitlines()[1:], shown.splitlines()[1:], strict=True):
             self.assertEqual(without_figures.sub("#", real).split(),
                              without_figures.sub("#", printed).split())
         self.assertIn("records: 1000 produced, 1000 consumed, 0 lost", result.stdout)
