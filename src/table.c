@@ -124,8 +124,10 @@ static void add_head(struct spex_columns *columns, const struct spex_profile_pro
     spex_columns_add(columns, "%s", spex_probe_type_name(probe->probe_type));
     if (probe->records)
         spex_columns_add(columns, "%.4g", probe->count / (double)probe->records);
-    else
+    else if (probe->period)
         spex_columns_add(columns, "%u", probe->period);
+    else
+        spex_columns_add(columns, "-"); /* it is off by now, and which period it had is not known */
     spex_columns_add(columns, "%.0f", probe->count);
     if (probe->on_seconds > 0)
         spex_columns_add(columns, "%.6g", probe->count / probe->on_seconds);
