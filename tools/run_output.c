@@ -18,7 +18,7 @@ enum state {
     CLOSED,   /*   or closed the connection and runs on */
     BROKEN,   /* it sent what is no report */
     RUNNING,
-    SILENT /* it was not a program with spex at all */
+    SILENT /* it was not a program with spex at all; or the same is there once more */
 };
 
 static const char *const state_names[] = {"stopped", "ended",   "replaced", "closed",
@@ -67,26 +67,29 @@ static void write_json(struct spex_run_output *output, json_t *json) {
     flush(output);
 }
 
-/* A process that was called by the same number, and called later. */
-static bool has_successor(const struct spex_listener *listener, size_t c) {
+/* Who has called later from the same process. */
+static const struct spex_caller *successor(const struct spex_listener *listener, size_t c) {
     for (size_t later = c + 1; later < listener->count; later++)
         if (listener->callers[later]->process == listener->callers[c]->process)
-            return true;
-    return false;
+            return listener->callers[later];
+    return NULL;
 }
 
 static enum state state_of(const struct spex_listener *listener, size_t c) {
     struct spex_caller *caller = listener->callers[c];
+    const struct spex_caller *later = successor(listener, c);
     bool runs = spex_caller_runs(caller);
     if (caller->reader.final)
         return STOPPED;
+    if (later && spex_caller_same(caller, later))
+        return SILENT;
     if (caller->why[0])
         return BROKEN;
     if (spex_caller_silent(caller) && runs && caller->socket < 0)
         return SILENT;
     if (caller->socket >= 0 && runs)
         return RUNNING;
-    if (has_successor(listener, c))
+    if (later)
         return REPLACED;
     return runs ? CLOSED : ENDED;
 }

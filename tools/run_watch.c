@@ -27,6 +27,16 @@ static void let_in(struct spex_run_watch *watch) {
                       watch->listener.count);
 }
 
+/* What a program has shown that calls once more. */
+static void take_over(const struct spex_listener *listener, struct spex_caller *caller) {
+    for (size_t c = 0; c < listener->count && listener->callers[c] != caller; c++)
+        if (spex_caller_same(listener->callers[c], caller)) {
+            spex_profile_free(&caller->shown);
+            caller->shown = listener->callers[c]->shown;
+            listener->callers[c]->shown = (struct spex_profile){.row_count = 0};
+        }
+}
+
 /* The first answer to a subscription comes at once, when nothing has happened yet. */
 static void take(struct spex_run_watch *watch, struct spex_caller *caller) {
     if (spex_caller_take(caller) <= 0 || caller->reader.number != SPEX_CALLER_INTERVAL ||
@@ -34,6 +44,8 @@ static void take(struct spex_run_watch *watch, struct spex_caller *caller) {
         return;
     if (caller->subscribed)
         spex_run_output_interval(&watch->output, caller, seconds_since_start(watch));
+    else
+        take_over(&watch->listener, caller);
     caller->subscribed = true;
 }
 

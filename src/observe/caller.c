@@ -41,7 +41,7 @@ void spex_caller_open(struct spex_caller *caller, int socket) {
     getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size);
     *caller =
         (struct spex_caller){.process = peer.pid, .socket = socket, .pidfd = -1, .command = "?"};
-    caller->heard_ns = spex_caller_now();
+    caller->called_ns = caller->heard_ns = spex_caller_now();
     if (peer.pid <= 0)
         return;
     caller->pidfd = pidfd_open(peer.pid, 0);
@@ -129,4 +129,12 @@ bool spex_caller_runs(struct spex_caller *caller) {
 
 bool spex_caller_silent(const struct spex_caller *caller) {
     return !caller->reader.complete && !caller->reader.incoming.process.process_id;
+}
+
+/* What has said nothing is told by the time: a program that was loaded by then can only be the same. */
+bool spex_caller_same(const struct spex_caller *caller, const struct spex_caller *later) {
+    uint64_t loaded = caller->reader.profile.process.loaded_ns;
+    uint64_t later_loaded = later->reader.profile.process.loaded_ns;
+    return caller->process == later->process && later_loaded &&
+           (loaded ? loaded == later_loaded : later_loaded < caller->called_ns);
 }

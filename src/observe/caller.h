@@ -21,7 +21,8 @@ struct spex_caller {
     struct spex_profile_reader reader;
     struct spex_profile shown; /* what the last interval ended with, and */
     bool subscribed;           /*   whether the first has begun; for who prints intervals */
-    uint64_t heard_ns;         /* when the last report was complete, and */
+    uint64_t called_ns;        /* when it was let in, */
+    uint64_t heard_ns;         /*   when the last report was complete, and */
     uint64_t closed_ns;        /*   when the connection ended: CLOCK_MONOTONIC */
     char why[128];             /* it was broken off for; mostly empty */
 };
@@ -46,5 +47,8 @@ bool spex_caller_runs(struct spex_caller *caller);
 
 /* Whether it has said nothing at all. */
 bool spex_caller_silent(const struct spex_caller *caller);
+
+/* Whether `later` is the same program in the same process, which has lost its first connection and called again. */
+bool spex_caller_same(const struct spex_caller *caller, const struct spex_caller *later);
 
 #endif

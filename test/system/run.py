@@ -154,12 +154,12 @@ class Streams(Runs):
         self.assertEqual(self.run_it("-o", "/dev/full", "--", "runs", "exits", "5").returncode, 5)
 
     def test_closed_streams_stay_closed(self):
-        script = "exec 0<&- 1>&-; exec %s run -o %s -- sh -c 'ls /proc/$$/fd >&2; true'" % (SPEX, self.path("table"))
-        result = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False,
-                                env=self.environment, timeout=PATIENCE)
-        descriptors = result.stderr.split("spex:")[0].split()
-        self.assertNotIn("0", descriptors)
-        self.assertNotIn("1", descriptors)
+        program = "sh -c 'ls /proc/$$/fd >&2; true'"
+        with_spex, without = (
+            subprocess.run(["sh", "-c", "exec 0<&- 1>&-; exec %s %s" % (before, program)], check=False,
+                           capture_output=True, text=True, env=self.environment, timeout=PATIENCE)
+            for before in ["%s run -o %s --" % (SPEX, self.path("table")), ""])
+        self.assertEqual(with_spex.stderr.split("spex:")[0], without.stderr)
 
 
 class Ends(Runs):
@@ -361,6 +361,16 @@ class Processes(Runs):
         self.assertEqual(first["pid"], second["pid"])
         self.assertEqual((first["state"], second["state"]), ("replaced", "stopped"))
         self.assertEqual(counts(second), EXACTLY)
+
+    def test_a_program_that_closes_what_it_does_not_know(self):
+        for more in [], ["-i", "0.05"]:
+            process = self.start(*more, "--json", "-o", self.path("lines"), "--", "runs", "closes")
+            self.ready(process)
+            process.stdin.write("xyz")
+            self.finish(process, 0)
+            found = json.loads(self.text("lines").splitlines()[-1] if more else self.text("lines"))
+            self.assertEqual([(process["state"], counts(process)) for process in found["processes"]],
+                             [("stopped", {kind: 4000 for kind in EXACTLY})])
 
     def test_a_daemon_is_not_waited_for(self):
         result = self.run_it("-o", self.path("table"), "--", "runs", "leaves", self.path("off"))

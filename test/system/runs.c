@@ -14,7 +14,7 @@
  *     watched FILE  says "ready PID" when it has worked, and "off" in FILE once its probes are off
  *     hears [group] says "ready PID", sends SIGUSR1 to its group, says what signals it gets; ends with status 3 after
  *                   SIGUSR2
- *     closes        all descriptors but the first three after the start
+ *     closes        all descriptors but the first three after the start; then as lasts
  *     waits         says "ready PID", waits for its end */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -137,6 +137,14 @@ static int hears(bool group) {
     return 3;
 }
 
+/* As daemons do; and takes the numbers for files of its own. */
+static void close_all(void) {
+    closefrom(STDERR_FILENO + 1);
+    for (int fd = STDERR_FILENO + 1; fd < 64; fd++)
+        if (open("/dev/null", O_WRONLY) != fd)
+            exit(98);
+}
+
 static int run(const char *mode, char **arguments) {
     const char *first = arguments[0] ? arguments[0] : "";
     if (strcmp(mode, "copies") == 0)
@@ -161,7 +169,7 @@ static int run(const char *mode, char **arguments) {
         say("ready %d\n", getpid());
         return pause();
     }
-    return strcmp(mode, "closes") == 0 ? 0 : 99;
+    return strcmp(mode, "closes") == 0 ? lasts() : 99;
 }
 
 int main(int argc, char **argv) {
@@ -176,7 +184,7 @@ int main(int argc, char **argv) {
         return 77;
     spex_start(NULL);
     if (strcmp(mode, "closes") == 0)
-        closefrom(STDERR_FILENO + 1);
+        close_all();
     work();
     return run(mode, argc > 2 ? argv + 2 : argv + argc);
 }
