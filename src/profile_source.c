@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <spex/probe.h>
@@ -17,6 +18,14 @@
 #include "rings.h"
 #include "sites.h"
 #include "threads.h"
+
+static uint64_t loaded_ns;
+
+__attribute__((constructor)) static void note_load(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    loaded_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
 
 static bool is_continued(char byte) {
     return ((unsigned char)byte & 0xc0) == 0x80;
@@ -52,6 +61,7 @@ void spex_profile_process_now(struct spex_profile_process *process) {
         .sites = spex_sites_count(),
         .sites_on = spex_sites_on(),
         .sites_refused = spex_sites_refused(),
+        .loaded_ns = loaded_ns,
     };
     copy_text(process->command, sizeof(process->command), program_invocation_short_name);
     if (spex_sites_selection(process->selection, sizeof(process->selection)) != 0)

@@ -16,6 +16,7 @@ static const struct {
     {"explore", "find the best configuration of a program", spex_command_explore},
     {"probes", "list the probes of a program or process", spex_command_probes},
     {"report", "tell what an exploration has found", spex_command_report},
+    {"run", "run a program with probes on", spex_command_run},
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

@@ -50,6 +50,7 @@ struct control {
     bool orphaned; /* the command that this process called is gone: its probes are to go off */
     bool has_door;
     char *chosen;
+    char *called; /* the socket of the command that this process called */
     struct spex_door door;
     struct spex_descriptor waking, woken; /* a pair of sockets */
     int64_t allowance_ns;
@@ -161,10 +162,46 @@ static bool expired(const struct spex_connection *connection, uint64_t now) {
                                             : !connection->reports && quiet > SILENT_NS;
 }
 
+static int connected(const char *path) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (!path || *path == '\0')
+        return -ENOENT;
+    if (strlen(path) >= sizeof(address.sun_path))
+        return -ENAMETOOLONG;
+    memcpy(address.sun_path, path, strlen(path));
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return -errno;
+    if (connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0) {
+        int err = -errno;
+        close(fd);
+        return err;
+    }
+    return fd;
+}
+
+static void call_open(struct spex_connection *connection, int socket, uint32_t interval_ms) {
+    spex_connection_open(connection, socket, true);
+    connection->reports = true;
+    connection->interval_ms = interval_ms;
+    connection->due_ns = spex_connection_now();
+}
+
+/* The program may have closed the connection, and use its number for a file of its own: daemons close what they do not
+ * know. The command that was called is there still. */
+static void call_again(const struct control *c, struct spex_connection *connection) {
+    if (!connection->ours || spex_descriptor_is_ours(&connection->socket))
+        return;
+    int socket = connected(c->called);
+    if (socket >= 0)
+        call_open(connection, socket, connection->interval_ms);
+}
+
 /* `events`: what poll has said of it. */
 static void serve(struct control *c, struct spex_connection *connection, short events,
                   uint64_t now) {
     enum spex_connection_end end = SPEX_CONNECTION_STAYS;
+    call_again(c, connection);
     spex_connection_select(connection);
     spex_connection_report(connection, now, false);
     if (!spex_connection_busy(connection) && events)
@@ -257,6 +294,7 @@ static bool send_last(struct control *c, struct pollfd fds[POLLED]) {
         if (!spex_connection_there(connection))
             continue;
         connection->selects = false;
+        call_again(c, connection);
         if (!connection->reply.next && connection->reports) {
             spex_connection_report(connection, 0, true);
             connection->reports = false;
@@ -356,24 +394,6 @@ int spex_control_start(const char *chosen, char *why, size_t why_size) {
     return err;
 }
 
-static int connected(const char *path) {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    if (*path == '\0')
-        return -ENOENT;
-    if (strlen(path) >= sizeof(address.sun_path))
-        return -ENAMETOOLONG;
-    memcpy(address.sun_path, path, strlen(path));
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return -errno;
-    if (connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0) {
-        int err = -errno;
-        close(fd);
-        return err;
-    }
-    return fd;
-}
-
 static int call_locked(const char *path, uint32_t interval_ms, char *why, size_t why_size) {
     int err = control_make();
     int fd = err ? err : connected(path);
@@ -387,10 +407,9 @@ static int call_locked(const char *path, uint32_t interval_ms, char *why, size_t
         close(fd);
         return -EBUSY;
     }
-    spex_connection_open(connection, fd, true);
-    connection->reports = true;
-    connection->interval_ms = interval_ms;
-    connection->due_ns = spex_connection_now();
+    free(control->called);
+    control->called = strdup(path);
+    call_open(connection, fd, interval_ms);
     if (control->running)
         wake(control);
     else if ((err = thread_start(control))) {

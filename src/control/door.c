@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { WAITING_MAX = 16 };
+enum { WAITING_MAX = 128 };
 
 /* Anybody may have made it before us. */
 static int check_owner(int directory) {
@@ -52,8 +52,8 @@ static int listen_at(int directory, const char *name, int *listening) {
     return err;
 }
 
-static int open_at(struct spex_door *door, const char *path) {
-    int listening = -1, directory = directory_open(path);
+int spex_door_open_at(struct spex_door *door) {
+    int listening = -1, directory = directory_open(door->path);
     if (directory < 0)
         return directory;
     spex_control_clean(directory);
@@ -70,7 +70,7 @@ int spex_door_open(struct spex_door *door, const char *chosen, char *why, size_t
     for (unsigned n = 0; spex_control_directory(n, chosen, secure_getenv("XDG_RUNTIME_DIR"),
                                                 geteuid(), door->path);
          n++) {
-        err = open_at(door, door->path);
+        err = spex_door_open_at(door);
         if (!err)
             return 0;
         if (n == 0 || chosen)

@@ -164,6 +164,7 @@ static int take_done(struct spex_profile_reader *reader, const char *text,
     reader->text[length] = '\0';
     spex_make_printable(reader->text);
     reader->status = head->status;
+    reader->number = head->number;
     if (!reader->incoming.types) /* an answer without a profile */
         return 1;
     qsort(reader->incoming.rows, reader->incoming.row_count, sizeof(*reader->incoming.rows),
