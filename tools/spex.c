@@ -18,6 +18,7 @@ static const struct {
     {"probes", "list the probes of a program or process", spex_command_probes},
     {"report", "tell what an exploration has found", spex_command_report},
     {"set", "change which probes of a running program are on", spex_command_set},
+    {"top", "show the probes of a running program live", spex_command_top},
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

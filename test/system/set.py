@@ -7,77 +7,29 @@
 
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
+import time
 import unittest
+
+from running import Programs, nobody, nobody_can_run
 
 SPEX = LIVE = None
 
-NOBODY = 65534
-
-
-def nobody():
-    return {"user": NOBODY, "group": NOBODY, "extra_groups": []}
-
-
-def nobody_can_run(program):
-    return subprocess.run(["test", "-x", program], check=False, **nobody()).returncode == 0
-
-
-class Programs(unittest.TestCase):
-    """Programs of this test alone: their sockets are in a directory of its own."""
-
-    def setUp(self):
-        self.dir = tempfile.mkdtemp()
-        self.addCleanup(shutil.rmtree, self.dir)
-        self.control = os.path.join(self.dir, "control")
-
-    def environment(self, **variables):
-        return {**os.environ, "SPEX_CONTROL": self.control, **variables}
-
-    def start(self, *before, program=None, ready="ready\n", environment=None, **options):
-        process = subprocess.Popen([*before, program or LIVE], stdin=subprocess.PIPE,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                   bufsize=1, env=environment or self.environment(), **options)
-        self.addCleanup(process.communicate)
-        self.assertEqual(process.stdout.readline(), ready)
-        return process
-
-    def say(self, process, line):
-        process.stdin.write(line + "\n")
-        return process.stdout.readline()
-
-    def run_spex(self, *arguments, **options):
-        return subprocess.run([SPEX, *map(str, arguments)], check=False, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True, timeout=60,
-                              env=self.environment(), **options)
-
-    def set(self, *arguments, status=0, **options):
-        result = self.run_spex("set", *arguments, **options)
-        self.assertEqual(result.returncode, status, result.stderr)
-        return result
-
-    def refused(self, pattern, *arguments, status=1, **options):
-        result = self.set(*arguments, status=status, **options)
-        self.assertEqual(result.stdout, "")
-        lines = result.stderr.splitlines()
-        self.assertRegex(lines[-1], "^spex: .*" + pattern)
-        return result
-
-    def programs(self, **options):
-        """Those of this test, by number."""
-        listed = json.loads(self.run_spex("list", "--json", **options).stdout)
-        return {program["pid"]: program for program in listed}
-
-    def selected(self, process):
-        return self.programs()[process.pid]["selection"]
-
 
 class Set(Programs):
+    def test_a_busy_site_is_reached(self):
+        process = self.start()
+        begin = time.monotonic()
+        self.assertEqual(self.set(process.pid, "query.parse").stdout, "1 of 4 probe sites are on\n")
+        switched = time.monotonic()
+        while not self.records(process, "query.parse"):
+            continue
+        print("switched after %.1f ms, first seen in a table after %.1f ms" %
+              (1000 * (switched - begin), 1000 * (time.monotonic() - begin)))
+
     def test_replacing_and_adding(self):
         process = self.start()
         for arguments, on, selection in [
@@ -240,5 +192,5 @@ class List(Programs):
 
 
 if __name__ == "__main__":
-    SPEX, LIVE = map(os.path.abspath, sys.argv[1:3])
+    SPEX, LIVE = Programs.spex, Programs.live = list(map(os.path.abspath, sys.argv[1:3]))
     unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
