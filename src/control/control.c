@@ -155,6 +155,7 @@ static void let_in(struct control *c) {
 }
 
 static bool expired(const struct spex_connection *connection, uint64_t now) {
+    /* One that was let in since then has been active later. */
     uint64_t quiet = now > connection->active_ns ? now - connection->active_ns : 0;
     if (connection->ours)
         return false;
