@@ -11,6 +11,7 @@
 
 #include "clock.h"
 #include "collector.h"
+#include "control/control.h"
 #include "probe_type.h"
 #include "rings.h"
 #include "sites.h"
@@ -26,9 +27,9 @@ static struct {
     uint64_t watermarks[SPEX_MAX_COLLECTORS];
     uint64_t records[SPEX_PROBE_TYPES]; /* taken in */
     struct spex_instant start, end;
-    double tick_rate; /* once it has ended */
-    uint64_t cpu_ns; /* at the start, as are the following: of the process */
-    uint64_t collectors_cpu_ns;
+    double tick_rate;     /* once it has ended */
+    uint64_t cpu_ns;      /* at the start, as are the following: of the process */
+    uint64_t spex_cpu_ns; /* of spex's own threads */
     uint64_t undelivered;
     struct spex_ring_counts before[SPEX_PROBE_TYPES]; /* what was pending then is in here */
 } metrics = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -70,6 +71,10 @@ static uint64_t process_cpu_ns(void) {
     return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
 }
 
+static uint64_t spex_cpu_ns(void) {
+    return spex_collectors_cpu_ns() + spex_control_cpu_ns();
+}
+
 int spex_metrics_open(unsigned collectors, struct spex_sink **sink) {
     pthread_mutex_lock(&metrics.lock);
     int err = spex_tracer_create(&metrics.tracer);
@@ -81,7 +86,7 @@ int spex_metrics_open(unsigned collectors, struct spex_sink **sink) {
     memset(metrics.records, 0, sizeof(metrics.records));
     metrics.start = spex_instant_now();
     metrics.cpu_ns = process_cpu_ns();
-    metrics.collectors_cpu_ns = spex_collectors_cpu_ns();
+    metrics.spex_cpu_ns = spex_cpu_ns();
     metrics.undelivered = spex_sinks_undelivered();
     for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)
         metrics.before[t] = spex_rings_totals_of(t);
@@ -142,7 +147,7 @@ double spex_metrics_tick_rate(void) {
 
 static void times(struct spex_profile_process *process) {
     struct spex_instant now = metrics.ended ? metrics.end : spex_instant_now();
-    uint64_t spex_ns = spex_collectors_cpu_ns() - metrics.collectors_cpu_ns;
+    uint64_t spex_ns = spex_cpu_ns() - metrics.spex_cpu_ns;
     uint64_t all_ns = process_cpu_ns() - metrics.cpu_ns;
     process->ticks_per_second = spex_metrics_tick_rate();
     process->seconds = (double)(now.monotonic_ns - metrics.start.monotonic_ns) / 1e9;
