@@ -9,9 +9,13 @@ bool spex_sampled(const struct spex_profile_probe *probe) {
     return probe->count > (double)probe->records;
 }
 
-/* Records of equal weight that would say as much (Kish's effective sample size). */
+/* Records of equal weight that would say as much (Kish's effective sample size): no more than there are. */
 static double effective_records(const struct spex_profile_probe *probe) {
-    return probe->weight_squares > 0 ? probe->count * probe->count / probe->weight_squares : 0;
+    double records = (double)probe->records;
+    if (!(probe->weight_squares > 0))
+        return 0;
+    double effective = probe->count * probe->count / probe->weight_squares;
+    return effective < records ? effective : records;
 }
 
 /* What the executions that were recorded themselves leave uncertain: nothing, if they are all. */
@@ -23,8 +27,7 @@ static double finite_population(const struct spex_profile_probe *probe) {
 /* Student's t, by its expansion in the normal quantile (Abramowitz and Stegun, 26.7.5). */
 static double student_95(double freedom) {
     const double z = NORMAL_95, z3 = z * z * z, z5 = z3 * z * z;
-    return z + (z3 + z) / (4 * freedom) +
-           (5 * z5 + 16 * z3 + 3 * z) / (96 * freedom * freedom);
+    return z + (z3 + z) / (4 * freedom) + (5 * z5 + 16 * z3 + 3 * z) / (96 * freedom * freedom);
 }
 
 double spex_mean_margin(const struct spex_profile_probe *probe, const struct spex_values *values) {
@@ -41,8 +44,8 @@ double spex_mean_margin(const struct spex_profile_probe *probe, const struct spe
 bool spex_quantile_bounds(const struct spex_profile_probe *probe, const struct spex_values *values,
                           double q, double *low, double *high) {
     double records = effective_records(probe);
-    double margin = NORMAL_95 * sqrt(q * (1 - q) / (records > 0 ? records : 1)) *
-                    finite_population(probe);
+    double margin =
+        NORMAL_95 * sqrt(q * (1 - q) / (records > 0 ? records : 1)) * finite_population(probe);
     if (records < 3)
         return false;
     *low = spex_values_quantile(values, q > margin ? q - margin : 0);
@@ -51,7 +54,8 @@ bool spex_quantile_bounds(const struct spex_profile_probe *probe, const struct s
     return q + margin < 1 || !spex_sampled(probe);
 }
 
-double spex_count_margin(const struct spex_profile *profile, const struct spex_profile_probe *probe) {
+double spex_count_margin(const struct spex_profile *profile,
+                         const struct spex_profile_probe *probe) {
     double period = probe->records ? probe->count / (double)probe->records : 1;
     unsigned sites = probe->sites ? probe->sites : 1;
     return (period - 1) * profile->process.threads * sites;

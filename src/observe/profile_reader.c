@@ -43,9 +43,15 @@ static void end_text(char *text, size_t size) {
     spex_make_printable(text);
 }
 
-/* What nothing negative comes from, nor anything that is not a number. */
+/* Beyond what any program's figures reach; sums and squares of smaller ones can be reckoned with. */
+#define FIGURE_MAX 1e30
+
+static bool is_figure(double value) {
+    return fabs(value) <= FIGURE_MAX;
+}
+
 static bool is_amount(double value) {
-    return isfinite(value) && value >= 0;
+    return value >= 0 && is_figure(value);
 }
 
 /* Members that the other side does not have are 0; those that we do not know are left out. */
@@ -88,8 +94,8 @@ static int take_types(struct spex_profile_reader *reader, const char *entries,
         struct spex_profile_type *type = &profile->types[profile->type_count++];
         copy_entry(type, sizeof(*type), entries + (size_t)i * head->entry_bytes, head->entry_bytes);
         end_text(type->text, sizeof(type->text));
-        if (!spex_probe_type_valid(type->probe_type) || !isfinite(type->test) ||
-            !isfinite(type->skip) || !isfinite(type->record))
+        if (!spex_probe_type_valid(type->probe_type) || !is_figure(type->test) ||
+            !is_figure(type->skip) || !is_figure(type->record))
             err = -EPROTO;
     }
     return err;
@@ -156,7 +162,8 @@ static int take_values(struct spex_profile_reader *reader, const char *entries,
         return described.series >= SPEX_MAX_FIELDS ? 0 : -EPROTO;
     if (described.series >= SPEX_MAX_FIELDS)
         return 0;
-    if (!is_amount(described.weight) || !isfinite(described.mean) || !isfinite(described.squares) ||
+    if (!is_amount(described.weight) || !is_figure(described.mean) ||
+        !(fabs(described.squares) <= FIGURE_MAX * FIGURE_MAX * FIGURE_MAX) ||
         reader->values++ == VALUES_MAX)
         return -EPROTO;
     struct spex_values *values = malloc(sizeof(*values));
@@ -189,8 +196,9 @@ static int take_done(struct spex_profile_reader *reader, const char *text,
     reader->status = head->status;
     if (!reader->incoming.types) /* an answer without a profile */
         return 1;
-    qsort(reader->incoming.rows, reader->incoming.row_count, sizeof(*reader->incoming.rows),
-          by_probe);
+    if (reader->incoming.rows)
+        qsort(reader->incoming.rows, reader->incoming.row_count, sizeof(*reader->incoming.rows),
+              by_probe);
     spex_profile_free(&reader->profile);
     reader->profile = reader->incoming;
     reader->incoming = (struct spex_profile){0};
