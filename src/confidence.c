@@ -9,9 +9,13 @@ bool spex_sampled(const struct spex_profile_probe *probe) {
     return probe->count > (double)probe->records;
 }
 
-/* Records of equal weight that would say as much (Kish's effective sample size). */
+/* Records of equal weight that would say as much (Kish's effective sample size): no more than there are. */
 static double effective_records(const struct spex_profile_probe *probe) {
-    return probe->weight_squares > 0 ? probe->count * probe->count / probe->weight_squares : 0;
+    double records = (double)probe->records;
+    if (!(probe->weight_squares > 0))
+        return 0;
+    double effective = probe->count * probe->count / probe->weight_squares;
+    return effective < records ? effective : records;
 }
 
 /* What the executions that were recorded themselves leave uncertain: nothing, if they are all. */

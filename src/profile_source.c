@@ -52,10 +52,11 @@ static void copy_path(char *to, size_t size, const char *from) {
 }
 
 void spex_profile_process_now(struct spex_profile_process *process) {
+    bool rings = spex_rings_count() != 0; /* before they are there they say nothing */
     *process = (struct spex_profile_process){
         .process_id = (uint32_t)getpid(),
-        .commit = spex_rings.commit,
-        .ring_cpus = spex_rings.cpus,
+        .commit = rings ? spex_rings.commit : 0,
+        .ring_cpus = rings ? spex_rings.cpus : 0,
         .threads = spex_threads_used(),
         .ring_bytes = spex_rings_bytes(),
         .sites = spex_sites_count(),

@@ -98,7 +98,7 @@ json_t *spex_profile_row_json(const struct spex_profile *profile,
                      number(probe->count / probe->on_seconds, probe->on_seconds > 0), "records",
                      (json_int_t)probe->records, "lost", number(probe->lost, true), "lost_shared",
                      (int)(probe->lost > 0 && probe->lost_shared), "count_margin",
-                     number(spex_sampled(probe) ? spex_count_margin(profile, probe) : 0, true),
+                     number(probe->unseen, true),
                      "values", all_values_json(profile, row));
 }
 

@@ -18,10 +18,8 @@ enum { CLEANED_MAX = 1024 };
 bool spex_control_directory(unsigned n, const char *chosen, const char *runtime, uid_t user,
                             char *path) {
     const size_t size = SPEX_CONTROL_PATH_BYTES;
-    if (chosen) {
-        snprintf(path, size, "%s", chosen);
-        return n == 0;
-    }
+    if (chosen)
+        return n == 0 && (size_t)snprintf(path, size, "%s", chosen) < size;
     if (!runtime || runtime[0] != '/')
         n++;
     switch (n) {
@@ -77,12 +75,24 @@ int spex_control_bind_at(int socket, int directory, const char *name) {
     return err;
 }
 
-/* A process that is there is not disturbed. */
-static bool process_is_there(const char *name) {
-    int process;
-    unsigned long namespace;
-    return sscanf(name, "%d-%lu", &process, &namespace) == 2 && namespace == namespace_number() &&
-           (kill(process, 0) == 0 || errno == EPERM);
+static const char hidden[] = "new-";
+
+void spex_control_hidden_name(const char *name, char to[SPEX_CONTROL_NAME_BYTES]) {
+    snprintf(to, SPEX_CONTROL_NAME_BYTES, "%s%s", hidden, name);
+}
+
+/* Whether it is a name as spex_control_name gives, of any process: what else is in the directory is none of our
+ * business. */
+static bool is_name(const char *name, int *process, unsigned long *namespace) {
+    char again[SPEX_CONTROL_NAME_BYTES];
+    if (sscanf(name, "%9d-%19lu", process, namespace) != 2 || *process <= 0)
+        return false;
+    snprintf(again, sizeof(again), "%d-%lu", *process, *namespace);
+    return strcmp(again, name) == 0;
+}
+
+static bool process_is_there(int process) {
+    return kill(process, 0) == 0 || errno == EPERM;
 }
 
 /* A full queue of those who wait to be let in is as good a sign of life as being let in. */
@@ -95,6 +105,19 @@ static bool nobody_listens(int directory, const char *name) {
     return err == -ECONNREFUSED;
 }
 
+/* A process that is there is not disturbed. One that ended before its socket listened has left it under its hidden
+ * name, and another's may be about to listen, if that is in a namespace that we do not see. */
+static bool is_left(int directory, const char *name) {
+    bool is_hidden = strncmp(name, hidden, strlen(hidden)) == 0;
+    int process;
+    unsigned long namespace;
+    if (!is_name(is_hidden ? name + strlen(hidden) : name, &process, &namespace))
+        return false;
+    bool known = namespace == namespace_number();
+    return !(known && process_is_there(process)) && (known || !is_hidden) &&
+           nobody_listens(directory, name);
+}
+
 void spex_control_clean(int directory) {
     int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *entries = copy >= 0 ? fdopendir(copy) : NULL;
@@ -105,8 +128,7 @@ void spex_control_clean(int directory) {
     }
     const struct dirent *entry;
     for (int n = 0; n < CLEANED_MAX && (entry = readdir(entries)); n++)
-        if (entry->d_type == DT_SOCK && strncmp(entry->d_name, "new-", 4) != 0 &&
-            !process_is_there(entry->d_name) && nobody_listens(directory, entry->d_name))
+        if (entry->d_type == DT_SOCK && is_left(directory, entry->d_name))
             unlinkat(directory, entry->d_name, 0);
     closedir(entries);
 }

@@ -28,7 +28,10 @@ bool spex_control_directory(unsigned n, const char *chosen, const char *runtime,
 /* Of this process; "PID-0" where the system does not tell its namespace. */
 void spex_control_name(char name[SPEX_CONTROL_NAME_BYTES]);
 
-/* Removes sockets to which nobody listens any more. */
+/* The name that a socket has until it listens. */
+void spex_control_hidden_name(const char *name, char to[SPEX_CONTROL_NAME_BYTES]);
+
+/* Removes control sockets to which nobody listens any more. */
 void spex_control_clean(int directory);
 
 /* Connects to, or binds, a socket in a directory, however long its path is. 0 or a negative errno value. */

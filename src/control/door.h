@@ -4,6 +4,7 @@
 #ifndef SPEX_CONTROL_DOOR_H
 #define SPEX_CONTROL_DOOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "../descriptor.h"
@@ -11,6 +12,8 @@
 
 struct spex_door {
     struct spex_descriptor socket;
+    dev_t device;                       /* of the socket's file, which */
+    ino_t inode;                        /* somebody may have put another in the place of */
     char path[SPEX_CONTROL_PATH_BYTES]; /* of its directory */
     char name[SPEX_CONTROL_NAME_BYTES];
 };
@@ -21,6 +24,10 @@ int spex_door_open(struct spex_door *door, const char *chosen, char *why, size_t
 /* In the directory `path` under the name `name`, which are set. 0 or a negative errno value; -EPERM: the directory is
  * not this user's alone. */
 int spex_door_open_at(struct spex_door *door);
+
+/* Whether the socket still stands for us and its file is where it was made; who removes files that look old, or
+ * the program's chroot, may have taken it away. */
+bool spex_door_is_there(const struct spex_door *door);
 
 /* Removes it; or, in the child of a fork whose parent it is, leaves it. */
 void spex_door_close(struct spex_door *door);

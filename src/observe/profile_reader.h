@@ -13,6 +13,7 @@
 struct spex_profile_reader {
     struct spex_profile incoming;
     struct spex_profile profile; /* the last that was complete */
+    size_t values;               /* of `incoming` */
     bool complete;               /* there is one */
     bool final;                  /* and no other will come */
     int32_t status;              /* of the last answer, */
