@@ -87,8 +87,9 @@ static bool is_name(const char *name, int *process, unsigned long *namespace) {
     char again[SPEX_CONTROL_NAME_BYTES];
     if (sscanf(name, "%9d-%19lu", process, namespace) != 2 || *process <= 0)
         return false;
-    snprintf(again, sizeof(again), "%d-%lu", *process, *namespace);
-    return strcmp(again, name) == 0;
+    size_t length = (size_t)snprintf(again, sizeof(again), "%d-%lu", *process, *namespace);
+    return strncmp(again, name, length) == 0 &&
+           (!name[length] || strcmp(name + length, SPEX_CONTROL_RUN) == 0);
 }
 
 static bool process_is_there(int process) {

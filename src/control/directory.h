@@ -18,6 +18,9 @@
 #include <sys/types.h>
 
 #define SPEX_CONTROL_PATH_BYTES 4096
+/* Behind the name of the process that runs `spex run`, whose socket its programs call. */
+#define SPEX_CONTROL_RUN "-run"
+
 #define SPEX_CONTROL_NAME_BYTES 48
 
 /* The `n`th place, from 0 on, into `path` (SPEX_CONTROL_PATH_BYTES of them); false behind the last. `chosen`

@@ -115,7 +115,8 @@ int spex_client_connect(pid_t process, char *why, size_t why_size) {
     struct spex_process_place place;
     int err = spex_process_place(process, &place);
     if (err) {
-        snprintf(why, why_size, "process %d: %s", (int)process, strerror(-err));
+        snprintf(why, why_size, err == -ESRCH ? "there is no process %d" : "process %d: %s",
+                 (int)process, strerror(-err));
         return err;
     }
     int fd = connect_to(&place);

@@ -40,7 +40,7 @@ int spex_listener_open(struct spex_listener *listener, char *why, size_t why_siz
     int err = -ENOENT;
     *listener = (struct spex_listener){.door.socket = SPEX_NO_DESCRIPTOR};
     spex_control_name(name);
-    snprintf(listener->door.name, sizeof(listener->door.name), "%.40s-run", name);
+    snprintf(listener->door.name, sizeof(listener->door.name), "%.40s" SPEX_CONTROL_RUN, name);
     if (chosen && strcmp(chosen, "off") != 0)
         err = open_in(&listener->door, chosen, why, why_size);
     return err ? open_in(&listener->door, NULL, why, why_size) : 0;

@@ -132,7 +132,7 @@ static int take_probe(struct spex_profile_reader *reader, const char *entries,
     profile->row_count++;
     return spex_probe_type_valid(row->probe.probe_type) && is_amount(row->probe.on_seconds) &&
                    is_amount(row->probe.count) && is_amount(row->probe.weight_squares) &&
-                   is_amount(row->probe.lost)
+                   is_amount(row->probe.lost) && is_amount(row->probe.unseen)
                ? 0
                : -EPROTO;
 }

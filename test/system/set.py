@@ -64,10 +64,13 @@ class Set(Programs):
         self.assertEqual(self.selected(process), "query,qurey,nothing")
 
     def test_processes_that_cannot_be_reached(self):
-        self.refused("No such process", 99999999, "*")
+        self.refused("there is no process 99999999", 99999999, "*")
         self.refused("there is no process 9{30}", "9" * 30, "*")
         self.refused("there is no process 0", 0, "*")
-        self.refused("was not built with spex, or has not called spex_start", os.getpid(), "*")
+        sleeper = subprocess.Popen(["sleep", "3600"], env=self.environment())
+        self.addCleanup(sleeper.wait)
+        self.addCleanup(sleeper.kill)
+        self.refused("was not built with spex, or has not called spex_start", sleeper.pid, "*")
         process = self.start(environment=self.environment(SPEX_CONTROL="off"))
         self.refused("has SPEX_CONTROL=off", process.pid, "*")
         process = self.start()

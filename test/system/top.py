@@ -297,7 +297,7 @@ class Batch(Programs):
         self.assertIn("usage: spex top", self.top("--help").stdout)
         result = self.top("-b", 99999999)
         self.assertEqual(result.returncode, 1)
-        self.assertIn("No such process", result.stderr)
+        self.assertIn("there is no process", result.stderr)
         result = self.top("-b", os.getpid())
         self.assertEqual(result.returncode, 1)
         self.assertIn("was not built with spex", result.stderr)
