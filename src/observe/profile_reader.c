@@ -63,6 +63,7 @@ static int take_process(struct spex_profile_reader *reader, const char *entries,
                         const struct spex_control_frame *head) {
     struct spex_profile_process *process = &reader->incoming.process;
     spex_profile_free(&reader->incoming);
+    reader->values = 0;
     copy_entry(process, sizeof(*process), entries, head->entry_bytes);
     end_text(process->command, sizeof(process->command));
     end_text(process->selection, sizeof(process->selection));
@@ -123,7 +124,7 @@ static int fill_histogram(struct spex_values *values, const char *buckets, uint3
     return 0;
 }
 
-/* Values beyond those that this build knows of are left out. */
+/* Values beyond those that this build knows of are left out, and those beyond VALUES_MAX. */
 static int take_values(struct spex_profile_reader *reader, const char *entries,
                        const struct spex_control_frame *head) {
     struct spex_profile *profile = &reader->incoming;
@@ -132,14 +133,16 @@ static int take_values(struct spex_profile_reader *reader, const char *entries,
         return -EPROTO;
     struct spex_profile_row *row = &profile->rows[profile->row_count - 1];
     copy_entry(&described, sizeof(described), entries, head->entry_bytes);
+    if (reader->values >= VALUES_MAX)
+        return 0;
     if (described.series != row->probe.series)
         return described.series >= SPEX_MAX_FIELDS ? 0 : -EPROTO;
     if (described.series >= SPEX_MAX_FIELDS)
         return 0;
-    struct spex_values *values = malloc(sizeof(*values));
+    struct spex_values *values = calloc(1, sizeof(*values)); /* which leaves untouched what stays empty */
     if (!values)
         return -ENOMEM;
-    spex_values_clear(values);
+    reader->values++;
     values->weight = described.weight;
     values->mean = described.mean;
     values->squares = described.squares;
@@ -167,8 +170,9 @@ static int take_done(struct spex_profile_reader *reader, const char *text,
     reader->number = head->number;
     if (!reader->incoming.types) /* an answer without a profile */
         return 1;
-    qsort(reader->incoming.rows, reader->incoming.row_count, sizeof(*reader->incoming.rows),
-          by_probe);
+    if (reader->incoming.row_count)
+        qsort(reader->incoming.rows, reader->incoming.row_count, sizeof(*reader->incoming.rows),
+              by_probe);
     spex_profile_free(&reader->profile);
     reader->profile = reader->incoming;
     reader->incoming = (struct spex_profile){0};
