@@ -76,6 +76,12 @@ static void follow(struct spex_selection selection) {
     }
 }
 
+static void settings_free(void) {
+    free(life.out);
+    free(life.control);
+    life.out = life.control = NULL;
+}
+
 /* The child starts clean: its probes are off, it has no collector and no output, until it calls
  * spex_start itself. */
 static void fork_child(void) {
@@ -95,6 +101,7 @@ static void fork_child(void) {
         follow(selection);
     } else {
         life.output = NULL;
+        settings_free();
         spex_selection_free(&selection);
     }
     pthread_mutex_unlock(&life.lock);
@@ -253,9 +260,7 @@ static void stop_locked(void) {
         spex_output_finish(life.output);
     if (collected)
         spex_sinks_finish();
-    free(life.out);
-    free(life.control);
-    life.out = life.control = NULL;
+    settings_free();
     life.output = NULL;
     life.started = false;
 }

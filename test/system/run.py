@@ -26,7 +26,7 @@ import unittest
 
 SPEX = RUNS = None
 SKIP = 77
-PATIENCE = 60  # seconds after which a test has failed, whatever the machine
+PATIENCE = 300  # seconds after which a test has failed, whatever the machine
 
 
 def wait_for(condition):
@@ -381,7 +381,7 @@ class Processes(Runs):
         found = re.search(r"^process (\d+) \(runs\):\nprocess \1 \(runs\) still runs; its probes go off now\n"
                           r"probe ", text, re.M)
         self.assertTrue(found, text)
-        self.assertEqual(len(re.findall(r"^request +lat +1 +1000 ", text, re.M)), 2)
+        self.assertEqual(len(re.findall(r"^request +lat +1 ", text, re.M)), 2)
         wait_for(lambda: os.path.exists(self.path("off")))
 
     def test_probes_go_off_when_spex_run_is_killed(self):
