@@ -76,6 +76,12 @@ static void follow(struct spex_selection selection, bool table) {
     }
 }
 
+static void settings_free(void) {
+    free(life.out);
+    free(life.control);
+    life.out = life.control = NULL;
+}
+
 /* The child starts clean: its probes are off, it has no collector and no output, until it calls
  * spex_start itself. */
 static void fork_child(void) {
@@ -93,10 +99,12 @@ static void fork_child(void) {
     spex_output_abandon(life.output); /* which the parent has */
     life.output = NULL;
     life.started = life.followed = follows;
-    if (follows)
+    if (follows) {
         follow(selection, table);
-    else
+    } else {
+        settings_free();
         spex_selection_free(&selection);
+    }
     pthread_mutex_unlock(&life.lock);
 }
 
@@ -256,9 +264,7 @@ static void stop_locked(void) {
         spex_output_finish(life.output);
     if (collected)
         spex_sinks_finish();
-    free(life.out);
-    free(life.control);
-    life.out = life.control = NULL;
+    settings_free();
     life.output = NULL;
     life.started = life.followed = false;
 }

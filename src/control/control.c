@@ -258,13 +258,15 @@ static void call_open(struct spex_connection *connection, int socket, uint32_t i
 }
 
 /* The program may have closed the connection, and use its number for a file of its own: daemons close what they do not
- * know. The command that was called is there still. */
-static void call_again(const struct control *c, struct spex_connection *connection) {
+ * know. The command that was called is there still. True when there is a new connection, or will be at the next
+ * attempt, since the program is closing descriptors right now. */
+static bool call_again(const struct control *c, struct spex_connection *connection) {
     if (!connection->ours || spex_descriptor_is_ours(&connection->socket))
-        return;
+        return false;
     int socket = connected(c->called);
     if (socket >= 0)
         call_open(connection, socket, connection->interval_ms);
+    return socket >= 0 || socket == -EBADF || socket == -ENOTSOCK;
 }
 
 /* `events`: what poll has said of it. */
@@ -278,6 +280,8 @@ static void serve(struct control *c, struct spex_connection *connection, short e
         end = spex_connection_read(connection, c->buffer);
     if (end != SPEX_CONNECTION_GONE && connection->reply.next)
         end = spex_connection_write(connection, c->buffer);
+    if (end == SPEX_CONNECTION_GONE && call_again(c, connection))
+        return;
     if (end == SPEX_CONNECTION_GONE || expired(connection, now))
         drop(c, connection);
 }
@@ -377,7 +381,8 @@ static bool send_last(struct control *c, struct pollfd fds[POLLED]) {
             spex_connection_report(connection, 0, true);
             connection->reports = false;
         }
-        if (spex_connection_write(connection, c->buffer) == SPEX_CONNECTION_GONE)
+        if (spex_connection_write(connection, c->buffer) == SPEX_CONNECTION_GONE &&
+            !call_again(c, connection))
             spex_connection_close(connection);
         else if (connection->reply.next || connection->reports)
             fds[i] = (struct pollfd){.fd = connection->socket.number, .events = POLLOUT};

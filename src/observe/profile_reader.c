@@ -166,10 +166,9 @@ static int take_values(struct spex_profile_reader *reader, const char *entries,
         !(fabs(described.squares) <= FIGURE_MAX * FIGURE_MAX * FIGURE_MAX) ||
         reader->values++ == VALUES_MAX)
         return -EPROTO;
-    struct spex_values *values = malloc(sizeof(*values));
+    struct spex_values *values = calloc(1, sizeof(*values)); /* which leaves untouched what stays empty */
     if (!values)
         return -ENOMEM;
-    spex_values_clear(values);
     values->weight = described.weight;
     values->mean = described.mean;
     values->squares = described.squares;
@@ -197,7 +196,7 @@ static int take_done(struct spex_profile_reader *reader, const char *text,
     reader->number = head->number;
     if (!reader->incoming.types) /* an answer without a profile */
         return 1;
-    if (reader->incoming.rows)
+    if (reader->incoming.row_count)
         qsort(reader->incoming.rows, reader->incoming.row_count, sizeof(*reader->incoming.rows),
               by_probe);
     spex_profile_free(&reader->profile);

@@ -12,6 +12,7 @@
 
 struct spex_profile_reader {
     struct spex_profile incoming;
+    size_t values;               /* of all its rows */
     struct spex_profile profile; /* the last that was complete */
     size_t values;               /* of `incoming` */
     bool complete;               /* there is one */

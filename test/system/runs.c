@@ -81,7 +81,8 @@ static int child_works(bool starts) {
         if (starts)
             spex_start(NULL);
         work();
-        exit(0);
+        spex_stop();
+        _exit(0);
     }
     return waitpid(child, &status, 0) == child ? status : -1;
 }
@@ -139,10 +140,11 @@ static int hears(bool group) {
 
 /* As daemons do; and takes the numbers for files of its own. */
 static void close_all(void) {
+    int fd;
     closefrom(STDERR_FILENO + 1);
-    for (int fd = STDERR_FILENO + 1; fd < 64; fd++)
-        if (open("/dev/null", O_WRONLY) != fd)
-            exit(98);
+    do
+        fd = open("/dev/null", O_WRONLY);
+    while (fd >= 0 && fd < 64);
 }
 
 static int run(const char *mode, char **arguments) {
