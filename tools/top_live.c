@@ -219,6 +219,7 @@ static void take_keys(struct live *live) {
 static void take_reports(struct live *live, unsigned long count) {
     struct spex_top_feed *feed = live->feed;
     enum spex_top_state before = feed->state;
+    unsigned found = feed->found;
     while (spex_top_feed_take(feed)) {
         if (!live->paused &&
             spex_top_view_fill(&live->view, &feed->now,
@@ -227,6 +228,8 @@ static void take_reports(struct live *live, unsigned long count) {
         if (count && feed->has_difference && ++live->reports == count)
             end(live, SPEX_EXIT_OK);
     }
+    if (feed->found != found)
+        say(live, "found again: the program has started spex anew", false);
     if (feed->state == before)
         return;
     if (feed->state == SPEX_TOP_ENDED)
@@ -235,8 +238,6 @@ static void take_reports(struct live *live, unsigned long count) {
         say(live, feed->why, true);
     else if (feed->state == SPEX_TOP_SEARCHES)
         say(live, "the program has gone; looking for it again", true);
-    else
-        say(live, "found again: the program has started spex anew", false);
 }
 
 /* After a refusal the rows are asked for, since they are as if it had not been one. */
