@@ -189,8 +189,9 @@ static void erase_letter(char *typed) {
 
 static void typing_key(struct live *live, enum spex_top_key key, const char *text) {
     enum mode mode = live->mode;
-    if (key == SPEX_TOP_KEY_TEXT && strlen(live->typed) + strlen(text) < sizeof(live->typed))
-        strcat(live->typed, text);
+    size_t length = strlen(live->typed), more = strlen(text);
+    if (key == SPEX_TOP_KEY_TEXT && length + more < sizeof(live->typed))
+        memcpy(live->typed + length, text, more + 1);
     if (key == SPEX_TOP_KEY_ERASE)
         erase_letter(live->typed);
     if (key == SPEX_TOP_KEY_ESCAPE)
