@@ -125,6 +125,7 @@ static void find_again(struct spex_top_feed *feed) {
     if (process_ended(feed)) {
         feed->state = SPEX_TOP_ENDED;
     } else if (connect_and_subscribe(feed) == 0) {
+        feed->found++;
         feed->has_now = feed->final = false;
     } else if (now_ns() - feed->lost_ns > GIVE_UP_NS) {
         snprintf(feed->why, sizeof(feed->why), "process %d %s", (int)feed->process,

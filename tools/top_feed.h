@@ -23,7 +23,8 @@ struct spex_top_feed {
     int process_fd; /* readable when the process has ended; -1: the system has no such thing */
     int socket;     /* -1: none */
     enum spex_top_state state;
-    bool final; /* the program has said that this was the last */
+    unsigned found; /* again, so many times */
+    bool final;     /* the program has said that this was the last */
     uint32_t interval_ms;
     uint64_t lost_ns;
     struct spex_profile_reader reader;

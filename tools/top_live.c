@@ -189,8 +189,9 @@ static void erase_letter(char *typed) {
 
 static void typing_key(struct live *live, enum spex_top_key key, const char *text) {
     enum mode mode = live->mode;
-    if (key == SPEX_TOP_KEY_TEXT && strlen(live->typed) + strlen(text) < sizeof(live->typed))
-        strcat(live->typed, text);
+    size_t length = strlen(live->typed), more = strlen(text);
+    if (key == SPEX_TOP_KEY_TEXT && length + more < sizeof(live->typed))
+        memcpy(live->typed + length, text, more + 1);
     if (key == SPEX_TOP_KEY_ERASE)
         erase_letter(live->typed);
     if (key == SPEX_TOP_KEY_ESCAPE)
@@ -219,6 +220,7 @@ static void take_keys(struct live *live) {
 static void take_reports(struct live *live, unsigned long count) {
     struct spex_top_feed *feed = live->feed;
     enum spex_top_state before = feed->state;
+    unsigned found = feed->found;
     while (spex_top_feed_take(feed)) {
         if (!live->paused &&
             spex_top_view_fill(&live->view, &feed->now,
@@ -227,6 +229,8 @@ static void take_reports(struct live *live, unsigned long count) {
         if (count && feed->has_difference && ++live->reports == count)
             end(live, SPEX_EXIT_OK);
     }
+    if (feed->found != found)
+        say(live, "found again: the program has started spex anew", false);
     if (feed->state == before)
         return;
     if (feed->state == SPEX_TOP_ENDED)
@@ -235,8 +239,6 @@ static void take_reports(struct live *live, unsigned long count) {
         say(live, feed->why, true);
     else if (feed->state == SPEX_TOP_SEARCHES)
         say(live, "the program has gone; looking for it again", true);
-    else
-        say(live, "found again: the program has started spex anew", false);
 }
 
 /* After a refusal the rows are asked for, since they are as if it had not been one. */

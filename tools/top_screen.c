@@ -20,6 +20,7 @@ enum { NARROW_NAME = 12, WIDE_NAME = SPEX_PROFILE_NAME_BYTES };
 
 static SCREEN *terminal;
 static bool colours;
+static size_t first; /* of the rows shown, at the last drawing */
 
 /* Those that go first on a narrow terminal have the largest numbers. */
 static const struct {
@@ -186,23 +187,22 @@ static void draw_row(const struct spex_top_view *view, int line, size_t at, cons
 }
 
 /* So that the cursor is among them. */
-static size_t first_row(const struct spex_top_view *view, size_t page) {
-    static size_t first;
+static void scroll_to_cursor(const struct spex_top_view *view, size_t page) {
     if (view->cursor < first)
         first = view->cursor;
     if (view->cursor >= first + page)
         first = view->cursor - page + 1;
     if (first + page > view->shown_count)
         first = view->shown_count > page ? view->shown_count - page : 0;
-    return first;
 }
 
 static void draw_rows(const struct spex_top_view *view) {
     bool chosen[SPEX_TOP_COLUMNS];
     int name = choose_columns(chosen);
-    size_t page = (size_t)spex_top_screen_page(), first = first_row(view, page);
+    size_t page = (size_t)spex_top_screen_page();
+    scroll_to_cursor(view, page);
     draw_headings(view, chosen, name);
-    for (size_t r = 0; r < page && first + r < view->shown_count; r++)
+    for (size_t r = 0; LINES > ABOVE + BELOW && r < page && first + r < view->shown_count; r++)
         draw_row(view, ABOVE + (int)r, first + r, chosen, name);
     if (view->row_count && !view->shown_count)
         put(ABOVE, 0, COLS, "no probe contains that", false, A_DIM);
@@ -218,6 +218,8 @@ static void draw_head(const struct spex_top_view *view, const struct spex_top_pi
              view->filter[0] ? "   filter: " : "", view->filter,
              picture->paused ? "   paused" : "");
     put(SPEX_TOP_HEAD_LINES, 0, COLS, mode, false, A_NORMAL);
+    if (COLS < 60)
+        return;
     snprintf(mode, sizeof(mode), "every %g s", picture->delay);
     put(SPEX_TOP_HEAD_LINES, COLS - 16, 16, mode, true, A_NORMAL);
 }

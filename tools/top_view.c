@@ -120,11 +120,14 @@ static void fill_figures(struct spex_top_view *view, enum spex_top_span span,
 
 static void first_line(char *line, const struct spex_profile *now) {
     const struct spex_profile_process *process = &now->process;
+    char since[64] = "nothing collected yet";
     unsigned loaded = 0;
     for (size_t s = 0; s < now->site_count; s++)
         loaded += now->sites[s].loaded != 0;
-    snprintf(line, SPEX_TOP_HEAD_BYTES, "%s %u   collecting for %.1f s   %u of %u probe sites on",
-             process->command, process->process_id, process->seconds, process->sites_on, loaded);
+    if (process->seconds > 0)
+        snprintf(since, sizeof(since), "collecting for %.1f s", process->seconds);
+    snprintf(line, SPEX_TOP_HEAD_BYTES, "%s %u   %s   %u of %u probe sites on", process->command,
+             process->process_id, since, process->sites_on, loaded);
 }
 
 static void second_line(char *line, const struct spex_profile *profile) {

@@ -294,6 +294,16 @@ static int row_since(struct spex_profile_row *row, const struct spex_profile_row
     return 0;
 }
 
+static void types_since(struct spex_profile *difference, const struct spex_profile *before) {
+    for (size_t t = 0; t < difference->type_count && t < before->type_count; t++) {
+        struct spex_profile_type *type = &difference->types[t];
+        if (type->probe_type != before->types[t].probe_type || type->pcid != before->types[t].pcid)
+            continue;
+        type->produced -= before->types[t].produced;
+        type->lost -= before->types[t].lost;
+    }
+}
+
 static void process_since(struct spex_profile_process *now,
                           const struct spex_profile_process *before) {
     now->seconds -= before->seconds;
@@ -315,6 +325,8 @@ int spex_profile_since(const struct spex_profile *now, const struct spex_profile
     process_since(&difference->process, &before->process);
     if (!err && now->type_count)
         memcpy(difference->types, now->types, now->type_count * sizeof(*now->types));
+    if (!err)
+        types_since(difference, before);
     for (size_t r = 0; !err && r < now->row_count; r++) {
         struct spex_profile_row *row = &difference->rows[difference->row_count];
         *row = now->rows[r];
