@@ -95,7 +95,8 @@ struct spex_status {
 /* Reads the environment and the options (NULL: all defaults). With a selection it maps the rings,
  * starts the collector and switches the selected sites on; without one it does nothing else, and
  * spex_set can do so later. Not for signal handlers.
- * 0; -EALREADY when started; -EINVAL for a bad option or variable; -ENOMEM; or what opening the
+ * 0, also for the first time in a child that SPEX_FORKS=follow has started, where nothing changes by it;
+ * -EALREADY when started; -EINVAL for a bad option or variable; -ENOMEM; or what opening the
  * output or starting a thread failed with. After an error spex is stopped and the program may go
  * on. */
 SPEX_API int spex_start(const struct spex_options *options);
