@@ -46,18 +46,20 @@ static struct {
     struct spex_output *output; /* NULL: there is to be no table */
 } life = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* Locks in the order in which all others take them: a sink's end waits for metrics, of which the table and the control
+ * thread ask, with sites. */
 static void fork_prepare(void) {
     pthread_mutex_lock(&life.lock);
     spex_control_fork_prepare();
-    spex_sites_fork_prepare();
     spex_sinks_fork_prepare();
+    spex_sites_fork_prepare();
     spex_counters_fork_prepare(); /* after the sinks, of which the table asks about counters */
 }
 
 static void fork_parent(void) {
     spex_counters_fork_parent();
-    spex_sinks_fork_parent();
     spex_sites_fork_parent();
+    spex_sinks_fork_parent();
     spex_control_fork_parent();
     pthread_mutex_unlock(&life.lock);
 }

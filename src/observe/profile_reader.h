@@ -14,7 +14,6 @@ struct spex_profile_reader {
     struct spex_profile incoming;
     size_t values;               /* of all its rows */
     struct spex_profile profile; /* the last that was complete */
-    size_t values;               /* of `incoming` */
     bool complete;               /* there is one */
     bool final;                  /* and no other will come */
     int32_t status;              /* of the last answer, */
