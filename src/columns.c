@@ -95,7 +95,8 @@ void spex_columns_print(struct spex_columns *columns, FILE *file) {
     spex_columns_end_row(columns);
     for (unsigned c = 0; widths && c < columns->columns; c++)
         widths[c] = width_of_column(columns, c);
-    for (size_t row = 0; widths && row + columns->columns <= columns->count; row += columns->columns)
+    for (size_t row = 0; widths && row + columns->columns <= columns->count;
+         row += columns->columns)
         print_row(columns, row, widths, file);
     if (!widths || columns->error)
         fputs("out of memory: some of it is missing\n", file);

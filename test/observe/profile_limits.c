@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A profile that is too large, or empty, is no reason to run out of memory, or worse. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@
 #include "../check.h"
 #include "profile_reader.h"
 
-enum { ROWS = 10000, VALUES_MAX = 8192 };
+enum { ROWS = 4096, VALUES_MAX = ROWS * SPEX_MAX_FIELDS };
 
 static int take(struct spex_profile_reader *reader, uint16_t kind, const void *entries,
                 size_t bytes, uint32_t count) {
@@ -30,7 +31,7 @@ static int take(struct spex_profile_reader *reader, uint16_t kind, const void *e
 
 static void begin(struct spex_profile_reader *reader) {
     static const struct spex_profile_process process;
-    static const struct spex_profile_type type;
+    static const struct spex_profile_type type = {.probe_type = SPEX_LAT};
     assert_int_equal(take(reader, SPEX_CONTROL_PROCESS, &process, sizeof(process), 1), 0);
     assert_int_equal(take(reader, SPEX_CONTROL_TYPES, &type, sizeof(type), 1), 0);
 }
@@ -46,37 +47,39 @@ static void a_profile_without_probes(void **state) {
     spex_profile_reader_free(&reader);
 }
 
-static size_t rows_with_values(const struct spex_profile *profile) {
-    size_t rows = 0;
-    for (size_t r = 0; r < profile->row_count; r++)
-        rows += profile->rows[r].probe.series > 0;
-    return rows;
+static int take_row(struct spex_profile_reader *reader, uint16_t id) {
+    const struct spex_profile_probe probe = {.probe_type = SPEX_SNAPSHOT, .probe_id = id};
+    int err = take(reader, SPEX_CONTROL_PROBE, &probe, sizeof(probe), 1);
+    for (uint32_t series = 0; series < SPEX_MAX_FIELDS && !err; series++) {
+        const struct spex_control_values values = {.series = series, .weight = 1};
+        err = take(reader, SPEX_CONTROL_VALUES, &values, sizeof(values), 0);
+    }
+    return err;
 }
 
-/* Each time anew. */
-static void values_beyond_the_limit_are_left_out(void **state) {
+/* As many as a program can have are taken, each time anew; more are no profile. */
+static void there_are_no_more_values_than_a_program_can_have(void **state) {
     struct spex_profile_reader reader = {.status = 0};
-    struct spex_profile_probe probe = {.probe_type = SPEX_LAT};
-    const struct spex_control_values values = {.weight = 1};
     (void)state;
     for (int time = 0; time < 2; time++) {
         begin(&reader);
-        for (unsigned row = 0; row < ROWS; row++) {
-            probe.probe_id = (uint16_t)row;
-            assert_int_equal(take(&reader, SPEX_CONTROL_PROBE, &probe, sizeof(probe), 1), 0);
-            assert_int_equal(take(&reader, SPEX_CONTROL_VALUES, &values, sizeof(values), 0), 0);
-        }
+        for (unsigned row = 0; row < ROWS; row++)
+            assert_int_equal(take_row(&reader, (uint16_t)row), 0);
+        assert_int_equal(reader.values, VALUES_MAX);
         assert_int_equal(take(&reader, SPEX_CONTROL_DONE, NULL, 0, 0), 1);
         assert_int_equal(reader.profile.row_count, ROWS);
-        assert_int_equal(rows_with_values(&reader.profile), VALUES_MAX);
     }
+    begin(&reader);
+    for (unsigned row = 0; row < ROWS; row++)
+        assert_int_equal(take_row(&reader, (uint16_t)row), 0);
+    assert_int_equal(take_row(&reader, ROWS), -EPROTO);
     spex_profile_reader_free(&reader);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_profile_without_probes),
-        cmocka_unit_test(values_beyond_the_limit_are_left_out),
+        cmocka_unit_test(there_are_no_more_values_than_a_program_can_have),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -299,7 +299,10 @@ class Batch(Programs):
         result = self.top("-b", 99999999)
         self.assertEqual(result.returncode, 1)
         self.assertIn("there is no process", result.stderr)
-        result = self.top("-b", os.getpid())
+        sleeper = subprocess.Popen(["sleep", "3600"], env=self.environment())
+        self.addCleanup(sleeper.wait)
+        self.addCleanup(sleeper.kill)
+        result = self.top("-b", sleeper.pid)
         self.assertEqual(result.returncode, 1)
         self.assertIn("was not built with spex", result.stderr)
 
