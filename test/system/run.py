@@ -103,7 +103,7 @@ class Runs(unittest.TestCase):
 
     def skip_without_forks(self, result):
         if result.returncode == SKIP:
-            print("SKIP: gcc's ThreadSanitizer dies when the child of a fork starts threads")
+            print("SKIP: gcc's sanitizers have no threads in the child of a fork")
             self.skipTest("no threads after a fork")
 
     def run_json(self, *arguments, status=0, **options):
