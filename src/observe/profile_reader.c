@@ -166,8 +166,9 @@ static int take_done(struct spex_profile_reader *reader, const char *text,
     reader->status = head->status;
     if (!reader->incoming.types) /* an answer without a profile */
         return 1;
-    qsort(reader->incoming.rows, reader->incoming.row_count, sizeof(*reader->incoming.rows),
-          by_probe);
+    if (reader->incoming.row_count)
+        qsort(reader->incoming.rows, reader->incoming.row_count, sizeof(*reader->incoming.rows),
+              by_probe);
     spex_profile_free(&reader->profile);
     reader->profile = reader->incoming;
     reader->incoming = (struct spex_profile){0};
