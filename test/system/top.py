@@ -299,7 +299,7 @@ class Batch(Programs):
         result = self.top("-b", 99999999)
         self.assertEqual(result.returncode, 1)
         self.assertIn("No such process", result.stderr)
-        result = self.top("-b", os.getpid())
+        result = self.top("-b", self.stranger())
         self.assertEqual(result.returncode, 1)
         self.assertIn("was not built with spex", result.stderr)
 
