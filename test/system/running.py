@@ -41,6 +41,12 @@ class Programs(unittest.TestCase):
         self.assertEqual(process.stdout.readline(), ready)
         return process
 
+    def stranger(self):
+        """The number of a process without spex."""
+        process = subprocess.Popen(["cat"], stdin=subprocess.PIPE, env=self.environment())
+        self.addCleanup(process.communicate)
+        return process.pid
+
     def say(self, process, line):
         process.stdin.write(line + "\n")
         return process.stdout.readline()

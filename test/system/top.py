@@ -299,10 +299,7 @@ class Batch(Programs):
         result = self.top("-b", 99999999)
         self.assertEqual(result.returncode, 1)
         self.assertIn("there is no process", result.stderr)
-        sleeper = subprocess.Popen(["sleep", "3600"], env=self.environment())
-        self.addCleanup(sleeper.wait)
-        self.addCleanup(sleeper.kill)
-        result = self.top("-b", sleeper.pid)
+        result = self.top("-b", self.stranger())
         self.assertEqual(result.returncode, 1)
         self.assertIn("was not built with spex", result.stderr)
 
