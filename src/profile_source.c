@@ -113,12 +113,11 @@ void spex_profile_probe_now(uint32_t index, struct spex_profile_row *row) {
     const struct spex_site_info *info = spex_site_info(index);
     struct spex_probe_state state = spex_probe_state(index, spex_metrics_until());
     double rate = spex_metrics_there() ? spex_metrics_tick_rate() : 0;
-    *row = (struct spex_profile_row){
-        .probe = {.probe_type = info->probe_type,
-                  .probe_id = info->probe_id,
-                  .sites = state.sites,
-                  .sites_on = state.sites_on,
-                  .period = state.period}};
+    *row = (struct spex_profile_row){.probe = {.probe_type = info->probe_type,
+                                               .probe_id = info->probe_id,
+                                               .sites = state.sites,
+                                               .sites_on = state.sites_on,
+                                               .period = state.period}};
     if (rate > 0)
         row->probe.on_seconds = (double)state.on_ticks / rate;
     copy_text(row->probe.name, sizeof(row->probe.name), info->name);

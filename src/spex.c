@@ -39,8 +39,8 @@ static struct {
     bool started;
     bool fork_handled;
     struct spex_settings settings;
-    char *out;     /* owned; settings.out points here */
-    char *control; /* and settings.control here */
+    char *out;                  /* owned; settings.out points here */
+    char *control;              /* and settings.control here */
     struct spex_output *output; /* NULL: there is to be no table */
 } life = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -105,7 +105,9 @@ static void fork_child(void) {
 static const char unix_prefix[] = "unix:";
 static const char metrics_prefix[] = "metrics:";
 
-enum { REPORT_INTERVAL_MS = 1000 }; /* what a command that we call gets, unless it asks for another */
+enum {
+    REPORT_INTERVAL_MS = 1000
+}; /* what a command that we call gets, unless it asks for another */
 
 static bool begins_with(const char *text, const char *prefix) {
     return text && strncmp(text, prefix, strlen(prefix)) == 0;

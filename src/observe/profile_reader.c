@@ -24,7 +24,7 @@ static int no_memory(char *why, size_t size) {
 }
 
 void spex_profile_free(struct spex_profile *profile) {
-    for (size_t r = 0; r < profile->row_count; r++)
+    for (size_t r = 0; profile->rows && r < profile->row_count; r++)
         for (unsigned s = 0; s < SPEX_MAX_FIELDS; s++)
             free((void *)(uintptr_t)profile->rows[r].values[s]);
     free(profile->types);
