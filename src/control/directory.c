@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -40,11 +41,17 @@ bool spex_control_directory(unsigned n, const char *chosen, const char *runtime,
     }
 }
 
-static unsigned long namespace_number(void) {
+unsigned long spex_control_namespace(const char *link) {
+    static const char before[] = "pid:[";
     char target[64] = "";
-    unsigned long number = 0;
-    ssize_t length = readlink("/proc/self/ns/pid", target, sizeof(target) - 1);
-    return length > 0 && sscanf(target, "pid:[%lu]", &number) == 1 ? number : 0;
+    ssize_t length = readlink(link, target, sizeof(target) - 1);
+    return length > 0 && strncmp(target, before, strlen(before)) == 0
+               ? strtoul(target + strlen(before), NULL, 10)
+               : 0;
+}
+
+static unsigned long namespace_number(void) {
+    return spex_control_namespace("/proc/self/ns/pid");
 }
 
 void spex_control_name(char name[SPEX_CONTROL_NAME_BYTES]) {
@@ -85,10 +92,11 @@ void spex_control_hidden_name(const char *name, char to[SPEX_CONTROL_NAME_BYTES]
  * business. */
 static bool is_name(const char *name, int *process, unsigned long *namespace) {
     char again[SPEX_CONTROL_NAME_BYTES];
-    if (sscanf(name, "%9d-%19lu", process, namespace) != 2 || *process <= 0)
-        return false;
+    const char *dash = strchr(name, '-');
+    *process = (int)strtol(name, NULL, 10);
+    *namespace = dash ? strtoul(dash + 1, NULL, 10) : 0;
     size_t length = (size_t)snprintf(again, sizeof(again), "%d-%lu", *process, *namespace);
-    return strncmp(again, name, length) == 0 &&
+    return *process > 0 && strncmp(again, name, length) == 0 &&
            (!name[length] || strcmp(name + length, SPEX_CONTROL_RUN) == 0);
 }
 

@@ -28,6 +28,9 @@
 bool spex_control_directory(unsigned n, const char *chosen, const char *runtime, uid_t user,
                             char *path);
 
+/* The number of the PID namespace that such a link in /proc leads to; 0: not known. */
+unsigned long spex_control_namespace(const char *link);
+
 /* Of this process; "PID-0" where the system does not tell its namespace. */
 void spex_control_name(char name[SPEX_CONTROL_NAME_BYTES]);
 
