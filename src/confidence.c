@@ -9,9 +9,13 @@ bool spex_sampled(const struct spex_profile_probe *probe) {
     return probe->count > (double)probe->records;
 }
 
-/* Records of equal weight that would say as much (Kish's effective sample size). */
+/* Records of equal weight that would say as much (Kish's effective sample size): no more than there are. */
 static double effective_records(const struct spex_profile_probe *probe) {
-    return probe->weight_squares > 0 ? probe->count * probe->count / probe->weight_squares : 0;
+    double records = (double)probe->records;
+    if (!(probe->weight_squares > 0))
+        return 0;
+    double effective = probe->count * probe->count / probe->weight_squares;
+    return effective < records ? effective : records;
 }
 
 /* What the executions that were recorded themselves leave uncertain: nothing, if they are all. */
@@ -40,6 +44,19 @@ double spex_mean_margin(const struct spex_profile_probe *probe, const struct spe
     return student_95(records - 1) * deviation / sqrt(records) * finite_population(probe);
 }
 
+/* A quantile is known to its bucket: bounds that lie closer together than that are the bucket's. */
+static void widen_to_buckets(const struct spex_values *values, double *low, double *high) {
+    unsigned first = spex_histogram_bucket((uint64_t)*low),
+             last = spex_histogram_bucket((uint64_t)*high);
+    double edge;
+    if (last > first + 1)
+        return;
+    spex_histogram_bounds(first, low, &edge);
+    spex_histogram_bounds(last, &edge, high);
+    *low = *low < (double)values->min ? (double)values->min : *low;
+    *high = *high > (double)values->max ? (double)values->max : *high;
+}
+
 /* The ranks between which the quantile's rank lies, by the normal approximation of the binomial law. */
 bool spex_quantile_bounds(const struct spex_profile_probe *probe, const struct spex_values *values,
                           double q, double *low, double *high) {
@@ -53,5 +70,7 @@ bool spex_quantile_bounds(const struct spex_profile_probe *probe, const struct s
     if (margin > 0 && q <= margin)
         *low = 0;
     *high = spex_values_quantile(values, q + margin < 1 ? q + margin : 1);
+    if (spex_sampled(probe))
+        widen_to_buckets(values, low, high);
     return q + margin < 1 || !spex_sampled(probe);
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <spex/probe.h>
@@ -18,6 +19,14 @@
 #include "rings.h"
 #include "sites.h"
 #include "threads.h"
+
+static uint64_t loaded_ns;
+
+__attribute__((constructor)) static void note_load(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    loaded_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
 
 static bool is_continued(char byte) {
     return ((unsigned char)byte & 0xc0) == 0x80;
@@ -44,15 +53,17 @@ static void copy_path(char *to, size_t size, const char *from) {
 }
 
 void spex_profile_process_now(struct spex_profile_process *process) {
+    bool rings = spex_rings_count() != 0; /* before they are there they say nothing */
     *process = (struct spex_profile_process){
         .process_id = (uint32_t)getpid(),
-        .commit = spex_rings.commit,
-        .ring_cpus = spex_rings.cpus,
+        .commit = rings ? spex_rings.commit : 0,
+        .ring_cpus = rings ? spex_rings.cpus : 0,
         .threads = spex_threads_used(),
         .ring_bytes = spex_rings_bytes(),
         .sites = spex_sites_count(),
         .sites_on = spex_sites_on(),
         .sites_refused = spex_sites_refused(),
+        .loaded_ns = loaded_ns,
     };
     copy_text(process->command, sizeof(process->command), program_invocation_short_name);
     if (spex_sites_selection(process->selection, sizeof(process->selection)) != 0)

@@ -47,18 +47,20 @@ static struct {
     struct spex_output *output; /* NULL: there is to be no table */
 } life = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* Locks in the order in which all others take them: a sink's end waits for metrics, of which the table and the control
+ * thread ask, with sites. */
 static void fork_prepare(void) {
     pthread_mutex_lock(&life.lock);
     spex_control_fork_prepare();
-    spex_sites_fork_prepare();
     spex_sinks_fork_prepare();
+    spex_sites_fork_prepare();
     spex_counters_fork_prepare(); /* after the sinks, of which the table asks about counters */
 }
 
 static void fork_parent(void) {
     spex_counters_fork_parent();
-    spex_sinks_fork_parent();
     spex_sites_fork_parent();
+    spex_sinks_fork_parent();
     spex_control_fork_parent();
     pthread_mutex_unlock(&life.lock);
 }
@@ -75,6 +77,12 @@ static void follow(struct spex_selection selection, bool table) {
     } else {
         spex_selection_free(&selection);
     }
+}
+
+static void settings_free(void) {
+    free(life.out);
+    free(life.control);
+    life.out = life.control = NULL;
 }
 
 /* The child starts clean: its probes are off, it has no collector and no output, until it calls
@@ -95,10 +103,12 @@ static void fork_child(void) {
     spex_output_abandon(life.output); /* which the parent has */
     life.output = NULL;
     life.started = life.followed = follows;
-    if (follows)
+    if (follows) {
         follow(selection, table);
-    else
+    } else {
+        settings_free();
         spex_selection_free(&selection);
+    }
     pthread_mutex_unlock(&life.lock);
 }
 
@@ -225,8 +235,9 @@ static int select_locked(const char *probes, char *answer, size_t size) {
     }
     if (spex_selection_any_on(&selection))
         err = spex_collectors_running() ? output_open(!answer) : collection_start(!answer);
-    if (err) {
-        tell(answer, size, "records cannot be collected: %s", strerror(-err));
+    if (err) { /* of which the program has said already why */
+        if (answer)
+            tell(answer, size, "records cannot be collected: %s", strerror(-err));
         spex_selection_free(&selection);
         return err;
     }
@@ -259,9 +270,7 @@ static void stop_locked(void) {
         spex_output_finish(life.output);
     if (collected)
         spex_sinks_finish();
-    free(life.out);
-    free(life.control);
-    life.out = life.control = NULL;
+    settings_free();
     life.output = NULL;
     life.started = life.followed = false;
 }

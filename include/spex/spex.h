@@ -21,6 +21,7 @@
  *     SPEX_OUT            where metrics go: "-" standard output, a file's path, or unix:PATH, the
  *                         socket of a spex command that takes records, or metrics:PATH, of one that
  *                         takes metrics; standard error when absent
+ *     SPEX_BUDGET         how much of the program's time probes may take, such as 2%; see docs/probes.md
  *     SPEX_COLLECTORS     collector threads
  *     SPEX_RING_RECORDS   records a ring holds (a ring per CPU and type), a power of two
  *     SPEX_BATCH_RECORDS  records a collector takes from one ring at a time
@@ -96,7 +97,8 @@ struct spex_status {
 /* Reads the environment and the options (NULL: all defaults). With a selection it maps the rings,
  * starts the collector and switches the selected sites on; without one it does nothing else, and
  * spex_set can do so later. Not for signal handlers.
- * 0; -EALREADY when started; -EINVAL for a bad option or variable; -ENOMEM; or what opening the
+ * 0, also for the first time in a child that SPEX_FORKS=follow has started, where nothing changes by it;
+ * -EALREADY when started; -EINVAL for a bad option or variable; -ENOMEM; or what opening the
  * output or starting a thread failed with. After an error spex is stopped and the program may go
  * on. */
 SPEX_API int spex_start(const struct spex_options *options);
