@@ -53,8 +53,12 @@ void spex_budget_advance(struct spex_budget *budget, double seconds, double cpus
         budget->tokens = least;
 }
 
+double spex_budget_steady(const struct spex_budget *budget, double cpus) {
+    return budget->share * busy(cpus);
+}
+
 double spex_budget_rate(const struct spex_budget *budget, double cpus) {
-    double steady = budget->share * busy(cpus);
+    double steady = spex_budget_steady(budget, cpus);
     double rate = steady + budget->tokens / SETTLING_SECONDS;
     return rate > steady * LEAST_RATE ? rate : steady * LEAST_RATE;
 }

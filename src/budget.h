@@ -22,6 +22,9 @@ void spex_budget_begin(struct spex_budget *budget, double share);
  * mostly waits is slowed down, too, when it runs) and `spent` seconds went into probes. */
 void spex_budget_advance(struct spex_budget *budget, double seconds, double cpus, double spent);
 
+/* How many seconds a second may be spent in the long run. */
+double spex_budget_steady(const struct spex_budget *budget, double cpus);
+
 /* How many seconds a second may be spent from now on, so that what is saved is spent, and what is owed paid back,
  * within about half a second. Always more than 0. */
 double spex_budget_rate(const struct spex_budget *budget, double cpus);

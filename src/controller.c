@@ -227,6 +227,7 @@ static void decide(void) {
     note_cpus(seconds);
     size_t count = look_at_all(seconds);
     spex_fair_shares(controller.classes, count,
+                     spex_budget_steady(&controller.budget, controller.cpus),
                      spex_budget_rate(&controller.budget, controller.cpus));
     for (size_t c = 0; c < count; c++)
         apply(controller.firsts[c], &controller.classes[c]);

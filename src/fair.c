@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "fair.h"
 
-/* What executions that make no record may take of it all; the rest is for records. */
-#define DETECT_SHARE 0.8
+/* What executions that make no record may take of it all; the rest is for records, which need little. */
+#define DETECT_SHARE 0.95
 
 /* Halvings of the interval in which the level is looked for. */
 enum { STEPS = 64 };
@@ -66,12 +66,14 @@ static double level_for(const struct spex_fair_class *classes, size_t count, dou
     return low;
 }
 
-void spex_fair_shares(struct spex_fair_class *classes, size_t count, double rate) {
+void spex_fair_shares(struct spex_fair_class *classes, size_t count, double steady, double rate) {
     for (size_t c = 0; c < count; c++)
         classes[c].held = false;
-    while (detecting(classes, count) > rate * DETECT_SHARE)
+    while (detecting(classes, count) > steady * DETECT_SHARE)
         dearest(classes, count)->held = true;
     double left = rate - detecting(classes, count);
+    if (left < steady * (1 - DETECT_SHARE))
+        left = steady * (1 - DETECT_SHARE);
     double level = level_for(classes, count, left);
     double least = reporting(classes, count, 0);
     /* Where there is not even enough for the minima, all get less. */

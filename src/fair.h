@@ -17,7 +17,8 @@ struct spex_fair_class {
     bool held;        /* out: it is to be off, since its executions alone cost too much */
 };
 
-/* `rate`: seconds a second that may be spent. */
-void spex_fair_shares(struct spex_fair_class *classes, size_t count, double rate);
+/* `steady`: seconds a second that may be spent in the long run, by which it is decided who is held; `rate`: at present,
+ * of which the records are paid, with a little of what is steady at least. */
+void spex_fair_shares(struct spex_fair_class *classes, size_t count, double steady, double rate);
 
 #endif

@@ -44,7 +44,8 @@ struct spex_profile_process {
     uint32_t elsewhere; /* 1: records go to another process, and no metrics are made here */
     char command[SPEX_PROFILE_NAME_BYTES];
     char selection[SPEX_PROFILE_TEXT_BYTES]; /* what is on, in the users' syntax; its beginning */
-    uint64_t loaded_ns; /* when the program was loaded, CLOCK_MONOTONIC: exec makes another of the same process */
+    uint64_t
+        loaded_ns; /* when the program was loaded, CLOCK_MONOTONIC: exec makes another of the same process */
     double budget;         /* the share of its time that the program lets probes have; 0: any */
     double budget_seconds; /* that time so far, of all its CPUs that were busy, */
     double budget_spent;   /* and what probes and spex's own threads took of it, as believed */

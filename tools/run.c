@@ -60,20 +60,20 @@ static int parse_budget(const char *text, const char **budget) {
     *budget = text;
     if (spex_budget_parse(text, &share))
         return 0;
-    return spex_complain(SPEX_EXIT_USAGE,
-                         "run: --budget %s: a percentage of the program's time was expected, such as 2%%", text);
+    return spex_complain(
+        SPEX_EXIT_USAGE,
+        "run: --budget %s: a percentage of the program's time was expected, such as 2%%", text);
 }
 
 static int parse(int argc, char **argv, struct request *request) {
-    static const struct option known[] = {{"budget", required_argument, NULL, 'b'},
-                                          {"interval", required_argument, NULL, 'i'},
-                                          {"follow-forks", no_argument, NULL, 'f'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option known[] = {
+        {"budget", required_argument, NULL, 'b'}, {"interval", required_argument, NULL, 'i'},
+        {"follow-forks", no_argument, NULL, 'f'}, {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
     int bad = 0;
     /* "+": what follows the program is its own, with "--" or without. */
-    for (int option; !bad && (option = getopt_long(argc, argv, "+b:e:o:i:fh", known, NULL)) != -1;) {
+    for (int option;
+         !bad && (option = getopt_long(argc, argv, "+b:e:o:i:fh", known, NULL)) != -1;) {
         switch (option) {
         case 'b':
             bad = parse_budget(optarg, &request->budget);
@@ -163,7 +163,8 @@ static int launch(struct spex_run_watch *watch, const struct request *request) {
     if (request->follow)
         *next++ = (struct spex_launch_variable){spex_variable_name(SPEX_VARIABLE_FORKS), "follow"};
     if (request->budget)
-        *next = (struct spex_launch_variable){spex_variable_name(SPEX_VARIABLE_BUDGET), request->budget};
+        *next = (struct spex_launch_variable){spex_variable_name(SPEX_VARIABLE_BUDGET),
+                                              request->budget};
     watch->interval_ms = request->interval_ms;
     watch->start_ns = spex_caller_now();
     int err =

@@ -94,7 +94,7 @@ static void rare_probes_are_recorded_in_full(void **state) {
     struct spex_fair_class classes[] = {class_of(1e6, 1e-9, 20e-9), class_of(500, 1e-9, 20e-9),
                                         class_of(3e6, 1e-9, 20e-9)};
     (void)state;
-    spex_fair_shares(classes, 3, 0.02);
+    spex_fair_shares(classes, 3, 0.02, 0.02);
     assert_true(classes[1].records == 500);
     assert_true(fabs(classes[0].records / classes[2].records - 1) < 1e-9);
     assert_true(fabs(cost(classes, 3) - 0.02) < 1e-9);
@@ -104,17 +104,26 @@ static void rare_probes_are_recorded_in_full(void **state) {
 static void what_costs_too_much_by_itself_is_held(void **state) {
     struct spex_fair_class classes[] = {class_of(1e8, 1e-9, 20e-9), class_of(1e6, 1e-9, 20e-9)};
     (void)state;
-    spex_fair_shares(classes, 2, 0.02);
+    spex_fair_shares(classes, 2, 0.02, 0.02);
     assert_true(classes[0].held && !classes[1].held);
     assert_true(classes[0].records == 0);
     assert_true(cost(classes, 2) <= 0.02 + 1e-9);
 }
 
+/* Debts are paid by records; a probe is held for what it costs in the long run alone. */
+static void debts_hold_nobody(void **state) {
+    struct spex_fair_class class = class_of(1e7, 1e-9, 20e-9);
+    (void)state;
+    spex_fair_shares(&class, 1, 0.02, 0.005);
+    assert_false(class.held);
+    assert_true(class.records > 0 && class.records * class.report <= 0.02 * 0.051);
+}
+
 static void nothing_to_share_among_is_no_harm(void **state) {
     struct spex_fair_class silent = class_of(0, 1e-9, 20e-9);
     (void)state;
-    spex_fair_shares(NULL, 0, 0.02);
-    spex_fair_shares(&silent, 1, 0.02);
+    spex_fair_shares(NULL, 0, 0.02, 0.02);
+    spex_fair_shares(&silent, 1, 0.02, 0.02);
     assert_true(silent.records == 0 && !silent.held);
 }
 
@@ -135,7 +144,7 @@ static void shares_are_feasible_full_and_fair(void **state) {
                                   between(&seed, 1e-9, 2e-6));
             classes[c].most /= (double)(1 + random_below(&seed, 100));
         }
-        spex_fair_shares(classes, count, rate);
+        spex_fair_shares(classes, count, rate, rate);
         for (size_t c = 0; c < count; c++) {
             assert_true(classes[c].records >= 0 && classes[c].records <= classes[c].most);
             if (classes[c].held)
@@ -162,6 +171,7 @@ int main(void) {
         cmocka_unit_test(a_program_on_several_cpus_may_spend_more),
         cmocka_unit_test(rare_probes_are_recorded_in_full),
         cmocka_unit_test(what_costs_too_much_by_itself_is_held),
+        cmocka_unit_test(debts_hold_nobody),
         cmocka_unit_test(nothing_to_share_among_is_no_harm),
         cmocka_unit_test(shares_are_feasible_full_and_fair),
     };
