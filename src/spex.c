@@ -224,7 +224,8 @@ static int select_locked(const char *probes, char *answer, size_t size) {
     if (spex_selection_any_on(&selection))
         err = spex_collectors_running() ? output_open(!answer) : collection_start(!answer);
     if (err) {
-        tell(answer, size, "records cannot be collected: %s", strerror(-err));
+        if (answer) /* on standard error it has been said, and more of it */
+            tell(answer, size, "records cannot be collected: %s", strerror(-err));
         spex_selection_free(&selection);
         return err;
     }
