@@ -100,8 +100,8 @@ static int obey(int from, int to) {
 }
 
 static int look(int from, int to) {
-    uint32_t on = status().sites_on;
-    return serving_count("/proc/self/task") != 1 || on ? 1 : obey(from, to);
+    bool alone = getenv("TEST_EMULATED") || serving_count("/proc/self/task") == 1;
+    return !alone || status().sites_on ? 1 : obey(from, to);
 }
 
 static void a_child_does_not_serve(void **state) {
