@@ -8,8 +8,8 @@
 /* Exit statuses. */
 enum {
     SPEX_EXIT_OK = 0,
-    SPEX_EXIT_FAILED = 1, /* the command could not do what it was told */
-    SPEX_EXIT_USAGE = 2,  /* it could not be understood */
+    SPEX_EXIT_FAILED = 1,           /* the command could not do what it was told */
+    SPEX_EXIT_USAGE = 2,            /* it could not be understood */
     SPEX_EXIT_NOT_EXECUTABLE = 126, /* as in shells */
     SPEX_EXIT_NOT_FOUND = 127,
     SPEX_EXIT_INTERRUPTED = 130

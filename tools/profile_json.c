@@ -98,8 +98,7 @@ json_t *spex_profile_row_json(const struct spex_profile *profile,
                      number(probe->count / probe->on_seconds, probe->on_seconds > 0), "records",
                      (json_int_t)probe->records, "lost", number(probe->lost, true), "lost_shared",
                      (int)(probe->lost > 0 && probe->lost_shared), "count_margin",
-                     number(probe->unseen, true),
-                     "values", all_values_json(profile, row));
+                     number(probe->unseen, true), "values", all_values_json(profile, row));
 }
 
 json_t *spex_profile_type_json(const struct spex_profile *profile,

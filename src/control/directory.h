@@ -19,7 +19,7 @@
 
 #define SPEX_CONTROL_PATH_BYTES 4096
 /* Behind the name of the process that runs `spex run`, whose socket its programs call. */
-#define SPEX_CONTROL_RUN "-run"
+#define SPEX_CONTROL_RUN        "-run"
 
 #define SPEX_CONTROL_NAME_BYTES 48
 

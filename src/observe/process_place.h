@@ -11,8 +11,8 @@
 #define SPEX_PLACE_USERS 6
 
 struct spex_process_place {
-    pid_t process;                      /* as we see it */
-    uid_t users[SPEX_PLACE_USERS];      /* effective, real, saved, that of the file system, as in its own
+    pid_t process;                 /* as we see it */
+    uid_t users[SPEX_PLACE_USERS]; /* effective, real, saved, that of the file system, as in its own
                                            namespace, root */
     char command[64];
     char name[SPEX_CONTROL_NAME_BYTES]; /* of the socket */

@@ -167,7 +167,8 @@ static int take_values(struct spex_profile_reader *reader, const char *entries,
         !(fabs(described.squares) <= FIGURE_MAX * FIGURE_MAX * FIGURE_MAX) ||
         reader->values++ == VALUES_MAX)
         return -EPROTO;
-    struct spex_values *values = calloc(1, sizeof(*values)); /* which leaves untouched what stays empty */
+    struct spex_values *values =
+        calloc(1, sizeof(*values)); /* which leaves untouched what stays empty */
     if (!values)
         return -ENOMEM;
     values->weight = described.weight;
