@@ -14,6 +14,7 @@ static const struct {
     int (*run)(int argc, char **argv);
 } commands[] = {
     {"explore", "find the best configuration of a program", spex_command_explore},
+    {"plan", "say which events to trace and which to sample", spex_command_plan},
     {"probes", "list the probes of a program or process", spex_command_probes},
     {"report", "tell what an exploration has found", spex_command_report},
 };
