@@ -175,40 +175,42 @@ bool spex_hybrid_approximate(struct spex_hybrid *hybrid) {
 }
 
 /* Would probing be at `probing` Hz, the best to trace would be a knapsack of capacity
- * max_f - probing, in which a candidate is worth what tracing tells more than probing does. Marks
- * what the continuous knapsack takes whole; *margin is the worth over cost of the first that it does
- * not. What is got is what the marks say, negative if they are not allowed. */
-static double trace_for(struct spex_hybrid *hybrid, double probing, double *margin) {
-    size_t count = 0;
+ * max_f - probing, in which a candidate is worth what tracing tells more than probing does. Brings to
+ * the front of the items what the continuous knapsack takes whole: how many, of *count. */
+static size_t fill_for(struct spex_hybrid *hybrid, double probing, size_t *count) {
     double rest;
-    trace_none(hybrid);
+    *count = 0;
     for (size_t c = 0; c < hybrid->count; c++) {
         const struct spex_hybrid_candidate *candidate = &hybrid->candidates[c];
         double worth = candidate->profit - probing * candidate->hit;
         bool needed = candidate->minimum > probing;
         if (worth > 0 || needed)
-            hybrid->items[count++] =
+            hybrid->items[(*count)++] =
                 (struct spex_rate_item){.first = needed,
                                         .worth = over_cost(worth, candidate->cost),
                                         .index = c,
                                         .cost = candidate->cost};
     }
-    size_t whole = spex_rate_items_fill(hybrid->items, count,
-                                        hybrid->max_f - probing + rounding(hybrid), &rest);
+    return spex_rate_items_fill(hybrid->items, *count, hybrid->max_f - probing + rounding(hybrid),
+                                &rest);
+}
+
+/* Marks these. What they tell, negative when they are not allowed. */
+static double trace_for(struct spex_hybrid *hybrid, double probing) {
+    size_t count, whole = fill_for(hybrid, probing, &count);
+    trace_none(hybrid);
     for (size_t i = 0; i < whole; i++)
         hybrid->candidates[hybrid->items[i].index].traced = true;
-    struct spex_hybrid_sums sums = sums_of(hybrid);
-    *margin = whole < count ? hybrid->items[whole].worth : hybrid->max_hit - sums.hit;
-    return information(hybrid, &sums);
+    return spex_hybrid_information(hybrid);
 }
 
 /* The probing frequency for which trace_for() gets most: evenly spaced ones, then halves of what is
  * between the best of them and the next. *best is set to what it gets. */
 static double best_probing(struct spex_hybrid *hybrid, double *best) {
-    double step = hybrid->max_f / SCANS, chosen = hybrid->max_f, margin;
+    double step = hybrid->max_f / SCANS, chosen = hybrid->max_f;
     *best = -1;
     for (unsigned s = 0; s <= SCANS; s++) {
-        double got = trace_for(hybrid, step * s, &margin);
+        double got = trace_for(hybrid, step * s);
         if (got > *best) {
             *best = got;
             chosen = step * s;
@@ -218,7 +220,7 @@ static double best_probing(struct spex_hybrid *hybrid, double *best) {
         step /= 2;
         double around[] = {greater(chosen - step, 0), smaller(chosen + step, hybrid->max_f)};
         for (unsigned side = 0; side < 2; side++) {
-            double got = trace_for(hybrid, around[side], &margin);
+            double got = trace_for(hybrid, around[side]);
             if (got > *best) {
                 *best = got;
                 chosen = around[side];
@@ -284,7 +286,7 @@ static bool trace_needed(struct spex_hybrid *hybrid) {
 
 /* Marks the best of what is quickly found. */
 static bool start(struct spex_hybrid *hybrid) {
-    double parametric, approximate = -1, needed = -1, margin;
+    double parametric, approximate = -1, needed = -1;
     double probing = best_probing(hybrid, &parametric);
     if (hybrid->has_minimum && trace_needed(hybrid))
         needed = spex_hybrid_information(hybrid);
@@ -293,7 +295,7 @@ static bool start(struct spex_hybrid *hybrid) {
     if (needed > approximate && needed > parametric)
         return trace_needed(hybrid);
     if (parametric > approximate)
-        trace_for(hybrid, probing, &margin);
+        trace_for(hybrid, probing);
     return parametric >= 0 || approximate >= 0;
 }
 
@@ -309,31 +311,36 @@ bool spex_hybrid_improve(struct spex_hybrid *hybrid) {
     return true;
 }
 
-/* The core: candidates that it would change little to trace or not, near the margin of the knapsack
- * that belongs to the present probing frequency (the core of Balas and Zemel). */
+/* What a sample a second is worth for tracing, with probing as it is: the worth over cost of the first
+ * that the continuous knapsack does not take whole, or what probing makes of it. */
+static double margin_of(struct spex_hybrid *hybrid, double probing) {
+    size_t count, whole = fill_for(hybrid, probing, &count);
+    double hits = hybrid->max_hit;
+    if (whole < count)
+        return hybrid->items[whole].worth;
+    for (size_t i = 0; i < whole; i++)
+        hits -= hybrid->candidates[hybrid->items[i].index].hit;
+    return greater(hits, 0);
+}
+
+/* The core (of Balas and Zemel): those candidates for which it matters least whether they are traced,
+ * the rest being as good as it gets. */
 static void choose_core(struct spex_hybrid *hybrid, size_t core_count) {
+    double rest, probing = hybrid->max_f;
     hybrid->core_count = core_count;
-    if (core_count == hybrid->count) {
-        for (size_t c = 0; c < core_count; c++)
-            hybrid->core[c] = c;
+    for (size_t c = 0; c < core_count; c++)
+        hybrid->core[c] = c;
+    if (core_count == hybrid->count)
         return;
-    }
-    struct spex_hybrid_sums sums = sums_of(hybrid);
-    double probing = greater(hybrid->max_f - sums.cost, 0), margin = hybrid->max_hit - sums.hit;
-    double rest, least_traced = 1e300, most_probed = margin;
+    for (size_t c = 0; c < hybrid->count; c++)
+        probing -= hybrid->candidates[c].traced ? hybrid->candidates[c].cost : 0;
+    probing = greater(probing, 0);
+    double margin = margin_of(hybrid, probing);
     for (size_t c = 0; c < hybrid->count; c++) {
         const struct spex_hybrid_candidate *candidate = &hybrid->candidates[c];
-        double worth = over_cost(candidate->profit - probing * candidate->hit, candidate->cost);
-        hybrid->items[c] = (struct spex_rate_item){.worth = worth, .index = c, .cost = 1};
-        if (candidate->traced)
-            least_traced = smaller(least_traced, worth);
-        else
-            most_probed = greater(most_probed, worth);
-    }
-    margin = least_traced < 1e300 ? greater(margin, (least_traced + most_probed) / 2) : most_probed;
-    for (size_t c = 0; c < hybrid->count; c++) {
-        double distance = hybrid->items[c].worth - margin;
-        hybrid->items[c].worth = distance > 0 ? -distance : distance;
+        double gain = candidate->profit - probing * candidate->hit - margin * candidate->cost;
+        hybrid->items[c] =
+            (struct spex_rate_item){.worth = gain > 0 ? -gain : gain, .index = c, .cost = 1};
     }
     spex_rate_items_fill(hybrid->items, hybrid->count, (double)core_count, &rest);
     for (size_t c = 0; c < core_count; c++)
