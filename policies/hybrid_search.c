@@ -120,8 +120,10 @@ static size_t trace_in_order(struct spex_hybrid *hybrid, size_t to, double *best
     double skipped = 0, later = 0;
     size_t best_step = 0;
     trace_none(hybrid);
-    for (size_t c = hybrid->count; c-- > 0; later = greater(later, hybrid->candidates[c].minimum))
+    for (size_t c = hybrid->count; c-- > 0;) {
         hybrid->items[c].worth = later;
+        later = greater(later, hybrid->candidates[c].minimum);
+    }
     for (size_t c = 0; c < to; c++) {
         struct spex_hybrid_candidate *candidate = &hybrid->candidates[c];
         if (sums.cost + candidate->cost > hybrid->max_f + rounding(hybrid)) {
@@ -323,28 +325,34 @@ static double margin_of(struct spex_hybrid *hybrid, double probing) {
     return greater(hits, 0);
 }
 
-/* The core (of Balas and Zemel): those candidates for which it matters least whether they are traced,
- * the rest being as good as it gets. */
-static void choose_core(struct spex_hybrid *hybrid, size_t core_count) {
-    double rest, probing = hybrid->max_f;
-    hybrid->core_count = core_count;
-    for (size_t c = 0; c < core_count; c++)
-        hybrid->core[c] = c;
-    if (core_count == hybrid->count)
-        return;
-    for (size_t c = 0; c < hybrid->count; c++)
-        probing -= hybrid->candidates[c].traced ? hybrid->candidates[c].cost : 0;
-    probing = greater(probing, 0);
-    double margin = margin_of(hybrid, probing);
+/* What a wrong choice about each would cost, as the worth of the items: less than 0, the least cost
+ * first. */
+static void weigh_choices(struct spex_hybrid *hybrid) {
+    struct spex_hybrid_sums sums = sums_of(hybrid);
+    double probing = greater(hybrid->max_f - sums.cost, 0), margin = margin_of(hybrid, probing);
     for (size_t c = 0; c < hybrid->count; c++) {
         const struct spex_hybrid_candidate *candidate = &hybrid->candidates[c];
         double gain = candidate->profit - probing * candidate->hit - margin * candidate->cost;
         hybrid->items[c] =
             (struct spex_rate_item){.worth = gain > 0 ? -gain : gain, .index = c, .cost = 1};
     }
-    spex_rate_items_fill(hybrid->items, hybrid->count, (double)core_count, &rest);
-    for (size_t c = 0; c < core_count; c++)
-        hybrid->core[c] = hybrid->items[c].index;
+}
+
+/* The core (of Balas and Zemel): those candidates for which it matters least whether they are traced,
+ * the rest being as good as it gets. */
+static void choose_core(struct spex_hybrid *hybrid, size_t core_count) {
+    double rest;
+    hybrid->core_count = core_count;
+    for (size_t c = 0; c < hybrid->count; c++)
+        hybrid->candidates[c].in_core = false;
+    if (core_count < hybrid->count) {
+        weigh_choices(hybrid);
+        spex_rate_items_fill(hybrid->items, hybrid->count, (double)core_count, &rest);
+    }
+    for (size_t c = 0; c < core_count; c++) {
+        hybrid->core[c] = core_count < hybrid->count ? hybrid->items[c].index : c;
+        hybrid->candidates[hybrid->core[c]].in_core = true;
+    }
 }
 
 static const struct spex_hybrid_candidate *core_candidate(const struct spex_hybrid *hybrid,
@@ -374,20 +382,16 @@ static void fill_table(struct spex_hybrid *hybrid, size_t bits) {
 }
 
 /* What is marked outside of the core. */
-static struct spex_hybrid_sums sums_outside(struct spex_hybrid *hybrid) {
-    bool traced[SPEX_HYBRID_EXACT];
-    double minimum[SPEX_HYBRID_EXACT];
-    for (size_t bit = 0; bit < hybrid->core_count; bit++) {
-        struct spex_hybrid_candidate *candidate = &hybrid->candidates[hybrid->core[bit]];
-        traced[bit] = candidate->traced;
-        minimum[bit] = candidate->minimum;
-        candidate->traced = false;
-        candidate->minimum = 0;
-    }
-    struct spex_hybrid_sums sums = sums_of(hybrid);
-    for (size_t bit = 0; bit < hybrid->core_count; bit++) {
-        hybrid->candidates[hybrid->core[bit]].traced = traced[bit];
-        hybrid->candidates[hybrid->core[bit]].minimum = minimum[bit];
+static struct spex_hybrid_sums sums_outside(const struct spex_hybrid *hybrid) {
+    struct spex_hybrid_sums sums = {0, 0, 0, 0};
+    for (size_t c = 0; c < hybrid->count; c++) {
+        const struct spex_hybrid_candidate *candidate = &hybrid->candidates[c];
+        if (candidate->in_core)
+            continue;
+        if (candidate->traced)
+            add(&sums, candidate);
+        else
+            sums.need = greater(sums.need, candidate->minimum);
     }
     return sums;
 }

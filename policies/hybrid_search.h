@@ -25,6 +25,7 @@ struct spex_hybrid_candidate {
     double minimum; /* Hz */
     size_t index;   /* among the problem's classes */
     bool traced;
+    bool in_core;
 };
 
 /* Sums over a set of traced candidates, and the greatest minimum of those that are not. */

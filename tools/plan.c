@@ -227,7 +227,7 @@ static int complain_of_budget(const struct spex_rate_problem *problem,
                               const struct spex_rate_policy_ops *policy) {
     struct spex_rate_plan plan = {.size = sizeof(plan), .reason = "out of memory"};
     void *workspace = malloc(policy->workspace_size(problem->class_count));
-    plan.decisions = calloc(problem->class_count, sizeof(*plan.decisions));
+    plan.decisions = calloc(problem->class_count + 1, sizeof(*plan.decisions));
     if (workspace && plan.decisions)
         policy->decide(problem, workspace, &plan);
     free(workspace);
@@ -246,11 +246,11 @@ static int plan_problem(const struct request *request, const struct spex_rate_pr
     size_t count = (size_t)request->top, classes = problem->class_count;
     void *workspace = malloc(policy->combinations_workspace_size(classes, count));
     struct spex_rate_combination *best = calloc(count, sizeof(*best));
-    bool *traced = calloc(count, classes * sizeof(*traced));
+    bool *traced = calloc(count, (classes + 1) * sizeof(*traced));
     int status, found = 0;
     if (workspace && best && traced) {
         for (size_t b = 0; b < count; b++)
-            best[b].traced = traced + b * classes;
+            best[b].traced = traced + b * (classes + 1);
         found = policy->combinations(problem, workspace, best, count);
         if (found > 0)
             status = (request->json ? print_json : print_table)(problem, best, (size_t)found);

@@ -168,24 +168,25 @@ static int read_class(const struct spex_csv *csv, const struct header *header, s
     return 0;
 }
 
+/* Of equal ones the one that is first in the text. */
 static int by_name(const void *a, const void *b) {
-    const struct spex_rate_class *const *one = a, *const *other = b;
-    int order = strcmp((*one)->name, (*other)->name);
-    return order ? order : (*one > *other) - (*one < *other);
+    const char *one = *(const char *const *)a, *other = *(const char *const *)b;
+    int order = strcmp(one, other);
+    return order ? order : (one > other) - (one < other);
 }
 
-/* A second class of the same name; NULL when there is none. */
+/* The name of a class that is another's, too; NULL when there is none. */
 static int find_duplicate(const struct spex_plan_table *table, const char **name) {
-    const struct spex_rate_class **sorted = calloc(table->class_count + 1, sizeof(*sorted));
+    const char **sorted = calloc(table->class_count + 1, sizeof(*sorted));
     *name = NULL;
     if (!sorted)
         return -ENOMEM;
     for (size_t c = 0; c < table->class_count; c++)
-        sorted[c] = &table->classes[c];
+        sorted[c] = table->classes[c].name;
     qsort(sorted, table->class_count, sizeof(*sorted), by_name);
     for (size_t c = 1; c < table->class_count && !*name; c++)
-        if (strcmp(sorted[c - 1]->name, sorted[c]->name) == 0)
-            *name = sorted[c]->name;
+        if (strcmp(sorted[c - 1], sorted[c]) == 0)
+            *name = sorted[c];
     free(sorted);
     return 0;
 }

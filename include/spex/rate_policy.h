@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Rate policies: which probes record everything, which a part of it, which nothing, so that what they
  * cost stays within a budget and what they tell is worth most. This header is all that a policy
- * needs, built in or in an object of its own that exports its operations as `spex_rate_policy`;
- * policies/budget.c is a complete one.
+ * needs, built in or in an object of its own (SPEX_RATE_POLICY_OBJECT); policies/budget.c is a
+ * complete one.
  *
  * The model is that of Metz, Lencevicius and Gonzalez, "Performance Data Collection Using a Hybrid
  * Approach"; numbers of sections are theirs. Events come in classes. A class is recorded in full
@@ -114,6 +114,22 @@ struct spex_rate_policy_ops {
 
 /* A built-in policy is declared in policies/rates.c. */
 #define SPEX_RATE_POLICY(ident) const struct spex_rate_policy_ops spex_rate_policy_##ident
+
+/* An object that is loaded has its policy under this name. */
+#define SPEX_RATE_POLICY_OBJECT                                                                    \
+    extern SPEX_API const struct spex_rate_policy_ops spex_rate_policy;                            \
+    const struct spex_rate_policy_ops spex_rate_policy
+
+/* For whoever loads one: 0; -ENOTSUP when it was compiled for another version of this header, -EINVAL
+ * when something mandatory is missing. */
+SPEX_INLINE int spex_rate_policy_check(const struct spex_rate_policy_ops *ops) {
+    if (ops->size < sizeof(*ops) || ops->abi != SPEX_RATE_POLICY_ABI)
+        return -ENOTSUP;
+    if (!ops->name || !ops->summary || !ops->workspace_size || !ops->decide ||
+        !ops->combinations != !ops->combinations_workspace_size)
+        return -EINVAL;
+    return 0;
+}
 
 /* What costs add up to may exceed the budget by so much of it, which is what rounding makes. */
 #define SPEX_RATE_ROUNDING 1e-12
