@@ -250,6 +250,49 @@ static void approximations_are_near_the_optimum(void **state) {
 
 static struct answer answer;
 
+static void assert_plan_keeps_its_word(void) {
+    double overhead = answer.plan.probing_frequency * problem.sample_cost;
+    for (size_t c = 0; c < problem.class_count; c++) {
+        const struct spex_rate_decision *decision = &answer.decisions[c];
+        const struct spex_rate_class *cls = &classes[c];
+        if (decision->mode == SPEX_RATE_TRACED) {
+            overhead += cls->frequency * (cls->detect_cost + cls->report_cost);
+        } else if (answer.plan.feasible) {
+            assert_false(cls->pinned);
+            assert_true(answer.plan.probing_frequency >= cls->min_frequency * (1 - 1e-9));
+        }
+    }
+    assert_float_equal(answer.plan.overhead, overhead, 1e-9 * problem.budget);
+    assert_true(overhead <= problem.budget * (1 + 1e-9));
+}
+
+static void large_plans_are_within_their_limits(void **state) {
+    (void)state;
+    uint64_t random = 5;
+    unsigned feasible = 0;
+    for (unsigned p = 0; p < PROBLEMS; p++) {
+        make_random(&random, 13 + random_below(&random, CLASSES_MAX - 12), true);
+        ask(&answer, "hybrid", &problem);
+        assert_int_equal(answer.err, 0);
+        assert_plan_keeps_its_word();
+        feasible += answer.plan.feasible;
+    }
+    assert_in_range(feasible, PROBLEMS / 4, PROBLEMS - 1);
+}
+
+static void large_problems_have_combinations(void **state) {
+    (void)state;
+    uint64_t random = 6;
+    for (unsigned p = 0; p < 10; p++) {
+        make_random(&random, CLASSES_MAX, false);
+        ask(&answer, "hybrid", &problem);
+        assert_int_equal(ask_combinations(), TOP);
+        assert_true(combinations[0].information >= answer.plan.information * (1 - 1e-12));
+        for (size_t b = 0; b < TOP; b++)
+            assert_true(combinations[b].overhead <= problem.budget * (1 + 1e-9));
+    }
+}
+
 static void small_set_up(double budget) {
     memset(classes, 0, sizeof(classes));
     for (size_t c = 0; c < 3; c++)
@@ -334,6 +377,8 @@ int main(void) {
         cmocka_unit_test(decisions_are_the_best_combination),
         cmocka_unit_test(larger_problems_are_solved_exactly),
         cmocka_unit_test(approximations_are_near_the_optimum),
+        cmocka_unit_test(large_plans_are_within_their_limits),
+        cmocka_unit_test(large_problems_have_combinations),
         cmocka_unit_test(everything_is_traced_when_that_fits),
         cmocka_unit_test(what_is_pinned_is_traced),
         cmocka_unit_test(of_too_many_pins_the_least_weight_is_probed),
