@@ -4,9 +4,11 @@
  *
  *     overhead [--json] [--rounds N]
  *
- * Every round times each case once, in a process for each setting, the settings in turn; a case's figure
+ * Every round times each case once, in a process for each setting, the settings in turn, one of them without a
+ * control socket (closed); a case's figure
  * is the median over the rounds of its ticks beyond the same round's empty loop. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <err.h>
 #include <getopt.h>
 #include <sched.h>
@@ -35,6 +37,7 @@ static const char *const type_names[] = {"CNT", "LAT",   "TPT",      "LLC",
 struct process {
     const char *commit;
     unsigned ring_records;
+    bool closed;
     int socket;
     pid_t pid;
     double *net[CASES_MAX]; /* by case: a figure a round, less the empty loop's */
@@ -45,7 +48,10 @@ static struct process processes[SETTINGS] = {
     [BEST] = {.commit = "rseq"},
     [ATOMIC] = {.commit = "atomic"},
     [LARGE] = {.commit = "rseq", .ring_records = LARGE_RECORDS},
+    [CLOSED] = {.commit = "rseq", .closed = true},
 };
+
+static char control_directory[] = "/tmp/spex-overhead-XXXXXX";
 
 static bool in_setting(size_t c, enum bench_setting setting) {
     return bench_cases[c].settings & 1u << setting;
@@ -64,19 +70,43 @@ static void warm_up_large(void) {
             bench_cases[c].run(LARGE_RECORDS);
 }
 
-/* Answers each byte with the figures of a round, until there is no more to answer. */
-static void serve(enum bench_setting setting, int socket) {
-    const struct process *self = &processes[setting];
+/* Figures of an open control socket would say nothing if it were not there. */
+static bool control_thread_runs(void) {
+    DIR *threads = opendir("/proc/self/task");
+    bool found = false;
+    for (const struct dirent *thread; threads && !found && (thread = readdir(threads));) {
+        char path[300], name[32] = "";
+        snprintf(path, sizeof(path), "/proc/self/task/%s/comm", thread->d_name);
+        FILE *file = fopen(path, "r");
+        found = file && fgets(name, sizeof(name), file) && strcmp(name, "spex-control\n") == 0;
+        if (file)
+            fclose(file);
+    }
+    if (threads)
+        closedir(threads);
+    return found;
+}
+
+static void start(const struct process *process) {
     struct spex_options options = {.size = sizeof(options),
                                    .out = "/dev/null",
-                                   .commit = self->commit,
-                                   .ring_records = self->ring_records};
+                                   .commit = process->commit,
+                                   .ring_records = process->ring_records};
+    /* Stronger than options. */
+    if (setenv("SPEX_CONTROL", process->closed ? "off" : control_directory, 1) != 0 ||
+        spex_start(&options) != 0)
+        errx(1, "cannot start");
+    if (control_thread_runs() == process->closed)
+        errx(1, "the control socket is not as it is to be");
+}
+
+/* Answers each byte with the figures of a round, until there is no more to answer. */
+static void serve(enum bench_setting setting, int socket) {
     double ticks[CASES_MAX];
     char asked;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     bench_counter_setup();
-    if (spex_start(&options) != 0)
-        errx(1, "cannot start");
+    start(&processes[setting]);
     if (setting == LARGE)
         warm_up_large();
     bench_round(setting, ticks);
@@ -106,6 +136,14 @@ static void process_start(enum bench_setting setting, size_t rounds) {
     process->empty = calloc(rounds, sizeof(double));
     for (size_t c = 0; c < bench_case_count; c++)
         process->net[c] = calloc(rounds, sizeof(double));
+}
+
+static void process_end(const struct process *process) {
+    int status;
+    shutdown(process->socket, SHUT_RDWR); /* which processes started later have, too */
+    close(process->socket);
+    if (waitpid(process->pid, &status, 0) != process->pid || status != 0)
+        errx(1, "a measuring process has failed");
 }
 
 static void process_round(struct process *process, size_t round) {
@@ -161,6 +199,15 @@ static bool counted_here(const char *type) {
            (spex_describe(SPEX_LLC, 0, text, sizeof(text)) == 0 && !strstr(text, "not available"));
 }
 
+/* In the tables of figures; what else CLOSED has run it has needed for these. */
+static bool shown(int setting, size_t c) {
+    const struct bench_case *one = &bench_cases[c];
+    if (!in_setting(c, (enum bench_setting)setting) || !counted_here(one->type))
+        return false;
+    return setting != CLOSED ||
+           (one->state && (strcmp(one->state, "off") == 0 || strcmp(one->state, "skipped") == 0));
+}
+
 static size_t limits_make(struct limit *limits) {
     size_t lat = bench_case_find("LAT", "on"), tpt = bench_case_find("TPT", "on");
     size_t perfcntr = bench_case_find("PERFCNTR", "on"), llc = bench_case_find("LLC", "on");
@@ -168,6 +215,14 @@ static size_t limits_make(struct limit *limits) {
     for (size_t t = 0; t < sizeof(type_names) / sizeof(type_names[0]); t++) {
         limits[count++] = (struct limit){"off, over the empty loop",
                                          BEST,
+                                         bench_case_find(type_names[t], "off"),
+                                         EMPTY,
+                                         NO_CASE,
+                                         1,
+                                         0.5,
+                                         false};
+        limits[count++] = (struct limit){"off without a control socket, over the empty loop",
+                                         CLOSED,
                                          bench_case_find(type_names[t], "off"),
                                          EMPTY,
                                          NO_CASE,
@@ -208,16 +263,17 @@ static void print_json_results(size_t rounds) {
     const char *comma = "";
     for (int s = 0; s < SETTINGS; s++)
         for (size_t c = LAT_ONE_THREAD; c < bench_case_count; c++) {
-            if (!in_setting(c, s) || !counted_here(bench_cases[c].type) || s == LARGE)
+            if (!shown(s, c) || s == LARGE)
                 continue;
             struct bench_result result = result_of(s, c, rounds);
             printf(
                 "%s\n  {\"type\": \"%s\", \"state\": \"%s\", \"threads\": %u, \"clock\": \"%s\", "
-                "\"commit\": \"%s\", \"cycles_per_pair\": %.3f, \"ci95\": [%.3f, %.3f]}",
+                "\"commit\": \"%s\", \"control\": \"%s\", \"cycles_per_pair\": %.3f, \"ci95\": "
+                "[%.3f, %.3f]}",
                 comma, bench_cases[c].type, bench_cases[c].state,
                 bench_cases[c].threads ? bench_cases[c].threads : 1,
-                bench_cases[c].threads ? "cpu" : "wall", processes[s].commit, result.median,
-                result.low, result.high);
+                bench_cases[c].threads ? "cpu" : "wall", processes[s].commit,
+                processes[s].closed ? "off" : "open", result.median, result.low, result.high);
             comma = ",";
         }
 }
@@ -250,10 +306,13 @@ static void print_table(size_t rounds, const struct limit *limits, size_t count)
            rounds);
     for (int s = 0; s < SETTINGS; s++)
         for (size_t c = RDTSC; c < bench_case_count; c++) {
-            if (!in_setting(c, s) || !counted_here(bench_cases[c].type))
+            if (!shown(s, c))
                 continue;
             struct bench_result result = result_of(s, c, rounds);
-            printf("%-8s %-14s %-8s", s == LARGE ? "large" : processes[s].commit,
+            printf("%-8s %-14s %-8s",
+                   s == LARGE    ? "large"
+                   : s == CLOSED ? "closed"
+                                 : processes[s].commit,
                    bench_cases[c].type, bench_cases[c].state ? bench_cases[c].state : "");
             if (bench_cases[c].threads)
                 printf(" %u thr", bench_cases[c].threads);
@@ -286,13 +345,20 @@ int main(int argc, char **argv) {
     if (rounds < 3 || rounds > 100000)
         errx(2, "--rounds: a number of 3 to 100000 was expected");
     if (!spex_rseq_available())
-        processes[BEST].commit = processes[LARGE].commit = "atomic";
+        processes[BEST].commit = processes[LARGE].commit = processes[CLOSED].commit = "atomic";
+    if (!mkdtemp(control_directory))
+        err(1, "%s", control_directory);
     bench_cases_setup();
     for (int s = 0; s < SETTINGS; s++)
         process_start(s, rounds);
     for (size_t r = 0; r < rounds; r++)
         for (int s = 0; s < SETTINGS; s++)
             process_round(&processes[s], r);
+    for (int s = 0; s < SETTINGS; s++)
+        process_end(&processes[s]);
+    if (rmdir(control_directory) != 0)
+        warn("%s", control_directory);
+    setenv("SPEX_CONTROL", "off", 1);
     /* What stands behind LLC, asked in this process. */
     struct spex_options quiet = {.size = sizeof(quiet), .out = "/dev/null", .probes = "5"};
     spex_start(&quiet);

@@ -5,8 +5,9 @@
 
 #include <stddef.h>
 
-/* Processes the cases run in, since a process has one way of committing and one size of rings. */
-enum bench_setting { BEST, ATOMIC, LARGE, SETTINGS };
+/* Processes the cases run in, since a process has one way of committing and one size of rings, and a control
+ * socket that is open, though nobody calls, or none at all (CLOSED). */
+enum bench_setting { BEST, ATOMIC, LARGE, CLOSED, SETTINGS };
 
 struct bench_case {
     const char *type;   /* probe type, or what else stands in the loop */

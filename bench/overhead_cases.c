@@ -77,14 +77,15 @@ enum {
     BUSY_REPETITIONS = 10000,
     SLOW_REPETITIONS = 500,
     CHASE_REPETITIONS = 2000,
-    IN_ALL = 1 << BEST | 1 << ATOMIC | 1 << LARGE,
-    IN_RINGS = 1 << BEST | 1 << ATOMIC,
+    IN_ALL = 1 << BEST | 1 << ATOMIC | 1 << LARGE | 1 << CLOSED,
+    IN_RINGS = 1 << BEST | 1 << ATOMIC | 1 << CLOSED,
+    IN_DOORS = 1 << BEST | 1 << CLOSED,
     IN_BEST = 1 << BEST
 };
 
 /* For each probe type: off, skipped, on, scoped. */
 #define PROBES(type, id, run, settings_on, repetitions)                                            \
-    {type, "off", NULL, run, IDLE_REPETITIONS, 0, IN_BEST},                                        \
+    {type, "off", NULL, run, IDLE_REPETITIONS, 0, IN_DOORS},                                       \
         {type, "skipped", #id "@1000", run, IDLE_REPETITIONS, 0, IN_RINGS},                        \
         {type, "on", #id, run, repetitions, 0, settings_on}, {                                     \
         type, "scoped", #id, run##_scope, repetitions, 0, IN_BEST                                  \
@@ -110,7 +111,7 @@ const struct bench_case bench_cases[] = {
     PROBES("FLT", 6, run_flt, IN_RINGS, BUSY_REPETITIONS),
     PROBES("CTXSW", 7, run_ctxsw, IN_RINGS, BUSY_REPETITIONS),
     PROBES("PERFCNTR", 8, run_perfcntr, IN_RINGS, SLOW_REPETITIONS),
-    {"SNAPSHOT", "off", NULL, run_snapshot, IDLE_REPETITIONS, 0, IN_BEST},
+    {"SNAPSHOT", "off", NULL, run_snapshot, IDLE_REPETITIONS, 0, IN_DOORS},
     {"SNAPSHOT", "skipped", "4@1000", run_snapshot, IDLE_REPETITIONS, 0, IN_RINGS},
     {"SNAPSHOT", "on", "4", run_snapshot, BUSY_REPETITIONS, 0, IN_RINGS},
 };

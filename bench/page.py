@@ -48,11 +48,13 @@ def print_overhead(overhead):
           f"a bare read() of a perf event\n{overhead['counter_read_cycles']:.0f}. A probe is skipped when its "
           "turn has not come (period 1000); the one\nexecution in 1000 that is recorded is taken out. "
           "With more threads, their CPU time counts.\n")
-    print("| probe | state | threads | commit | ticks | 95 % interval |")
-    print("| --- | --- | ---: | --- | ---: | ---: |")
+    print("The control socket is open, and nobody calls, except where it is said to be off.\n")
+    print("| probe | state | threads | commit | control socket | ticks | 95 % interval |")
+    print("| --- | --- | ---: | --- | --- | ---: | ---: |")
     for result in overhead["results"]:
         print(f"| {result['type']} | {result['state']} | {result['threads']}"
               f"{' (CPU time)' if result['clock'] == 'cpu' else ''} | {result['commit']} | "
+              f"{result['control']} | "
               f"{result['cycles_per_pair']:.2f} | {interval(result)} |")
     print(f"\nLLC: {overhead['llc']}.\n")
     print("What spex has set itself as limits, in the same run:\n")

@@ -13,6 +13,7 @@
 #include <spex/atomic.h>
 #include <spex/probe.h>
 
+#include "controller.h"
 #include "rings.h"
 #include "service_thread.h"
 #include "sinks.h"
@@ -109,6 +110,8 @@ static struct pass_result pass(struct collector *self) {
     if (watermark > self->watermark)
         self->watermark = watermark;
     spex_sinks_pass(self->number, self->watermark);
+    if (self->number == 0)
+        spex_controller_pass();
     return result;
 }
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,13 +53,14 @@ static size_t width_of(const char *cell) {
     return width;
 }
 
-/* 0: nothing stands below the heading. */
+/* 0: rows have nothing below the heading. */
 static size_t width_of_column(const struct spex_columns *columns, unsigned column) {
     size_t heading = width_of(columns->cells[column]), width = 0;
     for (size_t i = column + columns->columns; i < columns->count; i += columns->columns)
         if (width_of(columns->cells[i]) > width)
             width = width_of(columns->cells[i]);
-    return width && width < heading ? heading : width;
+    bool rows = columns->count > columns->columns;
+    return (width || !rows) && width < heading ? heading : width;
 }
 
 /* The last cell of a row that is shown and not empty, + 1. */
@@ -93,7 +95,8 @@ void spex_columns_print(struct spex_columns *columns, FILE *file) {
     spex_columns_end_row(columns);
     for (unsigned c = 0; widths && c < columns->columns; c++)
         widths[c] = width_of_column(columns, c);
-    for (size_t row = 0; widths && row + columns->columns <= columns->count; row += columns->columns)
+    for (size_t row = 0; widths && row + columns->columns <= columns->count;
+         row += columns->columns)
         print_row(columns, row, widths, file);
     if (!widths || columns->error)
         fputs("out of memory: some of it is missing\n", file);

@@ -12,8 +12,9 @@ struct spex_columns {
     size_t count;
     size_t room;
     unsigned columns;
-    uint32_t left; /* a mask of columns that begin at their left edge; the others end at their right one */
-    int error;     /* -ENOMEM: cells are missing */
+    uint32_t
+        left; /* a mask of columns that begin at their left edge; the others end at their right one */
+    int error; /* -ENOMEM: cells are missing */
 };
 
 /* The headings are the first row. */

@@ -9,9 +9,13 @@ bool spex_sampled(const struct spex_profile_probe *probe) {
     return probe->count > (double)probe->records;
 }
 
-/* Records of equal weight that would say as much (Kish's effective sample size). */
+/* Records of equal weight that would say as much (Kish's effective sample size): no more than there are. */
 static double effective_records(const struct spex_profile_probe *probe) {
-    return probe->weight_squares > 0 ? probe->count * probe->count / probe->weight_squares : 0;
+    double records = (double)probe->records;
+    if (!(probe->weight_squares > 0))
+        return 0;
+    double effective = probe->count * probe->count / probe->weight_squares;
+    return effective < records ? effective : records;
 }
 
 /* What the executions that were recorded themselves leave uncertain: nothing, if they are all. */
@@ -20,11 +24,14 @@ static double finite_population(const struct spex_profile_probe *probe) {
     return share < 1 ? sqrt(1 - share) : 0;
 }
 
-/* Student's t, by its expansion in the normal quantile (Abramowitz and Stegun, 26.7.5). */
+/* Student's t, by its expansion in the normal quantile (Abramowitz and Stegun, 26.7.5); from two degrees of
+ * freedom on within 1 %. */
 static double student_95(double freedom) {
-    const double z = NORMAL_95, z3 = z * z * z, z5 = z3 * z * z;
-    return z + (z3 + z) / (4 * freedom) +
-           (5 * z5 + 16 * z3 + 3 * z) / (96 * freedom * freedom);
+    const double z = NORMAL_95, z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z, z9 = z7 * z * z;
+    const double f = freedom;
+    return z + (z3 + z) / (4 * f) + (5 * z5 + 16 * z3 + 3 * z) / (96 * f * f) +
+           (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * f * f * f) +
+           (79 * z9 + 776 * z7 + 1482 * z5 - 1920 * z3 - 945 * z) / (92160 * f * f * f * f);
 }
 
 double spex_mean_margin(const struct spex_profile_probe *probe, const struct spex_values *values) {
@@ -37,22 +44,33 @@ double spex_mean_margin(const struct spex_profile_probe *probe, const struct spe
     return student_95(records - 1) * deviation / sqrt(records) * finite_population(probe);
 }
 
+/* A quantile is known to its bucket: bounds that lie closer together than that are the bucket's. */
+static void widen_to_buckets(const struct spex_values *values, double *low, double *high) {
+    unsigned first = spex_histogram_bucket((uint64_t)*low),
+             last = spex_histogram_bucket((uint64_t)*high);
+    double edge;
+    if (last > first + 1)
+        return;
+    spex_histogram_bounds(first, low, &edge);
+    spex_histogram_bounds(last, &edge, high);
+    *low = *low < (double)values->min ? (double)values->min : *low;
+    *high = *high > (double)values->max ? (double)values->max : *high;
+}
+
 /* The ranks between which the quantile's rank lies, by the normal approximation of the binomial law. */
 bool spex_quantile_bounds(const struct spex_profile_probe *probe, const struct spex_values *values,
                           double q, double *low, double *high) {
     double records = effective_records(probe);
-    double margin = NORMAL_95 * sqrt(q * (1 - q) / (records > 0 ? records : 1)) *
-                    finite_population(probe);
+    double margin =
+        NORMAL_95 * sqrt(q * (1 - q) / (records > 0 ? records : 1)) * finite_population(probe);
     if (records < 3)
         return false;
-    *low = spex_values_quantile(values, q > margin ? q - margin : 0);
+    /* Beyond the smallest and largest record there may be anything. */
+    *low = spex_values_quantile(values, q - margin);
+    if (margin > 0 && q <= margin)
+        *low = 0;
     *high = spex_values_quantile(values, q + margin < 1 ? q + margin : 1);
-    /* Beyond the largest record there may be anything. */
+    if (spex_sampled(probe))
+        widen_to_buckets(values, low, high);
     return q + margin < 1 || !spex_sampled(probe);
-}
-
-double spex_count_margin(const struct spex_profile *profile, const struct spex_profile_probe *probe) {
-    double period = probe->records ? probe->count / (double)probe->records : 1;
-    unsigned sites = probe->sites ? probe->sites : 1;
-    return (period - 1) * profile->process.threads * sites;
 }

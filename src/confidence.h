@@ -17,8 +17,4 @@ double spex_mean_margin(const struct spex_profile_probe *probe, const struct spe
 /* Between which values the q-quantile lies; false: there is no telling. */
 bool spex_quantile_bounds(const struct spex_profile_probe *probe, const struct spex_values *values,
                           double q, double *low, double *high);
-
-/* Executions that no record has brought yet, at most: each thread may be within a period at each site. */
-double spex_count_margin(const struct spex_profile *profile, const struct spex_profile_probe *probe);
-
 #endif

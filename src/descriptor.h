@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 struct spex_descriptor {
-    int number; /* -1: none */
+    int number;   /* -1: none */
     dev_t device; /* the file's identity; */
     ino_t inode;  /* sockets and pipes have one of their own */
 };

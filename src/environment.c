@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "budget.h"
 #include "collector.h"
 #include "counters/counters.h"
 #include "message.h"
@@ -67,10 +68,24 @@ static int read_commit(const char *otherwise, enum spex_commit *commit) {
 }
 
 /* Set-user-ID programs do not listen to their users. */
-static void read_control(const char *otherwise, struct spex_settings *settings) {
+static int read_control(const char *otherwise, struct spex_settings *settings) {
     const char *text = read_text(SPEX_VARIABLE_CONTROL, otherwise);
     settings->closed = getauxval(AT_SECURE) || (text && strcmp(text, "off") == 0);
     settings->control = settings->closed ? NULL : text;
+    if (!settings->control || text[0] == '/')
+        return 0;
+    spex_message("SPEX_CONTROL=%s: an absolute path or \"off\" was expected", text);
+    return -EINVAL;
+}
+
+static int read_budget(const char *otherwise, double *share) {
+    const char *text = read_text(SPEX_VARIABLE_BUDGET, otherwise);
+    *share = 0;
+    if (!text || spex_budget_parse(text, share))
+        return 0;
+    spex_message("SPEX_BUDGET=%s: a percentage of the program's time was expected, such as 2%%",
+                 text);
+    return -EINVAL;
 }
 
 static int read_forks(struct spex_settings *settings) {
@@ -107,8 +122,14 @@ int spex_settings_read(const struct spex_options *options, struct spex_settings 
     err = err ? err : read_number(SPEX_VARIABLE_CALIBRATE, &calibrate);
     err = err ? err : read_commit(options->commit, &settings->commit);
     err = err ? err : read_forks(settings);
-    read_control(options->control, settings);
+    err = err ? err : read_budget(options->budget, &settings->budget);
+    err = err ? err : read_control(options->control, settings);
     settings->calibrate = calibrate;
+    if (!err && settings->budget > 0 && !calibrate) {
+        spex_message("SPEX_BUDGET: a budget cannot be kept with SPEX_CALIBRATE=0, which leaves "
+                     "costs unknown");
+        err = -EINVAL;
+    }
     err = err ? err : check_range(SPEX_VARIABLE_RING_CPUS, settings->ring_cpus, 0, 65535, false);
     err = err ? err : check_range(SPEX_VARIABLE_CALIBRATE, calibrate, 0, 1, false);
     err = err ? err

@@ -12,6 +12,7 @@
 struct spex_settings {
     const char *probes; /* NULL: no selection */
     const char *out;    /* NULL: standard error */
+    double budget;      /* share of its time that a program lets probes have; 0: any */
     unsigned collectors;
     unsigned ring_records;
     unsigned batch_records;

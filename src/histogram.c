@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "histogram.h"
 
+void spex_histogram_bounds(unsigned bucket, double *low, double *high) {
+    unsigned shift = bucket < SPEX_HISTOGRAM_SUB ? 0 : bucket / SPEX_HISTOGRAM_SUB - 1;
+    uint64_t first =
+        bucket < SPEX_HISTOGRAM_SUB ? bucket : bucket % SPEX_HISTOGRAM_SUB + SPEX_HISTOGRAM_SUB;
+    *low = (double)(first << shift);
+    *high = *low + ((double)(1ull << shift) - 1);
+}
+
 double spex_histogram_value(unsigned bucket) {
-    if (bucket < SPEX_HISTOGRAM_SUB)
-        return bucket;
-    unsigned shift = bucket / SPEX_HISTOGRAM_SUB - 1;
-    uint64_t low = (uint64_t)(bucket % SPEX_HISTOGRAM_SUB + SPEX_HISTOGRAM_SUB) << shift;
-    return (double)low + ((double)(1ull << shift) - 1) / 2;
+    double low, high;
+    spex_histogram_bounds(bucket, &low, &high);
+    return low + (high - low) / 2;
 }
 
 double spex_histogram_quantile(const struct spex_histogram *histogram, double q) {

@@ -29,6 +29,9 @@ static inline void spex_histogram_add(struct spex_histogram *histogram, uint64_t
     histogram->total += weight;
 }
 
+/* The least and the greatest value of a bucket. */
+void spex_histogram_bounds(unsigned bucket, double *low, double *high);
+
 /* The middle of a bucket. */
 double spex_histogram_value(unsigned bucket);
 

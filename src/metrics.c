@@ -11,6 +11,7 @@
 
 #include "clock.h"
 #include "collector.h"
+#include "control/control.h"
 #include "probe_type.h"
 #include "rings.h"
 #include "sites.h"
@@ -25,20 +26,26 @@ static struct {
     unsigned collectors;
     uint64_t watermarks[SPEX_MAX_COLLECTORS];
     uint64_t records[SPEX_PROBE_TYPES]; /* taken in */
+    double executions[SPEX_PROBE_TYPES];
     struct spex_instant start, end;
     double tick_rate; /* once it has ended */
-    uint64_t cpu_ns; /* at the start, as are the following: of the process */
-    uint64_t collectors_cpu_ns;
+    uint64_t cpu_ns;  /* at the start, as are the following: of the process */
+    uint64_t own_cpu_ns;
     uint64_t undelivered;
+    uint64_t unrecorded;
     struct spex_ring_counts before[SPEX_PROBE_TYPES]; /* what was pending then is in here */
 } metrics = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static bool take_records(struct spex_sink *sink, const struct spex_record *records, size_t count) {
     (void)sink;
+    uint64_t weight = 0;
+    for (size_t i = 0; i < count; i++)
+        weight += records[i].weight;
     pthread_mutex_lock(&metrics.lock);
     int err = spex_tracer_add(metrics.tracer, records, count);
     /* A batch is of one ring, and so of one type. */
     metrics.records[spex_probe_type_ring(records[0].probe_type)] += count;
+    metrics.executions[spex_probe_type_ring(records[0].probe_type)] += (double)weight;
     pthread_mutex_unlock(&metrics.lock);
     return err == 0;
 }
@@ -70,6 +77,11 @@ static uint64_t process_cpu_ns(void) {
     return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
 }
 
+/* Of spex's own threads. */
+static uint64_t own_cpu_ns(void) {
+    return spex_collectors_cpu_ns() + spex_control_cpu_ns();
+}
+
 int spex_metrics_open(unsigned collectors, struct spex_sink **sink) {
     pthread_mutex_lock(&metrics.lock);
     int err = spex_tracer_create(&metrics.tracer);
@@ -79,10 +91,12 @@ int spex_metrics_open(unsigned collectors, struct spex_sink **sink) {
     metrics.collectors = collectors;
     memset(metrics.watermarks, 0, sizeof(metrics.watermarks));
     memset(metrics.records, 0, sizeof(metrics.records));
+    memset(metrics.executions, 0, sizeof(metrics.executions));
     metrics.start = spex_instant_now();
     metrics.cpu_ns = process_cpu_ns();
-    metrics.collectors_cpu_ns = spex_collectors_cpu_ns();
+    metrics.own_cpu_ns = own_cpu_ns();
     metrics.undelivered = spex_sinks_undelivered();
+    metrics.unrecorded = spex_threads_unrecorded();
     for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)
         metrics.before[t] = spex_rings_totals_of(t);
     pthread_mutex_unlock(&metrics.lock);
@@ -140,9 +154,28 @@ double spex_metrics_tick_rate(void) {
     return metrics.ended ? metrics.tick_rate : spex_tick_rate(metrics.start, spex_instant_now());
 }
 
+struct spex_metrics_totals spex_metrics_totals(unsigned type_ring) {
+    return (struct spex_metrics_totals){
+        .produced = counts_of(type_ring).produced,
+        .records = metrics.records[type_ring],
+        .executions = metrics.executions[type_ring],
+    };
+}
+
+double spex_metrics_count(uint32_t first) {
+    const struct spex_site_info *info = spex_site_info(first);
+    struct spex_metrics found;
+    size_t at =
+        metrics.tracer ? spex_tracer_find(metrics.tracer, info->probe_id, info->probe_type) : 0;
+    if (!metrics.tracer || at == spex_tracer_probes(metrics.tracer))
+        return 0;
+    spex_tracer_metrics(metrics.tracer, at, &found);
+    return found.count;
+}
+
 static void times(struct spex_profile_process *process) {
     struct spex_instant now = metrics.ended ? metrics.end : spex_instant_now();
-    uint64_t spex_ns = spex_collectors_cpu_ns() - metrics.collectors_cpu_ns;
+    uint64_t spex_ns = own_cpu_ns() - metrics.own_cpu_ns;
     uint64_t all_ns = process_cpu_ns() - metrics.cpu_ns;
     process->ticks_per_second = spex_metrics_tick_rate();
     process->seconds = (double)(now.monotonic_ns - metrics.start.monotonic_ns) / 1e9;
@@ -161,7 +194,7 @@ void spex_metrics_process(struct spex_profile_process *process) {
         process->lost += counts.lost;
     }
     process->undelivered = spex_sinks_undelivered() - metrics.undelivered;
-    process->unrecorded = spex_threads_unrecorded();
+    process->unrecorded = spex_threads_unrecorded() - metrics.unrecorded;
 }
 
 void spex_metrics_type(struct spex_profile_type *type) {
@@ -175,10 +208,10 @@ void spex_metrics_type(struct spex_profile_type *type) {
 static void losses(struct spex_profile_probe *probe) {
     unsigned ring = spex_probe_type_ring(probe->probe_type);
     uint64_t lost = counts_of(ring).lost, all = metrics.records[ring];
-    if (!lost || !all)
+    if (!lost)
         return;
-    probe->lost = (double)lost * (double)probe->records / (double)all;
-    probe->lost_shared = probe->records != all;
+    probe->lost = all ? (double)lost * (double)probe->records / (double)all : 0;
+    probe->lost_shared = !all || probe->records != all;
 }
 
 void spex_metrics_probe(struct spex_profile_probe *probe, const struct spex_values **values) {

@@ -32,6 +32,18 @@ void spex_metrics_type(struct spex_profile_type *type);
  * and type say which. */
 void spex_metrics_probe(struct spex_profile_probe *probe, const struct spex_values **values);
 
+/* Of a type, since records are collected. */
+struct spex_metrics_totals {
+    uint64_t produced; /* records */
+    uint64_t records;  /* of them, that were taken in */
+    double executions; /* which these stand for */
+};
+
+struct spex_metrics_totals spex_metrics_totals(unsigned type_ring);
+
+/* Executions of the probe with that first site, as far as records tell. */
+double spex_metrics_count(uint32_t first);
+
 /* Ticks per second; 0 while it is not known yet, in the first few milliseconds. */
 double spex_metrics_tick_rate(void);
 

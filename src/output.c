@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
 #include "output.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,32 +53,63 @@ int spex_output_open(const char *out, struct spex_output **output) {
     return err;
 }
 
-/* A file is open while it is written, and not before: the program may close descriptors that it
- * does not know, and use their numbers for files of its own. */
-static FILE *file_begin(const struct spex_output *output) {
-    if (output->path)
-        return fopen(output->path, "ae");
-    return output->to_stdout ? stdout : stderr;
+void spex_output_abandon(struct spex_output *output) {
+    if (output)
+        free(output->path);
+    free(output);
 }
 
-static bool file_end(const struct spex_output *output, FILE *file) {
-    bool good = fflush(file) == 0 && !ferror(file);
-    if (output->path && fclose(file) != 0)
+static bool write_all(int fd, const char *text, size_t size) {
+    while (size > 0) {
+        ssize_t written = write(fd, text, size);
+        if (written < 0 && errno != EINTR)
+            return false;
+        text += written > 0 ? written : 0;
+        size -= written > 0 ? (size_t)written : 0;
+    }
+    return true;
+}
+
+/* A file is open while it is written, and not before: the program may close descriptors that it
+ * does not know, and use their numbers for files of its own. Written at once, tables of several processes do not
+ * get mixed. */
+static bool file_append(const char *path, const char *text, size_t size) {
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    bool good = fd >= 0 && write_all(fd, text, size);
+    if (fd >= 0 && close(fd) != 0)
         good = false;
     return good;
 }
 
-void spex_output_finish(struct spex_output *output) {
+static bool put(const struct spex_output *output, const char *text, size_t size) {
+    if (output->path)
+        return file_append(output->path, text, size);
+    FILE *file = output->to_stdout ? stdout : stderr;
+    return fwrite(text, 1, size, file) == size && fflush(file) == 0;
+}
+
+static bool table_put(const struct spex_output *output) {
     struct spex_profile profile;
-    int err = spex_profile_now(&profile);
-    FILE *file = err ? NULL : file_begin(output);
-    if (file)
-        spex_table_print(file, &profile);
-    if (!file || !file_end(output, file))
+    char *text = NULL;
+    size_t size;
+    errno = -spex_profile_now(&profile);
+    if (errno)
+        return false;
+    FILE *memory = open_memstream(&text, &size);
+    if (memory)
+        spex_table_print(memory, &profile);
+    bool good = memory && fclose(memory) == 0 && put(output, text, size);
+    int error = errno;
+    spex_profile_now_free(&profile);
+    free(text);
+    errno = error;
+    return good;
+}
+
+void spex_output_finish(struct spex_output *output) {
+    const char *standard = output->to_stdout ? "standard output" : "standard error";
+    if (!table_put(output))
         spex_message("SPEX_OUT: cannot write the table to %s: %s",
-                     output->path ? output->path : "standard output", strerror(err ? -err : errno));
-    if (!err)
-        spex_profile_now_free(&profile);
-    free(output->path);
-    free(output);
+                     output->path ? output->path : standard, strerror(errno));
+    spex_output_abandon(output);
 }

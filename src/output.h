@@ -12,4 +12,7 @@ int spex_output_open(const char *out, struct spex_output **output);
 /* Prints the table, and frees `output`. */
 void spex_output_finish(struct spex_output *output);
 
+/* Frees it, in the child of a fork. */
+void spex_output_abandon(struct spex_output *output);
+
 #endif

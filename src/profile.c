@@ -9,9 +9,24 @@ const struct spex_profile_type *spex_profile_type_of(const struct spex_profile *
     return NULL;
 }
 
-double spex_profile_row_cost(const struct spex_profile *profile, const struct spex_profile_probe *probe) {
+static bool cost_known(const struct spex_profile *profile, const struct spex_profile_probe *probe) {
     const struct spex_profile_type *type = spex_profile_type_of(profile, probe->probe_type);
-    if (!type || !type->measured || profile->process.ticks_per_second <= 0)
+    return type && type->measured && profile->process.ticks_per_second > 0;
+}
+
+bool spex_profile_costs_known(const struct spex_profile *profile) {
+    for (size_t r = 0; r < profile->row_count; r++) {
+        const struct spex_profile_probe *probe = &profile->rows[r].probe;
+        if (probe->records && !cost_known(profile, probe))
+            return false;
+    }
+    return true;
+}
+
+double spex_profile_row_cost(const struct spex_profile *profile,
+                             const struct spex_profile_probe *probe) {
+    const struct spex_profile_type *type = spex_profile_type_of(profile, probe->probe_type);
+    if (!cost_known(profile, probe))
         return 0;
     double records = (double)probe->records + probe->lost;
     double skipped = probe->count > records ? probe->count - records : 0;

@@ -29,10 +29,10 @@ struct spex_profile_process {
     uint32_t ring_cpus;
     uint32_t threads; /* that may have counts that no record has brought yet */
     uint64_t ring_bytes;
-    double ticks_per_second; /* 0: not known yet */
-    double seconds;          /* since records are collected; 0: they are not */
-    double program_seconds;  /* CPU time of the process since then, without spex's own threads */
-    double collector_seconds; /* and of these */
+    double ticks_per_second;  /* 0: not known yet */
+    double seconds;           /* since records are collected; 0: they are not */
+    double program_seconds;   /* CPU time of the process since then, without spex's own threads */
+    double collector_seconds; /* and of these: collectors, and the control socket's */
     uint64_t produced;        /* records, since then */
     uint64_t consumed;
     uint64_t lost;
@@ -44,19 +44,25 @@ struct spex_profile_process {
     uint32_t elsewhere; /* 1: records go to another process, and no metrics are made here */
     char command[SPEX_PROFILE_NAME_BYTES];
     char selection[SPEX_PROFILE_TEXT_BYTES]; /* what is on, in the users' syntax; its beginning */
+    uint64_t
+        loaded_ns; /* when the program was loaded, CLOCK_MONOTONIC: exec makes another of the same process */
+    double budget;         /* the share of its time that the program lets probes have; 0: any */
+    double budget_seconds; /* that time so far, of all its CPUs that were busy, */
+    double budget_spent;   /* and what probes and spex's own threads took of it, as believed */
 };
 
 struct spex_profile_type {
     uint32_t probe_type;
-    uint32_t pcid; /* of PERFCNTR */
-    uint32_t used; /* a site of it is or was on */
+    uint32_t pcid;     /* of PERFCNTR */
+    uint32_t used;     /* a site of it is or was on */
     uint32_t measured; /* the costs are known; ticks: */
     double test;
     double skip;
     double record;
     uint64_t produced; /* records of this type, since records are collected */
     uint64_t lost;
-    char text[SPEX_PROFILE_TEXT_BYTES]; /* how its values are read, or why they are not; may be empty */
+    char text
+        [SPEX_PROFILE_TEXT_BYTES]; /* how its values are read, or why they are not; may be empty */
 };
 
 struct spex_profile_site {
@@ -67,7 +73,7 @@ struct spex_profile_site {
     uint16_t probe_id;
     uint8_t probe_type;
     uint8_t detail;
-    uint32_t loaded; /* 0: its library is gone */
+    uint32_t loaded;                    /* 0: its library is gone */
     char name[SPEX_PROFILE_NAME_BYTES]; /* empty: none */
     char file[SPEX_PROFILE_FILE_BYTES]; /* its end when it is longer */
 };
@@ -78,7 +84,7 @@ struct spex_profile_probe {
     uint16_t series;
     uint32_t sites; /* loaded */
     uint32_t sites_on;
-    uint32_t period; /* the shortest of its sites', 0: off */
+    uint32_t period;      /* the shortest of its sites', 0: off */
     uint32_t lost_shared; /* 1: of its type's losses this is a share, by records */
     double on_seconds;
     double count; /* executions while it was on; the sum of the records' weights */
@@ -89,6 +95,13 @@ struct spex_profile_probe {
     uint64_t last_ticks;
     uint64_t marked[SPEX_MARKS];
     char name[SPEX_PROFILE_NAME_BYTES];
+    double
+        unseen; /* executions that no record has brought, at most: at each site each thread may have been
+                      within a period when it was switched off */
+    uint32_t period_last; /* as `period`, but while it is off what it was before */
+    uint32_t reserved;
+    double frequency; /* executions a second, lately; only where there is a budget */
+    char why[SPEX_PROFILE_NAME_BYTES]; /* it has its period; empty: it is as selected */
 };
 
 struct spex_profile_row {
@@ -110,9 +123,13 @@ struct spex_profile {
 const struct spex_profile_type *spex_profile_type_of(const struct spex_profile *profile,
                                                      uint32_t probe_type);
 
+/* Whether that is known for all that has been recorded. */
+bool spex_profile_costs_known(const struct spex_profile *profile);
+
 /* What a row's probes have cost the program, in seconds: records, and executions skipped; 0 where it is
  * not known. */
-double spex_profile_row_cost(const struct spex_profile *profile, const struct spex_profile_probe *probe);
+double spex_profile_row_cost(const struct spex_profile *profile,
+                             const struct spex_profile_probe *probe);
 
 /* And all of them. */
 double spex_profile_cost(const struct spex_profile *profile);

@@ -7,43 +7,73 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <spex/probe.h>
 #include <spex/spex.h>
 
+#include "controller.h"
 #include "metrics.h"
 #include "probe_type.h"
 #include "rings.h"
 #include "sites.h"
 #include "threads.h"
 
+static uint64_t loaded_ns;
+
+__attribute__((constructor)) static void note_load(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    loaded_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static bool is_continued(char byte) {
+    return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+/* What does not fit goes by whole characters, of which UTF-8 may need several bytes for one. */
 static void copy_text(char *to, size_t size, const char *from) {
-    snprintf(to, size, "%s", from ? from : "");
+    size_t length = from ? strlen(from) : 0;
+    if (length >= size)
+        for (length = size - 1; length > 0 && is_continued(from[length]);)
+            length--;
+    if (length)
+        memcpy(to, from, length);
+    to[length] = '\0';
 }
 
 /* The end of a long path says more than its beginning. */
 static void copy_path(char *to, size_t size, const char *from) {
     size_t length = from ? strlen(from) : 0;
-    copy_text(to, size, length < size ? from : from + length - (size - 1));
+    if (length >= size)
+        for (from += length - (size - 1); is_continued(*from);)
+            from++;
+    copy_text(to, size, from);
 }
 
 void spex_profile_process_now(struct spex_profile_process *process) {
+    bool rings = spex_rings_count() != 0; /* before they are there they say nothing */
     *process = (struct spex_profile_process){
         .process_id = (uint32_t)getpid(),
-        .commit = spex_rings.commit,
-        .ring_cpus = spex_rings.cpus,
+        .commit = rings ? spex_rings.commit : 0,
+        .ring_cpus = rings ? spex_rings.cpus : 0,
         .threads = spex_threads_used(),
         .ring_bytes = spex_rings_bytes(),
         .sites = spex_sites_count(),
         .sites_on = spex_sites_on(),
         .sites_refused = spex_sites_refused(),
+        .loaded_ns = loaded_ns,
     };
     copy_text(process->command, sizeof(process->command), program_invocation_short_name);
     if (spex_sites_selection(process->selection, sizeof(process->selection)) != 0)
         copy_text(process->selection, sizeof(process->selection), "a long selection");
     spex_metrics_lock();
     spex_metrics_process(process);
+    struct spex_controller_totals budget = spex_controller_totals();
+    process->budget = budget.share;
+    process->budget_seconds = budget.seconds;
+    process->budget_spent = budget.spent;
     process->elsewhere = process->sites_on && !spex_metrics_there();
     spex_metrics_unlock();
 }
@@ -106,26 +136,45 @@ uint32_t spex_profile_next_probe(uint32_t index) {
         if (spex_site_info(index)->probe != index)
             continue;
         struct spex_probe_state state = spex_probe_state(index, 0);
-        if (state.sites_on || state.on_ticks)
+        if (state.used)
             break;
     }
     return index;
+}
+
+/* Whether there is or was on another probe of the same type: all of its records may have been lost. */
+static bool others_used(uint32_t index) {
+    const struct spex_site_info *probe = spex_site_info(index);
+    for (uint32_t i = 0; i < spex_sites_count(); i++) {
+        const struct spex_site_info *info = spex_site_info(i);
+        if (info->probe_type == probe->probe_type && info->probe != probe->probe &&
+            spex_site_used(i))
+            return true;
+    }
+    return false;
 }
 
 void spex_profile_probe_now(uint32_t index, struct spex_profile_row *row) {
     const struct spex_site_info *info = spex_site_info(index);
     struct spex_probe_state state = spex_probe_state(index, spex_metrics_until());
     double rate = spex_metrics_there() ? spex_metrics_tick_rate() : 0;
-    *row = (struct spex_profile_row){
-        .probe = {.probe_type = info->probe_type,
-                  .probe_id = info->probe_id,
-                  .sites = state.sites,
-                  .sites_on = state.sites_on,
-                  .period = state.period}};
+    *row =
+        (struct spex_profile_row){.probe = {.probe_type = info->probe_type,
+                                            .probe_id = info->probe_id,
+                                            .sites = state.sites,
+                                            .sites_on = state.sites_on,
+                                            .period = state.period,
+                                            .period_last = state.period_last,
+                                            .unseen = (double)state.unseen * spex_threads_used()}};
     if (rate > 0)
         row->probe.on_seconds = (double)state.on_ticks / rate;
     copy_text(row->probe.name, sizeof(row->probe.name), info->name);
     spex_metrics_probe(&row->probe, row->values);
+    struct spex_controller_view view = spex_controller_look(index);
+    row->probe.frequency = view.frequency;
+    copy_text(row->probe.why, sizeof(row->probe.why), view.why);
+    if (row->probe.lost > 0 && !row->probe.lost_shared)
+        row->probe.lost_shared = others_used(index);
 }
 
 static size_t probes(void) {

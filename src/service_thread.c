@@ -18,7 +18,8 @@ static int start(pthread_t *thread, void *(*run)(void *), void *arg) {
     return err;
 }
 
-int spex_service_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg) {
+int spex_service_thread_start(pthread_t *thread, const char *name, void *(*run)(void *),
+                              void *arg) {
     sigset_t every, before;
     sigfillset(&every);
     pthread_sigmask(SIG_SETMASK, &every, &before);

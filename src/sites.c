@@ -28,8 +28,8 @@ static struct {
     struct module *modules;
     struct spex_site_info infos[SPEX_MAX_SITES];
     uint16_t probes[PROBE_BUCKETS]; /* first sites of probes, + 1, by a hash of id and type */
-    uint32_t count;   /* infos below it are complete */
-    uint32_t refused; /* sites that stay off */
+    uint32_t count;                 /* infos below it are complete */
+    uint32_t refused;               /* sites that stay off */
     struct spex_selection selection;
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -45,31 +45,58 @@ const struct spex_site_info *spex_site_info(uint32_t index) {
     return &registry.infos[index];
 }
 
+static void note_time(struct spex_site_info *first, bool on) {
+    if (on && first->probe_on++ == 0)
+        first->on_since = spex_ticks();
+    if (!on && --first->probe_on == 0)
+        first->on_ticks += spex_ticks() - first->on_since;
+}
+
+/* Threads count from the beginning when a site is switched on, and go on counting when its period changes. */
+static void note_period(struct spex_site_info *info, bool was_on, uint32_t period) {
+    info->used = true;
+    info->period = period;
+    if (!was_on)
+        info->longest = 1;
+    if (period > info->longest) {
+        info->unseen += period - info->longest;
+        info->longest = period;
+    }
+}
+
 /* The one place where a control word is written. A probe that sees the new word late is late,
  * nothing else. */
 static void site_set_control(struct spex_site_info *info, uint32_t control) {
     bool was_on = spex_load_relaxed(&info->site->control) != 0;
-    uint64_t now = spex_ticks();
-    if (was_on && !control)
-        info->on_ticks += now - info->on_since;
-    if (!was_on)
-        info->on_since = now;
+    if (was_on != (control != 0))
+        note_time(&registry.infos[info->probe], control != 0);
+    if (control)
+        note_period(info, was_on, control & SPEX_CONTROL_PERIOD_MASK);
     /* A probe that finds its site on finds its index, the rings and the threads' states. */
     spex_store_release(&info->site->control, control); /* P2 (P1 in probe.h, P1 in probes.c) */
 }
 
-/* Keeps the generation while the site stays on. */
-static void site_apply(struct spex_site_info *info) {
-    if (!info->site)
-        return;
-    const struct spex_selection_probe probe = spex_site_selected_by(info);
-    uint32_t period = spex_selection_control(&registry.selection, &probe);
+/* What the selection and the controller come to. Keeps the generation while the site stays on. */
+static void site_update(struct spex_site_info *info) {
+    uint32_t period = info->selected;
+    if (period && info->slowed > period)
+        period = info->slowed == SPEX_SITE_HELD ? 0 : info->slowed;
     if (period && !spex_load_relaxed(&info->site->control)) {
         info->generation = info->generation % SPEX_CONTROL_GENERATIONS + 1;
         spex_preparation(info->probe_type, info->detail);
     }
     uint32_t generation = info->generation << SPEX_CONTROL_GENERATION_SHIFT;
     site_set_control(info, period ? generation | period : 0);
+}
+
+static void site_apply(struct spex_site_info *info) {
+    if (!info->site)
+        return;
+    const struct spex_selection_probe probe = spex_site_selected_by(info);
+    info->selected = spex_selection_control(&registry.selection, &probe);
+    if (!info->selected)
+        info->slowed = 0;
+    site_update(info);
 }
 
 static const char *name_of(uint16_t id, const struct spex_probe_name *names,
@@ -247,42 +274,66 @@ uint32_t spex_site_period(uint32_t index, bool *loaded) {
     return period;
 }
 
+void spex_probe_slow(uint32_t first, uint32_t period) {
+    pthread_mutex_lock(&registry.lock);
+    for (uint32_t i = first; i < SPEX_MAX_SITES; i = registry.infos[i].next) {
+        struct spex_site_info *info = &registry.infos[i];
+        if (!info->site || !info->selected || info->slowed == period)
+            continue;
+        info->slowed = period;
+        site_update(info);
+    }
+    pthread_mutex_unlock(&registry.lock);
+}
+
 bool spex_site_used(uint32_t index) {
     pthread_mutex_lock(&registry.lock);
-    const struct spex_site_info *info = &registry.infos[index];
-    bool used = info->on_ticks || (info->site && spex_load_relaxed(&info->site->control));
+    bool used = registry.infos[index].used;
     pthread_mutex_unlock(&registry.lock);
     return used;
 }
 
-static uint64_t on_ticks(const struct spex_site_info *info, bool on, uint64_t until) {
-    return info->on_ticks + (on && until > info->on_since ? until - info->on_since : 0);
+static uint64_t on_ticks(const struct spex_site_info *first, uint64_t until) {
+    bool counts = first->probe_on && until > first->on_since;
+    return first->on_ticks + (counts ? until - first->on_since : 0);
+}
+
+/* The shortest period that there is; 0 is none. */
+static void shorter(uint32_t *period, uint32_t other) {
+    if (other && (!*period || other < *period))
+        *period = other;
 }
 
 struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
     struct spex_probe_state state = {0};
     pthread_mutex_lock(&registry.lock);
+    state.on_ticks = on_ticks(&registry.infos[first], until);
     for (uint32_t i = first; i < SPEX_MAX_SITES; i = registry.infos[i].next) {
         const struct spex_site_info *info = &registry.infos[i];
         uint32_t control = info->site ? spex_load_relaxed(&info->site->control) : 0;
-        uint32_t period = control & SPEX_CONTROL_PERIOD_MASK;
-        uint64_t ticks = on_ticks(info, control != 0, until);
         state.sites += info->site != NULL;
+        if (info->site && info->selected && (!state.selected || info->selected < state.selected))
+            state.selected = info->selected;
         state.sites_on += control != 0;
-        if (period && (!state.period || period < state.period))
-            state.period = period;
-        if (ticks > state.on_ticks)
-            state.on_ticks = ticks;
+        shorter(&state.period, control & SPEX_CONTROL_PERIOD_MASK);
+        shorter(&state.period_last, info->used ? info->period : 0);
+        state.used |= info->used;
+        state.unseen += info->unseen;
     }
     pthread_mutex_unlock(&registry.lock);
+    if (state.period)
+        state.period_last = state.period;
     return state;
 }
 
 void spex_sites_time_begin(void) {
     pthread_mutex_lock(&registry.lock);
     for (uint32_t i = 0; i < registry.count; i++) {
-        registry.infos[i].on_ticks = 0;
-        registry.infos[i].on_since = spex_ticks();
+        struct spex_site_info *info = &registry.infos[i];
+        info->on_ticks = 0;
+        info->on_since = spex_ticks();
+        info->used = info->site && spex_load_relaxed(&info->site->control);
+        info->unseen = info->used ? info->longest - 1 : 0;
     }
     pthread_mutex_unlock(&registry.lock);
 }
@@ -324,8 +375,10 @@ void spex_sites_fork_parent(void) {
 /* In the child all sites go off, while the selection waits for spex_sites_inherit. */
 void spex_sites_fork_child(void) {
     for (uint32_t i = 0; i < registry.count; i++)
-        if (registry.infos[i].site)
+        if (registry.infos[i].site) {
+            registry.infos[i].selected = registry.infos[i].slowed = 0;
             site_set_control(&registry.infos[i], 0);
+        }
     pthread_mutex_unlock(&registry.lock);
 }
 

@@ -26,24 +26,42 @@ struct spex_site_info {
     uint32_t generation; /* how often it has been switched on, from 1 to SPEX_CONTROL_GENERATIONS */
     uint16_t probe_id;
     uint8_t probe_type;
-    uint8_t detail; /* PERFCNTR: which counter */
-    uint8_t values; /* that a record of it stores beside its weight */
-    uint16_t probe; /* the first site with this id and type: they make one probe */
-    uint16_t next;  /* the next one of them; SPEX_MAX_SITES at the end */
-    uint64_t on_since; /* ticks; while it is on */
+    uint8_t detail;    /* PERFCNTR: which counter */
+    uint8_t values;    /* that a record of it stores beside its weight */
+    uint16_t probe;    /* the first site with this id and type: they make one probe */
+    uint16_t next;     /* the next one of them; SPEX_MAX_SITES at the end */
+    uint32_t selected; /* the period that the selection gives it, 0: none */
+    uint32_t slowed;  /* the least that the controller lets it have, 0: any; SPEX_SITE_HELD: none */
+    bool used;        /* has been on since spex_sites_time_begin */
+    uint32_t period;  /* now; off: what it was */
+    uint32_t longest; /* period since it was switched on */
+    uint64_t
+        unseen; /* since spex_sites_time_begin a thread has executed it at most so often without making a
+                         record of it */
+    /* Of the whole probe, in its first site: */
+    uint32_t probe_on; /* sites */
+    uint64_t on_since; /* ticks; while one is on */
     uint64_t on_ticks; /* before that, since spex_sites_time_begin */
 };
+
+/* The controller keeps a site off for a while. */
+#define SPEX_SITE_HELD UINT32_MAX
 
 /* What is said of all sites of one probe together. */
 struct spex_probe_state {
     uint32_t sites; /* that are loaded */
     uint32_t sites_on;
+    uint32_t
+        selected;    /* the shortest period that the selection gives one of them; 0: none of them */
+    bool used;       /* is on, or has been since spex_sites_time_begin */
     uint32_t period; /* the shortest now; 0: off */
-    uint64_t on_ticks;
+    uint32_t period_last; /* or, while it is off, before */
+    uint64_t on_ticks;    /* at least one site was on */
+    uint64_t unseen;      /* executions that a thread has made no record of, at most */
 };
 
-/* Sites registered so far; those below the count never change but for `site`, `generation`, `next` and the times,
- * which are for this module alone. */
+/* Sites registered so far; those below the count never change but for `site`, `generation`, `next` and what
+ * follows it, which are for this module alone. */
 uint32_t spex_sites_count(void);
 uint32_t spex_sites_on(void);
 uint32_t spex_sites_refused(void);
@@ -56,6 +74,10 @@ struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until);
 
 /* A site's sampling period, 0: off; whether it is loaded. */
 uint32_t spex_site_period(uint32_t index, bool *loaded);
+
+/* Lets the probe's sites make a record every `period` executions at most, whatever the selection says; 0: as often
+ * as that; SPEX_SITE_HELD: not at all. Holds until it is said again, or the site has been off by selection. */
+void spex_probe_slow(uint32_t first, uint32_t period);
 
 /* Whether it is on, or has been since spex_sites_time_begin. */
 bool spex_site_used(uint32_t index);

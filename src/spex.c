@@ -16,6 +16,7 @@
 
 #include "collector.h"
 #include "control/control.h"
+#include "controller.h"
 #include "counters/counters.h"
 #include "environment.h"
 #include "life.h"
@@ -37,25 +38,29 @@ enum { WHY_BYTES = 512 };
 static struct {
     pthread_mutex_t lock;
     bool started;
+    bool
+        followed; /* by itself, in the child of a fork, and the program has not called spex_start since */
     bool fork_handled;
     struct spex_settings settings;
-    char *out;     /* owned; settings.out points here */
-    char *control; /* and settings.control here */
+    char *out;                  /* owned; settings.out points here */
+    char *control;              /* and settings.control here */
     struct spex_output *output; /* NULL: there is to be no table */
 } life = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* Locks in the order in which all others take them: a sink's end waits for metrics, of which the table and the control
+ * thread ask, with sites. */
 static void fork_prepare(void) {
     pthread_mutex_lock(&life.lock);
     spex_control_fork_prepare();
-    spex_sites_fork_prepare();
     spex_sinks_fork_prepare();
+    spex_sites_fork_prepare();
     spex_counters_fork_prepare(); /* after the sinks, of which the table asks about counters */
 }
 
 static void fork_parent(void) {
     spex_counters_fork_parent();
-    spex_sinks_fork_parent();
     spex_sites_fork_parent();
+    spex_sinks_fork_parent();
     spex_control_fork_parent();
     pthread_mutex_unlock(&life.lock);
 }
@@ -64,9 +69,7 @@ static int collection_start(bool table);
 static int control_start(void);
 
 /* With SPEX_FORKS=follow the child does as its parent did. What goes wrong is said, and it goes on without. */
-static void follow(struct spex_selection selection) {
-    bool table = life.output != NULL;
-    life.output = NULL; /* the parent's */
+static void follow(struct spex_selection selection, bool table) {
     control_start();
     if (selection.count > 0 && collection_start(table) == 0) {
         spex_sites_select(selection);
@@ -76,25 +79,34 @@ static void follow(struct spex_selection selection) {
     }
 }
 
+static void settings_free(void) {
+    free(life.out);
+    free(life.control);
+    life.out = life.control = NULL;
+}
+
 /* The child starts clean: its probes are off, it has no collector and no output, until it calls
  * spex_start itself. */
 static void fork_child(void) {
-    bool follows = life.started && life.settings.follow;
+    bool follows = life.started && life.settings.follow, table = life.output != NULL;
     struct spex_selection selection;
     spex_counters_fork_child();
     spex_sinks_fork_child();
     spex_metrics_fork_child();
+    spex_controller_fork_child();
     spex_sites_fork_child();
     spex_sites_inherit(&selection);
     spex_control_fork_child();
     spex_collectors_fork_child();
     spex_threads_fork_child();
     spex_rings_fork_child();
-    life.started = follows;
+    spex_output_abandon(life.output); /* which the parent has */
+    life.output = NULL;
+    life.started = life.followed = follows;
     if (follows) {
-        follow(selection);
+        follow(selection, table);
     } else {
-        life.output = NULL;
+        settings_free();
         spex_selection_free(&selection);
     }
     pthread_mutex_unlock(&life.lock);
@@ -103,7 +115,9 @@ static void fork_child(void) {
 static const char unix_prefix[] = "unix:";
 static const char metrics_prefix[] = "metrics:";
 
-enum { REPORT_INTERVAL_MS = 1000 }; /* what a command that we call gets, unless it asks for another */
+enum {
+    REPORT_INTERVAL_MS = 1000
+}; /* what a command that we call gets, unless it asks for another */
 
 static bool begins_with(const char *text, const char *prefix) {
     return text && strncmp(text, prefix, strlen(prefix)) == 0;
@@ -152,7 +166,9 @@ static int collection_start(bool table) {
                      life.settings.ring_records, strerror(-err));
         return err;
     }
-    err = spex_collectors_start(life.settings.collectors, life.settings.batch_records);
+    err = spex_controller_begin(begins_with(life.settings.out, unix_prefix) ? 0
+                                                                            : life.settings.budget);
+    err = err ? err : spex_collectors_start(life.settings.collectors, life.settings.batch_records);
     if (err) {
         spex_message("cannot start %u collector threads: %s", life.settings.collectors,
                      strerror(-err));
@@ -219,8 +235,9 @@ static int select_locked(const char *probes, char *answer, size_t size) {
     }
     if (spex_selection_any_on(&selection))
         err = spex_collectors_running() ? output_open(!answer) : collection_start(!answer);
-    if (err) {
-        tell(answer, size, "records cannot be collected: %s", strerror(-err));
+    if (err) { /* of which the program has said already why */
+        if (answer)
+            tell(answer, size, "records cannot be collected: %s", strerror(-err));
         spex_selection_free(&selection);
         return err;
     }
@@ -253,11 +270,9 @@ static void stop_locked(void) {
         spex_output_finish(life.output);
     if (collected)
         spex_sinks_finish();
-    free(life.out);
-    free(life.control);
-    life.out = life.control = NULL;
+    settings_free();
     life.output = NULL;
-    life.started = false;
+    life.started = life.followed = false;
 }
 
 /* The settings point into the environment and into the program's options, which may go away. */
@@ -271,8 +286,12 @@ static int settings_keep(void) {
 }
 
 static int start_locked(const struct spex_options *options) {
-    if (life.started)
+    if (life.started && !life.followed)
         return -EALREADY;
+    if (life.followed) {
+        life.followed = false;
+        return 0;
+    }
     spex_variables_check();
     int err = spex_settings_read(options, &life.settings);
     if (err)

@@ -6,11 +6,21 @@
 
 #include "columns.h"
 #include "confidence.h"
+#include "printable.h"
 #include "probe_type.h"
 
 static const double quantiles[] = {0.5, 0.9, 0.99, 0.999};
 
 enum { QUANTILES = sizeof(quantiles) / sizeof(quantiles[0]), TEXT = 32 };
+
+/* Columns: those of the probe, those of a value, and one for losses. */
+enum { HEAD = 5, VALUE = 4 + QUANTILES };
+
+/* What a value is. */
+struct unit {
+    bool time;
+    double seconds; /* a tick's; 0: not known yet */
+};
 
 const char *spex_duration_text(double seconds, char *text, size_t size) {
     static const struct {
@@ -21,8 +31,13 @@ const char *spex_duration_text(double seconds, char *text, size_t size) {
     while (units[u].unit > 0 && seconds < units[u].unit)
         u++;
     double unit = units[u].unit > 0 ? units[u].unit : 1e-9;
-    snprintf(text, size, "%.4g %s", seconds / unit, units[u].name);
+    snprintf(text, size, seconds < 1000 ? "%.4g %s" : "%.0f %s", seconds / unit, units[u].name);
     return text;
+}
+
+/* Six significant digits at least; no exponents, which people do not read, before they must be. */
+static void add_number(struct spex_columns *columns, double number) {
+    spex_columns_add(columns, number >= 1e5 && number < 1e15 ? "%.0f" : "%.6g", number);
 }
 
 const char *spex_value_name(uint32_t probe_type, unsigned n) {
@@ -45,90 +60,129 @@ const char *spex_value_name(uint32_t probe_type, unsigned n) {
     }
 }
 
-/* A value in its unit; `scale`: seconds per tick, 0 for values that are no times. */
-static void add_value(struct spex_columns *columns, double value, double scale) {
-    char text[TEXT];
-    if (scale > 0)
-        spex_columns_add(columns, "%s", spex_duration_text(value * scale, text, sizeof(text)));
+const char *spex_probe_text(const struct spex_profile_probe *probe, char *text, size_t size) {
+    if (probe->name[0])
+        snprintf(text, size, "%s", probe->name);
     else
-        spex_columns_add(columns, "%.6g", value);
+        snprintf(text, size, "%u", probe->probe_id);
+    spex_make_printable(text);
+    return text;
+}
+
+static struct unit unit_of(const struct spex_profile *profile,
+                           const struct spex_profile_probe *probe) {
+    double rate = profile->process.ticks_per_second;
+    return (struct unit){.time = spex_probe_type_ticks(probe->probe_type),
+                         .seconds = rate > 0 ? 1 / rate : 0};
+}
+
+static void add_cells(struct spex_columns *columns, const char *text, unsigned count) {
+    for (unsigned c = 0; c < count; c++)
+        spex_columns_add(columns, "%s", text);
+}
+
+static void add_value(struct spex_columns *columns, double value, struct unit unit) {
+    char text[TEXT];
+    if (!unit.time)
+        add_number(columns, value);
+    else if (unit.seconds > 0)
+        spex_columns_add(columns, "%s",
+                         spex_duration_text(value * unit.seconds, text, sizeof(text)));
+    else
+        spex_columns_add(columns, "-");
 }
 
 static void add_values(struct spex_columns *columns, const struct spex_profile_row *row,
-                       unsigned series, double scale) {
+                       unsigned series, struct unit unit) {
     const struct spex_values *values = row->values[series];
     spex_columns_add(columns, "%s", spex_value_name(row->probe.probe_type, series));
-    add_value(columns, values->mean, scale);
+    add_value(columns, values->mean, unit);
     for (unsigned q = 0; q < QUANTILES; q++)
-        add_value(columns, spex_values_quantile(values, quantiles[q]), scale);
-    add_value(columns, (double)values->max, scale);
-    add_value(columns, values->mean * row->probe.count, scale);
+        add_value(columns, spex_values_quantile(values, quantiles[q]), unit);
+    add_value(columns, (double)values->max, unit);
+    add_value(columns, values->mean * row->probe.count, unit);
 }
 
+/* As a share of the figure above it, where that is not 0. */
 static void add_margin(struct spex_columns *columns, const char *sign, double margin,
                        double value) {
+    double percent = value > 0 ? 100 * margin / value : 0;
     if (value > 0)
-        spex_columns_add(columns, "%s%.2g %%", sign, 100 * margin / value);
+        spex_columns_add(columns, percent < 99.5 ? "%s%.2g %%" : "%s%.0f %%", sign, percent);
+    else if (margin > 0)
+        spex_columns_add(columns, "%s%.0f", sign, margin);
     else
-        spex_columns_add(columns, "%s%.2g", sign, margin);
+        spex_columns_add(columns, "%s0", sign);
 }
 
 static void add_quantile_margin(struct spex_columns *columns, const struct spex_profile_row *row,
                                 unsigned series, double q) {
     const struct spex_values *values = row->values[series];
     double low, high, value = spex_values_quantile(values, q);
-    if (spex_quantile_bounds(&row->probe, values, q, &low, &high))
+    if (!spex_quantile_bounds(&row->probe, values, q, &low, &high))
+        spex_columns_add(columns, "?");
+    else if (value > 0 || high <= 0)
         add_margin(columns, "±", high - value > value - low ? high - value : value - low, value);
     else
-        spex_columns_add(columns, "?");
+        spex_columns_add(columns, "?"); /* a share of 0 */
 }
 
-/* Below figures that come of a sample: how far from the truth they may be. */
-static void add_margins(struct spex_columns *columns, const struct spex_profile *profile,
-                        const struct spex_profile_row *row, unsigned series) {
-    double margin = spex_count_margin(profile, &row->probe);
-    for (int c = 0; c < 3; c++)
-        spex_columns_add(columns, "%s", "");
-    for (int c = 0; c < 2; c++)
-        add_margin(columns, "+", series == 0 ? margin : 0, row->probe.count);
-    if (row->probe.series == 0) {
-        spex_columns_end_row(columns);
-        return;
-    }
+/* A total is mean by count, and both may be off. */
+static void add_value_margins(struct spex_columns *columns, const struct spex_profile_row *row,
+                              unsigned series) {
+    const struct spex_profile_probe *probe = &row->probe;
     const struct spex_values *values = row->values[series];
-    double mean = spex_mean_margin(&row->probe, values);
+    double mean = spex_mean_margin(probe, values);
+    bool known = mean >= 0 && probe->count > 0;
     spex_columns_add(columns, "(95 %%)");
-    if (mean >= 0)
+    if (known)
         add_margin(columns, "±", mean, values->mean);
     else
         spex_columns_add(columns, "?");
     for (unsigned q = 0; q < QUANTILES; q++)
         add_quantile_margin(columns, row, series, quantiles[q]);
+    spex_columns_add(columns, "%s", "");
+    if (known)
+        add_margin(columns, "±", mean * probe->count + (mean + values->mean) * probe->unseen,
+                   values->mean * probe->count);
+    else
+        spex_columns_add(columns, "?");
+}
+
+/* Below figures that come of a sample: how far from the truth they may be. */
+static void add_margins(struct spex_columns *columns, const struct spex_profile_row *row,
+                        unsigned series) {
+    const struct spex_profile_probe *probe = &row->probe;
+    if (!spex_sampled(probe) && probe->unseen <= 0)
+        return;
+    add_cells(columns, "", 3);
+    if (series == 0)
+        add_margin(columns, "+", probe->unseen, probe->count);
+    if (series == 0 && probe->count > 0)
+        add_margin(columns, "+", probe->unseen, probe->count);
+    else
+        add_cells(columns, "", series == 0 ? 1 : 2);
+    if (series < probe->series)
+        add_value_margins(columns, row, series);
     spex_columns_end_row(columns);
 }
 
-static void add_name(struct spex_columns *columns, const struct spex_profile_probe *probe) {
-    if (probe->name[0])
-        spex_columns_add(columns, "%s", probe->name);
-    else
-        spex_columns_add(columns, "%u", probe->probe_id);
-}
-
 static void add_losses(struct spex_columns *columns, const struct spex_profile_probe *probe) {
-    spex_columns_add(columns, "%s%.0f", probe->lost > 0 && probe->lost_shared ? "~" : "",
-                     probe->lost);
+    spex_columns_add(columns, "%s%.0f", probe->lost_shared ? "~" : "",
+                     probe->lost > 0 ? probe->lost : 0);
 }
 
 static void add_head(struct spex_columns *columns, const struct spex_profile_probe *probe) {
-    add_name(columns, probe);
+    char name[SPEX_PROFILE_NAME_BYTES];
+    spex_columns_add(columns, "%s", spex_probe_text(probe, name, sizeof(name)));
     spex_columns_add(columns, "%s", spex_probe_type_name(probe->probe_type));
     if (probe->records)
-        spex_columns_add(columns, "%.4g", probe->count / (double)probe->records);
+        add_number(columns, probe->count / (double)probe->records);
     else
-        spex_columns_add(columns, "%u", probe->period);
+        spex_columns_add(columns, "%u", probe->period_last);
     spex_columns_add(columns, "%.0f", probe->count);
     if (probe->on_seconds > 0)
-        spex_columns_add(columns, "%.6g", probe->count / probe->on_seconds);
+        add_number(columns, probe->count / probe->on_seconds);
     else
         spex_columns_add(columns, "-");
 }
@@ -136,26 +190,18 @@ static void add_head(struct spex_columns *columns, const struct spex_profile_pro
 static void add_row(struct spex_columns *columns, const struct spex_profile *profile,
                     const struct spex_profile_row *row) {
     const struct spex_profile_probe *probe = &row->probe;
-    double rate = profile->process.ticks_per_second;
-    double scale = spex_probe_type_ticks(probe->probe_type) && rate > 0 ? 1 / rate : 0;
     add_head(columns, probe);
-    if (probe->series == 0)
-        for (unsigned c = 0; c < QUANTILES + 4; c++)
-            spex_columns_add(columns, "-");
-    for (unsigned s = 0; s < probe->series; s++) {
-        for (int c = 0; s > 0 && c < 5; c++)
-            spex_columns_add(columns, "%s", "");
-        add_values(columns, row, s, scale);
-        if (s == 0)
-            add_losses(columns, probe);
+    if (probe->series)
+        add_values(columns, row, 0, unit_of(profile, probe));
+    else
+        add_cells(columns, "-", VALUE);
+    add_losses(columns, probe);
+    add_margins(columns, row, 0);
+    for (unsigned s = 1; s < probe->series; s++) {
+        add_cells(columns, "", HEAD);
+        add_values(columns, row, s, unit_of(profile, probe));
         spex_columns_end_row(columns);
-        if (spex_sampled(probe))
-            add_margins(columns, profile, row, s);
-    }
-    if (probe->series == 0) {
-        add_losses(columns, probe);
-        if (spex_sampled(probe))
-            add_margins(columns, profile, row, 0);
+        add_margins(columns, row, s);
     }
 }
 
@@ -171,8 +217,8 @@ static void print_accounts(FILE *file, const struct spex_profile_process *proces
 }
 
 void spex_table_print(FILE *file, const struct spex_profile *profile) {
-    static const char *const headings[] = {"probe", "type", "1 in", "count", "per second",
-                                           "value", "mean", "p50",  "p90",   "p99",
+    static const char *const headings[] = {"probe", "type", "1 in",  "count", "per second",
+                                           "value", "mean", "p50",   "p90",   "p99",
                                            "p99.9", "max",  "total", "lost"};
     struct spex_columns columns;
     spex_columns_init(&columns, headings, sizeof(headings) / sizeof(headings[0]), 3);

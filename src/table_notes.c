@@ -1,17 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
+#include <stdbool.h>
 
 #include "probe_type.h"
 #include "table.h"
 
 #include "../queues/ring.h"
 
+/* PERFCNTR has an entry for each counter; the first has the costs. */
+static bool type_used(const struct spex_profile *profile, uint32_t probe_type) {
+    for (size_t t = 0; t < profile->type_count; t++)
+        if (profile->types[t].probe_type == probe_type && profile->types[t].used)
+            return true;
+    return false;
+}
+
 static void print_costs(FILE *file, const struct spex_profile *profile) {
     const char *between = "; a record costs";
     double skip = -1, ns_per_tick = 1e9 / profile->process.ticks_per_second;
     for (size_t t = 0; t < profile->type_count; t++) {
         const struct spex_profile_type *type = &profile->types[t];
-        if (!type->measured || !type->used || type->pcid)
+        if (!type->measured || type->pcid || !type_used(profile, type->probe_type))
             continue;
         double ns = type->record * ns_per_tick;
         fprintf(file, "%s %s %.3g %s", between, spex_probe_type_name(type->probe_type),
@@ -34,17 +43,29 @@ static void print_engine(FILE *file, const struct spex_profile *profile) {
     fputc('\n', file);
 }
 
+/* Calculated: nobody knows what the program would have taken without. */
 static void print_overhead(FILE *file, const struct spex_profile *profile) {
     const struct spex_profile_process *process = &profile->process;
-    double cost = spex_profile_cost(profile);
-    char text[3][32];
+    double cost = spex_profile_cost(profile), percent = 100 * cost / process->program_seconds;
+    char probes[32], program[32], own[32];
     if (process->program_seconds <= 0)
         return;
-    fprintf(file, "overhead, as believed: probes %s, %.2g %% of the program's CPU time of %s; collector %s\n",
-            spex_duration_text(cost, text[0], sizeof(text[0])),
-            100 * cost / process->program_seconds,
-            spex_duration_text(process->program_seconds, text[1], sizeof(text[1])),
-            spex_duration_text(process->collector_seconds, text[2], sizeof(text[2])));
+    spex_duration_text(cost, probes, sizeof(probes));
+    spex_duration_text(process->program_seconds, program, sizeof(program));
+    spex_duration_text(process->collector_seconds, own, sizeof(own));
+    if (spex_profile_costs_known(profile))
+        fprintf(file, "overhead, as believed: probes %s, %.*g %% of the program's CPU time of %s",
+                probes, percent < 100 ? 2 : 6, percent, program);
+    else
+        fprintf(file, "overhead: of probes not known; the program's CPU time %s", program);
+    fprintf(file, "; spex's own threads %s\n", own);
+}
+
+static void print_budget(FILE *file, const struct spex_profile *profile) {
+    const struct spex_profile_process *process = &profile->process;
+    if (process->budget > 0 && process->budget_seconds > 0)
+        fprintf(file, "budget: %.4g %% of the program's time; as believed, %.2g %% was used\n",
+                100 * process->budget, 100 * process->budget_spent / process->budget_seconds);
 }
 
 /* What the values of a type are, where that is not plain. */
@@ -61,25 +82,32 @@ static void print_marks(FILE *file, const struct spex_profile_probe *probe) {
         "have values estimated from a part of the time, as counters were shared",
         "have no values, as their counter was not available",
     };
+    char name[SPEX_PROFILE_NAME_BYTES];
     for (unsigned m = 0; m < SPEX_MARKS; m++)
         if (probe->marked[m])
-            fprintf(file, "probe %u %s: %" PRIu64 " of %" PRIu64 " records %s\n", probe->probe_id,
+            fprintf(file, "%s %s: %" PRIu64 " of %" PRIu64 " records %s\n",
+                    spex_probe_text(probe, name, sizeof(name)),
                     spex_probe_type_name(probe->probe_type), probe->marked[m], probe->records,
                     texts[m]);
 }
 
-static void print_shared_losses(FILE *file, const struct spex_profile *profile) {
+static void print_losses(FILE *file, const struct spex_profile *profile) {
+    bool shared = false;
     for (size_t r = 0; r < profile->row_count; r++)
-        if (profile->rows[r].probe.lost > 0 && profile->rows[r].probe.lost_shared) {
-            fputs("lost: ~ is a probe's share of its type's losses, by records\n", file);
-            return;
-        }
+        shared |= profile->rows[r].probe.lost_shared;
+    if (profile->process.lost)
+        fputs("lost: records, whose executions are in no other column", file);
+    if (profile->process.lost && shared)
+        fputs("; ~ is a probe's share of its type's, by records", file);
+    if (profile->process.lost)
+        fputc('\n', file);
 }
 
 void spex_table_notes(FILE *file, const struct spex_profile *profile) {
-    print_shared_losses(file, profile);
+    print_losses(file, profile);
     print_engine(file, profile);
     print_overhead(file, profile);
+    print_budget(file, profile);
     print_counters(file, profile);
     for (size_t r = 0; r < profile->row_count; r++)
         print_marks(file, &profile->rows[r].probe);

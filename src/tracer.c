@@ -124,7 +124,7 @@ static void marks_add(struct spex_metrics *metrics, const struct spex_record *re
             metrics->marked[m] += records[i].marks >> m & 1;
 }
 
-/* Records of one probe with as many fields each. */
+/* Records of one probe with as many fields each, all of them with values or none. */
 static int run_add(struct spex_tracer *tracer, const struct spex_record *records, size_t count) {
     struct probe *probe = probe_of(tracer, &records[0]);
     if (!probe)
@@ -135,7 +135,8 @@ static int run_add(struct spex_tracer *tracer, const struct spex_record *records
     for (size_t i = 0; i < count; i++) {
         const struct spex_record *record = &records[i];
         weight += record->weight;
-        squares += (uint64_t)record->weight * record->weight; /* of 48 bits, and batches are small */
+        squares +=
+            (uint64_t)record->weight * record->weight; /* of 48 bits, and batches are small */
         marks |= record->marks;
         first = record->timestamp < first ? record->timestamp : first;
         last = record->timestamp > last ? record->timestamp : last;
@@ -147,6 +148,8 @@ static int run_add(struct spex_tracer *tracer, const struct spex_record *records
     metrics->weight_squares += (double)squares;
     if (marks)
         marks_add(metrics, records, count);
+    if (records[0].marks & SPEX_MARK_UNAVAILABLE)
+        return 0; /* what stands in the fields says nothing */
     /* Where the first field is the weight, it is counted above already. */
     unsigned skip = spex_probe_type_first_value(records[0].probe_type);
     for (unsigned f = skip; f < records[0].field_count; f++) {
@@ -160,7 +163,8 @@ static int run_add(struct spex_tracer *tracer, const struct spex_record *records
 
 static bool alike(const struct spex_record *one, const struct spex_record *other) {
     return one->probe_id == other->probe_id && one->probe_type == other->probe_type &&
-           one->field_count == other->field_count;
+           one->field_count == other->field_count &&
+           !((one->marks ^ other->marks) & SPEX_MARK_UNAVAILABLE);
 }
 
 int spex_tracer_add(struct spex_tracer *tracer, const struct spex_record *records, size_t count) {

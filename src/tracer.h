@@ -25,9 +25,9 @@ struct spex_metrics {
     uint16_t probe_id;
     uint32_t probe_type;
     uint64_t records;
-    double count;         /* executions: the sum of the weights */
+    double count;          /* executions: the sum of the weights */
     double weight_squares; /* the sum of their squares */
-    uint64_t first_ticks; /* timestamps of the first and last record */
+    uint64_t first_ticks;  /* timestamps of the first and last record */
     uint64_t last_ticks;
     unsigned series; /* values: 0 for CNT, 1 for LAT and TPT (ticks), FLT, CTXSW and PERFCNTR, 2 for
                         LLC, as given for SNAPSHOT */

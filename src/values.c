@@ -46,10 +46,13 @@ void spex_values_subtract(struct spex_values *values, const struct spex_values *
 }
 
 double spex_values_deviation(const struct spex_values *values) {
-    return values->weight > 0 ? sqrt(values->squares / values->weight) : 0;
+    /* Rounding may leave a little less than nothing. */
+    return values->weight > 0 && values->squares > 0 ? sqrt(values->squares / values->weight) : 0;
 }
 
 double spex_values_quantile(const struct spex_values *values, double q) {
+    if (!values->histogram.total)
+        return 0;
     double value = spex_histogram_quantile(&values->histogram, q);
     if (value < (double)values->min)
         return (double)values->min;

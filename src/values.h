@@ -26,7 +26,8 @@ void spex_values_subtract(struct spex_values *values, const struct spex_values *
 
 double spex_values_deviation(const struct spex_values *values);
 
-/* The value below which the share q (0 to 1) of the weight lies; never outside of the extremes. */
+/* The value below which the share q (0 to 1) of the weight lies; never outside of the extremes; 0 where there
+ * is none. */
 double spex_values_quantile(const struct spex_values *values, double q);
 
 #endif

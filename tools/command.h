@@ -10,13 +10,19 @@ enum {
     SPEX_EXIT_OK = 0,
     SPEX_EXIT_FAILED = 1, /* the command could not do what it was told */
     SPEX_EXIT_USAGE = 2,  /* it could not be understood */
+    SPEX_EXIT_NOT_EXECUTABLE = 126, /* as in shells */
+    SPEX_EXIT_NOT_FOUND = 127,
     SPEX_EXIT_INTERRUPTED = 130
 };
 
 int spex_command_explore(int argc, char **argv);
+int spex_command_list(int argc, char **argv);
 int spex_command_plan(int argc, char **argv);
 int spex_command_probes(int argc, char **argv);
 int spex_command_report(int argc, char **argv);
+int spex_command_run(int argc, char **argv);
+int spex_command_set(int argc, char **argv);
+int spex_command_top(int argc, char **argv);
 
 /* "spex: …" on standard error; returns `status`. */
 __attribute__((format(printf, 2, 3))) int spex_complain(int status, const char *format, ...);

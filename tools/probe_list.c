@@ -99,7 +99,8 @@ int spex_probe_list_finish(FILE *out) {
 }
 
 int spex_probe_list_print(const struct spex_probe_list *list, FILE *out) {
-    static const char *const headings[] = {"probe", "id", "type", "sc", "where", "copies", "object"};
+    static const char *const headings[] = {"probe", "id",     "type",  "sc",
+                                           "where", "copies", "object"};
     struct spex_columns columns;
     spex_columns_init(&columns, headings, sizeof(headings) / sizeof(headings[0]), 0x75);
     for (size_t o = 0; o < list->object_count; o++)

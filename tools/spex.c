@@ -14,9 +14,13 @@ static const struct {
     int (*run)(int argc, char **argv);
 } commands[] = {
     {"explore", "find the best configuration of a program", spex_command_explore},
+    {"list", "list the running programs that can be controlled", spex_command_list},
     {"plan", "say which events to trace and which to sample", spex_command_plan},
     {"probes", "list the probes of a program or process", spex_command_probes},
     {"report", "tell what an exploration has found", spex_command_report},
+    {"run", "run a program with probes on", spex_command_run},
+    {"set", "change which probes of a running program are on", spex_command_set},
+    {"top", "show the probes of a running program live", spex_command_top},
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

@@ -21,6 +21,7 @@
  *     SPEX_OUT            where metrics go: "-" standard output, a file's path, or unix:PATH, the
  *                         socket of a spex command that takes records, or metrics:PATH, of one that
  *                         takes metrics; standard error when absent
+ *     SPEX_BUDGET         how much of the program's time probes may take, such as 2%; see docs/probes.md
  *     SPEX_COLLECTORS     collector threads
  *     SPEX_RING_RECORDS   records a ring holds (a ring per CPU and type), a power of two
  *     SPEX_BATCH_RECORDS  records a collector takes from one ring at a time
@@ -29,8 +30,8 @@
  *                         rseq where the system has it when absent
  *     SPEX_CONTROL        "off": there is no control socket; else the directory that it is to be in, which must be
  *                         this user's alone; see docs/probes.md
- *     SPEX_FORKS          "follow": the child of a fork goes on with the same probes and the same
- *                         output
+ *     SPEX_FORKS          "follow": the child of a fork is started already, with the same probes and the
+ *                         same output; its own first spex_start returns 0 and changes nothing
  *     SPEX_CALIBRATE      0: probes' costs are not measured at the start
  *     SPEX_COUNTERS       ways of reading page faults, context switches and events that may be used,
  *                         separated by commas; the best that works is. All when absent:
@@ -73,6 +74,7 @@ struct spex_options {
     const char *commit;     /* as SPEX_COMMIT */
     bool no_calibration;
     const char *control; /* as SPEX_CONTROL */
+    const char *budget;  /* as SPEX_BUDGET */
 };
 
 struct spex_status {
@@ -95,7 +97,8 @@ struct spex_status {
 /* Reads the environment and the options (NULL: all defaults). With a selection it maps the rings,
  * starts the collector and switches the selected sites on; without one it does nothing else, and
  * spex_set can do so later. Not for signal handlers.
- * 0; -EALREADY when started; -EINVAL for a bad option or variable; -ENOMEM; or what opening the
+ * 0, also for the first time in a child that SPEX_FORKS=follow has started, where nothing changes by it;
+ * -EALREADY when started; -EINVAL for a bad option or variable; -ENOMEM; or what opening the
  * output or starting a thread failed with. After an error spex is stopped and the program may go
  * on. */
 SPEX_API int spex_start(const struct spex_options *options);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "../life.h"
 
@@ -35,6 +36,15 @@ void spex_connection_close(struct spex_connection *connection) {
     connection->reply.next = 0;
 }
 
+void spex_connection_turn_away(int socket, char buffer[SPEX_CONTROL_FRAME_BYTES]) {
+    struct spex_reply reply, after;
+    spex_reply_done(&reply, 0, -EBUSY);
+    snprintf(reply.text, sizeof(reply.text), "too many commands are connected to this program");
+    size_t bytes = spex_reply_frame(&reply, &after, buffer);
+    send(socket, buffer, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+    close(socket);
+}
+
 static void refuse(struct spex_connection *connection, int status, const char *text) {
     spex_reply_done(&connection->reply, connection->request.number, status);
     snprintf(connection->reply.text, sizeof(connection->reply.text), "%s", text);
@@ -42,7 +52,8 @@ static void refuse(struct spex_connection *connection, int status, const char *t
 
 static void subscribe(struct spex_connection *connection) {
     uint32_t interval = connection->request.interval_ms;
-    if (interval && (interval < SPEX_CONTROL_INTERVAL_MIN_MS || interval > SPEX_CONTROL_INTERVAL_MAX_MS)) {
+    if (interval &&
+        (interval < SPEX_CONTROL_INTERVAL_MIN_MS || interval > SPEX_CONTROL_INTERVAL_MAX_MS)) {
         refuse(connection, -EINVAL, "an interval of 50 ms to a day was expected");
         return;
     }
@@ -87,7 +98,8 @@ static void carry_out(struct spex_connection *connection) {
 static void take(struct spex_connection *connection, const char *text, size_t bytes) {
     if (connection->request.version != SPEX_CONTROL_VERSION) {
         char why[96];
-        snprintf(why, sizeof(why), "this program's spex speaks version %d of the control protocol, not %u",
+        snprintf(why, sizeof(why),
+                 "this program's spex speaks version %d of the control protocol, not %u",
                  SPEX_CONTROL_VERSION, connection->request.version);
         refuse(connection, -EPROTONOSUPPORT, why);
     } else if (bytes > SPEX_CONTROL_TEXT_BYTES) {
@@ -97,7 +109,6 @@ static void take(struct spex_connection *connection, const char *text, size_t by
     } else {
         memcpy(connection->text, text, bytes);
         connection->text[bytes] = '\0';
-        connection->text_bytes = bytes;
         carry_out(connection);
     }
 }
@@ -106,8 +117,8 @@ enum spex_connection_end spex_connection_read(struct spex_connection *connection
                                               char buffer[SPEX_CONTROL_FRAME_BYTES]) {
     if (!spex_descriptor_is_ours(&connection->socket))
         return SPEX_CONNECTION_GONE;
-    ssize_t length = recv(connection->socket.number, buffer, SPEX_CONTROL_FRAME_BYTES,
-                          MSG_DONTWAIT | MSG_TRUNC);
+    ssize_t length =
+        recv(connection->socket.number, buffer, SPEX_CONTROL_FRAME_BYTES, MSG_DONTWAIT | MSG_TRUNC);
     if (length < 0 && (errno == EAGAIN || errno == EINTR))
         return SPEX_CONNECTION_WAITS;
     if (length < (ssize_t)sizeof(connection->request) || length > SPEX_CONTROL_FRAME_BYTES)

@@ -13,16 +13,15 @@
 
 struct spex_connection {
     struct spex_descriptor socket; /* number -1: the place is free */
-    bool ours;                     /* this process called: it does not go for being silent, and when it
+    bool ours;              /* this process called: it does not go for being silent, and when it
                                       goes, so do the probes that it was to watch */
-    bool reports;                  /* subscribed */
-    bool selects;                  /* `request` is a selection that is still to be made */
-    uint32_t interval_ms;          /* of the subscription, */
-    uint32_t report_number;        /* its request's number */
-    uint64_t due_ns;               /* and when its next report is */
-    uint64_t active_ns;            /* when something last went over it */
+    bool reports;           /* subscribed */
+    bool selects;           /* `request` is a selection that is still to be made */
+    uint32_t interval_ms;   /* of the subscription, */
+    uint32_t report_number; /* its request's number */
+    uint64_t due_ns;        /* and when its next report is */
+    uint64_t active_ns;     /* when something last went over it */
     struct spex_reply reply;
-    size_t text_bytes;
     struct spex_control_request request;
     char text[SPEX_CONTROL_TEXT_BYTES + 1];
 };
@@ -39,6 +38,9 @@ uint64_t spex_connection_now(void);
 
 void spex_connection_open(struct spex_connection *connection, int socket, bool ours);
 void spex_connection_close(struct spex_connection *connection);
+
+/* Tells a caller for whom there is no place, and closes. */
+void spex_connection_turn_away(int socket, char buffer[SPEX_CONTROL_FRAME_BYTES]);
 
 static inline bool spex_connection_there(const struct spex_connection *connection) {
     return connection->socket.number >= 0;

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -18,10 +19,8 @@ enum { CLEANED_MAX = 1024 };
 bool spex_control_directory(unsigned n, const char *chosen, const char *runtime, uid_t user,
                             char *path) {
     const size_t size = SPEX_CONTROL_PATH_BYTES;
-    if (chosen) {
-        snprintf(path, size, "%s", chosen);
-        return n == 0;
-    }
+    if (chosen)
+        return n == 0 && (size_t)snprintf(path, size, "%s", chosen) < size;
     if (!runtime || runtime[0] != '/')
         n++;
     switch (n) {
@@ -42,11 +41,17 @@ bool spex_control_directory(unsigned n, const char *chosen, const char *runtime,
     }
 }
 
-static unsigned long namespace_number(void) {
+unsigned long spex_control_namespace(const char *link) {
+    static const char before[] = "pid:[";
     char target[64] = "";
-    unsigned long number = 0;
-    ssize_t length = readlink("/proc/self/ns/pid", target, sizeof(target) - 1);
-    return length > 0 && sscanf(target, "pid:[%lu]", &number) == 1 ? number : 0;
+    ssize_t length = readlink(link, target, sizeof(target) - 1);
+    return length > 0 && strncmp(target, before, strlen(before)) == 0
+               ? strtoul(target + strlen(before), NULL, 10)
+               : 0;
+}
+
+static unsigned long namespace_number(void) {
+    return spex_control_namespace("/proc/self/ns/pid");
 }
 
 void spex_control_name(char name[SPEX_CONTROL_NAME_BYTES]) {
@@ -77,12 +82,26 @@ int spex_control_bind_at(int socket, int directory, const char *name) {
     return err;
 }
 
-/* A process that is there is not disturbed. */
-static bool process_is_there(const char *name) {
-    int process;
-    unsigned long namespace;
-    return sscanf(name, "%d-%lu", &process, &namespace) == 2 && namespace == namespace_number() &&
-           (kill(process, 0) == 0 || errno == EPERM);
+static const char hidden[] = "new-";
+
+void spex_control_hidden_name(const char *name, char to[SPEX_CONTROL_NAME_BYTES]) {
+    snprintf(to, SPEX_CONTROL_NAME_BYTES, "%s%s", hidden, name);
+}
+
+/* Whether it is a name as spex_control_name gives, of any process: what else is in the directory is none of our
+ * business. */
+static bool is_name(const char *name, int *process, unsigned long *namespace) {
+    char again[SPEX_CONTROL_NAME_BYTES];
+    const char *dash = strchr(name, '-');
+    *process = (int)strtol(name, NULL, 10);
+    *namespace = dash ? strtoul(dash + 1, NULL, 10) : 0;
+    size_t length = (size_t)snprintf(again, sizeof(again), "%d-%lu", *process, *namespace);
+    return *process > 0 && strncmp(again, name, length) == 0 &&
+           (!name[length] || strcmp(name + length, SPEX_CONTROL_RUN) == 0);
+}
+
+static bool process_is_there(int process) {
+    return kill(process, 0) == 0 || errno == EPERM;
 }
 
 /* A full queue of those who wait to be let in is as good a sign of life as being let in. */
@@ -95,6 +114,19 @@ static bool nobody_listens(int directory, const char *name) {
     return err == -ECONNREFUSED;
 }
 
+/* A process that is there is not disturbed. One that ended before its socket listened has left it under its hidden
+ * name, and another's may be about to listen, if that is in a namespace that we do not see. */
+static bool is_left(int directory, const char *name) {
+    bool is_hidden = strncmp(name, hidden, strlen(hidden)) == 0;
+    int process;
+    unsigned long namespace;
+    if (!is_name(is_hidden ? name + strlen(hidden) : name, &process, &namespace))
+        return false;
+    bool known = namespace == namespace_number();
+    return !(known && process_is_there(process)) && (known || !is_hidden) &&
+           nobody_listens(directory, name);
+}
+
 void spex_control_clean(int directory) {
     int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *entries = copy >= 0 ? fdopendir(copy) : NULL;
@@ -105,8 +137,7 @@ void spex_control_clean(int directory) {
     }
     const struct dirent *entry;
     for (int n = 0; n < CLEANED_MAX && (entry = readdir(entries)); n++)
-        if (entry->d_type == DT_SOCK && strncmp(entry->d_name, "new-", 4) != 0 &&
-            !process_is_there(entry->d_name) && nobody_listens(directory, entry->d_name))
+        if (entry->d_type == DT_SOCK && is_left(directory, entry->d_name))
             unlinkat(directory, entry->d_name, 0);
     closedir(entries);
 }

@@ -18,6 +18,9 @@
 #include <sys/types.h>
 
 #define SPEX_CONTROL_PATH_BYTES 4096
+/* Behind the name of the process that runs `spex run`, whose socket its programs call. */
+#define SPEX_CONTROL_RUN "-run"
+
 #define SPEX_CONTROL_NAME_BYTES 48
 
 /* The `n`th place, from 0 on, into `path` (SPEX_CONTROL_PATH_BYTES of them); false behind the last. `chosen`
@@ -25,10 +28,16 @@
 bool spex_control_directory(unsigned n, const char *chosen, const char *runtime, uid_t user,
                             char *path);
 
+/* The number of the PID namespace that such a link in /proc leads to; 0: not known. */
+unsigned long spex_control_namespace(const char *link);
+
 /* Of this process; "PID-0" where the system does not tell its namespace. */
 void spex_control_name(char name[SPEX_CONTROL_NAME_BYTES]);
 
-/* Removes sockets to which nobody listens any more. */
+/* The name that a socket has until it listens. */
+void spex_control_hidden_name(const char *name, char to[SPEX_CONTROL_NAME_BYTES]);
+
+/* Removes control sockets to which nobody listens any more. */
 void spex_control_clean(int directory);
 
 /* Connects to, or binds, a socket in a directory, however long its path is. 0 or a negative errno value. */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The door: the listening control socket of this process, mode 0600, in a directory of its user's alone. */
+/* The door: a listening socket of this process, mode 0600, in a directory of its user's alone. Programs have one as
+ * their control socket, and `spex run` one for the programs that call it. */
 #ifndef SPEX_CONTROL_DOOR_H
 #define SPEX_CONTROL_DOOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "../descriptor.h"
@@ -10,12 +12,22 @@
 
 struct spex_door {
     struct spex_descriptor socket;
+    dev_t device;                       /* of the socket's file, which */
+    ino_t inode;                        /* somebody may have put another in the place of */
     char path[SPEX_CONTROL_PATH_BYTES]; /* of its directory */
     char name[SPEX_CONTROL_NAME_BYTES];
 };
 
 /* `chosen`: SPEX_CONTROL's directory, or NULL. 0, or a negative errno value with the reason. */
 int spex_door_open(struct spex_door *door, const char *chosen, char *why, size_t why_size);
+
+/* In the directory `path` under the name `name`, which are set. 0 or a negative errno value; -EPERM: the directory is
+ * not this user's alone. */
+int spex_door_open_at(struct spex_door *door);
+
+/* Whether the socket still stands for us and its file is where it was made; who removes files that look old, or
+ * the program's chroot, may have taken it away. */
+bool spex_door_is_there(const struct spex_door *door);
 
 /* Removes it; or, in the child of a fork whose parent it is, leaves it. */
 void spex_door_close(struct spex_door *door);

@@ -49,7 +49,8 @@ struct spex_control_request {
     uint32_t interval_ms;
 };
 
-#define SPEX_CONTROL_FINAL 1u /* spex stops in this program: the last profile, nothing comes after it */
+#define SPEX_CONTROL_FINAL                                                                         \
+    1u /* spex stops in this program: the last profile, nothing comes after it */
 
 struct spex_control_frame {
     uint32_t magic;

@@ -19,16 +19,38 @@
 /* For one frame of an answer. */
 #define ANSWER_MS 10000
 
+/* For a program to let us in; one that is stopped never does. */
+#define CONNECT_MS 1000
+
 /* A program that has lost its socket opens another when it is called. */
 enum { CALLS = 3 };
 
-/* The socket of that name in a directory. */
-static int connect_in(const char *directory, const char *name) {
+/* Whoever may write to a directory can listen there in the name of another process. */
+static int check_peer(int fd, pid_t process) {
+    struct ucred peer;
+    socklen_t size = sizeof(peer);
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
+        return -errno;
+    return peer.pid == process ? 0 : -ENOENT;
+}
+
+/* Until it is let in, or a time has gone by: then the process is there and does not answer. */
+static int connect_at(int fd, int place, const char *name) {
+    const struct timeval limit = {.tv_sec = CONNECT_MS / 1000}, ever = {0};
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+    int err = spex_control_connect_at(fd, place, name);
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &ever, sizeof(ever));
+    return err == -EAGAIN ? -ETIMEDOUT : err;
+}
+
+/* The process's socket of that name in a directory. */
+static int connect_in(const char *directory, const char *name, pid_t process) {
     int place = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (place < 0)
         return -errno;
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    int err = fd < 0 ? -errno : spex_control_connect_at(fd, place, name);
+    int err = fd < 0 ? -errno : connect_at(fd, place, name);
+    err = err ? err : check_peer(fd, process);
     close(place);
     if (err && fd >= 0)
         close(fd);
@@ -52,8 +74,8 @@ static int connect_below(const struct spex_process_place *place, const char *roo
         for (unsigned n = 0;
              spex_control_directory(n, place->chosen, place->runtime, place->users[u], path); n++) {
             snprintf(whole, sizeof(whole), "%s%s", root, path);
-            int fd = connect_in(whole, place->name);
-            if (fd >= 0)
+            int fd = connect_in(whole, place->name, place->process);
+            if (fd >= 0 || fd == -ETIMEDOUT) /* which takes long enough once */
                 return fd;
             err = worse(err, fd);
         }
@@ -64,14 +86,16 @@ static int connect_to(const struct spex_process_place *place) {
     char root[32];
     snprintf(root, sizeof(root), "/proc/%d/root", (int)place->process);
     int fd = connect_below(place, root);
-    if (fd >= 0)
+    if (fd >= 0 || fd == -ETIMEDOUT)
         return fd;
     int other = connect_below(place, ""); /* whose root we may not look into */
     return other >= 0 ? other : worse(fd, other);
 }
 
 static int explain(const struct spex_process_place *place, int err, char *why, size_t size) {
-    if (err == -EACCES || err == -EPERM)
+    if (err == -ETIMEDOUT)
+        snprintf(why, size, "process %d (%s) does not answer", (int)place->process, place->command);
+    else if (err == -EACCES || err == -EPERM)
         snprintf(why, size, "process %d (%s) is not yours: its user or root was expected",
                  (int)place->process, place->command);
     else if (place->chosen && strcmp(place->chosen, "off") == 0)
@@ -82,6 +106,8 @@ static int explain(const struct spex_process_place *place, int err, char *why, s
                  "process %d (%s) has no control socket: it was not built with spex, or has not "
                  "called spex_start",
                  (int)place->process, place->command);
+    if (err == -ETIMEDOUT)
+        return err;
     return err == -EACCES || err == -EPERM ? -EACCES : -ENOENT;
 }
 
@@ -89,7 +115,8 @@ int spex_client_connect(pid_t process, char *why, size_t why_size) {
     struct spex_process_place place;
     int err = spex_process_place(process, &place);
     if (err) {
-        snprintf(why, why_size, "process %d: %s", (int)process, strerror(-err));
+        snprintf(why, why_size, err == -ESRCH ? "there is no process %d" : "process %d: %s",
+                 (int)process, strerror(-err));
         return err;
     }
     int fd = connect_to(&place);
@@ -99,8 +126,8 @@ int spex_client_connect(pid_t process, char *why, size_t why_size) {
     return fd;
 }
 
-int spex_client_send(int socket, enum spex_control_kind kind, uint32_t interval_ms, const char *text,
-                     char *why, size_t why_size) {
+int spex_client_send(int socket, enum spex_control_kind kind, uint32_t interval_ms,
+                     const char *text, char *why, size_t why_size) {
     struct spex_control_request request = {
         .magic = SPEX_CONTROL_MAGIC,
         .version = SPEX_CONTROL_VERSION,
@@ -183,7 +210,7 @@ static bool has_socket(pid_t process) {
     int fd = spex_client_connect(process, why, sizeof(why));
     if (fd >= 0)
         close(fd);
-    return fd >= 0;
+    return fd >= 0 || fd == -ETIMEDOUT;
 }
 
 long spex_client_list(pid_t **processes) {

@@ -10,12 +10,13 @@
 #include "profile_reader.h"
 
 /* Connects to a process's control socket, also in another PID or mount namespace. The socket, or a negative errno
- * value with the reason: -ESRCH no such process, -ENOENT it has no socket, -EACCES not ours. */
+ * value with the reason: -ESRCH no such process, -ENOENT it has no socket, -EACCES not ours, -ETIMEDOUT it does not
+ * let us in. */
 int spex_client_connect(pid_t process, char *why, size_t why_size);
 
 /* Sends a request; `text` of a selection, or NULL. 0 or a negative errno value with the reason. */
-int spex_client_send(int socket, enum spex_control_kind kind, uint32_t interval_ms, const char *text,
-                     char *why, size_t why_size);
+int spex_client_send(int socket, enum spex_control_kind kind, uint32_t interval_ms,
+                     const char *text, char *why, size_t why_size);
 
 /* Takes in what has come, waiting up to `timeout_ms` for the next frame (-1: for ever). 1 when an answer is complete,
  * 0 when there is more to come, or, after the time, -ETIMEDOUT; -ECONNRESET when the program has gone; or as

@@ -20,20 +20,46 @@ static FILE *proc_open(pid_t process, const char *file) {
     return fopen(path, "re");
 }
 
+/* Numbers that stand one after another, as many as there are; how many. */
+static int read_numbers(const char *text, unsigned *numbers, int most) {
+    int count = 0;
+    for (char *end; count < most; count++, text = end) {
+        unsigned long number = strtoul(text, &end, 10);
+        if (end == text)
+            break;
+        numbers[count] = (unsigned)number;
+    }
+    return count;
+}
+
+/* What stands behind `name`; NULL: it is another line. */
+static const char *behind(const char *line, const char *name) {
+    size_t length = strlen(name);
+    return strncmp(line, name, length) == 0 ? line + length : NULL;
+}
+
+static void read_status_line(struct spex_process_place *place, const char *line, pid_t *inside) {
+    unsigned uids[4];
+    const char *text;
+    if ((text = behind(line, "Uid:")) && read_numbers(text, uids, 4) == 4) {
+        place->users[0] = uids[1];
+        place->users[1] = uids[0];
+        place->users[2] = uids[2];
+        place->users[3] = uids[3];
+    } else if ((text = behind(line, "Name:\t"))) {
+        snprintf(place->command, sizeof(place->command), "%.*s", (int)strcspn(text, "\n"), text);
+    } else if ((text = behind(line, "NSpid:")) && (text = strrchr(text, '\t'))) {
+        *inside = (pid_t)strtol(text + 1, NULL, 10);
+    }
+}
+
 static int read_status(struct spex_process_place *place, pid_t *inside) {
     FILE *file = proc_open(place->process, "status");
     char line[512];
-    unsigned uids[4];
     if (!file)
         return errno == ENOENT ? -ESRCH : -errno;
-    while (fgets(line, sizeof(line), file)) {
-        if (sscanf(line, "Uid: %u %u %u %u", &uids[1], &uids[0], &uids[2], &uids[3]) == 4)
-            for (int u = 0; u < 4; u++)
-                place->users[u] = uids[u];
-        sscanf(line, "Name: %63[^\n]", place->command);
-        if (strncmp(line, "NSpid:", 6) == 0)
-            *inside = (pid_t)strtol(strrchr(line, '\t') + 1, NULL, 10);
-    }
+    while (fgets(line, sizeof(line), file))
+        read_status_line(place, line, inside);
     fclose(file);
     spex_make_printable(place->command);
     return 0;
@@ -42,24 +68,23 @@ static int read_status(struct spex_process_place *place, pid_t *inside) {
 /* A user's number in the process's own user namespace. */
 static uid_t user_inside(pid_t process, uid_t user) {
     FILE *file = proc_open(process, "uid_map");
-    unsigned inside, outside, count;
+    char line[128];
+    unsigned map[3]; /* inside, outside, how many */
     uid_t found = user;
-    while (file && fscanf(file, "%u %u %u", &inside, &outside, &count) == 3)
-        if (user >= outside && user - outside < count)
-            found = inside + (user - outside);
+    while (file && fgets(line, sizeof(line), file) && read_numbers(line, map, 3) == 3)
+        if (user >= map[1] && user - map[1] < map[2])
+            found = map[0] + (user - map[1]);
     if (file)
         fclose(file);
     return found;
 }
 
+/* Of a process that we may not look at: ours, most likely. */
 static unsigned long namespace_of(pid_t process) {
-    char path[64], target[64] = "";
-    unsigned long number = 0;
+    char path[64];
     snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)process);
-    if (readlink(path, target, sizeof(target) - 1) < 0 &&
-        readlink("/proc/self/ns/pid", target, sizeof(target) - 1) < 0)
-        return 0;
-    return sscanf(target, "pid:[%lu]", &number) == 1 ? number : 0;
+    unsigned long number = spex_control_namespace(path);
+    return number ? number : spex_control_namespace("/proc/self/ns/pid");
 }
 
 static char *copy_variable(const char *entry, const char *name) {

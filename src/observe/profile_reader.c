@@ -2,6 +2,7 @@
 #include "profile_reader.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +10,8 @@
 #include "../printable.h"
 #include "../probe_type.h"
 
-/* As many as a program can have, and as many bytes of histograms as are still of use. */
-enum { TYPES_MAX = 64, SITES_MAX = 65536, ROWS_MAX = 65536, VALUES_MAX = 8192 };
+/* At least as many as a program can have. Values are 30 KB each. */
+enum { TYPES_MAX = 64, SITES_MAX = 65536, ROWS_MAX = 65536, VALUES_MAX = 4096 * SPEX_MAX_FIELDS };
 
 static int malformed(char *why, size_t size) {
     snprintf(why, size, "the program's answer is malformed");
@@ -23,7 +24,7 @@ static int no_memory(char *why, size_t size) {
 }
 
 void spex_profile_free(struct spex_profile *profile) {
-    for (size_t r = 0; r < profile->row_count; r++)
+    for (size_t r = 0; profile->rows && r < profile->row_count; r++)
         for (unsigned s = 0; s < SPEX_MAX_FIELDS; s++)
             free((void *)(uintptr_t)profile->rows[r].values[s]);
     free(profile->types);
@@ -40,6 +41,17 @@ void spex_profile_reader_free(struct spex_profile_reader *reader) {
 static void end_text(char *text, size_t size) {
     text[size - 1] = '\0';
     spex_make_printable(text);
+}
+
+/* Beyond what any program's figures reach; sums and squares of smaller ones can be reckoned with. */
+#define FIGURE_MAX 1e30
+
+static bool is_figure(double value) {
+    return fabs(value) <= FIGURE_MAX;
+}
+
+static bool is_amount(double value) {
+    return value >= 0 && is_figure(value);
 }
 
 /* Members that the other side does not have are 0; those that we do not know are left out. */
@@ -63,10 +75,14 @@ static int take_process(struct spex_profile_reader *reader, const char *entries,
                         const struct spex_control_frame *head) {
     struct spex_profile_process *process = &reader->incoming.process;
     spex_profile_free(&reader->incoming);
+    reader->values = 0;
     copy_entry(process, sizeof(*process), entries, head->entry_bytes);
     end_text(process->command, sizeof(process->command));
     end_text(process->selection, sizeof(process->selection));
-    return 0;
+    return is_amount(process->ticks_per_second) && is_amount(process->seconds) &&
+                   is_amount(process->program_seconds) && is_amount(process->collector_seconds)
+               ? 0
+               : -EPROTO;
 }
 
 static int take_types(struct spex_profile_reader *reader, const char *entries,
@@ -78,6 +94,9 @@ static int take_types(struct spex_profile_reader *reader, const char *entries,
         struct spex_profile_type *type = &profile->types[profile->type_count++];
         copy_entry(type, sizeof(*type), entries + (size_t)i * head->entry_bytes, head->entry_bytes);
         end_text(type->text, sizeof(type->text));
+        if (!spex_probe_type_valid(type->probe_type) || !is_figure(type->test) ||
+            !is_figure(type->skip) || !is_figure(type->record))
+            err = -EPROTO;
     }
     return err;
 }
@@ -92,6 +111,8 @@ static int take_sites(struct spex_profile_reader *reader, const char *entries,
         copy_entry(site, sizeof(*site), entries + (size_t)i * head->entry_bytes, head->entry_bytes);
         end_text(site->name, sizeof(site->name));
         end_text(site->file, sizeof(site->file));
+        if (!spex_probe_type_valid(site->probe_type))
+            err = -EPROTO;
     }
     return err;
 }
@@ -99,16 +120,22 @@ static int take_sites(struct spex_profile_reader *reader, const char *entries,
 static int take_probe(struct spex_profile_reader *reader, const char *entries,
                       const struct spex_control_frame *head) {
     struct spex_profile *profile = &reader->incoming;
-    int err = grow((void **)&profile->rows, profile->row_count, 1, ROWS_MAX, sizeof(*profile->rows));
+    int err =
+        grow((void **)&profile->rows, profile->row_count, 1, ROWS_MAX, sizeof(*profile->rows));
     if (err)
         return err;
     struct spex_profile_row *row = &profile->rows[profile->row_count];
     memset(row, 0, sizeof(*row));
     copy_entry(&row->probe, sizeof(row->probe), entries, head->entry_bytes);
     end_text(row->probe.name, sizeof(row->probe.name));
+    end_text(row->probe.why, sizeof(row->probe.why));
     row->probe.series = 0; /* as many as follow */
     profile->row_count++;
-    return spex_probe_type_valid(row->probe.probe_type) ? 0 : -EPROTO;
+    return spex_probe_type_valid(row->probe.probe_type) && is_amount(row->probe.on_seconds) &&
+                   is_amount(row->probe.count) && is_amount(row->probe.weight_squares) &&
+                   is_amount(row->probe.lost) && is_amount(row->probe.unseen)
+               ? 0
+               : -EPROTO;
 }
 
 static int fill_histogram(struct spex_values *values, const char *buckets, uint32_t count) {
@@ -136,10 +163,13 @@ static int take_values(struct spex_profile_reader *reader, const char *entries,
         return described.series >= SPEX_MAX_FIELDS ? 0 : -EPROTO;
     if (described.series >= SPEX_MAX_FIELDS)
         return 0;
-    struct spex_values *values = malloc(sizeof(*values));
+    if (!is_amount(described.weight) || !is_figure(described.mean) ||
+        !(fabs(described.squares) <= FIGURE_MAX * FIGURE_MAX * FIGURE_MAX) ||
+        reader->values++ == VALUES_MAX)
+        return -EPROTO;
+    struct spex_values *values = calloc(1, sizeof(*values)); /* which leaves untouched what stays empty */
     if (!values)
         return -ENOMEM;
-    spex_values_clear(values);
     values->weight = described.weight;
     values->mean = described.mean;
     values->squares = described.squares;
@@ -164,10 +194,12 @@ static int take_done(struct spex_profile_reader *reader, const char *text,
     reader->text[length] = '\0';
     spex_make_printable(reader->text);
     reader->status = head->status;
+    reader->number = head->number;
     if (!reader->incoming.types) /* an answer without a profile */
         return 1;
-    qsort(reader->incoming.rows, reader->incoming.row_count, sizeof(*reader->incoming.rows),
-          by_probe);
+    if (reader->incoming.row_count)
+        qsort(reader->incoming.rows, reader->incoming.row_count, sizeof(*reader->incoming.rows),
+              by_probe);
     spex_profile_free(&reader->profile);
     reader->profile = reader->incoming;
     reader->incoming = (struct spex_profile){0};
@@ -263,11 +295,23 @@ static int row_since(struct spex_profile_row *row, const struct spex_profile_row
     return 0;
 }
 
+static void types_since(struct spex_profile *difference, const struct spex_profile *before) {
+    for (size_t t = 0; t < difference->type_count && t < before->type_count; t++) {
+        struct spex_profile_type *type = &difference->types[t];
+        if (type->probe_type != before->types[t].probe_type || type->pcid != before->types[t].pcid)
+            continue;
+        type->produced -= before->types[t].produced;
+        type->lost -= before->types[t].lost;
+    }
+}
+
 static void process_since(struct spex_profile_process *now,
                           const struct spex_profile_process *before) {
     now->seconds -= before->seconds;
     now->program_seconds -= before->program_seconds;
     now->collector_seconds -= before->collector_seconds;
+    now->budget_seconds -= before->budget_seconds;
+    now->budget_spent -= before->budget_spent;
     now->produced -= before->produced;
     now->consumed -= before->consumed;
     now->lost -= before->lost;
@@ -284,6 +328,8 @@ int spex_profile_since(const struct spex_profile *now, const struct spex_profile
     process_since(&difference->process, &before->process);
     if (!err && now->type_count)
         memcpy(difference->types, now->types, now->type_count * sizeof(*now->types));
+    if (!err)
+        types_since(difference, before);
     for (size_t r = 0; !err && r < now->row_count; r++) {
         struct spex_profile_row *row = &difference->rows[difference->row_count];
         *row = now->rows[r];

@@ -12,10 +12,12 @@
 
 struct spex_profile_reader {
     struct spex_profile incoming;
+    size_t values;               /* of all its rows */
     struct spex_profile profile; /* the last that was complete */
     bool complete;               /* there is one */
     bool final;                  /* and no other will come */
-    int32_t status;              /* of the last answer */
+    int32_t status;              /* of the last answer, */
+    uint32_t number;             /*   and its request's number */
     char text[SPEX_CONTROL_ANSWER_BYTES];
 };
 

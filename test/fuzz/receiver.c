@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "fuzz.h"
+#include "packets.h"
 #include "receiver.h"
 
 static char directory[] = "/tmp/spex-fuzz-XXXXXX";
@@ -62,26 +63,13 @@ static void check_sites(const struct spex_receiver *receiver) {
     }
 }
 
-/* Takes one packet off the front of the input; false when there is none. */
-static bool next_packet(const uint8_t **data, size_t *size, const uint8_t **packet,
-                        size_t *length) {
-    if (*size < 2)
-        return false;
-    *length = (size_t)(*data)[0] | (size_t)(*data)[1] << 8;
-    *packet = *data + 2;
-    *length = *length < *size - 2 ? *length : *size - 2;
-    *data += 2 + *length;
-    *size -= 2 + *length;
-    return true;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct spex_receiver *receiver;
     struct spex_why why = {""};
     const uint8_t *packet;
     size_t length, in = size / sizeof(struct spex_record), out = 0;
     int program = connect_program(&receiver), err = 0;
-    while (!err && next_packet(&data, &size, &packet, &length)) {
+    while (!err && packet_next(&data, &size, &packet, &length)) {
         if (send(program, packet, length, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
             break; /* an empty packet before it has ended the stream */
         err = spex_receiver_take(receiver, &why);
@@ -98,16 +86,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
 static size_t put_frame(uint8_t *data, struct spex_stream_header header, const void *entries,
                         size_t bytes) {
-    size_t length = sizeof(header) + bytes;
     header.magic = SPEX_STREAM_MAGIC;
     header.version = SPEX_STREAM_VERSION;
     header.collectors = 2;
-    data[0] = (uint8_t)length;
-    data[1] = (uint8_t)(length >> 8);
-    memcpy(data + 2, &header, sizeof(header));
-    if (bytes)
-        memcpy(data + 2 + sizeof(header), entries, bytes);
-    return 2 + length;
+    return packet_put(data, 0, &header, sizeof(header), entries, bytes);
 }
 
 /* Seed 0 is a short stream, seed n its first n frames. */

@@ -34,15 +34,17 @@ class Benches(unittest.TestCase):
             low, high = case["ci95"]
             self.assertLessEqual(low, case["cycles_per_pair"])
             self.assertLessEqual(case["cycles_per_pair"], high)
-            keys.add((case["type"], case["state"], case["threads"], case["clock"], case["commit"]))
+            keys.add((case["type"], case["state"], case["threads"], case["clock"], case["commit"], case["control"]))
         self.assertEqual(len(keys), len(result["results"]))
-        best = {commit for _, _, threads, _, commit in keys if threads == 8}.pop()
+        best = {commit for _, _, threads, _, commit, _ in keys if threads == 8}.pop()
         counted = [name for name in TYPES if name != "LLC" or "not available" not in result["llc"]]
         for name in counted:
             for state, commit in (("off", best), ("skipped", best), ("on", best), ("on", "atomic")):
-                self.assertIn((name, state, 1, "wall", commit), keys)
+                self.assertIn((name, state, 1, "wall", commit, "open"), keys)
+                if state != "on":
+                    self.assertIn((name, state, 1, "wall", commit, "off"), keys)
             if name != "SNAPSHOT":
-                self.assertIn((name, "scoped", 1, "wall", best), keys)
+                self.assertIn((name, "scoped", 1, "wall", best, "open"), keys)
         for limit in result["limits"]:
             bound = limit.get("at_most", limit.get("at_least"))
             below = limit["figure"] <= bound if "at_most" in limit else limit["figure"] >= bound

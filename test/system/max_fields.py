@@ -83,7 +83,7 @@ class MaxFields(unittest.TestCase):
         self.assertIn('-DSPEX_MAX_FIELDS=%d' % FIELDS, flags)
         lines = self.table(self.compile(flags, FIELDS)).splitlines()
         first = next(n for n, line in enumerate(lines) if 'snapshot' in line)
-        means = [lines[first].split()[4]] + [line.split()[0] for line in
+        means = [lines[first].split()[6]] + [line.split()[1] for line in
                                             lines[first + 1:first + FIELDS]]
         self.assertEqual(means, [str(100 + v) for v in range(FIELDS)])
         self.assertIn('records: 10 produced, 10 consumed, 0 lost', lines[first + FIELDS])

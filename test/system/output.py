@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What a user sees of a program with probes: tables, files, messages; and nothing without variables.
 
-    output.py PROGRAM
+    output.py PROGRAM OTHERS
 """
 
 import errno
@@ -14,8 +14,12 @@ import sys
 import tempfile
 import unittest
 
-PROGRAM = os.path.abspath(sys.argv[1])
-HEADINGS = ['probe', 'type', 'count', 'per', 'second', 'mean', 'min', 'p50', 'p90', 'p99', 'max']
+PROGRAM, OTHERS = map(os.path.abspath, sys.argv[1:3])
+HEADINGS = ['probe', 'type', '1 in', 'count', 'per second', 'value', 'mean', 'p50', 'p90', 'p99', 'p99.9', 'max',
+            'total', 'lost']
+VALUES = HEADINGS[5:13]
+QUANTILES = {'p50': 0.5, 'p90': 0.9, 'p99': 0.99, 'p99.9': 0.999}
+TYPES = ('cnt', 'lat', 'tpt', 'llc', 'flt', 'ctxsw', 'perfcntr', 'snapshot')
 KNOWN = 'request:lat, request.step:cnt, 9:snapshot'
 UNITS = {'s': 1, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9}
 
@@ -30,14 +34,30 @@ def run(*arguments, folder=None, program=PROGRAM, **variables):
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
+def cells(line):
+    return re.split(' {2,}', line.strip())
+
+
 def rows(table):
-    """The rows by (probe, type), each a list of cells."""
+    """The rows by (probe, type): dictionaries by heading, in which 'values' are those of each value by name, and
+    'margins' the cells below them."""
     found = {}
     for line in table.splitlines()[1:]:
-        cells = line.split()
-        if len(cells) > 2 and cells[1] in ('cnt', 'lat', 'tpt', 'snapshot'):
-            found[cells[0], cells[1]] = cells[2:]
+        row = cells(line)
+        if len(row) == len(HEADINGS) and row[1] in TYPES:
+            last = found[row[0], row[1]] = dict(zip(HEADINGS, row), values={}, margins=[])
+            value = dict(zip(VALUES, row[5:13]))
+            last['values'][row[5]] = value
+        elif len(row) == len(VALUES) and line.startswith('  '):
+            last['values'][row[0]] = dict(zip(VALUES, row))
+        elif line.startswith('  '):
+            last['margins'].append(row)
     return found
+
+
+def seconds(cell):
+    number, unit = cell.split()
+    return float(number) * UNITS[unit]
 
 
 def accounts(table):
@@ -52,12 +72,12 @@ class Output(unittest.TestCase):
         self.folder = folder.name
 
     def check_table(self, table, times=1):
-        self.assertEqual(table.splitlines()[0].split(), HEADINGS)
+        self.assertEqual(cells(table.splitlines()[0]), HEADINGS)
         found = rows(table)
         self.assertEqual(set(found), {('request', 'lat'), ('request.step', 'cnt'), ('9', 'snapshot')})
-        self.assertEqual(found['request', 'lat'][0], str(1000 * times))
-        self.assertEqual(found['request.step', 'cnt'][0], str(1000 * times))
-        self.assertEqual(found['9', 'snapshot'][0], str(1000 * times))
+        self.assertEqual(found['request', 'lat']['count'], str(1000 * times))
+        self.assertEqual(found['request.step', 'cnt']['count'], str(1000 * times))
+        self.assertEqual(found['9', 'snapshot']['count'], str(1000 * times))
 
     def check_file(self, path, tables):
         """So many tables, each of all that was done in its time."""
@@ -100,33 +120,86 @@ class Output(unittest.TestCase):
                 self.check_table(file.read())
 
     def test_values(self):
-        result = run(PROBES='*', OUT='-')
-        found = rows(result.stdout)
-        snapshot = [float(cell) for cell in found['9', 'snapshot'][2:]]
-        mean, least, p50, p90, p99, greatest = snapshot
-        self.assertEqual((mean, least, greatest), (499.5, 0, 999))
-        for value, exact in [(p50, 499), (p90, 899), (p99, 989)]:
-            self.assertLessEqual(abs(value - exact), exact / 128)
-        cells = found['request', 'lat'][2:]
-        mean, least, p50, p90, p99, greatest = [
-            float(number) * UNITS[unit] for number, unit in zip(cells[0::2], cells[1::2])]
-        self.assertLessEqual(0, least)
-        self.assertLessEqual(least, p50)
-        self.assertLessEqual(p50, p90)
-        self.assertLessEqual(p90, p99)
-        self.assertLessEqual(p99, greatest)
-        self.assertLessEqual(least, mean)
-        self.assertLessEqual(mean, greatest)
+        found = rows(run(PROBES='*', OUT='-').stdout)
+        for name, factor in [('v0', 1), ('v1', 2)]:
+            value = found['9', 'snapshot']['values'][name]
+            self.assertEqual([float(value[key]) for key in ('mean', 'max', 'total')],
+                             [factor * exact for exact in (499.5, 999, 499500)])
+            for key, share in QUANTILES.items():
+                exact = factor * (1000 * share - 1)
+                self.assertLessEqual(abs(float(value[key]) - exact), exact / 128, key)
+        self.assertEqual(list(found['9', 'snapshot']['values']), ['v0', 'v1'])
+        time = {key: seconds(cell) for key, cell in found['request', 'lat']['values']['time'].items()
+                if key != 'value'}
+        ascending = [0] + [time[key] for key in QUANTILES] + [time['max']]
+        self.assertEqual(ascending, sorted(ascending))
+        self.assertLessEqual(time['mean'], time['max'])
+        self.assertLessEqual(abs(time['total'] - 1000 * time['mean']), time['total'] / 1000)
 
-    def test_a_second_row_of_values(self):
-        lines = run(PROBES='9', OUT='-').stdout.splitlines()
-        at = next(i for i, line in enumerate(lines) if line.startswith('9 '))
-        self.assertEqual([float(cell) for cell in lines[at + 1].split()][:2], [999, 0])
+    def test_probes_without_values(self):
+        row = rows(run(PROBES='*', OUT='-').stdout)['request.step', 'cnt']
+        self.assertEqual([row[key] for key in VALUES], ['-'] * len(VALUES))
+
+    def test_probes_that_never_execute_have_rows(self):
+        found = rows(run('never', PROBES='*', OUT='-').stdout)
+        self.assertEqual(set(found), {('request', 'lat'), ('request.step', 'cnt'), ('9', 'snapshot')})
+        for row in found.values():
+            self.assertEqual((row['count'], row['per second'], row['lost']), ('0', '0', '0'))
+            self.assertEqual([row[key] for key in VALUES], ['-'] * len(VALUES))
+        self.assertEqual([found[key]['1 in'] for key in sorted(found)], ['1', '1', '10'])
+        self.assertEqual(rows(run('never', PROBES='9', OUT='-').stdout).keys(), {('9', 'snapshot')})
+
+    def test_samples_have_margins(self):
+        found = rows(run(PROBES='*@7', OUT='-').stdout)
+        for row in found.values():
+            # 142 records, each of 7 executions; the other 6 are in the margin.
+            self.assertEqual((row['1 in'], row['count']), ('7', '994'))
+            self.assertEqual(row['margins'][0][:2], ['+0.6 %', '+0.6 %'])
+        self.assertEqual(found['request.step', 'cnt']['margins'], [['+0.6 %', '+0.6 %']])
+        for margins, value in zip(found['9', 'snapshot']['margins'], ['v0', 'v1']):
+            values = found['9', 'snapshot']['values'][value]
+            margins = margins[margins.index('(95 %)') + 1:]
+            # 499.5 ± 1.977 · 288.7 / √142 · √(6/7); max has none, total has that of the count besides
+            self.assertRegex(margins[0], r'^±(7\.[89]|8\.[01]|8\.9) %$')
+            self.assertEqual(margins[3:5], ['?', '?'], values)
+            self.assertEqual(len(margins), 6)
+
+    def test_margins_hold_the_truth(self):
+        """Values that are evenly spread, sampled in their order: the margins are wider than need be."""
+        for period in (3, 10, 70):
+            found = rows(run(PROBES='9@%d' % period, OUT='-').stdout)['9', 'snapshot']
+            for name, factor in [('v0', 1), ('v1', 2)]:
+                value, margins = found['values'][name], found['margins'][factor - 1]
+                margins = dict(zip(['mean', 'p50', 'p90', 'p99', 'p99.9', 'total'],
+                                   margins[margins.index('(95 %)') + 1:]))
+                truths = {'mean': 499.5, 'p50': 499, 'p90': 899, 'total': 499500}
+                for key, truth in truths.items():
+                    if margins[key] != '?':
+                        margin = float(margins[key][1:-2]) / 100 * float(value[key])
+                        self.assertLessEqual(abs(float(value[key]) - factor * truth), margin + factor, (period, key))
+
+    def test_without_sampling_there_are_no_margins(self):
+        found = rows(run(PROBES='*@1', OUT='-').stdout)
+        self.assertEqual([row['margins'] for row in found.values()], [[], [], []])
+
+    def test_names_of_values(self):
+        """Of the types whose counters may not be available here, too."""
+        result = run(program=OTHERS, PROBES='*', OUT='-')
+        found = rows(result.stdout)
+        names = {'llc': ['references', 'misses'], 'flt': ['faults'], 'ctxsw': ['switches'], 'perfcntr': ['events'],
+                 'tpt': ['time']}
+        for kind, expected in names.items():
+            row = found['60', kind]
+            self.assertEqual(row['count'], '10')
+            if '60 %s: 10 of 10 records have no values' % kind in result.stdout:
+                expected = ['-']
+            self.assertEqual(list(row['values']), expected)
 
     def test_selection_by_name_type_and_period(self):
         result = run(PROBES='request*,request.*@100', OUT='-')
         self.assertEqual(set(rows(result.stdout)), {('request', 'lat'), ('request.step', 'cnt')})
-        self.assertEqual(rows(result.stdout)['request.step', 'cnt'][0], '1000')
+        self.assertEqual(rows(result.stdout)['request.step', 'cnt']['count'], '1000')
+        self.assertEqual(rows(result.stdout)['request.step', 'cnt']['1 in'], '100')
         self.assertEqual(accounts(result.stdout), [1010, 1010, 0])
         self.assertEqual(set(rows(run(PROBES='*:cnt', OUT='-').stdout)), {('request.step', 'cnt')})
 
@@ -141,9 +214,26 @@ class Output(unittest.TestCase):
         self.assertEqual((result.stdout, result.stderr, result.returncode), ('done 0\n', '', 0))
 
     def test_losses_are_told(self):
-        produced, consumed, lost = accounts(run(PROBES='*', OUT='-', RING_RECORDS='2').stdout)
+        """Exactly, with one probe of each type."""
+        text = run(PROBES='*', OUT='-', RING_RECORDS='2').stdout
+        produced, consumed, lost = accounts(text)
         self.assertEqual(produced, 2100)
         self.assertEqual(produced, consumed + lost)
+        found = rows(text)
+        self.assertEqual(sum(int(row['lost']) for row in found.values()), lost)
+        for row in found.values():
+            self.assertEqual(int(row['count']) + int(row['1 in']) * int(row['lost']), 1000)
+
+    def test_losses_are_shared_by_several_probes_of_a_type(self):
+        text = run(program=OTHERS, PROBES='*:cnt', OUT='-', RING_RECORDS='2').stdout
+        produced, _, lost = accounts(text)
+        found = rows(text)
+        self.assertEqual(produced, 4000)
+        self.assertGreater(lost, 0)
+        for row in found.values():
+            self.assertTrue(row['lost'].startswith('~'), row)
+        self.assertLessEqual(abs(sum(int(row['lost'][1:]) for row in found.values()) - lost), 2)
+        self.assertIn("~ is a probe's share of its type's", text)
 
     def test_several_collectors_and_small_batches(self):
         result = run(PROBES='*', OUT='-', COLLECTORS='3', BATCH_RECORDS='1')
@@ -190,9 +280,74 @@ class Output(unittest.TestCase):
         result = run('timed', PROBES='*', OUT='-')
         found = re.search(r'^([0-9.]+)\ndone 0\n', result.stdout, re.MULTILINE)
         for row in rows(result.stdout).values():
-            count, rate = float(row[0]), float(row[1])
+            count, rate = float(row['count']), float(row['per second'])
             # Both clocks are read within a moment, not at once: the rate is right to 1 % in any case.
             self.assertGreaterEqual(rate * 1.01, count / float(found[1]))
+
+    def test_rates_are_over_the_time_that_probes_are_on(self):
+        result = run('switched', OUT='-', RING_RECORDS='1048576')
+        most, least = (float(number) for number in result.stdout.split('\n', 1)[0].split())
+        for row in rows(result.stdout).values():
+            count, rate = float(row['count']), float(row['per second'])
+            self.assertGreaterEqual(rate * 1.01, count / most)
+            self.assertLessEqual(rate * 0.99, count / least)
+
+    def test_each_start_counts_its_own(self):
+        result = run('often', PROBES='*@3', OUT='-')
+        texts = re.split('^(?=probe )', result.stdout, flags=re.MULTILINE)[1:]
+        self.assertEqual(len(texts), 10)
+        for text in texts:
+            produced, consumed, lost = accounts(text)
+            found = rows(text)
+            self.assertEqual((produced, lost), (consumed, 0))
+            self.assertEqual({row['count'] for row in found.values()}, {'999'})
+
+    def children(self, mode, tables, **variables):
+        """So many tables of all, in a file; the program's own alone without following."""
+        path = os.path.join(self.folder, 'table')
+        for follow, expected in [('', 1), ('follow', tables)]:
+            result = run(mode, PROBES='*', OUT=path, FORKS=follow, **variables)
+            if result.returncode == SKIP:
+                self.skipTest("the child of a fork cannot start threads with gcc's ThreadSanitizer")
+            self.assertEqual((result.stdout, result.stderr, result.returncode), ('done 0\n', '', 0))
+            yield path, expected
+
+    def test_children_and_theirs_are_followed(self):
+        for path, tables in self.children('family', 3):
+            self.check_file(path, tables)
+
+    def test_children_that_start_spex_are_followed_alike(self):
+        path = os.path.join(self.folder, 'table')
+        for follow in ('', 'follow'):
+            result = run('forks', PROBES='*', OUT=path, FORKS=follow)
+            if result.returncode == SKIP:
+                self.skipTest("the child of a fork cannot start threads with gcc's ThreadSanitizer")
+            self.assertEqual((result.stdout, result.stderr, result.returncode), ('done 0\n', '', 0))
+            self.check_file(path, tables=3)
+
+    def test_children_of_a_thread_are_followed_while_others_record(self):
+        for path, tables in self.children('threads', 4, RING_RECORDS='65536'):
+            with open(path, encoding='utf-8') as file:
+                texts = re.split('^(?=probe )', file.read(), flags=re.MULTILINE)[1:]
+            self.assertEqual(len(texts), tables)
+            counts = sorted(int(row['count']) for text in texts for row in rows(text).values())
+            self.assertEqual(counts, [1000] * 3 * (tables - 1) + [21000] * 3)
+            self.assertEqual(sorted(map(accounts, texts)), [[2100, 2100, 0]] * (tables - 1) + [[44100, 44100, 0]])
+
+    def test_a_child_that_executes_another_program_has_no_table(self):
+        """What that other program has, if it has probes, is its own; here it is the same."""
+        for follow in ('', 'follow'):
+            result = run('executes', PROBES='*', FORKS=follow)
+            if result.returncode == SKIP:
+                self.skipTest("the child of a fork cannot start threads with gcc's ThreadSanitizer")
+            self.assertEqual((result.stdout, result.returncode), ('done 0\n' * 2, 0))
+            texts = re.split('^(?=probe )', result.stderr, flags=re.MULTILINE)
+            self.assertEqual((texts[0], len(texts)), ('', 3))
+            for text in texts[1:]:
+                self.check_table(text)
+
+    def test_a_bad_choice_for_forks(self):
+        self.refused(errno.EINVAL, 'SPEX_FORKS=all: "follow" was expected', PROBES='*', FORKS='all')
 
     def refused(self, error, message, *arguments, **variables):
         """The program goes on without spex, after one line that says what is wrong."""

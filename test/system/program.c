@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A program with probes for the system tests: works 1,000 times and leaves the rest to the user.
  *
- *     program [stop|exit|twice|away|forks|closes|limited|timed]
+ *     program [stop|exit|twice|away|forks|closes|limited|timed|switched|family|executes|threads|never|often]
  *
  *     stop     ends with spex_stop
  *     exit     leaves that to the library
@@ -10,7 +10,14 @@
  *     forks    two children start, too, one after the other, and work before their parent does
  *     closes   closes all descriptors after the start, and uses their numbers for files "own"
  *     limited  has 512 MiB of memory left, of which a thread takes 300
- *     timed    tells how long it was from before the start to after the stop, without the naps */
+ *     timed    tells how long it was from before the start to after the stop, without the naps
+ *     switched switches all on with spex_set, for a part of its time, and tells how long that was at most and
+ *              at least
+ *     family   a child works, then its child, and then the program itself; none of them starts spex again
+ *     executes a child works, and then executes this program anew
+ *     threads  two threads work ten times each while a third forks children that work
+ *     never    does no work
+ *     often    ten times starts, works and stops */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -28,6 +35,7 @@
 #include <spex/spex.h>
 
 enum { REQUEST = 7, STEP = 8, UNNAMED = 9 };
+enum { FORKS = 3, TIMES = 10 };
 enum { FIRST_FD = 3, LAST_FD = 19, NAP_TIMES = 20, SKIP = 77 };
 
 SPEX_PROBE_NAME(REQUEST, "request");
@@ -68,17 +76,26 @@ static void work(void) {
     }
 }
 
+static void work_often(void) {
+    for (int i = 1; i < TIMES; i++) {
+        work();
+        spex_stop();
+        spex_start(NULL);
+    }
+}
+
 static int stop_and_start_again(void) {
     spex_stop();
     return spex_start(NULL);
 }
 
 /* 0, or what the child has ended with. */
-static int fork_and_work(void) {
-#if defined(__SANITIZE_THREAD__) && !defined(__clang__)
-    return SKIP; /* gcc's ThreadSanitizer dies when the child of a fork starts threads */
-#endif
+static int wait_for(pid_t child) {
     int result;
+    return waitpid(child, &result, 0) == child ? result : -1;
+}
+
+static int fork_and_work(void) {
     pid_t child = fork();
     if (child == 0) {
         int err = spex_start(NULL);
@@ -86,7 +103,106 @@ static int fork_and_work(void) {
         spex_stop();
         _exit(err != 0);
     }
-    return waitpid(child, &result, 0) == child ? result : -1;
+    return wait_for(child);
+}
+
+static void work_and_end(void) {
+    work();
+    spex_stop();
+    _exit(0);
+}
+
+/* `generations` of children, the youngest of which ends first. */
+static int family(int generations) {
+    pid_t child = generations > 0 ? fork() : -1;
+    if (child == 0) {
+        int result = generations > 1 ? family(generations - 1) : 0;
+        if (result != 0)
+            _exit(1);
+        work_and_end();
+    }
+    return wait_for(child);
+}
+
+static int execute(char *program) {
+    pid_t child = fork();
+    if (child == 0) {
+        work();
+        execv(program, (char *[]){program, NULL});
+        _exit(1);
+    }
+    return wait_for(child);
+}
+
+static pthread_barrier_t all_there;
+
+static void *worker_run(void *arg) {
+    (void)arg;
+    pthread_barrier_wait(&all_there);
+    for (int i = 0; i < TIMES; i++)
+        work();
+    return NULL;
+}
+
+static void *forker_run(void *result) {
+    pthread_barrier_wait(&all_there);
+    for (int f = 0; f < FORKS; f++) {
+        pid_t child = fork();
+        if (child == 0)
+            work_and_end();
+        *(int *)result |= wait_for(child);
+    }
+    return NULL;
+}
+
+static int fork_beside_workers(void) {
+    pthread_t workers[2], forker;
+    int result = 0;
+    pthread_barrier_init(&all_there, NULL, 3);
+    pthread_create(&forker, NULL, forker_run, &result);
+    for (int t = 0; t < 2; t++)
+        pthread_create(&workers[t], NULL, worker_run, NULL);
+    for (int t = 0; t < 2; t++)
+        pthread_join(workers[t], NULL);
+    pthread_join(forker, NULL);
+    return result;
+}
+
+static int fork_as_told(char *program) {
+    int result = 0;
+    if (!is("forks") && !is("family") && !is("executes") && !is("threads"))
+        return 0;
+#if defined(__SANITIZE_THREAD__) && !defined(__clang__)
+    return SKIP; /* gcc's ThreadSanitizer dies when the child of a fork starts threads */
+#endif
+    for (int child = 0; is("forks") && result == 0 && child < 2; child++)
+        result = fork_and_work();
+    if (is("family"))
+        result = family(2);
+    if (is("executes"))
+        result = execute(program);
+    if (is("threads"))
+        result = fork_beside_workers();
+    return result;
+}
+
+/* With as much time before and behind as in between. */
+static void work_switched(void) {
+    double begin = now();
+    while (now() < begin + 0.02)
+        work();
+    double outer = now();
+    spex_set("*");
+    double inner = now();
+    while (now() < inner + 0.02)
+        work();
+    double least = now() - inner;
+    spex_set("off");
+    double most = now() - outer;
+    begin = now();
+    while (now() < begin + 0.02)
+        work();
+    printf("%.9f %.9f\n", most, least);
 }
 
 static int close_all(void) {
@@ -129,9 +245,14 @@ int main(int argc, char **argv) {
         result = close_all();
     if (is("away"))
         result = chdir("/");
-    for (int child = 0; is("forks") && result == 0 && child < 2; child++)
-        result = fork_and_work();
-    work();
+    if (result == 0)
+        result = fork_as_told(argv[0]);
+    if (is("often"))
+        work_often();
+    if (is("switched"))
+        work_switched();
+    else if (!is("never"))
+        work();
     if (is("twice")) {
         if (argc > 2)
             setenv("SPEX_OUT", argv[2], 1);

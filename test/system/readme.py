@@ -60,12 +60,21 @@ class Smallest(unittest.TestCase):
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
         result = self.run_line(r"SPEX_PROBES=.* \./app")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
-        shown = block(text_of("README.md"), "text")
+        self.assert_table(result.stdout, block(text_of("README.md"), "text"))
+
+    def assert_table(self, real, shown):
+        """The same but for its figures."""
         without_figures = re.compile(r"-?\d+\.?\d*(e[-+]\d+)?( [num]?s\b)?")
-        for real, printed in zip(result.stdout.splitlines(), shown.splitlines(), strict=True):
-            self.assertEqual(without_figures.sub("#", real).split(),
+        for line, printed in zip(real.splitlines(), shown.splitlines(), strict=True):
+            self.assertEqual(without_figures.sub("#", line).split(),
                              without_figures.sub("#", printed).split())
-        self.assertIn("records: 1000 produced, 1000 consumed, 0 lost", result.stdout)
+        self.assertIn("records: 1000 produced, 1000 consumed, 0 lost", real)
+
+    def test_runs_with_probes_as_shown(self):
+        self.run_line(r"cc app\.c .*")
+        result = self.run_line(r"spex run .* \./app")
+        self.assertEqual((result.returncode, result.stdout), (0, ""))
+        self.assert_table(result.stderr, block(text_of("README.md"), "text", 2))
 
     def test_usdt_probes_are_there_as_shown(self):
         has_header = subprocess.run(["cc", "-fsyntax-only", "-x", "c", "-"], input="#include <sys/sdt.h>\n",

@@ -234,6 +234,76 @@ static void forks_while_others_record_and_fork(void **state) {
     assert_int_equal(now.pending, 0);
 }
 
+/* 0, or what is wrong with a child that goes on where its parent was. */
+static int child_follows(const struct spex_status *parent, unsigned times) {
+    struct spex_status now = places_status();
+    if (now.sites_on != parent->sites_on || now.collectors != 1)
+        return 30;
+    for (unsigned i = 0; i < times; i++)
+        places_all();
+    if (spex_start(NULL) != 0 || places_status().sites_on != parent->sites_on)
+        return 31;
+    if (spex_start(NULL) != -EALREADY)
+        return 32;
+    pid_t grandchild = fork();
+    if (grandchild == 0) {
+        places_all();
+        spex_stop();
+        _exit(places_accounted(PLACES_TYPES) && spex_stop() == 0 && spex_set("40") == -EPERM ? 0
+                                                                                             : 33);
+    }
+    places_all();
+    if (wait_for(grandchild) != 0)
+        return 34;
+    if (spex_set("40:cnt") <= 0)
+        return 35;
+    places_all();
+    spex_stop();
+    return places_accounted((uint64_t)(times + 1) * PLACES_TYPES + 1) ? 0 : 36;
+}
+
+/* After a stop its own start is as any other. */
+static int child_stops_and_starts(void) {
+    struct places_tally tally = {0};
+    places_all();
+    spex_stop();
+    if (places_start(&tally, 1024) != 0 || spex_start(NULL) != -EALREADY)
+        return 40;
+    places_all();
+    spex_stop();
+    return places_are(&tally, 1) ? 0 : 41;
+}
+
+static void a_child_that_follows(void **state) {
+    struct places_tally tally = {0};
+    (void)state;
+    SKIP_WITHOUT_CHILDREN();
+    setenv("SPEX_FORKS", "follow", 1);
+    int err = places_start(&tally, 1024);
+    setenv("SPEX_FORKS", "", 1);
+    assert_int_equal(err, 0);
+    places_all();
+    struct spex_status parent = places_status();
+    fflush(NULL);
+    for (unsigned times = 0; times < 3; times++) {
+        pid_t child = fork();
+        if (child == 0)
+            _exit(child_follows(&parent, times));
+        places_all();
+        assert_int_equal(wait_for(child), 0);
+    }
+    pid_t child = fork();
+    if (child == 0)
+        _exit(child_stops_and_starts());
+    assert_int_equal(wait_for(child), 0);
+    spex_stop();
+    assert_true(places_are(&tally, 4));
+    child = fork();
+    if (child == 0)
+        _exit(places_status().collectors != 0 || spex_set("40") != -EPERM);
+    assert_int_equal(wait_for(child), 0);
+}
+
 static void *spawner_run(void *arg) {
     (void)arg;
     for (unsigned s = 0; s < SPAWNS; s++) {
@@ -302,6 +372,7 @@ int main(void) {
         cmocka_unit_test_teardown(nor_is_it_the_childs_when_that_starts_itself, stop),
         cmocka_unit_test_teardown(an_execution_that_a_stop_splits_is_in_no_later_collection, stop),
         cmocka_unit_test_teardown(forks_while_others_record_and_fork, stop),
+        cmocka_unit_test_teardown(a_child_that_follows, stop),
         cmocka_unit_test_teardown(vfork_spawn_and_exec_leave_the_parent_alone, stop),
     };
     if (pthread_atfork(NULL, NULL, child_handler) != 0)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include <spex/probe.h>
 #include <spex/spex.h>
 
 #include "sites.h"
@@ -189,12 +190,98 @@ static void what_is_too_much_stays_off_and_is_said(void **state) {
     spex_module_unregister(sites);
 }
 
+/* Of the probe whose first site this is, up to now. */
+static struct spex_probe_state state_of(const struct spex_site *site) {
+    return spex_probe_state(spex_site_info(site->index)->probe, UINT64_MAX / 2);
+}
+
+static struct spex_probe_state state_at(const struct spex_site *site, uint64_t until) {
+    return spex_probe_state(spex_site_info(site->index)->probe, until);
+}
+
+static void set(const char *probes, int on) {
+    messages_begin(); /* no probe matches */
+    int got = spex_set(probes);
+    messages_end();
+    assert_int_equal(got, on);
+}
+
+/* Two sites of one probe, that are on one after the other, and for a time both. */
+static void a_probe_is_on_while_one_of_its_sites_is(void **state) {
+    static const char files[2][8] = {"one.c", "two.c"};
+    struct spex_site sites[2];
+    (void)state;
+    set("off", 0);
+    for (unsigned i = 0; i < 2; i++) {
+        sites[i] = site_at(&sites[i], 200);
+        sites[i].file_offset = (intptr_t)files[i] - (intptr_t)&sites[i].file_offset;
+    }
+    enter(sites, 2);
+    spex_sites_time_begin();
+    assert_false(state_of(&sites[0]).used);
+    assert_int_equal(state_of(&sites[0]).on_ticks, 0);
+    assert_int_equal(spex_site_info(sites[1].index)->probe, sites[0].index);
+
+    uint64_t before = spex_ticks();
+    set("file=one.c@7", 1);
+    uint64_t begin = spex_ticks();
+    set("+file=two.c@5", 2);
+    assert_int_equal(state_of(&sites[0]).period, 5);
+    set("+file=one.c@off", 1);
+    assert_true(spex_site_used(sites[0].index));
+    assert_int_equal(state_of(&sites[0]).sites_on, 1);
+    uint64_t end = spex_ticks();
+    assert_true(state_at(&sites[0], end).on_ticks <= end - before);
+    assert_true(state_at(&sites[0], end).on_ticks >= end - begin);
+    assert_int_equal(state_at(&sites[0], before).on_ticks, 0);
+    set("off", 0);
+    uint64_t after = spex_ticks();
+    struct spex_probe_state now = state_of(&sites[0]);
+    assert_true(now.on_ticks >= end - begin);
+    assert_true(now.on_ticks <= after - before);
+    assert_true(now.used);
+    assert_int_equal(now.period, 0);
+    assert_int_equal(now.period_last, 5);
+    assert_int_equal(now.unseen, 6 + 4);
+    spex_module_unregister(sites);
+    assert_int_equal(state_of(&sites[0]).on_ticks, now.on_ticks);
+    assert_int_equal(state_of(&sites[0]).sites, 0);
+    spex_sites_time_begin();
+    assert_false(state_of(&sites[0]).used);
+    set("*@3", 0);
+}
+
+/* What a thread has counted and not recorded is kept when a period changes, and lost when the site goes off. */
+static void executions_that_may_not_have_been_seen(void **state) {
+    struct spex_site site[1];
+    (void)state;
+    set("off", 0);
+    site[0] = site_at(site, 300);
+    enter(site, 1);
+    spex_sites_time_begin();
+    set("*@1", 1);
+    assert_int_equal(state_of(site).unseen, 0);
+    set("*@100", 1);
+    assert_int_equal(state_of(site).unseen, 99);
+    set("*@10", 1);
+    assert_int_equal(state_of(site).unseen, 99);
+    set("off", 0);
+    set("*@10", 1);
+    assert_int_equal(state_of(site).unseen, 99 + 9);
+    spex_sites_time_begin();
+    assert_int_equal(state_of(site).unseen, 9);
+    spex_module_unregister(site);
+    set("*@3", 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_library_loaded_again_has_its_former_indices),
         cmocka_unit_test(two_libraries_at_a_time_have_different_indices),
         cmocka_unit_test(an_index_is_not_used_for_something_else),
         cmocka_unit_test(a_site_with_too_many_values_stays_off_alone),
+        cmocka_unit_test(a_probe_is_on_while_one_of_its_sites_is),
+        cmocka_unit_test(executions_that_may_not_have_been_seen),
         cmocka_unit_test(what_is_too_much_stays_off_and_is_said),
     };
     return cmocka_run_group_tests(tests, start, stop);

@@ -206,6 +206,108 @@ static void nothing_added_nothing_there(void **state) {
     spex_tracer_destroy(NULL);
 }
 
+static void a_probe_is_found_by_id_and_type(void **state) {
+    (void)state;
+    assert_int_equal(spex_tracer_find(tracer, 1, SPEX_LAT), 0);
+    for (uint16_t id = 1; id < 100; id += 2)
+        add((struct spex_record[]){latency(id, 1, 5), snapshot(id, 1, 0, 0)}, 2);
+    for (uint16_t id = 0; id <= 100; id++) {
+        size_t at = spex_tracer_find(tracer, id, SPEX_SNAPSHOT);
+        struct spex_metrics metrics;
+        assert_int_equal(at < spex_tracer_probes(tracer), id % 2);
+        if (id % 2 == 0)
+            continue;
+        spex_tracer_metrics(tracer, at, &metrics);
+        assert_int_equal(metrics.probe_id, id);
+        assert_int_equal(metrics.probe_type, SPEX_SNAPSHOT);
+    }
+    assert_int_equal(spex_tracer_find(tracer, 1, SPEX_CNT), spex_tracer_probes(tracer));
+}
+
+/* Kish's effective number of records is count² over these. */
+static void squares_of_weights(void **state) {
+    struct spex_metrics metrics;
+    (void)state;
+    add((struct spex_record[]){latency(1, 3, 10), latency(1, (1 << 24) - 1, 50)}, 2);
+    spex_tracer_metrics(tracer, 0, &metrics);
+    assert_true(metrics.weight_squares == 9 + 16777215.0 * 16777215.0);
+    assert_true(metrics.count == 3 + 16777215.0);
+}
+
+/* Their fields say nothing: they are executions, and no values. */
+static void records_without_values_are_in_no_mean(void **state) {
+    struct spex_record records[] = {latency(1, 1, 10), latency(1, 1, 0), latency(1, 1, 30),
+                                    latency(2, 1, 0)};
+    struct spex_metrics metrics;
+    struct spex_series got;
+    (void)state;
+    records[1].marks = SPEX_MARK_UNAVAILABLE | SPEX_MARK_OPENING;
+    records[2].marks = SPEX_MARK_SCALED;
+    records[3].marks = SPEX_MARK_UNAVAILABLE;
+    add(records, 4);
+    spex_tracer_metrics(tracer, 0, &metrics);
+    spex_tracer_series(tracer, 0, 0, &got);
+    assert_int_equal(metrics.records, 3);
+    assert_true(metrics.count == 3);
+    assert_int_equal(metrics.series, 1);
+    assert_true(got.mean == 20);
+    assert_true(got.min == 10);
+    spex_tracer_metrics(tracer, 1, &metrics);
+    assert_int_equal(metrics.records, 1);
+    assert_int_equal(metrics.series, 0);
+}
+
+static void expect_values(const struct spex_values *got, const struct spex_values *expected) {
+    assert_true(got->weight == expected->weight);
+    expect_near(got->mean, expected->mean, 1e-9);
+    expect_near(spex_values_deviation(got), spex_values_deviation(expected), 1e-6);
+    assert_memory_equal(&got->histogram, &expected->histogram, sizeof(got->histogram));
+}
+
+/* What came since is as if it had come alone; the extremes to the histogram's resolution. */
+static void values_since_an_earlier_time(void **state) {
+    static struct spex_values before, since;
+    uint64_t seed = 3;
+    (void)state;
+    for (int i = 0; i < 1000; i++) {
+        struct spex_record record = latency(1, 2, 1000000 + random_below(&seed, 1000));
+        add(&record, 1);
+    }
+    before = *spex_tracer_values(tracer, 0, 0);
+    for (int i = 0; i < 100; i++) {
+        struct spex_record record = latency(1, 1, 1000 + random_below(&seed, 3000));
+        struct spex_record alone = record;
+        alone.probe_id = 2;
+        add(&record, 1);
+        add(&alone, 1);
+    }
+    const struct spex_values *expected = spex_tracer_values(tracer, 1, 0);
+    since = *spex_tracer_values(tracer, 0, 0);
+    spex_values_subtract(&since, &before);
+    expect_values(&since, expected);
+    expect_near((double)since.min, (double)expected->min, 1.0 / 64);
+    expect_near((double)since.max, (double)expected->max, 1.0 / 64);
+}
+
+static void nothing_since_an_earlier_time(void **state) {
+    static struct spex_values values;
+    (void)state;
+    struct spex_record record = latency(1, 2, 70);
+    add(&record, 1);
+    values = *spex_tracer_values(tracer, 0, 0);
+    spex_values_subtract(&values, spex_tracer_values(tracer, 0, 0));
+    assert_true(values.weight == 0);
+    assert_true(spex_values_deviation(&values) == 0);
+    for (int q = 0; q <= 10; q++)
+        assert_true(spex_values_quantile(&values, q / 10.0) == 0);
+    struct spex_values *none = &values;
+    spex_values_clear(none);
+    static struct spex_values some;
+    some = *spex_tracer_values(tracer, 0, 0);
+    spex_values_subtract(&some, none);
+    expect_values(&some, spex_tracer_values(tracer, 0, 0));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
@@ -217,6 +319,11 @@ int main(void) {
         TEST(quantiles_stay_between_least_and_greatest),
         TEST(types_and_their_fields),
         TEST(probes_are_sorted_by_id_and_type),
+        TEST(a_probe_is_found_by_id_and_type),
+        TEST(squares_of_weights),
+        TEST(records_without_values_are_in_no_mean),
+        TEST(values_since_an_earlier_time),
+        TEST(nothing_since_an_earlier_time),
         TEST(first_and_last_by_time_not_by_arrival),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/* Two steps. After each pass it accounts for what was spent since the last, by counts per type alone, which is quick;
+ * every so often, or as soon as the budget is overdrawn, it decides anew: what each probe's executions were, how
+ * many records of each can be had for what may be spent, and the periods that come to that. */
+#define _GNU_SOURCE
+#include "controller.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <spex/atomic.h>
+#include <spex/probe.h>
+#include <spex/spex.h>
+
+#include "budget.h"
+#include "collector.h"
+#include "fair.h"
+#include "metrics.h"
+#include "probe_type.h"
+#include "profile_source.h"
+#include "sites.h"
+
+/* Between decisions, in seconds; the second when the budget is overdrawn. */
+#define INTERVAL      0.1
+#define INTERVAL_RUSH 0.005
+
+/* A probe that is held is tried again after so long, and after twice as long each time that it must be held
+ * again. */
+#define HELD_SECONDS     1.0
+#define HELD_SECONDS_MAX 64.0
+
+/* Records a second that a probe gets if it executes so often, before others get more. */
+#define RECORDS_LEAST 100.0
+
+/* Periods are left as they are when they would change by less than that. */
+#define PERIOD_CHANGE 0.15
+
+/* What is known of a probe, by the index of its first site. */
+struct probe {
+    double count; /* of executions, when it was last looked at */
+    double frequency;
+    double records;
+    double held_until;  /* seconds; 0: it is not held */
+    double held_before; /* how long it was, last time */
+    uint32_t period;
+    const char *why;
+};
+
+static struct {
+    struct spex_budget budget;
+    struct probe *probes; /* SPEX_MAX_SITES of them; NULL: there is no budget */
+    struct spex_fair_class *classes;
+    uint32_t *firsts; /* of the classes */
+    double now;       /* seconds since it began */
+    double decided;   /* when it last did */
+    uint64_t monotonic_ns;
+    uint64_t process_ns; /* CPU time, when last decided */
+    uint64_t collectors_ns;
+    double cpus;    /* that the program keeps busy */
+    double seconds; /* of all those CPUs, since it began */
+    double spent;
+    struct spex_metrics_totals totals[SPEX_PROBE_TYPES]; /* when last accounted for */
+} controller;
+
+static uint64_t clock_ns(clockid_t clock) {
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+int spex_controller_begin(double share) {
+    free(controller.probes);
+    free(controller.classes);
+    free(controller.firsts);
+    memset(&controller, 0, sizeof(controller));
+    if (share <= 0)
+        return 0;
+    controller.probes = calloc(SPEX_MAX_SITES, sizeof(*controller.probes));
+    controller.classes = calloc(SPEX_MAX_SITES, sizeof(*controller.classes));
+    controller.firsts = calloc(SPEX_MAX_SITES, sizeof(*controller.firsts));
+    if (!controller.probes || !controller.classes || !controller.firsts)
+        return -ENOMEM;
+    spex_budget_begin(&controller.budget, share);
+    controller.monotonic_ns = clock_ns(CLOCK_MONOTONIC);
+    controller.process_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    controller.collectors_ns = spex_collectors_cpu_ns();
+    controller.cpus = 1;
+    for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)
+        controller.totals[t] = spex_metrics_totals(t);
+    return 0;
+}
+
+/* Seconds for an execution that makes no record, and how much more one that makes one takes. */
+static void costs_of(uint32_t type, double *skip, double *report) {
+    struct spex_cost cost;
+    double rate = spex_metrics_tick_rate();
+    *skip = *report = 0;
+    if (rate <= 0 || spex_cost_get(type, &cost) != 0)
+        return;
+    *skip = cost.skip / rate;
+    *report = cost.record > cost.skip ? (cost.record - cost.skip) / rate : 0;
+}
+
+/* What a type's probes have cost since it was last asked. */
+static double spent_on(unsigned ring) {
+    struct spex_metrics_totals now = spex_metrics_totals(ring), *last = &controller.totals[ring];
+    double records = (double)(now.produced - last->produced);
+    double taken = (double)(now.records - last->records);
+    double executions = now.executions - last->executions;
+    double skip, report;
+    *last = now;
+    if (records <= 0 && taken <= 0)
+        return 0;
+    /* Records that nobody will read stood for as many executions as others. */
+    if (taken > 0)
+        executions *= records > taken ? records / taken : 1;
+    costs_of(spex_probe_type_of_ring(ring), &skip, &report);
+    return executions * skip + records * report;
+}
+
+static void account(void) {
+    uint64_t ns = clock_ns(CLOCK_MONOTONIC);
+    uint64_t collectors = spex_collectors_cpu_ns();
+    double seconds = (double)(ns - controller.monotonic_ns) / 1e9;
+    double spent = (double)(collectors - controller.collectors_ns) / 1e9;
+    for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)
+        spent += spent_on(t);
+    controller.monotonic_ns = ns;
+    controller.collectors_ns = collectors;
+    controller.now += seconds;
+    controller.seconds += seconds * (controller.cpus > 1 ? controller.cpus : 1);
+    controller.spent += spent;
+    spex_budget_advance(&controller.budget, seconds, controller.cpus, spent);
+}
+
+static void note_cpus(double seconds) {
+    uint64_t process = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    controller.cpus = (double)(process - controller.process_ns) / 1e9 / seconds;
+    controller.process_ns = process;
+}
+
+/* What the probe has done since it was last looked at; false: it is off, and nothing is to be decided. */
+static bool look_at(uint32_t first, double seconds, struct spex_fair_class *class) {
+    struct probe *probe = &controller.probes[first];
+    struct spex_probe_state state = spex_probe_state(first, 0);
+    double count = spex_metrics_count(first);
+    double fresh = (count - probe->count) / seconds;
+    probe->count = count;
+    if (!state.selected || probe->held_until > controller.now)
+        return false;
+    *class = (struct spex_fair_class){.least = RECORDS_LEAST};
+    if (probe->held_until > 0) /* to be tried again, of which nothing is known beforehand */
+        return true;
+    /* Quick to rise, slow to fall. */
+    probe->frequency = fresh > probe->frequency ? fresh : (fresh + probe->frequency) / 2;
+    class->frequency = probe->frequency;
+    class->most = probe->frequency / state.selected;
+    costs_of(spex_site_info(first)->probe_type, &class->detect, &class->report);
+    return true;
+}
+
+static size_t look_at_all(double seconds) {
+    size_t count = 0;
+    for (uint32_t i = spex_profile_next_probe(0); i < spex_sites_count();
+         i = spex_profile_next_probe(i + 1))
+        if (look_at(i, seconds, &controller.classes[count]))
+            controller.firsts[count++] = i;
+    return count;
+}
+
+static uint32_t period_for(double frequency, double records) {
+    double period = records > 0 ? frequency / records : 0;
+    if (period <= 1)
+        return 0;
+    return period < SPEX_CONTROL_PERIOD_MAX ? (uint32_t)(period + 0.5) : SPEX_CONTROL_PERIOD_MAX;
+}
+
+static bool differ(uint32_t a, uint32_t b) {
+    double low = a < b ? a : b, high = a < b ? b : a;
+    return high > low * (1 + PERIOD_CHANGE) && high >= low + 1;
+}
+
+static void hold(struct probe *probe) {
+    double seconds = probe->held_before > 0 ? probe->held_before * 2 : HELD_SECONDS;
+    probe->held_before = seconds < HELD_SECONDS_MAX ? seconds : HELD_SECONDS_MAX;
+    probe->held_until = controller.now + probe->held_before;
+    probe->period = SPEX_SITE_HELD;
+    probe->why = "held off: its executions alone cost more than the budget";
+}
+
+/* With few records, so that it costs no more than it must. */
+static void try_again(struct probe *probe) {
+    probe->held_until = 0;
+    probe->period = period_for(probe->frequency, RECORDS_LEAST);
+    probe->why = "tried again";
+}
+
+static void give(struct probe *probe, const struct spex_fair_class *class) {
+    bool all = class->records >= class->most;
+    uint32_t period = all ? 0 : period_for(class->frequency, class->records);
+    if (differ(probe->period ? probe->period : 1, period ? period : 1))
+        probe->period = period;
+    probe->held_before = 0;
+    probe->why = all ? "as selected" : "its share of the budget";
+}
+
+/* What was decided becomes the probe's period. */
+static void apply(uint32_t first, const struct spex_fair_class *class) {
+    struct probe *probe = &controller.probes[first];
+    uint32_t before = probe->period;
+    probe->records = class->records;
+    if (class->held)
+        hold(probe);
+    else if (probe->held_until > 0)
+        try_again(probe);
+    else
+        give(probe, class);
+    if (probe->period != before)
+        spex_probe_slow(first, probe->period);
+}
+
+static void decide(void) {
+    double seconds = controller.now - controller.decided;
+    note_cpus(seconds);
+    size_t count = look_at_all(seconds);
+    spex_fair_shares(controller.classes, count,
+                     spex_budget_steady(&controller.budget, controller.cpus),
+                     spex_budget_rate(&controller.budget, controller.cpus));
+    for (size_t c = 0; c < count; c++)
+        apply(controller.firsts[c], &controller.classes[c]);
+    controller.decided = controller.now;
+}
+
+void spex_controller_pass(void) {
+    if (!controller.probes)
+        return;
+    spex_metrics_lock();
+    account();
+    double since = controller.now - controller.decided;
+    if (since >= INTERVAL || (since >= INTERVAL_RUSH && controller.budget.tokens < 0))
+        decide();
+    spex_metrics_unlock();
+}
+
+struct spex_controller_view spex_controller_look(uint32_t first) {
+    if (!controller.probes)
+        return (struct spex_controller_view){.why = NULL};
+    const struct probe *probe = &controller.probes[first];
+    return (struct spex_controller_view){
+        .frequency = probe->frequency,
+        .records = probe->records,
+        .period = probe->period,
+        .why = probe->why,
+    };
+}
+
+struct spex_controller_totals spex_controller_totals(void) {
+    return (struct spex_controller_totals){
+        .share = controller.probes ? controller.budget.share : 0,
+        .seconds = controller.seconds,
+        .spent = controller.spent,
+    };
+}
+
+void spex_controller_fork_child(void) {
+    spex_controller_begin(0);
+}

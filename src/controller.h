@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* The controller: keeps what probes cost within the user's budget, by the periods of their sites. It runs in the first
+ * collector, which tells it after each pass. */
+#ifndef SPEX_CONTROLLER_H
+#define SPEX_CONTROLLER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What it thinks of a probe. */
+struct spex_controller_view {
+    double frequency; /* executions a second, lately */
+    double records;   /* a second, that it lets it make */
+    uint32_t period;  /* 0: as selected; SPEX_SITE_HELD: none */
+    const char *why;  /* a constant; NULL: it has not looked yet */
+};
+
+/* A collection begins; `share` as in struct spex_budget, 0: nothing is controlled. 0 or -ENOMEM. */
+int spex_controller_begin(double share);
+
+/* The first collector has been around. */
+void spex_controller_pass(void);
+
+/* Under the metrics' lock. `first`: the probe's first site. */
+struct spex_controller_view spex_controller_look(uint32_t first);
+
+/* Its budget's share, 0: none; and, in seconds since it began, the time that the program had, on all CPUs that it kept
+ * busy, and what probes and collectors took, as it believes. Under the metrics' lock. */
+struct spex_controller_totals {
+    double share;
+    double seconds;
+    double spent;
+};
+
+struct spex_controller_totals spex_controller_totals(void);
+
+/* In the child of a fork. */
+void spex_controller_fork_child(void);
+
+#endif

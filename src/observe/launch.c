@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* In the child. This process has one thread, so that it may do more than is allowed to others. */
+_Noreturn static void child_run(char *const *argv, const struct spex_launch_variable *variables,
+                                const sigset_t *mask, int status) {
+    int err = 0;
+    for (; variables->name && !err; variables++)
+        if (setenv(variables->name, variables->value, 1) != 0)
+            err = errno;
+    if (!err) {
+        sigprocmask(SIG_SETMASK, mask, NULL);
+        execvp(argv[0], argv);
+        err = errno;
+    }
+    ssize_t told = write(status, &err, sizeof(err));
+    _exit(told == sizeof(err) ? 127 : 126);
+}
+
+/* 0 once the program runs, or its exec's error. */
+static int read_status(int status) {
+    int err = 0;
+    ssize_t got;
+    do
+        got = read(status, &err, sizeof(err));
+    while (got < 0 && errno == EINTR);
+    return got == (ssize_t)sizeof(err) ? -err : 0;
+}
+
+static int open_pidfd(struct spex_launched *program) {
+    program->pidfd = pidfd_open(program->process, 0);
+    if (program->pidfd >= 0)
+        return 0;
+    int err = -errno;
+    kill(program->process, SIGKILL);
+    return err;
+}
+
+int spex_launch_program(struct spex_launched *program, char *const *argv,
+                        const struct spex_launch_variable *variables, const sigset_t *mask) {
+    int status[2];
+    *program = (struct spex_launched){.process = -1, .pidfd = -1};
+    if (pipe2(status, O_CLOEXEC) != 0)
+        return -errno;
+    program->process = fork();
+    int err = program->process < 0 ? -errno : 0;
+    if (program->process == 0)
+        child_run(argv, variables, mask, status[1]);
+    close(status[1]);
+    if (!err) {
+        err = read_status(status[0]);
+        err = err ? err : open_pidfd(program);
+        if (err)
+            waitpid(program->process, NULL, 0);
+    }
+    close(status[0]);
+    return err;
+}
+
+bool spex_launched_ended(struct spex_launched *program) {
+    siginfo_t info = {.si_pid = 0};
+    if (!program->ended && waitid(P_PID, (id_t)program->process, &info, WEXITED | WNOHANG) == 0 &&
+        info.si_pid) {
+        program->ended = true;
+        program->status = info.si_code == CLD_EXITED ? info.si_status : 0;
+        program->by_signal = info.si_code == CLD_EXITED ? 0 : info.si_status;
+    }
+    return program->ended;
+}
+
+bool spex_launched_stopped(const struct spex_launched *program) {
+    siginfo_t info = {.si_pid = 0};
+    return waitid(P_PID, (id_t)program->process, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid;
+}
+
+void spex_launched_die_of(int signal_number) {
+    const struct rlimit none = {0, 0};
+    sigset_t mask;
+    setrlimit(RLIMIT_CORE, &none);
+    prctl(PR_SET_DUMPABLE, 0); /* where cores go into a pipe, there is no limit to them */
+    signal(signal_number, SIG_DFL);
+    sigemptyset(&mask);
+    sigaddset(&mask, signal_number);
+    kill(getpid(), signal_number);
+    sigprocmask(SIG_UNBLOCK, &mask, NULL);
+}

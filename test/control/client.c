@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* How commands find programs: this one again, which is there until its standard input ends. */
+#include "serving.h"
+
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+extern char **environ;
+
+struct program {
+    pid_t process;
+    int to, from;
+};
+
+static const char *self;
+
+static void program_start(struct program *program, const char *what) {
+    char *arguments[] = {(char *)(uintptr_t)self, (char *)(uintptr_t)what, NULL};
+    int to[2], from[2];
+    char byte;
+    posix_spawn_file_actions_t files;
+    assert_true(pipe2(to, O_CLOEXEC) == 0 && pipe2(from, O_CLOEXEC) == 0);
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_adddup2(&files, to[0], 0);
+    posix_spawn_file_actions_adddup2(&files, from[1], 1);
+    assert_int_equal(posix_spawn(&program->process, self, &files, NULL, arguments, environ), 0);
+    posix_spawn_file_actions_destroy(&files);
+    close(to[0]);
+    close(from[1]);
+    program->to = to[1];
+    program->from = from[0];
+    assert_int_equal(read(program->from, &byte, 1), 1);
+}
+
+static void program_end(const struct program *program) {
+    int status;
+    close(program->to);
+    waitpid(program->process, &status, 0);
+    close(program->from);
+    assert_int_equal(status, 0);
+}
+
+/* Or not: an idle one has not started spex. */
+static int serve(const char *what) {
+    char byte;
+    if ((strcmp(what, "serve") == 0 && serving_start(NULL) != 0) || write(1, "", 1) != 1)
+        return 1;
+    return read(0, &byte, 1) == 0 ? 0 : 1;
+}
+
+static int profile_of(pid_t process, pid_t *told, char *why, size_t size) {
+    struct spex_profile_reader reader = {0};
+    int err = spex_client_ask(process, SPEX_CONTROL_PROFILE, NULL, &reader, why, size);
+    *told = (pid_t)reader.profile.process.process_id;
+    spex_profile_reader_free(&reader);
+    return err;
+}
+
+static bool is_listed(pid_t process) {
+    pid_t *processes;
+    long count = spex_client_list(&processes);
+    bool found = false;
+    for (long p = 0; p < count; p++)
+        found = found || processes[p] == process;
+    free(processes);
+    return found;
+}
+
+static void a_process_is_found_by_its_number(void **state) {
+    struct program program;
+    pid_t told;
+    char why[256];
+    (void)state;
+    program_start(&program, "serve");
+    assert_int_equal(profile_of(program.process, &told, why, sizeof(why)), 0);
+    assert_int_equal(told, program.process);
+    assert_true(is_listed(program.process));
+    assert_false(is_listed(getpid()));
+    program_end(&program);
+    assert_false(is_listed(program.process));
+    assert_int_equal(profile_of(program.process, &told, why, sizeof(why)), -ESRCH);
+}
+
+static void it_is_said_why_a_process_cannot_be_called(void **state) {
+    struct program program;
+    pid_t told;
+    char why[256];
+    (void)state;
+    program_start(&program, "idle");
+    assert_int_equal(profile_of(program.process, &told, why, sizeof(why)), -ENOENT);
+    assert_non_null(strstr(why, "has no control socket"));
+    program_end(&program);
+    setenv("SPEX_CONTROL", "off", 1);
+    program_start(&program, "serve");
+    setenv("SPEX_CONTROL", serving_directory, 1);
+    assert_int_equal(profile_of(program.process, &told, why, sizeof(why)), -ENOENT);
+    assert_non_null(strstr(why, "SPEX_CONTROL=off"));
+    program_end(&program);
+}
+
+/* Whoever can write to a directory could: nobody listens there for another process. */
+static void who_pretends_to_be_another_is_not_believed(void **state) {
+    struct program program;
+    char name[64], why[256];
+    pid_t told;
+    (void)state;
+    program_start(&program, "serve");
+    char own[SPEX_CONTROL_NAME_BYTES];
+    spex_control_name(own);
+    snprintf(name, sizeof(name), "%d%s", (int)program.process, strchr(own, '-'));
+    int place = open(serving_directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    assert_int_equal(renameat(place, name, place, "away"), 0);
+    assert_int_equal(spex_control_bind_at(fd, place, name), 0);
+    assert_int_equal(listen(fd, 16), 0);
+    assert_int_equal(profile_of(program.process, &told, why, sizeof(why)), -ENOENT);
+    assert_int_equal(renameat(place, "away", place, name), 0);
+    assert_int_equal(profile_of(program.process, &told, why, sizeof(why)), 0);
+    close(fd);
+    close(place);
+    program_end(&program);
+}
+
+/* Its queue is full of those who have called before and gone. */
+static void a_stopped_process_does_not_hold_up_its_callers(void **state) {
+    struct program program;
+    char why[256];
+    pid_t told;
+    int status, fd;
+    (void)state;
+    program_start(&program, "serve");
+    assert_int_equal(kill(program.process, SIGSTOP), 0);
+    assert_int_equal(waitpid(program.process, &status, WUNTRACED), program.process);
+    while ((fd = spex_client_connect(program.process, why, sizeof(why))) >= 0)
+        close(fd);
+    assert_int_equal(fd, -ETIMEDOUT);
+    assert_non_null(strstr(why, "does not answer"));
+    assert_true(is_listed(program.process));
+    assert_int_equal(kill(program.process, SIGCONT), 0);
+    while (profile_of(program.process, &told, why, sizeof(why)) == -ETIMEDOUT)
+        continue;
+    assert_int_equal(told, program.process);
+    program_end(&program);
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_process_is_found_by_its_number),
+        cmocka_unit_test(it_is_said_why_a_process_cannot_be_called),
+        cmocka_unit_test(who_pretends_to_be_another_is_not_believed),
+        cmocka_unit_test(a_stopped_process_does_not_hold_up_its_callers),
+    };
+    self = argv[0];
+    if (argc > 1)
+        return serve(argv[1]);
+    serving_begin();
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    serving_end();
+    return failed;
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+/* What programs do to their control socket: they fork, close descriptors that they do not know, put their own files in
+ * the places of ours, call a command, exit. */
+#include "serving.h"
+
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+enum { WORK = 95 };
+
+SPEX_PROBE_NAME(WORK, "program.work");
+
+__attribute__((noinline)) static void work(unsigned executions) {
+    for (unsigned i = 0; i < executions; i++) {
+        LAT_PROBE_BEGIN(WORK, 1);
+        __asm__ volatile("" ::: "memory");
+        LAT_PROBE_END(WORK);
+    }
+}
+
+/* gcc's ThreadSanitizer dies when the child of a fork starts threads. */
+#if defined(__SANITIZE_THREAD__) && !defined(__clang__)
+#define CHILDREN_MAY_START 0
+#else
+#define CHILDREN_MAY_START 1
+#endif
+
+#define SKIP_WITHOUT_CHILDREN()                                                                    \
+    if (!CHILDREN_MAY_START || getenv("TEST_EMULATED")) {                                          \
+        print_message("SKIP: children that start threads die with this sanitizer or emulator\n");  \
+        skip();                                                                                    \
+    }
+
+static struct spex_status status(void) {
+    struct spex_status now = {.size = sizeof(now)};
+    if (spex_status_get(&now) != 0)
+        abort();
+    return now;
+}
+
+static int start(void **state) {
+    (void)state;
+    return serving_start(NULL);
+}
+
+static int stop(void **state) {
+    (void)state;
+    unsetenv("SPEX_FORKS");
+    unsetenv("SPEX_OUT");
+    return spex_stop();
+}
+
+/* A child and a pipe to it and one from it. */
+struct child {
+    pid_t process;
+    int to, from;
+};
+
+static struct child child_start(int (*run)(int from, int to)) {
+    int to[2], from[2];
+    assert_true(pipe2(to, O_CLOEXEC) == 0 && pipe2(from, O_CLOEXEC) == 0);
+    pid_t process = fork();
+    if (process == 0) {
+        close(to[1]);
+        close(from[0]);
+        int result = run(to[0], from[1]);
+        spex_stop();
+        _exit(result); /* what its parent had is not freed in it */
+    }
+    close(to[0]);
+    close(from[1]);
+    return (struct child){process, to[1], from[0]};
+}
+
+static void child_await(const struct child *child) {
+    char byte;
+    assert_int_equal(read(child->from, &byte, 1), 1);
+}
+
+static void child_end(struct child *child) {
+    int status_of = -1;
+    close(child->to);
+    waitpid(child->process, &status_of, 0);
+    close(child->from);
+    assert_int_equal(status_of, 0);
+}
+
+/* Works a hundred times when it is told to, and ends when there is nothing more to hear. */
+static int obey(int from, int to) {
+    char byte;
+    if (write(to, "", 1) != 1)
+        return 1;
+    while (read(from, &byte, 1) == 1) {
+        work(100);
+        if (write(to, "", 1) != 1)
+            return 1;
+    }
+    return 0;
+}
+
+static int look(int from, int to) {
+    uint32_t on = status().sites_on;
+    return serving_count("/proc/self/task") != 1 || on ? 1 : obey(from, to);
+}
+
+static void a_child_does_not_serve(void **state) {
+    struct spex_profile_reader reader = {0};
+    int fd = caller_connect();
+    (void)state;
+    assert_int_equal(caller_select(fd, "program.*"), 1);
+    struct child child = child_start(look);
+    child_await(&child);
+    assert_int_equal(caller_connect_to(child.process), -ENOENT);
+    assert_int_equal(serving_count(serving_directory), 1);
+    child_end(&child);
+    /* The parent's has not gone with it, nor has its client. */
+    assert_int_equal(serving_count(serving_directory), 1);
+    assert_int_equal(caller_ask(fd, SPEX_CONTROL_PROFILE, NULL, &reader), 0);
+    assert_int_equal(reader.profile.process.sites_on, 1);
+    close(fd);
+    close(caller_connect());
+    spex_profile_reader_free(&reader);
+}
+
+static void a_child_that_follows_has_its_own(void **state) {
+    struct spex_profile_reader reader = {0};
+    (void)state;
+    SKIP_WITHOUT_CHILDREN();
+    spex_stop();
+    setenv("SPEX_FORKS", "follow", 1);
+    assert_int_equal(serving_start("program.*"), 0);
+    work(30);
+    int parent = caller_connect();
+    struct child child = child_start(obey);
+    child_await(&child);
+    int fd = caller_connect_to(child.process);
+    assert_true(fd >= 0);
+    assert_int_equal(write(child.to, "", 1), 1);
+    child_await(&child);
+    do
+        assert_int_equal(caller_ask(fd, SPEX_CONTROL_PROFILE, NULL, &reader), 0);
+    while (reader.profile.process.consumed < 100);
+    assert_int_equal(reader.profile.process.process_id, child.process);
+    assert_int_equal(reader.profile.process.produced, 100);
+    assert_int_equal(reader.profile.process.sites_on, 1);
+    assert_int_equal(caller_select(fd, ""), 0);
+    assert_int_equal(status().sites_on, 1);
+    close(fd);
+    child_end(&child);
+    assert_int_equal(caller_ask(parent, SPEX_CONTROL_PROFILE, NULL, &reader), 0);
+    assert_int_equal(reader.profile.process.produced, 30);
+    assert_int_equal(serving_count(serving_directory), 1);
+    spex_profile_reader_free(&reader);
+    close(parent);
+}
+
+/* Also one that nothing is selected in. */
+static void a_child_that_follows_can_be_called(void **state) {
+    (void)state;
+    SKIP_WITHOUT_CHILDREN();
+    spex_stop();
+    setenv("SPEX_FORKS", "follow", 1);
+    assert_int_equal(serving_start(NULL), 0);
+    struct child child = child_start(obey);
+    child_await(&child);
+    int fd = caller_connect_to(child.process);
+    assert_true(fd >= 0);
+    assert_int_equal(caller_select(fd, "program.*"), 1);
+    assert_int_equal(status().sites_on, 0);
+    close(fd);
+    child_end(&child);
+}
+
+static bool answers(void) {
+    struct spex_profile_reader reader = {0};
+    int fd = caller_connect_to(getpid());
+    bool answered = fd >= 0 && caller_send(fd, SPEX_CONTROL_PROFILE, 0, NULL) &&
+                    caller_receive(fd, &reader) == 1 && reader.complete;
+    if (fd >= 0)
+        close(fd);
+    spex_profile_reader_free(&reader);
+    return answered;
+}
+
+/* Also with a client at the other end. */
+static void a_program_may_close_all_descriptors(void **state) {
+    int fd = caller_connect();
+    (void)state;
+    assert_int_equal(caller_select(fd, ""), 0);
+    close(fd);
+    for (int n = 0; n < 3; n++) {
+        for (int d = 3; d < 4096; d++)
+            syscall(SYS_close, d); /* which ThreadSanitizer does not take for its own affair */
+        WAIT_UNTIL(answers());
+    }
+}
+
+/* Files of the program's own in all the places of ours stay as they are. */
+static void a_program_may_use_our_numbers(void **state) {
+    enum { ENTRIES = 4096 };
+    static const char text[] = "the program's own";
+    char path[128], back[sizeof(text)];
+    struct stat own, now;
+    (void)state;
+    int caller = caller_connect();
+    assert_int_equal(caller_select(caller, ""), 0);
+    snprintf(path, sizeof(path), "%s/own", serving_directory);
+    int file = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+    assert_int_equal(write(file, text, sizeof(text)), sizeof(text));
+    assert_int_equal(fstat(file, &own), 0);
+    static bool taken[ENTRIES];
+    for (int d = 3; d < ENTRIES; d++) {
+        struct stat there;
+        taken[d] = d != file && fstat(d, &there) == 0;
+        if (taken[d])
+            assert_int_equal(syscall(SYS_dup3, file, d, 0), d);
+    }
+    WAIT_UNTIL(answers());
+    spex_stop();
+    for (int d = 3; d < ENTRIES; d++)
+        if (taken[d]) {
+            assert_int_equal(fstat(d, &now), 0);
+            assert_true(now.st_dev == own.st_dev && now.st_ino == own.st_ino);
+            close(d);
+        }
+    assert_int_equal(pread(file, back, sizeof(back), 0), sizeof(back));
+    assert_memory_equal(back, text, sizeof(text));
+    assert_int_equal(lseek(file, 0, SEEK_CUR), sizeof(text));
+    close(file);
+    unlink(path);
+}
+
+static int listen_for_programs(char *path, size_t size) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s/command", serving_directory);
+    snprintf(path, size, "%s", address.sun_path);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(listen(fd, 4), 0);
+    return fd;
+}
+
+static void call_a_command(const char *control, const char *probes, int *listening, int *command) {
+    char path[128], out[160];
+    spex_stop();
+    *listening = listen_for_programs(path, sizeof(path));
+    snprintf(out, sizeof(out), "metrics:%s", path);
+    setenv("SPEX_OUT", out, 1);
+    setenv("SPEX_CONTROL", control, 1);
+    int err = serving_start(probes);
+    setenv("SPEX_CONTROL", serving_directory, 1);
+    unlink(path);
+    assert_int_equal(err, 0);
+    *command = accept4(*listening, NULL, NULL, SOCK_CLOEXEC);
+    assert_true(*command >= 0);
+}
+
+/* Whether there is a door or not. */
+static void probes_go_off_with_the_command(const char *control) {
+    struct spex_profile_reader reader = {0};
+    int listening, command;
+    call_a_command(control, "program.*", &listening, &command);
+    assert_int_equal(status().sites_on, 1);
+    work(50);
+    do
+        assert_int_equal(caller_receive(command, &reader), 1);
+    while (reader.profile.process.consumed < 50);
+    assert_int_equal(caller_select(command, "program.work@2"), 1);
+    close(command);
+    WAIT_UNTIL(status().sites_on == 0);
+    close(listening);
+    spex_profile_reader_free(&reader);
+}
+
+static void a_command_that_goes_takes_the_probes_with_it(void **state) {
+    (void)state;
+    probes_go_off_with_the_command(serving_directory);
+    assert_true(answers());
+    probes_go_off_with_the_command("off");
+}
+
+static void a_command_that_was_called_gets_the_last_report(void **state) {
+    struct spex_profile_reader reader = {0};
+    int listening, command;
+    (void)state;
+    call_a_command("off", "program.*", &listening, &command);
+    work(70);
+    spex_stop();
+    do
+        assert_int_equal(caller_receive(command, &reader), 1);
+    while (!reader.final);
+    assert_int_equal(reader.profile.process.produced, 70);
+    close(command);
+    close(listening);
+    spex_profile_reader_free(&reader);
+}
+
+static void a_command_that_is_not_there_is_said(void **state) {
+    (void)state;
+    spex_stop();
+    setenv("SPEX_OUT", "metrics:/nowhere/at/all", 1);
+    assert_int_equal(serving_start("program.*"), -ENOENT);
+}
+
+static int work_and_exit(int from, int to) {
+    char byte;
+    if (serving_start("program.*") != 0 || write(to, "", 1) != 1 || read(from, &byte, 1) != 1)
+        return 1;
+    work(60);
+    exit(0);
+}
+
+static void the_last_report_comes_at_an_exit(void **state) {
+    struct spex_profile_reader reader = {0};
+    (void)state;
+    SKIP_WITHOUT_CHILDREN();
+    spex_stop();
+    struct child child = child_start(work_and_exit);
+    child_await(&child);
+    int fd = caller_connect_to(child.process);
+    assert_true(fd >= 0 && caller_send(fd, SPEX_CONTROL_SUBSCRIBE, 60000, NULL));
+    assert_int_equal(caller_receive(fd, &reader), 1);
+    assert_int_equal(write(child.to, "", 1), 1);
+    do
+        assert_int_equal(caller_receive(fd, &reader), 1);
+    while (!reader.final);
+    assert_int_equal(reader.profile.process.produced, 60);
+    assert_int_equal(reader.profile.process.consumed + reader.profile.process.lost, 60);
+    close(fd);
+    child_end(&child);
+    assert_int_equal(serving_count(serving_directory), 0);
+    spex_profile_reader_free(&reader);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(a_child_does_not_serve),
+        TEST(a_child_that_follows_has_its_own),
+        TEST(a_child_that_follows_can_be_called),
+        TEST(a_program_may_close_all_descriptors),
+        TEST(a_program_may_use_our_numbers),
+        TEST(a_command_that_goes_takes_the_probes_with_it),
+        TEST(a_command_that_was_called_gets_the_last_report),
+        TEST(a_command_that_is_not_there_is_said),
+        TEST(the_last_report_comes_at_an_exit),
+    };
+    serving_begin();
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    serving_end();
+    return failed;
+}

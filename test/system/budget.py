@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A budget for a program that is executed as its users do. Not how well it is kept, which is a measurement.
+
+    budget.py SPEX BUSY
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+SPEX = BUSY = None
+PATIENCE = 60
+
+
+class Budget(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.environment = {name: value for name, value in os.environ.items()
+                            if not name.startswith("SPEX_")}
+        self.environment["SPEX_CONTROL"] = os.path.join(folder.name, "control")
+
+    def start(self, *command, **variables):
+        process = subprocess.Popen([*command, BUSY], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True,
+                                   env={**self.environment, **variables})
+        self.addCleanup(process.kill)
+        return process
+
+    def sites(self, process):
+        """Of the running program, by name; none while it cannot be reached yet."""
+        result = subprocess.run([SPEX, "probes", "--json", str(process.pid)], env=self.environment,
+                                capture_output=True, text=True, check=False, timeout=PATIENCE)
+        listed = json.loads(result.stdout) if result.stdout else {"sites": []}
+        return {site["name"]: site for site in listed["sites"]}
+
+    def wait_for(self, process, condition):
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            sites = self.sites(process)
+            if sites and condition(sites):
+                return sites
+        self.fail(f"the condition was never met; at last: {sites}")
+
+    def finish(self, process):
+        output, errors = process.communicate(timeout=PATIENCE)
+        self.assertEqual(process.returncode, 0, errors)
+        return [int(number) for number in output.split()], errors
+
+    def test_the_busy_probe_pays(self):
+        process = self.start(SPEX_PROBES="*", SPEX_BUDGET="2%")
+        sites = self.wait_for(process, lambda found: found["busy"].get("why") == "its share of the budget")
+        self.assertGreater(sites["busy"]["period"], 1)
+        self.assertEqual(sites["rare"]["period"], 1)
+        self.wait_for(process, lambda found: found["rare"].get("why") == "as selected")
+        (busy, rare), table = self.finish(process)
+        self.assertIn("budget: 2 % of the program's time; as believed, ", table)
+        rows = {line.split()[0]: line.split() for line in table.splitlines() if line.startswith(("busy", "rare"))}
+        self.assertGreater(float(rows["busy"][2]), 1)
+        self.assertLessEqual(int(rows["busy"][3]), busy)
+        self.assertLessEqual(int(rows["rare"][3]), rare)
+
+    def test_what_costs_too_much_by_itself_is_held_off_and_tried_again(self):
+        process = self.start(SPEX_PROBES="*", SPEX_BUDGET="0.001%")
+        self.wait_for(process, lambda found: found["busy"].get("why", "").startswith("held off"))
+        self.wait_for(process, lambda found: found["busy"].get("why") == "tried again")
+        self.wait_for(process, lambda found: found["busy"].get("why", "").startswith("held off"))
+        self.finish(process)
+
+    def test_periods_that_were_chosen_are_not_made_shorter(self):
+        process = self.start(SPEX_PROBES="*@1000000", SPEX_BUDGET="100%")
+        sites = self.wait_for(process, lambda found: found["busy"].get("why") == "as selected")
+        self.assertEqual(sites["busy"]["period"], 1000000)
+        self.finish(process)
+
+    def test_a_probe_that_is_chosen_later_is_kept_within_it(self):
+        process = self.start(SPEX_PROBES="rare", SPEX_BUDGET="2%")
+        self.wait_for(process, lambda found: not found["busy"]["on"])
+        subprocess.run([SPEX, "set", str(process.pid), "*"], env=self.environment, check=True,
+                       stdout=subprocess.DEVNULL)
+        self.wait_for(process, lambda found: found["busy"].get("why") == "its share of the budget")
+        subprocess.run([SPEX, "set", str(process.pid), "rare"], env=self.environment, check=True,
+                       stdout=subprocess.DEVNULL)
+        self.wait_for(process, lambda found: not found["busy"]["on"])
+        self.finish(process)
+
+    def test_by_spex_run(self):
+        process = self.start(SPEX, "run", "--budget", "2%", "--")
+        process.stdin.close()
+        process.stdin = None
+        _, table = self.finish(process)
+        self.assertIn("budget: 2 % of the program's time", table)
+
+    def test_without_one_all_is_as_chosen(self):
+        process = self.start(SPEX_PROBES="*")
+        sites = self.wait_for(process, lambda found: found["busy"]["on"])
+        self.assertNotIn("why", sites["busy"])
+        _, table = self.finish(process)
+        self.assertNotIn("budget:", table)
+
+    def test_mistakes(self):
+        for variables, message in [
+                ({"SPEX_BUDGET": "2"}, "SPEX_BUDGET=2: a percentage of the program's time was expected, such as 2%"),
+                ({"SPEX_BUDGET": "0%"}, "SPEX_BUDGET=0%: a percentage"),
+                ({"SPEX_BUDGET": "2%", "SPEX_CALIBRATE": "0"}, "SPEX_BUDGET: a budget cannot be kept with SPEX_CALIBRATE=0")]:
+            process = self.start(SPEX_PROBES="*", **variables)
+            _, errors = process.communicate(timeout=PATIENCE)
+            self.assertEqual(process.returncode, 1)
+            self.assertRegex(errors, r"\Aspex: " + message)
+        result = subprocess.run([SPEX, "run", "--budget", "much", "--", "true"], capture_output=True, text=True,
+                                check=False, timeout=PATIENCE)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("--budget much: a percentage", result.stderr)
+
+
+if __name__ == "__main__":
+    SPEX, BUSY = map(os.path.abspath, sys.argv[1:3])
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* A program that runs until it is told to end, with a thread that executes probes all the time. It obeys lines
+ * on standard input, and answers each with the same line:
+ *
+ *     stop   spex_stop
+ *     start  spex_start
+ *     exec   becomes itself anew
+ *     crash  ends without a word to spex
+ *     end    ends, as at the end of the input */
+#define _GNU_SOURCE
+#include <err.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <spex/probe.h>
+#include <spex/spex.h>
+
+enum { QUERY = 1, PARSE = 2, HIT = 3, STATE = 4 };
+SPEX_PROBE_NAME(QUERY, "query");
+SPEX_PROBE_NAME(PARSE, "query.parse");
+SPEX_PROBE_NAME(STATE, "state");
+
+static void parse(void) {
+    TPT_PROBE_BEGIN(PARSE, 1);
+    for (volatile int i = 0; i < 100; i++)
+        continue;
+    TPT_PROBE_END(PARSE);
+}
+
+static void *work(void *unused) {
+    const struct timespec pause = {.tv_nsec = 100000};
+    for (unsigned long n = 0;; n++) {
+        LAT_PROBE_BEGIN(QUERY, 1);
+        parse();
+        nanosleep(&pause, NULL);
+        LAT_PROBE_END(QUERY);
+        CNT_PROBE_BEGIN(HIT, 10);
+        CNT_PROBE_END(HIT);
+        SNAPSHOT_PROBE(STATE, 1, n, 2 * n);
+    }
+    return unused;
+}
+
+static void obey(const char *line, char **argv) {
+    if (strcmp(line, "stop\n") == 0)
+        spex_stop();
+    if (strcmp(line, "start\n") == 0)
+        spex_start(NULL);
+    if (strcmp(line, "exec\n") == 0)
+        execv("/proc/self/exe", argv);
+    if (strcmp(line, "crash\n") == 0)
+        raise(SIGKILL);
+}
+
+static void answer(const char *line) {
+    fputs(line, stdout);
+    fflush(stdout);
+}
+
+int main(int argc, char **argv) {
+    char line[64];
+    pthread_t worker;
+    (void)argc;
+    setvbuf(stdin, NULL, _IONBF, 0); /* what follows an exec is left to who comes then */
+    if (spex_start(NULL) != 0 || pthread_create(&worker, NULL, work, NULL) != 0)
+        errx(1, "cannot start");
+    answer("ready\n");
+    while (fgets(line, sizeof(line), stdin) && strcmp(line, "end\n") != 0) {
+        obey(line, argv);
+        answer(line);
+    }
+    return spex_stop();
+}

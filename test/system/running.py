@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+"""Running programs with probes, and `spex` commands that reach them."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+NOBODY = 65534
+
+
+def nobody():
+    return {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+
+
+def nobody_can_run(program):
+    return subprocess.run(["test", "-x", program], check=False, **nobody()).returncode == 0
+
+
+class Programs(unittest.TestCase):
+    """Programs of this test alone: their sockets are in a directory of its own."""
+
+    spex = live = None
+
+    def setUp(self):
+        self.dir = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.dir)
+        self.control = os.path.join(self.dir, "control")
+
+    def environment(self, **variables):
+        return {**os.environ, "SPEX_CONTROL": self.control, **variables}
+
+    def start(self, *before, program=None, ready="ready\n", environment=None, **options):
+        process = subprocess.Popen([*before, program or self.live], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   bufsize=1, env=environment or self.environment(), **options)
+        self.addCleanup(process.communicate)
+        self.assertEqual(process.stdout.readline(), ready)
+        return process
+
+    def stranger(self):
+        """The number of a process without spex."""
+        process = subprocess.Popen(["cat"], stdin=subprocess.PIPE, env=self.environment())
+        self.addCleanup(process.communicate)
+        return process.pid
+
+    def say(self, process, line):
+        process.stdin.write(line + "\n")
+        return process.stdout.readline()
+
+    def run_spex(self, *arguments, **options):
+        return subprocess.run([self.spex, *map(str, arguments)], check=False, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, timeout=60,
+                              env=self.environment(), **options)
+
+    def set(self, *arguments, status=0, **options):
+        result = self.run_spex("set", *arguments, **options)
+        self.assertEqual(result.returncode, status, result.stderr)
+        return result
+
+    def refused(self, pattern, *arguments, status=1, **options):
+        result = self.set(*arguments, status=status, **options)
+        self.assertEqual(result.stdout, "")
+        lines = result.stderr.splitlines()
+        self.assertRegex(lines[-1], "^spex: .*" + pattern)
+        return result
+
+    def programs(self, **options):
+        """Those of this test, by number."""
+        listed = json.loads(self.run_spex("list", "--json", **options).stdout)
+        return {program["pid"]: program for program in listed}
+
+    def selected(self, process):
+        return self.programs()[process.pid]["selection"]
+
+    def records(self, process, probe):
+        """What a probe has recorded since the beginning, as the program itself tells."""
+        tables = self.run_spex("top", "-b", "-d", "0.05", "-n", "1", process.pid).stdout
+        found = re.search(rf"^{re.escape(probe)} +\S+ +\S+ +(\d+)", tables, re.MULTILINE)
+        return int(found[1]) if found else 0

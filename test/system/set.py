@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`spex set` and `spex list`: running programs are found, and their probes switched.
+
+    set.py SPEX LIVE
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from running import Programs, nobody, nobody_can_run
+
+SPEX = LIVE = None
+
+
+class Set(Programs):
+    def test_a_busy_site_is_reached(self):
+        process = self.start()
+        begin = time.monotonic()
+        self.assertEqual(self.set(process.pid, "query.parse").stdout, "1 of 4 probe sites are on\n")
+        switched = time.monotonic()
+        while not self.records(process, "query.parse"):
+            continue
+        print("switched after %.1f ms, first seen in a table after %.1f ms" %
+              (1000 * (switched - begin), 1000 * (time.monotonic() - begin)))
+
+    def test_replacing_and_adding(self):
+        process = self.start()
+        for arguments, on, selection in [
+                (["*"], 4, "*"), (["query", "state"], 2, "query,state"),
+                (["+3:cnt@5"], 3, "query,state,3:cnt@5"), (["+query@off"], 2, "query@off,state"),
+                (["off"], 0, "off"), (["+:lat"], 1, ":lat"), ([""], 0, "off")]:
+            with self.subTest(arguments=arguments):
+                result = self.set(process.pid, *arguments)
+                self.assertEqual(result.stdout, "%d of 4 probe sites are on\n" % on)
+                self.assertEqual(result.stderr, "")
+                if selection != "query@off,state":  # where a changed item goes is not promised
+                    self.assertIn(self.selected(process), {selection, "*:lat"})
+
+    def test_bad_syntax_changes_nothing(self):
+        process = self.start()
+        self.set(process.pid, "query")
+        self.refused("a probe type was expected", process.pid, "query:nonsense", status=2)
+        self.refused("", process.pid, "query@0", status=2)
+        self.refused("", process.pid, "query@", "state", status=2)
+        self.refused("longer than|too long", process.pid, "x" * 20000)
+        self.assertEqual(self.selected(process), "query")
+
+    def test_what_matches_nothing(self):
+        process = self.start()
+        result = self.set(process.pid, "qurey", status=1)
+        self.assertRegex(result.stderr, r'\Aspex: no probe matches "qurey" \(yet\); there are: query')
+        self.assertEqual(result.stdout, "0 of 4 probe sites are on\n")
+        result = self.set(process.pid, "query,qurey")
+        self.assertRegex(result.stderr, r'\Aspex: no probe matches "qurey" \(yet\); there are: query')
+        self.assertEqual(result.stdout, "1 of 4 probe sites are on\n")
+        self.set(process.pid, "+nothing", status=1)
+        self.assertEqual(self.selected(process), "query,qurey,nothing")
+
+    def test_processes_that_cannot_be_reached(self):
+        self.refused("there is no process 99999999", 99999999, "*")
+        self.refused("there is no process 9{30}", "9" * 30, "*")
+        self.refused("there is no process 0", 0, "*")
+        self.refused("was not built with spex, or has not called spex_start", self.stranger(), "*")
+        process = self.start(environment=self.environment(SPEX_CONTROL="off"))
+        self.refused("has SPEX_CONTROL=off", process.pid, "*")
+        process = self.start()
+        self.say(process, "stop")
+        self.refused("has no control socket", process.pid, "*")
+
+    def test_usage(self):
+        self.refused('number of a process was expected, not "live"', "live", "*", status=2)
+        self.refused("a process and probes were expected", os.getpid(), status=2)
+        self.refused("a process and probes were expected", status=2)
+        self.assertIn("usage", self.set("--nonsense", status=2).stderr)
+        self.assertIn("usage: spex set", self.set("--help").stdout)
+
+    def test_stopped_and_started_again(self):
+        process = self.start()
+        self.say(process, "stop")
+        self.say(process, "start")
+        self.assertEqual(self.set(process.pid, "*").stdout, "4 of 4 probe sites are on\n")
+
+    def test_after_an_exec(self):
+        process = self.start()
+        self.set(process.pid, "*")
+        self.assertEqual(self.say(process, "exec"), "ready\n")
+        self.assertEqual(self.set(process.pid, "query").stdout, "1 of 4 probe sites are on\n")
+
+    def test_somebody_elses_process(self):
+        if os.getuid() != 0:
+            self.skipTest("needs root to become somebody else")
+        if not nobody_can_run(SPEX) or not nobody_can_run(LIVE):
+            self.skipTest("the programs are where only root can run them")
+        other = nobody()
+        os.chmod(self.dir, 0o777)
+        process = self.start()
+        self.refused("is not yours", process.pid, "*", **other)
+        self.assertEqual(self.programs(**other), {})
+        theirs = self.start(environment=self.environment(SPEX_CONTROL=self.control + "-theirs"),
+                            **other)
+        for options in other, {}:  # root may
+            self.assertEqual(self.set(theirs.pid, "*", **options).stdout,
+                             "4 of 4 probe sites are on\n")
+            self.assertIn(theirs.pid, self.programs(**options))
+
+    def test_other_namespaces(self):
+        unshare = ["unshare", "--pid", "--fork", "--mount", "--mount-proc", "--propagation", "private"]
+        if not shutil.which("unshare") or subprocess.run(unshare + ["true"], check=False,
+                                                         capture_output=True).returncode != 0:
+            self.skipTest("no PID and mount namespaces")
+        os.mkdir(os.path.join(self.dir, "mounted"))
+        shutil.copy(LIVE, os.path.join(self.dir, "live"))
+        script = "mount -t tmpfs none mounted && cp live mounted && exec mounted/live"
+        control = os.path.join(self.dir, "mounted", "control")
+        outer = self.start(*unshare, "sh", "-c", script, program="sh", cwd=self.dir,
+                           environment=self.environment(SPEX_CONTROL=control))
+        with open("/proc/%d/task/%d/children" % (outer.pid, outer.pid), encoding="utf-8") as children:
+            inner = int(children.read())
+        if not os.access("/proc/%d/root/%s" % (inner, self.dir), os.R_OK):
+            self.skipTest("no right to look into another process's root")
+        self.assertFalse(os.path.exists(control))
+        self.assertEqual(self.set(inner, "query").stdout, "1 of 4 probe sites are on\n")
+        self.assertEqual(self.programs()[inner]["selection"], "query")
+
+
+class List(Programs):
+    def test_no_program(self):
+        options = nobody() if os.getuid() == 0 and nobody_can_run(SPEX) else {}
+        result = self.run_spex("list", **options)
+        if result.returncode == 0:
+            self.skipTest("other programs with spex are running")
+        self.assertEqual((result.returncode, result.stdout), (1, ""))
+        self.assertRegex(result.stderr, r"\Aspex: no program is running that .* can control\n\Z")
+        self.assertEqual(self.run_spex("list", "--json", **options).stdout, "[]\n")
+
+    def test_several_programs(self):
+        first, second = self.start(), self.start()
+        self.set(second.pid, "query@100", "state")
+        programs = self.programs()
+        self.assertLessEqual({first.pid, second.pid}, set(programs))
+        self.assertEqual(
+            {**programs[first.pid], "seconds": 0},
+            {"pid": first.pid, "command": "live", "answers": True, "sites": 4, "sites_on": 0,
+             "seconds": 0, "selection": "off"})
+        self.assertEqual(programs[second.pid]["sites_on"], 2)
+        self.assertEqual(programs[second.pid]["selection"], "query@100,state")
+        self.assertGreater(programs[second.pid]["seconds"], 0)
+        table = self.run_spex("list").stdout
+        self.assertRegex(table, r"\Apid +command +selected +sites +on +seconds\n")
+        self.assertRegex(table, rf"(?m)^{first.pid} +live +off +4 +0 +0\.0$")
+        self.assertRegex(table, rf"(?m)^{second.pid} +live +query@100,state +4 +2 +\d+\.\d$")
+
+    def test_a_stopped_program(self):
+        process = self.start()
+        process.send_signal(signal.SIGSTOP)
+        try:
+            self.assertEqual(self.programs()[process.pid],
+                             {"pid": process.pid, "command": "live", "answers": False})
+            self.assertRegex(self.run_spex("list").stdout, r"live +\(does not answer\)\n")
+        finally:
+            process.send_signal(signal.SIGCONT)
+
+    def test_a_program_that_was_killed(self):
+        process = self.start()
+        self.say(process, "crash")
+        process.wait()
+        self.assertEqual(len(os.listdir(self.control)), 1)
+        self.assertNotIn(process.pid, self.programs())
+        after = self.start()
+        sockets = os.listdir(self.control)
+        self.assertEqual([name.split("-")[0] for name in sockets], [str(after.pid)])
+
+    def test_a_full_disk_is_noticed(self):
+        self.start()
+        for arguments in [], ["--json"]:
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                result = subprocess.run([SPEX, "list", *arguments], stdout=full, check=False,
+                                        stderr=subprocess.PIPE, text=True, env=self.environment())
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("cannot be written: No space left on device", result.stderr)
+
+    def test_usage(self):
+        self.assertEqual(self.run_spex("list", "more").returncode, 2)
+        self.assertIn("usage: spex list", self.run_spex("list", "--help").stdout)
+
+
+if __name__ == "__main__":
+    SPEX, LIVE = Programs.spex, Programs.live = list(map(os.path.abspath, sys.argv[1:3]))
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/* What spex top shows: rows of sites and figures, their order, the cursor, and what keys send. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <spex/site.h>
+
+#include "../check.h"
+#include "top_view.h"
+#include "values.h"
+
+static struct spex_profile_site sites[] = {
+    {.probe_id = 7,
+     .probe_type = SPEX_LAT,
+     .subsample = 10,
+     .period = 0,
+     .loaded = 1,
+     .name = "beta"},
+    {.probe_id = 7,
+     .probe_type = SPEX_LAT,
+     .subsample = 5,
+     .period = 20,
+     .loaded = 1,
+     .name = "beta"},
+    {.probe_id = 7,
+     .probe_type = SPEX_CNT,
+     .subsample = 1,
+     .period = 1,
+     .loaded = 1,
+     .name = "beta"},
+    {.probe_id = 2, .probe_type = SPEX_SNAPSHOT, .subsample = 1, .loaded = 1},
+    {.probe_id = 9, .probe_type = SPEX_LAT, .subsample = 1, .loaded = 0, .name = "Alpha"},
+};
+
+static struct spex_values times;
+
+static struct spex_profile_row rows[] = {
+    {.probe = {.probe_type = SPEX_CNT, .probe_id = 7, .on_seconds = 2, .count = 50, .records = 50}},
+    {.probe = {.probe_type = SPEX_LAT,
+               .probe_id = 7,
+               .series = 1,
+               .on_seconds = 2,
+               .count = 20,
+               .records = 10,
+               .lost = 3,
+               .lost_shared = 1},
+     .values = {&times}},
+};
+
+static struct spex_profile profile = {
+    .process = {.process_id = 4711,
+                .ticks_per_second = 1e6,
+                .seconds = 2,
+                .program_seconds = 1,
+                .collector_seconds = 0.5,
+                .produced = 60,
+                .lost = 3,
+                .sites_on = 2,
+                .command = "server"},
+    .sites = sites,
+    .site_count = COUNT_OF(sites),
+    .rows = rows,
+    .row_count = COUNT_OF(rows),
+};
+
+static struct spex_top_view view;
+
+static int setup(void **state) {
+    (void)state;
+    spex_values_clear(&times);
+    spex_histogram_add(&times.histogram, 1000, 10);
+    times.weight = 10;
+    times.mean = 1000;
+    times.min = times.max = 1000;
+    memset(&view, 0, sizeof(view));
+    view.sort = SPEX_TOP_PROBE;
+    return spex_top_view_fill(&view, &profile, &profile);
+}
+
+static int teardown(void **state) {
+    (void)state;
+    spex_top_view_free(&view);
+    return 0;
+}
+
+/* The rows shown, as "name:type …" without what is equal in all. */
+static void assert_shown(const char *expected) {
+    char shown[256] = "", cell[64];
+    for (size_t s = 0; s < view.shown_count; s++) {
+        const struct spex_top_row *row = &view.rows[view.shown[s]];
+        size_t length = strlen(shown);
+        spex_top_cell(row, view.span, SPEX_TOP_TYPE, cell, sizeof(cell));
+        snprintf(shown + length, sizeof(shown) - length, "%s%s:%s", s ? " " : "", row->name, cell);
+    }
+    assert_string_equal(shown, expected);
+}
+
+static void assert_cell(const char *name, uint32_t type, enum spex_top_column column,
+                        const char *expected) {
+    char cell[64];
+    for (size_t r = 0; r < view.row_count; r++)
+        if (strcmp(view.rows[r].name, name) == 0 && view.rows[r].type == type) {
+            spex_top_cell(&view.rows[r], view.span, column, cell, sizeof(cell));
+            assert_string_equal(cell, expected);
+            return;
+        }
+    fail_msg("no row %s", name);
+}
+
+static void sort_by(enum spex_top_column column) {
+    view.sort = column;
+    spex_top_view_arrange(&view);
+}
+
+static void select_row(const char *name, uint32_t type) {
+    spex_top_view_move(&view, -100);
+    for (size_t s = 0; s < view.shown_count; s++, spex_top_view_move(&view, 1)) {
+        const struct spex_top_row *row = spex_top_view_current(&view);
+        if (strcmp(row->name, name) == 0 && row->type == type)
+            return;
+    }
+    fail_msg("no row %s", name);
+}
+
+static void test_sites_become_rows(void **state) {
+    (void)state;
+    assert_shown("2:snapshot Alpha:lat beta:cnt beta:lat");
+    assert_cell("beta", SPEX_LAT, SPEX_TOP_PERIOD, "20 (1/2)");
+    assert_cell("beta", SPEX_CNT, SPEX_TOP_PERIOD, "1");
+    assert_cell("2", SPEX_SNAPSHOT, SPEX_TOP_PERIOD, "off");
+    assert_cell("Alpha", SPEX_LAT, SPEX_TOP_PERIOD, "gone");
+    assert_cell("Alpha", SPEX_LAT, SPEX_TOP_ID, "9");
+}
+
+static void test_figures(void **state) {
+    (void)state;
+    assert_cell("beta", SPEX_LAT, SPEX_TOP_RATE, "10");
+    assert_cell("beta", SPEX_LAT, SPEX_TOP_VALUE, "time");
+    assert_cell("beta", SPEX_LAT, SPEX_TOP_MEAN, "1 ms");
+    assert_cell("beta", SPEX_LAT, SPEX_TOP_MAX, "1 ms");
+    assert_cell("beta", SPEX_LAT, SPEX_TOP_SHARE, "1 %"); /* 20 times 1 ms in 2 s */
+    assert_cell("beta", SPEX_LAT, SPEX_TOP_LOST, "~3");
+    assert_cell("beta", SPEX_CNT, SPEX_TOP_RATE, "25");
+    assert_cell("beta", SPEX_CNT, SPEX_TOP_MEAN, "");
+    assert_cell("2", SPEX_SNAPSHOT, SPEX_TOP_RATE, "");
+    assert_string_equal(view.head[0][0],
+                        "server 4711   collecting for 2.0 s   2 of 4 probe sites on");
+    assert_string_equal(view.head[0][1], "30 records/s   3 lost   overhead 0 % of its CPU time, as "
+                                         "believed   collector 25 % of a CPU");
+}
+
+static void test_spans(void **state) {
+    (void)state;
+    assert_int_equal(spex_top_view_fill(&view, &profile, NULL), 0);
+    assert_cell("beta", SPEX_CNT, SPEX_TOP_RATE, "");
+    assert_string_equal(view.head[SPEX_TOP_INTERVAL][1], "");
+    view.span = SPEX_TOP_START;
+    assert_cell("beta", SPEX_CNT, SPEX_TOP_RATE, "25");
+}
+
+static void test_sorting(void **state) {
+    (void)state;
+    sort_by(SPEX_TOP_ID);
+    assert_shown("2:snapshot beta:cnt beta:lat Alpha:lat");
+    sort_by(SPEX_TOP_TYPE);
+    assert_shown("beta:cnt beta:lat Alpha:lat 2:snapshot");
+    sort_by(SPEX_TOP_PERIOD);
+    assert_shown("beta:cnt beta:lat 2:snapshot Alpha:lat");
+    sort_by(SPEX_TOP_RATE);
+    assert_shown("beta:cnt beta:lat 2:snapshot Alpha:lat");
+    view.reversed = true;
+    sort_by(SPEX_TOP_RATE); /* what has none stays at the end */
+    assert_shown("beta:lat beta:cnt 2:snapshot Alpha:lat");
+    sort_by(SPEX_TOP_PROBE);
+    assert_shown("beta:cnt beta:lat Alpha:lat 2:snapshot");
+    sort_by(SPEX_TOP_PERIOD);
+    spex_top_view_sort(&view, -1);
+    assert_int_equal(view.sort, SPEX_TOP_LOST);
+    spex_top_view_sort(&view, 1);
+    assert_int_equal(view.sort, SPEX_TOP_PERIOD);
+}
+
+static void filter(const char *text) {
+    snprintf(view.filter, sizeof(view.filter), "%s", text);
+    spex_top_view_arrange(&view);
+}
+
+static void test_filter(void **state) {
+    (void)state;
+    filter("ALPHA");
+    assert_shown("Alpha:lat");
+    filter(":lat");
+    assert_shown("Alpha:lat beta:lat");
+    filter("nothing");
+    assert_shown("");
+    assert_null(spex_top_view_current(&view));
+    spex_top_view_move(&view, 1);
+    filter("");
+    assert_int_equal(view.shown_count, 4);
+}
+
+static void test_the_cursor_stays_at_its_probe(void **state) {
+    (void)state;
+    select_row("beta", SPEX_LAT);
+    assert_int_equal(view.cursor, 3);
+    sort_by(SPEX_TOP_PERIOD);
+    assert_int_equal(view.cursor, 1);
+    filter(":lat");
+    assert_int_equal(view.cursor, 0);
+    assert_int_equal(spex_top_view_fill(&view, &profile, NULL), 0);
+    assert_string_equal(spex_top_view_current(&view)->name, "beta");
+    filter(":cnt");
+    assert_int_equal(view.cursor, 0);
+    filter("");
+    assert_int_equal(spex_top_view_current(&view)->type, SPEX_LAT);
+    spex_top_view_move(&view, 100);
+    assert_int_equal(view.cursor, 3);
+    spex_top_view_move(&view, -100);
+    assert_int_equal(view.cursor, 0);
+}
+
+static void assert_toggled(const char *selection) {
+    char text[128];
+    assert_int_equal(spex_top_row_toggle(spex_top_view_current(&view), text, sizeof(text)), 0);
+    assert_string_equal(text, selection);
+}
+
+static void test_toggling(void **state) {
+    (void)state;
+    select_row("2", SPEX_SNAPSHOT);
+    assert_toggled("+2:snapshot");
+    assert_cell("2", SPEX_SNAPSHOT, SPEX_TOP_PERIOD, "1");
+    assert_toggled("+2:snapshot@off");
+    assert_cell("2", SPEX_SNAPSHOT, SPEX_TOP_PERIOD, "off");
+    select_row("beta", SPEX_LAT); /* one of two is on */
+    assert_toggled("+7:lat@off");
+    assert_toggled("+7:lat");
+    assert_cell("beta", SPEX_LAT, SPEX_TOP_PERIOD, "5");
+    char text[128];
+    select_row("Alpha", SPEX_LAT);
+    assert_int_equal(spex_top_row_toggle(spex_top_view_current(&view), text, sizeof(text)),
+                     -EINVAL);
+    assert_string_equal(text, "the library of Alpha is not loaded any more");
+}
+
+static void test_periods(void **state) {
+    (void)state;
+    char text[128];
+    select_row("beta", SPEX_LAT);
+    struct spex_top_row *row = spex_top_view_current(&view);
+    assert_int_equal(spex_top_row_period(row, true, text, sizeof(text)), 0);
+    assert_string_equal(text, "+7:lat@40");
+    assert_int_equal(spex_top_row_period(row, false, text, sizeof(text)), 0);
+    assert_string_equal(text, "+7:lat@20");
+    row->period = 1;
+    assert_int_equal(spex_top_row_period(row, false, text, sizeof(text)), -EINVAL);
+    assert_string_equal(text, "beta cannot be recorded more often");
+    row->period = SPEX_CONTROL_PERIOD_MAX - 1;
+    assert_int_equal(spex_top_row_period(row, true, text, sizeof(text)), 0);
+    assert_string_equal(text, "+7:lat@16777215");
+    assert_int_equal(spex_top_row_period(row, true, text, sizeof(text)), -EINVAL);
+    assert_string_equal(text, "beta cannot be recorded less often");
+    select_row("2", SPEX_SNAPSHOT);
+    assert_int_equal(spex_top_row_period(spex_top_view_current(&view), true, text, sizeof(text)),
+                     -EINVAL);
+    assert_string_equal(text, "2 is off");
+}
+
+static void test_a_program_without_probes(void **state) {
+    (void)state;
+    const struct spex_profile none = {.process = {.command = "empty"}};
+    assert_int_equal(spex_top_view_fill(&view, &none, &none), 0);
+    assert_shown("");
+    assert_null(spex_top_view_current(&view));
+    spex_top_view_move(&view, 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_sites_become_rows, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_figures, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_spans, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_sorting, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_filter, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_the_cursor_stays_at_its_probe, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_toggling, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_periods, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_program_without_probes, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* Intervals against numbers from tables. */
+#include <math.h>
+
+#include "../check.h"
+#include "confidence.h"
+
+static struct spex_values values;
+
+/* Records of one weight, with values of standard deviation 1 (that of a sample: over n - 1). */
+static struct spex_profile_probe sample(unsigned records, double weight) {
+    spex_values_clear(&values);
+    values.weight = records * weight;
+    values.mean = 10;
+    values.squares = values.weight * (records - 1) / records;
+    return (struct spex_profile_probe){
+        .records = records, .count = records * weight, .weight_squares = records * weight * weight};
+}
+
+static void expect_near(double got, double expected, double relative) {
+    if (!(fabs(got - expected) <= expected * relative))
+        fail_msg("%.9g instead of %.9g", got, expected);
+}
+
+/* 97.5 % points of Student's t. */
+static void means_of_small_samples(void **state) {
+    static const struct {
+        unsigned freedom;
+        double t;
+    } known[] = {{2, 4.30265}, {3, 3.18245},  {4, 2.77645},
+                 {9, 2.26216}, {30, 2.04227}, {1000, 1.96234}};
+    (void)state;
+    for (size_t k = 0; k < COUNT_OF(known); k++) {
+        struct spex_profile_probe probe = sample(known[k].freedom + 1, 1e9);
+        expect_near(spex_mean_margin(&probe, &values), known[k].t / sqrt(known[k].freedom + 1),
+                    0.01);
+    }
+}
+
+static void of_all_executions_nothing_is_unsure(void **state) {
+    double low, high;
+    struct spex_profile_probe probe = sample(100, 1);
+    (void)state;
+    assert_false(spex_sampled(&probe));
+    assert_true(spex_mean_margin(&probe, &values) == 0);
+    for (uint64_t v = 0; v < 100; v++)
+        spex_histogram_add(&values.histogram, v % 10, 1);
+    values.min = 0;
+    values.max = 9;
+    assert_true(spex_quantile_bounds(&probe, &values, 0.99, &low, &high));
+    assert_true(low == 9);
+    assert_true(high == 9);
+}
+
+/* Three quarters of the executions are unknown. */
+static void what_has_been_recorded_is_sure(void **state) {
+    struct spex_profile_probe few = sample(100, 1e9);
+    double of_few = spex_mean_margin(&few, &values);
+    struct spex_profile_probe probe = sample(100, 4);
+    (void)state;
+    assert_true(spex_sampled(&probe));
+    expect_near(spex_mean_margin(&probe, &values), of_few * sqrt(0.75), 1e-6);
+}
+
+static void too_few_records_say_nothing(void **state) {
+    double low, high;
+    (void)state;
+    for (unsigned records = 0; records < 3; records++) {
+        struct spex_profile_probe probe = sample(records ? records : 1, 1000);
+        if (!records) /* lost */
+            probe = (struct spex_profile_probe){.count = 1};
+        assert_true(spex_mean_margin(&probe, &values) < 0);
+        assert_false(spex_quantile_bounds(&probe, &values, 0.5, &low, &high));
+    }
+}
+
+/* 99 records of weight 1 and one of 901 say about as much as 1.2 of equal weight. */
+static void one_heavy_record_says_little(void **state) {
+    struct spex_profile_probe probe = {
+        .records = 100, .count = 99 + 901, .weight_squares = 99 + 901.0 * 901};
+    (void)state;
+    sample(100, 10);
+    assert_true(spex_mean_margin(&probe, &values) < 0);
+}
+
+/* By the binomial law of 100 records the median's rank is 50 ± 9.8, the 90th percentile's 90 ± 5.9. */
+static void quantiles(void **state) {
+    double low, high;
+    struct spex_profile_probe probe = sample(100, 1000);
+    (void)state;
+    for (uint64_t v = 1; v <= 100; v++)
+        spex_histogram_add(&values.histogram, v, 1000);
+    values.min = 1;
+    values.max = 100;
+    assert_true(spex_quantile_bounds(&probe, &values, 0.5, &low, &high));
+    assert_true(low == 41);
+    assert_true(high == 60);
+    assert_true(spex_quantile_bounds(&probe, &values, 0.9, &low, &high));
+    assert_true(low == 85);
+    assert_true(high == 96);
+    assert_false(spex_quantile_bounds(&probe, &values, 0.99, &low, &high));
+    assert_true(spex_quantile_bounds(&probe, &values, 0.01, &low, &high));
+    assert_true(low == 0); /* below the least there may be anything, too */
+    assert_true(high == 3);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(means_of_small_samples),
+        cmocka_unit_test(of_all_executions_nothing_is_unsure),
+        cmocka_unit_test(what_has_been_recorded_is_sure),
+        cmocka_unit_test(too_few_records_say_nothing),
+        cmocka_unit_test(one_heavy_record_says_little),
+        cmocka_unit_test(quantiles),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of profiles that are made up, as text. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../queues/ring.h"
+#include "../check.h"
+#include "table.h"
+#include "tracer.h"
+
+enum { TICKS = 1000000000 };
+
+static struct spex_profile_row rows[4];
+static struct spex_profile_type types[4];
+static struct spex_tracer *tracer;
+static struct spex_profile profile;
+
+static int setup(void **state) {
+    (void)state;
+    memset(rows, 0, sizeof(rows));
+    memset(types, 0, sizeof(types));
+    profile = (struct spex_profile){
+        .process = {.commit = SPEX_COMMIT_RSEQ,
+                    .ring_cpus = 2,
+                    .ring_bytes = 3 << 20,
+                    .ticks_per_second = TICKS,
+                    .seconds = 2},
+        .types = types,
+        .rows = rows,
+    };
+    return spex_tracer_create(&tracer);
+}
+
+static int teardown(void **state) {
+    (void)state;
+    spex_tracer_destroy(tracer);
+    return 0;
+}
+
+static void record(uint32_t type, uint16_t id, uint32_t weight, uint64_t a, uint64_t b,
+                   uint32_t marks) {
+    struct spex_record one = {.probe_type = type,
+                              .probe_id = id,
+                              .weight = weight,
+                              .marks = (uint8_t)marks,
+                              .field_count = type == SPEX_LLC || type == SPEX_SNAPSHOT ? 2 : 1,
+                              .fields = {a, b}};
+    if (type == SPEX_CNT || type == SPEX_TPT) { /* the weight comes first */
+        one.field_count = type == SPEX_TPT ? 2 : 1;
+        one.fields[0] = weight;
+        one.fields[1] = a;
+    }
+    assert_int_equal(spex_tracer_add(tracer, &one, 1), 0);
+}
+
+/* Its records, where there are any, are in the tracer; on for two seconds. */
+static struct spex_profile_probe *row(uint32_t type, uint16_t id, const char *name) {
+    struct spex_profile_row *made = &rows[profile.row_count++];
+    struct spex_metrics metrics = {0};
+    size_t at = spex_tracer_find(tracer, id, type);
+    if (at < spex_tracer_probes(tracer))
+        spex_tracer_metrics(tracer, at, &metrics);
+    made->probe = (struct spex_profile_probe){.probe_type = type,
+                                              .probe_id = id,
+                                              .series = (uint16_t)metrics.series,
+                                              .on_seconds = 2,
+                                              .count = metrics.count,
+                                              .weight_squares = metrics.weight_squares,
+                                              .records = metrics.records,
+                                              .period_last = 1};
+    memcpy(made->probe.marked, metrics.marked, sizeof(metrics.marked));
+    snprintf(made->probe.name, sizeof(made->probe.name), "%s", name);
+    for (unsigned s = 0; s < metrics.series; s++)
+        made->values[s] = spex_tracer_values(tracer, at, s);
+    return &made->probe;
+}
+
+static void type(uint32_t probe_type, uint32_t pcid, bool used, bool measured) {
+    types[profile.type_count++] = (struct spex_profile_type){.probe_type = probe_type,
+                                                             .pcid = pcid,
+                                                             .used = used,
+                                                             .measured = measured,
+                                                             .skip = 2,
+                                                             .record = 20};
+}
+
+static void expect(const char *expected) {
+    char *text = NULL;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
+    assert_non_null(file);
+    spex_table_print(file, &profile);
+    assert_int_equal(fclose(file), 0);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void nothing(void **state) {
+    (void)state;
+    expect("probe  type  1 in  count  per second  value  mean  p50  p90  p99  p99.9  max  total  "
+           "lost\n"
+           "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
+           "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n");
+}
+
+/* One whose sites were off before they came to a record may have been executed all the same. */
+static void probes_without_records(void **state) {
+    (void)state;
+    row(SPEX_CNT, 1, "never");
+    struct spex_profile_probe *probe = row(SPEX_LAT, 2, "seldom");
+    probe->period_last = 1000;
+    probe->unseen = 2997;
+    expect("probe   type  1 in  count  per second  value  mean  p50  p90  p99  p99.9  max  total  "
+           "lost\n"
+           "never   cnt      1      0           0      -     -    -    -    -      -    -      -   "
+           "  0\n"
+           "seldom  lat   1000      0           0      -     -    -    -    -      -    -      -   "
+           "  0\n"
+           "                    +2997\n"
+           "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
+           "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n");
+}
+
+static void times(void **state) {
+    (void)state;
+    for (uint64_t ticks = 10; ticks <= 40; ticks += 10)
+        record(SPEX_LAT, 7, 1, ticks, 0, 0);
+    record(SPEX_TPT, 8, 1, 2500000000, 0, 0);
+    record(SPEX_TPT, 8, 1, 2500000000000, 0, 0);
+    row(SPEX_LAT, 7, "");
+    row(SPEX_TPT, 8, "slow");
+    expect("probe  type  1 in  count  per second  value    mean    p50     p90     p99   p99.9     "
+           "max   total  lost\n"
+           "7      lat      1      4           2   time   25 ns  20 ns   40 ns   40 ns   40 ns   "
+           "40 ns  100 ns     0\n"
+           "slow   tpt      1      2           1   time  1251 s  2.5 s  2491 s  2491 s  2491 s  "
+           "2500 s  2502 s     0\n"
+           "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
+           "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n");
+}
+
+static void times_in_the_first_milliseconds(void **state) {
+    (void)state;
+    profile.process.ticks_per_second = 0;
+    profile.process.program_seconds = 0.001;
+    record(SPEX_LAT, 7, 1, 10, 0, 0);
+    type(SPEX_LAT, 0, true, true);
+    row(SPEX_LAT, 7, "")->on_seconds = 0;
+    expect("probe  type  1 in  count  per second  value  mean  p50  p90  p99  p99.9  max  total  "
+           "lost\n"
+           "7      lat      1      1           -   time     -    -    -    -      -    -      -    "
+           " 0\n"
+           "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
+           "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n"
+           "overhead: of probes not known; the program's CPU time 1 ms; spex's own threads 0 ns\n");
+}
+
+static void samples(void **state) {
+    (void)state;
+    for (uint64_t v = 1; v <= 100; v++)
+        record(SPEX_SNAPSHOT, 9, 1000, v, 0, 0);
+    record(SPEX_SNAPSHOT, 10, 20000, 1234567, 7, 0);
+    row(SPEX_SNAPSHOT, 9, "many")->unseen = 999;
+    row(SPEX_SNAPSHOT, 10, "one")->unseen = 39998;
+    expect("probe  type       1 in   count  per second   value     mean      p50      p90      p99 "
+           "   p99.9      max        total  lost\n"
+           "many   snapshot   1000  100000       50000      v0     50.5       50       90       99 "
+           "     100      100      5050000     0\n"
+           "                          +1 %        +1 %  (95 %)    ±11 %    ±20 %   ±6.7 %        ? "
+           "       ?                 ±13 %\n"
+           "                                                v1        0        0        0        0 "
+           "       0        0            0\n"
+           "                                            (95 %)       ±0       ±0       ±0        ? "
+           "       ?                    ±0\n"
+           "one    snapshot  20000   20000       10000      v0  1234567  1234567  1234567  1234567 "
+           " 1234567  1234567  24691340000     0\n"
+           "                        +200 %      +200 %  (95 %)        ?        ?        ?        ? "
+           "       ?                     ?\n"
+           "                                                v1        7        7        7        7 "
+           "       7        7       140000\n"
+           "                                            (95 %)        ?        ?        ?        ? "
+           "       ?                     ?\n"
+           "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
+           "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n");
+}
+
+static void counters_that_are_not_available(void **state) {
+    (void)state;
+    record(SPEX_LLC, 1, 1, 100, 10, 0);
+    record(SPEX_LLC, 1, 1, 0, 0, SPEX_MARK_UNAVAILABLE);
+    record(SPEX_LLC, 1, 1, 300, 30, SPEX_MARK_SCALED);
+    record(SPEX_FLT, 2, 1, 0, 0, SPEX_MARK_UNAVAILABLE);
+    row(SPEX_LLC, 1, "some");
+    row(SPEX_FLT, 2, "");
+    type(SPEX_LLC, 0, true, false);
+    snprintf(types[0].text, sizeof(types[0].text), "what the processor says");
+    expect(
+        "probe  type  1 in  count  per second       value  mean  p50  p90  p99  p99.9  max  total  "
+        "lost\n"
+        "some   llc      1      3         1.5  references   200  100  300  300    300  300    600  "
+        "   0\n"
+        "                                          misses    20   10   30   30     30   30     60\n"
+        "2      flt      1      1         0.5           -     -    -    -    -      -    -      -  "
+        "   0\n"
+        "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
+        "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n"
+        "llc: what the processor says\n"
+        "some llc: 1 of 3 records have values estimated from a part of the time, as counters were "
+        "shared\n"
+        "some llc: 1 of 3 records have no values, as their counter was not available\n"
+        "2 flt: 1 of 1 records have no values, as their counter was not available\n");
+}
+
+static void losses(void **state) {
+    (void)state;
+    profile.process.produced = 110;
+    profile.process.consumed = 8;
+    profile.process.lost = 102;
+    for (int i = 0; i < 4; i++) {
+        record(SPEX_CNT, 1, 1, 1, 0, 0);
+        record(SPEX_CNT, 2, 1, 1, 0, 0);
+    }
+    struct spex_profile_probe *probe = row(SPEX_CNT, 1, "");
+    probe->lost = 50.5;
+    probe->lost_shared = true;
+    probe = row(SPEX_CNT, 2, "");
+    probe->lost = 50.5;
+    probe->lost_shared = true;
+    row(SPEX_CNT, 3, "")->lost_shared = true;
+    row(SPEX_FLT, 1, "")->lost = 1;
+    expect("probe  type  1 in  count  per second  value  mean  p50  p90  p99  p99.9  max  total  "
+           "lost\n"
+           "1      cnt      1      4           2      -     -    -    -    -      -    -      -   "
+           "~50\n"
+           "2      cnt      1      4           2      -     -    -    -    -      -    -      -   "
+           "~50\n"
+           "3      cnt      1      0           0      -     -    -    -    -      -    -      -    "
+           "~0\n"
+           "1      flt      1      0           0      -     -    -    -    -      -    -      -    "
+           " 1\n"
+           "2.000 s; records: 110 produced, 8 consumed, 102 lost\n"
+           "lost: records, whose executions are in no other column; ~ is a probe's share of its "
+           "type's, by records\n"
+           "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n");
+}
+
+static void what_it_costs(void **state) {
+    (void)state;
+    profile.process.program_seconds = 0.001;
+    profile.process.collector_seconds = 0.25;
+    record(SPEX_CNT, 1, 1000, 1, 0, 0);
+    record(SPEX_PERFCNTR, 2, 1, 1, 0, 0);
+    row(SPEX_CNT, 1, "");
+    row(SPEX_PERFCNTR, 2, "");
+    type(SPEX_CNT, 0, true, true);
+    type(SPEX_LAT, 0, false, true);
+    type(SPEX_PERFCNTR, 0, false, true);
+    type(SPEX_PERFCNTR, 3, true, true);
+    expect("probe  type      1 in  count  per second   value  mean  p50  p90  p99  p99.9  max  "
+           "total  lost\n"
+           "1      cnt       1000   1000         500       -     -    -    -    -      -    -      "
+           "-     0\n"
+           "                        +0 %        +0 %\n"
+           "2      perfcntr     1      1         0.5  events     1    1    1    1      1    1      "
+           "1     0\n"
+           "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
+           "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved; a record costs cnt 20 ns, "
+           "perfcntr 20 ns, a skipped execution 2 ns\n"
+           "overhead, as believed: probes 2.038 us, 0.2 % of the program's CPU time of 1 ms; "
+           "spex's own threads 250 ms\n");
+}
+
+static void costs_that_are_not_known(void **state) {
+    (void)state;
+    profile.process.program_seconds = 0.001;
+    record(SPEX_CNT, 1, 1, 1, 0, 0);
+    row(SPEX_CNT, 1, "");
+    type(SPEX_CNT, 0, true, false);
+    expect("probe  type  1 in  count  per second  value  mean  p50  p90  p99  p99.9  max  total  "
+           "lost\n"
+           "1      cnt      1      1         0.5      -     -    -    -    -      -    -      -    "
+           " 0\n"
+           "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
+           "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n"
+           "overhead: of probes not known; the program's CPU time 1 ms; spex's own threads 0 ns\n");
+}
+
+static void names_cannot_speak_to_the_terminal(void **state) {
+    (void)state;
+    row(SPEX_CNT, 1, "\033[2Jé");
+    expect("probe  type  1 in  count  per second  value  mean  p50  p90  p99  p99.9  max  total  "
+           "lost\n"
+           "?[2Jé  cnt      1      0           0      -     -    -    -    -      -    -      -    "
+           " 0\n"
+           "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
+           "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n");
+}
+
+static void durations(void **state) {
+    static const struct {
+        double seconds;
+        const char *text;
+    } known[] = {{0, "0 ns"},      {1e-10, "0.1 ns"},       {999e-9, "999 ns"},
+                 {1e-6, "1 us"},   {0.0123456, "12.35 ms"}, {59.994, "59.99 s"},
+                 {1000, "1000 s"}, {123456.7, "123457 s"}};
+    char text[32];
+    (void)state;
+    for (size_t k = 0; k < COUNT_OF(known); k++)
+        assert_string_equal(spex_duration_text(known[k].seconds, text, sizeof(text)),
+                            known[k].text);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(probes_without_records, setup, teardown),
+        cmocka_unit_test_setup_teardown(times, setup, teardown),
+        cmocka_unit_test_setup_teardown(times_in_the_first_milliseconds, setup, teardown),
+        cmocka_unit_test_setup_teardown(samples, setup, teardown),
+        cmocka_unit_test_setup_teardown(counters_that_are_not_available, setup, teardown),
+        cmocka_unit_test_setup_teardown(losses, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_it_costs, setup, teardown),
+        cmocka_unit_test_setup_teardown(costs_that_are_not_known, setup, teardown),
+        cmocka_unit_test_setup_teardown(names_cannot_speak_to_the_terminal, setup, teardown),
+        cmocka_unit_test(durations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+#include "process_argument.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+
+int spex_process_argument(const char *command, const char *text, pid_t *process) {
+    if (*text == '\0' || text[strspn(text, "0123456789")] != '\0')
+        return spex_complain(SPEX_EXIT_USAGE,
+                             "%s: the number of a process was expected, not \"%s\"", command, text);
+    errno = 0;
+    long number = strtol(text, NULL, 10);
+    if (errno || number < 1 || number > INT_MAX)
+        return spex_complain(SPEX_EXIT_FAILED, "there is no process %s", text);
+    *process = (pid_t)number;
+    return SPEX_EXIT_OK;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile_json.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "confidence.h"
+#include "printable.h"
+#include "probe_type.h"
+#include "table.h"
+
+static const struct {
+    const char *name;
+    double share;
+} quantiles[] = {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p999", 0.999}};
+
+/* A number, when it is one and `known`. */
+static json_t *number(double value, bool known) {
+    return known && isfinite(value) ? json_real(value) : json_null();
+}
+
+json_t *spex_text_json(const char *text) {
+    json_t *json = json_string(text);
+    char *copy = json ? NULL : strdup(text);
+    if (copy) {
+        spex_make_printable(copy);
+        json = json_string(copy);
+    }
+    free(copy);
+    return json;
+}
+
+/* Adds p50, p50_low, p50_high. */
+static int add_quantile(json_t *json, const struct spex_profile_probe *probe,
+                        const struct spex_values *values, unsigned q, double scale) {
+    double value = spex_values_quantile(values, quantiles[q].share), low = value, high = value;
+    bool known = !spex_sampled(probe) ||
+                 spex_quantile_bounds(probe, values, quantiles[q].share, &low, &high);
+    bool any = values->weight > 0;
+    char name[16];
+    int err = json_object_set_new(json, quantiles[q].name, number(value * scale, any));
+    snprintf(name, sizeof(name), "%s_low", quantiles[q].name);
+    err |= json_object_set_new(json, name, number(low * scale, any && known));
+    snprintf(name, sizeof(name), "%s_high", quantiles[q].name);
+    return err | json_object_set_new(json, name, number(high * scale, any && known));
+}
+
+/* `unit`: NULL for values that are no times. */
+static json_t *values_json(const struct spex_profile_probe *probe, const struct spex_values *values,
+                           unsigned series, const char *unit, double scale) {
+    double margin = spex_mean_margin(probe, values);
+    bool any = values->weight > 0;
+    json_t *json =
+        json_pack("{s:s, s:s?, s:o, s:o}", "name", spex_value_name(probe->probe_type, series),
+                  "unit", unit, "mean", number(values->mean * scale, any), "mean_margin",
+                  number(margin * scale, any && margin >= 0));
+    int err = !json;
+    for (unsigned q = 0; !err && q < sizeof(quantiles) / sizeof(quantiles[0]); q++)
+        err = add_quantile(json, probe, values, q, scale);
+    err = err || json_object_set_new(json, "min", number((double)values->min * scale, any));
+    err = err || json_object_set_new(json, "max", number((double)values->max * scale, any));
+    err =
+        err || json_object_set_new(json, "total", number(values->mean * probe->count * scale, any));
+    if (!err)
+        return json;
+    json_decref(json);
+    return NULL;
+}
+
+static json_t *all_values_json(const struct spex_profile *profile,
+                               const struct spex_profile_row *row) {
+    bool ticks = spex_probe_type_ticks(row->probe.probe_type);
+    double rate = profile->process.ticks_per_second;
+    double scale = ticks && rate > 0 ? 1 / rate : 1;
+    json_t *json = json_array();
+    int err = !json;
+    for (unsigned s = 0; !err && s < row->probe.series; s++)
+        err = json_array_append_new(json,
+                                    values_json(&row->probe, row->values[s], s,
+                                                ticks ? rate > 0 ? "s" : "ticks" : NULL, scale));
+    if (!err)
+        return json;
+    json_decref(json);
+    return NULL;
+}
+
+json_t *spex_profile_row_json(const struct spex_profile *profile,
+                              const struct spex_profile_row *row) {
+    const struct spex_profile_probe *probe = &row->probe;
+    return json_pack("{s:i, s:s?, s:s, s:I, s:o, s:o, s:o, s:I, s:o, s:b, s:o, s:o}", "id",
+                     (int)probe->probe_id, "name", probe->name[0] ? probe->name : NULL, "type",
+                     spex_probe_type_name(probe->probe_type), "period", (json_int_t)probe->period,
+                     "one_in", number(probe->count / (double)probe->records, probe->records > 0),
+                     "count", number(probe->count, true), "rate",
+                     number(probe->count / probe->on_seconds, probe->on_seconds > 0), "records",
+                     (json_int_t)probe->records, "lost", number(probe->lost, true), "lost_shared",
+                     (int)(probe->lost > 0 && probe->lost_shared), "count_margin",
+                     number(probe->unseen, true),
+                     "values", all_values_json(profile, row));
+}
+
+json_t *spex_profile_type_json(const struct spex_profile *profile,
+                               const struct spex_profile_type *type) {
+    double rate = profile->process.ticks_per_second, ns = 1e9 / rate;
+    json_t *cost =
+        type->measured && rate > 0
+            ? json_pack("{s:o, s:o, s:o}", "off", number(type->test * ns, true), "skipped",
+                        number(type->skip * ns, true), "recorded", number(type->record * ns, true))
+            : json_null();
+    return json_pack("{s:s, s:o, s:o, s:s?}", "type", spex_probe_type_name(type->probe_type),
+                     "pcid",
+                     type->probe_type == SPEX_PERFCNTR ? json_integer(type->pcid) : json_null(),
+                     "cost_ns", cost, "text", type->text[0] ? type->text : NULL);
+}
+
+static json_t *records_json(const struct spex_profile_process *process) {
+    return json_pack("{s:I, s:I, s:I, s:I, s:I}", "produced", (json_int_t)process->produced,
+                     "consumed", (json_int_t)process->consumed, "lost", (json_int_t)process->lost,
+                     "undelivered", (json_int_t)process->undelivered, "unrecorded",
+                     (json_int_t)process->unrecorded);
+}
+
+json_t *spex_profile_json(const struct spex_profile *profile) {
+    const struct spex_profile_process *process = &profile->process;
+    json_t *probes = json_array(), *types = json_array();
+    int err = !probes || !types;
+    for (size_t r = 0; r < profile->row_count; r++)
+        err |= json_array_append_new(probes, spex_profile_row_json(profile, &profile->rows[r]));
+    for (size_t t = 0; t < profile->type_count; t++)
+        if (profile->types[t].used && spex_probe_type_valid(profile->types[t].probe_type))
+            err |=
+                json_array_append_new(types, spex_profile_type_json(profile, &profile->types[t]));
+    json_t *json =
+        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "seconds", number(process->seconds, true),
+                  "program_seconds", number(process->program_seconds, true), "collector_seconds",
+                  number(process->collector_seconds, true), "overhead_seconds",
+                  number(spex_profile_cost(profile), true), "records", records_json(process),
+                  "probes", probes, "types", types);
+    if (!err)
+        return json;
+    json_decref(json);
+    return NULL;
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "budget.h"
+#include "command.h"
+#include "control/format.h"
+#include "run_watch.h"
+#include "selection.h"
+#include "variables.h"
+
+static const char usage[] =
+    "usage: spex run [-e PROBES] [-o OUT] [-b PERCENT] [-i SECONDS] [-f] [--json] --\n"
+    "                PROGRAM [ARGUMENT…]\n"
+    "\n"
+    "Runs PROGRAM with probes switched on and prints a table of them when it has ended. Its\n"
+    "input, output, signals and exit status are its own.\n"
+    "\n"
+    "  -e PROBES               which probes; SPEX_PROBES or all when absent: man spex_probes\n"
+    "  -b, --budget PERCENT    how much of its time probes may take, such as 2%; SPEX_BUDGET, or\n"
+    "                          as much as they do, when absent\n"
+    "  -o OUT                  where tables go: a file, or - for standard output; standard\n"
+    "                          error when absent\n"
+    "  -i, --interval SECONDS  every so often a table of what has happened since the last\n"
+    "  -f, --follow-forks      also children of forks that do not start spex themselves\n"
+    "  --json                  JSON instead of tables\n";
+
+struct request {
+    const char *probes;
+    const char *out;
+    const char *budget; /* NULL: that of the environment, if there is one */
+    uint32_t interval_ms;
+    bool follow;
+    bool json;
+    char *const *argv;
+};
+
+static int parse_interval(const char *text, uint32_t *ms) {
+    char *end;
+    double seconds = strtod(text, &end);
+    const double least = SPEX_CONTROL_INTERVAL_MIN_MS / 1e3,
+                 most = SPEX_CONTROL_INTERVAL_MAX_MS / 1e3;
+    if (end == text || *end || !(seconds >= least && seconds <= most))
+        return spex_complain(SPEX_EXIT_USAGE,
+                             "run: --interval %s: %g to %.0f seconds were expected", text, least,
+                             most);
+    *ms = (uint32_t)lround(seconds * 1e3);
+    return 0;
+}
+
+static int parse_budget(const char *text, const char **budget) {
+    double share;
+    *budget = text;
+    if (spex_budget_parse(text, &share))
+        return 0;
+    return spex_complain(
+        SPEX_EXIT_USAGE,
+        "run: --budget %s: a percentage of the program's time was expected, such as 2%%", text);
+}
+
+static int parse(int argc, char **argv, struct request *request) {
+    static const struct option known[] = {
+        {"budget", required_argument, NULL, 'b'}, {"interval", required_argument, NULL, 'i'},
+        {"follow-forks", no_argument, NULL, 'f'}, {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
+    int bad = 0;
+    /* "+": what follows the program is its own, with "--" or without. */
+    for (int option;
+         !bad && (option = getopt_long(argc, argv, "+b:e:o:i:fh", known, NULL)) != -1;) {
+        switch (option) {
+        case 'b':
+            bad = parse_budget(optarg, &request->budget);
+            break;
+        case 'e':
+            request->probes = optarg;
+            break;
+        case 'o':
+            request->out = optarg;
+            break;
+        case 'i':
+            bad = parse_interval(optarg, &request->interval_ms);
+            break;
+        case 'f':
+            request->follow = true;
+            break;
+        case 'j':
+            request->json = true;
+            break;
+        case 'h':
+            fputs(usage, stdout);
+            return -1;
+        default:
+            fputs(usage, stderr);
+            return SPEX_EXIT_USAGE;
+        }
+    }
+    request->argv = &argv[optind];
+    if (!bad && optind == argc) {
+        fputs(usage, stderr);
+        bad = spex_complain(SPEX_EXIT_USAGE, "run: a program was expected");
+    }
+    return bad;
+}
+
+/* What the library would refuse, in a program that has been started. */
+static int choose_probes(struct request *request) {
+    struct spex_selection selection;
+    char why[256] = "out of memory";
+    const char *origin = request->probes ? "-e" : spex_variable_name(SPEX_VARIABLE_PROBES);
+    if (!request->probes)
+        request->probes = spex_variable_text(SPEX_VARIABLE_PROBES);
+    if (!request->probes)
+        request->probes = "*";
+    int err = spex_selection_parse(request->probes, &selection, why, sizeof(why));
+    if (err)
+        return spex_complain(SPEX_EXIT_USAGE, "run: %s: %s", origin, why);
+    spex_selection_free(&selection);
+    return 0;
+}
+
+/* A descriptor of ours must not take the number of a stream that is closed; the program does not get it. */
+static void fill_streams(void) {
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
+static int open_all(struct spex_run_watch *watch, const struct request *request) {
+    char why[SPEX_CONTROL_PATH_BYTES + 128] = "";
+    watch->output.json = request->json;
+    watch->output.intervals = request->interval_ms > 0;
+    int err = spex_run_output_open(&watch->output, request->out);
+    if (err)
+        return spex_complain(SPEX_EXIT_FAILED, "run: cannot open %s: %s", request->out,
+                             strerror(-err));
+    err = spex_listener_open(&watch->listener, why, sizeof(why));
+    if (err)
+        return spex_complain(SPEX_EXIT_FAILED, "run: %s", why);
+    err = spex_passed_signals_open(&watch->signals);
+    if (err)
+        return spex_complain(SPEX_EXIT_FAILED, "run: cannot wait for signals: %s", strerror(-err));
+    return 0;
+}
+
+static int launch(struct spex_run_watch *watch, const struct request *request) {
+    char output[160];
+    spex_listener_output(&watch->listener, output, sizeof(output));
+    struct spex_launch_variable variables[5] = {
+        {spex_variable_name(SPEX_VARIABLE_PROBES), request->probes},
+        {spex_variable_name(SPEX_VARIABLE_OUT), output},
+    };
+    struct spex_launch_variable *next = &variables[2];
+    if (request->follow)
+        *next++ = (struct spex_launch_variable){spex_variable_name(SPEX_VARIABLE_FORKS), "follow"};
+    if (request->budget)
+        *next = (struct spex_launch_variable){spex_variable_name(SPEX_VARIABLE_BUDGET),
+                                              request->budget};
+    watch->interval_ms = request->interval_ms;
+    watch->start_ns = spex_caller_now();
+    int err =
+        spex_launch_program(&watch->program, request->argv, variables, &watch->signals.before);
+    if (err)
+        return spex_complain(err == -ENOENT ? SPEX_EXIT_NOT_FOUND : SPEX_EXIT_NOT_EXECUTABLE,
+                             "run: %s: %s", request->argv[0], strerror(-err));
+    return 0;
+}
+
+static bool nobody_called(const struct spex_listener *listener) {
+    for (size_t c = 0; c < listener->count; c++)
+        if (!spex_caller_silent(listener->callers[c]))
+            return false;
+    return true;
+}
+
+static int finish(struct spex_run_watch *watch, const struct request *request) {
+    const struct spex_launched *program = &watch->program;
+    double seconds = (double)(spex_caller_now() - watch->start_ns) / 1e9;
+    spex_run_watch_settle(watch);
+    spex_run_output_final(&watch->output, request->argv, program, &watch->listener, seconds);
+    if (nobody_called(&watch->listener))
+        spex_complain(0,
+                      "no process of %s started spex: it was not built with spex, or does not call "
+                      "spex_start, or runs its work in the child of a fork (--follow-forks)",
+                      request->argv[0]);
+    int err = spex_run_output_close(&watch->output);
+    if (err)
+        spex_complain(0, "run: cannot write to %s: %s", watch->output.name, strerror(-err));
+    if (program->by_signal)
+        return 128 + program->by_signal;
+    return err && program->status == 0 ? SPEX_EXIT_FAILED : program->status;
+}
+
+int spex_command_run(int argc, char **argv) {
+    static struct spex_run_watch watch = {.listener.door.socket.number = -1};
+    struct request request = {.probes = NULL};
+    int status = parse(argc, argv, &request);
+    if (status)
+        return status < 0 ? SPEX_EXIT_OK : status;
+    status = choose_probes(&request);
+    if (status)
+        return status;
+    fill_streams();
+    status = open_all(&watch, &request);
+    status = status ? status : launch(&watch, &request);
+    if (!status) {
+        spex_run_watch(&watch);
+        status = finish(&watch, &request);
+    }
+    spex_listener_close(&watch.listener);
+    if (watch.program.by_signal)
+        spex_launched_die_of(watch.program.by_signal);
+    return status;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "run_watch.h"
+
+#include <poll.h>
+
+#include "command.h"
+
+/* Processes that live must answer, and those that end must be done, by then. */
+#define SETTLE_NS 1000000000u
+
+enum { SIGNALS, PROGRAM, DOOR, FIRST, POLLED = FIRST + SPEX_CALLERS_MAX };
+
+static double seconds_since_start(const struct spex_run_watch *watch) {
+    return (double)(spex_caller_now() - watch->start_ns) / 1e9;
+}
+
+static void let_in(struct spex_run_watch *watch) {
+    size_t refused = watch->listener.refused;
+    struct spex_caller *caller;
+    while ((caller = spex_listener_accept(&watch->listener)))
+        if (watch->interval_ms)
+            spex_caller_ask(caller, SPEX_CONTROL_SUBSCRIBE, SPEX_CALLER_INTERVAL,
+                            watch->interval_ms);
+    if (!refused && watch->listener.refused)
+        spex_complain(0, "more than %zu processes have started spex; the probes of others are off",
+                      watch->listener.count);
+}
+
+/* What a program has shown that calls once more. */
+static void take_over(const struct spex_listener *listener, struct spex_caller *caller) {
+    for (size_t c = 0; c < listener->count && listener->callers[c] != caller; c++)
+        if (spex_caller_same(listener->callers[c], caller)) {
+            spex_profile_free(&caller->shown);
+            caller->shown = listener->callers[c]->shown;
+            listener->callers[c]->shown = (struct spex_profile){.row_count = 0};
+        }
+}
+
+/* The first answer to a subscription comes at once, when nothing has happened yet. */
+static void take(struct spex_run_watch *watch, struct spex_caller *caller) {
+    if (spex_caller_take(caller) <= 0 || caller->reader.number != SPEX_CALLER_INTERVAL ||
+        caller->reader.final)
+        return;
+    if (caller->subscribed)
+        spex_run_output_interval(&watch->output, caller, seconds_since_start(watch));
+    else
+        take_over(&watch->listener, caller);
+    caller->subscribed = true;
+}
+
+static nfds_t prepare(const struct spex_run_watch *watch, struct pollfd fds[POLLED]) {
+    const struct spex_listener *listener = &watch->listener;
+    fds[SIGNALS] = (struct pollfd){.fd = watch->signals.fd, .events = POLLIN};
+    fds[PROGRAM] = (struct pollfd){.fd = watch->program.pidfd, .events = POLLIN};
+    fds[DOOR] = (struct pollfd){.fd = listener->door.socket.number, .events = POLLIN};
+    for (size_t c = 0; c < listener->count; c++)
+        fds[FIRST + c] = (struct pollfd){.fd = listener->callers[c]->socket, .events = POLLIN};
+    return FIRST + listener->count;
+}
+
+void spex_run_watch(struct spex_run_watch *watch) {
+    struct pollfd fds[POLLED];
+    while (!spex_launched_ended(&watch->program)) {
+        nfds_t count = prepare(watch, fds);
+        if (poll(fds, count, -1) <= 0)
+            continue;
+        spex_passed_signals_pass(&watch->signals, &watch->program);
+        for (nfds_t f = FIRST; f < count; f++)
+            if (fds[f].revents)
+                take(watch, watch->listener.callers[f - FIRST]);
+        let_in(watch);
+    }
+}
+
+/* Whether there is nothing to wait for. */
+static bool settled(struct spex_caller *caller) {
+    if (caller->reader.complete && caller->reader.number == SPEX_CALLER_LAST)
+        return true;
+    return !spex_caller_runs(caller); /* what it has sent has been taken */
+}
+
+/* All that has come. */
+static void drain(struct spex_caller *caller, uint64_t until) {
+    while (spex_caller_take(caller) > 0 && spex_caller_now() < until)
+        continue;
+}
+
+void spex_run_watch_settle(struct spex_run_watch *watch) {
+    struct pollfd fds[SPEX_CALLERS_MAX];
+    struct spex_listener *listener = &watch->listener;
+    uint64_t until = spex_caller_now() + SETTLE_NS;
+    let_in(watch);
+    spex_listener_shut(listener);
+    for (size_t c = 0; c < listener->count; c++)
+        spex_caller_ask(listener->callers[c], SPEX_CONTROL_PROFILE, SPEX_CALLER_LAST, 0);
+    for (size_t waiting = 1; waiting && spex_caller_now() < until;) {
+        waiting = 0;
+        for (size_t c = 0; c < listener->count; c++) {
+            struct spex_caller *caller = listener->callers[c];
+            bool ended = !spex_caller_runs(caller);
+            drain(caller, until);
+            if (caller->socket >= 0 && !ended && !settled(caller))
+                fds[waiting++] = (struct pollfd){.fd = caller->socket, .events = POLLIN};
+        }
+        if (waiting)
+            poll(fds, waiting, 10);
+    }
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "control_client.h"
+#include "process_argument.h"
+#include "selection.h"
+
+static const char usage[] =
+    "usage: spex set PID PROBES…\n"
+    "\n"
+    "Changes which probes of the running program PID are on.\n"
+    "\n"
+    "  spex set 4711 '*'               all\n"
+    "  spex set 4711 query@100 parse   these, instead of those there are\n"
+    "  spex set 4711 +query parse      these besides\n"
+    "  spex set 4711 +query@off        without this one\n"
+    "  spex set 4711 off               none\n"
+    "\n"
+    "`man spex_probes` has the syntax. Several arguments are joined by commas.\n";
+
+/* To be freed; NULL when memory is short. */
+static char *join(char *const *arguments, int count) {
+    size_t size = 1;
+    for (int i = 0; i < count; i++)
+        size += strlen(arguments[i]) + 1;
+    char *joined = malloc(size), *end = joined;
+    for (int i = 0; joined && i < count; i++)
+        end = stpcpy(i ? stpcpy(end, ",") : end, arguments[i]);
+    return joined;
+}
+
+static bool item_matches(const struct spex_selection_item *item,
+                         const struct spex_profile *profile) {
+    for (size_t s = 0; s < profile->site_count; s++) {
+        const struct spex_profile_site *site = &profile->sites[s];
+        struct spex_selection_probe probe = {.name = site->name[0] ? site->name : NULL,
+                                             .file = site->file,
+                                             .type = site->probe_type,
+                                             .subsample = site->subsample,
+                                             .id = site->probe_id};
+        if (site->loaded && spex_selection_item_matches(item, &probe))
+            return true;
+    }
+    return false;
+}
+
+/* What the program has understood, though this release does not, has matched something. */
+static bool anything_matches(const char *text, const struct spex_profile *profile) {
+    struct spex_selection selection;
+    char why[256];
+    if (spex_selection_parse(text, &selection, why, sizeof(why)) != 0)
+        return true;
+    bool matches = selection.count == 0;
+    for (size_t i = 0; i < selection.count && !matches; i++)
+        matches = item_matches(&selection.items[i], profile);
+    spex_selection_free(&selection);
+    return matches;
+}
+
+static unsigned sites_loaded(const struct spex_profile *profile) {
+    unsigned loaded = 0;
+    for (size_t s = 0; s < profile->site_count; s++)
+        loaded += profile->sites[s].loaded != 0;
+    return loaded;
+}
+
+/* The selection is made; `reader` has the answer. A program that has gone meanwhile says no more. */
+static int tell(pid_t process, const char *text, struct spex_profile_reader *reader) {
+    char why[512];
+    int on = reader->status;
+    bool warned = reader->text[0] != '\0';
+    if (warned)
+        fprintf(stderr, "spex: %s\n", reader->text);
+    if (spex_client_ask(process, SPEX_CONTROL_PROFILE, NULL, reader, why, sizeof(why)) != 0) {
+        printf("%d probe sites are on\n", on);
+        return SPEX_EXIT_OK;
+    }
+    printf("%d of %u probe sites are on\n", on, sites_loaded(&reader->profile));
+    return warned && !anything_matches(text, &reader->profile) ? SPEX_EXIT_FAILED : SPEX_EXIT_OK;
+}
+
+static int set(pid_t process, const char *text) {
+    struct spex_profile_reader reader = {0};
+    char why[SPEX_CONTROL_ANSWER_BYTES];
+    int status,
+        err = spex_client_ask(process, SPEX_CONTROL_SELECT, text, &reader, why, sizeof(why));
+    if (err == -EINVAL)
+        status = spex_complain(SPEX_EXIT_USAGE, "%s", why);
+    else if (err)
+        status = spex_complain(SPEX_EXIT_FAILED, "%s", why);
+    else
+        status = tell(process, text, &reader);
+    spex_profile_reader_free(&reader);
+    return status;
+}
+
+int spex_command_set(int argc, char **argv) {
+    static const struct option known[] = {{"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    pid_t process;
+    for (int option; (option = getopt_long(argc, argv, "+h", known, NULL)) != -1;) {
+        fputs(usage, option == 'h' ? stdout : stderr);
+        return option == 'h' ? SPEX_EXIT_OK : SPEX_EXIT_USAGE;
+    }
+    if (argc - optind < 2) {
+        fputs(usage, stderr);
+        return spex_complain(SPEX_EXIT_USAGE, "set: a process and probes were expected");
+    }
+    int status = spex_process_argument("set", argv[optind], &process);
+    if (status != SPEX_EXIT_OK)
+        return status;
+    char *text = join(argv + optind + 1, argc - optind - 1);
+    if (!text)
+        return spex_complain(SPEX_EXIT_FAILED, "out of memory");
+    status = set(process, text);
+    free(text);
+    return status;
+}
