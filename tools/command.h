@@ -17,6 +17,7 @@ enum {
 
 int spex_command_explore(int argc, char **argv);
 int spex_command_list(int argc, char **argv);
+int spex_command_plan(int argc, char **argv);
 int spex_command_probes(int argc, char **argv);
 int spex_command_report(int argc, char **argv);
 int spex_command_run(int argc, char **argv);

@@ -15,6 +15,7 @@ static const struct {
 } commands[] = {
     {"explore", "find the best configuration of a program", spex_command_explore},
     {"list", "list the running programs that can be controlled", spex_command_list},
+    {"plan", "say which events to trace and which to sample", spex_command_plan},
     {"probes", "list the probes of a program or process", spex_command_probes},
     {"report", "tell what an exploration has found", spex_command_report},
     {"run", "run a program with probes on", spex_command_run},

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The benches run, count what they did and print what docs are made from.
 
-usage: benches.py OVERHEAD DRAIN
+usage: benches.py OVERHEAD DRAIN RATES
 """
 
 import json
@@ -12,6 +12,7 @@ import unittest
 
 OVERHEAD = None
 DRAIN = None
+RATES = None
 
 TYPES = ("CNT", "LAT", "TPT", "LLC", "FLT", "CTXSW", "PERFCNTR", "SNAPSHOT")
 
@@ -63,7 +64,22 @@ class Benches(unittest.TestCase):
         for bad in (["--seconds", "0"], ["--what"]):
             self.refuse(DRAIN, *bad)
 
+    def test_rates(self):
+        result = json.loads(output(RATES, "--json", "--rounds", "3"))
+        keys = set()
+        for case in result["results"]:
+            low, high = case["ci95"]
+            self.assertLessEqual(low, case["microseconds"])
+            self.assertLessEqual(case["microseconds"], high)
+            keys.add((case["policy"], case["classes"]))
+        self.assertEqual(len(keys), len(result["results"]))
+        for policy in ("fixed", "budget", "hybrid"):
+            self.assertIn((policy, 1000), keys)
+        self.assertIn("1000 classes", output(RATES, "--rounds", "1"))
+        for bad in (["--rounds", "0"], ["--what"]):
+            self.refuse(RATES, *bad)
+
 
 if __name__ == "__main__":
-    OVERHEAD, DRAIN = sys.argv[1:3]
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
+    OVERHEAD, DRAIN, RATES = sys.argv[1:4]
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:], verbosity=2)

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/* Rate policies: which probes record everything, which a part of it, which nothing, so that what they
+ * cost stays within a budget and what they tell is worth most. This header is all that a policy
+ * needs, built in or in an object of its own (SPEX_RATE_POLICY_OBJECT); policies/budget.c is a
+ * complete one.
+ *
+ * The model is that of Metz, Lencevicius and Gonzalez, "Performance Data Collection Using a Hybrid
+ * Approach"; numbers of sections are theirs. Events come in classes. A class is recorded in full
+ * (traced), in part (sampled), or left to one probe that looks at all such classes at once, at
+ * regular times (probed). With f records a second of each class,
+ *
+ *     information = Σ f · weight
+ *     overhead    = Σ frequency · detect_cost + Σ f · report_cost + probing_frequency · sample_cost
+ *
+ * where a probed class has f = probing_frequency · share, and is not detected. The overhead is a
+ * fraction of the time: what the paper calls Overhead, less 1.
+ *
+ * A policy is numbers alone: it allocates nothing, makes no system calls, keeps nothing from one call
+ * to the next and decides the same whenever it is asked the same. It is called on any thread, every
+ * 100 ms on a collector's, never twice at a time with the same workspace, and for a thousand classes
+ * should be done within a millisecond. All memory is the caller's. */
+#ifndef SPEX_RATE_POLICY_H
+#define SPEX_RATE_POLICY_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <spex/compiler.h>
+
+#define SPEX_RATE_POLICY_ABI 1
+
+/* Numbers are 0, or from 1e-50 to 1e50, so that what is computed from them is finite. */
+struct spex_rate_class {
+    const char *name;
+    double frequency;     /* Hz: executions a second, over all of the time */
+    double share;         /* EventTime / EventPeriod: fraction of the time that one is going on */
+    double weight;        /* of a record */
+    double detect_cost;   /* seconds an execution, recorded or not (4.3.4) */
+    double report_cost;   /* seconds a record, beyond detecting it */
+    double min_frequency; /* Hz: least records a second, or least frequency of probing (4.3.5) */
+    double wanted;        /* Hz: most records a second that were asked for; 0: all */
+    bool pinned;          /* all of it is wanted, whatever it weighs (4.3.6) */
+};
+
+struct spex_rate_problem {
+    size_t size;          /* sizeof, as compiled by the caller */
+    double budget;        /* most overhead: MaxAllowedOverhead - 1 */
+    double max_frequency; /* Hz: MaxF. Above 0 a record or sample costs budget / max_frequency,
+                             detecting nothing, and the costs below and of classes are not looked at */
+    double sample_cost;   /* seconds a sample by probing (4.3.3); above 0 where there is probing */
+    size_t class_count;
+    const struct spex_rate_class *classes;
+};
+
+enum spex_rate_mode {
+    SPEX_RATE_OFF = 0, /* not even detected */
+    SPEX_RATE_TRACED,  /* every execution makes a record */
+    SPEX_RATE_SAMPLED, /* detected, and some make a record; at 0 Hz it is counted only */
+    SPEX_RATE_PROBED   /* not detected; probing meets it */
+};
+
+struct spex_rate_decision {
+    enum spex_rate_mode mode;
+    double frequency;   /* Hz: records a second */
+    const char *reason; /* a few words; as long-lived as the policy */
+};
+
+/* What a policy fills in. */
+struct spex_rate_plan {
+    size_t size;                          /* sizeof, as compiled by the caller */
+    struct spex_rate_decision *decisions; /* class_count of them, the caller's */
+    bool feasible;                        /* within the budget, nothing pinned or minimal denied */
+    double information;
+    double overhead;
+    double probing_frequency; /* Hz: F_probing */
+    const char *reason;       /* one line about all of it; as long-lived as the policy */
+};
+
+/* One way to divide classes into traced and probed. */
+struct spex_rate_combination {
+    bool *traced; /* class_count of them, the caller's */
+    double information;
+    double overhead;
+    double probing_frequency;
+};
+
+struct spex_rate_policy_ops {
+    size_t size;  /* sizeof, as compiled by the policy */
+    uint32_t abi; /* SPEX_RATE_POLICY_ABI */
+    const char *name;
+    const char *summary; /* one line for users */
+
+    /* Mandatory. */
+
+    /* Bytes of workspace that decide() takes for so many classes; 0 for none. */
+    size_t (*workspace_size)(size_t class_count);
+    /* Fills in the plan, also one that is not feasible: then it fits all the same, if anything can,
+     * and the reasons tell what was denied. `workspace` is aligned as malloc aligns; what is in it
+     * before and after has no meaning. 0, or -EINVAL for a problem that is none
+     * (spex_rate_problem_check), with the plan as it was. */
+    int (*decide)(const struct spex_rate_problem *problem, void *workspace,
+                  struct spex_rate_plan *plan);
+
+    /* Optional, both or none: for people who compare, not for collectors; may take a second. */
+
+    size_t (*combinations_workspace_size)(size_t class_count, size_t count);
+    /* The combinations of most information that are within the budget, best first, at most `count`:
+     * how many there are, or -EINVAL. */
+    int (*combinations)(const struct spex_rate_problem *problem, void *workspace,
+                        struct spex_rate_combination *best, size_t count);
+};
+
+/* A built-in policy is declared in policies/rates.c. */
+#define SPEX_RATE_POLICY(ident) const struct spex_rate_policy_ops spex_rate_policy_##ident
+
+/* An object that is loaded has its policy under this name. */
+#define SPEX_RATE_POLICY_OBJECT                                                                    \
+    extern SPEX_API const struct spex_rate_policy_ops spex_rate_policy;                            \
+    const struct spex_rate_policy_ops spex_rate_policy
+
+/* For whoever loads one: 0; -ENOTSUP when it was compiled for another version of this header, -EINVAL
+ * when something mandatory is missing. */
+SPEX_INLINE int spex_rate_policy_check(const struct spex_rate_policy_ops *ops) {
+    if (ops->size < sizeof(*ops) || ops->abi != SPEX_RATE_POLICY_ABI)
+        return -ENOTSUP;
+    if (!ops->name || !ops->summary || !ops->workspace_size || !ops->decide ||
+        !ops->combinations != !ops->combinations_workspace_size)
+        return -EINVAL;
+    return 0;
+}
+
+/* What costs add up to may exceed the budget by so much of it, which is what rounding makes. */
+#define SPEX_RATE_ROUNDING 1e-12
+
+SPEX_INLINE bool spex_rate_is_number(double value) {
+    return (value >= 1e-50 && value <= 1e50) || (value <= 0 && value >= 0);
+}
+
+/* 0; -EINVAL when a figure is negative, too large or too small, or none, MaxF stands for a budget of nothing, or the problem
+ * was compiled with a shorter structure. */
+SPEX_INLINE int spex_rate_problem_check(const struct spex_rate_problem *problem) {
+    if (problem->size < sizeof(*problem) || !spex_rate_is_number(problem->budget) ||
+        !spex_rate_is_number(problem->max_frequency) || !spex_rate_is_number(problem->sample_cost))
+        return -EINVAL;
+    if (problem->max_frequency > 0 && problem->budget <= 0)
+        return -EINVAL;
+    for (size_t c = 0; c < problem->class_count; c++) {
+        const struct spex_rate_class *cls = &problem->classes[c];
+        if (!spex_rate_is_number(cls->frequency) || !spex_rate_is_number(cls->share) ||
+            !spex_rate_is_number(cls->weight) || !spex_rate_is_number(cls->detect_cost) ||
+            !spex_rate_is_number(cls->report_cost) || !spex_rate_is_number(cls->min_frequency) ||
+            !spex_rate_is_number(cls->wanted))
+            return -EINVAL;
+    }
+    return 0;
+}
+
+/* Hz: the most records a second that the class may make. */
+SPEX_INLINE double spex_rate_most(const struct spex_rate_class *cls) {
+    bool all = cls->pinned || cls->wanted <= 0 || cls->wanted >= cls->frequency;
+    return all ? cls->frequency : cls->wanted;
+}
+
+/* Seconds a record of the class; with MaxF, which makes all alike, T_report (4.1). */
+SPEX_INLINE double spex_rate_report_cost(const struct spex_rate_problem *problem, size_t c) {
+    return problem->max_frequency > 0 ? problem->budget / problem->max_frequency
+                                      : problem->classes[c].report_cost;
+}
+
+SPEX_INLINE double spex_rate_sample_cost(const struct spex_rate_problem *problem) {
+    return problem->max_frequency > 0 ? problem->budget / problem->max_frequency
+                                      : problem->sample_cost;
+}
+
+/* Overhead of detecting all executions of the class. */
+SPEX_INLINE double spex_rate_detection(const struct spex_rate_problem *problem, size_t c) {
+    const struct spex_rate_class *cls = &problem->classes[c];
+    return problem->max_frequency > 0 ? 0 : cls->frequency * cls->detect_cost;
+}
+
+/* Overhead of the class with so many records a second. */
+SPEX_INLINE double spex_rate_overhead(const struct spex_rate_problem *problem, size_t c,
+                                      double records) {
+    return spex_rate_detection(problem, c) + records * spex_rate_report_cost(problem, c);
+}
+
+/* Traced when that is all there is, else sampled. */
+SPEX_INLINE enum spex_rate_mode spex_rate_mode_of(const struct spex_rate_class *cls,
+                                                  double records) {
+    return records >= cls->frequency ? SPEX_RATE_TRACED : SPEX_RATE_SAMPLED;
+}
+
+SPEX_INLINE bool spex_rate_fits(double overhead, double budget) {
+    return overhead <= budget + budget * SPEX_RATE_ROUNDING;
+}
+
+/* Sets the information and the overhead from the decisions and the probing frequency. */
+SPEX_INLINE void spex_rate_plan_add_up(const struct spex_rate_problem *problem,
+                                       struct spex_rate_plan *plan) {
+    plan->information = 0;
+    plan->overhead = plan->probing_frequency * spex_rate_sample_cost(problem);
+    for (size_t c = 0; c < problem->class_count; c++) {
+        const struct spex_rate_decision *decision = &plan->decisions[c];
+        plan->information += decision->frequency * problem->classes[c].weight;
+        if (decision->mode == SPEX_RATE_TRACED || decision->mode == SPEX_RATE_SAMPLED)
+            plan->overhead += spex_rate_overhead(problem, c, decision->frequency);
+    }
+}
+
+#endif

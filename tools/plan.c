@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "command.h"
+#include "hybrid_search.h"
+#include "plan_table.h"
+#include "printable.h"
+#include "rates.h"
+
+static const char usage[] =
+    "usage: spex plan TABLE.csv [--max-f N | --budget P] [--top COUNT] [--json]\n"
+    "\n"
+    "Which classes of events to trace and which to leave to sampling, so that what is recorded\n"
+    "is worth most within the budget: the best combinations, with what they tell. \"-\" is\n"
+    "standard input. The table's first line names its columns, in any order: name, share (of\n"
+    "the time), frequency (Hz), weight; and if wanted report_cost and detect_cost (seconds),\n"
+    "min_frequency (Hz), pinned (yes, no).\n"
+    "\n"
+    "  --max-f N        the budget pays for N records and samples a second, all alike\n"
+    "  --budget P       for so much of the time, such as 5% (the default), by report_cost\n"
+    "  --sample-cost S  seconds a sample; else the greatest report_cost\n"
+    "  --top COUNT      how many combinations; else 5\n"
+    "  --json           the same as a JSON array\n";
+
+enum { TOP_MOST = 10000 };
+
+struct request {
+    const char *path;
+    double max_f, budget, sample_cost;
+    long top;
+    bool json;
+};
+
+static bool parse_number(const char *text, double *value, char **end) {
+    if (text[strspn(text, "0123456789.eE+-%")] != '\0' || strspn(text, "0123456789.") == 0)
+        return false;
+    errno = 0;
+    *value = strtod(text, end);
+    return errno == 0 && *end != text && spex_rate_is_number(*value);
+}
+
+static int parse_positive(const char *option, const char *text, double *value) {
+    char *end;
+    if (parse_number(text, value, &end) && *end == '\0' && *value > 0)
+        return 0;
+    return spex_complain(SPEX_EXIT_USAGE, "plan: --%s: a number above 0 was expected, not \"%s\"",
+                         option, text);
+}
+
+/* "5%" or "0.05". */
+static int parse_budget(const char *text, double *value) {
+    char *end;
+    bool good = parse_number(text, value, &end) && *value > 0;
+    if (good && strcmp(end, "%") == 0)
+        *value /= 100;
+    else
+        good = good && *end == '\0' && *value <= 1;
+    if (good)
+        return 0;
+    return spex_complain(SPEX_EXIT_USAGE,
+                         "plan: --budget: a part of the time such as 5%% or 0.05 was expected, not "
+                         "\"%s\"",
+                         text);
+}
+
+static int parse_top(const char *text, long *value) {
+    char *end;
+    errno = 0;
+    *value = strtol(text, &end, 10);
+    if (errno == 0 && end != text && *end == '\0' && *value >= 1 && *value <= TOP_MOST)
+        return 0;
+    return spex_complain(SPEX_EXIT_USAGE, "plan: --top: 1 to %d was expected, not \"%s\"", TOP_MOST,
+                         text);
+}
+
+/* Below 0: the help was shown. */
+static int parse(int argc, char **argv, struct request *request) {
+    static const struct option known[] = {{"max-f", required_argument, NULL, 'm'},
+                                          {"budget", required_argument, NULL, 'b'},
+                                          {"sample-cost", required_argument, NULL, 's'},
+                                          {"top", required_argument, NULL, 't'},
+                                          {"json", no_argument, NULL, 'j'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    int bad = 0;
+    for (int option; !bad && (option = getopt_long(argc, argv, "h", known, NULL)) != -1;) {
+        switch (option) {
+        case 'm':
+            bad = parse_positive("max-f", optarg, &request->max_f);
+            break;
+        case 'b':
+            bad = parse_budget(optarg, &request->budget);
+            break;
+        case 's':
+            bad = parse_positive("sample-cost", optarg, &request->sample_cost);
+            break;
+        case 't':
+            bad = parse_top(optarg, &request->top);
+            break;
+        case 'j':
+            request->json = true;
+            break;
+        case 'h':
+            fputs(usage, stdout);
+            return -1;
+        default:
+            fputs(usage, stderr);
+            return SPEX_EXIT_USAGE;
+        }
+    }
+    if (!bad && argc - optind != 1)
+        bad = spex_complain(SPEX_EXIT_USAGE, "plan: one table was expected, not %d", argc - optind);
+    request->path = argv[optind];
+    return bad;
+}
+
+/* A sample is no cheaper than any record, as long as nobody says so. */
+static double greatest_report_cost(const struct spex_plan_table *table) {
+    double greatest = 0;
+    for (size_t c = 0; c < table->class_count; c++)
+        if (table->classes[c].report_cost > greatest)
+            greatest = table->classes[c].report_cost;
+    return greatest;
+}
+
+static int make_problem(const struct request *request, const struct spex_plan_table *table,
+                        struct spex_rate_problem *problem) {
+    *problem = (struct spex_rate_problem){
+        .size = sizeof(*problem),
+        .budget = request->budget,
+        .max_frequency = request->max_f,
+        .sample_cost =
+            request->sample_cost > 0 ? request->sample_cost : greatest_report_cost(table),
+        .class_count = table->class_count,
+        .classes = table->classes,
+    };
+    if (request->max_f > 0) {
+        if (table->has_report_cost || table->has_detect_cost || request->sample_cost > 0)
+            spex_complain(0, "with --max-f all records and samples cost the same: the costs given "
+                             "are not used");
+        return 0;
+    }
+    if (!table->has_report_cost)
+        return spex_complain(SPEX_EXIT_USAGE,
+                             "plan: --max-f was expected, or a column report_cost in %s",
+                             table->csv.name);
+    if (problem->sample_cost <= 0)
+        return spex_complain(SPEX_EXIT_USAGE,
+                             "plan: --sample-cost was expected, since no record costs anything");
+    return 0;
+}
+
+static json_t *combination_json(const struct spex_rate_problem *problem,
+                                const struct spex_rate_combination *combination) {
+    json_t *traced = json_array();
+    for (size_t c = 0; c < problem->class_count; c++)
+        if (combination->traced[c])
+            json_array_append_new(traced, json_string(problem->classes[c].name));
+    return json_pack("{s:f, s:f, s:f, s:o}", "information", combination->information, "overhead",
+                     combination->overhead, "probing_frequency", combination->probing_frequency,
+                     "traced", traced);
+}
+
+static int print_json(const struct spex_rate_problem *problem,
+                      const struct spex_rate_combination *best, size_t count) {
+    json_t *json = json_array();
+    for (size_t b = 0; b < count; b++)
+        json_array_append_new(json, combination_json(problem, &best[b]));
+    bool complete = json_array_size(json) == count;
+    if (complete) {
+        json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+        putchar('\n');
+    }
+    json_decref(json);
+    return complete ? SPEX_EXIT_OK : spex_complain(SPEX_EXIT_FAILED, "out of memory");
+}
+
+static void print_traced(const struct spex_rate_problem *problem, const bool *traced) {
+    const char *separator = "";
+    for (size_t c = 0; c < problem->class_count; c++)
+        if (traced[c]) {
+            printf("%s%s", separator, problem->classes[c].name);
+            separator = ", ";
+        }
+    puts(*separator ? "" : "nothing");
+}
+
+/* What the table does not say: that there is no need to divide; that there may be better ways. */
+static void print_notes(const struct spex_rate_problem *problem) {
+    double overhead = 0, information = 0;
+    size_t free_classes = 0;
+    for (size_t c = 0; c < problem->class_count; c++) {
+        const struct spex_rate_class *cls = &problem->classes[c];
+        overhead += spex_rate_overhead(problem, c, spex_rate_most(cls));
+        information += spex_rate_most(cls) * cls->weight;
+        free_classes += !cls->pinned;
+    }
+    if (spex_rate_fits(overhead, problem->budget))
+        printf("the budget pays for tracing everything: information %.2f, overhead %.2f%%\n",
+               information, 100 * overhead);
+    if (free_classes > SPEX_HYBRID_EXACT)
+        printf("with more than %d classes these are the best that were found; there may be "
+               "better ones\n",
+               SPEX_HYBRID_EXACT);
+}
+
+static int print_table(const struct spex_rate_problem *problem,
+                       const struct spex_rate_combination *best, size_t count) {
+    printf("%4s %14s %10s %14s  %s\n", "", "information", "overhead", "probing", "traced");
+    for (size_t b = 0; b < count; b++) {
+        printf("%4zu %14.2f %9.2f%% %11.2f Hz  ", b + 1, best[b].information,
+               100 * best[b].overhead, best[b].probing_frequency);
+        print_traced(problem, best[b].traced);
+    }
+    print_notes(problem);
+    return SPEX_EXIT_OK;
+}
+
+/* Why there is no combination. */
+static int complain_of_budget(const struct spex_rate_problem *problem,
+                              const struct spex_rate_policy_ops *policy) {
+    struct spex_rate_plan plan = {.size = sizeof(plan), .reason = "out of memory"};
+    void *workspace = malloc(policy->workspace_size(problem->class_count));
+    plan.decisions = calloc(problem->class_count + 1, sizeof(*plan.decisions));
+    if (workspace && plan.decisions)
+        policy->decide(problem, workspace, &plan);
+    free(workspace);
+    free(plan.decisions);
+    return spex_complain(SPEX_EXIT_FAILED, "no combination is within the budget: %s", plan.reason);
+}
+
+static int flush(int status) {
+    if (status == SPEX_EXIT_OK && (fflush(stdout) != 0 || ferror(stdout)))
+        return spex_complain(SPEX_EXIT_FAILED, "the plan cannot be written: %s", strerror(errno));
+    return status;
+}
+
+static int plan_problem(const struct request *request, const struct spex_rate_problem *problem) {
+    const struct spex_rate_policy_ops *policy = spex_builtin_rate_policy("hybrid");
+    size_t count = (size_t)request->top, classes = problem->class_count;
+    void *workspace = malloc(policy->combinations_workspace_size(classes, count));
+    struct spex_rate_combination *best = calloc(count, sizeof(*best));
+    bool *traced = calloc(count, (classes + 1) * sizeof(*traced));
+    int status, found = 0;
+    if (workspace && best && traced) {
+        for (size_t b = 0; b < count; b++)
+            best[b].traced = traced + b * (classes + 1);
+        found = policy->combinations(problem, workspace, best, count);
+        if (found > 0)
+            status = (request->json ? print_json : print_table)(problem, best, (size_t)found);
+        else
+            status = complain_of_budget(problem, policy);
+    } else {
+        status = spex_complain(SPEX_EXIT_FAILED, "out of memory");
+    }
+    free(traced);
+    free(best);
+    free(workspace);
+    return flush(status);
+}
+
+int spex_command_plan(int argc, char **argv) {
+    struct request request = {.budget = 0.05, .top = 5};
+    struct spex_plan_table table;
+    struct spex_rate_problem problem;
+    struct spex_csv csv;
+    struct spex_why why = {""};
+    int status = parse(argc, argv, &request);
+    if (status)
+        return status < 0 ? SPEX_EXIT_OK : status;
+    if (spex_csv_read(&csv, request.path, &why) != 0 ||
+        spex_plan_table_make(&table, &csv, &why) != 0) {
+        spex_make_printable(why.text);
+        return spex_complain(SPEX_EXIT_FAILED, "%s", why.text);
+    }
+    status = make_problem(&request, &table, &problem);
+    if (status == SPEX_EXIT_OK)
+        status = plan_problem(&request, &problem);
+    spex_plan_table_free(&table);
+    return status;
+}
