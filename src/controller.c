@@ -13,15 +13,17 @@
 
 #include <spex/atomic.h>
 #include <spex/probe.h>
+#include <spex/rate_policy.h>
 #include <spex/spex.h>
 
 #include "budget.h"
 #include "collector.h"
-#include "fair.h"
 #include "metrics.h"
 #include "probe_type.h"
 #include "profile_source.h"
 #include "sites.h"
+
+#include "../policies/rates.h"
 
 /* Between decisions, in seconds; the second when the budget is overdrawn. */
 #define INTERVAL      0.1
@@ -34,6 +36,13 @@
 
 /* Records a second that a probe gets if it executes so often, before others get more. */
 #define RECORDS_LEAST 100.0
+
+/* What executes less often than that does not execute. */
+#define FREQUENCY_LEAST 1e-3
+
+/* What executions may take of the budget, so that something is left for records: a little less than policies let
+ * them. */
+#define DETECTION_MOST 0.94
 
 /* Periods are left as they are when they would change by less than that. */
 #define PERIOD_CHANGE 0.15
@@ -52,7 +61,10 @@ struct probe {
 static struct {
     struct spex_budget budget;
     struct probe *probes; /* SPEX_MAX_SITES of them; NULL: there is no budget */
-    struct spex_fair_class *classes;
+    const struct spex_rate_policy_ops *policy;
+    void *workspace;
+    struct spex_rate_class *classes;
+    struct spex_rate_decision *decisions;
     uint32_t *firsts; /* of the classes */
     double now;       /* seconds since it began */
     double decided;   /* when it last did */
@@ -71,18 +83,37 @@ static uint64_t clock_ns(clockid_t clock) {
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-int spex_controller_begin(double share) {
+static void buffers_free(void) {
     free(controller.probes);
     free(controller.classes);
+    free(controller.decisions);
     free(controller.firsts);
+    free(controller.workspace);
     memset(&controller, 0, sizeof(controller));
-    if (share <= 0)
-        return 0;
+}
+
+static int buffers_allocate(void) {
+    size_t workspace = controller.policy->workspace_size(SPEX_MAX_SITES);
     controller.probes = calloc(SPEX_MAX_SITES, sizeof(*controller.probes));
     controller.classes = calloc(SPEX_MAX_SITES, sizeof(*controller.classes));
+    controller.decisions = calloc(SPEX_MAX_SITES, sizeof(*controller.decisions));
     controller.firsts = calloc(SPEX_MAX_SITES, sizeof(*controller.firsts));
-    if (!controller.probes || !controller.classes || !controller.firsts)
+    controller.workspace = malloc(workspace + 1);
+    return controller.probes && controller.classes && controller.decisions && controller.firsts &&
+                   controller.workspace
+               ? 0
+               : -ENOMEM;
+}
+
+int spex_controller_begin(double share, const struct spex_rate_policy_ops *policy) {
+    buffers_free();
+    if (share <= 0)
+        return 0;
+    controller.policy = policy;
+    if (buffers_allocate() != 0) {
+        buffers_free();
         return -ENOMEM;
+    }
     spex_budget_begin(&controller.budget, share);
     controller.monotonic_ns = clock_ns(CLOCK_MONOTONIC);
     controller.process_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
@@ -143,7 +174,7 @@ static void note_cpus(double seconds) {
 }
 
 /* What the probe has done since it was last looked at; false: it is off, and nothing is to be decided. */
-static bool look_at(uint32_t first, double seconds, struct spex_fair_class *class) {
+static bool look_at(uint32_t first, double seconds, struct spex_rate_class *class) {
     struct probe *probe = &controller.probes[first];
     struct spex_probe_state state = spex_probe_state(first, 0);
     double count = spex_metrics_count(first);
@@ -151,14 +182,17 @@ static bool look_at(uint32_t first, double seconds, struct spex_fair_class *clas
     probe->count = count;
     if (!state.selected || probe->held_until > controller.now)
         return false;
-    *class = (struct spex_fair_class){.least = RECORDS_LEAST};
+    *class = (struct spex_rate_class){
+        .name = spex_site_info(first)->name, .weight = 1, .min_frequency = RECORDS_LEAST};
     if (probe->held_until > 0) /* to be tried again, of which nothing is known beforehand */
         return true;
     /* Quick to rise, slow to fall. */
     probe->frequency = fresh > probe->frequency ? fresh : (fresh + probe->frequency) / 2;
+    if (probe->frequency < FREQUENCY_LEAST)
+        probe->frequency = 0;
     class->frequency = probe->frequency;
-    class->most = probe->frequency / state.selected;
-    costs_of(spex_site_info(first)->probe_type, &class->detect, &class->report);
+    class->wanted = probe->frequency / state.selected;
+    costs_of(spex_site_info(first)->probe_type, &class->detect_cost, &class->report_cost);
     return true;
 }
 
@@ -183,12 +217,12 @@ static bool differ(uint32_t a, uint32_t b) {
     return high > low * (1 + PERIOD_CHANGE) && high >= low + 1;
 }
 
-static void hold(struct probe *probe) {
+static void hold(struct probe *probe, const char *why) {
     double seconds = probe->held_before > 0 ? probe->held_before * 2 : HELD_SECONDS;
     probe->held_before = seconds < HELD_SECONDS_MAX ? seconds : HELD_SECONDS_MAX;
     probe->held_until = controller.now + probe->held_before;
     probe->period = SPEX_SITE_HELD;
-    probe->why = "held off: its executions alone cost more than the budget";
+    probe->why = why;
 }
 
 /* With few records, so that it costs no more than it must. */
@@ -198,40 +232,60 @@ static void try_again(struct probe *probe) {
     probe->why = "tried again";
 }
 
-static void give(struct probe *probe, const struct spex_fair_class *class) {
-    bool all = class->records >= class->most;
-    uint32_t period = all ? 0 : period_for(class->frequency, class->records);
+static void give(struct probe *probe, const struct spex_rate_class *class,
+                 const struct spex_rate_decision *decision) {
+    bool all = decision->frequency >= spex_rate_most(class);
+    uint32_t period = all ? 0 : period_for(class->frequency, decision->frequency);
     if (differ(probe->period ? probe->period : 1, period ? period : 1))
         probe->period = period;
     probe->held_before = 0;
-    probe->why = all ? "as selected" : "its share of the budget";
+    probe->why = decision->reason;
 }
 
 /* What was decided becomes the probe's period. */
-static void apply(uint32_t first, const struct spex_fair_class *class) {
+static void apply(uint32_t first, const struct spex_rate_class *class,
+                  const struct spex_rate_decision *decision) {
     struct probe *probe = &controller.probes[first];
     uint32_t before = probe->period;
-    probe->records = class->records;
-    if (class->held)
-        hold(probe);
+    probe->records = decision->frequency;
+    if (decision->mode == SPEX_RATE_OFF)
+        hold(probe, decision->reason);
     else if (probe->held_until > 0)
         try_again(probe);
     else
-        give(probe, class);
+        give(probe, class, decision);
     if (probe->period != before)
         spex_probe_slow(first, probe->period);
+}
+
+/* What may be spent at present; but debts are paid by records alone: no probe goes off for want of what its executions
+ * cost, when that is within the budget in the long run. */
+static double allowed(size_t count) {
+    double steady = spex_budget_steady(&controller.budget, controller.cpus);
+    double rate = spex_budget_rate(&controller.budget, controller.cpus);
+    double detection = 0;
+    for (size_t c = 0; c < count; c++)
+        detection += controller.classes[c].frequency * controller.classes[c].detect_cost;
+    double least = detection / DETECTION_MOST;
+    if (least > steady)
+        least = steady;
+    return rate > least ? rate : least;
 }
 
 static void decide(void) {
     double seconds = controller.now - controller.decided;
     note_cpus(seconds);
     size_t count = look_at_all(seconds);
-    spex_fair_shares(controller.classes, count,
-                     spex_budget_steady(&controller.budget, controller.cpus),
-                     spex_budget_rate(&controller.budget, controller.cpus));
-    for (size_t c = 0; c < count; c++)
-        apply(controller.firsts[c], &controller.classes[c]);
+    const struct spex_rate_problem problem = {.size = sizeof(problem),
+                                              .budget = allowed(count),
+                                              .class_count = count,
+                                              .classes = controller.classes};
+    struct spex_rate_plan plan = {.size = sizeof(plan), .decisions = controller.decisions};
     controller.decided = controller.now;
+    if (controller.policy->decide(&problem, controller.workspace, &plan) != 0)
+        return; /* figures that are none: the periods stay */
+    for (size_t c = 0; c < count; c++)
+        apply(controller.firsts[c], &controller.classes[c], &controller.decisions[c]);
 }
 
 void spex_controller_pass(void) {
@@ -266,5 +320,5 @@ struct spex_controller_totals spex_controller_totals(void) {
 }
 
 void spex_controller_fork_child(void) {
-    spex_controller_begin(0);
+    spex_controller_begin(0, NULL);
 }

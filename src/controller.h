@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <spex/rate_policy.h>
+
 /* What it thinks of a probe. */
 struct spex_controller_view {
     double frequency; /* executions a second, lately */
@@ -15,8 +17,9 @@ struct spex_controller_view {
     const char *why;  /* a constant; NULL: it has not looked yet */
 };
 
-/* A collection begins; `share` as in struct spex_budget, 0: nothing is controlled. 0 or -ENOMEM. */
-int spex_controller_begin(double share);
+/* A collection begins; `share` as in struct spex_budget, 0: nothing is controlled; `policy` decides how it is spent.
+ * 0 or -ENOMEM. */
+int spex_controller_begin(double share, const struct spex_rate_policy_ops *policy);
 
 /* The first collector has been around. */
 void spex_controller_pass(void);

@@ -13,6 +13,7 @@
 #include "message.h"
 #include "variables.h"
 
+#include "../policies/rates.h"
 #include "../queues/rseq.h"
 
 enum { RING_RECORDS_MAX = 1 << 24, BATCH_RECORDS_MAX = 4096 };
@@ -88,6 +89,16 @@ static int read_budget(const char *otherwise, double *share) {
     return -EINVAL;
 }
 
+/* Those that probes can be kept to: probing is not there. */
+static int read_rate_policy(const struct spex_rate_policy_ops **policy) {
+    const char *text = read_text(SPEX_VARIABLE_RATE_POLICY, "fair");
+    *policy = strcmp(text, "hybrid") != 0 ? spex_builtin_rate_policy(text) : NULL;
+    if (*policy)
+        return 0;
+    spex_message("SPEX_RATE_POLICY=%s: fair, budget or fixed was expected", text);
+    return -EINVAL;
+}
+
 static int read_forks(struct spex_settings *settings) {
     const char *text = read_text(SPEX_VARIABLE_FORKS, NULL);
     settings->follow = text && strcmp(text, "follow") == 0;
@@ -123,6 +134,7 @@ int spex_settings_read(const struct spex_options *options, struct spex_settings 
     err = err ? err : read_commit(options->commit, &settings->commit);
     err = err ? err : read_forks(settings);
     err = err ? err : read_budget(options->budget, &settings->budget);
+    err = err ? err : read_rate_policy(&settings->rate_policy);
     err = err ? err : read_control(options->control, settings);
     settings->calibrate = calibrate;
     if (!err && settings->budget > 0 && !calibrate) {

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include <spex/rate_policy.h>
 #include <spex/spex.h>
 
 #include "../queues/ring.h"
@@ -13,6 +14,7 @@ struct spex_settings {
     const char *probes; /* NULL: no selection */
     const char *out;    /* NULL: standard error */
     double budget;      /* share of its time that a program lets probes have; 0: any */
+    const struct spex_rate_policy_ops *rate_policy; /* how it is shared out */
     unsigned collectors;
     unsigned ring_records;
     unsigned batch_records;

@@ -167,7 +167,8 @@ static int collection_start(bool table) {
         return err;
     }
     err = spex_controller_begin(begins_with(life.settings.out, unix_prefix) ? 0
-                                                                            : life.settings.budget);
+                                                                            : life.settings.budget,
+                                life.settings.rate_policy);
     err = err ? err : spex_collectors_start(life.settings.collectors, life.settings.batch_records);
     if (err) {
         spex_message("cannot start %u collector threads: %s", life.settings.collectors,

@@ -22,6 +22,7 @@
  *                         socket of a spex command that takes records, or metrics:PATH, of one that
  *                         takes metrics; standard error when absent
  *     SPEX_BUDGET         how much of the program's time probes may take, such as 2%; see docs/probes.md
+ *     SPEX_RATE_POLICY    how a budget is shared out: fair, budget or fixed
  *     SPEX_COLLECTORS     collector threads
  *     SPEX_RING_RECORDS   records a ring holds (a ring per CPU and type), a power of two
  *     SPEX_BATCH_RECORDS  records a collector takes from one ring at a time

@@ -242,8 +242,8 @@ class Build:
         with open(table, encoding='utf-8') as file:
             text = file.read()
         for fields in (line.split() for line in text.splitlines()):
-            if len(fields) > 2 and fields[1] in TYPES:
-                found[fields[1]] += int(fields[2])
+            if len(fields) > 3 and fields[1] in TYPES:
+                found[fields[1]] += int(fields[3])
         return expected, found, text
 
     def check_usdt(self, path):

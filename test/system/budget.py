@@ -33,11 +33,11 @@ class Budget(unittest.TestCase):
         return process
 
     def sites(self, process):
-        """Of the running program, by name; none while it cannot be reached yet."""
+        """Of the running program, by name; none while it does not answer itself yet."""
         result = subprocess.run([SPEX, "probes", "--json", str(process.pid)], env=self.environment,
                                 capture_output=True, text=True, check=False, timeout=PATIENCE)
         listed = json.loads(result.stdout) if result.stdout else {"sites": []}
-        return {site["name"]: site for site in listed["sites"]}
+        return {site["name"]: site for site in listed["sites"] if "on" in site}
 
     def wait_for(self, process, condition):
         end = time.monotonic() + PATIENCE

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* The policy that treats all alike: rare classes in full, the same level for the others, nothing beyond the budget. */
+#include <math.h>
+
+#include "asking.h"
+
+enum { CLASSES = 40, ROUNDS = 2000 };
+
+static struct spex_rate_class class_of(double frequency, double detect, double report) {
+    return (struct spex_rate_class){.frequency = frequency,
+                                    .weight = 1,
+                                    .min_frequency = 100,
+                                    .detect_cost = detect,
+                                    .report_cost = report};
+}
+
+static void ask_fair(struct answer *answer, const struct spex_rate_class *classes, size_t count,
+                     double budget) {
+    const struct spex_rate_problem problem = {
+        .size = sizeof(problem), .budget = budget, .class_count = count, .classes = classes};
+    ask(answer, "fair", &problem);
+    assert_int_equal(answer->err, 0);
+}
+
+static void rare_classes_are_recorded_in_full(void **state) {
+    const struct spex_rate_class classes[] = {
+        class_of(1e6, 1e-9, 20e-9), class_of(500, 1e-9, 20e-9), class_of(3e6, 1e-9, 20e-9)};
+    struct answer answer;
+    (void)state;
+    ask_fair(&answer, classes, 3, 0.02);
+    assert_int_equal(answer.decisions[1].mode, SPEX_RATE_TRACED);
+    assert_int_equal(answer.decisions[0].mode, SPEX_RATE_SAMPLED);
+    assert_true(answer.decisions[1].frequency == 500);
+    assert_float_equal(answer.decisions[0].frequency / answer.decisions[2].frequency, 1, 1e-9);
+    assert_float_equal(answer.plan.overhead, 0.02, 1e-9);
+    assert_true(answer.plan.feasible);
+}
+
+static void what_costs_too_much_by_itself_is_off(void **state) {
+    struct spex_rate_class classes[] = {class_of(1e8, 1e-9, 20e-9), class_of(1e6, 1e-9, 20e-9)};
+    struct answer answer;
+    (void)state;
+    ask_fair(&answer, classes, 2, 0.02);
+    assert_int_equal(answer.decisions[0].mode, SPEX_RATE_OFF);
+    assert_true(answer.decisions[1].frequency > 0);
+    assert_false(answer.plan.feasible);
+    classes[1] = class_of(1.5e7, 1e-9, 20e-9);
+    classes[0] = class_of(1.6e7, 1e-9, 20e-9);
+    classes[0].pinned = true;
+    ask_fair(&answer, classes, 2, 0.02);
+    assert_int_equal(answer.decisions[1].mode, SPEX_RATE_OFF);
+    assert_int_not_equal(answer.decisions[0].mode, SPEX_RATE_OFF);
+}
+
+static void minima_that_are_too_much_are_scaled(void **state) {
+    const struct spex_rate_class classes[] = {class_of(1e4, 0, 1e-3), class_of(1e4, 0, 1e-3)};
+    struct answer answer;
+    (void)state;
+    ask_fair(&answer, classes, 2, 0.02);
+    assert_float_equal(answer.decisions[0].frequency, 10, 1e-9);
+    assert_float_equal(answer.plan.overhead, 0.02, 1e-9);
+    assert_false(answer.plan.feasible);
+}
+
+static double between(uint64_t *seed, double low, double high) {
+    return low * pow(high / low, random_part(seed));
+}
+
+/* Never more than the budget, all of it where it can be used, nobody gets more while one that wants it has less. */
+static void shares_are_feasible_full_and_fair(void **state) {
+    struct spex_rate_class classes[CLASSES];
+    struct answer answer;
+    uint64_t seed = 7;
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        size_t count = 1 + random_below(&seed, CLASSES);
+        double budget = between(&seed, 1e-3, 1), wanted = 0, level = 0;
+        for (size_t c = 0; c < count; c++) {
+            classes[c] = class_of(between(&seed, 1, 1e8), between(&seed, 1e-10, 2e-9),
+                                  between(&seed, 1e-9, 2e-7));
+            classes[c].wanted = classes[c].frequency / (double)(1 + random_below(&seed, 100));
+        }
+        ask_fair(&answer, classes, count, budget);
+        for (size_t c = 0; c < count; c++) {
+            const struct spex_rate_decision *decision = &answer.decisions[c];
+            assert_true(decision->frequency >= 0);
+            assert_true(decision->frequency <= classes[c].wanted);
+            if (decision->mode == SPEX_RATE_OFF)
+                continue;
+            wanted += classes[c].frequency * classes[c].detect_cost +
+                      classes[c].wanted * classes[c].report_cost;
+            if (decision->frequency > classes[c].min_frequency && decision->frequency > level)
+                level = decision->frequency;
+        }
+        assert_true(answer.plan.overhead <= budget * (1 + 1e-9));
+        assert_true(answer.plan.overhead >= (wanted < budget ? wanted : budget) * (1 - 1e-6));
+        for (size_t c = 0; c < count; c++)
+            if (answer.decisions[c].mode != SPEX_RATE_OFF && level > 0 &&
+                answer.decisions[c].frequency < classes[c].wanted)
+                assert_true(answer.decisions[c].frequency >= level * (1 - 1e-9));
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rare_classes_are_recorded_in_full),
+        cmocka_unit_test(what_costs_too_much_by_itself_is_off),
+        cmocka_unit_test(minima_that_are_too_much_are_scaled),
+        cmocka_unit_test(shares_are_feasible_full_and_fair),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
