@@ -5,13 +5,17 @@
  *     stop   spex_stop
  *     start  spex_start
  *     exec   becomes itself anew
+ *     load   loads the library in LIVE_PLUGIN and executes its probes
+ *     unload unloads it
  *     crash  ends without a word to spex
  *     end    ends, as at the end of the input */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <err.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -45,6 +49,17 @@ static void *work(void *unused) {
     return unused;
 }
 
+static void *plugin;
+
+static void plugin_load(void) {
+    unsigned (*plugin_work)(unsigned times);
+    plugin = dlopen(getenv("LIVE_PLUGIN"), RTLD_NOW);
+    if (!plugin)
+        errx(1, "%s", dlerror());
+    *(void **)&plugin_work = dlsym(plugin, "plugin_work");
+    plugin_work(100);
+}
+
 static void obey(const char *line, char **argv) {
     if (strcmp(line, "stop\n") == 0)
         spex_stop();
@@ -52,6 +67,10 @@ static void obey(const char *line, char **argv) {
         spex_start(NULL);
     if (strcmp(line, "exec\n") == 0)
         execv("/proc/self/exe", argv);
+    if (strcmp(line, "load\n") == 0)
+        plugin_load();
+    if (strcmp(line, "unload\n") == 0)
+        dlclose(plugin);
     if (strcmp(line, "crash\n") == 0)
         raise(SIGKILL);
 }
