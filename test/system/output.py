@@ -259,7 +259,7 @@ class Output(unittest.TestCase):
         path = os.path.join(self.folder, 'table')
         result = run('forks', PROBES='*', OUT=path)
         if result.returncode == SKIP:
-            self.skipTest("the child of a fork cannot start threads with gcc's ThreadSanitizer")
+            self.skipTest("the child of a fork cannot start threads with gcc's sanitizers")
         self.assertEqual((result.stdout, result.stderr, result.returncode), ('done 0\n', '', 0))
         self.check_file(path, tables=3)
 
@@ -308,7 +308,7 @@ class Output(unittest.TestCase):
         for follow, expected in [('', 1), ('follow', tables)]:
             result = run(mode, PROBES='*', OUT=path, FORKS=follow, **variables)
             if result.returncode == SKIP:
-                self.skipTest("the child of a fork cannot start threads with gcc's ThreadSanitizer")
+                self.skipTest("the child of a fork cannot start threads with gcc's sanitizers")
             self.assertEqual((result.stdout, result.stderr, result.returncode), ('done 0\n', '', 0))
             yield path, expected
 
@@ -321,7 +321,7 @@ class Output(unittest.TestCase):
         for follow in ('', 'follow'):
             result = run('forks', PROBES='*', OUT=path, FORKS=follow)
             if result.returncode == SKIP:
-                self.skipTest("the child of a fork cannot start threads with gcc's ThreadSanitizer")
+                self.skipTest("the child of a fork cannot start threads with gcc's sanitizers")
             self.assertEqual((result.stdout, result.stderr, result.returncode), ('done 0\n', '', 0))
             self.check_file(path, tables=3)
 
@@ -339,7 +339,7 @@ class Output(unittest.TestCase):
         for follow in ('', 'follow'):
             result = run('executes', PROBES='*', FORKS=follow)
             if result.returncode == SKIP:
-                self.skipTest("the child of a fork cannot start threads with gcc's ThreadSanitizer")
+                self.skipTest("the child of a fork cannot start threads with gcc's sanitizers")
             self.assertEqual((result.stdout, result.returncode), ('done 0\n' * 2, 0))
             texts = re.split('^(?=probe )', result.stderr, flags=re.MULTILINE)
             self.assertEqual((texts[0], len(texts)), ('', 3))
