@@ -17,6 +17,7 @@
 #include "message.h"
 #include "rings.h"
 #include "sites.h"
+#include "socket_address.h"
 #include "stream_format.h"
 #include "threads.h"
 
@@ -140,12 +141,10 @@ static void stream_abandon(struct spex_sink *sink) {
 }
 
 static int stream_connect(const char *path) {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    if (*path == '\0')
-        return -ENOENT;
-    if (strlen(path) >= sizeof(address.sun_path))
-        return -ENAMETOOLONG;
-    memcpy(address.sun_path, path, strlen(path));
+    struct sockaddr_un address;
+    int bad = spex_socket_address(path, &address);
+    if (bad)
+        return bad;
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -errno;

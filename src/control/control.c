@@ -21,6 +21,7 @@
 
 #include "../life.h"
 #include "../service_thread.h"
+#include "../socket_address.h"
 #include "connection.h"
 #include "door.h"
 
@@ -235,16 +236,14 @@ static int call_out(int fd, const struct sockaddr_un *address) {
 }
 
 static int connected(const char *path) {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    if (!path || *path == '\0')
-        return -ENOENT;
-    if (strlen(path) >= sizeof(address.sun_path))
-        return -ENAMETOOLONG;
-    memcpy(address.sun_path, path, strlen(path));
+    struct sockaddr_un address;
+    int err = spex_socket_address(path, &address);
+    if (err)
+        return err;
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -errno;
-    int err = call_out(fd, &address);
+    err = call_out(fd, &address);
     if (err)
         close(fd);
     return err ? err : fd;
