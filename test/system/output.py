@@ -398,11 +398,11 @@ class Output(unittest.TestCase):
 
     def test_too_little_memory_for_rings(self):
         self.refused(errno.ENOMEM, 'cannot reserve memory for rings of 16777216 records: ',
-                     'limited', PROBES='*', RING_RECORDS='16777216')
+                     'limited', PROBES='*', RING_RECORDS='16777216', CONTROL='off')
 
     def test_too_little_memory_for_collectors(self):
         self.refused(errno.EAGAIN, 'cannot start 3 collector threads: ',
-                     'limited', PROBES='*', RING_RECORDS='2', COLLECTORS='3')
+                     'limited', PROBES='*', RING_RECORDS='2', COLLECTORS='3', CONTROL='off')
 
     def test_no_match_lists_what_there_is(self):
         result = run(PROBES='requests')
