@@ -68,6 +68,7 @@ static struct {
     uint32_t *firsts; /* of the classes */
     double now;       /* seconds since it began */
     double decided;   /* when it last did */
+    bool holding;     /* a probe that is selected, as of then */
     uint64_t monotonic_ns;
     uint64_t process_ns; /* CPU time, when last decided */
     uint64_t collectors_ns;
@@ -180,8 +181,12 @@ static bool look_at(uint32_t first, double seconds, struct spex_rate_class *clas
     double count = spex_metrics_count(first);
     double fresh = (count - probe->count) / seconds;
     probe->count = count;
-    if (!state.selected || probe->held_until > controller.now)
+    if (!state.selected)
         return false;
+    if (probe->held_until > controller.now) {
+        controller.holding = true;
+        return false;
+    }
     *class = (struct spex_rate_class){
         .name = spex_site_info(first)->name, .weight = 1, .min_frequency = RECORDS_LEAST};
     if (probe->held_until > 0) /* to be tried again, of which nothing is known beforehand */
@@ -222,10 +227,11 @@ static void hold(struct probe *probe, const char *why) {
     probe->held_before = seconds < HELD_SECONDS_MAX ? seconds : HELD_SECONDS_MAX;
     probe->held_until = controller.now + probe->held_before;
     probe->period = SPEX_SITE_HELD;
+    controller.holding = true;
     probe->why = why;
 }
 
-/* With few records, so that it costs no more than it must. */
+/* With few records, so that it costs no more than it must. Collectors may be asleep for want of any. */
 static void try_again(struct probe *probe) {
     probe->held_until = 0;
     probe->period = period_for(probe->frequency, RECORDS_LEAST);
@@ -256,6 +262,8 @@ static void apply(uint32_t first, const struct spex_rate_class *class,
         give(probe, class, decision);
     if (probe->period != before)
         spex_probe_slow(first, probe->period);
+    if (before == SPEX_SITE_HELD && probe->period != SPEX_SITE_HELD)
+        spex_collectors_wake();
 }
 
 /* What may be spent at present; but debts are paid by records alone: no probe goes off for want of what its executions
@@ -275,6 +283,7 @@ static double allowed(size_t count) {
 static void decide(void) {
     double seconds = controller.now - controller.decided;
     note_cpus(seconds);
+    controller.holding = false;
     size_t count = look_at_all(seconds);
     const struct spex_rate_problem problem = {.size = sizeof(problem),
                                               .budget = allowed(count),
@@ -297,6 +306,10 @@ void spex_controller_pass(void) {
     if (since >= INTERVAL || (since >= INTERVAL_RUSH && controller.budget.tokens < 0))
         decide();
     spex_metrics_unlock();
+}
+
+bool spex_controller_holds(void) {
+    return controller.holding;
 }
 
 struct spex_controller_view spex_controller_look(uint32_t first) {

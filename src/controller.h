@@ -4,6 +4,7 @@
 #ifndef SPEX_CONTROLLER_H
 #define SPEX_CONTROLLER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,10 @@ int spex_controller_begin(double share, const struct spex_rate_policy_ops *polic
 
 /* The first collector has been around. */
 void spex_controller_pass(void);
+
+/* Whether it keeps a probe off that is to be tried again, so that it must go on being told. For the first collector
+ * alone. */
+bool spex_controller_holds(void);
 
 /* Under the metrics' lock. `first`: the probe's first site. */
 struct spex_controller_view spex_controller_look(uint32_t first);
