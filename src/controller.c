@@ -75,7 +75,8 @@ static struct {
     double cpus;    /* that the program keeps busy */
     double seconds; /* of all those CPUs, since it began */
     double spent;
-    struct spex_metrics_totals totals[SPEX_PROBE_TYPES]; /* when last accounted for */
+    struct spex_metrics_totals
+        totals[SPEX_PROBE_TYPES]; /* when last accounted for; they begin with it */
 } controller;
 
 static uint64_t clock_ns(clockid_t clock) {
@@ -106,7 +107,7 @@ static int buffers_allocate(void) {
                : -ENOMEM;
 }
 
-int spex_controller_begin(double share, const struct spex_rate_policy_ops *policy) {
+static int begin(double share, const struct spex_rate_policy_ops *policy) {
     buffers_free();
     if (share <= 0)
         return 0;
@@ -120,9 +121,19 @@ int spex_controller_begin(double share, const struct spex_rate_policy_ops *polic
     controller.process_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     controller.collectors_ns = spex_collectors_cpu_ns();
     controller.cpus = 1;
-    for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)
-        controller.totals[t] = spex_metrics_totals(t);
     return 0;
+}
+
+/* The control thread may be looking at what there was before. */
+int spex_controller_begin(double share, const struct spex_rate_policy_ops *policy) {
+    spex_metrics_lock();
+    int err = begin(share, policy);
+    spex_metrics_unlock();
+    return err;
+}
+
+void spex_controller_end(void) {
+    spex_controller_begin(0, NULL);
 }
 
 /* Seconds for an execution that makes no record, and how much more one that makes one takes. */
@@ -330,8 +341,4 @@ struct spex_controller_totals spex_controller_totals(void) {
         .seconds = controller.seconds,
         .spent = controller.spent,
     };
-}
-
-void spex_controller_fork_child(void) {
-    spex_controller_begin(0, NULL);
 }
