@@ -192,10 +192,13 @@ static bool look_at(uint32_t first, double seconds, struct spex_rate_class *clas
     double count = spex_metrics_count(first);
     double fresh = (count - probe->count) / seconds;
     probe->count = count;
-    if (!state.selected)
+    if (!state.selected) {
+        *probe = (struct probe){.count = count};
         return false;
+    }
     if (probe->held_until > controller.now) {
         controller.holding = true;
+        spex_probe_slow(first, SPEX_SITE_HELD);
         return false;
     }
     *class = (struct spex_rate_class){
@@ -259,7 +262,8 @@ static void give(struct probe *probe, const struct spex_rate_class *class,
     probe->why = decision->reason;
 }
 
-/* What was decided becomes the probe's period. */
+/* What was decided becomes the probe's period. It is said again when it is the same: sites may have been off by
+ * selection in between, or have been loaded since. */
 static void apply(uint32_t first, const struct spex_rate_class *class,
                   const struct spex_rate_decision *decision) {
     struct probe *probe = &controller.probes[first];
@@ -271,8 +275,7 @@ static void apply(uint32_t first, const struct spex_rate_class *class,
         try_again(probe);
     else
         give(probe, class, decision);
-    if (probe->period != before)
-        spex_probe_slow(first, probe->period);
+    spex_probe_slow(first, probe->period);
     if (before == SPEX_SITE_HELD && probe->period != SPEX_SITE_HELD)
         spex_collectors_wake();
 }
