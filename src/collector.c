@@ -115,6 +115,11 @@ static struct pass_result pass(struct collector *self) {
     return result;
 }
 
+/* Nothing is left to read, and nothing will be before a call. */
+static bool is_idle(const struct collector *self, size_t taken) {
+    return taken == 0 && spex_sites_on() == 0 && !(self->number == 0 && spex_controller_holds());
+}
+
 /* `fullest`: since the last sleep. 0: no sleep at all. */
 static uint64_t next_sleep(uint64_t ns, double fullest) {
     if (fullest > 0.25)
@@ -194,7 +199,7 @@ static void *collector_run(void *arg) {
         sleep_ns = next_sleep(sleep_ns, fullest);
         fullest = 0;
         if (sleep_ns)
-            rest(sleep_ns, last.taken == 0 && spex_sites_on() == 0, &seen);
+            rest(sleep_ns, is_idle(self, last.taken), &seen);
     }
     /* What is in the rings now; not what a probe that is still under way will add for ever. */
     for (int visit = 0; visit < FINAL_VISITS && !all_drained(self); visit++)

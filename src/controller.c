@@ -68,13 +68,15 @@ static struct {
     uint32_t *firsts; /* of the classes */
     double now;       /* seconds since it began */
     double decided;   /* when it last did */
+    bool holding;     /* a probe that is selected, as of then */
     uint64_t monotonic_ns;
     uint64_t process_ns; /* CPU time, when last decided */
     uint64_t collectors_ns;
     double cpus;    /* that the program keeps busy */
     double seconds; /* of all those CPUs, since it began */
     double spent;
-    struct spex_metrics_totals totals[SPEX_PROBE_TYPES]; /* when last accounted for */
+    struct spex_metrics_totals
+        totals[SPEX_PROBE_TYPES]; /* when last accounted for; they begin with it */
 } controller;
 
 static uint64_t clock_ns(clockid_t clock) {
@@ -105,7 +107,7 @@ static int buffers_allocate(void) {
                : -ENOMEM;
 }
 
-int spex_controller_begin(double share, const struct spex_rate_policy_ops *policy) {
+static int begin(double share, const struct spex_rate_policy_ops *policy) {
     buffers_free();
     if (share <= 0)
         return 0;
@@ -119,9 +121,19 @@ int spex_controller_begin(double share, const struct spex_rate_policy_ops *polic
     controller.process_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     controller.collectors_ns = spex_collectors_cpu_ns();
     controller.cpus = 1;
-    for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)
-        controller.totals[t] = spex_metrics_totals(t);
     return 0;
+}
+
+/* The control thread may be looking at what there was before. */
+int spex_controller_begin(double share, const struct spex_rate_policy_ops *policy) {
+    spex_metrics_lock();
+    int err = begin(share, policy);
+    spex_metrics_unlock();
+    return err;
+}
+
+void spex_controller_end(void) {
+    spex_controller_begin(0, NULL);
 }
 
 /* Seconds for an execution that makes no record, and how much more one that makes one takes. */
@@ -180,8 +192,15 @@ static bool look_at(uint32_t first, double seconds, struct spex_rate_class *clas
     double count = spex_metrics_count(first);
     double fresh = (count - probe->count) / seconds;
     probe->count = count;
-    if (!state.selected || probe->held_until > controller.now)
+    if (!state.selected) {
+        *probe = (struct probe){.count = count};
         return false;
+    }
+    if (probe->held_until > controller.now) {
+        controller.holding = true;
+        spex_probe_slow(first, SPEX_SITE_HELD);
+        return false;
+    }
     *class = (struct spex_rate_class){
         .name = spex_site_info(first)->name, .weight = 1, .min_frequency = RECORDS_LEAST};
     if (probe->held_until > 0) /* to be tried again, of which nothing is known beforehand */
@@ -222,10 +241,11 @@ static void hold(struct probe *probe, const char *why) {
     probe->held_before = seconds < HELD_SECONDS_MAX ? seconds : HELD_SECONDS_MAX;
     probe->held_until = controller.now + probe->held_before;
     probe->period = SPEX_SITE_HELD;
+    controller.holding = true;
     probe->why = why;
 }
 
-/* With few records, so that it costs no more than it must. */
+/* With few records, so that it costs no more than it must. Collectors may be asleep for want of any. */
 static void try_again(struct probe *probe) {
     probe->held_until = 0;
     probe->period = period_for(probe->frequency, RECORDS_LEAST);
@@ -242,7 +262,8 @@ static void give(struct probe *probe, const struct spex_rate_class *class,
     probe->why = decision->reason;
 }
 
-/* What was decided becomes the probe's period. */
+/* What was decided becomes the probe's period. It is said again when it is the same: sites may have been off by
+ * selection in between, or have been loaded since. */
 static void apply(uint32_t first, const struct spex_rate_class *class,
                   const struct spex_rate_decision *decision) {
     struct probe *probe = &controller.probes[first];
@@ -254,8 +275,9 @@ static void apply(uint32_t first, const struct spex_rate_class *class,
         try_again(probe);
     else
         give(probe, class, decision);
-    if (probe->period != before)
-        spex_probe_slow(first, probe->period);
+    spex_probe_slow(first, probe->period);
+    if (before == SPEX_SITE_HELD && probe->period != SPEX_SITE_HELD)
+        spex_collectors_wake();
 }
 
 /* What may be spent at present; but debts are paid by records alone: no probe goes off for want of what its executions
@@ -275,6 +297,7 @@ static double allowed(size_t count) {
 static void decide(void) {
     double seconds = controller.now - controller.decided;
     note_cpus(seconds);
+    controller.holding = false;
     size_t count = look_at_all(seconds);
     const struct spex_rate_problem problem = {.size = sizeof(problem),
                                               .budget = allowed(count),
@@ -299,6 +322,10 @@ void spex_controller_pass(void) {
     spex_metrics_unlock();
 }
 
+bool spex_controller_holds(void) {
+    return controller.holding;
+}
+
 struct spex_controller_view spex_controller_look(uint32_t first) {
     if (!controller.probes)
         return (struct spex_controller_view){.why = NULL};
@@ -317,8 +344,4 @@ struct spex_controller_totals spex_controller_totals(void) {
         .seconds = controller.seconds,
         .spent = controller.spent,
     };
-}
-
-void spex_controller_fork_child(void) {
-    spex_controller_begin(0, NULL);
 }

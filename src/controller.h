@@ -4,6 +4,7 @@
 #ifndef SPEX_CONTROLLER_H
 #define SPEX_CONTROLLER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,11 +19,18 @@ struct spex_controller_view {
 };
 
 /* A collection begins; `share` as in struct spex_budget, 0: nothing is controlled; `policy` decides how it is spent.
- * 0 or -ENOMEM. */
+ * 0 or -ENOMEM. Before the metrics begin, and not with them locked. */
 int spex_controller_begin(double share, const struct spex_rate_policy_ops *policy);
+
+/* No collector runs, and nobody will ask any more what it thought of their probes; or in the child of a fork. */
+void spex_controller_end(void);
 
 /* The first collector has been around. */
 void spex_controller_pass(void);
+
+/* Whether it keeps a probe off that is to be tried again, so that it must go on being told. For the first collector
+ * alone. */
+bool spex_controller_holds(void);
 
 /* Under the metrics' lock. `first`: the probe's first site. */
 struct spex_controller_view spex_controller_look(uint32_t first);
@@ -36,8 +44,5 @@ struct spex_controller_totals {
 };
 
 struct spex_controller_totals spex_controller_totals(void);
-
-/* In the child of a fork. */
-void spex_controller_fork_child(void);
 
 #endif

@@ -239,6 +239,7 @@ static void sites_forget(const struct module *module) {
         struct spex_site_info *info = &registry.infos[i];
         if (info->site >= module->sites && info->site < module->sites_end) {
             site_set_control(info, 0);
+            info->slowed = 0;
             info->site = NULL;
         }
     }

@@ -93,7 +93,7 @@ static void fork_child(void) {
     spex_counters_fork_child();
     spex_sinks_fork_child();
     spex_metrics_fork_child();
-    spex_controller_fork_child();
+    spex_controller_end();
     spex_sites_fork_child();
     spex_sites_inherit(&selection);
     spex_control_fork_child();
@@ -269,8 +269,10 @@ static void stop_locked(void) {
     spex_control_stop();
     if (life.output)
         spex_output_finish(life.output);
-    if (collected)
+    if (collected) {
         spex_sinks_finish();
+        spex_controller_end();
+    }
     settings_free();
     life.output = NULL;
     life.started = life.followed = false;

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* The controller in a process that starts, stops and selects: what it believes, and what its sites do. */
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <spex/probe.h>
+#include <spex/spex.h>
+
+#include "../check.h"
+#include "controller.h"
+#include "metrics.h"
+#include "sites.h"
+
+enum { BUSY = 1, BATCH = 1000 };
+
+static void work(void) {
+    for (int i = 0; i < BATCH; i++) {
+        LAT_PROBE_BEGIN(BUSY, 1);
+        LAT_PROBE_END(BUSY);
+    }
+}
+
+static int start(const char *budget) {
+    const struct spex_options options = {
+        .size = sizeof(options), .probes = "*", .out = "/dev/null", .budget = budget};
+    return spex_start(&options);
+}
+
+static uint32_t busy_site(void) {
+    uint32_t site = 0;
+    while (spex_site_info(site)->probe_id != BUSY)
+        site++;
+    return site;
+}
+
+struct seen {
+    struct spex_controller_totals totals;
+    struct spex_controller_view view;
+    uint32_t period; /* of the site */
+};
+
+/* All of one moment. */
+static struct seen look(void) {
+    bool loaded;
+    spex_metrics_lock();
+    struct seen seen = {.totals = spex_controller_totals(),
+                        .view = spex_controller_look(busy_site()),
+                        .period = spex_site_period(busy_site(), &loaded)};
+    spex_metrics_unlock();
+    return seen;
+}
+
+/* The program's work goes on meanwhile. */
+static struct seen work_until(double seconds) {
+    struct seen seen;
+    while (work(), (seen = look()).totals.seconds < seconds)
+        continue;
+    return seen;
+}
+
+static struct seen work_until_held(void) {
+    struct seen seen;
+    while (work(), (seen = look()).view.period != SPEX_SITE_HELD)
+        continue;
+    return seen;
+}
+
+static void each_collection_has_accounts_of_its_own(void **state) {
+    (void)state;
+    for (int n = 0; n < 3; n++) {
+        assert_int_equal(start("2%"), 0);
+        struct seen seen = work_until(0.05);
+        assert_true(seen.totals.share > 0);
+        assert_true(seen.totals.spent > 0);
+        assert_true(seen.totals.spent < seen.totals.seconds);
+        assert_int_equal(spex_stop(), 0);
+        assert_true(look().totals.share <= 0);
+    }
+}
+
+/* Ten times a second it decides. */
+static void what_is_selected_again_is_held_or_forgotten(void **state) {
+    (void)state;
+    assert_int_equal(start("0.0001%"), 0);
+    struct seen held = work_until_held();
+    assert_int_equal(held.period, 0);
+    assert_true(spex_set("off") >= 0);
+    assert_true(spex_set("*") > 0);
+    struct seen later = work_until(held.totals.seconds + 0.3);
+    if (later.view.period == SPEX_SITE_HELD)
+        assert_int_equal(later.period, 0);
+    assert_int_equal(spex_stop(), 0);
+}
+
+static void what_is_not_selected_is_forgotten(void **state) {
+    (void)state;
+    assert_int_equal(start("0.0001%"), 0);
+    work_until_held();
+    assert_true(spex_set("off") >= 0);
+    while (look().view.why)
+        sched_yield();
+    assert_int_equal(spex_stop(), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_collection_has_accounts_of_its_own),
+        cmocka_unit_test(what_is_selected_again_is_held_or_forgotten),
+        cmocka_unit_test(what_is_not_selected_is_forgotten),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
