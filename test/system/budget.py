@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: MIT
 """A budget for a program that is executed as its users do. Not how well it is kept, which is a measurement.
 
-    budget.py SPEX BUSY
+    budget.py SPEX BUSY SHARE
+
+SHARE is a budget that the busy probe's executions alone keep to, and their records do not.
 """
 
 import json
@@ -13,7 +15,7 @@ import tempfile
 import time
 import unittest
 
-SPEX = BUSY = None
+SPEX = BUSY = SHARE = None
 PATIENCE = 60
 
 
@@ -53,13 +55,13 @@ class Budget(unittest.TestCase):
         return [int(number) for number in output.split()], errors
 
     def test_the_busy_probe_pays(self):
-        process = self.start(SPEX_PROBES="*", SPEX_BUDGET="2%")
+        process = self.start(SPEX_PROBES="*", SPEX_BUDGET=SHARE)
         sites = self.wait_for(process, lambda found: found["busy"].get("why") == "its share of the budget")
         self.assertGreater(sites["busy"]["period"], 1)
         self.assertEqual(sites["rare"]["period"], 1)
         self.wait_for(process, lambda found: found["rare"].get("why") == "as selected")
         (busy, rare), table = self.finish(process)
-        self.assertIn("budget: 2 % of the program's time; as believed, ", table)
+        self.assertIn(f"budget: {SHARE[:-1]} % of the program's time; as believed, ", table)
         rows = {line.split()[0]: line.split() for line in table.splitlines() if line.startswith(("busy", "rare"))}
         self.assertGreater(float(rows["busy"][2]), 1)
         self.assertLessEqual(int(rows["busy"][3]), busy)
@@ -89,7 +91,7 @@ class Budget(unittest.TestCase):
         self.finish(process)
 
     def test_a_probe_that_is_chosen_later_is_kept_within_it(self):
-        process = self.start(SPEX_PROBES="rare", SPEX_BUDGET="2%")
+        process = self.start(SPEX_PROBES="rare", SPEX_BUDGET=SHARE)
         self.wait_for(process, lambda found: not found["busy"]["on"])
         subprocess.run([SPEX, "set", str(process.pid), "*"], env=self.environment, check=True,
                        stdout=subprocess.DEVNULL)
@@ -130,4 +132,5 @@ class Budget(unittest.TestCase):
 
 if __name__ == "__main__":
     SPEX, BUSY = map(os.path.abspath, sys.argv[1:3])
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
+    SHARE = sys.argv[3]
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:], verbosity=2)
