@@ -160,8 +160,10 @@ double spex_metrics_tick_rate(void) {
 }
 
 struct spex_metrics_totals spex_metrics_totals(unsigned type_ring) {
+    struct spex_ring_counts counts = counts_of(type_ring);
     return (struct spex_metrics_totals){
-        .produced = counts_of(type_ring).produced,
+        .produced = counts.produced,
+        .lost = counts.lost,
         .records = metrics.records[type_ring],
         .executions = metrics.executions[type_ring],
     };
