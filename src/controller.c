@@ -147,11 +147,17 @@ static void costs_of(uint32_t type, double *skip, double *report) {
     *report = cost.record > cost.skip ? (cost.record - cost.skip) / rate : 0;
 }
 
+/* Counts of rings in which records are being made may be a little behind what they were. */
+static double grown(uint64_t before, uint64_t now) {
+    return now > before ? (double)(now - before) : 0;
+}
+
 /* What a type's probes have cost since it was last asked. */
 static double spent_on(unsigned ring) {
     struct spex_metrics_totals now = spex_metrics_totals(ring), *last = &controller.totals[ring];
-    double records = (double)(now.produced - last->produced);
+    double records = grown(last->produced, now.produced);
     double taken = (double)(now.records - last->records);
+    double lost = grown(last->lost, now.lost);
     double executions = now.executions - last->executions;
     double skip, report;
     *last = now;
@@ -159,7 +165,7 @@ static double spent_on(unsigned ring) {
         return 0;
     /* Records that nobody will read stood for as many executions as others. */
     if (taken > 0)
-        executions *= records > taken ? records / taken : 1;
+        executions *= (taken + lost) / taken;
     costs_of(spex_probe_type_of_ring(ring), &skip, &report);
     return executions * skip + records * report;
 }
@@ -225,9 +231,9 @@ static size_t look_at_all(double seconds) {
 }
 
 static uint32_t period_for(double frequency, double records) {
-    double period = records > 0 ? frequency / records : 0;
-    if (period <= 1)
+    if (frequency <= records)
         return 0;
+    double period = records > 0 ? frequency / records : SPEX_CONTROL_PERIOD_MAX;
     return period < SPEX_CONTROL_PERIOD_MAX ? (uint32_t)(period + 0.5) : SPEX_CONTROL_PERIOD_MAX;
 }
 

@@ -139,14 +139,19 @@ uint64_t spex_metrics_until(void) {
     return lowest > metrics.start.ticks ? lowest : metrics.start.ticks;
 }
 
+/* While records are made, a ring's counts are not of one moment, and may be a little behind. */
+static uint64_t since(uint64_t now, uint64_t before) {
+    return now > before ? now - before : 0;
+}
+
 /* Of one type, since the start. At the end nobody will read what is still in a ring. */
 static struct spex_ring_counts counts_of(unsigned type_ring) {
     struct spex_ring_counts now = spex_rings_totals_of(type_ring);
     const struct spex_ring_counts *before = &metrics.before[type_ring];
     return (struct spex_ring_counts){
         .produced = now.produced - before->consumed - before->lost,
-        .consumed = now.consumed - before->consumed,
-        .lost = now.lost - before->lost + (metrics.ended ? now.pending : 0),
+        .consumed = since(now.consumed, before->consumed),
+        .lost = since(now.lost, before->lost) + (metrics.ended ? now.pending : 0),
     };
 }
 
@@ -155,8 +160,10 @@ double spex_metrics_tick_rate(void) {
 }
 
 struct spex_metrics_totals spex_metrics_totals(unsigned type_ring) {
+    struct spex_ring_counts counts = counts_of(type_ring);
     return (struct spex_metrics_totals){
-        .produced = counts_of(type_ring).produced,
+        .produced = counts.produced,
+        .lost = counts.lost,
         .records = metrics.records[type_ring],
         .executions = metrics.executions[type_ring],
     };

@@ -35,6 +35,7 @@ void spex_metrics_probe(struct spex_profile_probe *probe, const struct spex_valu
 /* Of a type, since records are collected. */
 struct spex_metrics_totals {
     uint64_t produced; /* records */
+    uint64_t lost;     /* of them */
     uint64_t records;  /* of them, that were taken in */
     double executions; /* which these stand for */
 };
