@@ -287,7 +287,8 @@ static int row_since(struct spex_profile_row *row, const struct spex_profile_row
     probe->on_seconds -= before->probe.on_seconds;
     probe->count -= before->probe.count;
     probe->weight_squares -= before->probe.weight_squares;
-    probe->lost -= before->probe.lost;
+    probe->lost = probe->lost > before->probe.lost ? probe->lost - before->probe.lost
+                                                   : 0; /* a share may fall */
     probe->records -= before->probe.records;
     for (unsigned m = 0; m < SPEX_MARKS; m++)
         probe->marked[m] -= before->probe.marked[m];
@@ -296,13 +297,18 @@ static int row_since(struct spex_profile_row *row, const struct spex_profile_row
     return 0;
 }
 
+/* Counts of atomic rings may fall a little: indices that were handed out and abandoned. */
+static uint64_t grown(uint64_t before, uint64_t now) {
+    return now > before ? now - before : 0;
+}
+
 static void types_since(struct spex_profile *difference, const struct spex_profile *before) {
     for (size_t t = 0; t < difference->type_count && t < before->type_count; t++) {
         struct spex_profile_type *type = &difference->types[t];
         if (type->probe_type != before->types[t].probe_type || type->pcid != before->types[t].pcid)
             continue;
-        type->produced -= before->types[t].produced;
-        type->lost -= before->types[t].lost;
+        type->produced = grown(before->types[t].produced, type->produced);
+        type->lost = grown(before->types[t].lost, type->lost);
     }
 }
 
@@ -313,11 +319,11 @@ static void process_since(struct spex_profile_process *now,
     now->collector_seconds -= before->collector_seconds;
     now->budget_seconds -= before->budget_seconds;
     now->budget_spent -= before->budget_spent;
-    now->produced -= before->produced;
-    now->consumed -= before->consumed;
-    now->lost -= before->lost;
-    now->undelivered -= before->undelivered;
-    now->unrecorded -= before->unrecorded;
+    now->produced = grown(before->produced, now->produced);
+    now->consumed = grown(before->consumed, now->consumed);
+    now->lost = grown(before->lost, now->lost);
+    now->undelivered = grown(before->undelivered, now->undelivered);
+    now->unrecorded = grown(before->unrecorded, now->unrecorded);
 }
 
 int spex_profile_since(const struct spex_profile *now, const struct spex_profile *before,

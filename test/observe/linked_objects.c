@@ -111,7 +111,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(what_is_missing_is_told),
         cmocka_unit_test(nothing_runs), /* ends with running the program */
     };
-    const char *emulated = getenv("SPEX_TEST_EMULATED");
+    const char *emulated = getenv("TEST_EMULATED");
     if (emulated && *emulated) {
         puts("SKIP: an emulator's loader is not where programs say");
         return 77;

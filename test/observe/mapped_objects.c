@@ -70,7 +70,7 @@ int main(void) {
         cmocka_unit_test(every_file_once),
         cmocka_unit_test(processes_that_have_ended),
     };
-    const char *emulated = getenv("SPEX_TEST_EMULATED");
+    const char *emulated = getenv("TEST_EMULATED");
     if (emulated && *emulated) {
         puts("SKIP: an emulated process has its emulator mapped");
         return 77;

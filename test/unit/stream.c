@@ -180,7 +180,7 @@ static void check_headers(unsigned collectors) {
         assert_int_equal(header->collectors, collectors);
         assert_int_equal(header->kind == SPEX_STREAM_HELLO, f == 0);
         assert_int_equal(header->kind == SPEX_STREAM_END, f == receiver.count - 1);
-        assert_true(header->produced >= before->produced);
+        assert_true(header->produced >= header->consumed); /* it may fall by what was abandoned */
         assert_true(header->consumed >= before->consumed);
         assert_true(header->monotonic_ns >= before->monotonic_ns);
         before = header;
