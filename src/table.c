@@ -119,12 +119,11 @@ static void add_quantile_margin(struct spex_columns *columns, const struct spex_
                                 unsigned series, double q) {
     const struct spex_values *values = row->values[series];
     double low, high, value = spex_values_quantile(values, q);
-    if (!spex_quantile_bounds(&row->probe, values, q, &low, &high))
-        spex_columns_add(columns, "?");
-    else if (value > 0 || high <= 0)
+    bool known = spex_quantile_bounds(&row->probe, values, q, &low, &high);
+    if (known && (value > 0 || high <= 0)) /* not a share of 0 */
         add_margin(columns, "±", high - value > value - low ? high - value : value - low, value);
     else
-        spex_columns_add(columns, "?"); /* a share of 0 */
+        spex_columns_add(columns, "?");
 }
 
 /* A total is mean by count, and both may be off. */
