@@ -109,7 +109,7 @@ static int buffers_allocate(void) {
 
 static int begin(double share, const struct spex_rate_policy_ops *policy) {
     buffers_free();
-    if (share <= 0)
+    if (!policy || share <= 0)
         return 0;
     controller.policy = policy;
     if (buffers_allocate() != 0) {
