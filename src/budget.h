@@ -6,7 +6,6 @@
 #define SPEX_BUDGET_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 struct spex_budget {
     double share;  /* of the time of each thread that runs; 0: there is no budget */

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <time.h>
 
-#include <spex/atomic.h>
 #include <spex/probe.h>
 #include <spex/rate_policy.h>
 #include <spex/spex.h>
@@ -51,7 +50,6 @@
 struct probe {
     double count; /* of executions, when it was last looked at */
     double frequency;
-    double records;
     double held_until;  /* seconds; 0: it is not held */
     double held_before; /* how long it was, last time */
     uint32_t period;
@@ -274,7 +272,6 @@ static void apply(uint32_t first, const struct spex_rate_class *class,
                   const struct spex_rate_decision *decision) {
     struct probe *probe = &controller.probes[first];
     uint32_t before = probe->period;
-    probe->records = decision->frequency;
     if (decision->mode == SPEX_RATE_OFF)
         hold(probe, decision->reason);
     else if (probe->held_until > 0)
@@ -338,7 +335,6 @@ struct spex_controller_view spex_controller_look(uint32_t first) {
     const struct probe *probe = &controller.probes[first];
     return (struct spex_controller_view){
         .frequency = probe->frequency,
-        .records = probe->records,
         .period = probe->period,
         .why = probe->why,
     };

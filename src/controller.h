@@ -5,7 +5,6 @@
 #define SPEX_CONTROLLER_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include <spex/rate_policy.h>
@@ -13,7 +12,6 @@
 /* What it thinks of a probe. */
 struct spex_controller_view {
     double frequency; /* executions a second, lately */
-    double records;   /* a second, that it lets it make */
     uint32_t period;  /* 0: as selected; SPEX_SITE_HELD: none */
     const char *why;  /* a constant; NULL: it has not looked yet */
 };

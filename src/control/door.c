@@ -85,15 +85,14 @@ int spex_door_open_at(struct spex_door *door) {
     return 0;
 }
 
-/* Another user's, as after a change of user without a change of environment, is not for us to fill. */
-static const char *runtime_directory(void) {
+const char *spex_door_runtime_directory(void) {
     const char *path = secure_getenv("XDG_RUNTIME_DIR");
     struct stat found;
     return path && stat(path, &found) == 0 && found.st_uid == geteuid() ? path : NULL;
 }
 
 int spex_door_open(struct spex_door *door, const char *chosen, char *why, size_t why_size) {
-    const char *runtime = chosen ? NULL : runtime_directory();
+    const char *runtime = chosen ? NULL : spex_door_runtime_directory();
     int err = -ENAMETOOLONG;
     door->socket = SPEX_NO_DESCRIPTOR;
     spex_control_name(door->name);

@@ -18,6 +18,10 @@ struct spex_door {
     char name[SPEX_CONTROL_NAME_BYTES];
 };
 
+/* XDG_RUNTIME_DIR; NULL when it is not this user's: another's, as after a change of user without a change of
+ * environment, is not for us to fill. */
+const char *spex_door_runtime_directory(void);
+
 /* `chosen`: SPEX_CONTROL's directory, or NULL. 0, or a negative errno value with the reason. */
 int spex_door_open(struct spex_door *door, const char *chosen, char *why, size_t why_size);
 

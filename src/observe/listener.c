@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE
 #include "listener.h"
 
 #include <errno.h>
@@ -19,10 +18,9 @@ static bool path_fits(const struct spex_door *door) {
 
 /* In one of the places of `chosen`, or of everybody. */
 static int open_in(struct spex_door *door, const char *chosen, char *why, size_t why_size) {
+    const char *runtime = spex_door_runtime_directory();
     int err = -ENOENT;
-    for (unsigned n = 0;
-         spex_control_directory(n, chosen, secure_getenv("XDG_RUNTIME_DIR"), geteuid(), door->path);
-         n++) {
+    for (unsigned n = 0; spex_control_directory(n, chosen, runtime, geteuid(), door->path); n++) {
         err = path_fits(door) ? spex_door_open_at(door) : -ENAMETOOLONG;
         if (!err)
             return 0;
