@@ -26,7 +26,7 @@
 
 /* Between decisions, in seconds; the second when the budget is overdrawn. */
 #define INTERVAL      0.1
-#define INTERVAL_RUSH 0.005
+#define INTERVAL_RUSH 0.002
 
 /* A probe that is held is tried again after so long, and after twice as long each time that it must be held
  * again. */
@@ -73,8 +73,13 @@ static struct {
     double cpus;    /* that the program keeps busy */
     double seconds; /* of all those CPUs, since it began */
     double spent;
+    double collecting; /* seconds of collectors' time for a record, lately */
     struct spex_metrics_totals
         totals[SPEX_PROBE_TYPES]; /* when last accounted for; they begin with it */
+    struct spex_metrics_totals decided_totals[SPEX_PROBE_TYPES]; /* when last decided */
+    double unseen
+        [SPEX_PROBE_TYPES]; /* since then: by how much losses make executions seem fewer; 1: there were none */
+    uint64_t decided_collectors_ns;
 } controller;
 
 static uint64_t clock_ns(clockid_t clock) {
@@ -117,7 +122,7 @@ static int begin(double share, const struct spex_rate_policy_ops *policy) {
     spex_budget_begin(&controller.budget, share);
     controller.monotonic_ns = clock_ns(CLOCK_MONOTONIC);
     controller.process_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    controller.collectors_ns = spex_collectors_cpu_ns();
+    controller.collectors_ns = controller.decided_collectors_ns = spex_collectors_cpu_ns();
     controller.cpus = 1;
     return 0;
 }
@@ -183,10 +188,30 @@ static void account(void) {
     spex_budget_advance(&controller.budget, seconds, controller.cpus, spent);
 }
 
+/* The program's own, without the collectors that it did not ask for. */
 static void note_cpus(double seconds) {
     uint64_t process = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    controller.cpus = (double)(process - controller.process_ns) / 1e9 / seconds;
+    double all = grown(controller.process_ns, process) / 1e9;
+    double collectors = grown(controller.decided_collectors_ns, controller.collectors_ns) / 1e9;
+    controller.cpus = all > collectors ? (all - collectors) / seconds : 0;
     controller.process_ns = process;
+}
+
+/* What losses hide, and what collecting a record takes. The latter changes slowly: what is still in rings evens out. */
+static void note_records(void) {
+    double taken = 0,
+           collectors = grown(controller.decided_collectors_ns, controller.collectors_ns);
+    for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++) {
+        struct spex_metrics_totals *last = &controller.decided_totals[t];
+        const struct spex_metrics_totals *now = &controller.totals[t];
+        double fresh = grown(last->records, now->records), lost = grown(last->lost, now->lost);
+        controller.unseen[t] = fresh > 0 ? (fresh + lost) / fresh : 1;
+        taken += fresh;
+        *last = *now;
+    }
+    if (taken >= RECORDS_LEAST)
+        controller.collecting += (collectors / 1e9 / taken - controller.collecting) / 4;
+    controller.decided_collectors_ns = controller.collectors_ns;
 }
 
 /* What the probe has done since it was last looked at; false: it is off, and nothing is to be decided. */
@@ -194,7 +219,8 @@ static bool look_at(uint32_t first, double seconds, struct spex_rate_class *clas
     struct probe *probe = &controller.probes[first];
     struct spex_probe_state state = spex_probe_state(first, 0);
     double count = spex_metrics_count(first);
-    double fresh = (count - probe->count) / seconds;
+    uint32_t type = spex_site_info(first)->probe_type;
+    double fresh = (count - probe->count) / seconds * controller.unseen[spex_probe_type_ring(type)];
     probe->count = count;
     if (!state.selected) {
         *probe = (struct probe){.count = count};
@@ -215,7 +241,8 @@ static bool look_at(uint32_t first, double seconds, struct spex_rate_class *clas
         probe->frequency = 0;
     class->frequency = probe->frequency;
     class->wanted = probe->frequency / state.selected;
-    costs_of(spex_site_info(first)->probe_type, &class->detect_cost, &class->report_cost);
+    costs_of(type, &class->detect_cost, &class->report_cost);
+    class->report_cost += controller.collecting;
     return true;
 }
 
@@ -300,6 +327,7 @@ static double allowed(size_t count) {
 static void decide(void) {
     double seconds = controller.now - controller.decided;
     note_cpus(seconds);
+    note_records();
     controller.holding = false;
     size_t count = look_at_all(seconds);
     const struct spex_rate_problem problem = {.size = sizeof(problem),
