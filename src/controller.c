@@ -36,6 +36,9 @@
 /* Records a second that a probe gets if it executes so often, before others get more. */
 #define RECORDS_LEAST 100.0
 
+/* So many records tell how often a probe executes, however short the time. */
+#define RECORDS_SURE 20.0
+
 /* What executes less often than that does not execute. */
 #define FREQUENCY_LEAST 1e-3
 
@@ -48,10 +51,13 @@
 
 /* What is known of a probe, by the index of its first site. */
 struct probe {
-    double count; /* of executions, when it was last looked at */
+    bool seen;       /* what follows is known */
+    double measured; /* when it last was, in seconds */
+    double count;    /* of executions, as of then */
     double frequency;
     double held_until;  /* seconds; 0: it is not held */
     double held_before; /* how long it was, last time */
+    bool trying;        /* it was held, and has not been measured since */
     uint32_t period;
     const char *why;
 };
@@ -77,8 +83,7 @@ static struct {
     struct spex_metrics_totals
         totals[SPEX_PROBE_TYPES]; /* when last accounted for; they begin with it */
     struct spex_metrics_totals decided_totals[SPEX_PROBE_TYPES]; /* when last decided */
-    double unseen
-        [SPEX_PROBE_TYPES]; /* since then: by how much losses make executions seem fewer; 1: there were none */
+    double hidden[SPEX_PROBE_TYPES]; /* since then: by how much losses make executions seem fewer */
     uint64_t decided_collectors_ns;
 } controller;
 
@@ -205,7 +210,7 @@ static void note_records(void) {
         struct spex_metrics_totals *last = &controller.decided_totals[t];
         const struct spex_metrics_totals *now = &controller.totals[t];
         double fresh = grown(last->records, now->records), lost = grown(last->lost, now->lost);
-        controller.unseen[t] = fresh > 0 ? (fresh + lost) / fresh : 1;
+        controller.hidden[t] = fresh > 0 ? (fresh + lost) / fresh : 1;
         taken += fresh;
         *last = *now;
     }
@@ -214,18 +219,44 @@ static void note_records(void) {
     controller.decided_collectors_ns = controller.collectors_ns;
 }
 
-/* What the probe has done since it was last looked at; false: it is off, and nothing is to be decided. */
-static bool look_at(uint32_t first, double seconds, struct spex_rate_class *class) {
+/* What the probe has done since it was last measured. False: of few records in a short time nothing follows, since
+ * each stands for many executions. `hidden`: by how much losses make executions seem fewer. */
+static bool measure(struct probe *probe, double count, uint32_t period, double hidden) {
+    double executions = count - probe->count;
+    if (!probe->seen)
+        probe->measured = controller.decided;
+    probe->seen = true;
+    double seconds = controller.now - probe->measured;
+    if (seconds < INTERVAL && executions < RECORDS_SURE * period)
+        return false;
+    double fresh = executions / seconds * hidden;
+    /* Quick to rise, slow to fall. */
+    probe->frequency = fresh > probe->frequency ? fresh : (fresh + probe->frequency) / 2;
+    if (probe->frequency < FREQUENCY_LEAST)
+        probe->frequency = 0;
+    probe->count = count;
+    probe->measured = controller.now;
+    return true;
+}
+
+static void measure_from_now(struct probe *probe, double count) {
+    probe->seen = true;
+    probe->count = count;
+    probe->measured = controller.now;
+}
+
+/* False: nothing is to be decided, as it is off or still being tried. */
+static bool look_at(uint32_t first, struct spex_rate_class *class) {
     struct probe *probe = &controller.probes[first];
     struct spex_probe_state state = spex_probe_state(first, 0);
     double count = spex_metrics_count(first);
     uint32_t type = spex_site_info(first)->probe_type;
-    double fresh = (count - probe->count) / seconds * controller.unseen[spex_probe_type_ring(type)];
-    probe->count = count;
-    if (!state.selected) {
-        *probe = (struct probe){.count = count};
+    if (!state.selected)
+        *probe = (struct probe){0};
+    if (!state.selected || probe->held_until > 0)
+        measure_from_now(probe, count);
+    if (!state.selected)
         return false;
-    }
     if (probe->held_until > controller.now) {
         controller.holding = true;
         spex_probe_slow(first, SPEX_SITE_HELD);
@@ -235,22 +266,20 @@ static bool look_at(uint32_t first, double seconds, struct spex_rate_class *clas
         .name = spex_site_info(first)->name, .weight = 1, .min_frequency = RECORDS_LEAST};
     if (probe->held_until > 0) /* to be tried again, of which nothing is known beforehand */
         return true;
-    /* Quick to rise, slow to fall. */
-    probe->frequency = fresh > probe->frequency ? fresh : (fresh + probe->frequency) / 2;
-    if (probe->frequency < FREQUENCY_LEAST)
-        probe->frequency = 0;
+    if (measure(probe, count, state.period, controller.hidden[spex_probe_type_ring(type)]))
+        probe->trying = false;
     class->frequency = probe->frequency;
     class->wanted = probe->frequency / state.selected;
     costs_of(type, &class->detect_cost, &class->report_cost);
     class->report_cost += controller.collecting;
-    return true;
+    return !probe->trying;
 }
 
-static size_t look_at_all(double seconds) {
+static size_t look_at_all(void) {
     size_t count = 0;
     for (uint32_t i = spex_profile_next_probe(0); i < spex_sites_count();
          i = spex_profile_next_probe(i + 1))
-        if (look_at(i, seconds, &controller.classes[count]))
+        if (look_at(i, &controller.classes[count]))
             controller.firsts[count++] = i;
     return count;
 }
@@ -279,6 +308,7 @@ static void hold(struct probe *probe, const char *why) {
 /* With few records, so that it costs no more than it must. Collectors may be asleep for want of any. */
 static void try_again(struct probe *probe) {
     probe->held_until = 0;
+    probe->trying = true;
     probe->period = period_for(probe->frequency, RECORDS_LEAST);
     probe->why = "tried again";
 }
@@ -329,7 +359,7 @@ static void decide(void) {
     note_cpus(seconds);
     note_records();
     controller.holding = false;
-    size_t count = look_at_all(seconds);
+    size_t count = look_at_all();
     const struct spex_rate_problem problem = {.size = sizeof(problem),
                                               .budget = allowed(count),
                                               .class_count = count,
