@@ -393,13 +393,14 @@ static bool send_last(struct control *c, struct pollfd fds[POLLED]) {
 static void finish(struct control *c) {
     struct pollfd fds[POLLED];
     uint64_t until = spex_connection_now() + FINAL_NS;
+    /* First of all: who has got the last report must not find it open still. */
+    if (c->has_door)
+        spex_door_close(&c->door);
+    c->has_door = false;
     while (send_last(c, fds) && spex_connection_now() < until)
         poll(fds, CONNECTIONS, 10);
     for (int i = 0; i < CONNECTIONS; i++)
         spex_connection_close(&c->connections[i]);
-    if (c->has_door)
-        spex_door_close(&c->door);
-    c->has_door = false;
     wake_close(c);
     earn(c, spex_connection_now());
 }
