@@ -126,7 +126,8 @@ static void find_again(struct spex_top_feed *feed) {
         feed->state = SPEX_TOP_ENDED;
     } else if (connect_and_subscribe(feed) == 0) {
         feed->found++;
-        feed->has_now = false; /* `final` stays until it has answered: its door may be about to close */
+        feed->has_now =
+            false; /* `final` stays until it has answered: its door may be about to close */
     } else if (now_ns() - feed->lost_ns > GIVE_UP_NS) {
         snprintf(feed->why, sizeof(feed->why), "process %d %s", (int)feed->process,
                  feed->final ? "has stopped spex" : "cannot be reached any more");
