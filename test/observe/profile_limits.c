@@ -57,22 +57,22 @@ static int take_row(struct spex_profile_reader *reader, uint16_t id) {
     return err;
 }
 
-/* As many as a program can have are taken, each time anew; more are no profile. */
+/* As many as a program can have are taken, each time anew; more are no profile. All of them would be 700 MB. */
 static void there_are_no_more_values_than_a_program_can_have(void **state) {
     struct spex_profile_reader reader = {.status = 0};
     (void)state;
     for (int time = 0; time < 2; time++) {
         begin(&reader);
-        for (unsigned row = 0; row < ROWS; row++)
-            assert_int_equal(take_row(&reader, (uint16_t)row), 0);
+        assert_int_equal(reader.values, 0);
+        reader.values = VALUES_MAX - SPEX_MAX_FIELDS;
+        assert_int_equal(take_row(&reader, 0), 0);
         assert_int_equal(reader.values, VALUES_MAX);
         assert_int_equal(take(&reader, SPEX_CONTROL_DONE, NULL, 0, 0), 1);
-        assert_int_equal(reader.profile.row_count, ROWS);
+        assert_int_equal(reader.profile.row_count, 1);
     }
     begin(&reader);
-    for (unsigned row = 0; row < ROWS; row++)
-        assert_int_equal(take_row(&reader, (uint16_t)row), 0);
-    assert_int_equal(take_row(&reader, ROWS), -EPROTO);
+    reader.values = VALUES_MAX;
+    assert_int_equal(take_row(&reader, 0), -EPROTO);
     spex_profile_reader_free(&reader);
 }
 
