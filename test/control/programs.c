@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What programs do to their control socket: they fork, close descriptors that they do not know, put their own files in
  * the places of ours, call a command, exit. */
+#include "../children.h"
 #include "serving.h"
 
 #include <sys/syscall.h>
@@ -18,19 +19,6 @@ __attribute__((noinline)) static void work(unsigned executions) {
         LAT_PROBE_END(WORK);
     }
 }
-
-/* gcc's ThreadSanitizer dies when the child of a fork starts threads. */
-#if defined(__SANITIZE_THREAD__) && !defined(__clang__)
-#define CHILDREN_MAY_START 0
-#else
-#define CHILDREN_MAY_START 1
-#endif
-
-#define SKIP_WITHOUT_CHILDREN()                                                                    \
-    if (!CHILDREN_MAY_START || getenv("TEST_EMULATED")) {                                          \
-        print_message("SKIP: children that start threads die with this sanitizer or emulator\n");  \
-        skip();                                                                                    \
-    }
 
 static struct spex_status status(void) {
     struct spex_status now = {.size = sizeof(now)};
@@ -126,7 +114,7 @@ static void a_child_does_not_serve(void **state) {
 static void a_child_that_follows_has_its_own(void **state) {
     struct spex_profile_reader reader = {0};
     (void)state;
-    SKIP_WITHOUT_CHILDREN();
+    SKIP_WITHOUT_FOLLOWERS();
     spex_stop();
     setenv("SPEX_FORKS", "follow", 1);
     assert_int_equal(serving_start("program.*"), 0);
@@ -158,7 +146,7 @@ static void a_child_that_follows_has_its_own(void **state) {
 /* Also one that nothing is selected in. */
 static void a_child_that_follows_can_be_called(void **state) {
     (void)state;
-    SKIP_WITHOUT_CHILDREN();
+    SKIP_WITHOUT_FOLLOWERS();
     spex_stop();
     setenv("SPEX_FORKS", "follow", 1);
     assert_int_equal(serving_start(NULL), 0);

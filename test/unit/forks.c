@@ -277,7 +277,7 @@ static int child_stops_and_starts(void) {
 static void a_child_that_follows(void **state) {
     struct places_tally tally = {0};
     (void)state;
-    SKIP_WITHOUT_CHILDREN();
+    SKIP_WITHOUT_FOLLOWERS();
     setenv("SPEX_FORKS", "follow", 1);
     int err = places_start(&tally, 1024);
     setenv("SPEX_FORKS", "", 1);

@@ -13,22 +13,10 @@
 #include <spex/spex.h>
 
 #include "../capture.h"
+#include "../children.h"
 #include "messages.h"
 
 enum { PLACES_ID = 40, PLACES_TYPES = SPEX_PROBE_TYPES };
-
-/* gcc's ThreadSanitizer dies when the child of a fork starts threads, which spex_start does. */
-#if defined(__SANITIZE_THREAD__) && !defined(__clang__)
-#define CHILDREN_MAY_START 0
-#else
-#define CHILDREN_MAY_START 1
-#endif
-
-#define SKIP_WITHOUT_CHILDREN()                                                                    \
-    if (!CHILDREN_MAY_START || getenv("TEST_EMULATED")) {                                          \
-        print_message("SKIP: children that start threads die with this sanitizer or emulator\n");  \
-        skip();                                                                                    \
-    }
 
 #define PLACE __attribute__((noinline, unused)) static void
 

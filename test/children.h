@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Children of forks that start threads, and where they cannot. For tests with cmocka. */
+#ifndef SPEX_TEST_CHILDREN_H
+#define SPEX_TEST_CHILDREN_H
+
+#include <stdlib.h>
+
+/* gcc's ThreadSanitizer dies when the child of a fork starts threads, which spex_start does. */
+#if defined(__SANITIZE_THREAD__) && !defined(__clang__)
+#define CHILDREN_MAY_START 0
+#else
+#define CHILDREN_MAY_START 1
+#endif
+
+/* With SPEX_FORKS=follow they start before fork has returned: gcc's AddressSanitizer may hold its own locks until then. */
+#if (defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)) && !defined(__clang__)
+#define CHILDREN_MAY_FOLLOW 0
+#else
+#define CHILDREN_MAY_FOLLOW 1
+#endif
+
+#define SKIP_UNLESS(possible)                                                                      \
+    if (!(possible) || getenv("TEST_EMULATED")) {                                                  \
+        print_message(                                                                             \
+            "SKIP: children of forks cannot start threads with this sanitizer or emulator\n");     \
+        skip();                                                                                    \
+    }
+
+#define SKIP_WITHOUT_CHILDREN()  SKIP_UNLESS(CHILDREN_MAY_START)
+#define SKIP_WITHOUT_FOLLOWERS() SKIP_UNLESS(CHILDREN_MAY_FOLLOW)
+
+#endif
