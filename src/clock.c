@@ -9,9 +9,9 @@
  */
 #define BASELINE_NS 5000000u
 
-static uint64_t monotonic_ns(void) {
+uint64_t spex_clock_ns(clockid_t clock) {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+    clock_gettime(clock, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
@@ -21,7 +21,7 @@ struct spex_instant spex_instant_now(void) {
     uint64_t best_width = UINT64_MAX;
     for (int i = 0; i < 4; i++) {
         uint64_t before = spex_ticks();
-        uint64_t ns = monotonic_ns();
+        uint64_t ns = spex_clock_ns(CLOCK_MONOTONIC_RAW);
         uint64_t width = spex_ticks() - before;
         if (width < best_width) {
             best_width = width;

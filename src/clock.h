@@ -4,6 +4,10 @@
 #define SPEX_CLOCK_H
 
 #include <stdint.h>
+#include <time.h>
+
+/* A clock of the system in nanoseconds. */
+uint64_t spex_clock_ns(clockid_t clock);
 
 /* One moment on both clocks. */
 struct spex_instant {

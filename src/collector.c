@@ -13,6 +13,7 @@
 #include <spex/atomic.h>
 #include <spex/probe.h>
 
+#include "clock.h"
 #include "controller.h"
 #include "rings.h"
 #include "service_thread.h"
@@ -174,10 +175,8 @@ static bool wait_for_output(int32_t *seen) {
 }
 
 static void note_cpu(struct collector *self) {
-    struct timespec used;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
     /* Relaxed: a figure for people. */
-    spex_store_relaxed(&self->cpu_ns, (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec);
+    spex_store_relaxed(&self->cpu_ns, spex_clock_ns(CLOCK_THREAD_CPUTIME_ID));
 }
 
 static void *collector_run(void *arg) {

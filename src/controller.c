@@ -9,13 +9,13 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <spex/probe.h>
 #include <spex/rate_policy.h>
 #include <spex/spex.h>
 
 #include "budget.h"
+#include "clock.h"
 #include "collector.h"
 #include "metrics.h"
 #include "probe_type.h"
@@ -87,12 +87,6 @@ static struct {
     uint64_t decided_collectors_ns;
 } controller;
 
-static uint64_t clock_ns(clockid_t clock) {
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static void buffers_free(void) {
     free(controller.probes);
     free(controller.classes);
@@ -125,8 +119,8 @@ static int begin(double share, const struct spex_rate_policy_ops *policy) {
         return -ENOMEM;
     }
     spex_budget_begin(&controller.budget, share);
-    controller.monotonic_ns = clock_ns(CLOCK_MONOTONIC);
-    controller.process_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    controller.monotonic_ns = spex_clock_ns(CLOCK_MONOTONIC);
+    controller.process_ns = spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     controller.collectors_ns = controller.decided_collectors_ns = spex_collectors_cpu_ns();
     controller.cpus = 1;
     return 0;
@@ -179,7 +173,7 @@ static double spent_on(unsigned ring) {
 }
 
 static void account(void) {
-    uint64_t ns = clock_ns(CLOCK_MONOTONIC);
+    uint64_t ns = spex_clock_ns(CLOCK_MONOTONIC);
     uint64_t collectors = spex_collectors_cpu_ns();
     double seconds = (double)(ns - controller.monotonic_ns) / 1e9;
     double spent = (double)(collectors - controller.collectors_ns) / 1e9;
@@ -195,7 +189,7 @@ static void account(void) {
 
 /* The program's own, without the collectors that it did not ask for. */
 static void note_cpus(double seconds) {
-    uint64_t process = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    uint64_t process = spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     double all = grown(controller.process_ns, process) / 1e9;
     double collectors = grown(controller.decided_collectors_ns, controller.collectors_ns) / 1e9;
     controller.cpus = all > collectors ? (all - collectors) / seconds : 0;

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
-#include <time.h>
 
 #include <spex/probe.h>
 
@@ -71,12 +70,6 @@ static void abandon(struct spex_sink *sink) {
     (void)sink;
 }
 
-static uint64_t process_cpu_ns(void) {
-    struct timespec used;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-    return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
-}
-
 /* Of spex's own threads. */
 static uint64_t own_cpu_ns(void) {
     return spex_collectors_cpu_ns() + spex_control_cpu_ns();
@@ -93,7 +86,7 @@ int spex_metrics_open(unsigned collectors, struct spex_sink **sink) {
     memset(metrics.records, 0, sizeof(metrics.records));
     memset(metrics.executions, 0, sizeof(metrics.executions));
     metrics.start = spex_instant_now();
-    metrics.cpu_ns = process_cpu_ns();
+    metrics.cpu_ns = spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     metrics.own_cpu_ns = own_cpu_ns();
     metrics.undelivered = spex_sinks_undelivered();
     metrics.unrecorded = spex_threads_unrecorded();
@@ -183,7 +176,7 @@ double spex_metrics_count(uint32_t first) {
 static void times(struct spex_profile_process *process) {
     struct spex_instant now = metrics.ended ? metrics.end : spex_instant_now();
     uint64_t spex_ns = own_cpu_ns() - metrics.own_cpu_ns;
-    uint64_t all_ns = process_cpu_ns() - metrics.cpu_ns;
+    uint64_t all_ns = spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - metrics.cpu_ns;
     process->ticks_per_second = spex_metrics_tick_rate();
     process->seconds = (double)(now.monotonic_ns - metrics.start.monotonic_ns) / 1e9;
     process->program_seconds = all_ns > spex_ns ? (double)(all_ns - spex_ns) / 1e9 : 0;

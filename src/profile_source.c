@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <spex/probe.h>
 #include <spex/spex.h>
 
+#include "clock.h"
 #include "controller.h"
 #include "metrics.h"
 #include "probe_type.h"
@@ -23,9 +23,7 @@
 static uint64_t loaded_ns;
 
 __attribute__((constructor)) static void note_load(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    loaded_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    loaded_ns = spex_clock_ns(CLOCK_MONOTONIC);
 }
 
 static bool is_continued(char byte) {

@@ -10,9 +10,9 @@
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "descriptor.h"
 #include "message.h"
 #include "rings.h"
@@ -33,12 +33,6 @@ struct stream {
     uint32_t sites_sent;
 };
 
-static uint64_t monotonic_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static bool frame_send(struct stream *stream, struct spex_stream_header *header,
                        const void *entries, size_t entry_bytes) {
     struct spex_ring_counts counts = spex_rings_totals();
@@ -48,7 +42,7 @@ static bool frame_send(struct stream *stream, struct spex_stream_header *header,
     header->version = SPEX_STREAM_VERSION;
     header->collectors = stream->collectors;
     header->process_id = (uint32_t)getpid();
-    header->monotonic_ns = monotonic_ns();
+    header->monotonic_ns = spex_clock_ns(CLOCK_MONOTONIC);
     header->produced = counts.produced;
     header->consumed = counts.consumed;
     header->lost = counts.lost + spex_threads_unrecorded();

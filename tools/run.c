@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "budget.h"
+#include "clock.h"
 #include "command.h"
 #include "control/format.h"
 #include "run_watch.h"
@@ -166,7 +167,7 @@ static int launch(struct spex_run_watch *watch, const struct request *request) {
         *next = (struct spex_launch_variable){spex_variable_name(SPEX_VARIABLE_BUDGET),
                                               request->budget};
     watch->interval_ms = request->interval_ms;
-    watch->start_ns = spex_caller_now();
+    watch->start_ns = spex_clock_ns(CLOCK_MONOTONIC);
     int err =
         spex_launch_program(&watch->program, request->argv, variables, &watch->signals.before);
     if (err)
@@ -184,7 +185,7 @@ static bool nobody_called(const struct spex_listener *listener) {
 
 static int finish(struct spex_run_watch *watch, const struct request *request) {
     const struct spex_launched *program = &watch->program;
-    double seconds = (double)(spex_caller_now() - watch->start_ns) / 1e9;
+    double seconds = (double)(spex_clock_ns(CLOCK_MONOTONIC) - watch->start_ns) / 1e9;
     spex_run_watch_settle(watch);
     spex_run_output_final(&watch->output, request->argv, program, &watch->listener, seconds);
     if (nobody_called(&watch->listener))

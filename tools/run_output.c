@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 
+#include "clock.h"
 #include "profile_json.h"
 #include "table.h"
 
@@ -95,7 +96,7 @@ static enum state state_of(const struct spex_listener *listener, size_t c) {
 }
 
 static double unseen_seconds(const struct spex_caller *caller) {
-    uint64_t end_ns = caller->closed_ns ? caller->closed_ns : spex_caller_now();
+    uint64_t end_ns = caller->closed_ns ? caller->closed_ns : spex_clock_ns(CLOCK_MONOTONIC);
     return end_ns > caller->heard_ns ? (double)(end_ns - caller->heard_ns) / 1e9 : 0;
 }
 

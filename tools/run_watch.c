@@ -4,6 +4,7 @@
 
 #include <poll.h>
 
+#include "clock.h"
 #include "command.h"
 
 /* Processes that live must answer, and those that end must be done, by then. */
@@ -12,7 +13,7 @@
 enum { SIGNALS, PROGRAM, DOOR, FIRST, POLLED = FIRST + SPEX_CALLERS_MAX };
 
 static double seconds_since_start(const struct spex_run_watch *watch) {
-    return (double)(spex_caller_now() - watch->start_ns) / 1e9;
+    return (double)(spex_clock_ns(CLOCK_MONOTONIC) - watch->start_ns) / 1e9;
 }
 
 static void let_in(struct spex_run_watch *watch) {
@@ -82,19 +83,19 @@ static bool settled(struct spex_caller *caller) {
 
 /* All that has come. */
 static void drain(struct spex_caller *caller, uint64_t until) {
-    while (spex_caller_take(caller) > 0 && spex_caller_now() < until)
+    while (spex_caller_take(caller) > 0 && spex_clock_ns(CLOCK_MONOTONIC) < until)
         continue;
 }
 
 void spex_run_watch_settle(struct spex_run_watch *watch) {
     struct pollfd fds[SPEX_CALLERS_MAX];
     struct spex_listener *listener = &watch->listener;
-    uint64_t until = spex_caller_now() + SETTLE_NS;
+    uint64_t until = spex_clock_ns(CLOCK_MONOTONIC) + SETTLE_NS;
     let_in(watch);
     spex_listener_shut(listener);
     for (size_t c = 0; c < listener->count; c++)
         spex_caller_ask(listener->callers[c], SPEX_CONTROL_PROFILE, SPEX_CALLER_LAST, 0);
-    for (size_t waiting = 1; waiting && spex_caller_now() < until;) {
+    for (size_t waiting = 1; waiting && spex_clock_ns(CLOCK_MONOTONIC) < until;) {
         waiting = 0;
         for (size_t c = 0; c < listener->count; c++) {
             struct spex_caller *caller = listener->callers[c];

@@ -7,20 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "control_client.h"
 
 /* A program that is found again at all, after an exec, is so soon. */
 #define RETRY_MS   100
 #define GIVE_UP_NS 3000000000u
-
-static uint64_t now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 static bool process_ended(const struct spex_top_feed *feed) {
     struct pollfd fd = {.fd = feed->process_fd, .events = POLLIN};
@@ -33,7 +27,7 @@ static void lose(struct spex_top_feed *feed) {
     close(feed->socket);
     feed->socket = -1;
     feed->state = SPEX_TOP_SEARCHES;
-    feed->lost_ns = now_ns();
+    feed->lost_ns = spex_clock_ns(CLOCK_MONOTONIC);
 }
 
 static void leave(struct spex_top_feed *feed) {
@@ -128,7 +122,7 @@ static void find_again(struct spex_top_feed *feed) {
         feed->found++;
         feed->has_now =
             false; /* `final` stays until it has answered: its door may be about to close */
-    } else if (now_ns() - feed->lost_ns > GIVE_UP_NS) {
+    } else if (spex_clock_ns(CLOCK_MONOTONIC) - feed->lost_ns > GIVE_UP_NS) {
         snprintf(feed->why, sizeof(feed->why), "process %d %s", (int)feed->process,
                  feed->final ? "has stopped spex" : "cannot be reached any more");
         feed->state = SPEX_TOP_LEFT;

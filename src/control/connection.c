@@ -6,19 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../clock.h"
 #include "../life.h"
 
 /* At most so many frames at once, so that one client cannot keep the others waiting. */
 enum { FRAMES_AT_ONCE = 16 };
-
-uint64_t spex_connection_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 void spex_connection_open(struct spex_connection *connection, int socket, bool ours) {
     connection->socket = spex_descriptor_of(socket);
@@ -26,7 +20,7 @@ void spex_connection_open(struct spex_connection *connection, int socket, bool o
     connection->reports = false;
     connection->selects = false;
     connection->reply.next = 0;
-    connection->active_ns = spex_connection_now();
+    connection->active_ns = spex_clock_ns(CLOCK_MONOTONIC);
 }
 
 void spex_connection_close(struct spex_connection *connection) {
@@ -60,7 +54,7 @@ static void subscribe(struct spex_connection *connection) {
     connection->reports = interval != 0;
     connection->interval_ms = interval;
     connection->report_number = connection->request.number;
-    connection->due_ns = spex_connection_now();
+    connection->due_ns = spex_clock_ns(CLOCK_MONOTONIC);
     if (!interval)
         spex_reply_done(&connection->reply, connection->request.number, 0);
 }
@@ -126,7 +120,7 @@ enum spex_connection_end spex_connection_read(struct spex_connection *connection
     memcpy(&connection->request, buffer, sizeof(connection->request));
     if (connection->request.magic != SPEX_CONTROL_MAGIC)
         return SPEX_CONNECTION_GONE;
-    connection->active_ns = spex_connection_now();
+    connection->active_ns = spex_clock_ns(CLOCK_MONOTONIC);
     take(connection, buffer + sizeof(connection->request),
          (size_t)length - sizeof(connection->request));
     return SPEX_CONNECTION_STAYS;
@@ -156,7 +150,7 @@ enum spex_connection_end spex_connection_write(struct spex_connection *connectio
             return SPEX_CONNECTION_WAITS;
         if (sent < 0)
             return SPEX_CONNECTION_GONE;
-        connection->active_ns = spex_connection_now();
+        connection->active_ns = spex_clock_ns(CLOCK_MONOTONIC);
         connection->reply = after;
     }
     return SPEX_CONNECTION_STAYS;

@@ -33,9 +33,6 @@ enum spex_connection_end {
     SPEX_CONNECTION_GONE,  /* to be closed */
 };
 
-/* CLOCK_MONOTONIC. */
-uint64_t spex_connection_now(void);
-
 void spex_connection_open(struct spex_connection *connection, int socket, bool ours);
 void spex_connection_close(struct spex_connection *connection);
 

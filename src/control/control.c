@@ -14,11 +14,11 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <spex/atomic.h>
 
+#include "../clock.h"
 #include "../life.h"
 #include "../service_thread.h"
 #include "../socket_address.h"
@@ -111,14 +111,8 @@ static void wake_answer(struct control *c) {
         continue;
 }
 
-static uint64_t thread_cpu_ns(void) {
-    struct timespec used;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
-}
-
 static void earn(struct control *c, uint64_t now) {
-    uint64_t cpu = thread_cpu_ns();
+    uint64_t cpu = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     c->allowance_ns += (int64_t)((now - c->earned_ns) / CPU_SHARE) - (int64_t)(cpu - c->cpu_ns);
     if (c->allowance_ns > ALLOWANCE_MAX)
         c->allowance_ns = ALLOWANCE_MAX;
@@ -253,7 +247,7 @@ static void call_open(struct spex_connection *connection, int socket, uint32_t i
     spex_connection_open(connection, socket, true);
     connection->reports = true;
     connection->interval_ms = interval_ms;
-    connection->due_ns = spex_connection_now();
+    connection->due_ns = spex_clock_ns(CLOCK_MONOTONIC);
 }
 
 /* The program may have closed the connection, and use its number for a file of its own: daemons close what they do not
@@ -347,7 +341,7 @@ static int timeout_ms(uint64_t when, uint64_t now) {
 }
 
 static void serve_all(struct control *c, const struct pollfd *fds, int count) {
-    uint64_t now = spex_connection_now();
+    uint64_t now = spex_clock_ns(CLOCK_MONOTONIC);
     wake_answer(c);
     if (count == POLLED) {
         for (int i = 0; i < CONNECTIONS; i++)
@@ -362,7 +356,7 @@ static void serve_all(struct control *c, const struct pollfd *fds, int count) {
         if (c->orphaned)
             probes_off(c);
     }
-    earn(c, spex_connection_now());
+    earn(c, spex_clock_ns(CLOCK_MONOTONIC));
 }
 
 /* The last report goes to who has asked for reports, once what was under way is through. False when there is no more
@@ -392,27 +386,27 @@ static bool send_last(struct control *c, struct pollfd fds[POLLED]) {
 
 static void finish(struct control *c) {
     struct pollfd fds[POLLED];
-    uint64_t until = spex_connection_now() + FINAL_NS;
+    uint64_t until = spex_clock_ns(CLOCK_MONOTONIC) + FINAL_NS;
     /* First of all: who has got the last report must not find it open still. */
     if (c->has_door)
         spex_door_close(&c->door);
     c->has_door = false;
-    while (send_last(c, fds) && spex_connection_now() < until)
+    while (send_last(c, fds) && spex_clock_ns(CLOCK_MONOTONIC) < until)
         poll(fds, CONNECTIONS, 10);
     for (int i = 0; i < CONNECTIONS; i++)
         spex_connection_close(&c->connections[i]);
     wake_close(c);
-    earn(c, spex_connection_now());
+    earn(c, spex_clock_ns(CLOCK_MONOTONIC));
 }
 
 static void *control_run(void *arg) {
     struct control *c = arg;
     struct pollfd fds[POLLED];
     pthread_mutex_lock(&lock);
-    spex_store_relaxed(&c->cpu_ns, thread_cpu_ns());
-    c->earned_ns = spex_connection_now();
+    spex_store_relaxed(&c->cpu_ns, spex_clock_ns(CLOCK_THREAD_CPUTIME_ID));
+    c->earned_ns = spex_clock_ns(CLOCK_MONOTONIC);
     while (!c->stopping) {
-        uint64_t now = spex_connection_now();
+        uint64_t now = spex_clock_ns(CLOCK_MONOTONIC);
         int timeout = timeout_ms(next_time(c, now), now);
         int count = prepare(c, now, fds);
         pthread_mutex_unlock(&lock);
@@ -432,7 +426,7 @@ static int thread_start(struct control *c) {
         return err;
     c->stopping = c->orphaned = false;
     c->rest_ns = 0;
-    c->look_ns = spex_connection_now() + LOOK_NS;
+    c->look_ns = spex_clock_ns(CLOCK_MONOTONIC) + LOOK_NS;
     c->allowance_ns = ALLOWANCE_MAX;
     spex_store_relaxed(&c->cpu_ns, 0);
     err = spex_service_thread_start(&c->thread, "spex-control", control_run, c);
@@ -488,7 +482,7 @@ static int call_locked(const char *path, uint32_t interval_ms, char *why, size_t
         snprintf(why, why_size, "cannot connect to %s: %s", path, strerror(-fd));
         return fd;
     }
-    struct spex_connection *connection = place(control, spex_connection_now());
+    struct spex_connection *connection = place(control, spex_clock_ns(CLOCK_MONOTONIC));
     if (!connection) {
         snprintf(why, why_size, "too many commands are connected");
         close(fd);

@@ -8,19 +8,13 @@
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../clock.h"
 #include "../printable.h"
 
 /* Of one turn, so that a process that sends without end cannot keep the others waiting. */
 enum { FRAMES_AT_ONCE = 1024 };
-
-uint64_t spex_caller_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 /* Until it has said it itself. */
 static void read_command(struct spex_caller *caller) {
@@ -41,7 +35,7 @@ void spex_caller_open(struct spex_caller *caller, int socket) {
     getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size);
     *caller =
         (struct spex_caller){.process = peer.pid, .socket = socket, .pidfd = -1, .command = "?"};
-    caller->called_ns = caller->heard_ns = spex_caller_now();
+    caller->called_ns = caller->heard_ns = spex_clock_ns(CLOCK_MONOTONIC);
     if (peer.pid <= 0)
         return;
     caller->pidfd = pidfd_open(peer.pid, 0);
@@ -51,7 +45,7 @@ void spex_caller_open(struct spex_caller *caller, int socket) {
 static void close_socket(struct spex_caller *caller) {
     close(caller->socket);
     caller->socket = -1;
-    caller->closed_ns = spex_caller_now();
+    caller->closed_ns = spex_clock_ns(CLOCK_MONOTONIC);
 }
 
 void spex_caller_free(struct spex_caller *caller) {
@@ -79,7 +73,7 @@ void spex_caller_ask(struct spex_caller *caller, enum spex_control_kind kind, ui
 /* A complete report. */
 static void note(struct spex_caller *caller) {
     const struct spex_profile_process *process = &caller->reader.profile.process;
-    caller->heard_ns = spex_caller_now();
+    caller->heard_ns = spex_clock_ns(CLOCK_MONOTONIC);
     if (process->command[0])
         memcpy(caller->command, process->command, sizeof(caller->command));
     if (caller->process <= 0)

@@ -27,8 +27,6 @@ struct spex_caller {
     char why[128];             /* it was broken off for; mostly empty */
 };
 
-uint64_t spex_caller_now(void);
-
 /* Takes the socket over, non-blocking. */
 void spex_caller_open(struct spex_caller *caller, int socket);
 void spex_caller_free(struct spex_caller *caller);

@@ -10,6 +10,7 @@
 #include <spex/probe.h>
 #include <spex/spex.h>
 
+#include "clock.h"
 #include "control/connection.h"
 #include "fuzz.h"
 #include "packets.h"
@@ -68,7 +69,7 @@ static int answers(struct spex_connection *connection, int client, uint32_t numb
     static char buffer[SPEX_CONTROL_FRAME_BYTES];
     struct spex_profile_reader reader = {0};
     int ended = 0;
-    spex_connection_report(connection, spex_connection_now(), false);
+    spex_connection_report(connection, spex_clock_ns(CLOCK_MONOTONIC), false);
     while (spex_connection_busy(connection)) {
         spex_connection_select(connection);
         FUZZ_CHECK(spex_connection_write(connection, buffer) != SPEX_CONNECTION_GONE);
