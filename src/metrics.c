@@ -24,8 +24,6 @@ static struct {
     bool ended;
     unsigned collectors;
     uint64_t watermarks[SPEX_MAX_COLLECTORS];
-    uint64_t records[SPEX_PROBE_TYPES]; /* taken in */
-    double executions[SPEX_PROBE_TYPES];
     struct spex_instant start, end;
     double tick_rate; /* once it has ended */
     uint64_t cpu_ns;  /* at the start, as are the following: of the process */
@@ -37,14 +35,8 @@ static struct {
 
 static bool take_records(struct spex_sink *sink, const struct spex_record *records, size_t count) {
     (void)sink;
-    uint64_t weight = 0;
-    for (size_t i = 0; i < count; i++)
-        weight += records[i].weight;
     pthread_mutex_lock(&metrics.lock);
     int err = spex_tracer_add(metrics.tracer, records, count);
-    /* A batch is of one ring, and so of one type. */
-    metrics.records[spex_probe_type_ring(records[0].probe_type)] += count;
-    metrics.executions[spex_probe_type_ring(records[0].probe_type)] += (double)weight;
     pthread_mutex_unlock(&metrics.lock);
     return err == 0;
 }
@@ -83,8 +75,6 @@ int spex_metrics_open(unsigned collectors, struct spex_sink **sink) {
     metrics.ended = false;
     metrics.collectors = collectors;
     memset(metrics.watermarks, 0, sizeof(metrics.watermarks));
-    memset(metrics.records, 0, sizeof(metrics.records));
-    memset(metrics.executions, 0, sizeof(metrics.executions));
     metrics.start = spex_instant_now();
     metrics.cpu_ns = spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     metrics.own_cpu_ns = own_cpu_ns();
@@ -154,11 +144,14 @@ double spex_metrics_tick_rate(void) {
 
 struct spex_metrics_totals spex_metrics_totals(unsigned type_ring) {
     struct spex_ring_counts counts = counts_of(type_ring);
+    struct spex_tracer_totals taken = {0, 0};
+    if (metrics.tracer)
+        taken = spex_tracer_totals(metrics.tracer, type_ring);
     return (struct spex_metrics_totals){
         .produced = counts.produced,
         .lost = counts.lost,
-        .records = metrics.records[type_ring],
-        .executions = metrics.executions[type_ring],
+        .records = taken.records,
+        .executions = taken.executions,
     };
 }
 
@@ -207,7 +200,7 @@ void spex_metrics_type(struct spex_profile_type *type) {
 
 static void losses(struct spex_profile_probe *probe) {
     unsigned ring = spex_probe_type_ring(probe->probe_type);
-    uint64_t lost = counts_of(ring).lost, all = metrics.records[ring];
+    uint64_t lost = counts_of(ring).lost, all = spex_tracer_totals(metrics.tracer, ring).records;
     if (!lost)
         return;
     probe->lost = all ? (double)lost * (double)probe->records / (double)all : 0;

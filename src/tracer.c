@@ -16,6 +16,7 @@ struct spex_tracer {
     struct probe *probes; /* sorted by id, then type */
     size_t count;
     size_t room;
+    struct spex_tracer_totals totals[SPEX_PROBE_TYPES];
 };
 
 int spex_tracer_create(struct spex_tracer **tracer) {
@@ -146,6 +147,10 @@ static int run_add(struct spex_tracer *tracer, const struct spex_record *records
     metrics->records += count;
     metrics->count += (double)weight;
     metrics->weight_squares += (double)squares;
+    struct spex_tracer_totals *totals =
+        &tracer->totals[spex_probe_type_ring(records[0].probe_type)];
+    totals->records += count;
+    totals->executions += (double)weight;
     if (marks)
         marks_add(metrics, records, count);
     if (records[0].marks & SPEX_MARK_UNAVAILABLE)
@@ -178,6 +183,10 @@ int spex_tracer_add(struct spex_tracer *tracer, const struct spex_record *record
         begin = end;
     }
     return 0;
+}
+
+struct spex_tracer_totals spex_tracer_totals(const struct spex_tracer *tracer, unsigned type_ring) {
+    return tracer->totals[type_ring];
 }
 
 size_t spex_tracer_probes(const struct spex_tracer *tracer) {

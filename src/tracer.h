@@ -41,6 +41,14 @@ void spex_tracer_destroy(struct spex_tracer *tracer);
 /* 0, or -ENOMEM after which the records from there on are not in the metrics. */
 int spex_tracer_add(struct spex_tracer *tracer, const struct spex_record *records, size_t count);
 
+/* Of all probes of a type together. */
+struct spex_tracer_totals {
+    uint64_t records;
+    double executions;
+};
+
+struct spex_tracer_totals spex_tracer_totals(const struct spex_tracer *tracer, unsigned type_ring);
+
 /* Probes seen so far, in the order of id and type. */
 size_t spex_tracer_probes(const struct spex_tracer *tracer);
 
