@@ -149,17 +149,12 @@ static void costs_of(uint32_t type, double *skip, double *report) {
     *report = cost.record > cost.skip ? (cost.record - cost.skip) / rate : 0;
 }
 
-/* Counts of rings in which records are being made may be a little behind what they were. */
-static double grown(uint64_t before, uint64_t now) {
-    return now > before ? (double)(now - before) : 0;
-}
-
 /* What a type's probes have cost since it was last asked. */
 static double spent_on(unsigned ring) {
     struct spex_metrics_totals now = spex_metrics_totals(ring), *last = &controller.totals[ring];
-    double records = grown(last->produced, now.produced);
+    double records = (double)spex_grown(last->produced, now.produced);
     double taken = (double)(now.records - last->records);
-    double lost = grown(last->lost, now.lost);
+    double lost = (double)spex_grown(last->lost, now.lost);
     double executions = now.executions - last->executions;
     double skip, report;
     *last = now;
@@ -190,20 +185,22 @@ static void account(void) {
 /* The program's own, without the collectors that it did not ask for. */
 static void note_cpus(double seconds) {
     uint64_t process = spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    double all = grown(controller.process_ns, process) / 1e9;
-    double collectors = grown(controller.decided_collectors_ns, controller.collectors_ns) / 1e9;
+    double all = (double)spex_grown(controller.process_ns, process) / 1e9;
+    double collectors =
+        (double)spex_grown(controller.decided_collectors_ns, controller.collectors_ns) / 1e9;
     controller.cpus = all > collectors ? (all - collectors) / seconds : 0;
     controller.process_ns = process;
 }
 
 /* What losses hide, and what collecting a record takes. The latter changes slowly: what is still in rings evens out. */
 static void note_records(void) {
-    double taken = 0,
-           collectors = grown(controller.decided_collectors_ns, controller.collectors_ns);
+    double taken = 0, collectors = (double)spex_grown(controller.decided_collectors_ns,
+                                                      controller.collectors_ns);
     for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++) {
         struct spex_metrics_totals *last = &controller.decided_totals[t];
         const struct spex_metrics_totals *now = &controller.totals[t];
-        double fresh = grown(last->records, now->records), lost = grown(last->lost, now->lost);
+        double fresh = (double)spex_grown(last->records, now->records),
+               lost = (double)spex_grown(last->lost, now->lost);
         controller.hidden[t] = fresh > 0 ? (fresh + lost) / fresh : 1;
         taken += fresh;
         *last = *now;

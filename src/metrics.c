@@ -122,19 +122,14 @@ uint64_t spex_metrics_until(void) {
     return lowest > metrics.start.ticks ? lowest : metrics.start.ticks;
 }
 
-/* While records are made, a ring's counts are not of one moment, and may be a little behind. */
-static uint64_t since(uint64_t now, uint64_t before) {
-    return now > before ? now - before : 0;
-}
-
 /* Of one type, since the start. At the end nobody will read what is still in a ring. */
 static struct spex_ring_counts counts_of(unsigned type_ring) {
     struct spex_ring_counts now = spex_rings_totals_of(type_ring);
     const struct spex_ring_counts *before = &metrics.before[type_ring];
     return (struct spex_ring_counts){
         .produced = now.produced - before->consumed - before->lost,
-        .consumed = since(now.consumed, before->consumed),
-        .lost = since(now.lost, before->lost) + (metrics.ended ? now.pending : 0),
+        .consumed = spex_grown(before->consumed, now.consumed),
+        .lost = spex_grown(before->lost, now.lost) + (metrics.ended ? now.pending : 0),
     };
 }
 

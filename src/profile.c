@@ -9,6 +9,14 @@ const struct spex_profile_type *spex_profile_type_of(const struct spex_profile *
     return NULL;
 }
 
+int spex_profile_row_order(const void *a, const void *b) {
+    const struct spex_profile_probe *one = &((const struct spex_profile_row *)a)->probe;
+    const struct spex_profile_probe *other = &((const struct spex_profile_row *)b)->probe;
+    if (one->probe_id != other->probe_id)
+        return one->probe_id < other->probe_id ? -1 : 1;
+    return (one->probe_type > other->probe_type) - (one->probe_type < other->probe_type);
+}
+
 static bool cost_known(const struct spex_profile *profile, const struct spex_profile_probe *probe) {
     const struct spex_profile_type *type = spex_profile_type_of(profile, probe->probe_type);
     return type && type->measured && profile->process.ticks_per_second > 0;

@@ -119,6 +119,15 @@ struct spex_profile {
     size_t row_count;
 };
 
+/* How much a count has grown. Counts of atomic rings, and any that are read while records are made, may seem to fall a
+ * little: that is none. */
+static inline uint64_t spex_grown(uint64_t before, uint64_t now) {
+    return now > before ? now - before : 0;
+}
+
+/* The order of rows, by id and then type: for qsort and bsearch. */
+int spex_profile_row_order(const void *a, const void *b);
+
 /* The cost of a type's probes, if it is known; `pcid` counts for PERFCNTR only. */
 const struct spex_profile_type *spex_profile_type_of(const struct spex_profile *profile,
                                                      uint32_t probe_type);

@@ -183,14 +183,6 @@ static size_t probes(void) {
     return count;
 }
 
-static int by_id(const void *a, const void *b) {
-    const struct spex_profile_probe *one = &((const struct spex_profile_row *)a)->probe;
-    const struct spex_profile_probe *other = &((const struct spex_profile_row *)b)->probe;
-    if (one->probe_id != other->probe_id)
-        return one->probe_id < other->probe_id ? -1 : 1;
-    return (one->probe_type > other->probe_type) - (one->probe_type < other->probe_type);
-}
-
 int spex_profile_now(struct spex_profile *profile) {
     *profile = (struct spex_profile){.type_count = SPEX_PROFILE_TYPES};
     profile->types = calloc(SPEX_PROFILE_TYPES, sizeof(*profile->types));
@@ -207,7 +199,7 @@ int spex_profile_now(struct spex_profile *profile) {
          i = spex_profile_next_probe(i + 1))
         spex_profile_probe_now(i, &profile->rows[profile->row_count++]);
     spex_metrics_unlock();
-    qsort(profile->rows, profile->row_count, sizeof(*profile->rows), by_id);
+    qsort(profile->rows, profile->row_count, sizeof(*profile->rows), spex_profile_row_order);
     return 0;
 }
 

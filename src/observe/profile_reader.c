@@ -180,14 +180,6 @@ static int take_values(struct spex_profile_reader *reader, const char *entries,
     return fill_histogram(values, entries + head->entry_bytes, head->count);
 }
 
-static int by_probe(const void *a, const void *b) {
-    const struct spex_profile_probe *one = &((const struct spex_profile_row *)a)->probe;
-    const struct spex_profile_probe *other = &((const struct spex_profile_row *)b)->probe;
-    if (one->probe_id != other->probe_id)
-        return one->probe_id < other->probe_id ? -1 : 1;
-    return (one->probe_type > other->probe_type) - (one->probe_type < other->probe_type);
-}
-
 static int take_done(struct spex_profile_reader *reader, const char *text,
                      const struct spex_control_frame *head) {
     size_t length = head->count < sizeof(reader->text) ? head->count : sizeof(reader->text) - 1;
@@ -200,7 +192,7 @@ static int take_done(struct spex_profile_reader *reader, const char *text,
         return 1;
     if (reader->incoming.row_count)
         qsort(reader->incoming.rows, reader->incoming.row_count, sizeof(*reader->incoming.rows),
-              by_probe);
+              spex_profile_row_order);
     spex_profile_free(&reader->profile);
     reader->profile = reader->incoming;
     reader->incoming = (struct spex_profile){0};
@@ -264,9 +256,9 @@ int spex_profile_reader_take(struct spex_profile_reader *reader, const char *fra
 
 static const struct spex_profile_row *row_of(const struct spex_profile *profile,
                                              const struct spex_profile_row *like) {
-    return profile->row_count
-               ? bsearch(like, profile->rows, profile->row_count, sizeof(*like), by_probe)
-               : NULL;
+    return profile->row_count ? bsearch(like, profile->rows, profile->row_count, sizeof(*like),
+                                        spex_profile_row_order)
+                              : NULL;
 }
 
 static int row_since(struct spex_profile_row *row, const struct spex_profile_row *before) {
@@ -297,18 +289,13 @@ static int row_since(struct spex_profile_row *row, const struct spex_profile_row
     return 0;
 }
 
-/* Counts of atomic rings may fall a little: indices that were handed out and abandoned. */
-static uint64_t grown(uint64_t before, uint64_t now) {
-    return now > before ? now - before : 0;
-}
-
 static void types_since(struct spex_profile *difference, const struct spex_profile *before) {
     for (size_t t = 0; t < difference->type_count && t < before->type_count; t++) {
         struct spex_profile_type *type = &difference->types[t];
         if (type->probe_type != before->types[t].probe_type || type->pcid != before->types[t].pcid)
             continue;
-        type->produced = grown(before->types[t].produced, type->produced);
-        type->lost = grown(before->types[t].lost, type->lost);
+        type->produced = spex_grown(before->types[t].produced, type->produced);
+        type->lost = spex_grown(before->types[t].lost, type->lost);
     }
 }
 
@@ -319,11 +306,11 @@ static void process_since(struct spex_profile_process *now,
     now->collector_seconds -= before->collector_seconds;
     now->budget_seconds -= before->budget_seconds;
     now->budget_spent -= before->budget_spent;
-    now->produced = grown(before->produced, now->produced);
-    now->consumed = grown(before->consumed, now->consumed);
-    now->lost = grown(before->lost, now->lost);
-    now->undelivered = grown(before->undelivered, now->undelivered);
-    now->unrecorded = grown(before->unrecorded, now->unrecorded);
+    now->produced = spex_grown(before->produced, now->produced);
+    now->consumed = spex_grown(before->consumed, now->consumed);
+    now->lost = spex_grown(before->lost, now->lost);
+    now->undelivered = spex_grown(before->undelivered, now->undelivered);
+    now->unrecorded = spex_grown(before->unrecorded, now->unrecorded);
 }
 
 int spex_profile_since(const struct spex_profile *now, const struct spex_profile *before,
