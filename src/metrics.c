@@ -213,8 +213,6 @@ void spex_metrics_probe(struct spex_profile_probe *probe, const struct spex_valu
         probe->count = found.count;
         probe->weight_squares = found.weight_squares;
         probe->records = found.records;
-        probe->first_ticks = found.first_ticks;
-        probe->last_ticks = found.last_ticks;
         memcpy(probe->marked, found.marked, sizeof(probe->marked));
         for (unsigned s = 0; s < found.series; s++)
             values[s] = spex_tracer_values(metrics.tracer, at, s);

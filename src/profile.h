@@ -91,8 +91,6 @@ struct spex_profile_probe {
     double weight_squares;
     double lost; /* records */
     uint64_t records;
-    uint64_t first_ticks;
-    uint64_t last_ticks;
     uint64_t marked[SPEX_MARKS];
     char name[SPEX_PROFILE_NAME_BYTES];
     double
@@ -100,7 +98,6 @@ struct spex_profile_probe {
                       within a period when it was switched off */
     uint32_t period_last; /* as `period`, but while it is off what it was before */
     uint32_t reserved;
-    double frequency; /* executions a second, lately; only where there is a budget */
     char why[SPEX_PROFILE_NAME_BYTES]; /* it has its period; empty: it is as selected */
 };
 

@@ -168,9 +168,7 @@ void spex_profile_probe_now(uint32_t index, struct spex_profile_row *row) {
         row->probe.on_seconds = (double)state.on_ticks / rate;
     copy_text(row->probe.name, sizeof(row->probe.name), info->name);
     spex_metrics_probe(&row->probe, row->values);
-    struct spex_controller_view view = spex_controller_look(index);
-    row->probe.frequency = view.frequency;
-    copy_text(row->probe.why, sizeof(row->probe.why), view.why);
+    copy_text(row->probe.why, sizeof(row->probe.why), spex_controller_look(index).why);
     if (row->probe.lost > 0 && !row->probe.lost_shared)
         row->probe.lost_shared = others_used(index);
 }

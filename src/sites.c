@@ -313,8 +313,7 @@ struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
         const struct spex_site_info *info = &registry.infos[i];
         uint32_t control = info->site ? spex_load_relaxed(&info->site->control) : 0;
         state.sites += info->site != NULL;
-        if (info->site && info->selected && (!state.selected || info->selected < state.selected))
-            state.selected = info->selected;
+        shorter(&state.selected, info->site ? info->selected : 0);
         state.sites_on += control != 0;
         shorter(&state.period, control & SPEX_CONTROL_PERIOD_MASK);
         shorter(&state.period_last, info->used ? info->period : 0);

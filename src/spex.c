@@ -185,23 +185,22 @@ static int collection_start(bool table) {
 
 /* A program runs as well without: unless somebody has said that he wants a door, nothing is said when there can
  * be none. */
-static int door_open(void) {
+static void door_open(void) {
     char why[WHY_BYTES] = "";
     if (life.settings.closed)
-        return 0;
+        return;
     int err = fork_handle();
     err = err ? err : spex_control_start(life.settings.control, why, sizeof(why));
     if (err && (life.settings.control || life.settings.probes))
         spex_message("no control socket: %s", why);
-    return 0;
 }
 
 static int control_start(void) {
     char why[WHY_BYTES] = "";
-    int err = door_open();
-    if (err || !begins_with(life.settings.out, metrics_prefix))
-        return err;
-    err = fork_handle();
+    door_open();
+    if (!begins_with(life.settings.out, metrics_prefix))
+        return 0;
+    int err = fork_handle();
     err = err ? err
               : spex_control_call(life.settings.out + strlen(metrics_prefix), REPORT_INTERVAL_MS,
                                   why, sizeof(why));
@@ -289,11 +288,10 @@ static int settings_keep(void) {
 }
 
 static int start_locked(const struct spex_options *options) {
-    if (life.started && !life.followed)
-        return -EALREADY;
-    if (life.followed) {
+    if (life.started) {
+        bool followed = life.followed;
         life.followed = false;
-        return 0;
+        return followed ? 0 : -EALREADY;
     }
     spex_variables_check();
     int err = spex_settings_read(options, &life.settings);

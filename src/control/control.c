@@ -403,7 +403,7 @@ static void *control_run(void *arg) {
     struct control *c = arg;
     struct pollfd fds[POLLED];
     pthread_mutex_lock(&lock);
-    spex_store_relaxed(&c->cpu_ns, spex_clock_ns(CLOCK_THREAD_CPUTIME_ID));
+    c->cpu_ns = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     c->earned_ns = spex_clock_ns(CLOCK_MONOTONIC);
     while (!c->stopping) {
         uint64_t now = spex_clock_ns(CLOCK_MONOTONIC);
@@ -428,7 +428,6 @@ static int thread_start(struct control *c) {
     c->rest_ns = 0;
     c->look_ns = spex_clock_ns(CLOCK_MONOTONIC) + LOOK_NS;
     c->allowance_ns = ALLOWANCE_MAX;
-    spex_store_relaxed(&c->cpu_ns, 0);
     err = spex_service_thread_start(&c->thread, "spex-control", control_run, c);
     c->running = !err;
     if (err)
