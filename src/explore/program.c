@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "deadline.h"
+#include "exec_status.h"
 #include "leftovers.h"
 #include "printable.h"
 
@@ -70,19 +71,7 @@ static void child_run(char *const *argv, char **environment, int output, int sta
     if (getppid() == parent && nothing >= 0 && dup2(nothing, 0) >= 0 && dup2(output, 1) >= 0 &&
         dup2(output, 2) >= 0)
         execvpe(argv[0], argv, environment);
-    int err = errno;
-    ssize_t told = write(status, &err, sizeof(err));
-    _exit(told == sizeof(err) ? 127 : 126);
-}
-
-/* 0 once the program runs, or its exec's error. */
-static int read_status(int status) {
-    int err = 0;
-    ssize_t got;
-    do
-        got = read(status, &err, sizeof(err));
-    while (got < 0 && errno == EINTR);
-    return got == (ssize_t)sizeof(err) ? -err : 0;
+    spex_exec_failed(status, errno);
 }
 
 static int fork_program(struct spex_program *program, char *const *argv, char **environment) {
@@ -103,7 +92,7 @@ static int fork_program(struct spex_program *program, char *const *argv, char **
         close(status[1]);
     if (!err) {
         setpgid(program->pid, program->pid); /* whichever of the two is first */
-        err = read_status(status[0]);
+        err = spex_exec_status(status[0]);
         program->output = output[0];
         if (err)
             waitpid(program->pid, NULL, 0);

@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../exec_status.h"
+
 /* In the child. This process has one thread, so that it may do more than is allowed to others. */
 _Noreturn static void child_run(char *const *argv, const struct spex_launch_variable *variables,
                                 const sigset_t *mask, int status) {
@@ -23,18 +25,7 @@ _Noreturn static void child_run(char *const *argv, const struct spex_launch_vari
         execvp(argv[0], argv);
         err = errno;
     }
-    ssize_t told = write(status, &err, sizeof(err));
-    _exit(told == sizeof(err) ? 127 : 126);
-}
-
-/* 0 once the program runs, or its exec's error. */
-static int read_status(int status) {
-    int err = 0;
-    ssize_t got;
-    do
-        got = read(status, &err, sizeof(err));
-    while (got < 0 && errno == EINTR);
-    return got == (ssize_t)sizeof(err) ? -err : 0;
+    spex_exec_failed(status, err);
 }
 
 static int open_pidfd(struct spex_launched *program) {
@@ -58,7 +49,7 @@ int spex_launch_program(struct spex_launched *program, char *const *argv,
         child_run(argv, variables, mask, status[1]);
     close(status[1]);
     if (!err) {
-        err = read_status(status[0]);
+        err = spex_exec_status(status[0]);
         err = err ? err : open_pidfd(program);
         if (err)
             waitpid(program->process, NULL, 0);
