@@ -4,6 +4,7 @@
 #define SPEX_COMMAND_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 /* Exit statuses. */
 enum {
@@ -26,5 +27,8 @@ int spex_command_top(int argc, char **argv);
 
 /* "spex: …" on standard error; returns `status`. */
 __attribute__((format(printf, 2, 3))) int spex_complain(int status, const char *format, ...);
+
+/* Writes out what is buffered: 0, or the negative errno value that writing, now or before, has failed with. */
+int spex_written(FILE *out);
 
 #endif

@@ -150,8 +150,9 @@ static int list(bool json) {
     free(programs);
     if (short_of_memory)
         return spex_complain(SPEX_EXIT_FAILED, "out of memory");
-    if (fflush(stdout) != 0 || ferror(stdout))
-        return spex_complain(SPEX_EXIT_FAILED, "the list cannot be written: %s", strerror(errno));
+    int err = spex_written(stdout);
+    if (err)
+        return spex_complain(SPEX_EXIT_FAILED, "the list cannot be written: %s", strerror(-err));
     if (count == 0)
         return spex_complain(SPEX_EXIT_FAILED, "no program is running that %s can control",
                              geteuid() == 0 ? "spex" : "you");

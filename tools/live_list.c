@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 
+#include "command.h"
 #include "probe_list.h"
 #include "probe_type.h"
 #include "table.h"
@@ -155,7 +156,7 @@ int spex_live_list_print(const struct spex_profile *profile, FILE *out) {
     spex_columns_print(&columns, out);
     print_texts(profile, out);
     free(entries);
-    return err ? err : spex_probe_list_finish(out);
+    return err ? err : spex_written(out);
 }
 
 static json_t *number_or_null(bool known, double number) {
@@ -206,5 +207,5 @@ int spex_live_list_print_json(const struct spex_profile *profile, FILE *out) {
     json_dumpf(json, out, JSON_INDENT(2)); /* the stream keeps an error */
     json_decref(json);
     fputc('\n', out);
-    return spex_probe_list_finish(out);
+    return spex_written(out);
 }

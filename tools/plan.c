@@ -236,8 +236,9 @@ static int complain_of_budget(const struct spex_rate_problem *problem,
 }
 
 static int flush(int status) {
-    if (status == SPEX_EXIT_OK && (fflush(stdout) != 0 || ferror(stdout)))
-        return spex_complain(SPEX_EXIT_FAILED, "the plan cannot be written: %s", strerror(errno));
+    int err = status == SPEX_EXIT_OK ? spex_written(stdout) : 0;
+    if (err)
+        return spex_complain(SPEX_EXIT_FAILED, "the plan cannot be written: %s", strerror(-err));
     return status;
 }
 

@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "columns.h"
+#include "command.h"
 #include "printable.h"
 #include "probe_type.h"
 
@@ -91,13 +92,6 @@ static bool has_one_object(const struct spex_probe_list *list) {
     return list->objects[0].sites.count == list->site_count;
 }
 
-int spex_probe_list_finish(FILE *out) {
-    errno = 0;
-    if (fflush(out) != 0 || ferror(out))
-        return errno ? -errno : -EIO;
-    return 0;
-}
-
 int spex_probe_list_print(const struct spex_probe_list *list, FILE *out) {
     static const char *const headings[] = {"probe", "id",     "type",  "sc",
                                            "where", "copies", "object"};
@@ -109,7 +103,7 @@ int spex_probe_list_print(const struct spex_probe_list *list, FILE *out) {
                      has_one_object(list) ? "" : list->objects[o].path);
     int err = columns.error;
     spex_columns_print(&columns, out);
-    return err ? err : spex_probe_list_finish(out);
+    return err ? err : spex_written(out);
 }
 
 static json_t *site_json(const struct spex_object_site *site, const char *object) {
@@ -150,5 +144,5 @@ int spex_probe_list_print_json(const struct spex_probe_list *list, FILE *out) {
     json_dumpf(json, out, JSON_INDENT(2)); /* the stream keeps an error */
     json_decref(json);
     fputc('\n', out);
-    return spex_probe_list_finish(out);
+    return spex_written(out);
 }

@@ -33,9 +33,6 @@ void spex_probe_list_add_name(struct spex_columns *columns, const char *name, un
 void spex_probe_list_add_type(struct spex_columns *columns, uint32_t probe_type, unsigned detail);
 void spex_probe_list_add_copies(struct spex_columns *columns, uint32_t copies);
 
-/* What writing has come to: 0 or a negative errno value. */
-int spex_probe_list_finish(FILE *out);
-
 /* 0, -ENOMEM, or what writing failed with. */
 int spex_probe_list_print(const struct spex_probe_list *list, FILE *out);
 int spex_probe_list_print_json(const struct spex_probe_list *list, FILE *out);

@@ -18,6 +18,7 @@
 #include "mapped_objects.h"
 #include "printable.h"
 #include "probe_list.h"
+#include "process_argument.h"
 
 static const char usage[] =
     "usage: spex probes PROGRAM [--json]\n"
@@ -216,13 +217,11 @@ static int list_process(pid_t pid, bool json) {
 }
 
 static int list_what_is_meant(const char *what, bool json) {
-    if (*what == '\0' || what[strspn(what, "0123456789")] != '\0')
+    pid_t process;
+    if (!spex_is_number(what))
         return list_program(what, json);
-    errno = 0;
-    long pid = strtol(what, NULL, 10);
-    if (errno || pid < 1 || pid > INT_MAX)
-        return spex_complain(SPEX_EXIT_FAILED, "there is no process %s", what);
-    return list_process((pid_t)pid, json);
+    int status = spex_process_argument("probes", what, &process);
+    return status == SPEX_EXIT_OK ? list_process(process, json) : status;
 }
 
 int spex_command_probes(int argc, char **argv) {

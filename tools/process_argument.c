@@ -8,8 +8,12 @@
 
 #include "command.h"
 
+bool spex_is_number(const char *text) {
+    return *text != '\0' && text[strspn(text, "0123456789")] == '\0';
+}
+
 int spex_process_argument(const char *command, const char *text, pid_t *process) {
-    if (*text == '\0' || text[strspn(text, "0123456789")] != '\0')
+    if (!spex_is_number(text))
         return spex_complain(SPEX_EXIT_USAGE,
                              "%s: the number of a process was expected, not \"%s\"", command, text);
     errno = 0;

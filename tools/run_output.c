@@ -8,6 +8,7 @@
 #include <jansson.h>
 
 #include "clock.h"
+#include "command.h"
 #include "profile_json.h"
 #include "table.h"
 
@@ -42,9 +43,9 @@ int spex_run_output_open(struct spex_run_output *output, const char *path) {
 
 /* Ends a piece of output; what fails is told at the end. */
 static void flush(struct spex_run_output *output) {
-    errno = 0;
-    if ((fflush(output->file) != 0 || ferror(output->file)) && !output->error)
-        output->error = errno ? -errno : -EIO;
+    int err = spex_written(output->file);
+    if (!output->error)
+        output->error = err;
 }
 
 int spex_run_output_close(struct spex_run_output *output) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The `spex` command: finds the command that is meant and hands over. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,6 +34,13 @@ int spex_complain(int status, const char *format, ...) {
     fputc('\n', stderr);
     va_end(args);
     return status;
+}
+
+int spex_written(FILE *out) {
+    errno = 0;
+    if (fflush(out) != 0 || ferror(out))
+        return errno ? -errno : -EIO;
+    return 0;
 }
 
 static void print_help(FILE *out) {

@@ -88,7 +88,7 @@ static int print_interval(const struct spex_top_feed *feed) {
            feed->difference.process.seconds);
     spex_table_print(stdout, &feed->difference);
     putchar('\n');
-    return fflush(stdout) != 0 || ferror(stdout) ? -errno : 0;
+    return spex_written(stdout);
 }
 
 static int print_intervals(struct spex_top_feed *feed, unsigned long count) {
