@@ -36,10 +36,10 @@ static const double minus_log[] = {
 /* U = m 2^-zeros with m from 1/2 to 1, and c the sixteenth next to m:
  *   -ln U = zeros ln 2 - ln c - 2 artanh((m - c)/(m + c)).
  * The argument is 1/32 at most, and what the series leaves out below 2^-47. Where U is nearly 1, c is 1
- * and the difference is exact, so the error is small relative to the result there too. All 64 bits
- * count where U is small: the law's tail has no steps.
- * With a division and a table of two cache lines, for in a program that does its own work between two
- * records a table as of a ziggurat, some kilobytes, would not be in the cache. */
+ * and the difference exact: what the conversion cuts off, below 2^-53, is all the error. All 64 bits count
+ * where U is small: the law's tail has no steps.
+ * A division and a table of two cache lines rather than a ziggurat's kilobytes: what the program does
+ * between two records would have put them out of the cache. */
 double spex_gap_exponential(uint64_t bits) {
     bits |= 1;
     unsigned zeros = (unsigned)__builtin_clzll(bits);
