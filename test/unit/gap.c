@@ -235,7 +235,7 @@ static void the_logarithm_is_that_of_the_c_library(void **state) {
 
 static void the_scale_is_that_of_the_law(void **state) {
     (void)state;
-    for (uint32_t period = 2; period <= SPEX_GAP_PERIOD_MAX; period *= 2) {
+    for (uint32_t period = 2; period <= SPEX_GAP_PERIOD_MAX; period += period / 2) {
         long double exact = -1 / log1pl(-1 / (long double)period);
         assert_true(fabsl(spex_gap_scale(period) - exact) < exact * 1e-15L);
     }
@@ -413,6 +413,9 @@ static void even_gaps_are_even(void **state) {
     assert_int_equal(spex_gap_even(&random, 5, 5), 5);
     random = about_to_give(UINT64_MAX);
     assert_int_equal(spex_gap_even(&random, 0, UINT32_MAX), UINT32_MAX);
+    /* (1 + 3/8) 3/4: the lower bits count. */
+    random = about_to_give(0x160000000);
+    assert_int_equal(spex_gap_even(&random, 0, (3u << 30) - 1), 1);
     random = about_to_give(1);
     assert_int_equal(spex_gap_even(&random, 7, UINT32_MAX), 7);
 }
