@@ -6,7 +6,7 @@
 #define NORMAL_95 1.959964
 
 bool spex_sampled(const struct spex_profile_probe *probe) {
-    return probe->count > (double)probe->records;
+    return probe->weight > (double)probe->records || probe->lost > 0;
 }
 
 /* Records of equal weight that would say as much (Kish's effective sample size): no more than there are. */
@@ -14,7 +14,7 @@ static double effective_records(const struct spex_profile_probe *probe) {
     double records = (double)probe->records;
     if (!(probe->weight_squares > 0))
         return 0;
-    double effective = probe->count * probe->count / probe->weight_squares;
+    double effective = probe->weight * probe->weight / probe->weight_squares;
     return effective < records ? effective : records;
 }
 
@@ -34,14 +34,46 @@ static double student_95(double freedom) {
            (79 * z9 + 776 * z7 + 1482 * z5 - 1920 * z3 - 945 * z) / (92160 * f * f * f * f);
 }
 
+double spex_count_margin(const struct spex_profile_probe *probe) {
+    return probe->count_variance > 0 ? NORMAL_95 * sqrt(probe->count_variance) : 0;
+}
+
+/* Variance of the mean where whole bursts are there or not: that of a ratio of sums over them, to first order
+ * (Cochran, Sampling Techniques, 3rd ed., 9A.2 and 6.4). */
+static double burst_variance(const struct spex_values *values) {
+    double mean = values->mean - values->origin, n = values->bursts;
+    double squares = values->burst_distances - 2 * mean * values->burst_products +
+                     mean * mean * values->burst_weights;
+    double weight = values->weight;
+    return squares > 0 && weight > 0 ? squares / (weight * weight) * n / (n - 1) : 0;
+}
+
+static double record_variance(const struct spex_values *values, double records) {
+    double deviation = spex_values_deviation(values);
+    return records > 1 ? deviation * deviation / (records - 1) : 0;
+}
+
 double spex_mean_margin(const struct spex_profile_probe *probe, const struct spex_values *values) {
-    double records = effective_records(probe);
+    bool bursts = values->bursts > 0;
+    double records = bursts ? values->bursts : effective_records(probe);
     if (!spex_sampled(probe))
         return 0;
     if (records < 3)
         return -1;
-    double deviation = spex_values_deviation(values) * sqrt(records / (records - 1));
-    return student_95(records - 1) * deviation / sqrt(records) * finite_population(probe);
+    double variance = bursts ? burst_variance(values) : record_variance(values, records);
+    return student_95(records - 1) * sqrt(variance) * finite_population(probe);
+}
+
+/* Records that were chosen each by itself and would say as much. What the mean's variance tells of bursts is taken to
+ * hold for quantiles. */
+static double independent_records(const struct spex_profile_probe *probe,
+                                  const struct spex_values *values) {
+    double records = effective_records(probe);
+    double single = record_variance(values, records);
+    if (!(values->bursts > 1) || !(single > 0))
+        return records;
+    double in_bursts = burst_variance(values);
+    return in_bursts > single ? records * single / in_bursts : records;
 }
 
 /* A quantile is known to its bucket: bounds that lie closer together than that are the bucket's. */
@@ -60,7 +92,7 @@ static void widen_to_buckets(const struct spex_values *values, double *low, doub
 /* The ranks between which the quantile's rank lies, by the normal approximation of the binomial law. */
 bool spex_quantile_bounds(const struct spex_profile_probe *probe, const struct spex_values *values,
                           double q, double *low, double *high) {
-    double records = effective_records(probe);
+    double records = independent_records(probe, values);
     double margin =
         NORMAL_95 * sqrt(q * (1 - q) / (records > 0 ? records : 1)) * finite_population(probe);
     if (records < 3)

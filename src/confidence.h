@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How far figures that come of sampled records may lie from those of all executions: intervals that hold
- * the truth in 95 % of cases. Records are taken for a random sample of the executions. */
+ * the truth in 95 % of cases. Records are taken for a random sample of the executions; where they come in bursts,
+ * bursts are. */
 #ifndef SPEX_CONFIDENCE_H
 #define SPEX_CONFIDENCE_H
 
@@ -10,6 +11,9 @@
 
 /* Whether records stand for more executions than themselves. */
 bool spex_sampled(const struct spex_profile_probe *probe);
+
+/* How far the count may be off: 0 where each execution was counted. */
+double spex_count_margin(const struct spex_profile_probe *probe);
 
 /* A mean's distance from the truth at most; negative: there is no telling. */
 double spex_mean_margin(const struct spex_profile_probe *probe, const struct spex_values *values);

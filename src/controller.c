@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Two steps. After each pass it accounts for what was spent since the last, by counts per type alone, which is quick;
- * every so often, or as soon as the budget is overdrawn, it decides anew: what each probe's executions were, how
- * many records of each can be had for what may be spent, and the periods that come to that. */
+/* Two steps. After each pass it accounts for what was spent since the last, by the records of each type alone, which
+ * is quick; every so often, or as soon as the budget is overdrawn, it decides anew: what each probe's executions
+ * were, how many records of each can be had for what may be spent, and the periods that come to that. What executions
+ * cost that make no record is taken to go on as it was, until they are counted. */
 #define _GNU_SOURCE
 #include "controller.h"
 
@@ -36,8 +37,12 @@
 /* Records a second that a probe gets if it executes so often, before others get more. */
 #define RECORDS_LEAST 100.0
 
-/* So many records tell how often a probe executes, however short the time. */
-#define RECORDS_SURE 20.0
+/* So many executions tell how often there are any, however short the time. */
+#define EXECUTIONS_SURE 20.0
+
+/* Counting executions may take so much of one CPU; where it takes long, it is done less often. */
+#define COUNTING_SHARE      0.005
+#define COUNTING_SHARE_RUSH 0.1
 
 /* What executes less often than that does not execute. */
 #define FREQUENCY_LEAST 1e-3
@@ -51,9 +56,10 @@
 
 /* What is known of a probe, by the index of its first site. */
 struct probe {
-    bool seen;       /* what follows is known */
-    double measured; /* when it last was, in seconds */
-    double count;    /* of executions, as of then */
+    bool seen;        /* what follows is known */
+    double measured;  /* when it last was, in seconds */
+    uint64_t count;   /* of executions, as of then */
+    uint64_t counted; /* when last decided */
     double frequency;
     double held_until;  /* seconds; 0: it is not held */
     double held_before; /* how long it was, last time */
@@ -79,11 +85,14 @@ static struct {
     double cpus;    /* that the program keeps busy */
     double seconds; /* of all those CPUs, since it began */
     double spent;
-    double collecting; /* seconds of collectors' time for a record, lately */
-    struct spex_metrics_totals
-        totals[SPEX_PROBE_TYPES]; /* when last accounted for; they begin with it */
-    struct spex_metrics_totals decided_totals[SPEX_PROBE_TYPES]; /* when last decided */
-    double hidden[SPEX_PROBE_TYPES]; /* since then: by how much losses make executions seem fewer */
+    double collecting;                   /* seconds of collectors' time for a record, lately */
+    uint64_t produced[SPEX_PROBE_TYPES]; /* records, when last accounted for */
+    uint64_t *executions;                /* of each probe, by the index of its first site */
+    double
+        skipping; /* seconds a second that executions took which made no record, when they were last counted */
+    double skipped;  /* seconds accounted for by that since then */
+    double counting; /* seconds that counting them takes */
+    uint64_t taken;  /* records that were taken in, when last decided */
     uint64_t decided_collectors_ns;
 } controller;
 
@@ -92,6 +101,7 @@ static void buffers_free(void) {
     free(controller.classes);
     free(controller.decisions);
     free(controller.firsts);
+    free(controller.executions);
     free(controller.workspace);
     memset(&controller, 0, sizeof(controller));
 }
@@ -102,9 +112,10 @@ static int buffers_allocate(void) {
     controller.classes = calloc(SPEX_MAX_SITES, sizeof(*controller.classes));
     controller.decisions = calloc(SPEX_MAX_SITES, sizeof(*controller.decisions));
     controller.firsts = calloc(SPEX_MAX_SITES, sizeof(*controller.firsts));
+    controller.executions = calloc(SPEX_MAX_SITES, sizeof(*controller.executions));
     controller.workspace = malloc(workspace + 1);
     return controller.probes && controller.classes && controller.decisions && controller.firsts &&
-                   controller.workspace
+                   controller.executions && controller.workspace
                ? 0
                : -ENOMEM;
 }
@@ -149,22 +160,18 @@ static void costs_of(uint32_t type, double *skip, double *report) {
     *report = cost.record > cost.skip ? (cost.record - cost.skip) / rate : 0;
 }
 
-/* What a type's probes have cost since it was last asked. */
+/* What a type's records have cost since it was last asked. */
 static double spent_on(unsigned ring) {
-    struct spex_metrics_totals now = spex_metrics_totals(ring), *last = &controller.totals[ring];
-    double records = (double)spex_grown(last->produced, now.produced);
-    double taken = (double)(now.records - last->records);
-    double lost = (double)spex_grown(last->lost, now.lost);
-    double executions = now.executions - last->executions;
-    double skip, report;
-    *last = now;
-    if (records <= 0 && taken <= 0)
-        return 0;
-    /* Records that nobody will read stood for as many executions as others. */
-    if (taken > 0)
-        executions *= (taken + lost) / taken;
+    uint64_t now = spex_metrics_totals(ring).produced, *last = &controller.produced[ring];
+    double records = (double)spex_grown(*last, now), skip, report;
     costs_of(spex_probe_type_of_ring(ring), &skip, &report);
-    return executions * skip + records * report;
+    *last = now;
+    return records * report;
+}
+
+static void spend(double seconds, double spent) {
+    controller.spent += spent;
+    spex_budget_advance(&controller.budget, seconds, controller.cpus, spent);
 }
 
 static void account(void) {
@@ -174,12 +181,37 @@ static void account(void) {
     double spent = (double)(collectors - controller.collectors_ns) / 1e9;
     for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)
         spent += spent_on(t);
+    controller.skipped += controller.skipping * seconds;
+    spent += controller.skipping * seconds;
     controller.monotonic_ns = ns;
     controller.collectors_ns = collectors;
     controller.now += seconds;
     controller.seconds += seconds * (controller.cpus > 1 ? controller.cpus : 1);
-    controller.spent += spent;
-    spex_budget_advance(&controller.budget, seconds, controller.cpus, spent);
+    spend(seconds, spent);
+}
+
+/* What executions without a record have really cost since they were last counted. */
+static double skipping_since(uint32_t sites) {
+    double sum = 0, skip, report;
+    for (uint32_t i = 0; i < sites; i++) {
+        uint64_t fresh = spex_grown(controller.probes[i].counted, controller.executions[i]);
+        controller.probes[i].counted = controller.executions[i];
+        if (!fresh)
+            continue;
+        costs_of(spex_site_info(i)->probe_type, &skip, &report);
+        sum += (double)fresh * skip;
+    }
+    return sum;
+}
+
+static void count_executions(double seconds) {
+    uint64_t begin = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    spex_metrics_executions(controller.executions);
+    double cost = skipping_since(spex_sites_count());
+    spend(0, cost - controller.skipped);
+    controller.skipped = 0;
+    controller.skipping = seconds > 0 ? cost / seconds : 0;
+    controller.counting = (double)(spex_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin) / 1e9;
 }
 
 /* The program's own, without the collectors that it did not ask for. */
@@ -192,35 +224,30 @@ static void note_cpus(double seconds) {
     controller.process_ns = process;
 }
 
-/* What losses hide, and what collecting a record takes. The latter changes slowly: what is still in rings evens out. */
-static void note_records(void) {
-    double taken = 0, collectors = (double)spex_grown(controller.decided_collectors_ns,
-                                                      controller.collectors_ns);
-    for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++) {
-        struct spex_metrics_totals *last = &controller.decided_totals[t];
-        const struct spex_metrics_totals *now = &controller.totals[t];
-        double fresh = (double)spex_grown(last->records, now->records),
-               lost = (double)spex_grown(last->lost, now->lost);
-        controller.hidden[t] = fresh > 0 ? (fresh + lost) / fresh : 1;
-        taken += fresh;
-        *last = *now;
-    }
+/* What collecting a record takes. It changes slowly: what is still in rings evens out. */
+static void note_collecting(void) {
+    uint64_t now = 0;
+    for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)
+        now += spex_metrics_totals(t).records;
+    double taken = (double)spex_grown(controller.taken, now);
+    double seconds =
+        (double)spex_grown(controller.decided_collectors_ns, controller.collectors_ns) / 1e9;
     if (taken >= RECORDS_LEAST)
-        controller.collecting += (collectors / 1e9 / taken - controller.collecting) / 4;
+        controller.collecting += (seconds / taken - controller.collecting) / 4;
+    controller.taken = now;
     controller.decided_collectors_ns = controller.collectors_ns;
 }
 
-/* What the probe has done since it was last measured. False: of few records in a short time nothing follows, since
- * each stands for many executions. `hidden`: by how much losses make executions seem fewer. */
-static bool measure(struct probe *probe, double count, uint32_t period, double hidden) {
-    double executions = count - probe->count;
+/* What the probe has done since it was last measured. False: of few executions in a short time nothing follows. */
+static bool measure(struct probe *probe, uint64_t count) {
+    double executions = (double)spex_grown(probe->count, count);
     if (!probe->seen)
         probe->measured = controller.decided;
     probe->seen = true;
     double seconds = controller.now - probe->measured;
-    if (seconds < INTERVAL && executions < RECORDS_SURE * period)
+    if (seconds < INTERVAL && executions < EXECUTIONS_SURE)
         return false;
-    double fresh = executions / seconds * hidden;
+    double fresh = executions / seconds;
     /* Quick to rise, slow to fall. */
     probe->frequency = fresh > probe->frequency ? fresh : (fresh + probe->frequency) / 2;
     if (probe->frequency < FREQUENCY_LEAST)
@@ -230,7 +257,7 @@ static bool measure(struct probe *probe, double count, uint32_t period, double h
     return true;
 }
 
-static void measure_from_now(struct probe *probe, double count) {
+static void measure_from_now(struct probe *probe, uint64_t count) {
     probe->seen = true;
     probe->count = count;
     probe->measured = controller.now;
@@ -240,10 +267,10 @@ static void measure_from_now(struct probe *probe, double count) {
 static bool look_at(uint32_t first, struct spex_rate_class *class) {
     struct probe *probe = &controller.probes[first];
     struct spex_probe_state state = spex_probe_state(first, 0);
-    double count = spex_metrics_count(first);
+    uint64_t count = controller.executions[first];
     uint32_t type = spex_site_info(first)->probe_type;
     if (!state.selected)
-        *probe = (struct probe){0};
+        *probe = (struct probe){.counted = probe->counted};
     if (!state.selected || probe->held_until > 0)
         measure_from_now(probe, count);
     if (!state.selected)
@@ -257,7 +284,7 @@ static bool look_at(uint32_t first, struct spex_rate_class *class) {
         .name = spex_site_info(first)->name, .weight = 1, .min_frequency = RECORDS_LEAST};
     if (probe->held_until > 0) /* to be tried again, of which nothing is known beforehand */
         return true;
-    if (measure(probe, count, state.period, controller.hidden[spex_probe_type_ring(type)]))
+    if (measure(probe, count))
         probe->trying = false;
     class->frequency = probe->frequency;
     class->wanted = probe->frequency / state.selected;
@@ -348,7 +375,8 @@ static double allowed(size_t count) {
 static void decide(void) {
     double seconds = controller.now - controller.decided;
     note_cpus(seconds);
-    note_records();
+    count_executions(seconds);
+    note_collecting();
     controller.holding = false;
     size_t count = look_at_all();
     const struct spex_rate_problem problem = {.size = sizeof(problem),
@@ -369,7 +397,10 @@ void spex_controller_pass(void) {
     spex_metrics_lock();
     account();
     double since = controller.now - controller.decided;
-    if (since >= INTERVAL || (since >= INTERVAL_RUSH && controller.budget.tokens < 0))
+    bool overdrawn = controller.budget.tokens < 0;
+    double least = controller.counting / (overdrawn ? COUNTING_SHARE_RUSH : COUNTING_SHARE);
+    double interval = overdrawn ? INTERVAL_RUSH : INTERVAL;
+    if (since >= (least > interval ? least : interval))
         decide();
     spex_metrics_unlock();
 }

@@ -22,8 +22,6 @@ static struct {
     struct spex_sink sink;
     struct spex_tracer *tracer; /* NULL: there are no metrics */
     bool ended;
-    unsigned collectors;
-    uint64_t watermarks[SPEX_MAX_COLLECTORS];
     struct spex_instant start, end;
     double tick_rate; /* once it has ended */
     uint64_t cpu_ns;  /* at the start, as are the following: of the process */
@@ -31,6 +29,7 @@ static struct {
     uint64_t undelivered;
     uint64_t unrecorded;
     struct spex_ring_counts before[SPEX_PROBE_TYPES]; /* what was pending then is in here */
+    uint64_t executions[SPEX_MAX_SITES];
 } metrics = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static bool take_records(struct spex_sink *sink, const struct spex_record *records, size_t count) {
@@ -43,9 +42,8 @@ static bool take_records(struct spex_sink *sink, const struct spex_record *recor
 
 static bool take_pass(struct spex_sink *sink, unsigned collector, uint64_t watermark) {
     (void)sink;
-    pthread_mutex_lock(&metrics.lock);
-    metrics.watermarks[collector] = watermark;
-    pthread_mutex_unlock(&metrics.lock);
+    (void)collector;
+    (void)watermark;
     return true;
 }
 
@@ -67,14 +65,12 @@ static uint64_t own_cpu_ns(void) {
     return spex_collectors_cpu_ns() + spex_control_cpu_ns();
 }
 
-int spex_metrics_open(unsigned collectors, struct spex_sink **sink) {
+int spex_metrics_open(struct spex_sink **sink) {
     pthread_mutex_lock(&metrics.lock);
     int err = spex_tracer_create(&metrics.tracer);
     metrics.sink = (struct spex_sink){
         .records = take_records, .pass = take_pass, .finish = finish, .abandon = abandon};
     metrics.ended = false;
-    metrics.collectors = collectors;
-    memset(metrics.watermarks, 0, sizeof(metrics.watermarks));
     metrics.start = spex_instant_now();
     metrics.cpu_ns = spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     metrics.own_cpu_ns = own_cpu_ns();
@@ -82,6 +78,8 @@ int spex_metrics_open(unsigned collectors, struct spex_sink **sink) {
     metrics.unrecorded = spex_threads_unrecorded();
     for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)
         metrics.before[t] = spex_rings_totals_of(t);
+    memset(metrics.executions, 0, sizeof(metrics.executions));
+    spex_threads_add_executions(metrics.executions, spex_sites_count());
     pthread_mutex_unlock(&metrics.lock);
     spex_sites_time_begin();
     *sink = &metrics.sink;
@@ -113,13 +111,7 @@ bool spex_metrics_there(void) {
 }
 
 uint64_t spex_metrics_until(void) {
-    if (metrics.ended)
-        return metrics.end.ticks;
-    uint64_t lowest = spex_ticks();
-    for (unsigned c = 0; c < metrics.collectors; c++)
-        if (metrics.watermarks[c] < lowest)
-            lowest = metrics.watermarks[c];
-    return lowest > metrics.start.ticks ? lowest : metrics.start.ticks;
+    return metrics.ended ? metrics.end.ticks : spex_ticks();
 }
 
 /* Of one type, since the start. At the end nobody will read what is still in a ring. */
@@ -150,15 +142,25 @@ struct spex_metrics_totals spex_metrics_totals(unsigned type_ring) {
     };
 }
 
-double spex_metrics_count(uint32_t first) {
-    const struct spex_site_info *info = spex_site_info(first);
-    struct spex_metrics found;
-    size_t at =
-        metrics.tracer ? spex_tracer_find(metrics.tracer, info->probe_id, info->probe_type) : 0;
-    if (!metrics.tracer || at == spex_tracer_probes(metrics.tracer))
-        return 0;
-    spex_tracer_metrics(metrics.tracer, at, &found);
-    return found.count;
+void spex_metrics_executions(uint64_t *by_probe) {
+    static uint64_t now[SPEX_MAX_SITES];
+    uint32_t sites = spex_sites_count();
+    memset(now, 0, sites * sizeof(*now));
+    memset(by_probe, 0, sites * sizeof(*by_probe));
+    spex_threads_add_executions(now, sites);
+    for (uint32_t i = 0; i < sites; i++)
+        by_probe[spex_site_info(i)->probe] += spex_grown(metrics.executions[i], now[i]);
+}
+
+/* Outside of regions, where probes are not counted one by one. */
+static uint64_t executions_of(const struct spex_profile_probe *probe) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < spex_sites_count(); i++) {
+        const struct spex_site_info *info = spex_site_info(i);
+        if (info->probe_id == probe->probe_id && info->probe_type == probe->probe_type)
+            sum += spex_grown(metrics.executions[i], spex_threads_executions(i));
+    }
+    return sum;
 }
 
 static void times(struct spex_profile_process *process) {
@@ -202,22 +204,30 @@ static void losses(struct spex_profile_probe *probe) {
     probe->lost_shared = !all || probe->records != all;
 }
 
+/* What records say; returns how many executions in regions they stand for. */
+static double from_records(struct spex_profile_probe *probe, const struct spex_values **values) {
+    struct spex_metrics found;
+    size_t at = spex_tracer_find(metrics.tracer, probe->probe_id, probe->probe_type);
+    if (at == spex_tracer_probes(metrics.tracer))
+        return 0;
+    spex_tracer_metrics(metrics.tracer, at, &found);
+    probe->series = (uint16_t)found.series;
+    probe->weight = found.count;
+    probe->weight_squares = found.weight_squares;
+    probe->count_variance = found.region_variance;
+    probe->records = found.records;
+    memcpy(probe->marked, found.marked, sizeof(probe->marked));
+    for (unsigned s = 0; s < found.series; s++)
+        values[s] = spex_tracer_values(metrics.tracer, at, s);
+    return found.region_count;
+}
+
 void spex_metrics_probe(struct spex_profile_probe *probe, const struct spex_values **values) {
     if (!metrics.tracer)
         return;
-    size_t at = spex_tracer_find(metrics.tracer, probe->probe_id, probe->probe_type);
-    if (at < spex_tracer_probes(metrics.tracer)) {
-        struct spex_metrics found;
-        spex_tracer_metrics(metrics.tracer, at, &found);
-        probe->series = (uint16_t)found.series;
-        probe->count = found.count;
-        probe->weight_squares = found.weight_squares;
-        probe->records = found.records;
-        memcpy(probe->marked, found.marked, sizeof(probe->marked));
-        for (unsigned s = 0; s < found.series; s++)
-            values[s] = spex_tracer_values(metrics.tracer, at, s);
-    }
+    double in_regions = from_records(probe, values);
     losses(probe);
+    probe->count = (double)executions_of(probe) + in_regions;
 }
 
 void spex_metrics_fork_child(void) {

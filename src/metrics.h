@@ -10,7 +10,7 @@
 #include "sinks.h"
 
 /* 0 or -ENOMEM. */
-int spex_metrics_open(unsigned collectors, struct spex_sink **sink);
+int spex_metrics_open(struct spex_sink **sink);
 
 /* All collectors have ended: what is in the rings is lost, and times end here. Waits a few milliseconds if
  * need be, until the tick rate is known. */
@@ -42,13 +42,14 @@ struct spex_metrics_totals {
 
 struct spex_metrics_totals spex_metrics_totals(unsigned type_ring);
 
-/* Executions of the probe with that first site, as far as records tell. */
-double spex_metrics_count(uint32_t first);
+/* Executions of each probe since records are collected, at the index of its first site; of SPEX_MAX_SITES. In
+ * regions they are those of the region. */
+void spex_metrics_executions(uint64_t *by_probe);
 
 /* Ticks per second; 0 while it is not known yet, in the first few milliseconds. */
 double spex_metrics_tick_rate(void);
 
-/* Ticks up to which all records have been taken in. */
+/* Ticks up to which there are figures: now, or when it ended. */
 uint64_t spex_metrics_until(void);
 
 /* In the child of a fork: there are none. */

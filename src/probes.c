@@ -21,29 +21,6 @@ int spex_probes_prepare(const struct spex_settings *settings) {
                : spex_rings_init(settings->ring_records, settings->ring_cpus, settings->commit);
 }
 
-/* What spex_sample_ in probe.h leaves over: a thread's first execution of a site that is on, and the
- * first of a generation. An ended thread's count goes on in the thread that has its state now, so
- * that weights cover every execution. */
-uint32_t spex_sample(struct spex_site *site) {
-    uint32_t control = spex_load_acquire(&site->control); /* P1 (P2 in sites.c) */
-    if (!control)
-        return 0;
-    struct spex_thread *thread = spex_thread_attach();
-    if (!thread)
-        return 0;
-    uint32_t *executed = &thread->executed[site->index];
-    uint32_t generation = control & ~SPEX_CONTROL_PERIOD_MASK;
-    uint32_t count = 1;
-    if ((*executed & ~SPEX_CONTROL_PERIOD_MASK) == generation)
-        count += *executed & SPEX_CONTROL_PERIOD_MASK;
-    if (count < (control & SPEX_CONTROL_PERIOD_MASK)) {
-        *executed = generation | count;
-        return 0;
-    }
-    *executed = generation;
-    return generation | count;
-}
-
 void spex_cnt_end(struct spex_site *site, uint32_t weight, uint64_t now) {
     spex_record_count(&spex_rings, site, weight, now);
 }

@@ -76,6 +76,8 @@ struct spex_profile_site {
     uint32_t loaded;                    /* 0: its library is gone */
     char name[SPEX_PROFILE_NAME_BYTES]; /* empty: none */
     char file[SPEX_PROFILE_FILE_BYTES]; /* its end when it is longer */
+    uint32_t kind;                      /* enum spex_sampling_kind, while it is on */
+    uint32_t burst;
 };
 
 struct spex_profile_probe {
@@ -87,18 +89,19 @@ struct spex_profile_probe {
     uint32_t period;      /* the shortest of its sites', 0: off */
     uint32_t lost_shared; /* 1: of its type's losses this is a share, by records */
     double on_seconds;
-    double count; /* executions while it was on; the sum of the records' weights */
+    double count; /* executions while it was on, those of lost records included */
     double weight_squares;
     double lost; /* records */
     uint64_t records;
-    uint64_t marked[SPEX_MARKS];
+    uint64_t marked[SPEX_MARKS]; /* records with each mark of enum spex_mark */
     char name[SPEX_PROFILE_NAME_BYTES];
-    double
-        unseen; /* executions that no record has brought, at most: at each site each thread may have been
-                      within a period when it was switched off */
-    uint32_t period_last; /* as `period`, but while it is off what it was before */
-    uint32_t reserved;
+    double count_variance; /* of `count`, where it is estimated: in regions; 0: it is exact */
+    uint32_t period_last;  /* as `period`, but while it is off what it was before */
+    uint32_t kind;         /* enum spex_sampling_kind, of the one or the other */
     char why[SPEX_PROFILE_NAME_BYTES]; /* it has its period; empty: it is as selected */
+    double weight;                     /* executions that the records stand for */
+    uint32_t burst;                    /* of bursty sampling */
+    uint32_t reserved;
 };
 
 struct spex_profile_row {
@@ -120,6 +123,11 @@ struct spex_profile {
  * little: that is none. */
 static inline uint64_t spex_grown(uint64_t before, uint64_t now) {
     return now > before ? now - before : 0;
+}
+
+/* Executions per record that was made; 0 where there is none. */
+static inline double spex_profile_one_in(const struct spex_profile_probe *probe) {
+    return probe->records ? probe->count / ((double)probe->records + probe->lost) : 0;
 }
 
 /* The order of rows, by id and then type: for qsort and bsearch. */

@@ -114,11 +114,14 @@ void spex_profile_type_now(unsigned n, struct spex_profile_type *type) {
 void spex_profile_site_now(uint32_t index, struct spex_profile_site *site) {
     const struct spex_site_info *info = spex_site_info(index);
     bool loaded;
+    struct spex_sampling sampling = spex_site_sampling(index, &loaded);
     *site = (struct spex_profile_site){
         .index = index,
         .line = info->line,
         .subsample = info->subsample,
-        .period = spex_site_period(index, &loaded),
+        .period = sampling.period,
+        .kind = sampling.kind,
+        .burst = sampling.burst,
         .probe_id = info->probe_id,
         .probe_type = info->probe_type,
         .detail = info->detail,
@@ -156,14 +159,14 @@ void spex_profile_probe_now(uint32_t index, struct spex_profile_row *row) {
     const struct spex_site_info *info = spex_site_info(index);
     struct spex_probe_state state = spex_probe_state(index, spex_metrics_until());
     double rate = spex_metrics_there() ? spex_metrics_tick_rate() : 0;
-    *row =
-        (struct spex_profile_row){.probe = {.probe_type = info->probe_type,
-                                            .probe_id = info->probe_id,
-                                            .sites = state.sites,
-                                            .sites_on = state.sites_on,
-                                            .period = state.period,
-                                            .period_last = state.period_last,
-                                            .unseen = (double)state.unseen * spex_threads_used()}};
+    *row = (struct spex_profile_row){.probe = {.probe_type = info->probe_type,
+                                               .probe_id = info->probe_id,
+                                               .sites = state.sites,
+                                               .sites_on = state.sites_on,
+                                               .period = state.sampling.period,
+                                               .period_last = state.sampling_last.period,
+                                               .kind = state.sampling_last.kind,
+                                               .burst = state.sampling_last.burst}};
     if (rate > 0)
         row->probe.on_seconds = (double)state.on_ticks / rate;
     copy_text(row->probe.name, sizeof(row->probe.name), info->name);

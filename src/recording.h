@@ -61,43 +61,63 @@ static inline void spex_put(const struct spex_rings *rings, uint32_t type, uint6
 /* The ends of the types. `sampled` is what the BEGIN was told by spex_sample_, `weight` below the
  * generation. */
 
+/* Whether the site has been on ever since it had the generation of `sampled`. */
+static inline bool spex_on_since(const struct spex_site *site, uint32_t sampled) {
+    uint32_t control = spex_load_relaxed(&site->control);
+    uint32_t changes = spex_load_relaxed(&site->changes);
+    if (!control)
+        return false;
+    if (SPEX_LIKELY(!((control ^ sampled) & SPEX_CONTROL_GENERATION_MASK)))
+        return true;
+    uint32_t age = (sampled >> SPEX_CONTROL_GENERATION_SHIFT) + SPEX_CONTROL_GENERATIONS -
+                   spex_load_relaxed(&site->on_since);
+    return age % SPEX_CONTROL_GENERATIONS <= changes;
+}
+
 /* What a record is to stand for; 0: make none, for the site has been switched off since. So it has in
  * the child of a fork that ends an execution begun in the parent, where it is recorded too. */
-static inline uint32_t spex_weight_left(const struct spex_site *site, uint32_t sampled) {
-    uint32_t control = spex_load_relaxed(&site->control);
-    if (!control || (control ^ sampled) & ~SPEX_CONTROL_PERIOD_MASK)
+static inline uint32_t spex_weight_left(struct spex_thread *thread, const struct spex_site *site,
+                                        uint32_t sampled) {
+    uint32_t weight = sampled & SPEX_CONTROL_PERIOD_MASK;
+    if (!thread || !spex_on_since(site, sampled))
         return 0;
-    return sampled & SPEX_CONTROL_PERIOD_MASK;
+    if (SPEX_LIKELY(!(sampled & SPEX_SAMPLE_NOTE)))
+        spex_own_add(&thread->countdowns[site->index].total, weight);
+    return weight;
+}
+
+/* The header of its record. */
+static inline uint64_t spex_header(const struct spex_thread *thread, const struct spex_site *site,
+                                   uint32_t sampled, uint32_t marks) {
+    if (SPEX_UNLIKELY(sampled & SPEX_SAMPLE_NOTE))
+        marks |= spex_countdown_marks(&thread->countdowns[site->index], site->index, sampled);
+    return spex_pack(sampled & SPEX_CONTROL_PERIOD_MASK, thread->thread_id, site->index, marks);
 }
 
 static inline void spex_record_count(const struct spex_rings *rings, const struct spex_site *site,
                                      uint32_t sampled, uint64_t now) {
-    const struct spex_thread *thread = spex_thread_current();
-    uint32_t weight = spex_weight_left(site, sampled);
-    if (thread && weight)
-        spex_put0(rings, SPEX_CNT, now, spex_pack(weight, thread->thread_id, site->index, 0));
+    struct spex_thread *thread = spex_thread_current();
+    if (spex_weight_left(thread, site, sampled))
+        spex_put0(rings, SPEX_CNT, now, spex_header(thread, site, sampled, 0));
 }
 
 static inline void spex_record_ticks(const struct spex_rings *rings, uint32_t type,
                                      const struct spex_site *site, uint32_t sampled, uint64_t begin,
                                      uint64_t now) {
-    const struct spex_thread *thread = spex_thread_current();
-    uint32_t weight = spex_weight_left(site, sampled);
-    if (!thread || !weight)
+    struct spex_thread *thread = spex_thread_current();
+    if (!spex_weight_left(thread, site, sampled))
         return;
     uint32_t marks = begin < thread->opened_at ? SPEX_MARK_OPENING : 0;
-    spex_put1(rings, type, now, spex_pack(weight, thread->thread_id, site->index, marks),
-              now - begin);
+    spex_put1(rings, type, now, spex_header(thread, site, sampled, marks), now - begin);
 }
 
 static inline void spex_record_snapshot(const struct spex_rings *rings,
                                         const struct spex_site *site, uint32_t sampled,
                                         uint64_t now, const uint64_t *values) {
-    const struct spex_thread *thread = spex_thread_current();
-    uint32_t weight = spex_weight_left(site, sampled);
-    if (thread && weight)
-        spex_put(rings, SPEX_SNAPSHOT, now, spex_pack(weight, thread->thread_id, site->index, 0),
-                 values, site->detail);
+    struct spex_thread *thread = spex_thread_current();
+    if (spex_weight_left(thread, site, sampled))
+        spex_put(rings, SPEX_SNAPSHOT, now, spex_header(thread, site, sampled, 0), values,
+                 site->detail);
 }
 
 /* The thread's counter, opened where it is not yet. */
@@ -128,8 +148,7 @@ static inline void spex_record_events(const struct spex_rings *rings, uint32_t t
                                       struct spex_span span) {
     struct spex_thread *thread = spex_thread_current();
     struct spex_reading reading;
-    uint32_t weight = spex_weight_left(site, span.weight);
-    if (!thread || !weight)
+    if (!spex_weight_left(thread, site, span.weight))
         return;
     spex_counter_read(&thread->counters, counter, &reading);
     uint32_t marks = 0;
@@ -137,7 +156,7 @@ static inline void spex_record_events(const struct spex_rings *rings, uint32_t t
         marks = span.openings == SPEX_UNREADABLE ? SPEX_MARK_UNAVAILABLE : SPEX_MARK_OPENING;
     if (SPEX_UNLIKELY(!reading.available))
         marks |= SPEX_MARK_UNAVAILABLE;
-    spex_put1(rings, type, spex_ticks(), spex_pack(weight, thread->thread_id, site->index, marks),
+    spex_put1(rings, type, spex_ticks(), spex_header(thread, site, span.weight, marks),
               reading.values[0] - span.begin);
 }
 
@@ -169,8 +188,7 @@ static inline void spex_record_counters(const struct spex_rings *rings,
                                         const struct spex_counter_span *span) {
     struct spex_thread *thread = spex_thread_current();
     struct spex_reading end;
-    uint32_t weight = spex_weight_left(site, sampled);
-    if (!thread || !weight)
+    if (!spex_weight_left(thread, site, sampled))
         return;
     spex_counter_read(&thread->counters, spex_counter_of(site->probe_type, site->detail), &end);
     const struct spex_reading begin = {.values = {span->values[0], span->values[1]},
@@ -185,7 +203,7 @@ static inline void spex_record_counters(const struct spex_rings *rings,
         marks |= SPEX_MARK_UNAVAILABLE;
     if (scaled)
         marks |= SPEX_MARK_SCALED;
-    uint64_t header = spex_pack(weight, thread->thread_id, site->index, marks);
+    uint64_t header = spex_header(thread, site, sampled, marks);
     if (site->probe_type == SPEX_LLC)
         spex_put(rings, SPEX_LLC, spex_ticks(), header, values, 2);
     else

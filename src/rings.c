@@ -30,6 +30,13 @@ static struct {
     uint32_t used;
 } set;
 
+/* What the reader of a ring knows of records that were lost in it. */
+struct loss {
+    uint64_t lost; /* as of the last read */
+    uint64_t owed; /* of them, not told yet */
+    uint64_t over; /* so many records to come share them: what was in the ring then */
+};
+
 static uint32_t record_words(unsigned type_ring) {
     return SPEX_HEADER_WORDS + spex_probe_type_values(spex_probe_type_of_ring(type_ring));
 }
@@ -40,6 +47,10 @@ static size_t producers_bytes(const struct spex_rings *rings) {
 
 static size_t consumers_bytes(const struct spex_rings *rings) {
     return (size_t)(rings->cpus + 1) * SPEX_PROBE_TYPES * sizeof(struct spex_ring_consumer);
+}
+
+static size_t losses_bytes(const struct spex_rings *rings) {
+    return (size_t)(rings->cpus + 1) * SPEX_PROBE_TYPES * sizeof(struct loss);
 }
 
 /* A type's producers lie together, so that a push finds its own by the CPU alone. */
@@ -76,7 +87,7 @@ static void *map(size_t bytes) {
 
 /* Where each type's slots begin, and how many bytes there are in all. */
 static void lay_out(struct spex_rings *rings, size_t capacity) {
-    rings->bytes = producers_bytes(rings) + consumers_bytes(rings);
+    rings->bytes = producers_bytes(rings) + consumers_bytes(rings) + losses_bytes(rings);
     for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++) {
         uint32_t words = record_words(t);
         struct spex_rseq_set *type = &rings->rseq[t];
@@ -242,9 +253,36 @@ static void unpack(const uint64_t *words, unsigned cpu, struct spex_record *reco
     record->cpu_id = (uint16_t)cpu;
     record->field_count = (uint8_t)(first + given);
     record->marks = (uint8_t)marks;
+    record->lost = 0;
     record->fields[0] = record->weight;
     for (unsigned v = 0; v < given; v++)
         record->fields[first + v] = words[SPEX_HEADER_WORDS + v];
+}
+
+static struct loss *loss_of(const struct spex_rings *rings, unsigned ring) {
+    return (struct loss *)(rings->memory + producers_bytes(rings) + consumers_bytes(rings)) + ring;
+}
+
+/* What `count` records that have just been read are to tell of those lost before them: their share, so that what
+ * they stand for grows as evenly as can be. */
+static uint32_t share_of_losses(const struct spex_ring *from, unsigned ring, size_t count) {
+    struct loss *loss = loss_of(&spex_rings, ring);
+    struct spex_ring_counts counts = spex_ring_count(from);
+    if (counts.lost > loss->lost) {
+        loss->owed += counts.lost - loss->lost;
+        loss->over = count + counts.pending;
+        loss->lost = counts.lost;
+    }
+    if (!loss->owed)
+        return 0;
+    uint64_t share = loss->over > count
+                         ? (uint64_t)((double)loss->owed * (double)count / (double)loss->over)
+                         : loss->owed;
+    if (share > UINT32_MAX)
+        share = UINT32_MAX;
+    loss->owed -= share;
+    loss->over = loss->over > count ? loss->over - count : 0;
+    return (uint32_t)share;
 }
 
 size_t spex_rings_read(unsigned ring, struct spex_record *records, size_t max, uint64_t *scratch) {
@@ -257,5 +295,7 @@ size_t spex_rings_read(unsigned ring, struct spex_record *records, size_t max, u
         const uint64_t *words = scratch + i * from.record_words;
         unpack(words, shared ? (unsigned)words[from.record_words - 1] : cpu, &records[i]);
     }
+    if (count)
+        records[0].lost = share_of_losses(&from, ring, count);
     return count;
 }

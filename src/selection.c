@@ -10,6 +10,7 @@
 
 #include <spex/site.h>
 
+#include "gap.h"
 #include "printable.h"
 #include "probe_type.h"
 
@@ -64,11 +65,50 @@ static bool parse_number(struct span text, uint32_t max, uint32_t *number) {
     return value <= max;
 }
 
-static bool parse_period(struct span text, uint32_t *period) {
-    if (!is(text, "off"))
-        return parse_number(text, SPEX_CONTROL_PERIOD_MAX, period) && *period > 0;
-    *period = SPEX_SELECTION_OFF;
+/* "100x64" into its halves. False: there is no "x" in it. */
+static bool split_burst(struct span text, struct span *period, struct span *burst) {
+    const char *x = memchr(text.at, 'x', text.length);
+    if (!x)
+        return false;
+    *period = (struct span){text.at, (size_t)(x - text.at)};
+    *burst = (struct span){x + 1, text.length - period->length - 1};
     return true;
+}
+
+static bool parse_bursts(struct span period, struct span burst, struct spex_sampling *sampling) {
+    sampling->kind = SPEX_SAMPLING_BURSTY;
+    return parse_number(period, SPEX_BURST_CYCLE_MAX, &sampling->period) && sampling->period > 0 &&
+           parse_number(burst, SPEX_BURST_CYCLE_MAX, &sampling->burst) && sampling->burst > 1 &&
+           (uint64_t)sampling->period * sampling->burst <= SPEX_BURST_CYCLE_MAX;
+}
+
+static const char *parse_sampling(struct span text, struct spex_sampling *sampling) {
+    struct span period, burst;
+    _Static_assert(SPEX_CONTROL_PERIOD_MAX == 16777214 && SPEX_GAP_PERIOD_MAX == 1048576 &&
+                       SPEX_BURST_CYCLE_MAX == 8388608,
+                   "as the messages say");
+    if (is(text, "off")) {
+        sampling->period = SPEX_SELECTION_OFF;
+        return NULL;
+    }
+    if (split_burst(text, &period, &burst))
+        return parse_bursts(period, burst, sampling) ? NULL
+                                                     : "after \"@\" PERIODxBURST was expected, a "
+                                                       "burst of at least 2, together at most "
+                                                       "8388608";
+    if (text.length > 0 && *text.at == '~') {
+        sampling->kind = SPEX_SAMPLING_GEOMETRIC;
+        bool good = parse_number((struct span){text.at + 1, text.length - 1}, SPEX_GAP_PERIOD_MAX,
+                                 &sampling->period);
+        return good && sampling->period > 0
+                   ? NULL
+                   : "after \"@~\" a mean period of 1 to 1048576 was expected";
+    }
+    bool good = parse_number(text, SPEX_CONTROL_PERIOD_MAX, &sampling->period);
+    return good && sampling->period > 0
+               ? NULL
+               : "after \"@\" a period of 1 to 16777214, \"~\" and a period, PERIODxBURST or "
+                 "\"off\" was expected";
 }
 
 /* Into *item, whose types are all; its what is still to be copied to `what`. */
@@ -96,13 +136,12 @@ static const char *parse_parts(struct span text, struct spex_selection_item *ite
     if (!item->types)
         return "after \":\" a probe type was expected: cnt, lat, "
                "tpt, llc, flt, ctxsw, perfcntr or snapshot";
-    _Static_assert(SPEX_CONTROL_PERIOD_MAX == 16777215, "as the message says");
-    if (at && !parse_period((struct span){at + 1, text.length - head - 1}, &item->period))
-        return "after \"@\" a period of 1 to 16777215 or \"off\" was expected";
     if (what->length == 0)
         *what = (struct span){"*", 1};
-    return NULL;
+    return at ? parse_sampling((struct span){at + 1, text.length - head - 1}, &item->sampling)
+              : NULL;
 }
+
 static int parse_item(struct span text, struct spex_selection_item *item, char *why,
                       size_t why_size) {
     struct span what;
@@ -248,7 +287,7 @@ int spex_selection_change(struct spex_selection *present, struct spex_selection 
 
 bool spex_selection_any_on(const struct spex_selection *selection) {
     for (size_t i = 0; i < selection->count; i++)
-        if (selection->items[i].period != SPEX_SELECTION_OFF)
+        if (selection->items[i].sampling.period != SPEX_SELECTION_OFF)
             return true;
     return false;
 }
@@ -277,29 +316,30 @@ bool spex_selection_item_matches(const struct spex_selection_item *item,
     return fnmatch(item->what, probe->name ? probe->name : "", 0) == 0;
 }
 
-uint32_t spex_selection_control(const struct spex_selection *selection,
-                                const struct spex_selection_probe *probe) {
+struct spex_sampling spex_selection_sampling(const struct spex_selection *selection,
+                                             const struct spex_selection_probe *probe) {
+    struct spex_sampling off = {0};
     for (size_t i = selection->count; i-- > 0;) {
         const struct spex_selection_item *item = &selection->items[i];
         if (!spex_selection_item_matches(item, probe))
             continue;
-        if (item->period == SPEX_SELECTION_OFF)
-            return 0;
-        return item->period ? item->period : probe->subsample;
+        struct spex_sampling sampling = item->sampling;
+        if (!sampling.period)
+            sampling.period = probe->subsample;
+        return sampling.period == SPEX_SELECTION_OFF ? off : sampling;
     }
-    return 0;
+    return off;
 }
 
 size_t spex_selection_item_text(const struct spex_selection_item *item, char *text, size_t size) {
-    char type[16] = "", period[16] = "";
+    char type[16] = "", sampling[SPEX_SAMPLING_TEXT] = "off";
     if (item->types != ALL_TYPES)
         snprintf(type, sizeof(type), ":%s", spex_probe_type_name(item->types));
-    if (item->period == SPEX_SELECTION_OFF)
-        snprintf(period, sizeof(period), "@off");
-    else if (item->period)
-        snprintf(period, sizeof(period), "@%u", item->period);
-    return (size_t)snprintf(text, size, "%s%s%s%s", item->file ? file_prefix : "", item->what, type,
-                            period);
+    if (item->sampling.period != SPEX_SELECTION_OFF)
+        spex_sampling_text(&item->sampling, sampling, sizeof(sampling));
+    return (size_t)snprintf(text, size, "%s%s%s%s%s", item->file ? file_prefix : "", item->what,
+                            type, item->sampling.period ? "@" : "",
+                            item->sampling.period ? sampling : "");
 }
 
 int spex_selection_text(const struct spex_selection *selection, char *text, size_t size) {

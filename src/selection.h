@@ -3,9 +3,11 @@
  * writing. docs/probes.md has the syntax.
  *
  *     selection := "" | "off" | ["+"] item { "," item }
- *     item      := [what] [":" type] ["@" period]          a what or a type at least
+ *     item      := [what] [":" type] ["@" sampling]        a what or a type at least
  *     what      := glob over names | id | "file=" glob
- *     period    := 1 to SPEX_CONTROL_PERIOD_MAX | "off"
+ *     sampling  := period | "~" period | period "x" burst | "off"
+ *     period    := 1 to SPEX_CONTROL_PERIOD_MAX, or SPEX_GAP_PERIOD_MAX behind "~"
+ *     burst     := 2 to SPEX_BURST_CYCLE_MAX / period
  *
  * The last item that matches a probe decides. So of items with the same what and type only the last
  * is kept, and a selection to which the same is added for ever does not grow. */
@@ -16,6 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sampling.h"
+
 enum {
     SPEX_SELECTION_ITEMS_MAX = 1024,
     SPEX_SELECTION_BYTES_MAX = 1 << 16 /* of the text that is read, and of that to be written */
@@ -24,10 +28,10 @@ enum {
 #define SPEX_SELECTION_OFF UINT32_MAX
 
 struct spex_selection_item {
-    char *what;      /* glob over names, or a number: an id; or glob over source files */
-    bool file;       /* which of them */
-    uint32_t types;  /* mask of enum spex_probe_type: one or all */
-    uint32_t period; /* 0: the site's own subsampling counter; SPEX_SELECTION_OFF */
+    char *what;     /* glob over names, or a number: an id; or glob over source files */
+    bool file;      /* which of them */
+    uint32_t types; /* mask of enum spex_probe_type: one or all */
+    struct spex_sampling sampling; /* its period may be SPEX_SELECTION_OFF */
 };
 
 struct spex_selection {
@@ -62,9 +66,9 @@ bool spex_selection_any_on(const struct spex_selection *selection);
 bool spex_selection_item_matches(const struct spex_selection_item *item,
                                  const struct spex_selection_probe *probe);
 
-/* The sampling period that the selection gives a probe, 0 for off. */
-uint32_t spex_selection_control(const struct spex_selection *selection,
-                                const struct spex_selection_probe *probe);
+/* The sampling that the selection gives a probe; of period 0 for off. */
+struct spex_sampling spex_selection_sampling(const struct spex_selection *selection,
+                                             const struct spex_selection_probe *probe);
 
 /* The item in the syntax, cut where `size` ends. Its length, as snprintf. */
 size_t spex_selection_item_text(const struct spex_selection_item *item, char *text, size_t size);

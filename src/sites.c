@@ -10,6 +10,8 @@
 #include <spex/probe.h>
 
 #include "collector.h"
+#include "countdown.h"
+#include "gap.h"
 #include "message.h"
 #include "preparation.h"
 #include "probe_type.h"
@@ -52,49 +54,88 @@ static void note_time(struct spex_site_info *first, bool on) {
         first->on_ticks += spex_ticks() - first->on_since;
 }
 
-/* Threads count from the beginning when a site is switched on, and go on counting when its period changes. */
-static void note_period(struct spex_site_info *info, bool was_on, uint32_t period) {
-    info->used = true;
-    info->period = period;
-    if (!was_on)
-        info->longest = 1;
-    if (period > info->longest) {
-        info->unseen += period - info->longest;
-        info->longest = period;
-    }
-}
-
 /* The one place where a control word is written. A probe that sees the new word late is late,
  * nothing else. */
 static void site_set_control(struct spex_site_info *info, uint32_t control) {
     bool was_on = spex_load_relaxed(&info->site->control) != 0;
     if (was_on != (control != 0))
         note_time(&registry.infos[info->probe], control != 0);
-    if (control)
-        note_period(info, was_on, control & SPEX_CONTROL_PERIOD_MASK);
-    /* A probe that finds its site on finds its index, the rings and the threads' states. */
-    spex_store_release(&info->site->control, control); /* P2 (P1 in probe.h, P1 in probes.c) */
+    info->used |= control != 0;
+    /* A probe that finds its site on finds its index, its sampling, the rings and the threads' states. */
+    spex_store_release(&info->site->control, control); /* P2 (P1 in probe.h, P1 in countdown.c) */
 }
 
-/* What the selection and the controller come to. Keeps the generation while the site stays on. */
-static void site_update(struct spex_site_info *info) {
-    uint32_t period = info->selected;
-    if (period && info->slowed > period)
-        period = info->slowed == SPEX_SITE_HELD ? 0 : info->slowed;
-    if (period && !spex_load_relaxed(&info->site->control)) {
-        info->generation = info->generation % SPEX_CONTROL_GENERATIONS + 1;
-        spex_preparation(info->probe_type, info->detail);
+/* What the selection and the controller come to. What the controller thins out is chosen at random, or in bursts:
+ * with a fixed period of its choice it could fall into step with the program. */
+static struct spex_sampling sampling_of(const struct spex_site_info *info) {
+    struct spex_sampling sampling = info->selected;
+    if (!sampling.period || info->slowed == SPEX_SITE_HELD)
+        return (struct spex_sampling){0};
+    if (info->slowed == SPEX_SITE_PROBED)
+        return (struct spex_sampling){.period = 1, .kind = SPEX_SAMPLING_PROBING};
+    if (info->slowed > sampling.period) {
+        sampling.period = info->slowed;
+        if (sampling.kind == SPEX_SAMPLING_PERIODIC)
+            sampling.kind = SPEX_SAMPLING_GEOMETRIC;
     }
+    uint32_t most = sampling.kind == SPEX_SAMPLING_GEOMETRIC ? SPEX_GAP_PERIOD_MAX
+                    : sampling.kind == SPEX_SAMPLING_BURSTY  ? SPEX_BURST_CYCLE_MAX / sampling.burst
+                                                             : SPEX_CONTROL_PERIOD_MAX;
+    if (sampling.period > most)
+        sampling.period = most;
+    if (sampling.period == 1 && sampling.kind == SPEX_SAMPLING_GEOMETRIC)
+        sampling.kind = SPEX_SAMPLING_PERIODIC;
+    return sampling;
+}
+
+/* Only periods that probes count themselves are taken up in mid-count. */
+static bool goes_on(const struct spex_sampling *before, const struct spex_sampling *now) {
+    return spex_sampling_same(before, now) ||
+           (before->kind == SPEX_SAMPLING_PERIODIC && now->kind == SPEX_SAMPLING_PERIODIC);
+}
+
+static void next_generation(struct spex_site_info *info, bool was_on) {
+    struct spex_site *site = info->site;
+    info->generation = info->generation % SPEX_CONTROL_GENERATIONS + 1;
+    if (!was_on) {
+        spex_store_relaxed(&site->on_since, (uint8_t)info->generation);
+        spex_store_relaxed(&site->changes, 0);
+    } else if (site->changes < UINT8_MAX) {
+        spex_store_relaxed(&site->changes, (uint8_t)(site->changes + 1));
+    }
+}
+
+static uint32_t control_of(const struct spex_site_info *info) {
     uint32_t generation = info->generation << SPEX_CONTROL_GENERATION_SHIFT;
-    site_set_control(info, period ? generation | period : 0);
+    if (info->sampling.kind == SPEX_SAMPLING_PROBING)
+        return generation;
+    return generation | (info->sampling.kind == SPEX_SAMPLING_PERIODIC ? info->sampling.period
+                                                                       : SPEX_CONTROL_COUNTDOWN);
+}
+
+static void site_update(struct spex_site_info *info) {
+    struct spex_sampling sampling = sampling_of(info);
+    bool was_on = spex_load_relaxed(&info->site->control) != 0;
+    if (!sampling.period) {
+        site_set_control(info, 0);
+        return;
+    }
+    if (!was_on)
+        spex_preparation(info->probe_type, info->detail);
+    if (!was_on || !goes_on(&info->sampling, &sampling)) {
+        next_generation(info, was_on);
+        spex_countdown_set(info->site->index, info->generation, &sampling);
+    }
+    info->sampling = sampling;
+    site_set_control(info, control_of(info));
 }
 
 static void site_apply(struct spex_site_info *info) {
     if (!info->site)
         return;
     const struct spex_selection_probe probe = spex_site_selected_by(info);
-    info->selected = spex_selection_control(&registry.selection, &probe);
-    if (!info->selected)
+    info->selected = spex_selection_sampling(&registry.selection, &probe);
+    if (!info->selected.period)
         info->slowed = 0;
     site_update(info);
 }
@@ -266,20 +307,25 @@ uint32_t spex_sites_on(void) {
     return on;
 }
 
-uint32_t spex_site_period(uint32_t index, bool *loaded) {
+static struct spex_sampling sampling_now(const struct spex_site_info *info) {
+    bool on = info->site && spex_load_relaxed(&info->site->control);
+    return on ? info->sampling : (struct spex_sampling){0};
+}
+
+struct spex_sampling spex_site_sampling(uint32_t index, bool *loaded) {
     pthread_mutex_lock(&registry.lock);
-    const struct spex_site *site = registry.infos[index].site;
-    *loaded = site != NULL;
-    uint32_t period = site ? spex_load_relaxed(&site->control) & SPEX_CONTROL_PERIOD_MASK : 0;
+    const struct spex_site_info *info = &registry.infos[index];
+    *loaded = info->site != NULL;
+    struct spex_sampling sampling = sampling_now(info);
     pthread_mutex_unlock(&registry.lock);
-    return period;
+    return sampling;
 }
 
 void spex_probe_slow(uint32_t first, uint32_t period) {
     pthread_mutex_lock(&registry.lock);
     for (uint32_t i = first; i < SPEX_MAX_SITES; i = registry.infos[i].next) {
         struct spex_site_info *info = &registry.infos[i];
-        if (!info->site || !info->selected || info->slowed == period)
+        if (!info->site || !info->selected.period || info->slowed == period)
             continue;
         info->slowed = period;
         site_update(info);
@@ -299,30 +345,33 @@ static uint64_t on_ticks(const struct spex_site_info *first, uint64_t until) {
     return first->on_ticks + (counts ? until - first->on_since : 0);
 }
 
-/* The shortest period that there is; 0 is none. */
-static void shorter(uint32_t *period, uint32_t other) {
-    if (other && (!*period || other < *period))
-        *period = other;
+/* That of the shortest period, of those that are on. */
+static void shorter(struct spex_sampling *sampling, const struct spex_sampling *other) {
+    if (other->period && (!sampling->period || other->period < sampling->period))
+        *sampling = *other;
 }
 
 struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
     struct spex_probe_state state = {0};
+    struct spex_sampling selected = {0};
     pthread_mutex_lock(&registry.lock);
     state.on_ticks = on_ticks(&registry.infos[first], until);
     for (uint32_t i = first; i < SPEX_MAX_SITES; i = registry.infos[i].next) {
         const struct spex_site_info *info = &registry.infos[i];
-        uint32_t control = info->site ? spex_load_relaxed(&info->site->control) : 0;
+        struct spex_sampling now = sampling_now(info);
         state.sites += info->site != NULL;
-        shorter(&state.selected, info->site ? info->selected : 0);
-        state.sites_on += control != 0;
-        shorter(&state.period, control & SPEX_CONTROL_PERIOD_MASK);
-        shorter(&state.period_last, info->used ? info->period : 0);
+        state.sites_on += now.period != 0;
         state.used |= info->used;
-        state.unseen += info->unseen;
+        shorter(&state.sampling, &now);
+        if (info->site)
+            shorter(&selected, &info->selected);
+        if (info->used)
+            shorter(&state.sampling_last, &info->sampling);
     }
     pthread_mutex_unlock(&registry.lock);
-    if (state.period)
-        state.period_last = state.period;
+    state.selected = selected.period;
+    if (state.sampling.period)
+        state.sampling_last = state.sampling;
     return state;
 }
 
@@ -332,8 +381,7 @@ void spex_sites_time_begin(void) {
         struct spex_site_info *info = &registry.infos[i];
         info->on_ticks = 0;
         info->on_since = spex_ticks();
-        info->used = info->site && spex_load_relaxed(&info->site->control);
-        info->unseen = info->used ? info->longest - 1 : 0;
+        info->used = sampling_now(info).period != 0;
     }
     pthread_mutex_unlock(&registry.lock);
 }
@@ -376,7 +424,8 @@ void spex_sites_fork_parent(void) {
 void spex_sites_fork_child(void) {
     for (uint32_t i = 0; i < registry.count; i++)
         if (registry.infos[i].site) {
-            registry.infos[i].selected = registry.infos[i].slowed = 0;
+            registry.infos[i].selected = (struct spex_sampling){0};
+            registry.infos[i].slowed = 0;
             site_set_control(&registry.infos[i], 0);
         }
     pthread_mutex_unlock(&registry.lock);

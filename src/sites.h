@@ -23,41 +23,40 @@ struct spex_site_info {
     char *file;
     uint32_t line;
     uint32_t subsample;
-    uint32_t generation; /* how often it has been switched on, from 1 to SPEX_CONTROL_GENERATIONS */
+    uint32_t generation; /* 1 to SPEX_CONTROL_GENERATIONS; 0: it has never been on */
     uint16_t probe_id;
     uint8_t probe_type;
-    uint8_t detail;    /* PERFCNTR: which counter */
-    uint8_t values;    /* that a record of it stores beside its weight */
-    uint16_t probe;    /* the first site with this id and type: they make one probe */
-    uint16_t next;     /* the next one of them; SPEX_MAX_SITES at the end */
-    uint32_t selected; /* the period that the selection gives it, 0: none */
-    uint32_t slowed;  /* the least that the controller lets it have, 0: any; SPEX_SITE_HELD: none */
-    bool used;        /* has been on since spex_sites_time_begin */
-    uint32_t period;  /* now; off: what it was */
-    uint32_t longest; /* period since it was switched on */
-    uint64_t
-        unseen; /* since spex_sites_time_begin a thread has executed it at most so often without making a
-                         record of it */
+    uint8_t detail;                /* PERFCNTR: which counter */
+    uint8_t values;                /* that a record of it stores beside its weight */
+    uint16_t probe;                /* the first site with this id and type: they make one probe */
+    uint16_t next;                 /* the next one of them; SPEX_MAX_SITES at the end */
+    struct spex_sampling selected; /* what the selection gives it; of period 0: off */
+    uint32_t
+        slowed; /* the shortest period that the controller lets it have, 0: any; SPEX_SITE_HELD: none;
+                         SPEX_SITE_PROBED */
+    bool used;                     /* has been on since spex_sites_time_begin */
+    struct spex_sampling sampling; /* now; off: what it was */
     /* Of the whole probe, in its first site: */
     uint32_t probe_on; /* sites */
     uint64_t on_since; /* ticks; while one is on */
     uint64_t on_ticks; /* before that, since spex_sites_time_begin */
 };
 
-/* The controller keeps a site off for a while. */
-#define SPEX_SITE_HELD UINT32_MAX
+/* The controller keeps a site off for a while, or has it probed only. */
+#define SPEX_SITE_HELD   UINT32_MAX
+#define SPEX_SITE_PROBED (UINT32_MAX - 1)
 
 /* What is said of all sites of one probe together. */
 struct spex_probe_state {
     uint32_t sites; /* that are loaded */
     uint32_t sites_on;
     uint32_t
-        selected;    /* the shortest period that the selection gives one of them; 0: none of them */
-    bool used;       /* is on, or has been since spex_sites_time_begin */
-    uint32_t period; /* the shortest now; 0: off */
-    uint32_t period_last; /* or, while it is off, before */
-    uint64_t on_ticks;    /* at least one site was on */
-    uint64_t unseen;      /* executions that a thread has made no record of, at most */
+        selected; /* the shortest period that the selection gives one of them; 0: none of them */
+    bool used;    /* is on, or has been since spex_sites_time_begin */
+    struct spex_sampling sampling;      /* of that with the shortest period now; period 0: off */
+    struct spex_sampling sampling_last; /* or, while it is off, before */
+    uint64_t on_ticks;                  /* at least one site was on */
+    bool region;                        /* one of them stands in a region */
 };
 
 /* Sites registered so far; those below the count never change but for `site`, `generation`, `next` and what
@@ -72,11 +71,12 @@ const struct spex_site_info *spex_site_info(uint32_t index);
 /* `first`: of the probe's sites, one whose `probe` is itself. `until`: ticks, up to which time is counted. */
 struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until);
 
-/* A site's sampling period, 0: off; whether it is loaded. */
-uint32_t spex_site_period(uint32_t index, bool *loaded);
+/* A site's sampling, of period 0: off; whether it is loaded. */
+struct spex_sampling spex_site_sampling(uint32_t index, bool *loaded);
 
-/* Lets the probe's sites make a record every `period` executions at most, whatever the selection says; 0: as often
- * as that; SPEX_SITE_HELD: not at all. Holds until it is said again, or the site has been off by selection. */
+/* Lets the probe's sites make a record every `period` executions at most, whatever the selection says, then at random;
+ * 0: as the selection says; SPEX_SITE_HELD: none; SPEX_SITE_PROBED: none, but be probed. Holds until it is said again,
+ * or the site has been off by selection. */
 void spex_probe_slow(uint32_t first, uint32_t period);
 
 /* Whether it is on, or has been since spex_sites_time_begin. */

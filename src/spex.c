@@ -136,7 +136,7 @@ static int sink_open(void) {
     int err = begins_with(life.settings.out, unix_prefix)
                   ? spex_stream_open(life.settings.out + strlen(unix_prefix),
                                      life.settings.collectors, &sink)
-                  : spex_metrics_open(life.settings.collectors, &sink);
+                  : spex_metrics_open(&sink);
     if (!err)
         spex_sinks_add(sink);
     return err;
@@ -352,7 +352,7 @@ int spex_status_get(struct spex_status *status) {
         .undelivered = spex_sinks_undelivered(),
         .unrecorded = spex_threads_unrecorded(),
         .ring_bytes = spex_rings_bytes(),
-        .thread_bytes = spex_rings_count() ? SPEX_THREADS_BYTES : 0, /* made before the rings */
+        .thread_bytes = spex_rings_count() ? spex_threads_bytes() : 0, /* made before the rings */
     };
     return 0;
 }

@@ -2,6 +2,7 @@
 #include "table.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 
 #include "columns.h"
@@ -141,8 +142,9 @@ static void add_value_margins(struct spex_columns *columns, const struct spex_pr
     for (unsigned q = 0; q < QUANTILES; q++)
         add_quantile_margin(columns, row, series, quantiles[q]);
     spex_columns_add(columns, "%s", "");
+    double count = spex_count_margin(probe);
     if (known)
-        add_margin(columns, "±", mean * probe->count + (mean + values->mean) * probe->unseen,
+        add_margin(columns, "±", hypot(mean * probe->count, values->mean * count),
                    values->mean * probe->count);
     else
         spex_columns_add(columns, "?");
@@ -152,15 +154,16 @@ static void add_value_margins(struct spex_columns *columns, const struct spex_pr
 static void add_margins(struct spex_columns *columns, const struct spex_profile_row *row,
                         unsigned series) {
     const struct spex_profile_probe *probe = &row->probe;
-    if (!spex_sampled(probe) && probe->unseen <= 0)
+    double count = spex_count_margin(probe);
+    if (!spex_sampled(probe))
         return;
     add_cells(columns, "", 3);
-    if (series == 0)
-        add_margin(columns, "+", probe->unseen, probe->count);
-    if (series == 0 && probe->count > 0)
-        add_margin(columns, "+", probe->unseen, probe->count);
-    else
-        add_cells(columns, "", series == 0 ? 1 : 2);
+    for (int c = 0; c < 2; c++) { /* the count, and per second */
+        if (series == 0 && count > 0)
+            add_margin(columns, "±", count, probe->count);
+        else
+            add_cells(columns, "", 1);
+    }
     if (series < probe->series)
         add_value_margins(columns, row, series);
     spex_columns_end_row(columns);
@@ -176,7 +179,7 @@ static void add_head(struct spex_columns *columns, const struct spex_profile_pro
     spex_columns_add(columns, "%s", spex_probe_text(probe, name, sizeof(name)));
     spex_columns_add(columns, "%s", spex_probe_type_name(probe->probe_type));
     if (probe->records)
-        add_number(columns, probe->count / (double)probe->records);
+        add_number(columns, spex_profile_one_in(probe));
     else
         spex_columns_add(columns, "%u", probe->period_last);
     spex_columns_add(columns, "%.0f", probe->count);

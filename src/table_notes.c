@@ -78,13 +78,14 @@ static void print_counters(FILE *file, const struct spex_profile *profile) {
 }
 
 static void print_marks(FILE *file, const struct spex_profile_probe *probe) {
-    static const char *const texts[SPEX_MARKS] = {
+    static const char *const texts[] = {
         "include the making ready of their thread or counter",
         "have values estimated from a part of the time, as counters were shared",
         "have no values, as their counter was not available",
     };
+    enum { TOLD = sizeof(texts) / sizeof(texts[0]) };
     char name[SPEX_PROFILE_NAME_BYTES];
-    for (unsigned m = 0; m < SPEX_MARKS; m++)
+    for (unsigned m = 0; m < TOLD; m++)
         if (probe->marked[m])
             fprintf(file, "%s %s: %" PRIu64 " of %" PRIu64 " records %s\n",
                     spex_probe_text(probe, name, sizeof(name)),
@@ -97,7 +98,8 @@ static void print_losses(FILE *file, const struct spex_profile *profile) {
     for (size_t r = 0; r < profile->row_count; r++)
         shared |= profile->rows[r].probe.lost_shared;
     if (profile->process.lost)
-        fputs("lost: records, whose executions are in no other column", file);
+        fputs("lost: records; their executions are counted all the same, and what they took is not",
+              file);
     if (profile->process.lost && shared)
         fputs("; ~ is a probe's share of its type's, by records", file);
     if (profile->process.lost)

@@ -11,16 +11,21 @@
 #include <spex/atomic.h>
 
 static struct {
-    struct spex_thread *states; /* SPEX_MAX_THREADS of them */
-    uint64_t free_head;         /* pool index + 1 of the first free state; above it a change count
+    struct spex_thread *states;
+    uint32_t room;      /* how many there are */
+    uint64_t free_head; /* pool index + 1 of the first free state; above it a change count
                                    that keeps a stale head from matching */
-    uint32_t used;              /* states below it have been handed out at least once */
+    uint32_t used;      /* states below it have been handed out at least once */
     uint64_t unrecorded;
+    uint64_t seed;
     pthread_key_t at_exit;
     int key_error;
 } pool;
 
 enum { ENDS_MAX = PTHREAD_DESTRUCTOR_ITERATIONS - 2 };
+
+/* Where there is no room for all, for so many at least. */
+enum { THREADS_LEAST = 128 };
 
 __thread uint32_t *spex_executed;
 static __thread unsigned ends; /* of this thread, so far */
@@ -45,7 +50,7 @@ static struct spex_thread *state_take(void) {
             return thread;
     }
     uint32_t fresh = spex_load_relaxed(&pool.used);
-    while (fresh < SPEX_MAX_THREADS)
+    while (fresh < pool.room)
         /* Relaxed: nobody has the state now. */
         if (spex_cas_relaxed(&pool.used, &fresh, fresh + 1))
             return &pool.states[fresh];
@@ -74,25 +79,52 @@ __attribute__((constructor)) static void key_create(void) {
     pool.key_error = pthread_key_create(&pool.at_exit, thread_ended);
 }
 
+/* Address space alone, where the system does not count what is reserved. */
+static void *states_map(uint32_t room) {
+    return mmap(NULL, room * sizeof(struct spex_thread), PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
 int spex_threads_init(void) {
     if (pool.states)
         return 0;
     if (pool.key_error)
         return -pool.key_error;
-    void *memory = mmap(NULL, SPEX_THREADS_BYTES, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *memory = MAP_FAILED;
+    uint32_t room = SPEX_MAX_THREADS;
+    while ((memory = states_map(room)) == MAP_FAILED && room > THREADS_LEAST)
+        room /= 2;
     if (memory == MAP_FAILED)
         return -ENOMEM;
     spex_counters_init();
     pool.states = memory;
+    pool.room = room;
+    pool.seed = spex_ticks() ^ (uint64_t)getpid() << 32 ^ (uintptr_t)memory;
     return 0;
 }
 
-/* The pages of the counts there are, so that no probe finds them missing. */
+size_t spex_threads_bytes(void) {
+    return pool.room * sizeof(struct spex_thread);
+}
+
+/* The pages of the sites there are, so that no probe finds them missing. */
 static void touch(struct spex_thread *thread) {
-    enum { PER_PAGE = 4096 / sizeof(thread->executed[0]) };
-    for (uint32_t site = 0; site < spex_sites_count(); site += PER_PAGE)
-        spex_fetch_add_relaxed(&thread->executed[site], 0);
+    enum { PAGE = 4096 };
+    uint32_t sites = spex_sites_count();
+    for (size_t at = 0; at < sites * sizeof(thread->executed[0]); at += PAGE)
+        spex_fetch_add_relaxed(&thread->executed[at / sizeof(thread->executed[0])], 0);
+    for (size_t at = 0; at < sites * sizeof(thread->countdowns[0]); at += PAGE)
+        spex_fetch_add_relaxed(&thread->countdowns[at / sizeof(thread->countdowns[0])].total, 0);
+}
+
+void spex_threads_seed(uint64_t seed) {
+    pool.seed = seed;
+}
+
+/* Of the state, once; it goes on with the next thread that has it. */
+static void seed(struct spex_thread *thread) {
+    if (!(thread->random.state[0] | thread->random.state[1]))
+        spex_random_seed(&thread->random, pool.seed, (uint64_t)(thread - pool.states));
 }
 
 struct spex_thread *spex_thread_attach(void) {
@@ -106,6 +138,7 @@ struct spex_thread *spex_thread_attach(void) {
     }
     thread->thread_id = (uint32_t)gettid();
     touch(thread);
+    seed(thread);
     uint32_t *none = NULL;
     /* Relaxed: against this thread's own signal handlers, of which one may have been quicker. */
     if (!spex_cas_relaxed(&spex_executed, &none, thread->executed)) {
@@ -122,6 +155,21 @@ struct spex_thread *spex_thread_attach(void) {
     return thread;
 }
 
+uint64_t spex_threads_executions(uint32_t site) {
+    uint64_t sum = 0;
+    for (uint32_t t = 0; t < spex_threads_used(); t++)
+        sum += spex_countdown_executions(&pool.states[t], site);
+    return sum;
+}
+
+/* Thread by thread, as they lie in memory; most threads execute few of the sites. */
+void spex_threads_add_executions(uint64_t *sums, uint32_t sites) {
+    for (uint32_t t = 0; t < spex_threads_used(); t++)
+        for (uint32_t site = 0; site < sites; site++)
+            if (spex_load_relaxed(&pool.states[t].executed[site]))
+                sums[site] += spex_countdown_executions(&pool.states[t], site);
+}
+
 uint32_t spex_threads_used(void) {
     return spex_load_relaxed(&pool.used);
 }
@@ -134,9 +182,13 @@ void spex_threads_fork_child(void) {
     for (uint32_t t = 0; t < pool.used; t++)
         spex_thread_counters_fork_child(&pool.states[t].counters);
     spex_counters_revive();
+    /* Private memory, so this zeroes it in the child only: what was executed in the parent is its own. */
+    if (pool.states)
+        madvise(pool.states, pool.used * sizeof(*pool.states), MADV_DONTNEED);
     pool.free_head = 0;
     pool.used = 0;
     pool.unrecorded = 0;
+    pool.seed ^= spex_ticks() ^ (uint64_t)getpid() << 32;
     spex_executed = NULL;
     if (pool.states)
         pthread_setspecific(pool.at_exit, NULL);

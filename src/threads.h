@@ -10,10 +10,12 @@
 
 #include <spex/probe.h>
 
+#include "countdown.h"
 #include "counters/counters.h"
+#include "gap.h"
 #include "sites.h"
 
-/* Most threads with switched-on probes at one time. */
+/* Most threads with switched-on probes at one time; fewer where memory is limited. */
 #define SPEX_MAX_THREADS 8192
 
 struct spex_thread {
@@ -22,14 +24,17 @@ struct spex_thread {
     uint64_t opened_at; /* ticks after this state, or one of its counters, was last made ready */
     uint32_t openings;  /* how often that was */
     struct spex_thread_counters counters;
+    struct spex_random random;
     uint32_t
         executed[SPEX_MAX_SITES + 1]; /* spex_executed points here; the last is calibration's */
+    struct spex_countdown countdowns[SPEX_MAX_SITES + 1];
 };
-
-#define SPEX_THREADS_BYTES (SPEX_MAX_THREADS * sizeof(struct spex_thread))
 
 /* Reserves the pool; touches none of it. Once a process. 0 or -ENOMEM. */
 int spex_threads_init(void);
+
+/* That are reserved. */
+size_t spex_threads_bytes(void);
 
 static inline struct spex_thread *spex_thread_of(uint32_t *executed) {
     return (struct spex_thread *)((char *)executed - offsetof(struct spex_thread, executed));
@@ -50,6 +55,15 @@ static inline void spex_thread_opened(struct spex_thread *thread) {
     thread->openings++;
     thread->opened_at = spex_ticks();
 }
+
+/* Executions of the site by all threads since the process began; as spex_countdown_executions. */
+uint64_t spex_threads_executions(uint32_t site);
+
+/* Adds those of each site below `sites`. */
+void spex_threads_add_executions(uint64_t *sums, uint32_t sites);
+
+/* What the threads to come draw their gaps from; for tests that must be the same each time. */
+void spex_threads_seed(uint64_t seed);
 
 /* Most threads that had a state at one time. */
 uint32_t spex_threads_used(void);

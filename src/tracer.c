@@ -17,7 +17,30 @@ struct spex_tracer {
     size_t count;
     size_t room;
     struct spex_tracer_totals totals[SPEX_PROBE_TYPES];
+    uint32_t lossy; /* types whose rings have lost records */
 };
+
+/* Records that were read together. */
+struct batch {
+    double scale;   /* what each stands for, with those that were lost */
+    bool clustered; /* executions are there in stretches, between which some are lost */
+};
+
+/* Whole weights that add up to `scale` times theirs. */
+struct scaling {
+    double scale;
+    double sum; /* exact */
+    uint64_t given;
+};
+
+static uint64_t scaled(struct scaling *scaling, uint32_t weight) {
+    if (scaling->scale <= 1)
+        return weight;
+    scaling->sum += weight * scaling->scale;
+    uint64_t share = (uint64_t)(scaling->sum + 0.5) - scaling->given;
+    scaling->given += share;
+    return share;
+}
 
 int spex_tracer_create(struct spex_tracer **tracer) {
     *tracer = calloc(1, sizeof(**tracer));
@@ -87,46 +110,71 @@ static struct probe *probe_of(struct spex_tracer *tracer, const struct spex_reco
 /* One field of a run of records. The sums are of distances from the mean so far, around which the new
  * ones lie, so that they stay small against the values (West's update for many at once). */
 static bool values_add(struct spex_values **values, const struct spex_record *records, size_t count,
-                       unsigned field) {
+                       unsigned field, const struct batch *batch) {
     if (!*values) {
         *values = malloc(sizeof(**values));
         if (!*values)
             return false;
         spex_values_clear(*values);
-        (*values)->mean = (double)records[0].fields[field];
+        (*values)->mean = (*values)->origin = (double)records[0].fields[field];
     }
     struct spex_values *v = *values;
     const double mean = v->mean;
     double weight = 0, distances = 0, squares = 0;
     uint64_t min = v->min, max = v->max;
+    struct scaling scaling = {.scale = batch->scale};
     for (size_t i = 0; i < count; i++) {
         uint64_t value = records[i].fields[field];
-        double w = records[i].weight;
+        uint64_t whole = scaled(&scaling, records[i].weight);
+        double w = (double)whole;
         double distance = (double)value - mean;
         weight += w;
         distances += w * distance;
         squares += w * distance * distance;
         min = value < min ? value : min;
         max = value > max ? value : max;
-        spex_histogram_add(&v->histogram, value, records[i].weight);
+        spex_histogram_add(&v->histogram, value, whole);
     }
     v->min = min;
     v->max = max;
     v->weight += weight;
-    v->mean += distances / v->weight;
-    v->squares += squares - distances * distances / v->weight;
+    if (v->weight > 0) {
+        v->mean += distances / v->weight;
+        v->squares += squares - distances * distances / v->weight;
+    }
     return true;
 }
 
-static void marks_add(struct spex_metrics *metrics, const struct spex_record *records,
-                      size_t count) {
-    for (size_t i = 0; i < count; i++)
+/* An execution that is there with probability 1/w, and then counts as w: the variance is estimated by w (w - 1)
+ * (Horvitz and Thompson, for a Poisson sample). */
+static void marks_add(struct spex_metrics *metrics, const struct spex_record *records, size_t count,
+                      double scale) {
+    for (size_t i = 0; i < count; i++) {
+        double weight = records[i].weight * scale;
         for (unsigned m = 0; m < SPEX_MARKS; m++)
             metrics->marked[m] += records[i].marks >> m & 1;
+        if (records[i].marks & SPEX_MARK_REGION) {
+            metrics->region_count += weight;
+            metrics->region_variance += weight * (weight - 1);
+        }
+    }
+}
+
+/* What of a burst is in a run of records: its sums, joined to those of the burst before until the next begins. */
+static void bursts_add(struct spex_values *values, const struct spex_record *records, size_t count,
+                       unsigned field, const struct batch *batch) {
+    if (batch->clustered)
+        spex_values_burst(values);
+    for (size_t i = 0; i < count; i++) {
+        if (records[i].marks & SPEX_MARK_BURST)
+            spex_values_burst(values);
+        spex_values_in_burst(values, records[i].fields[field], records[i].weight * batch->scale);
+    }
 }
 
 /* Records of one probe with as many fields each, all of them with values or none. */
-static int run_add(struct spex_tracer *tracer, const struct spex_record *records, size_t count) {
+static int run_add(struct spex_tracer *tracer, const struct spex_record *records, size_t count,
+                   const struct batch *batch) {
     struct probe *probe = probe_of(tracer, &records[0]);
     if (!probe)
         return -ENOMEM;
@@ -145,21 +193,24 @@ static int run_add(struct spex_tracer *tracer, const struct spex_record *records
     metrics->first_ticks = first;
     metrics->last_ticks = last;
     metrics->records += count;
-    metrics->count += (double)weight;
-    metrics->weight_squares += (double)squares;
+    metrics->count += (double)weight * batch->scale;
+    metrics->weight_squares += (double)squares * batch->scale * batch->scale;
     struct spex_tracer_totals *totals =
         &tracer->totals[spex_probe_type_ring(records[0].probe_type)];
     totals->records += count;
     totals->executions += (double)weight;
     if (marks)
-        marks_add(metrics, records, count);
+        marks_add(metrics, records, count, batch->scale);
     if (records[0].marks & SPEX_MARK_UNAVAILABLE)
         return 0; /* what stands in the fields says nothing */
     /* Where the first field is the weight, it is counted above already. */
     unsigned skip = spex_probe_type_first_value(records[0].probe_type);
     for (unsigned f = skip; f < records[0].field_count; f++) {
-        if (!values_add(&probe->values[f - skip], records, count, f))
+        struct spex_values **values = &probe->values[f - skip];
+        if (!values_add(values, records, count, f, batch))
             return -ENOMEM;
+        if (marks & SPEX_MARK_BURST || batch->clustered || (*values)->burst_weight > 0)
+            bursts_add(*values, records, count, f, batch);
         if (metrics->series < f - skip + 1)
             metrics->series = f - skip + 1;
     }
@@ -174,10 +225,16 @@ static bool alike(const struct spex_record *one, const struct spex_record *other
 
 int spex_tracer_add(struct spex_tracer *tracer, const struct spex_record *records, size_t count) {
     size_t begin = 0;
+    struct batch batch = {.scale = 1};
+    if (count && records[0].lost) {
+        batch.scale = ((double)records[0].lost + (double)count) / (double)count;
+        tracer->lossy |= records[0].probe_type;
+    }
+    batch.clustered = count && tracer->lossy & records[0].probe_type;
     for (size_t end = 1; end <= count; end++) {
         if (end < count && alike(&records[end], &records[begin]))
             continue;
-        int err = run_add(tracer, records + begin, end - begin);
+        int err = run_add(tracer, records + begin, end - begin, &batch);
         if (err)
             return err;
         begin = end;

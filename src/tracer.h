@@ -25,9 +25,11 @@ struct spex_metrics {
     uint16_t probe_id;
     uint32_t probe_type;
     uint64_t records;
-    double count;          /* executions: the sum of the weights */
-    double weight_squares; /* the sum of their squares */
-    uint64_t first_ticks;  /* timestamps of the first and last record */
+    double count;           /* executions: the sum of the weights, as they were scaled for losses */
+    double weight_squares;  /* the sum of their squares */
+    double region_count;    /* of `count`, what stands in regions, where weights are averages; */
+    double region_variance; /* and of which this is the variance */
+    uint64_t first_ticks;   /* timestamps of the first and last record */
     uint64_t last_ticks;
     unsigned series; /* values: 0 for CNT, 1 for LAT and TPT (ticks), FLT, CTXSW and PERFCNTR, 2 for
                         LLC, as given for SNAPSHOT */
@@ -38,7 +40,9 @@ struct spex_metrics {
 int spex_tracer_create(struct spex_tracer **tracer);
 void spex_tracer_destroy(struct spex_tracer *tracer);
 
-/* 0, or -ENOMEM after which the records from there on are not in the metrics. */
+/* Records of one ring that were read together: of what was lost before them, as the first one tells, each takes over
+ * its share, so that what was measured meanwhile counts for more.
+ * 0, or -ENOMEM after which the records from there on are not in the metrics. */
 int spex_tracer_add(struct spex_tracer *tracer, const struct spex_record *records, size_t count);
 
 /* Of all probes of a type together. */

@@ -14,8 +14,23 @@ struct spex_values {
     double squares; /* weighted sum of squared distances from the mean */
     uint64_t min;   /* UINT64_MAX where there is none */
     uint64_t max;
+    /* Where executions are recorded in bursts, which are much alike within: sums over bursts of their weights and
+     * weighted distances from `origin`, squared and multiplied. */
+    double origin;
+    double bursts;          /* ended; 0: there were none */
+    double burst_distances; /* squared */
+    double burst_products;
+    double burst_weights; /* squared */
+    double distance;      /* of the burst that goes on */
+    double burst_weight;
     struct spex_histogram histogram;
 };
+
+/* A burst begins. */
+void spex_values_burst(struct spex_values *values);
+
+/* A value of it, which is in the moments and the histogram already. */
+void spex_values_in_burst(struct spex_values *values, uint64_t value, double weight);
 
 /* None yet. */
 void spex_values_clear(struct spex_values *values);

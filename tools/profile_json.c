@@ -90,15 +90,15 @@ static json_t *all_values_json(const struct spex_profile *profile,
 json_t *spex_profile_row_json(const struct spex_profile *profile,
                               const struct spex_profile_row *row) {
     const struct spex_profile_probe *probe = &row->probe;
-    return json_pack("{s:i, s:s?, s:s, s:I, s:o, s:o, s:o, s:I, s:o, s:b, s:o, s:o}", "id",
-                     (int)probe->probe_id, "name", probe->name[0] ? probe->name : NULL, "type",
-                     spex_probe_type_name(probe->probe_type), "period", (json_int_t)probe->period,
-                     "one_in", number(probe->count / (double)probe->records, probe->records > 0),
-                     "count", number(probe->count, true), "rate",
-                     number(probe->count / probe->on_seconds, probe->on_seconds > 0), "records",
-                     (json_int_t)probe->records, "lost", number(probe->lost, true), "lost_shared",
-                     (int)(probe->lost > 0 && probe->lost_shared), "count_margin",
-                     number(probe->unseen, true), "values", all_values_json(profile, row));
+    return json_pack(
+        "{s:i, s:s?, s:s, s:I, s:o, s:o, s:o, s:I, s:o, s:b, s:o, s:o}", "id", (int)probe->probe_id,
+        "name", probe->name[0] ? probe->name : NULL, "type",
+        spex_probe_type_name(probe->probe_type), "period", (json_int_t)probe->period, "one_in",
+        number(spex_profile_one_in(probe), probe->records > 0), "count", number(probe->count, true),
+        "rate", number(probe->count / probe->on_seconds, probe->on_seconds > 0), "records",
+        (json_int_t)probe->records, "lost", number(probe->lost, true), "lost_shared",
+        (int)(probe->lost > 0 && probe->lost_shared), "count_margin",
+        number(spex_count_margin(probe), true), "values", all_values_json(profile, row));
 }
 
 json_t *spex_profile_type_json(const struct spex_profile *profile,

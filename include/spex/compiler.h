@@ -18,6 +18,7 @@
 #define SPEX_API         __attribute__((visibility("default")))
 #define SPEX_INLINE      static inline __attribute__((always_inline, unused))
 #define SPEX_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define SPEX_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define SPEX_MUST_CHECK  __attribute__((warn_unused_result))
 
 /* Kept by linkers that drop what nobody refers to (--gc-sections), lld being one that does not count the

@@ -30,6 +30,7 @@
 #ifndef SPEX_PROBE_H
 #define SPEX_PROBE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -56,8 +57,7 @@
 /* An enclosing probe's state between BEGIN and END, on the stack. */
 struct spex_span {
     uint64_t begin;    /* ticks, or events counted, at BEGIN */
-    uint32_t weight;   /* executions that a record made at END stands for, below the generation of
-                          the control word at BEGIN; 0: make none */
+    uint32_t weight;   /* what BEGIN was told by spex_sample_ */
     uint32_t openings; /* of this thread's counters so far */
 };
 
@@ -80,6 +80,7 @@ SPEX_PROBE_API extern __thread uint32_t *spex_executed __attribute__((tls_model(
 /* The recording half, in libspex; reached only from a site that is on. Any thread, signal handlers
  * too; none of them blocks, allocates from the heap or changes errno. */
 SPEX_PROBE_API uint32_t spex_sample(struct spex_site *site);
+SPEX_PROBE_API void spex_inactive(struct spex_site *site, uint32_t weight);
 SPEX_PROBE_API void spex_cnt_end(struct spex_site *site, uint32_t weight, uint64_t now);
 SPEX_PROBE_API void spex_lat_end(struct spex_site *site, uint32_t weight, uint64_t begin,
                                  uint64_t now);
@@ -130,7 +131,12 @@ __attribute__((destructor)) static void spex_module_leave_(void) {
 }
 #endif
 
-/* Counts this execution: what a record of it would stand for, below the generation; 0: make none.
+/* What spex_sample_ may have put between generation and weight. With a weight: these executions are in the thread's
+ * total already, as the countdown was the library's. Without: the probe is within an execution of its own. */
+#define SPEX_SAMPLE_NOTE (SPEX_CONTROL_PERIOD_MASK + 1)
+
+/* Counts this execution: the generation with, below it, how many executions a record of this one stands for, or 0
+ * when it is to be active only; all 0: there is nothing to do.
  * Where the generation is the same, control - count is what is left of the period. */
 SPEX_INLINE uint32_t spex_sample_(struct spex_site *site) {
     if (!SPEX_UNLIKELY(spex_load_relaxed(&site->control)))
@@ -144,7 +150,9 @@ SPEX_INLINE uint32_t spex_sample_(struct spex_site *site) {
             *executed = count;
             return 0;
         }
-        if (!((control ^ count) & ~SPEX_CONTROL_PERIOD_MASK)) {
+        /* Neither 0 nor SPEX_CONTROL_COUNTDOWN. */
+        bool period = ((control + 1) & SPEX_CONTROL_PERIOD_MASK) > 1;
+        if (!((control ^ count) & ~SPEX_CONTROL_PERIOD_MASK) && period) {
             *executed = control & ~SPEX_CONTROL_PERIOD_MASK;
             return count;
         }
@@ -152,67 +160,76 @@ SPEX_INLINE uint32_t spex_sample_(struct spex_site *site) {
     return spex_sample(site);
 }
 
+SPEX_INLINE bool spex_records_(uint32_t weight) {
+    return weight & SPEX_CONTROL_PERIOD_MASK;
+}
+
+/* The end of an execution that BEGIN was told something about. */
+#define SPEX_FINISH_(site, weight, record)                                                         \
+    do {                                                                                           \
+        if (SPEX_UNLIKELY(weight)) {                                                               \
+            if (SPEX_LIKELY(spex_records_(weight)))                                                \
+                record;                                                                            \
+            else                                                                                   \
+                spex_inactive(site, weight);                                                       \
+        }                                                                                          \
+    } while (0)
+
 SPEX_INLINE struct spex_span spex_cnt_begin_(struct spex_site *site) {
     struct spex_span span = {0, spex_sample_(site), 0};
     return span;
 }
 
 SPEX_INLINE void spex_cnt_end_(struct spex_site *site, struct spex_span span) {
-    if (SPEX_UNLIKELY(span.weight))
-        spex_cnt_end(site, span.weight, spex_ticks());
+    SPEX_FINISH_(site, span.weight, spex_cnt_end(site, span.weight, spex_ticks()));
 }
 
 SPEX_INLINE struct spex_span spex_lat_begin_(struct spex_site *site) {
     struct spex_span span = {0, spex_sample_(site), 0};
-    if (SPEX_UNLIKELY(span.weight))
+    if (SPEX_UNLIKELY(spex_records_(span.weight)))
         span.begin = spex_ticks();
     return span;
 }
 
 SPEX_INLINE void spex_lat_end_(struct spex_site *site, struct spex_span span) {
-    if (SPEX_UNLIKELY(span.weight))
-        spex_lat_end(site, span.weight, span.begin, spex_ticks());
+    SPEX_FINISH_(site, span.weight, spex_lat_end(site, span.weight, span.begin, spex_ticks()));
 }
 
 #define spex_tpt_begin_(site) spex_lat_begin_(site)
 
 SPEX_INLINE void spex_tpt_end_(struct spex_site *site, struct spex_span span) {
-    if (SPEX_UNLIKELY(span.weight))
-        spex_tpt_end(site, span.weight, span.begin, spex_ticks());
+    SPEX_FINISH_(site, span.weight, spex_tpt_end(site, span.weight, span.begin, spex_ticks()));
 }
 
 SPEX_INLINE struct spex_span spex_flt_begin_(struct spex_site *site) {
     struct spex_span off = {0, spex_sample_(site), 0};
-    return SPEX_UNLIKELY(off.weight) ? spex_flt_begin(off.weight) : off;
+    return SPEX_UNLIKELY(spex_records_(off.weight)) ? spex_flt_begin(off.weight) : off;
 }
 
 SPEX_INLINE void spex_flt_end_(struct spex_site *site, struct spex_span span) {
-    if (SPEX_UNLIKELY(span.weight))
-        spex_flt_end(site, span);
+    SPEX_FINISH_(site, span.weight, spex_flt_end(site, span));
 }
 
 SPEX_INLINE struct spex_span spex_ctxsw_begin_(struct spex_site *site) {
     struct spex_span off = {0, spex_sample_(site), 0};
-    return SPEX_UNLIKELY(off.weight) ? spex_ctxsw_begin(off.weight) : off;
+    return SPEX_UNLIKELY(spex_records_(off.weight)) ? spex_ctxsw_begin(off.weight) : off;
 }
 
 SPEX_INLINE void spex_ctxsw_end_(struct spex_site *site, struct spex_span span) {
-    if (SPEX_UNLIKELY(span.weight))
-        spex_ctxsw_end(site, span);
+    SPEX_FINISH_(site, span.weight, spex_ctxsw_end(site, span));
 }
 
 /* For LLC and PERFCNTR; `weight` is what the macros keep apart. */
 SPEX_INLINE uint32_t spex_counter_begin_(struct spex_site *site, struct spex_counter_span *span) {
     uint32_t weight = spex_sample_(site);
-    if (SPEX_UNLIKELY(weight))
+    if (SPEX_UNLIKELY(spex_records_(weight)))
         spex_counter_begin(site, span);
     return weight;
 }
 
 SPEX_INLINE void spex_counter_end_(struct spex_site *site, uint32_t weight,
                                    struct spex_counter_span *span) {
-    if (SPEX_UNLIKELY(weight))
-        spex_counter_end(site, weight, span);
+    SPEX_FINISH_(site, weight, spex_counter_end(site, weight, span));
 }
 
 /* Enclosing probes that end with their block. */
@@ -258,7 +275,8 @@ SPEX_COUNTER_SCOPE_END_(perfcntr)
             ".balign 8\n"                                                                          \
             "991: .4byte 0, 0, %c[subsample], %c[line]\n"                                          \
             ".2byte %c[id]\n"                                                                      \
-            ".byte %c[type], %c[detail], 0, 0, 0, 0\n"                                             \
+            ".byte %c[type], %c[detail]\n"                                                         \
+            ".2byte 0, 0\n"                                                                        \
             ".8byte %c[file] - .\n"                                                                \
             ".popsection\n" SPEX_ASM_ADDRESS_("%0")                                                \
             : "=r"(site)                                                                           \

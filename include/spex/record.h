@@ -40,9 +40,16 @@ enum spex_mark {
     SPEX_MARK_SCALED = 1 << 1,
     /* The counter could not be read, or did not count: there are no values. */
     SPEX_MARK_UNAVAILABLE = 1 << 2,
+    /* The execution was chosen at random, with a probability of 1 / weight: the weight is how many it stands for
+     * on average. */
+    SPEX_MARK_DRAWN = 1 << 3,
+    /* The first of a burst of executions that are recorded one after the other. */
+    SPEX_MARK_BURST = 1 << 4,
+    /* It was chosen for its region, by a countdown that the probes there share. */
+    SPEX_MARK_REGION = 1 << 5,
 };
 
-#define SPEX_MARKS 3
+#define SPEX_MARKS 6
 
 struct spex_record {
     uint64_t timestamp;  /* ticks of the time stamp counter when the record was made */
@@ -53,7 +60,8 @@ struct spex_record {
     uint16_t cpu_id;     /* where it was made */
     uint8_t field_count; /* values in fields[], 0 to SPEX_MAX_FIELDS */
     uint8_t marks;       /* of enum spex_mark */
-    uint8_t reserved[6];
+    uint8_t reserved[2];
+    uint32_t lost; /* records of its ring, which were lost before it and are nobody else's share */
     /* CNT: {weight}; LAT: {ticks}; TPT: {weight, ticks}; SNAPSHOT: the values given; LLC:
      * {references, misses}; FLT, CTXSW, PERFCNTR: {events}.
      * All but weight tell of the recorded execution, not of all that the weight stands for. */

@@ -6,7 +6,7 @@
  *   spex_sites  [site][site][site]…      written by the macros of spex/probe.h, one a place
  *                  │
  *                  └─ control ◄── the only thing that switches a probe: 0 is off,
- *                                 otherwise the sampling period and a generation */
+ *                                 otherwise the sampling and a generation */
 #ifndef SPEX_SITE_H
 #define SPEX_SITE_H
 
@@ -23,7 +23,9 @@ struct spex_site {
     uint16_t probe_id;
     uint8_t probe_type; /* enum spex_probe_type */
     uint8_t detail;     /* SNAPSHOT: values given; PERFCNTR: which counter */
-    uint8_t reserved[4];
+    uint16_t region;    /* SPEX_REGION that it stands in; 0: none */
+    uint8_t on_since;   /* generation with which it was last switched on; library only, as is */
+    uint8_t changes;    /* of generations since then; UINT8_MAX: so many or more */
     int64_t
         file_offset; /* from this member to the source file's name, a string in the same object */
 };
@@ -36,11 +38,18 @@ struct spex_probe_name {
     char name[SPEX_NAME_BYTES];
 };
 
-/* Control word: the sampling period in the low 24 bits; above them the generation, which changes
- * each time the site is switched on, so that no count goes on from one time to the next (they come round after 127). The bit
- * between them is 0, and keeps a count that is over its period apart from the next generation. */
-#define SPEX_CONTROL_PERIOD_MAX       0x00ffffffu
+/* Control word: in the low 24 bits how executions are sampled; above them the generation, which changes each
+ * time the site is switched on, so that no count goes on from one time to the next, and each time that threads are to
+ * begin a new countdown (generations come round after 127). The bit between them is 0, and keeps a count that is over
+ * its period apart from the next generation.
+ *
+ *     low bits   1 to SPEX_CONTROL_PERIOD_MAX   every so many executions make a record
+ *                SPEX_CONTROL_COUNTDOWN         the library says which, by a countdown of its own
+ *                0                              none; threads publish while they execute it (probing) */
+#define SPEX_CONTROL_PERIOD_MAX       0x00fffffeu
+#define SPEX_CONTROL_COUNTDOWN        0x00ffffffu
 #define SPEX_CONTROL_PERIOD_MASK      0x00ffffffu
+#define SPEX_CONTROL_GENERATION_MASK  0xfe000000u
 #define SPEX_CONTROL_GENERATION_SHIFT 25
 #define SPEX_CONTROL_GENERATIONS      127u /* 1 to so many */
 

@@ -73,6 +73,11 @@ struct spex_control_values {
     double squares;
     uint64_t min;
     uint64_t max;
+    double origin; /* as in struct spex_values, as is what follows */
+    double bursts;
+    double burst_distances;
+    double burst_products;
+    double burst_weights;
 };
 
 /* One that is not empty, of struct spex_histogram. */

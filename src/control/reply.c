@@ -104,7 +104,12 @@ static size_t values_write(const struct spex_values *values, unsigned series,
                                        .mean = values->mean,
                                        .squares = values->squares,
                                        .min = values->min,
-                                       .max = values->max};
+                                       .max = values->max,
+                                       .origin = values->origin,
+                                       .bursts = values->bursts,
+                                       .burst_distances = values->burst_distances,
+                                       .burst_products = values->burst_products,
+                                       .burst_weights = values->burst_weights};
     char *at = frame + sizeof(struct spex_control_frame);
     size_t count = 0;
     memcpy(at, &head, sizeof(head));

@@ -20,7 +20,7 @@
 static bool is_one_probe(const struct spex_selection *selection, const char *probe) {
     const struct spex_selection_item *item = selection->items;
     return selection->count == 1 && !selection->relative && strchr(probe, ':') && !item->file &&
-           item->period != SPEX_SELECTION_OFF && !strpbrk(item->what, "*?[");
+           item->sampling.period != SPEX_SELECTION_OFF && !strpbrk(item->what, "*?[");
 }
 
 static int take_objective_probe(struct spex_xml *xml, const xmlNode *element, const char *probe,

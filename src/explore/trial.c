@@ -55,7 +55,7 @@ static int find_objective(struct run *run) {
             .subsample = 1,
             .id = site->probe_id,
         };
-        if (!spex_selection_control(&run->objective, &probe))
+        if (!spex_selection_sampling(&run->objective, &probe).period)
             continue;
         if (found && found->probe_id != site->probe_id)
             return fail_trial(run, "%s names two probes of the program, with ids %u and %u",

@@ -133,7 +133,8 @@ static int take_probe(struct spex_profile_reader *reader, const char *entries,
     profile->row_count++;
     return spex_probe_type_valid(row->probe.probe_type) && is_amount(row->probe.on_seconds) &&
                    is_amount(row->probe.count) && is_amount(row->probe.weight_squares) &&
-                   is_amount(row->probe.lost) && is_amount(row->probe.unseen)
+                   is_amount(row->probe.lost) && is_amount(row->probe.count_variance) &&
+                   is_amount(row->probe.weight)
                ? 0
                : -EPROTO;
 }
@@ -148,6 +149,13 @@ static int fill_histogram(struct spex_values *values, const char *buckets, uint3
         values->histogram.total += bucket.weight;
     }
     return 0;
+}
+
+static bool bursts_good(const struct spex_control_values *described) {
+    const double most = FIGURE_MAX * FIGURE_MAX * FIGURE_MAX;
+    return is_figure(described->origin) && is_amount(described->bursts) &&
+           fabs(described->burst_distances) <= most && fabs(described->burst_products) <= most &&
+           fabs(described->burst_weights) <= most;
 }
 
 /* Values beyond those that this build knows of are left out. */
@@ -165,7 +173,7 @@ static int take_values(struct spex_profile_reader *reader, const char *entries,
         return 0;
     if (!is_amount(described.weight) || !is_figure(described.mean) ||
         !(fabs(described.squares) <= FIGURE_MAX * FIGURE_MAX * FIGURE_MAX) ||
-        reader->values++ == VALUES_MAX)
+        !bursts_good(&described) || reader->values++ == VALUES_MAX)
         return -EPROTO;
     struct spex_values *values =
         calloc(1, sizeof(*values)); /* which leaves untouched what stays empty */
@@ -176,6 +184,11 @@ static int take_values(struct spex_profile_reader *reader, const char *entries,
     values->squares = described.squares;
     values->min = described.min;
     values->max = described.max;
+    values->origin = described.origin;
+    values->bursts = described.bursts;
+    values->burst_distances = described.burst_distances;
+    values->burst_products = described.burst_products;
+    values->burst_weights = described.burst_weights;
     row->values[row->probe.series++] = values;
     return fill_histogram(values, entries + head->entry_bytes, head->count);
 }
@@ -278,13 +291,17 @@ static int row_since(struct spex_profile_row *row, const struct spex_profile_row
         return 0;
     probe->on_seconds -= before->probe.on_seconds;
     probe->count -= before->probe.count;
+    probe->weight -= before->probe.weight;
     probe->weight_squares -= before->probe.weight_squares;
+    probe->count_variance = probe->count_variance > before->probe.count_variance
+                                ? probe->count_variance - before->probe.count_variance
+                                : 0;
     probe->lost = probe->lost > before->probe.lost ? probe->lost - before->probe.lost
                                                    : 0; /* a share may fall */
     probe->records -= before->probe.records;
     for (unsigned m = 0; m < SPEX_MARKS; m++)
         probe->marked[m] -= before->probe.marked[m];
-    if (!probe->records)
+    if (probe->count < 0) /* what threads are executing is counted to within a few */
         probe->count = 0;
     return 0;
 }

@@ -50,7 +50,7 @@ static void check_profile(const struct spex_profile *profile) {
         FUZZ_CHECK(row->probe.series <= SPEX_MAX_FIELDS);
         FUZZ_CHECK(r == 0 || row->probe.probe_id >= profile->rows[r - 1].probe.probe_id);
         FUZZ_CHECK(!isnan(spex_profile_row_cost(profile, &row->probe)) &&
-                   !isnan(row->probe.unseen));
+                   !isnan(row->probe.count_variance));
         for (unsigned s = 0; s < row->probe.series; s++)
             check_values(&row->probe, row->values[s]);
     }

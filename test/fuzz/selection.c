@@ -30,7 +30,8 @@ static void write_and_parse(const struct spex_selection *selection) {
     FUZZ_CHECK(again.count == selection->count && again.relative == selection->relative);
     for (size_t i = 0; i < again.count; i++) {
         const struct spex_selection_item *a = &again.items[i], *b = &selection->items[i];
-        FUZZ_CHECK(a->types == b->types && a->file == b->file && a->period == b->period);
+        FUZZ_CHECK(a->types == b->types && a->file == b->file &&
+                   spex_sampling_same(&a->sampling, &b->sampling));
         FUZZ_CHECK(strcmp(a->what, b->what) == 0);
     }
     spex_selection_free(&again);
@@ -38,20 +39,22 @@ static void write_and_parse(const struct spex_selection *selection) {
 
 /* What the items of a change say is what holds after it; of what they do not match, what held. */
 static void change_with(struct spex_selection *present, struct spex_selection *change) {
-    uint32_t expected[PROBES];
+    struct spex_sampling expected[PROBES];
     for (size_t p = 0; p < PROBES; p++) {
         bool matched = !change->relative;
         for (size_t i = 0; i < change->count; i++)
             matched |= spex_selection_item_matches(&change->items[i], &probes[p]);
-        expected[p] = spex_selection_control(matched ? change : present, &probes[p]);
-        FUZZ_CHECK(expected[p] <= SPEX_CONTROL_PERIOD_MAX);
+        expected[p] = spex_selection_sampling(matched ? change : present, &probes[p]);
+        FUZZ_CHECK(expected[p].period <= SPEX_CONTROL_PERIOD_MAX);
     }
     size_t before = present->count;
     int err = spex_selection_change(present, change);
     FUZZ_CHECK(!change->items && (err == 0 || (err == -E2BIG && present->count == before)));
     FUZZ_CHECK(!present->relative && present->count <= SPEX_SELECTION_ITEMS_MAX);
-    for (size_t p = 0; p < PROBES && !err; p++)
-        FUZZ_CHECK(spex_selection_control(present, &probes[p]) == expected[p]);
+    for (size_t p = 0; p < PROBES && !err; p++) {
+        struct spex_sampling now = spex_selection_sampling(present, &probes[p]);
+        FUZZ_CHECK(spex_sampling_same(&now, &expected[p]));
+    }
 }
 
 static void take_line(struct spex_selection *present, const char *line) {
@@ -108,7 +111,7 @@ size_t fuzz_seed(unsigned number, uint8_t *data, size_t room) {
 }
 
 const char *const fuzz_words[] = {
-    "*",   "query", ",",        ":lat", ":cnt",     ":snapshot", "@", "@off",     "@5",
-    "off", "+",     "\n+",      "\n",   "file=",    "net.c",     "/", "[",        "[!a-",
-    "]",   "?",     "\\",       " ",    "\t",       "7",         "0", "16777215", "65536",
-    ":",   "a",     "\xc3\xa9", "\xff", "\033[31m", NULL};
+    "*",    "query", ",",   ":lat", ":cnt",     ":snapshot", "@",        "@off",     "@5",
+    "off",  "+",     "\n+", "\n",   "file=",    "net.c",     "/",        "[",        "[!a-",
+    "]",    "?",     "\\",  " ",    "\t",       "7",         "0",        "16777214", "~10",
+    "4x64", "65536", ":",   "a",    "\xc3\xa9", "\xff",      "\033[31m", NULL};

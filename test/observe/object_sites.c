@@ -77,7 +77,7 @@ static void sites_are_listed(void **state) {
     (void)state;
     assert_int_equal(read_bytes(length), 0);
     assert_int_equal(sites.count, 4);
-    assert_site(0, "another", 7, SPEX_CNT, 16777215, 0, 1);
+    assert_site(0, "another", 7, SPEX_CNT, 16777214, 0, 1);
     assert_site(1, "observed.work", 40, SPEX_LAT, 10, 0, 3);
     assert_site(2, "observed.work", 40, SPEX_SNAPSHOT, 1, 3, 1);
     assert_site(3, "", 3, SPEX_PERFCNTR, 1, 5, 1);

@@ -20,7 +20,7 @@ void observed_work(unsigned times) {
     work(times);
     SPEX_SNAPSHOT_PROBE(40, 1, times, 2, 3);
     SPEX_PERFCNTR_PROBE_BEGIN(3, 1, 5);
-    SPEX_CNT_PROBE_BEGIN(7, 16777215);
+    SPEX_CNT_PROBE_BEGIN(7, 16777214);
     SPEX_CNT_PROBE_END(7);
     SPEX_PERFCNTR_PROBE_END(3);
 }

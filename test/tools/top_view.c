@@ -258,7 +258,7 @@ static void test_periods(void **state) {
     assert_string_equal(text, "beta cannot be recorded more often");
     row->period = SPEX_CONTROL_PERIOD_MAX - 1;
     assert_int_equal(spex_top_row_period(row, true, text, sizeof(text)), 0);
-    assert_string_equal(text, "+7:lat@16777215");
+    assert_string_equal(text, "+7:lat@16777214");
     assert_int_equal(spex_top_row_period(row, true, text, sizeof(text)), -EINVAL);
     assert_string_equal(text, "beta cannot be recorded less often");
     select_row("2", SPEX_SNAPSHOT);

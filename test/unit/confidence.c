@@ -14,7 +14,7 @@ static struct spex_profile_probe sample(unsigned records, double weight) {
     values.mean = 10;
     values.squares = values.weight * (records - 1) / records;
     return (struct spex_profile_probe){
-        .records = records, .count = records * weight, .weight_squares = records * weight * weight};
+        .records = records, .count = records * weight, .weight = records * weight, .weight_squares = records * weight * weight};
 }
 
 static void expect_near(double got, double expected, double relative) {
@@ -77,7 +77,7 @@ static void too_few_records_say_nothing(void **state) {
 /* 99 records of weight 1 and one of 901 say about as much as 1.2 of equal weight. */
 static void one_heavy_record_says_little(void **state) {
     struct spex_profile_probe probe = {
-        .records = 100, .count = 99 + 901, .weight_squares = 99 + 901.0 * 901};
+        .records = 100, .count = 99 + 901, .weight = 99 + 901, .weight_squares = 99 + 901.0 * 901};
     (void)state;
     sample(100, 10);
     assert_true(spex_mean_margin(&probe, &values) < 0);

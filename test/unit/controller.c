@@ -46,7 +46,7 @@ static struct seen look(void) {
     spex_metrics_lock();
     struct seen seen = {.totals = spex_controller_totals(),
                         .view = spex_controller_look(busy_site()),
-                        .period = spex_site_period(busy_site(), &loaded)};
+                        .period = spex_site_sampling(busy_site(), &loaded).period};
     spex_metrics_unlock();
     return seen;
 }

@@ -28,7 +28,7 @@ static uint32_t control_in(const char *text, const char *file, uint16_t id, cons
     struct spex_selection selection = parsed(text);
     const struct spex_selection_probe probe = {
         .name = name, .file = file, .type = type, .subsample = SC, .id = id};
-    uint32_t result = spex_selection_control(&selection, &probe);
+    uint32_t result = spex_selection_sampling(&selection, &probe).period;
     spex_selection_free(&selection);
     return result;
 }
@@ -107,7 +107,7 @@ static void periods(void **state) {
     assert_int_equal(control("*@1", 7, "query", SPEX_LAT), 1);
     assert_int_equal(control("*@100", 7, "query", SPEX_LAT), 100);
     assert_int_equal(control("*@0100", 7, "query", SPEX_LAT), 100);
-    assert_int_equal(control("*@16777215", 7, "query", SPEX_LAT), SPEX_CONTROL_PERIOD_MAX);
+    assert_int_equal(control("*@16777214", 7, "query", SPEX_LAT), SPEX_CONTROL_PERIOD_MAX);
     assert_int_equal(control("7:lat@12", 7, "query", SPEX_LAT), 12);
     assert_int_equal(control("7:lat@12", 7, "query", SPEX_CNT), 0);
 }
@@ -289,7 +289,7 @@ static void malformed_text_is_explained(void **state) {
     static const char off[] = "no other items were expected beside \"off\"; \"*@off\" is one";
     static const char type[] = "after \":\" a probe type was expected: cnt, lat, "
                                "tpt, llc, flt, ctxsw, perfcntr or snapshot";
-    static const char period[] = "after \"@\" a period of 1 to 16777215 or \"off\" was expected";
+    static const char period[] = "after \"@\" a period of 1 to 16777214 or \"off\" was expected";
     static const struct {
         const char *text, *item, *expected;
     } cases[] = {
@@ -385,7 +385,7 @@ static void expect_same(const struct spex_selection *a, const struct spex_select
         assert_string_equal(a->items[i].what, b->items[i].what);
         assert_int_equal(a->items[i].file, b->items[i].file);
         assert_int_equal(a->items[i].types, b->items[i].types);
-        assert_int_equal(a->items[i].period, b->items[i].period);
+        assert_int_equal(a->items[i].sampling.period, b->items[i].sampling.period);
     }
 }
 
@@ -475,7 +475,7 @@ static void additions_do_as_a_list_of_all_items_would(void **state) {
         assert_true(present.count <= COUNT_OF(model_items));
         assert_false(present.relative);
         for (size_t p = 0; p < 4; p++)
-            if (spex_selection_control(&present, &model_probes[p]) != periods[p])
+            if (spex_selection_sampling(&present, &model_probes[p]).period != periods[p])
                 fail_msg("round %d, %s: probe %zu", round, text, p);
     }
     spex_selection_free(&present);

@@ -226,7 +226,7 @@ static void a_probe_is_on_while_one_of_its_sites_is(void **state) {
     set("file=one.c@7", 1);
     uint64_t begin = spex_ticks();
     set("+file=two.c@5", 2);
-    assert_int_equal(state_of(&sites[0]).period, 5);
+    assert_int_equal(state_of(&sites[0]).sampling.period, 5);
     set("+file=one.c@off", 1);
     assert_true(spex_site_used(sites[0].index));
     assert_int_equal(state_of(&sites[0]).sites_on, 1);
@@ -240,37 +240,13 @@ static void a_probe_is_on_while_one_of_its_sites_is(void **state) {
     assert_true(now.on_ticks >= end - begin);
     assert_true(now.on_ticks <= after - before);
     assert_true(now.used);
-    assert_int_equal(now.period, 0);
-    assert_int_equal(now.period_last, 5);
-    assert_int_equal(now.unseen, 6 + 4);
+    assert_int_equal(now.sampling.period, 0);
+    assert_int_equal(now.sampling_last.period, 5);
     spex_module_unregister(sites);
     assert_int_equal(state_of(&sites[0]).on_ticks, now.on_ticks);
     assert_int_equal(state_of(&sites[0]).sites, 0);
     spex_sites_time_begin();
     assert_false(state_of(&sites[0]).used);
-    set("*@3", 0);
-}
-
-/* What a thread has counted and not recorded is kept when a period changes, and lost when the site goes off. */
-static void executions_that_may_not_have_been_seen(void **state) {
-    struct spex_site site[1];
-    (void)state;
-    set("off", 0);
-    site[0] = site_at(site, 300);
-    enter(site, 1);
-    spex_sites_time_begin();
-    set("*@1", 1);
-    assert_int_equal(state_of(site).unseen, 0);
-    set("*@100", 1);
-    assert_int_equal(state_of(site).unseen, 99);
-    set("*@10", 1);
-    assert_int_equal(state_of(site).unseen, 99);
-    set("off", 0);
-    set("*@10", 1);
-    assert_int_equal(state_of(site).unseen, 99 + 9);
-    spex_sites_time_begin();
-    assert_int_equal(state_of(site).unseen, 9);
-    spex_module_unregister(site);
     set("*@3", 0);
 }
 
@@ -281,7 +257,6 @@ int main(void) {
         cmocka_unit_test(an_index_is_not_used_for_something_else),
         cmocka_unit_test(a_site_with_too_many_values_stays_off_alone),
         cmocka_unit_test(a_probe_is_on_while_one_of_its_sites_is),
-        cmocka_unit_test(executions_that_may_not_have_been_seen),
         cmocka_unit_test(what_is_too_much_stays_off_and_is_said),
     };
     return cmocka_run_group_tests(tests, start, stop);

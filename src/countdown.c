@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+#include "countdown.h"
+
+#include <spex/atomic.h>
+
+#include "clock.h"
+#include "gap.h"
+#include "sites.h"
+#include "threads.h"
+
+/* While the gap and the word are being changed, one after the other. */
+#define CHANGING UINT32_MAX
+
+/* How often a reader tries to find both at rest. */
+enum { READS = 8 };
+
+/* Burst after burst of one thread, in seconds, at the least: so often a burst is had of what executes often enough to
+ * be sampled at all. */
+#define BURST_SECONDS 0.1
+
+/* Ticks are counted in units of so many, so that 32 bits hold hours. */
+enum { COARSE_SHIFT = 12 };
+
+/* One word, so that a thread sees all of it or nothing. */
+#define RATE(period, burst, kind) ((uint64_t)(kind) << 56 | (uint64_t)(burst) << 28 | (period))
+#define RATE_PERIOD(rate)         ((uint32_t)(rate)&0xfffffffu)
+#define RATE_BURST(rate)          ((uint32_t)((rate) >> 28) & 0xfffffffu)
+#define RATE_KIND(rate)           ((uint32_t)((rate) >> 56))
+
+/* Of a site; of the last two generations, so that a thread that has seen the one before finds its rate. */
+static struct {
+    uint64_t rate;
+    double scale; /* of geometric gaps */
+} rates[SPEX_MAX_SITES + 1][2];
+
+static uint32_t burst_interval; /* BURST_SECONDS, in coarse ticks */
+
+static uint32_t coarse_ticks(void) {
+    return (uint32_t)(spex_ticks() >> COARSE_SHIFT);
+}
+
+static void note_tick_rate(void) {
+    static struct spex_instant first;
+    struct spex_instant now = spex_instant_now();
+    if (!first.ticks)
+        first = now;
+    double rate = spex_tick_rate(first, now);
+    if (rate > 0)
+        spex_store_relaxed(&burst_interval, (uint32_t)(rate * BURST_SECONDS) >> COARSE_SHIFT);
+    else if (!burst_interval)
+        spex_store_relaxed(&burst_interval, (uint32_t)(2.5e9 * BURST_SECONDS) >> COARSE_SHIFT);
+}
+
+void spex_countdown_set(uint32_t site, uint32_t generation, const struct spex_sampling *sampling) {
+    double scale = 1;
+    if (sampling->kind == SPEX_SAMPLING_GEOMETRIC && sampling->period > 1)
+        scale = spex_gap_scale(sampling->period);
+    if (sampling->kind == SPEX_SAMPLING_BURSTY)
+        note_tick_rate();
+    __typeof__(&rates[0][0]) slot = &rates[site][generation & 1];
+    __atomic_store(&slot->scale, &scale, __ATOMIC_RELAXED); /* P2 in sites.c publishes both */
+    spex_store_relaxed(&slot->rate, RATE(sampling->period, sampling->burst, sampling->kind));
+}
+
+uint32_t spex_countdown_marks(const struct spex_countdown *countdown, uint32_t site,
+                              uint32_t sampled) {
+    uint64_t rate =
+        spex_load_relaxed(&rates[site][sampled >> SPEX_CONTROL_GENERATION_SHIFT & 1].rate);
+    if (RATE_KIND(rate) == SPEX_SAMPLING_GEOMETRIC)
+        return SPEX_MARK_DRAWN;
+    if (RATE_KIND(rate) == SPEX_SAMPLING_BURSTY &&
+        spex_load_relaxed(&countdown->left) == RATE_BURST(rate) - 1)
+        return SPEX_MARK_BURST;
+    return 0;
+}
+
+/* Executions that the word has counted since the last record. */
+static uint32_t counted(uint32_t word, uint32_t gap) {
+    uint32_t low = word & SPEX_CONTROL_PERIOD_MASK;
+    return gap ? low - (SPEX_CONTROL_COUNTDOWN - gap) : low;
+}
+
+uint64_t spex_countdown_executions(const struct spex_thread *thread, uint32_t site) {
+    const struct spex_countdown *countdown = &thread->countdowns[site];
+    uint64_t total = 0;
+    for (int read = 0; read < READS; read++) {
+        uint32_t gap = spex_load_acquire(&countdown->gap);          /* D1 (D2) */
+        total = spex_load_acquire(&countdown->total);               /* D3 (D4) */
+        uint32_t word = spex_load_acquire(&thread->executed[site]); /* D5 (D6) */
+        if (gap != CHANGING && gap == spex_load_relaxed(&countdown->gap))
+            return total + counted(word, gap);
+    }
+    return total;
+}
+
+/* A new word and gap, and what has been executed until now into the total. A reader who has seen one of them sees
+ * that the gap is, or was, changing. */
+static void change(struct spex_thread *thread, uint32_t site, uint32_t executions, uint32_t word,
+                   uint32_t gap) {
+    struct spex_countdown *countdown = &thread->countdowns[site];
+    uint64_t total = spex_load_relaxed(&countdown->total);
+    spex_store_relaxed(&countdown->gap, CHANGING);
+    spex_store_release(&countdown->total, total + executions); /* D4 (D3) */
+    spex_store_release(&thread->executed[site], word);         /* D6 (D5) */
+    spex_store_release(&countdown->gap, gap);                  /* D2 (D1) */
+}
+
+/* How many executions there are for each record of a burst, when bursts are to come every BURST_SECONDS: from how
+ * long the last took, with the gap before it. At random around that, so that no rhythm of the program's is met. */
+static uint32_t burst_thinning(struct spex_thread *thread, struct spex_countdown *countdown,
+                               uint32_t most) {
+    uint32_t now = coarse_ticks(), since = spex_load_relaxed(&countdown->since);
+    uint32_t elapsed = now - since, last = spex_load_relaxed(&countdown->weight);
+    spex_store_relaxed(&countdown->since, now);
+    if (!since || !last)
+        return 1;
+    double wanted = (double)last * spex_load_relaxed(&burst_interval) / (elapsed ? elapsed : 1);
+    uint32_t mean = wanted < 1 ? 1 : wanted > most ? most : (uint32_t)wanted;
+    return mean < 2 ? 1 : spex_gap_even(&thread->random, mean - mean / 2, mean + mean / 2);
+}
+
+/* A burst of B records of weight w stands for itself and (w - 1) B executions before it. */
+static uint32_t burst_gap(struct spex_thread *thread, struct spex_countdown *countdown,
+                          uint64_t rate) {
+    uint32_t left = spex_load_relaxed(&countdown->left), burst = RATE_BURST(rate);
+    if (left > 0) {
+        spex_store_relaxed(&countdown->left, left - 1);
+        return 1;
+    }
+    uint32_t weight = burst_thinning(thread, countdown, RATE_PERIOD(rate));
+    spex_store_relaxed(&countdown->left, burst - 1);
+    spex_store_relaxed(&countdown->weight, weight);
+    return (weight - 1) * burst + 1;
+}
+
+/* How far the next record is, and what it will stand for. */
+static uint32_t draw(struct spex_thread *thread, uint32_t site, uint32_t generation) {
+    struct spex_countdown *countdown = &thread->countdowns[site];
+    unsigned slot = generation >> SPEX_CONTROL_GENERATION_SHIFT & 1;
+    uint64_t rate = spex_load_relaxed(&rates[site][slot].rate);
+    double scale;
+    if (RATE_KIND(rate) == SPEX_SAMPLING_BURSTY)
+        return burst_gap(thread, countdown, rate);
+    spex_store_relaxed(&countdown->weight, RATE_PERIOD(rate));
+    if (RATE_KIND(rate) == SPEX_SAMPLING_PERIODIC || RATE_PERIOD(rate) < 2)
+        return RATE_PERIOD(rate);
+    __atomic_load(&rates[site][slot].scale, &scale, __ATOMIC_RELAXED);
+    return spex_gap_geometric(&thread->random, scale);
+}
+
+/* Begins a countdown, after `executions` that no total has yet. */
+static void begin(struct spex_thread *thread, uint32_t site, uint32_t generation,
+                  uint32_t executions) {
+    uint32_t gap = draw(thread, site, generation);
+    change(thread, site, executions, generation | (SPEX_CONTROL_COUNTDOWN - gap), gap);
+}
+
+static bool is_new(const struct spex_thread *thread, uint32_t site, uint32_t generation) {
+    return (thread->executed[site] ^ generation) & ~SPEX_CONTROL_PERIOD_MASK;
+}
+
+/* What the former generation has counted. */
+static uint32_t left_over(const struct spex_thread *thread, uint32_t site) {
+    return counted(thread->executed[site], thread->countdowns[site].gap);
+}
+
+static uint32_t sample_countdown(struct spex_thread *thread, uint32_t site, uint32_t generation) {
+    struct spex_countdown *countdown = &thread->countdowns[site];
+    uint32_t *word = &thread->executed[site];
+    if (is_new(thread, site, generation)) {
+        uint32_t executions = left_over(thread, site);
+        spex_store_relaxed(&countdown->left, 0);
+        begin(thread, site, generation, executions);
+    }
+    spex_store_relaxed(word, *word + 1);
+    if ((*word & SPEX_CONTROL_PERIOD_MASK) < SPEX_CONTROL_COUNTDOWN)
+        return 0;
+    uint32_t weight = countdown->weight;
+    begin(thread, site, generation, countdown->gap);
+    return generation | SPEX_SAMPLE_NOTE | weight;
+}
+
+/* An ended thread's count goes on in the thread that has its state now, so that weights cover every execution. */
+static uint32_t sample_periodic(struct spex_thread *thread, uint32_t site, uint32_t generation,
+                                uint32_t period) {
+    uint32_t *word = &thread->executed[site];
+    if (is_new(thread, site, generation))
+        change(thread, site, left_over(thread, site), generation, 0);
+    uint32_t count = (*word & SPEX_CONTROL_PERIOD_MASK) + 1;
+    if (count < period) {
+        spex_store_relaxed(word, generation | count);
+        return 0;
+    }
+    spex_store_relaxed(word, generation);
+    return generation | count;
+}
+
+/* The frame of the execution that has begun is published, until spex_inactive takes it back. */
+static uint32_t sample_active(struct spex_thread *thread, uint32_t site, uint32_t generation) {
+    struct spex_countdown *countdown = &thread->countdowns[site];
+    uint32_t frame = (uint32_t)((uintptr_t)__builtin_frame_address(0) >> 4) | 1;
+    uint32_t outer = countdown->active;
+    if (is_new(thread, site, generation))
+        change(thread, site, left_over(thread, site), generation, 0);
+    /* One that was left without its END lies no further out than this one. */
+    if (outer > frame)
+        return generation | SPEX_SAMPLE_NOTE;
+    spex_store_relaxed(&countdown->active, frame);
+    return generation;
+}
+
+/* What spex_sample_ in probe.h leaves over. */
+uint32_t spex_sample(struct spex_site *site) {
+    uint32_t control = spex_load_acquire(&site->control); /* P1 (P2 in sites.c) */
+    uint32_t generation = control & ~SPEX_CONTROL_PERIOD_MASK;
+    uint32_t low = control & SPEX_CONTROL_PERIOD_MASK;
+    struct spex_thread *thread = control ? spex_thread_attach() : NULL;
+    if (!thread)
+        return 0;
+    if (low == SPEX_CONTROL_COUNTDOWN)
+        return sample_countdown(thread, site->index, generation);
+    if (low == 0)
+        return sample_active(thread, site->index, generation);
+    return sample_periodic(thread, site->index, generation, low);
+}
+
+void spex_inactive(struct spex_site *site, uint32_t weight) {
+    struct spex_thread *thread = spex_thread_current();
+    if (thread && !(weight & SPEX_SAMPLE_NOTE))
+        spex_store_relaxed(&thread->countdowns[site->index].active, 0);
+}

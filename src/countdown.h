@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* Countdowns to a thread's next record of a site, where probe.h does not keep them itself.
+ *
+ * The thread's word in `executed` then counts up to SPEX_CONTROL_COUNTDOWN, from so far below it as the gap is long.
+ * Each thread draws its own gaps, so that threads and sites are sampled independently of each other. */
+#ifndef SPEX_COUNTDOWN_H
+#define SPEX_COUNTDOWN_H
+
+#include <stdint.h>
+
+#include <spex/probe.h>
+
+#include "sampling.h"
+
+struct spex_thread;
+
+/* What a thread keeps of a site beside its word. Written by the thread and its signal handlers alone. */
+struct spex_countdown {
+    uint64_t total;  /* executions up to the last record */
+    uint32_t gap;    /* that is being counted down; 0: the word counts up from 0 */
+    uint32_t weight; /* of the record at its end */
+    uint32_t left;   /* of the burst, behind the next record */
+    uint32_t since;  /* coarse ticks when the burst was drawn */
+    uint32_t active; /* the frame that executes it; 0: none */
+};
+
+/* How the site's executions are to be sampled where its control word has this generation. Before the control word
+ * says so. */
+void spex_countdown_set(uint32_t site, uint32_t generation, const struct spex_sampling *sampling);
+
+/* Marks of the record of an execution that a countdown's end has chosen: what the choice was. */
+uint32_t spex_countdown_marks(const struct spex_countdown *countdown, uint32_t site,
+                              uint32_t sampled);
+
+/* Executions of the site by the thread since the process began. Any thread may ask; of a thread that is executing it
+ * the last few may be missing or be there twice. */
+uint64_t spex_countdown_executions(const struct spex_thread *thread, uint32_t site);
+
+/* Adds to what this thread alone writes, whole with regard to its signal handlers where the processor has an
+ * instruction for that. */
+static inline void spex_own_add(uint64_t *own, uint64_t value) {
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+    __asm__("addq %1, %0" : "+m"(*own) : "er"(value) : "cc");
+#else
+    spex_store_relaxed(own, spex_load_relaxed(own) + value);
+#endif
+}
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* Which of a probe's executions make a record.
+ *
+ *   periodic   "@100"      every 100th
+ *   geometric  "@~100"     each with a probability of 1/100, whatever the others did
+ *   bursty     "@100x64"   64 in a row, then none for a while: one in 100 of what executes often, all of what
+ *                          executes seldom
+ *   probing                none; collectors look from time to time whether it is being executed */
+#ifndef SPEX_SAMPLING_H
+#define SPEX_SAMPLING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum spex_sampling_kind {
+    SPEX_SAMPLING_PERIODIC,
+    SPEX_SAMPLING_GEOMETRIC,
+    SPEX_SAMPLING_BURSTY,
+    SPEX_SAMPLING_PROBING
+};
+
+struct spex_sampling {
+    uint32_t
+        period; /* executions per record, on average (bursty: at most); 0: off, or, in a selection, the site's own */
+    uint32_t burst; /* executions in a row; of SPEX_SAMPLING_BURSTY */
+    uint32_t kind;  /* enum spex_sampling_kind */
+};
+
+enum { SPEX_SAMPLING_TEXT = 32 };
+
+/* Most executions from burst to burst, so that one is never longer than a countdown. */
+#define SPEX_BURST_CYCLE_MAX (1u << 23)
+
+/* As in a selection behind the "@", such as "~100"; its length, as snprintf. */
+int spex_sampling_text(const struct spex_sampling *sampling, char *text, size_t size);
+
+static inline bool spex_sampling_same(const struct spex_sampling *a,
+                                      const struct spex_sampling *b) {
+    return a->period == b->period && a->burst == b->burst && a->kind == b->kind;
+}
+
+#endif
