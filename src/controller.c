@@ -149,22 +149,25 @@ void spex_controller_end(void) {
     spex_controller_begin(0, NULL);
 }
 
-/* Seconds for an execution that makes no record, and how much more one that makes one takes. */
-static void costs_of(uint32_t type, double *skip, double *report) {
+/* Seconds for an execution that makes no record, and how much more one that makes one takes. False: not known, nor how
+ * long a tick is in the first milliseconds; then they are 0. */
+static bool costs_of(uint32_t type, double *skip, double *report) {
     struct spex_cost cost;
     double rate = spex_metrics_tick_rate();
     *skip = *report = 0;
     if (rate <= 0 || spex_cost_get(type, &cost) != 0)
-        return;
+        return false;
     *skip = cost.skip / rate;
     *report = cost.record > cost.skip ? (cost.record - cost.skip) / rate : 0;
+    return true;
 }
 
-/* What a type's records have cost since it was last asked. */
+/* What a type's records have cost since it was last asked, or could last tell. */
 static double spent_on(unsigned ring) {
     uint64_t now = spex_metrics_totals(ring).produced, *last = &controller.produced[ring];
     double records = (double)spex_grown(*last, now), skip, report;
-    costs_of(spex_probe_type_of_ring(ring), &skip, &report);
+    if (!costs_of(spex_probe_type_of_ring(ring), &skip, &report))
+        return 0;
     *last = now;
     return records * report;
 }
@@ -174,8 +177,8 @@ static void spend(double seconds, double spent) {
     spex_budget_advance(&controller.budget, seconds, controller.cpus, spent);
 }
 
-static void account(void) {
-    uint64_t ns = spex_clock_ns(CLOCK_MONOTONIC);
+/* `ns`: now. */
+static void account(uint64_t ns) {
     uint64_t collectors = spex_collectors_cpu_ns();
     double seconds = (double)(ns - controller.monotonic_ns) / 1e9;
     double spent = (double)(collectors - controller.collectors_ns) / 1e9;
@@ -195,10 +198,9 @@ static double skipping_since(uint32_t sites) {
     double sum = 0, skip, report;
     for (uint32_t i = 0; i < sites; i++) {
         uint64_t fresh = spex_grown(controller.probes[i].counted, controller.executions[i]);
-        controller.probes[i].counted = controller.executions[i];
-        if (!fresh)
+        if (!fresh || !costs_of(spex_site_info(i)->probe_type, &skip, &report))
             continue;
-        costs_of(spex_site_info(i)->probe_type, &skip, &report);
+        controller.probes[i].counted = controller.executions[i];
         sum += (double)fresh * skip;
     }
     return sum;
@@ -395,13 +397,21 @@ void spex_controller_pass(void) {
     if (!controller.probes)
         return;
     spex_metrics_lock();
-    account();
+    account(spex_clock_ns(CLOCK_MONOTONIC));
     double since = controller.now - controller.decided;
     bool overdrawn = controller.budget.tokens < 0;
     double least = controller.counting / (overdrawn ? COUNTING_SHARE_RUSH : COUNTING_SHARE);
     double interval = overdrawn ? INTERVAL_RUSH : INTERVAL;
     if (since >= (least > interval ? least : interval))
         decide();
+    spex_metrics_unlock();
+}
+
+void spex_controller_close_accounts(uint64_t end_ns) {
+    if (!controller.probes)
+        return;
+    spex_metrics_lock();
+    account(end_ns);
     spex_metrics_unlock();
 }
 

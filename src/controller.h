@@ -26,6 +26,10 @@ void spex_controller_end(void);
 /* The first collector has been around. */
 void spex_controller_pass(void);
 
+/* The metrics have ended: what is left is accounted for, and nothing is decided. `end_ns`: when no collector ran any
+ * more, CLOCK_MONOTONIC. */
+void spex_controller_close_accounts(uint64_t end_ns);
+
 /* Whether it keeps a probe off that is to be tried again, so that it must go on being told. For the first collector
  * alone. */
 bool spex_controller_holds(void);

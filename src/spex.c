@@ -14,6 +14,7 @@
 #include <spex/probe.h>
 #include <spex/spex.h>
 
+#include "clock.h"
 #include "collector.h"
 #include "control/control.h"
 #include "controller.h"
@@ -263,7 +264,9 @@ static void stop_locked(void) {
     bool collected = spex_collectors_running() != 0;
     if (collected) {
         spex_collectors_stop();
+        uint64_t end_ns = spex_clock_ns(CLOCK_MONOTONIC);
         spex_metrics_end();
+        spex_controller_close_accounts(end_ns);
     }
     spex_control_stop();
     if (life.output)

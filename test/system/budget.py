@@ -9,6 +9,7 @@ SHARE is a budget that the busy probe's executions alone keep to, and their reco
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -112,6 +113,14 @@ class Budget(unittest.TestCase):
         process.stdin = None
         _, table = self.finish(process)
         self.assertIn("budget: 2 % of the program's time", table)
+
+    def test_what_a_short_program_spends_is_accounted_for(self):
+        process = self.start(SPEX_PROBES="*", SPEX_BUDGET="100%")
+        process.stdin.close()
+        process.stdin = None
+        _, table = self.finish(process)
+        used = re.search(r"as believed, (\S+) % was used", table)
+        self.assertGreater(float(used[1]), 0, table)
 
     def test_without_one_all_is_as_chosen(self):
         process = self.start(SPEX_PROBES="*")

@@ -8,11 +8,12 @@
 #include <spex/spex.h>
 
 #include "../check.h"
+#include "collector.h"
 #include "controller.h"
 #include "metrics.h"
 #include "sites.h"
 
-enum { BUSY = 1, BATCH = 1000 };
+enum { BUSY = 1, BATCH = 1000, BATCHES = 30 };
 
 static void work(void) {
     for (int i = 0; i < BATCH; i++) {
@@ -38,6 +39,7 @@ struct seen {
     struct spex_controller_totals totals;
     struct spex_controller_view view;
     uint32_t period; /* of the site */
+    double tick_rate;
 };
 
 /* All of one moment. */
@@ -46,7 +48,8 @@ static struct seen look(void) {
     spex_metrics_lock();
     struct seen seen = {.totals = spex_controller_totals(),
                         .view = spex_controller_look(busy_site()),
-                        .period = spex_site_sampling(busy_site(), &loaded).period};
+                        .period = spex_site_sampling(busy_site(), &loaded).period,
+                        .tick_rate = spex_metrics_tick_rate()};
     spex_metrics_unlock();
     return seen;
 }
@@ -80,6 +83,26 @@ static void each_collection_has_accounts_of_its_own(void **state) {
     }
 }
 
+/* In the first milliseconds nobody knows yet how long a tick is. */
+static void what_is_spent_at_once_is_accounted_for(void **state) {
+    (void)state;
+    for (int n = 0; n < 3; n++) {
+        uint64_t before = spex_collectors_cpu_ns();
+        struct spex_cost cost;
+        assert_int_equal(start("100%"), 0);
+        for (int i = 0; i < BATCHES; i++)
+            work();
+        assert_int_equal(spex_cost_get(SPEX_LAT, &cost), 0);
+        struct seen seen;
+        while ((seen = look()).totals.seconds < 0.05)
+            sched_yield();
+        double collectors = (double)(spex_collectors_cpu_ns() - before) / 1e9;
+        double records = cost.record * BATCHES * BATCH / seen.tick_rate;
+        assert_true(seen.totals.spent - collectors > records / 2);
+        assert_int_equal(spex_stop(), 0);
+    }
+}
+
 /* Ten times a second it decides. */
 static void what_is_selected_again_is_held_or_forgotten(void **state) {
     (void)state;
@@ -107,6 +130,7 @@ static void what_is_not_selected_is_forgotten(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_collection_has_accounts_of_its_own),
+        cmocka_unit_test(what_is_spent_at_once_is_accounted_for),
         cmocka_unit_test(what_is_selected_again_is_held_or_forgotten),
         cmocka_unit_test(what_is_not_selected_is_forgotten),
     };
