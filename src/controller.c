@@ -18,6 +18,7 @@
 #include "budget.h"
 #include "clock.h"
 #include "collector.h"
+#include "message.h"
 #include "metrics.h"
 #include "probe_type.h"
 #include "profile_source.h"
@@ -79,6 +80,7 @@ static struct {
     double now;       /* seconds since it began */
     double decided;   /* when it last did */
     bool holding;     /* a probe that is selected, as of then */
+    bool failed;      /* the policy, and it has been told */
     uint64_t monotonic_ns;
     uint64_t process_ns; /* CPU time, when last decided */
     uint64_t collectors_ns;
@@ -113,7 +115,7 @@ static int buffers_allocate(void) {
     controller.decisions = calloc(SPEX_MAX_SITES, sizeof(*controller.decisions));
     controller.firsts = calloc(SPEX_MAX_SITES, sizeof(*controller.firsts));
     controller.executions = calloc(SPEX_MAX_SITES, sizeof(*controller.executions));
-    controller.workspace = malloc(workspace + 1);
+    controller.workspace = malloc(workspace ? workspace : 1);
     return controller.probes && controller.classes && controller.decisions && controller.firsts &&
                    controller.executions && controller.workspace
                ? 0
@@ -343,13 +345,13 @@ static void give(struct probe *probe, const struct spex_rate_class *class,
     probe->why = decision->reason;
 }
 
-/* What was decided becomes the probe's period. It is said again when it is the same: sites may have been off by
+/* What was decided becomes the probe's period; nobody probes, so what is left to that is off. It is said again when it is the same: sites may have been off by
  * selection in between, or have been loaded since. */
 static void apply(uint32_t first, const struct spex_rate_class *class,
                   const struct spex_rate_decision *decision) {
     struct probe *probe = &controller.probes[first];
     uint32_t before = probe->period;
-    if (decision->mode == SPEX_RATE_OFF)
+    if (decision->mode == SPEX_RATE_OFF || decision->mode == SPEX_RATE_PROBED)
         hold(probe, decision->reason);
     else if (probe->held_until > 0)
         try_again(probe);
@@ -374,7 +376,8 @@ static double allowed(size_t count) {
     return rate > least ? rate : least;
 }
 
-static void decide(void) {
+/* 0, or what the policy failed with. */
+static int decide(void) {
     double seconds = controller.now - controller.decided;
     note_cpus(seconds);
     count_executions(seconds);
@@ -387,10 +390,20 @@ static void decide(void) {
                                               .classes = controller.classes};
     struct spex_rate_plan plan = {.size = sizeof(plan), .decisions = controller.decisions};
     controller.decided = controller.now;
-    if (controller.policy->decide(&problem, controller.workspace, &plan) != 0)
-        return; /* figures that are none: the periods stay */
+    int err = controller.policy->decide(&problem, controller.workspace, &plan);
+    if (err)
+        return err; /* the periods stay */
     for (size_t c = 0; c < count; c++)
         apply(controller.firsts[c], &controller.classes[c], &controller.decisions[c]);
+    return 0;
+}
+
+/* Once in a collection. */
+static void tell_failure(int err) {
+    if (err && !controller.failed)
+        spex_message("the rate policy %s cannot decide: %s; periods stay as they are",
+                     controller.policy->name, strerror(err < 0 ? -err : err));
+    controller.failed |= err != 0;
 }
 
 void spex_controller_pass(void) {
@@ -400,11 +413,13 @@ void spex_controller_pass(void) {
     account(spex_clock_ns(CLOCK_MONOTONIC));
     double since = controller.now - controller.decided;
     bool overdrawn = controller.budget.tokens < 0;
+    int err = 0;
     double least = controller.counting / (overdrawn ? COUNTING_SHARE_RUSH : COUNTING_SHARE);
     double interval = overdrawn ? INTERVAL_RUSH : INTERVAL;
     if (since >= (least > interval ? least : interval))
-        decide();
+        err = decide();
     spex_metrics_unlock();
+    tell_failure(err);
 }
 
 void spex_controller_close_accounts(uint64_t end_ns) {
@@ -412,6 +427,7 @@ void spex_controller_close_accounts(uint64_t end_ns) {
         return;
     spex_metrics_lock();
     account(end_ns);
+    count_executions(controller.now - controller.decided);
     spex_metrics_unlock();
 }
 
@@ -432,6 +448,7 @@ struct spex_controller_view spex_controller_look(uint32_t first) {
 
 struct spex_controller_totals spex_controller_totals(void) {
     return (struct spex_controller_totals){
+        .policy = controller.probes ? controller.policy->name : NULL,
         .share = controller.probes ? controller.budget.share : 0,
         .seconds = controller.seconds,
         .spent = controller.spent,

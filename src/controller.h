@@ -16,7 +16,8 @@ struct spex_controller_view {
     const char *why;  /* a constant; NULL: it has not looked yet */
 };
 
-/* A collection begins; `share` as in struct spex_budget, 0: nothing is controlled; `policy` decides how it is spent.
+/* A collection begins; `share` as in struct spex_budget, 0: nothing is controlled; `policy` decides how it is spent,
+ * until spex_controller_end.
  * 0 or -ENOMEM. Before the metrics begin, and not with them locked. */
 int spex_controller_begin(double share, const struct spex_rate_policy_ops *policy);
 
@@ -37,9 +38,10 @@ bool spex_controller_holds(void);
 /* Under the metrics' lock. `first`: the probe's first site. */
 struct spex_controller_view spex_controller_look(uint32_t first);
 
-/* Its budget's share, 0: none; and, in seconds since it began, the time that the program had, on all CPUs that it kept
+/* Its policy's name, NULL: nothing is controlled; its budget's share, 0: none; and, in seconds since it began, the time that the program had, on all CPUs that it kept
  * busy, and what probes and collectors took, as it believes. Under the metrics' lock. */
 struct spex_controller_totals {
+    const char *policy; /* as long-lived as the collection */
     double share;
     double seconds;
     double spent;

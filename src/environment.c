@@ -89,13 +89,29 @@ static int read_budget(const char *otherwise, double *share) {
     return -EINVAL;
 }
 
-/* Those that probes can be kept to: probing is not there. */
-static int read_rate_policy(const struct spex_rate_policy_ops **policy) {
-    const char *text = read_text(SPEX_VARIABLE_RATE_POLICY, "fair");
-    *policy = strcmp(text, "hybrid") != 0 ? spex_builtin_rate_policy(text) : NULL;
-    if (*policy)
+static int load_rate_policy(const char *path, struct spex_settings *settings) {
+    struct spex_why why;
+    if (spex_rate_object_open(&settings->rate_object, path, &why) != 0) {
+        spex_message("SPEX_RATE_POLICY=%.200s: %s", path, why.text);
+        return -EINVAL;
+    }
+    settings->rate_policy = settings->rate_object.policy;
+    return 0;
+}
+
+/* By name those that probes can be kept to: probing is not there. */
+static int read_rate_policy(const char *otherwise, struct spex_settings *settings) {
+    const char *text = read_text(SPEX_VARIABLE_RATE_POLICY, otherwise);
+    if (!text)
+        text = "fair";
+    if (spex_rate_object_is_path(text))
+        return load_rate_policy(text, settings);
+    settings->rate_policy = strcmp(text, "hybrid") != 0 ? spex_builtin_rate_policy(text) : NULL;
+    if (settings->rate_policy)
         return 0;
-    spex_message("SPEX_RATE_POLICY=%s: fair, budget or fixed was expected", text);
+    spex_message("SPEX_RATE_POLICY=%s: fair, budget or fixed was expected, or the path of an "
+                 "object, with a \"/\"",
+                 text);
     return -EINVAL;
 }
 
@@ -134,7 +150,7 @@ int spex_settings_read(const struct spex_options *options, struct spex_settings 
     err = err ? err : read_commit(options->commit, &settings->commit);
     err = err ? err : read_forks(settings);
     err = err ? err : read_budget(options->budget, &settings->budget);
-    err = err ? err : read_rate_policy(&settings->rate_policy);
+    err = err ? err : read_rate_policy(options->rate_policy, settings);
     err = err ? err : read_control(options->control, settings);
     settings->calibrate = calibrate;
     if (!err && settings->budget > 0 && !calibrate) {
@@ -154,5 +170,7 @@ int spex_settings_read(const struct spex_options *options, struct spex_settings 
               : check_range(SPEX_VARIABLE_BATCH_RECORDS, settings->batch_records, 1,
                             BATCH_RECORDS_MAX, false);
     err = err ? err : spex_counters_allow(read_text(SPEX_VARIABLE_COUNTERS, NULL));
+    if (err)
+        spex_rate_object_close(&settings->rate_object);
     return err;
 }

@@ -9,12 +9,14 @@
 #include <spex/spex.h>
 
 #include "../queues/ring.h"
+#include "rate_object.h"
 
 struct spex_settings {
     const char *probes; /* NULL: no selection */
     const char *out;    /* NULL: standard error */
     double budget;      /* share of its time that a program lets probes have; 0: any */
     const struct spex_rate_policy_ops *rate_policy; /* how it is shared out */
+    struct spex_rate_object rate_object;            /* where it is, if it was loaded */
     unsigned collectors;
     unsigned ring_records;
     unsigned batch_records;
@@ -26,7 +28,7 @@ struct spex_settings {
     bool follow;         /* the child of a fork goes on as its parent */
 };
 
-/* 0, or -EINVAL with one line on standard error. */
+/* 0, or -EINVAL with one line on standard error. The caller closes the rate policy's object. */
 int spex_settings_read(const struct spex_options *options, struct spex_settings *settings);
 
 #endif

@@ -49,6 +49,7 @@ struct spex_profile_process {
     double budget;         /* the share of its time that the program lets probes have; 0: any */
     double budget_seconds; /* that time so far, of all its CPUs that were busy, */
     double budget_spent;   /* and what probes and spex's own threads took of it, as believed */
+    char rate_policy[SPEX_PROFILE_NAME_BYTES]; /* that shares it out; empty: not told */
 };
 
 struct spex_profile_type {

@@ -15,6 +15,7 @@
 #include "clock.h"
 #include "controller.h"
 #include "metrics.h"
+#include "printable.h"
 #include "probe_type.h"
 #include "rings.h"
 #include "sites.h"
@@ -72,6 +73,8 @@ void spex_profile_process_now(struct spex_profile_process *process) {
     process->budget = budget.share;
     process->budget_seconds = budget.seconds;
     process->budget_spent = budget.spent;
+    copy_text(process->rate_policy, sizeof(process->rate_policy), budget.policy);
+    spex_make_printable(process->rate_policy);
     process->elsewhere = process->sites_on && !spex_metrics_there();
     spex_metrics_unlock();
 }

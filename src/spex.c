@@ -107,6 +107,7 @@ static void fork_child(void) {
     if (follows) {
         follow(selection, table);
     } else {
+        /* The rate policy's object stays: another thread may have been in the loader, which is not made anew. */
         settings_free();
         spex_selection_free(&selection);
     }
@@ -158,6 +159,17 @@ static int outputs_open(bool table) {
     return err ? err : sink_open();
 }
 
+/* Records that another process takes are recorded as selected. */
+static int controller_begin(void) {
+    const struct spex_rate_policy_ops *policy = life.settings.rate_policy;
+    bool elsewhere = begins_with(life.settings.out, unix_prefix);
+    int err = spex_controller_begin(elsewhere ? 0 : life.settings.budget, policy);
+    if (err)
+        spex_message("cannot reserve memory for the rate policy %s: %s", policy->name,
+                     strerror(-err));
+    return err;
+}
+
 /* Maps what probes write to, starts collectors, opens the output: all before a site goes on. */
 static int collection_start(bool table) {
     int err = spex_probes_prepare(&life.settings);
@@ -167,10 +179,10 @@ static int collection_start(bool table) {
                      life.settings.ring_records, strerror(-err));
         return err;
     }
-    err = spex_controller_begin(begins_with(life.settings.out, unix_prefix) ? 0
-                                                                            : life.settings.budget,
-                                life.settings.rate_policy);
-    err = err ? err : spex_collectors_start(life.settings.collectors, life.settings.batch_records);
+    err = controller_begin();
+    if (err)
+        return err;
+    err = spex_collectors_start(life.settings.collectors, life.settings.batch_records);
     if (err) {
         spex_message("cannot start %u collector threads: %s", life.settings.collectors,
                      strerror(-err));
@@ -273,9 +285,10 @@ static void stop_locked(void) {
         spex_output_finish(life.output);
     if (collected) {
         spex_sinks_finish();
-        spex_controller_end();
     }
+    spex_controller_end(); /* may have begun though collectors could not */
     settings_free();
+    spex_rate_object_close(&life.settings.rate_object);
     life.output = NULL;
     life.started = life.followed = false;
 }

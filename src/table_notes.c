@@ -64,9 +64,13 @@ static void print_overhead(FILE *file, const struct spex_profile *profile) {
 static void print_budget(FILE *file, const struct spex_profile *profile) {
     const struct spex_profile_process *process = &profile->process;
     double used = process->budget_seconds > 0 ? process->budget_spent / process->budget_seconds : 0;
-    if (process->budget > 0)
-        fprintf(file, "budget: %.4g %% of the program's time; as believed, %.2g %% was used\n",
-                100 * process->budget, 100 * used);
+    if (process->budget <= 0)
+        return;
+    fprintf(file, "budget: %.4g %% of the program's time; as believed, %.2g %% was used",
+            100 * process->budget, 100 * used);
+    if (process->rate_policy[0])
+        fprintf(file, "; shared out by %s", process->rate_policy);
+    fputc('\n', file);
 }
 
 /* What the values of a type are, where that is not plain. */

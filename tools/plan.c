@@ -9,12 +9,13 @@
 
 #include "command.h"
 #include "hybrid_search.h"
+#include "plan_policy.h"
 #include "plan_table.h"
 #include "printable.h"
 #include "rates.h"
 
 static const char usage[] =
-    "usage: spex plan TABLE.csv [--max-f N | --budget P] [--top COUNT] [--json]\n"
+    "usage: spex plan TABLE.csv [--max-f N | --budget P] [--top COUNT | --policy POLICY] [--json]\n"
     "\n"
     "Which classes of events to trace and which to leave to sampling, so that what is recorded\n"
     "is worth most within the budget: the best combinations, with what they tell. \"-\" is\n"
@@ -26,14 +27,18 @@ static const char usage[] =
     "  --budget P       for so much of the time, such as 5% (the default), by report_cost\n"
     "  --sample-cost S  seconds a sample; else the greatest report_cost\n"
     "  --top COUNT      how many combinations; else 5\n"
-    "  --json           the same as a JSON array\n";
+    "  --policy POLICY  instead, what this policy decides about each class: fair, fixed,\n"
+    "                   budget or hybrid, or an object's path, with a \"/\"; there is probing\n"
+    "                   with --max-f or --sample-cost alone\n"
+    "  --json           the same as JSON: an array, or for one policy an object\n";
 
-enum { TOP_MOST = 10000 };
+enum { TOP = 5, TOP_MOST = 10000 };
 
 struct request {
     const char *path;
     double max_f, budget, sample_cost;
-    long top;
+    long top;           /* 0: not said */
+    const char *policy; /* NULL: the best combinations are wanted */
     bool json;
 };
 
@@ -85,6 +90,7 @@ static int parse(int argc, char **argv, struct request *request) {
                                           {"budget", required_argument, NULL, 'b'},
                                           {"sample-cost", required_argument, NULL, 's'},
                                           {"top", required_argument, NULL, 't'},
+                                          {"policy", required_argument, NULL, 'p'},
                                           {"json", no_argument, NULL, 'j'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
@@ -103,6 +109,9 @@ static int parse(int argc, char **argv, struct request *request) {
         case 't':
             bad = parse_top(optarg, &request->top);
             break;
+        case 'p':
+            request->policy = optarg;
+            break;
         case 'j':
             request->json = true;
             break;
@@ -116,6 +125,9 @@ static int parse(int argc, char **argv, struct request *request) {
     }
     if (!bad && argc - optind != 1)
         bad = spex_complain(SPEX_EXIT_USAGE, "plan: one table was expected, not %d", argc - optind);
+    if (!bad && request->policy && request->top)
+        bad = spex_complain(SPEX_EXIT_USAGE,
+                            "plan: --top: no --policy was expected, which decides one way");
     request->path = argv[optind];
     return bad;
 }
@@ -129,14 +141,19 @@ static double greatest_report_cost(const struct spex_plan_table *table) {
     return greatest;
 }
 
+/* A policy is asked as in a program, where there is no probing, unless somebody says what it takes. */
+static double sample_cost(const struct request *request, const struct spex_plan_table *table) {
+    return request->sample_cost > 0 || request->policy ? request->sample_cost
+                                                       : greatest_report_cost(table);
+}
+
 static int make_problem(const struct request *request, const struct spex_plan_table *table,
                         struct spex_rate_problem *problem) {
     *problem = (struct spex_rate_problem){
         .size = sizeof(*problem),
         .budget = request->budget,
         .max_frequency = request->max_f,
-        .sample_cost =
-            request->sample_cost > 0 ? request->sample_cost : greatest_report_cost(table),
+        .sample_cost = sample_cost(request, table),
         .class_count = table->class_count,
         .classes = table->classes,
     };
@@ -150,7 +167,7 @@ static int make_problem(const struct request *request, const struct spex_plan_ta
         return spex_complain(SPEX_EXIT_USAGE,
                              "plan: --max-f was expected, or a column report_cost in %s",
                              table->csv.name);
-    if (problem->sample_cost <= 0)
+    if (problem->sample_cost <= 0 && !request->policy)
         return spex_complain(SPEX_EXIT_USAGE,
                              "plan: --sample-cost was expected, since no record costs anything");
     return 0;
@@ -244,7 +261,7 @@ static int flush(int status) {
 
 static int plan_problem(const struct request *request, const struct spex_rate_problem *problem) {
     const struct spex_rate_policy_ops *policy = spex_builtin_rate_policy("hybrid");
-    size_t count = (size_t)request->top, classes = problem->class_count;
+    size_t count = (size_t)(request->top ? request->top : TOP), classes = problem->class_count;
     void *workspace = malloc(policy->combinations_workspace_size(classes, count));
     struct spex_rate_combination *best = calloc(count, sizeof(*best));
     bool *traced = calloc(count, (classes + 1) * sizeof(*traced));
@@ -263,26 +280,37 @@ static int plan_problem(const struct request *request, const struct spex_rate_pr
     free(traced);
     free(best);
     free(workspace);
-    return flush(status);
+    return status;
 }
 
-int spex_command_plan(int argc, char **argv) {
-    struct request request = {.budget = 0.05, .top = 5};
+static int plan_table(const struct request *request, const struct spex_plan_policy *policy) {
     struct spex_plan_table table;
     struct spex_rate_problem problem;
     struct spex_csv csv;
     struct spex_why why = {""};
-    int status = parse(argc, argv, &request);
-    if (status)
-        return status < 0 ? SPEX_EXIT_OK : status;
-    if (spex_csv_read(&csv, request.path, &why) != 0 ||
+    if (spex_csv_read(&csv, request->path, &why) != 0 ||
         spex_plan_table_make(&table, &csv, &why) != 0) {
         spex_make_printable(why.text);
         return spex_complain(SPEX_EXIT_FAILED, "%s", why.text);
     }
-    status = make_problem(&request, &table, &problem);
+    int status = make_problem(request, &table, &problem);
     if (status == SPEX_EXIT_OK)
-        status = plan_problem(&request, &problem);
+        status = request->policy ? spex_plan_policy_print(policy, &problem, request->json)
+                                 : plan_problem(request, &problem);
     spex_plan_table_free(&table);
+    return flush(status);
+}
+
+int spex_command_plan(int argc, char **argv) {
+    struct request request = {.budget = 0.05};
+    struct spex_plan_policy policy = {.ops = NULL};
+    int status = parse(argc, argv, &request);
+    if (status)
+        return status < 0 ? SPEX_EXIT_OK : status;
+    if (request.policy)
+        status = spex_plan_policy_choose(&policy, request.policy);
+    if (status == SPEX_EXIT_OK)
+        status = plan_table(&request, &policy);
+    spex_plan_policy_free(&policy);
     return status;
 }

@@ -33,7 +33,7 @@
 
 /* Numbers are 0, or from 1e-50 to 1e50, so that what is computed from them is finite. */
 struct spex_rate_class {
-    const char *name;
+    const char *name;     /* NULL: it has none */
     double frequency;     /* Hz: executions a second, over all of the time */
     double share;         /* EventTime / EventPeriod: fraction of the time that one is going on */
     double weight;        /* of a record */
@@ -58,7 +58,7 @@ enum spex_rate_mode {
     SPEX_RATE_OFF = 0, /* not even detected */
     SPEX_RATE_TRACED,  /* every execution makes a record */
     SPEX_RATE_SAMPLED, /* detected, and some make a record; at 0 Hz it is counted only */
-    SPEX_RATE_PROBED   /* not detected; probing meets it */
+    SPEX_RATE_PROBED   /* not detected; probing meets it, and without any it is off */
 };
 
 struct spex_rate_decision {

@@ -22,7 +22,8 @@
  *                         socket of a spex command that takes records, or metrics:PATH, of one that
  *                         takes metrics; standard error when absent
  *     SPEX_BUDGET         how much of the program's time probes may take, such as 2%; see docs/probes.md
- *     SPEX_RATE_POLICY    how a budget is shared out: fair, budget or fixed
+ *     SPEX_RATE_POLICY    how a budget is shared out: fair, budget or fixed, or the path, with a "/", of a shared
+ *                         object with a policy of somebody else's; see docs/rate_policies.md
  *     SPEX_COLLECTORS     collector threads
  *     SPEX_RING_RECORDS   records a ring holds (a ring per CPU and type), a power of two
  *     SPEX_BATCH_RECORDS  records a collector takes from one ring at a time
@@ -76,6 +77,8 @@ struct spex_options {
     bool no_calibration;
     const char *control; /* as SPEX_CONTROL */
     const char *budget;  /* as SPEX_BUDGET */
+    const char
+        *rate_policy; /* as SPEX_RATE_POLICY; set-user-ID programs load no objects either way */
 };
 
 struct spex_status {

@@ -79,6 +79,7 @@ static int take_process(struct spex_profile_reader *reader, const char *entries,
     copy_entry(process, sizeof(*process), entries, head->entry_bytes);
     end_text(process->command, sizeof(process->command));
     end_text(process->selection, sizeof(process->selection));
+    end_text(process->rate_policy, sizeof(process->rate_policy));
     return is_amount(process->ticks_per_second) && is_amount(process->seconds) &&
                    is_amount(process->program_seconds) && is_amount(process->collector_seconds)
                ? 0

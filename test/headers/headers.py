@@ -46,7 +46,7 @@ WAYS = {
     'shared library': (['-O2', '-fPIC'], ['-rdynamic']),
     'no plt': (['-O2', '-fPIE', '-fno-plt'], ['-pie', '-Wl,-z,now']),
     'no pic': (['-O2', '-fno-pic'], ['-no-pie']),
-    'static': (['-O2'], ['-static']),
+    'static': (['-O2'], ['-static', '-Wl,--fatal-warnings']),
     'sanitizer': (['-O1', '-fsanitize=undefined', '-fno-sanitize-recover=all'], []),
     'sections': (['-O2', '-ffunction-sections', '-fdata-sections'], ['-Wl,--gc-sections']),
     'sections lld': (['-O2', '-ffunction-sections', '-fdata-sections'],

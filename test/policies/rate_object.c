@@ -1,31 +1,146 @@
 /* SPDX-License-Identifier: MIT */
-/* A policy in an object of its own is found, checked and asked as one that is built in.
+/* A policy in an object of its own is found, checked and asked as one that is built in; what is none is refused.
  *
- *     rate_object OBJECT */
+ *     rate_object FIRST_ONLY NO_POLICY WRONG_SIZE WRONG_VERSION WRONG_SUMMARY */
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "asking.h"
+#include "rate_object.h"
 
-static const char *path;
+enum { FIRST_ONLY = 1, NO_POLICY, WRONG_SIZE, WRONG_VERSION, WRONG_SUMMARY, ARGUMENTS };
+
+enum { NOBODY = 65534, NOT_SECURE = 98, NO_COPY };
+
+static char **paths;
+
+static bool is_loaded(const char *path) {
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    if (handle)
+        dlclose(handle);
+    return handle != NULL;
+}
 
 static void an_object_of_its_own_decides(void **state) {
     (void)state;
-    void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    assert_non_null(object);
-    const struct spex_rate_policy_ops *ops = dlsym(object, "spex_rate_policy");
-    assert_non_null(ops);
-    assert_int_equal(spex_rate_policy_check(ops), 0);
+    struct spex_rate_object object;
+    struct spex_why why;
+    assert_int_equal(spex_rate_object_open(&object, paths[FIRST_ONLY], &why), 0);
+    assert_string_equal(object.policy->name, "first-only");
+    assert_true(is_loaded(paths[FIRST_ONLY]));
 
     struct use_case use;
     struct spex_rate_decision decisions[5];
     struct spex_rate_plan plan = {.size = sizeof(plan), .decisions = decisions};
     make_use_case(&use, (const double[]){2, 1, 1, 1, 1}, 925);
-    assert_int_equal(ops->decide(&use.problem, NULL, &plan), 0);
+    assert_int_equal(object.policy->decide(&use.problem, NULL, &plan), 0);
     assert_float_equal(decisions[0].frequency, 359, 0);
     assert_int_equal(decisions[1].mode, SPEX_RATE_OFF);
     assert_float_equal(plan.information, 718, 1e-9);
-    dlclose(object);
+
+    spex_rate_object_close(&object);
+    assert_null(object.policy);
+    assert_false(is_loaded(paths[FIRST_ONLY]));
+    spex_rate_object_close(&object);
+}
+
+static void assert_refused(const char *path, int err, const char *expected) {
+    struct spex_rate_object object;
+    struct spex_why why = {""};
+    assert_int_equal(spex_rate_object_open(&object, path, &why), err);
+    if (!strstr(why.text, expected))
+        fail_msg("\"%s\" is not in \"%s\"", expected, why.text);
+    assert_null(object.handle);
+    assert_null(object.policy);
+    assert_false(is_loaded(path));
+}
+
+static void what_is_no_object_is_refused(void **state) {
+    (void)state;
+    char path[] = "/tmp/spex-rate-object-XXXXXX";
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    assert_refused(path, -ENOENT, "a shared object was expected: file too short");
+    assert_int_equal(dprintf(file, "%4096s", "text"), 4096);
+    assert_refused(path, -ENOENT, "a shared object was expected: invalid ELF header");
+    close(file);
+    unlink(path);
+    assert_refused(path, -ENOENT,
+                   "a shared object was expected: cannot open shared object file: No such file");
+    assert_refused("/", -ENOENT,
+                   "a shared object was expected: cannot read file data: Is a directory");
+}
+
+static void what_is_no_policy_is_refused(void **state) {
+    char expected[160];
+    (void)state;
+    assert_refused(paths[NO_POLICY], -ENOENT,
+                   "a shared object with the symbol spex_rate_policy was expected");
+    assert_refused(paths[WRONG_VERSION], -ENOTSUP,
+                   "a policy of version 1 of spex/rate_policy.h was expected, not 2");
+    snprintf(expected, sizeof(expected),
+             "a policy of %zu bytes was expected, as in this spex/rate_policy.h, not %zu",
+             sizeof(struct spex_rate_policy_ops), sizeof(struct spex_rate_policy_ops) - 1);
+    assert_refused(paths[WRONG_SIZE], -ENOTSUP, expected);
+    assert_refused(paths[WRONG_SUMMARY], -EINVAL,
+                   "a policy with name, summary, workspace_size and decide was expected");
+}
+
+/* This program, copied, as another user's. */
+static void set_user_id_programs_load_none(void **state) {
+    char directory[] = "/tmp/spex-rate-object-XXXXXX", copy[64], command[1024];
+    int status;
+    (void)state;
+    if (getenv("TEST_EMULATED")) {
+        print_message("SKIP: a program that is emulated cannot start another of its kind\n");
+        skip();
+    }
+    if (geteuid() != 0) {
+        print_message("SKIP: only root can be another user\n");
+        skip();
+    }
+    assert_non_null(mkdtemp(directory));
+    snprintf(copy, sizeof(copy), "%s/copy", directory);
+    snprintf(command, sizeof(command), "chmod 711 %s && cp '%s' %s && chmod 4755 %s", directory,
+             paths[0], copy, copy);
+    assert_int_equal(system(command), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        if (setgid(NOBODY) == 0 && setuid(NOBODY) == 0)
+            execl(copy, copy, paths[FIRST_ONLY], (char *)NULL);
+        _exit(NO_COPY);
+    }
+    waitpid(child, &status, 0);
+    unlink(copy);
+    rmdir(directory);
+    if (WEXITSTATUS(status) == NOT_SECURE) {
+        print_message("SKIP: set-user-ID programs are not run as such here\n");
+        skip();
+    }
+    assert_int_equal(status, 0);
+}
+
+/* As the set-user-ID program. */
+static int refused(const char *path) {
+    struct spex_rate_object object;
+    struct spex_why why = {""};
+    if (geteuid() == getuid())
+        return NOT_SECURE;
+    return spex_rate_object_open(&object, path, &why) == -EPERM && !object.handle &&
+                   strstr(why.text, "a set-user-ID program loads no objects")
+               ? 0
+               : 1;
+}
+
+static void files_are_told_from_names(void **state) {
+    (void)state;
+    assert_true(spex_rate_object_is_path("./fair"));
+    assert_true(spex_rate_object_is_path("/lib/policy.so"));
+    assert_false(spex_rate_object_is_path("policy.so"));
 }
 
 static void what_is_no_policy_is_told_apart(void **state) {
@@ -49,8 +164,16 @@ static void what_is_no_policy_is_told_apart(void **state) {
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_object_of_its_own_decides),
+        cmocka_unit_test(what_is_no_object_is_refused),
+        cmocka_unit_test(what_is_no_policy_is_refused),
+        cmocka_unit_test(set_user_id_programs_load_none),
+        cmocka_unit_test(files_are_told_from_names),
         cmocka_unit_test(what_is_no_policy_is_told_apart),
     };
-    path = argc > 1 ? argv[1] : "";
+    if (argc == 2)
+        return refused(argv[1]);
+    paths = argv;
+    if (argc != ARGUMENTS)
+        return 2;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

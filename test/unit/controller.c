@@ -28,6 +28,22 @@ static int start(const char *budget) {
     return spex_start(&options);
 }
 
+static void the_policy_is_the_one_that_was_asked_for(void **state) {
+    static const char *const policies[] = {NULL, "budget", "fixed"};
+    (void)state;
+    for (size_t p = 0; p < COUNT_OF(policies); p++) {
+        const struct spex_options options = {.size = sizeof(options),
+                                             .probes = "*",
+                                             .out = "/dev/null",
+                                             .budget = "2%",
+                                             .rate_policy = policies[p]};
+        assert_int_equal(spex_start(&options), 0);
+        assert_string_equal(spex_controller_totals().policy, policies[p] ? policies[p] : "fair");
+        assert_int_equal(spex_stop(), 0);
+        assert_null(spex_controller_totals().policy);
+    }
+}
+
 static uint32_t busy_site(void) {
     uint32_t site = 0;
     while (spex_site_info(site)->probe_id != BUSY)
@@ -129,6 +145,7 @@ static void what_is_not_selected_is_forgotten(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_policy_is_the_one_that_was_asked_for),
         cmocka_unit_test(each_collection_has_accounts_of_its_own),
         cmocka_unit_test(what_is_spent_at_once_is_accounted_for),
         cmocka_unit_test(what_is_selected_again_is_held_or_forgotten),
