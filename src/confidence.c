@@ -6,7 +6,8 @@
 #define NORMAL_95 1.959964
 
 bool spex_sampled(const struct spex_profile_probe *probe) {
-    return probe->weight > (double)probe->records || probe->lost > 0;
+    bool silent = !probe->records && probe->count > 0;
+    return probe->weight > (double)probe->records || probe->lost > 0 || silent;
 }
 
 /* Records of equal weight that would say as much (Kish's effective sample size): no more than there are. */

@@ -126,9 +126,9 @@ static inline uint64_t spex_grown(uint64_t before, uint64_t now) {
     return now > before ? now - before : 0;
 }
 
-/* Executions per record that was made; 0 where there is none. */
+/* Executions that a record stands for; 0 where there is none. */
 static inline double spex_profile_one_in(const struct spex_profile_probe *probe) {
-    return probe->records ? probe->count / ((double)probe->records + probe->lost) : 0;
+    return probe->records ? probe->weight / ((double)probe->records + probe->lost) : 0;
 }
 
 /* The order of rows, by id and then type: for qsort and bsearch. */

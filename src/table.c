@@ -155,7 +155,7 @@ static void add_margins(struct spex_columns *columns, const struct spex_profile_
                         unsigned series) {
     const struct spex_profile_probe *probe = &row->probe;
     double count = spex_count_margin(probe);
-    if (!spex_sampled(probe))
+    if (!spex_sampled(probe) || (series >= probe->series && count <= 0))
         return;
     add_cells(columns, "", 3);
     for (int c = 0; c < 2; c++) { /* the count, and per second */

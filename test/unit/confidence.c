@@ -13,8 +13,10 @@ static struct spex_profile_probe sample(unsigned records, double weight) {
     values.weight = records * weight;
     values.mean = 10;
     values.squares = values.weight * (records - 1) / records;
-    return (struct spex_profile_probe){
-        .records = records, .count = records * weight, .weight = records * weight, .weight_squares = records * weight * weight};
+    return (struct spex_profile_probe){.records = records,
+                                       .count = records * weight,
+                                       .weight = records * weight,
+                                       .weight_squares = records * weight * weight};
 }
 
 static void expect_near(double got, double expected, double relative) {

@@ -112,6 +112,35 @@ static void periods(void **state) {
     assert_int_equal(control("7:lat@12", 7, "query", SPEX_CNT), 0);
 }
 
+static struct spex_sampling sampling(const char *text) {
+    struct spex_selection selection = parsed(text);
+    const struct spex_selection_probe probe = {.type = SPEX_LAT, .subsample = SC};
+    struct spex_sampling result = spex_selection_sampling(&selection, &probe);
+    spex_selection_free(&selection);
+    return result;
+}
+
+static void kinds_of_sampling(void **state) {
+    static const struct {
+        const char *text;
+        struct spex_sampling sampling;
+    } cases[] = {
+        {"*", {SC, 0, SPEX_SAMPLING_PERIODIC}},
+        {"*@5", {5, 0, SPEX_SAMPLING_PERIODIC}},
+        {"*@~5", {5, 0, SPEX_SAMPLING_GEOMETRIC}},
+        {"*@~1048576", {1048576, 0, SPEX_SAMPLING_GEOMETRIC}},
+        {"*@100x64", {100, 64, SPEX_SAMPLING_BURSTY}},
+        {"*@1x2", {1, 2, SPEX_SAMPLING_BURSTY}},
+        {"*@131072x64", {131072, 64, SPEX_SAMPLING_BURSTY}},
+        {"*@~5,*@off", {0, 0, SPEX_SAMPLING_PERIODIC}},
+    };
+    (void)state;
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        struct spex_sampling found = sampling(cases[c].text);
+        assert_true(spex_sampling_same(&found, &cases[c].sampling));
+    }
+}
+
 static void the_last_match_decides(void **state) {
     (void)state;
     assert_int_equal(control("*@5,query@7", 7, "query", SPEX_LAT), 7);
@@ -289,7 +318,11 @@ static void malformed_text_is_explained(void **state) {
     static const char off[] = "no other items were expected beside \"off\"; \"*@off\" is one";
     static const char type[] = "after \":\" a probe type was expected: cnt, lat, "
                                "tpt, llc, flt, ctxsw, perfcntr or snapshot";
-    static const char period[] = "after \"@\" a period of 1 to 16777214 or \"off\" was expected";
+    static const char period[] = "after \"@\" a period of 1 to 16777214, \"~\" and a period, "
+                                 "PERIODxBURST or \"off\" was expected";
+    static const char mean[] = "after \"@~\" a mean period of 1 to 1048576 was expected";
+    static const char burst[] = "after \"@\" PERIODxBURST was expected, a burst of at least 2, "
+                                "together at most 8388608";
     static const struct {
         const char *text, *item, *expected;
     } cases[] = {
@@ -323,7 +356,20 @@ static void malformed_text_is_explained(void **state) {
         {"a@-1", "a@-1", period},
         {"a@+1", "a@+1", period},
         {"a@ 1", "a@ 1", period},
-        {"a@1x", "a@1x", period},
+        {"a@1x", "a@1x", burst},
+        {"a@x", "a@x", burst},
+        {"a@x5", "a@x5", burst},
+        {"a@10x1", "a@10x1", burst},
+        {"a@0x4", "a@0x4", burst},
+        {"a@10x4x4", "a@10x4x4", burst},
+        {"a@~10x4", "a@~10x4", burst},
+        {"a@4194305x2", "a@4194305x2", burst},
+        {"a@10x~4", "a@10x~4", burst},
+        {"a@~", "a@~", mean},
+        {"a@~0", "a@~0", mean},
+        {"a@~1048577", "a@~1048577", mean},
+        {"a@~off", "a@~off", mean},
+        {"a@~~5", "a@~~5", mean},
         {"a@1.5", "a@1.5", period},
         {"a@1@2", "a@1@2", period},
         {"a@5:lat", "a@5:lat", period},
@@ -486,6 +532,7 @@ int main(void) {
         cmocka_unit_test(names_globs_and_ids),
         cmocka_unit_test(types),
         cmocka_unit_test(periods),
+        cmocka_unit_test(kinds_of_sampling),
         cmocka_unit_test(the_last_match_decides),
         cmocka_unit_test(off_switches_off),
         cmocka_unit_test(a_type_alone_is_of_all_probes),

@@ -163,26 +163,27 @@ static void samples(void **state) {
     record(SPEX_SNAPSHOT, 10, 20000, 1234567, 7, 0);
     row(SPEX_SNAPSHOT, 9, "many")->count_variance = 250000;
     row(SPEX_SNAPSHOT, 10, "one");
-    expect("probe  type       1 in   count  per second   value     mean      p50      p90      p99 "
-           "   p99.9      max        total  lost\n"
-           "many   snapshot   1000  100000       50000      v0     50.5       50       90       99 "
-           "     100      100      5050000     0\n"
-           "                          +1 %        +1 %  (95 %)    ±11 %    ±20 %   ±6.7 %        ? "
-           "       ?                 ±13 %\n"
-           "                                                v1        0        0        0        0 "
-           "       0        0            0\n"
-           "                                            (95 %)       ±0       ±0       ±0        ? "
-           "       ?                    ±0\n"
-           "one    snapshot  20000   20000       10000      v0  1234567  1234567  1234567  1234567 "
-           " 1234567  1234567  24691340000     0\n"
-           "                        +200 %      +200 %  (95 %)        ?        ?        ?        ? "
-           "       ?                     ?\n"
-           "                                                v1        7        7        7        7 "
-           "       7        7       140000\n"
-           "                                            (95 %)        ?        ?        ?        ? "
-           "       ?                     ?\n"
-           "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
-           "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n");
+    expect(
+        "probe  type       1 in    count  per second   value     mean      p50      p90      p99 "
+        "   p99.9      max        total  lost\n"
+        "many   snapshot   1000   100000       50000      v0     50.5       50       90       99 "
+        "     100      100      5050000     0\n"
+        "                        ±0.98 %     ±0.98 %  (95 %)    ±11 %    ±20 %   ±6.7 %        ? "
+        "       ?                 ±11 %\n"
+        "                                                 v1        0        0        0        0 "
+        "       0        0            0\n"
+        "                                             (95 %)       ±0       ±0       ±0        ? "
+        "       ?                    ±0\n"
+        "one    snapshot  20000    20000       10000      v0  1234567  1234567  1234567  1234567 "
+        " 1234567  1234567  24691340000     0\n"
+        "                                             (95 %)        ?        ?        ?        ? "
+        "       ?                     ?\n"
+        "                                                 v1        7        7        7        7 "
+        "       7        7       140000\n"
+        "                                             (95 %)        ?        ?        ?        ? "
+        "       ?                     ?\n"
+        "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
+        "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n");
 }
 
 static void counters_that_are_not_available(void **state) {
@@ -223,26 +224,29 @@ static void losses(void **state) {
     }
     struct spex_profile_probe *probe = row(SPEX_CNT, 1, "");
     probe->lost = 50.5;
+    probe->weight = 54.5;
     probe->lost_shared = true;
     probe = row(SPEX_CNT, 2, "");
     probe->lost = 50.5;
+    probe->weight = 54.5;
     probe->lost_shared = true;
     row(SPEX_CNT, 3, "")->lost_shared = true;
     row(SPEX_FLT, 1, "")->lost = 1;
-    expect("probe  type  1 in  count  per second  value  mean  p50  p90  p99  p99.9  max  total  "
-           "lost\n"
-           "1      cnt      1      4           2      -     -    -    -    -      -    -      -   "
-           "~50\n"
-           "2      cnt      1      4           2      -     -    -    -    -      -    -      -   "
-           "~50\n"
-           "3      cnt      1      0           0      -     -    -    -    -      -    -      -    "
-           "~0\n"
-           "1      flt      1      0           0      -     -    -    -    -      -    -      -    "
-           " 1\n"
-           "2.000 s; records: 110 produced, 8 consumed, 102 lost\n"
-           "lost: records, whose executions are in no other column; ~ is a probe's share of its "
-           "type's, by records\n"
-           "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n");
+    expect(
+        "probe  type  1 in  count  per second  value  mean  p50  p90  p99  p99.9  max  total  "
+        "lost\n"
+        "1      cnt      1      4           2      -     -    -    -    -      -    -      -   "
+        "~50\n"
+        "2      cnt      1      4           2      -     -    -    -    -      -    -      -   "
+        "~50\n"
+        "3      cnt      1      0           0      -     -    -    -    -      -    -      -    "
+        "~0\n"
+        "1      flt      1      0           0      -     -    -    -    -      -    -      -    "
+        " 1\n"
+        "2.000 s; records: 110 produced, 8 consumed, 102 lost\n"
+        "lost: records; their executions are counted all the same, and what they took is not; ~ is "
+        "a probe's share of its type's, by records\n"
+        "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n");
 }
 
 static void what_it_costs(void **state) {
@@ -261,7 +265,6 @@ static void what_it_costs(void **state) {
            "total  lost\n"
            "1      cnt       1000   1000         500       -     -    -    -    -      -    -      "
            "-     0\n"
-           "                        +0 %        +0 %\n"
            "2      perfcntr     1      1         0.5  events     1    1    1    1      1    1      "
            "1     0\n"
            "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
