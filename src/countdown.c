@@ -5,6 +5,7 @@
 
 #include "clock.h"
 #include "gap.h"
+#include "probe_type.h"
 #include "sites.h"
 #include "threads.h"
 
@@ -17,6 +18,12 @@ enum { READS = 8 };
 /* Burst after burst of one thread, in seconds, at the least: so often a burst is had of what executes often enough to
  * be sampled at all. */
 #define BURST_SECONDS 0.1
+
+/* Of a record. */
+#define WEIGHT_MAX SPEX_CONTROL_PERIOD_MASK
+
+/* While a thread is denied its records, so many executions at most go by until it tries again. */
+#define DENIED_GAP_MAX (1u << 16)
 
 /* Ticks are counted in units of so many, so that 32 bits hold hours. */
 enum { COARSE_SHIFT = 12 };
@@ -164,18 +171,45 @@ static uint32_t left_over(const struct spex_thread *thread, uint32_t site) {
     return counted(thread->executed[site], thread->countdowns[site].gap);
 }
 
-static uint32_t sample_countdown(struct spex_thread *thread, uint32_t site, uint32_t generation) {
+/* The gap becomes twice as long each time, so that trying costs next to nothing, and whatever comes of it is stood
+ * for by the next record. */
+static void deny(struct spex_thread *thread, uint32_t site, uint32_t generation, uint32_t gap) {
+    struct spex_countdown *countdown = &thread->countdowns[site];
+    uint64_t denied = (uint64_t)countdown->denied + countdown->weight;
+    uint32_t longer = gap < DENIED_GAP_MAX / 2 ? gap * 2 : DENIED_GAP_MAX;
+    spex_store_relaxed(&countdown->denied, (uint32_t)(denied < WEIGHT_MAX ? denied : WEIGHT_MAX));
+    spex_store_relaxed(&countdown->weight, longer);
+    spex_store_relaxed(&countdown->left, 0);
+    change(thread, site, gap, generation | (SPEX_CONTROL_COUNTDOWN - longer), longer);
+}
+
+/* What the record is to stand for, those that were denied included. */
+static uint32_t take_weight(struct spex_countdown *countdown) {
+    uint64_t weight = (uint64_t)countdown->weight + countdown->denied;
+    spex_store_relaxed(&countdown->denied, 0);
+    return (uint32_t)(weight < WEIGHT_MAX ? weight : WEIGHT_MAX);
+}
+
+static uint32_t sample_countdown(struct spex_thread *thread, const struct spex_site *where,
+                                 uint32_t generation) {
+    uint32_t site = where->index;
     struct spex_countdown *countdown = &thread->countdowns[site];
     uint32_t *word = &thread->executed[site];
     if (is_new(thread, site, generation)) {
         uint32_t executions = left_over(thread, site);
         spex_store_relaxed(&countdown->left, 0);
+        spex_store_relaxed(&countdown->denied, 0);
         begin(thread, site, generation, executions);
     }
     spex_store_relaxed(word, *word + 1);
     if ((*word & SPEX_CONTROL_PERIOD_MASK) < SPEX_CONTROL_COUNTDOWN)
         return 0;
-    uint32_t weight = countdown->weight;
+    if (spex_allowance_bounded() &&
+        !spex_allowance_take(&thread->allowance, spex_probe_type_ring(where->probe_type))) {
+        deny(thread, site, generation, countdown->gap);
+        return 0;
+    }
+    uint32_t weight = take_weight(countdown);
     begin(thread, site, generation, countdown->gap);
     return generation | SPEX_SAMPLE_NOTE | weight;
 }
@@ -218,7 +252,7 @@ uint32_t spex_sample(struct spex_site *site) {
     if (!thread)
         return 0;
     if (low == SPEX_CONTROL_COUNTDOWN)
-        return sample_countdown(thread, site->index, generation);
+        return sample_countdown(thread, site, generation);
     if (low == 0)
         return sample_active(thread, site->index, generation);
     return sample_periodic(thread, site->index, generation, low);

@@ -22,6 +22,8 @@ struct spex_countdown {
     uint32_t left;   /* of the burst, behind the next record */
     uint32_t since;  /* coarse ticks when the burst was drawn */
     uint32_t active; /* the frame that executes it; 0: none */
+    uint32_t
+        denied; /* what the records since the last one stood for, which the thread was not allowed */
 };
 
 /* How the site's executions are to be sampled where its control word has this generation. Before the control word

@@ -79,13 +79,33 @@ static int read_control(const char *otherwise, struct spex_settings *settings) {
     return -EINVAL;
 }
 
-static int read_budget(const char *otherwise, double *share) {
-    const char *text = read_text(SPEX_VARIABLE_BUDGET, otherwise);
+static int read_share(enum spex_variable variable, const char *otherwise, const char *of,
+                      double *share) {
+    const char *text = read_text(variable, otherwise);
     *share = 0;
     if (!text || spex_budget_parse(text, share))
         return 0;
-    spex_message("SPEX_BUDGET=%s: a percentage of the program's time was expected, such as 2%%",
-                 text);
+    spex_message("%s=%s: a percentage of %s was expected, such as 2%%",
+                 spex_variable_name(variable), text, of);
+    return -EINVAL;
+}
+
+static int read_budgets(const struct spex_options *options, struct spex_settings *settings) {
+    int err =
+        read_share(SPEX_VARIABLE_BUDGET, options->budget, "the program's time", &settings->budget);
+    return err ? err
+               : read_share(SPEX_VARIABLE_THREAD_BUDGET, options->thread_budget, "a thread's time",
+                            &settings->thread_budget);
+}
+
+/* Neither is kept by guessing. */
+static int check_budgets(const struct spex_settings *settings) {
+    enum spex_variable variable =
+        settings->budget > 0 ? SPEX_VARIABLE_BUDGET : SPEX_VARIABLE_THREAD_BUDGET;
+    if (settings->calibrate || !(settings->budget > 0 || settings->thread_budget > 0))
+        return 0;
+    spex_message("%s: a budget cannot be kept with SPEX_CALIBRATE=0, which leaves costs unknown",
+                 spex_variable_name(variable));
     return -EINVAL;
 }
 
@@ -149,15 +169,11 @@ int spex_settings_read(const struct spex_options *options, struct spex_settings 
     err = err ? err : read_number(SPEX_VARIABLE_CALIBRATE, &calibrate);
     err = err ? err : read_commit(options->commit, &settings->commit);
     err = err ? err : read_forks(settings);
-    err = err ? err : read_budget(options->budget, &settings->budget);
+    err = err ? err : read_budgets(options, settings);
     err = err ? err : read_rate_policy(options->rate_policy, settings);
     err = err ? err : read_control(options->control, settings);
     settings->calibrate = calibrate;
-    if (!err && settings->budget > 0 && !calibrate) {
-        spex_message("SPEX_BUDGET: a budget cannot be kept with SPEX_CALIBRATE=0, which leaves "
-                     "costs unknown");
-        err = -EINVAL;
-    }
+    err = err ? err : check_budgets(settings);
     err = err ? err : check_range(SPEX_VARIABLE_RING_CPUS, settings->ring_cpus, 0, 65535, false);
     err = err ? err : check_range(SPEX_VARIABLE_CALIBRATE, calibrate, 0, 1, false);
     err = err ? err

@@ -17,6 +17,7 @@
 
 #include <spex/record.h>
 
+#include "sampling.h"
 #include "values.h"
 
 #define SPEX_PROFILE_NAME_BYTES 64
@@ -119,6 +120,11 @@ struct spex_profile {
     struct spex_profile_row *rows;
     size_t row_count;
 };
+
+/* How the site's executions are sampled now; of period 0: it is off. */
+static inline struct spex_sampling spex_profile_sampling(const struct spex_profile_site *site) {
+    return (struct spex_sampling){.period = site->period, .burst = site->burst, .kind = site->kind};
+}
 
 /* How much a count has grown. Counts of atomic rings, and any that are read while records are made, may seem to fall a
  * little: that is none. */

@@ -3,6 +3,10 @@
 
 #include <stdio.h>
 
+#include <spex/site.h>
+
+#include "gap.h"
+
 int spex_sampling_text(const struct spex_sampling *sampling, char *text, size_t size) {
     switch (sampling->kind) {
     case SPEX_SAMPLING_GEOMETRIC:
@@ -14,4 +18,17 @@ int spex_sampling_text(const struct spex_sampling *sampling, char *text, size_t 
     default:
         return snprintf(text, size, "%u", sampling->period);
     }
+}
+
+uint32_t spex_sampling_longest(uint32_t kind, uint32_t burst) {
+    if (kind == SPEX_SAMPLING_GEOMETRIC)
+        return SPEX_GAP_PERIOD_MAX;
+    if (kind == SPEX_SAMPLING_BURSTY)
+        return SPEX_BURST_CYCLE_MAX / (burst ? burst : 1);
+    return SPEX_CONTROL_PERIOD_MAX;
+}
+
+const char *spex_sampling_kind_name(uint32_t kind) {
+    static const char *const names[] = {"periodic", "geometric", "bursty", "probing"};
+    return names[kind < sizeof(names) / sizeof(names[0]) ? kind : SPEX_SAMPLING_PERIODIC];
 }

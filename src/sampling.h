@@ -35,6 +35,12 @@ enum { SPEX_SAMPLING_TEXT = 32 };
 /* As in a selection behind the "@", such as "~100"; its length, as snprintf. */
 int spex_sampling_text(const struct spex_sampling *sampling, char *text, size_t size);
 
+/* Of such a kind. */
+uint32_t spex_sampling_longest(uint32_t kind, uint32_t burst);
+
+/* "periodic", "geometric", "bursty" or "probing". */
+const char *spex_sampling_kind_name(uint32_t kind);
+
 static inline bool spex_sampling_same(const struct spex_sampling *a,
                                       const struct spex_sampling *b) {
     return a->period == b->period && a->burst == b->burst && a->kind == b->kind;

@@ -9,9 +9,9 @@
 #include <spex/atomic.h>
 #include <spex/probe.h>
 
+#include "allowance.h"
 #include "collector.h"
 #include "countdown.h"
-#include "gap.h"
 #include "message.h"
 #include "preparation.h"
 #include "probe_type.h"
@@ -78,9 +78,7 @@ static struct spex_sampling sampling_of(const struct spex_site_info *info) {
         if (sampling.kind == SPEX_SAMPLING_PERIODIC)
             sampling.kind = SPEX_SAMPLING_GEOMETRIC;
     }
-    uint32_t most = sampling.kind == SPEX_SAMPLING_GEOMETRIC ? SPEX_GAP_PERIOD_MAX
-                    : sampling.kind == SPEX_SAMPLING_BURSTY  ? SPEX_BURST_CYCLE_MAX / sampling.burst
-                                                             : SPEX_CONTROL_PERIOD_MAX;
+    uint32_t most = spex_sampling_longest(sampling.kind, sampling.burst);
     if (sampling.period > most)
         sampling.period = most;
     if (sampling.period == 1 && sampling.kind == SPEX_SAMPLING_GEOMETRIC)
@@ -88,10 +86,14 @@ static struct spex_sampling sampling_of(const struct spex_site_info *info) {
     return sampling;
 }
 
+/* By probe.h, unless each record must be allowed. */
+static bool probes_count(const struct spex_sampling *sampling) {
+    return sampling->kind == SPEX_SAMPLING_PERIODIC && !spex_allowance_bounded();
+}
+
 /* Only periods that probes count themselves are taken up in mid-count. */
 static bool goes_on(const struct spex_sampling *before, const struct spex_sampling *now) {
-    return spex_sampling_same(before, now) ||
-           (before->kind == SPEX_SAMPLING_PERIODIC && now->kind == SPEX_SAMPLING_PERIODIC);
+    return spex_sampling_same(before, now) || (probes_count(before) && probes_count(now));
 }
 
 static void next_generation(struct spex_site_info *info, bool was_on) {
@@ -109,8 +111,8 @@ static uint32_t control_of(const struct spex_site_info *info) {
     uint32_t generation = info->generation << SPEX_CONTROL_GENERATION_SHIFT;
     if (info->sampling.kind == SPEX_SAMPLING_PROBING)
         return generation;
-    return generation | (info->sampling.kind == SPEX_SAMPLING_PERIODIC ? info->sampling.period
-                                                                       : SPEX_CONTROL_COUNTDOWN);
+    return generation |
+           (probes_count(&info->sampling) ? info->sampling.period : SPEX_CONTROL_COUNTDOWN);
 }
 
 static void site_update(struct spex_site_info *info) {

@@ -14,6 +14,7 @@
 #include <spex/probe.h>
 #include <spex/spex.h>
 
+#include "allowance.h"
 #include "clock.h"
 #include "collector.h"
 #include "control/control.h"
@@ -170,6 +171,12 @@ static int controller_begin(void) {
     return err;
 }
 
+/* In ticks, of which it must be known how long they are: that takes a few milliseconds. */
+static void allowance_begin(void) {
+    double share = life.settings.thread_budget;
+    spex_allowance_set(share, share > 0 ? spex_tick_rate_since(spex_instant_now()) : 0);
+}
+
 /* Maps what probes write to, starts collectors, opens the output: all before a site goes on. */
 static int collection_start(bool table) {
     int err = spex_probes_prepare(&life.settings);
@@ -179,6 +186,7 @@ static int collection_start(bool table) {
                      life.settings.ring_records, strerror(-err));
         return err;
     }
+    allowance_begin();
     err = controller_begin();
     if (err)
         return err;

@@ -10,6 +10,7 @@
 
 #include <spex/probe.h>
 
+#include "allowance.h"
 #include "countdown.h"
 #include "counters/counters.h"
 #include "gap.h"
@@ -25,6 +26,7 @@ struct spex_thread {
     uint32_t openings;  /* how often that was */
     struct spex_thread_counters counters;
     struct spex_random random;
+    struct spex_allowance allowance;
     uint32_t
         executed[SPEX_MAX_SITES + 1]; /* spex_executed points here; the last is calibration's */
     struct spex_countdown countdowns[SPEX_MAX_SITES + 1];

@@ -98,12 +98,15 @@ static double cost_of(const struct spex_profile *profile, const struct entry *en
 }
 
 static void add_state(struct spex_columns *columns, const struct entry *entry) {
+    struct spex_sampling sampling = spex_profile_sampling(entry->site);
+    char text[SPEX_SAMPLING_TEXT];
+    spex_sampling_text(&sampling, text, sizeof(text));
     if (entry->site->period == 0)
         spex_columns_add(columns, "off");
-    else if (entry->site->period == 1)
+    else if (strcmp(text, "1") == 0)
         spex_columns_add(columns, "on");
     else
-        spex_columns_add(columns, "1 in %u", entry->site->period);
+        spex_columns_add(columns, "1 in %s", text);
 }
 
 static void add_figures(struct spex_columns *columns, const struct spex_profile *profile,
@@ -168,11 +171,12 @@ static json_t *entry_json(const struct spex_profile *profile, const struct entry
     const struct spex_profile_row *row = entry->row;
     double cost = cost_of(profile, entry);
     json_t *json = json_pack(
-        "{s:i, s:s?, s:s, s:s, s:I, s:I, s:I, s:b, s:I, s:o, s:o, s:o, s:o}", "id",
+        "{s:i, s:s?, s:s, s:s, s:I, s:I, s:I, s:b, s:I, s:s?, s:o, s:o, s:o, s:o}", "id",
         (int)site->probe_id, "name", site->name[0] ? site->name : NULL, "type",
         spex_probe_type_name(site->probe_type), "file", site->file, "line", (json_int_t)site->line,
         "sc", (json_int_t)site->subsample, "copies", (json_int_t)entry->copies, "on",
-        site->period != 0, "period", (json_int_t)site->period, "rate",
+        site->period != 0, "period", (json_int_t)site->period, "sampling",
+        site->period ? spex_sampling_kind_name(site->kind) : NULL, "rate",
         number_or_null(row && row->probe.on_seconds > 0, rate_of(entry)), "record_cost_ns",
         number_or_null(cost > 0, cost * 1e9), "lost",
         number_or_null(row != NULL, row ? row->probe.lost : 0), "event",

@@ -91,9 +91,10 @@ json_t *spex_profile_row_json(const struct spex_profile *profile,
                               const struct spex_profile_row *row) {
     const struct spex_profile_probe *probe = &row->probe;
     return json_pack(
-        "{s:i, s:s?, s:s, s:I, s:o, s:o, s:o, s:I, s:o, s:b, s:o, s:o}", "id", (int)probe->probe_id,
-        "name", probe->name[0] ? probe->name : NULL, "type",
-        spex_probe_type_name(probe->probe_type), "period", (json_int_t)probe->period, "one_in",
+        "{s:i, s:s?, s:s, s:I, s:s, s:o, s:o, s:o, s:I, s:o, s:b, s:o, s:o}", "id",
+        (int)probe->probe_id, "name", probe->name[0] ? probe->name : NULL, "type",
+        spex_probe_type_name(probe->probe_type), "period", (json_int_t)probe->period, "sampling",
+        spex_sampling_kind_name(probe->kind), "one_in",
         number(spex_profile_one_in(probe), probe->records > 0), "count", number(probe->count, true),
         "rate", number(probe->count / probe->on_seconds, probe->on_seconds > 0), "records",
         (json_int_t)probe->records, "lost", number(probe->lost, true), "lost_shared",

@@ -18,8 +18,8 @@
 #include "variables.h"
 
 static const char usage[] =
-    "usage: spex run [-e PROBES] [-o OUT] [-b PERCENT] [-i SECONDS] [-f] [--json] --\n"
-    "                PROGRAM [ARGUMENT…]\n"
+    "usage: spex run [-e PROBES] [-o OUT] [-b PERCENT] [--thread-budget PERCENT] [-i SECONDS]\n"
+    "                [-f] [--json] -- PROGRAM [ARGUMENT…]\n"
     "\n"
     "Runs PROGRAM with probes switched on and prints a table of them when it has ended. Its\n"
     "input, output, signals and exit status are its own.\n"
@@ -27,6 +27,7 @@ static const char usage[] =
     "  -e PROBES               which probes; SPEX_PROBES or all when absent: man spex_probes\n"
     "  -b, --budget PERCENT    how much of its time probes may take, such as 2%; SPEX_BUDGET, or\n"
     "                          as much as they do, when absent\n"
+    "  --thread-budget PERCENT how much of any 10 ms a thread may lose to its records\n"
     "  -o OUT                  where tables go: a file, or - for standard output; standard\n"
     "                          error when absent\n"
     "  -i, --interval SECONDS  every so often a table of what has happened since the last\n"
@@ -36,7 +37,8 @@ static const char usage[] =
 struct request {
     const char *probes;
     const char *out;
-    const char *budget; /* NULL: that of the environment, if there is one */
+    const char *budget;        /* NULL: that of the environment, if there is one */
+    const char *thread_budget; /* likewise */
     uint32_t interval_ms;
     bool follow;
     bool json;
@@ -56,28 +58,34 @@ static int parse_interval(const char *text, uint32_t *ms) {
     return 0;
 }
 
-static int parse_budget(const char *text, const char **budget) {
+static int parse_budget(const char *option, const char *text, const char **budget) {
     double share;
     *budget = text;
     if (spex_budget_parse(text, &share))
         return 0;
-    return spex_complain(
-        SPEX_EXIT_USAGE,
-        "run: --budget %s: a percentage of the program's time was expected, such as 2%%", text);
+    return spex_complain(SPEX_EXIT_USAGE,
+                         "run: --%s %s: a percentage of %s time was expected, such as 2%%", option,
+                         text, strcmp(option, "budget") == 0 ? "the program's" : "a thread's");
 }
 
 static int parse(int argc, char **argv, struct request *request) {
-    static const struct option known[] = {
-        {"budget", required_argument, NULL, 'b'}, {"interval", required_argument, NULL, 'i'},
-        {"follow-forks", no_argument, NULL, 'f'}, {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
+    static const struct option known[] = {{"budget", required_argument, NULL, 'b'},
+                                          {"thread-budget", required_argument, NULL, 't'},
+                                          {"interval", required_argument, NULL, 'i'},
+                                          {"follow-forks", no_argument, NULL, 'f'},
+                                          {"json", no_argument, NULL, 'j'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
     int bad = 0;
     /* "+": what follows the program is its own, with "--" or without. */
     for (int option;
          !bad && (option = getopt_long(argc, argv, "+b:e:o:i:fh", known, NULL)) != -1;) {
         switch (option) {
         case 'b':
-            bad = parse_budget(optarg, &request->budget);
+            bad = parse_budget("budget", optarg, &request->budget);
+            break;
+        case 't':
+            bad = parse_budget("thread-budget", optarg, &request->thread_budget);
             break;
         case 'e':
             request->probes = optarg;
@@ -156,7 +164,7 @@ static int open_all(struct spex_run_watch *watch, const struct request *request)
 static int launch(struct spex_run_watch *watch, const struct request *request) {
     char output[160];
     spex_listener_output(&watch->listener, output, sizeof(output));
-    struct spex_launch_variable variables[5] = {
+    struct spex_launch_variable variables[6] = {
         {spex_variable_name(SPEX_VARIABLE_PROBES), request->probes},
         {spex_variable_name(SPEX_VARIABLE_OUT), output},
     };
@@ -164,8 +172,11 @@ static int launch(struct spex_run_watch *watch, const struct request *request) {
     if (request->follow)
         *next++ = (struct spex_launch_variable){spex_variable_name(SPEX_VARIABLE_FORKS), "follow"};
     if (request->budget)
-        *next = (struct spex_launch_variable){spex_variable_name(SPEX_VARIABLE_BUDGET),
-                                              request->budget};
+        *next++ = (struct spex_launch_variable){spex_variable_name(SPEX_VARIABLE_BUDGET),
+                                                request->budget};
+    if (request->thread_budget)
+        *next = (struct spex_launch_variable){spex_variable_name(SPEX_VARIABLE_THREAD_BUDGET),
+                                              request->thread_budget};
     watch->interval_ms = request->interval_ms;
     watch->start_ns = spex_clock_ns(CLOCK_MONOTONIC);
     int err =

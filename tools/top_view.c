@@ -55,6 +55,8 @@ static void row_of_site(struct spex_top_row *row, const struct spex_profile_site
                                  .sites = site->loaded != 0,
                                  .sites_on = site->loaded && site->period,
                                  .period = site->loaded ? site->period : 0,
+                                 .kind = site->kind,
+                                 .burst = site->burst,
                                  .subsample = site->subsample};
     if (site->name[0])
         memcpy(row->name, site->name, sizeof(row->name));
@@ -63,8 +65,11 @@ static void row_of_site(struct spex_top_row *row, const struct spex_profile_site
 }
 
 static void merge(struct spex_top_row *row, const struct spex_top_row *other) {
-    if (other->period && (!row->period || other->period < row->period))
+    if (other->period && (!row->period || other->period < row->period)) {
         row->period = other->period;
+        row->kind = other->kind;
+        row->burst = other->burst;
+    }
     if (other->subsample < row->subsample)
         row->subsample = other->subsample;
     row->sites += other->sites;
@@ -297,7 +302,15 @@ int spex_top_row_toggle(struct spex_top_row *row, char *selection, size_t size) 
              off ? "@off" : "");
     row->sites_on = off ? 0 : row->sites;
     row->period = off ? 0 : row->subsample;
+    row->kind = SPEX_SAMPLING_PERIODIC;
     return 0;
+}
+
+static const char *sampling_text(const struct spex_top_row *row, char *text, size_t size) {
+    const struct spex_sampling sampling = {
+        .period = row->period, .burst = row->burst, .kind = row->kind};
+    spex_sampling_text(&sampling, text, size);
+    return text;
 }
 
 int spex_top_row_period(struct spex_top_row *row, bool longer, char *selection, size_t size) {
@@ -306,8 +319,9 @@ int spex_top_row_period(struct spex_top_row *row, bool longer, char *selection, 
         return -EINVAL;
     }
     uint64_t period = longer ? (uint64_t)row->period * 2 : row->period / 2;
-    if (period > SPEX_CONTROL_PERIOD_MAX)
-        period = SPEX_CONTROL_PERIOD_MAX;
+    uint64_t most = spex_sampling_longest(row->kind, row->burst);
+    if (period > most)
+        period = most;
     if (period < 1)
         period = 1;
     if (period == row->period) {
@@ -316,19 +330,23 @@ int spex_top_row_period(struct spex_top_row *row, bool longer, char *selection, 
         return -EINVAL;
     }
     row->period = (uint32_t)period;
-    snprintf(selection, size, "+%u:%s@%u", row->id, spex_probe_type_name(row->type), row->period);
+    char text[SPEX_SAMPLING_TEXT];
+    snprintf(selection, size, "+%u:%s@%s", row->id, spex_probe_type_name(row->type),
+             sampling_text(row, text, sizeof(text)));
     return 0;
 }
 
 static void period_cell(const struct spex_top_row *row, char *text, size_t size) {
+    char sampling[SPEX_SAMPLING_TEXT];
+    sampling_text(row, sampling, sizeof(sampling));
     if (!row->sites)
         snprintf(text, size, "gone");
     else if (!row->sites_on)
         snprintf(text, size, "off");
     else if (row->sites_on < row->sites)
-        snprintf(text, size, "%u (%u/%u)", row->period, row->sites_on, row->sites);
+        snprintf(text, size, "%s (%u/%u)", sampling, row->sites_on, row->sites);
     else
-        snprintf(text, size, "%u", row->period);
+        snprintf(text, size, "%s", sampling);
 }
 
 void spex_top_cell(const struct spex_top_row *row, enum spex_top_span span,

@@ -44,7 +44,9 @@ struct spex_top_row {
     char name[SPEX_PROFILE_NAME_BYTES]; /* or the id */
     uint32_t sites;                     /* loaded */
     uint32_t sites_on;
-    uint32_t period;    /* the shortest; 0: off */
+    uint32_t period; /* the shortest; 0: off */
+    uint32_t kind;   /* of sampling, with that */
+    uint32_t burst;
     uint32_t subsample; /* the shortest of those that the developers chose */
     struct spex_top_figures figures[SPEX_TOP_SPANS];
 };

@@ -22,6 +22,7 @@
  *                         socket of a spex command that takes records, or metrics:PATH, of one that
  *                         takes metrics; standard error when absent
  *     SPEX_BUDGET         how much of the program's time probes may take, such as 2%; see docs/probes.md
+ *     SPEX_THREAD_BUDGET  how much of any 10 ms one thread may lose to its records, such as 5%
  *     SPEX_RATE_POLICY    how a budget is shared out: fair, budget or fixed, or the path, with a "/", of a shared
  *                         object with a policy of somebody else's; see docs/rate_policies.md
  *     SPEX_COLLECTORS     collector threads
@@ -79,6 +80,7 @@ struct spex_options {
     const char *budget;  /* as SPEX_BUDGET */
     const char
         *rate_policy; /* as SPEX_RATE_POLICY; set-user-ID programs load no objects either way */
+    const char *thread_budget; /* as SPEX_THREAD_BUDGET */
 };
 
 struct spex_status {

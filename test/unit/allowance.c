@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* What a thread may lose in any 10 ms: from the times of its records, which tell what was spent when. */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <spex/probe.h>
+#include <spex/spex.h>
+
+#include "../capture.h"
+#include "../check.h"
+#include "allowance.h"
+#include "clock.h"
+#include "countdown.h"
+#include "metrics.h"
+#include "profile_source.h"
+
+enum { BUSY = 1, RECORDS_MAX = 1 << 20 };
+
+static struct {
+    size_t count;
+    uint64_t weight;
+    uint64_t ticks[RECORDS_MAX];
+} seen;
+
+static void see(const struct spex_record *record, void *context) {
+    (void)context;
+    if (record->probe_id != BUSY || seen.count == RECORDS_MAX)
+        return;
+    seen.weight += record->weight;
+    seen.ticks[seen.count++] = record->timestamp;
+}
+
+__attribute__((noinline)) static void busy(void) {
+    LAT_PROBE_BEGIN(BUSY, 1);
+    LAT_PROBE_END(BUSY);
+}
+
+/* So many milliseconds of nothing else. The executions. */
+static uint64_t work(unsigned ms) {
+    uint64_t until = spex_clock_ns(CLOCK_MONOTONIC) + ms * UINT64_C(1000000), count = 0;
+    while (spex_clock_ns(CLOCK_MONOTONIC) < until)
+        for (int i = 0; i < 100; i++, count++)
+            busy();
+    return count;
+}
+
+static void start(const char *thread_budget, const char *probes) {
+    const struct spex_options options = {.size = sizeof(options),
+                                         .out = "/dev/null",
+                                         .ring_records = 1 << 16,
+                                         .thread_budget = thread_budget};
+    seen.count = seen.weight = 0;
+    assert_int_equal(spex_start(&options), 0);
+    assert_true(spex_set(probes) >= 1);
+    assert_int_equal(spex_set("off"), 0);
+    capture_start(see, NULL);
+    assert_true(spex_set(probes) >= 1);
+}
+
+static double ticks_per_second;
+
+/* The most records in any window of 10 ms, times what one costs. */
+static double most_spent(void) {
+    struct spex_cost cost;
+    uint64_t window = (uint64_t)(SPEX_ALLOWANCE_SECONDS * ticks_per_second);
+    size_t most = 0;
+    assert_int_equal(spex_cost_get(SPEX_LAT, &cost), 0);
+    for (size_t first = 0, last = 0; last < seen.count; last++) {
+        while (seen.ticks[last] - seen.ticks[first] > window)
+            first++;
+        if (last - first + 1 > most)
+            most = last - first + 1;
+    }
+    return (double)most * cost.record / ticks_per_second;
+}
+
+static double counted(void) {
+    struct spex_profile profile;
+    double count = 0;
+    assert_int_equal(spex_profile_now(&profile), 0);
+    for (size_t r = 0; r < profile.row_count; r++)
+        if (profile.rows[r].probe.probe_id == BUSY)
+            count += profile.rows[r].probe.count;
+    spex_profile_now_free(&profile);
+    return count;
+}
+
+static void expect_bound(const char *probes) {
+    start("5%", probes);
+    uint64_t executions = work(100);
+    assert_true(counted() == (double)executions);
+    assert_int_equal(spex_set("off"), 0);
+    assert_int_equal(spex_stop(), 0);
+    assert_true(seen.count > 0);
+    assert_true(most_spent() <= 0.05 * SPEX_ALLOWANCE_SECONDS);
+    /* The bound was met, and what was not recorded is stood for. */
+    assert_true(seen.count < executions);
+    assert_true(seen.weight <= executions * 3);
+    assert_true(seen.weight >= executions / 3);
+}
+
+static void no_thread_loses_more_in_10_ms(void **state) {
+    (void)state;
+    expect_bound("*@1");
+    expect_bound("*@~2");
+    expect_bound("*@1x64");
+}
+
+static void periodic_weights_stay_exact(void **state) {
+    (void)state;
+    start("2%", "*@3");
+    uint64_t executions = work(60);
+    assert_int_equal(spex_set("off"), 0);
+    assert_int_equal(spex_stop(), 0);
+    assert_true(seen.weight <= executions);
+    assert_true(executions - seen.weight < 1 << 18);
+}
+
+/* What is sparse is never denied: each record stands for its own period alone. */
+static void what_is_within_the_bound_is_as_selected(void **state) {
+    (void)state;
+    start("100%", "*@1000");
+    for (int i = 0; i < 100000; i++)
+        busy();
+    assert_int_equal(spex_set("off"), 0);
+    assert_int_equal(spex_stop(), 0);
+    assert_int_equal(seen.count, 100);
+    assert_int_equal(seen.weight, 100000);
+}
+
+static void without_a_bound_all_is_recorded(void **state) {
+    (void)state;
+    start(NULL, "*@1");
+    for (int i = 0; i < 1000; i++)
+        busy();
+    assert_int_equal(spex_set("off"), 0);
+    assert_int_equal(spex_stop(), 0);
+    assert_int_equal(seen.count, 1000);
+    assert_false(spex_allowance_bounded());
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_thread_loses_more_in_10_ms),
+        cmocka_unit_test(periodic_weights_stay_exact),
+        cmocka_unit_test(what_is_within_the_bound_is_as_selected),
+        cmocka_unit_test(without_a_bound_all_is_recorded),
+    };
+    ticks_per_second = spex_tick_rate_since(spex_instant_now());
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
