@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether a program with a budget is slowed down by no more than that, and whether the library knows how much it is.
+ *
+ *     budget [--json] [--workload NAME] [--budget PERCENT] [--seconds N]
+ *
+ * Each workload runs in two processes, with all probes on and a budget in one, and without spex in the other, which
+ * is the same code. One runs at a time, for a slice of 50 ms, in the order A B B A; the first second of each is not
+ * counted. Its slowdown is how much more CPU time, that of spex's threads included, an operation takes
+ * (budget_estimate.h has the statistics). For the library's clock it does not exist while it is stopped
+ * (budget_clock.h). A measurement ends when the interval is ± 0.3 % or less, or after so many seconds (30).
+ *
+ * What the library believes is made the same quantity: what it says it has spent, over the CPU time without that. Of
+ * the budget, which is a share of the time that goes by, it has used what it has spent over that time.
+ *
+ * The control is the same with spex started and no probe on: the bench's own error.
+ *
+ * SPEX_PROBES and SPEX_RATE_POLICY hold for what is measured: `fixed` measures what is selected instead of a budget. */
+#define _GNU_SOURCE
+#include <err.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "budget_estimate.h"
+#include "budget_process.h"
+#include "budget_workload.h"
+
+#define SLICE_NS      50000000u
+#define WARM_UP_NS    1000000000u
+#define PRECISION     0.003
+#define BLOCKS_LEAST  20 /* before the interval is believed */
+#define SECONDS_LEAST 1.0
+#define SECONDS_MOST  3600.0
+
+enum { BUDGETS_MAX = 16 };
+
+struct budget {
+    const char *text; /* NULL: no probe is on */
+    double share;
+};
+
+/* Of the process with spex, as of the begin of a slice. */
+struct account {
+    double cpu_seconds;
+    double seconds;
+    struct budget_belief belief;
+};
+
+struct result {
+    const struct budget_workload *workload;
+    const struct budget *budget;
+    struct budget_estimate estimate;
+    size_t pairs;
+    double cpu_seconds; /* of these processes while it was counted, as is all that follows */
+    double cpus;        /* that it had of those it could have kept busy */
+    double believed;
+    double used;
+    double seconds; /* that it ran */
+    struct budget_belief done;
+};
+
+struct side {
+    struct budget_process process;
+    double cpu_seconds; /* all told */
+    double seconds;     /* that it was let run */
+    struct account first, last;
+    bool known; /* first is set */
+};
+
+static void account(struct side *side, const struct account *begin) {
+    const struct budget_shared *shared = side->process.shared;
+    if (shared->told != shared->slice) /* it did not get the processor */
+        return;
+    side->last = *begin;
+    side->last.belief = shared->belief;
+    if (!side->known)
+        side->first = side->last;
+    side->known = true;
+}
+
+/* Seconds of CPU time for an operation; 0: there was none. */
+static double slice(struct side *side) {
+    const struct account begin = {.cpu_seconds = side->cpu_seconds, .seconds = side->seconds};
+    uint64_t operations = budget_process_operations(&side->process);
+    uint64_t cpu_ns = budget_process_cpu_ns(&side->process);
+    side->seconds += (double)budget_process_run(&side->process, SLICE_NS) / 1e9;
+    double cpu_seconds = (double)(budget_process_cpu_ns(&side->process) - cpu_ns) / 1e9;
+    side->cpu_seconds += cpu_seconds;
+    operations = budget_process_operations(&side->process) - operations;
+    account(side, &begin);
+    return operations ? cpu_seconds / (double)operations : 0;
+}
+
+static void warm_up(struct side *side) {
+    while (budget_process_cpu_ns(&side->process) < WARM_UP_NS)
+        slice(side);
+    side->known = false;
+}
+
+static bool precise(const struct result *result) {
+    return result->pairs >= BLOCKS_LEAST * BUDGET_BLOCK_PAIRS && result->estimate.ci95 <= PRECISION;
+}
+
+static void measure_pairs(struct side *with, struct side *without, double seconds,
+                          struct result *result) {
+    size_t most = (size_t)(seconds * 1e9 / (2.0 * SLICE_NS)) + 2 * BUDGET_BLOCK_PAIRS;
+    struct budget_pair *pairs = calloc(most, sizeof(*pairs));
+    if (!pairs)
+        err(1, "calloc");
+    for (size_t p = 0; p < most && !precise(result); p++) {
+        struct budget_pair pair;
+        if (p % 2 == 0)
+            pair.with = slice(with);
+        pair.without = slice(without);
+        if (p % 2 == 1)
+            pair.with = slice(with);
+        if (pair.with <= 0 || pair.without <= 0)
+            continue;
+        if (getenv("DUMP"))
+            fprintf(stderr, "P %g %g\n", pair.with * 1e9, pair.without * 1e9);
+        pairs[result->pairs++] = pair;
+        if (result->pairs >= 2 * BUDGET_BLOCK_PAIRS && result->pairs % BUDGET_BLOCK_PAIRS == 0)
+            result->estimate = budget_estimate(pairs, result->pairs);
+    }
+    free(pairs);
+    if (result->pairs < 2 * BUDGET_BLOCK_PAIRS)
+        errx(1, "%s: the processes hardly got the processor", result->workload->name);
+}
+
+static void believe(const struct side *side, struct result *result) {
+    const struct budget_belief *from = &side->first.belief, *to = &side->last.belief;
+    double spent = to->spent - from->spent, seconds = to->seconds - from->seconds;
+    result->cpu_seconds = side->last.cpu_seconds - side->first.cpu_seconds;
+    result->seconds = side->last.seconds - side->first.seconds;
+    result->cpus = result->cpu_seconds / result->seconds;
+    result->believed = spent / (result->cpu_seconds - spent);
+    result->used = seconds > 0 ? spent / seconds / result->budget->share : 0;
+    result->done = (struct budget_belief){.seconds = seconds,
+                                          .spent = spent,
+                                          .executions = to->executions - from->executions,
+                                          .records = to->records - from->records,
+                                          .lost = to->lost - from->lost};
+}
+
+static struct result measure(const struct budget_workload *workload, const struct budget *budget,
+                             double seconds) {
+    const struct budget_spex spex = {budget->text ? "*" : "", budget->text};
+    struct result result = {.workload = workload, .budget = budget};
+    struct side with = {0}, without = {0};
+    budget_process_start(&without.process, workload->name, workload, NULL);
+    budget_process_start(&with.process, workload->name, workload, &spex);
+    warm_up(&with);
+    warm_up(&without);
+    measure_pairs(&with, &without, seconds, &result);
+    believe(&with, &result);
+    budget_process_end(&with.process);
+    budget_process_end(&without.process);
+    return result;
+}
+
+static bool kept(const struct result *result) {
+    return result->estimate.slowdown - result->estimate.ci95 <= result->budget->share;
+}
+
+static void print_json_measured(const struct result *result) {
+    const struct budget_estimate *estimate = &result->estimate;
+    printf("\"slowdown\": %.5f, \"ci95\": %.5f, \"precise\": %s, \"pairs\": %zu, "
+           "\"block_deviation\": %.5f, \"seconds\": %.2f, \"cpus\": %.3f",
+           estimate->slowdown, estimate->ci95, precise(result) ? "true" : "false", result->pairs,
+           estimate->deviation, result->seconds, result->cpus);
+}
+
+static void print_json_result(const struct result *result, const char *before) {
+    printf("%s\n  {\"workload\": \"%s\", \"budget\": %g, ", before, result->workload->name,
+           result->budget->share);
+    print_json_measured(result);
+    printf(", \"kept\": %s, \"believed\": %.5f, \"used\": %.3f,\n   \"executions\": %.0f, "
+           "\"records\": %" PRIu64 ", \"lost\": %" PRIu64 "}",
+           kept(result) ? "true" : "false", result->believed, result->used, result->done.executions,
+           result->done.records, result->done.lost);
+    fflush(stdout);
+}
+
+static void print_json_control(const struct result *result, const char *before) {
+    printf("%s\n  {\"workload\": \"%s\", \"spex\": \"off\", ", before, result->workload->name);
+    print_json_measured(result);
+    putchar('}');
+    fflush(stdout);
+}
+
+static void print_line(const struct result *result) {
+    printf("%-7s %-6s slowdown %6.2f %% ± %.2f", result->workload->name,
+           result->budget->text ? result->budget->text : "off", 100 * result->estimate.slowdown,
+           100 * result->estimate.ci95);
+    if (result->budget->text)
+        printf(", believed %.2f %% (%.0f %% of the budget): %s; a second %.3g executions, %.3g "
+               "records, %.3g lost",
+               100 * result->believed, 100 * result->used, kept(result) ? "kept" : "NOT KEPT",
+               result->done.executions / result->seconds,
+               (double)result->done.records / result->seconds,
+               (double)result->done.lost / result->seconds);
+    printf("; %zu pairs, a block varies by %.2f %%, %.2f CPUs\n", result->pairs,
+           100 * result->estimate.deviation, result->cpus);
+    fflush(stdout);
+}
+
+struct plan {
+    const struct budget_workload *only; /* NULL: all */
+    struct budget budgets[BUDGETS_MAX];
+    size_t budget_count;
+    double seconds;
+    bool json;
+};
+
+/* Measures the controls, or what has a budget. */
+static void run(const struct plan *plan, const struct budget *budgets, size_t count,
+                void (*print)(const struct result *, const char *)) {
+    const char *before = "";
+    for (size_t w = 0; budget_workloads[w]; w++) {
+        if (plan->only && budget_workloads[w] != plan->only)
+            continue;
+        for (size_t b = 0; b < count; b++) {
+            struct result result = measure(budget_workloads[w], &budgets[b], plan->seconds);
+            if (plan->json)
+                print(&result, before);
+            else
+                print_line(&result);
+            before = ",";
+        }
+    }
+}
+
+static void run_all(const struct plan *plan) {
+    static const struct budget off = {NULL, 0};
+    if (plan->json)
+        printf("{\"bench\": \"budget\", \"slice_ms\": %g, \"precision\": %g,\n \"control\": [",
+               SLICE_NS / 1e6, PRECISION);
+    run(plan, &off, 1, print_json_control);
+    if (plan->json)
+        printf("],\n \"results\": [");
+    run(plan, plan->budgets, plan->budget_count, print_json_result);
+    if (plan->json)
+        puts("]}");
+}
+
+/* As SPEX_BUDGET: "2%". */
+static bool add_budget(struct plan *plan, const char *text) {
+    char *end;
+    double percent = strtod(text, &end);
+    if (plan->budget_count == BUDGETS_MAX || strcmp(end, "%") != 0 ||
+        !(percent > 0 && percent <= 100))
+        return false;
+    plan->budgets[plan->budget_count++] = (struct budget){text, percent / 100};
+    return true;
+}
+
+static void options_parse(int argc, char **argv, struct plan *plan) {
+    static const struct option known[] = {{"json", no_argument, NULL, 'j'},
+                                          {"workload", required_argument, NULL, 'w'},
+                                          {"budget", required_argument, NULL, 'b'},
+                                          {"seconds", required_argument, NULL, 's'},
+                                          {NULL, 0, NULL, 0}};
+    for (int option; (option = getopt_long(argc, argv, "", known, NULL)) != -1;) {
+        if (option == 'j')
+            plan->json = true;
+        else if (option == 'w' && !(plan->only = budget_workload_find(optarg)))
+            errx(2, "--workload: sqlite, hash or json was expected");
+        else if (option == 'b' && !add_budget(plan, optarg))
+            errx(2, "--budget: a percentage as 2%% was expected, %d times at most", BUDGETS_MAX);
+        else if (option == 's')
+            plan->seconds = strtod(optarg, NULL);
+        else if (option == '?')
+            exit(2);
+    }
+    if (optind < argc || !(plan->seconds >= SECONDS_LEAST && plan->seconds <= SECONDS_MOST))
+        errx(2, "--seconds: a number of %g to %g was expected, and nothing else", SECONDS_LEAST,
+             SECONDS_MOST);
+}
+
+int main(int argc, char **argv) {
+    struct plan plan = {.seconds = 30};
+    options_parse(argc, argv, &plan);
+    if (plan.budget_count == 0) {
+        add_budget(&plan, "1%");
+        add_budget(&plan, "2%");
+        add_budget(&plan, "5%");
+    }
+    run_all(&plan);
+    return 0;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* Documents of 4 to 16 KiB, parsed and gone through, as a server does with what it is sent. */
+#include <err.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include <spex/probe.h>
+
+#include "budget_random.h"
+#include "budget_workload.h"
+
+enum { PARSE = 1, DOCUMENT, ITEM, SIZE };
+SPEX_PROBE_NAME(PARSE, "parse");
+SPEX_PROBE_NAME(DOCUMENT, "document");
+SPEX_PROBE_NAME(ITEM, "item");
+SPEX_PROBE_NAME(SIZE, "size");
+
+enum { DOCUMENTS = 64, ITEMS_LEAST = 40, ITEMS_MORE = 120 };
+
+struct documents {
+    char *texts[DOCUMENTS];
+    unsigned next;
+    double sum;
+};
+
+static json_t *make_item(uint64_t *random) {
+    return json_pack("{s:i, s:f, s:s, s:b, s:[i,i,i]}", "id", budget_random(random, 1000000),
+                     "price", budget_random(random, 100000) / 100.0, "name",
+                     budget_random(random, 2) ? "a name of some length" : "short", "sold",
+                     budget_random(random, 2), "stock", budget_random(random, 100),
+                     budget_random(random, 100), budget_random(random, 100));
+}
+
+static char *make_document(uint64_t *random) {
+    json_t *items = json_array();
+    unsigned count = ITEMS_LEAST + budget_random(random, ITEMS_MORE);
+    for (unsigned i = 0; i < count; i++)
+        json_array_append_new(items, make_item(random));
+    char *text = json_dumps(items, JSON_COMPACT);
+    json_decref(items);
+    return text;
+}
+
+static void *prepare(void) {
+    struct documents *documents = calloc(1, sizeof(*documents));
+    uint64_t random = 1;
+    json_object_seed(1); /* else each process has its own order of members */
+    if (!documents)
+        err(1, "json");
+    for (unsigned d = 0; d < DOCUMENTS; d++)
+        if (!(documents->texts[d] = make_document(&random)))
+            errx(1, "json: out of memory");
+    return documents;
+}
+
+static double value_of(json_t *item) {
+    double value = 0;
+    size_t i;
+    json_t *stock;
+    SPEX_LAT_PROBE_BEGIN(ITEM, 1);
+    json_array_foreach(json_object_get(item, "stock"), i, stock) value +=
+        (double)json_integer_value(stock);
+    value *= json_number_value(json_object_get(item, "price"));
+    SPEX_LAT_PROBE_END(ITEM);
+    return json_is_true(json_object_get(item, "sold")) ? 0 : value;
+}
+
+static json_t *parse(const char *text) {
+    json_error_t error;
+    SPEX_LAT_PROBE_BEGIN(PARSE, 1);
+    json_t *items = json_loads(text, 0, &error);
+    SPEX_LAT_PROBE_END(PARSE);
+    if (!items)
+        errx(1, "json: %s", error.text);
+    return items;
+}
+
+static unsigned answer(struct documents *documents, const char *text) {
+    size_t i;
+    json_t *item;
+    unsigned count;
+    SPEX_TPT_PROBE_BEGIN(DOCUMENT, 1);
+    json_t *items = parse(text);
+    json_array_foreach(items, i, item) documents->sum += value_of(item);
+    count = (unsigned)json_array_size(items);
+    SPEX_SNAPSHOT_PROBE(SIZE, 1, count, strlen(text));
+    json_decref(items);
+    SPEX_TPT_PROBE_END(DOCUMENT);
+    return count;
+}
+
+/* An operation is an item, since documents are of different sizes. */
+static unsigned work(void *state) {
+    struct documents *documents = state;
+    return answer(documents, documents->texts[documents->next++ % DOCUMENTS]);
+}
+
+const struct budget_workload budget_json = {"json", prepare, work};

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "budget_process.h"
+
+#include <err.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <spex/atomic.h>
+#include <spex/probe.h>
+#include <spex/spex.h>
+
+#include "budget_clock.h"
+#include "controller.h"
+#include "metrics.h"
+#include "probe_type.h"
+
+static uint64_t now_ns(clockid_t clock) {
+    struct timespec now;
+    if (clock_gettime(clock, &now) != 0)
+        err(1, "clock_gettime");
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* The environment's word is stronger than options: which probes are measured, and by which policy, may be said by it;
+ * but not the budget. */
+static void spex_begin(const struct budget_spex *spex) {
+    struct spex_options options = {.size = sizeof(options),
+                                   .probes = spex->probes,
+                                   .budget = spex->budget,
+                                   .out = "/dev/null"};
+    setenv("SPEX_CONTROL", "off", 1);
+    unsetenv("SPEX_BUDGET");
+    unsetenv("SPEX_OUT");
+    if (!*spex->probes)
+        unsetenv("SPEX_PROBES");
+    if (spex_start(&options) != 0)
+        errx(1, "cannot start spex");
+}
+
+/* As of the same moment, by the metrics' lock. */
+static struct budget_belief belief_now(void) {
+    struct budget_belief belief = {0};
+    spex_metrics_lock();
+    struct spex_controller_totals totals = spex_controller_totals();
+    belief.seconds = totals.seconds;
+    belief.spent = totals.spent;
+    for (unsigned t = 0; spex_metrics_there() && t < SPEX_PROBE_TYPES; t++) {
+        struct spex_metrics_totals of_type = spex_metrics_totals(t);
+        belief.records += of_type.produced;
+        belief.lost += of_type.lost;
+        belief.executions += of_type.executions;
+    }
+    spex_metrics_unlock();
+    return belief;
+}
+
+static void work(struct budget_shared *shared, const struct budget_workload *workload, void *state,
+                 bool believes) {
+    uint64_t slice = 0, operations = 0;
+    for (;;) {
+        operations += workload->work(state);
+        spex_store_relaxed(&shared->operations, operations);
+        if (spex_load_relaxed(&shared->slice) == slice)
+            continue;
+        slice = shared->slice;
+        if (believes)
+            shared->belief = belief_now();
+        spex_store_relaxed(&shared->told,
+                           slice); /* the parent looks when this process is stopped */
+    }
+}
+
+static void run(pid_t parent, struct budget_shared *shared, const struct budget_workload *workload,
+                const struct budget_spex *spex) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(1);
+    void *state = workload->prepare();
+    budget_clock_set(&shared->stopped_ns);
+    if (spex)
+        spex_begin(spex);
+    raise(SIGSTOP);
+    work(shared, workload, state, spex != NULL);
+}
+
+static void wait_until_stopped(struct budget_process *process) {
+    int status;
+    if (waitpid(process->pid, &status, WUNTRACED) != process->pid)
+        err(1, "%s", process->name);
+    if (!WIFSTOPPED(status))
+        errx(1, "%s: the process has ended, by %s %d", process->name,
+             WIFSIGNALED(status) ? "signal" : "status",
+             WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    process->stopped_since = now_ns(CLOCK_MONOTONIC);
+}
+
+void budget_process_start(struct budget_process *process, const char *name,
+                          const struct budget_workload *workload, const struct budget_spex *spex) {
+    pid_t parent = getpid();
+    *process = (struct budget_process){.name = name};
+    process->shared = mmap(NULL, sizeof(*process->shared), PROT_READ | PROT_WRITE,
+                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (process->shared == MAP_FAILED)
+        err(1, "mmap");
+    process->pid = fork();
+    if (process->pid < 0)
+        err(1, "fork");
+    if (process->pid == 0)
+        run(parent, process->shared, workload, spex);
+    wait_until_stopped(process);
+    if (clock_getcpuclockid(process->pid, &process->cpu_clock) != 0)
+        errx(1, "%s: no clock of its CPU time", name);
+}
+
+void budget_process_end(struct budget_process *process) {
+    kill(process->pid, SIGKILL);
+    if (waitpid(process->pid, NULL, 0) != process->pid)
+        err(1, "%s", process->name);
+    munmap(process->shared, sizeof(*process->shared));
+}
+
+uint64_t budget_process_cpu_ns(const struct budget_process *process) {
+    return now_ns(process->cpu_clock);
+}
+
+uint64_t budget_process_operations(const struct budget_process *process) {
+    return spex_load_relaxed(&process->shared->operations);
+}
+
+uint64_t budget_process_run(struct budget_process *process, uint64_t ns) {
+    struct budget_shared *shared = process->shared;
+    uint64_t begin = now_ns(CLOCK_MONOTONIC);
+    spex_store_relaxed(&shared->slice, shared->slice + 1);
+    spex_store_relaxed(&shared->stopped_ns, shared->stopped_ns + begin - process->stopped_since);
+    if (kill(process->pid, SIGCONT) != 0)
+        err(1, "%s", process->name);
+    nanosleep(&(struct timespec){.tv_nsec = (long)ns}, NULL);
+    if (kill(process->pid, SIGSTOP) != 0)
+        err(1, "%s", process->name);
+    wait_until_stopped(process);
+    return process->stopped_since - begin;
+}
