@@ -3,8 +3,8 @@
  *
  *     budget [--json] [--workload NAME] [--budget PERCENT] [--seconds N]
  *
- * Each workload runs in two processes, with all probes on and a budget in one, and without spex in the other, which
- * is the same code. One runs at a time, for a slice of 50 ms, in the order A B B A; the first second of each is not
+ * Each workload runs in two processes, A with all probes on and a budget, and B without spex, which is the same code.
+ * One runs at a time, for a slice of 20 ms, in the order A B B A, both on the same CPU; the first second of each is not
  * counted. Its slowdown is how much more CPU time, that of spex's threads included, an operation takes
  * (budget_estimate.h has the statistics). For the library's clock it does not exist while it is stopped
  * (budget_clock.h). A measurement ends when the interval is ± 0.3 % or less, or after so many seconds (30).
@@ -19,7 +19,7 @@
 #include <err.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <math.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,10 +29,10 @@
 #include "budget_process.h"
 #include "budget_workload.h"
 
-#define SLICE_NS      50000000u
+#define SLICE_NS      20000000u
 #define WARM_UP_NS    1000000000u
 #define PRECISION     0.003
-#define BLOCKS_LEAST  20 /* before the interval is believed */
+#define BATCHES_LEAST 15 /* before the interval is believed */
 #define SECONDS_LEAST 1.0
 #define SECONDS_MOST  3600.0
 
@@ -54,7 +54,7 @@ struct result {
     const struct budget_workload *workload;
     const struct budget *budget;
     struct budget_estimate estimate;
-    size_t pairs;
+    size_t figures;     /* of four slices */
     double cpu_seconds; /* of these processes while it was counted, as is all that follows */
     double cpus;        /* that it had of those it could have kept busy */
     double believed;
@@ -102,32 +102,33 @@ static void warm_up(struct side *side) {
 }
 
 static bool precise(const struct result *result) {
-    return result->pairs >= BLOCKS_LEAST * BUDGET_BLOCK_PAIRS && result->estimate.ci95 <= PRECISION;
+    return result->figures >= (size_t)BATCHES_LEAST * BUDGET_BATCH &&
+           result->estimate.ci95 <= PRECISION;
 }
 
-static void measure_pairs(struct side *with, struct side *without, double seconds,
-                          struct result *result) {
-    size_t most = (size_t)(seconds * 1e9 / (2.0 * SLICE_NS)) + 2 * BUDGET_BLOCK_PAIRS;
-    struct budget_pair *pairs = calloc(most, sizeof(*pairs));
-    if (!pairs)
+/* A B B A. False: one of the processes did not get the processor. */
+static bool four_slices(struct side *with, struct side *without, struct budget_figure *figure) {
+    double first = slice(with), others = slice(without), second = slice(without);
+    figure->with = first + slice(with);
+    figure->without = others + second;
+    return first > 0 && figure->with > first && second > 0 && others > 0;
+}
+
+static void compare(struct side *with, struct side *without, double seconds,
+                    struct result *result) {
+    size_t most = (size_t)(seconds * 1e9 / (4.0 * SLICE_NS)) + 2 * (size_t)BUDGET_BATCH;
+    struct budget_figure *figures = calloc(most, sizeof(*figures));
+    if (!figures)
         err(1, "calloc");
-    for (size_t p = 0; p < most && !precise(result); p++) {
-        struct budget_pair pair;
-        if (p % 2 == 0)
-            pair.with = slice(with);
-        pair.without = slice(without);
-        if (p % 2 == 1)
-            pair.with = slice(with);
-        if (pair.with <= 0 || pair.without <= 0)
+    for (size_t f = 0; f < most && !precise(result); f++) {
+        if (!four_slices(with, without, &figures[result->figures]))
             continue;
-        if (getenv("DUMP"))
-            fprintf(stderr, "P %g %g\n", pair.with * 1e9, pair.without * 1e9);
-        pairs[result->pairs++] = pair;
-        if (result->pairs >= 2 * BUDGET_BLOCK_PAIRS && result->pairs % BUDGET_BLOCK_PAIRS == 0)
-            result->estimate = budget_estimate(pairs, result->pairs);
+        result->figures++;
+        if (result->figures >= 2 * BUDGET_BATCH && result->figures % BUDGET_BATCH == 0)
+            result->estimate = budget_estimate(figures, result->figures);
     }
-    free(pairs);
-    if (result->pairs < 2 * BUDGET_BLOCK_PAIRS)
+    free(figures);
+    if (result->figures < 2 * BUDGET_BATCH)
         errx(1, "%s: the processes hardly got the processor", result->workload->name);
 }
 
@@ -151,11 +152,12 @@ static struct result measure(const struct budget_workload *workload, const struc
     const struct budget_spex spex = {budget->text ? "*" : "", budget->text};
     struct result result = {.workload = workload, .budget = budget};
     struct side with = {0}, without = {0};
-    budget_process_start(&without.process, workload->name, workload, NULL);
-    budget_process_start(&with.process, workload->name, workload, &spex);
+    int cpu = sched_getcpu();
+    budget_process_start(&without.process, workload->name, workload, NULL, cpu);
+    budget_process_start(&with.process, workload->name, workload, &spex, cpu);
     warm_up(&with);
     warm_up(&without);
-    measure_pairs(&with, &without, seconds, &result);
+    compare(&with, &without, seconds, &result);
     believe(&with, &result);
     budget_process_end(&with.process);
     budget_process_end(&without.process);
@@ -168,10 +170,10 @@ static bool kept(const struct result *result) {
 
 static void print_json_measured(const struct result *result) {
     const struct budget_estimate *estimate = &result->estimate;
-    printf("\"slowdown\": %.5f, \"ci95\": %.5f, \"precise\": %s, \"pairs\": %zu, "
-           "\"block_deviation\": %.5f, \"seconds\": %.2f, \"cpus\": %.3f",
-           estimate->slowdown, estimate->ci95, precise(result) ? "true" : "false", result->pairs,
-           estimate->deviation, result->seconds, result->cpus);
+    printf("\"slowdown\": %.5f, \"ci95\": %.5f, \"precise\": %s, \"figures\": %zu, "
+           "\"of_sums\": %.5f, \"noise\": %.5f, \"seconds\": %.2f, \"cpus\": %.3f",
+           estimate->slowdown, estimate->ci95, precise(result) ? "true" : "false", result->figures,
+           estimate->of_sums, estimate->noise, result->seconds, result->cpus);
 }
 
 static void print_json_result(const struct result *result, const char *before) {
@@ -203,8 +205,8 @@ static void print_line(const struct result *result) {
                result->done.executions / result->seconds,
                (double)result->done.records / result->seconds,
                (double)result->done.lost / result->seconds);
-    printf("; %zu pairs, a block varies by %.2f %%, %.2f CPUs\n", result->pairs,
-           100 * result->estimate.deviation, result->cpus);
+    printf("; of sums %.2f %%, noise %.2f %%, %.1f s, %.2f CPUs\n", 100 * result->estimate.of_sums,
+           100 * result->estimate.noise, result->seconds, result->cpus);
     fflush(stdout);
 }
 

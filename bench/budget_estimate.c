@@ -5,21 +5,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define TRIMMED 0.1 /* at each end */
-#define NORMAL  1.96
+#define NORMAL 1.96
 
 static int ascending(const void *a, const void *b) {
     double one = *(const double *)a, other = *(const double *)b;
     return (one > other) - (one < other);
-}
-
-static double block_slowdown(const struct budget_pair *pairs) {
-    double with = 0, without = 0;
-    for (size_t p = 0; p < BUDGET_BLOCK_PAIRS; p++) {
-        with += pairs[p].with;
-        without += pairs[p].without;
-    }
-    return with / without - 1;
 }
 
 static double mean_of(const double *values, size_t count) {
@@ -36,28 +26,40 @@ static double deviation_of(const double *values, size_t count) {
     return sqrt(sum / (double)(count - 1));
 }
 
-/* Of sorted values. */
-static struct budget_estimate trimmed(double *values, size_t count) {
-    size_t cut = (size_t)(TRIMMED * (double)count), left = count - 2 * cut;
-    double mean = mean_of(values + cut, left);
-    for (size_t v = 0; v < cut; v++) {
-        values[v] = values[cut];
-        values[count - 1 - v] = values[count - 1 - cut];
-    }
-    double deviation = deviation_of(values, count);
-    double error = deviation * sqrt((double)count) / (double)left;
-    return (struct budget_estimate){mean, NORMAL * error, deviation};
+/* Of the logarithms, which are left sorted in `sorted`. */
+static double midmean(const struct budget_figure *figures, size_t count, double *sorted) {
+    for (size_t f = 0; f < count; f++)
+        sorted[f] = log(figures[f].with / figures[f].without);
+    qsort(sorted, count, sizeof(*sorted), ascending);
+    return mean_of(sorted + count / 4, count - 2 * (count / 4));
 }
 
-struct budget_estimate budget_estimate(const struct budget_pair *pairs, size_t count) {
-    size_t blocks = count / BUDGET_BLOCK_PAIRS;
-    double *values = malloc(blocks * sizeof(*values));
-    if (!values)
+static double of_sums(const struct budget_figure *figures, size_t count) {
+    double with = 0, without = 0;
+    for (size_t f = 0; f < count; f++) {
+        with += figures[f].with;
+        without += figures[f].without;
+    }
+    return with / without - 1;
+}
+
+struct budget_estimate budget_estimate(const struct budget_figure *figures, size_t count) {
+    size_t batches = count / BUDGET_BATCH;
+    double *sorted = malloc(count * sizeof(*sorted)),
+           *of_batches = malloc(batches * sizeof(double));
+    if (!sorted || !of_batches)
         err(1, "malloc");
-    for (size_t b = 0; b < blocks; b++)
-        values[b] = block_slowdown(pairs + b * BUDGET_BLOCK_PAIRS);
-    qsort(values, blocks, sizeof(*values), ascending);
-    struct budget_estimate estimate = trimmed(values, blocks);
-    free(values);
+    for (size_t b = 0; b < batches; b++)
+        of_batches[b] = midmean(figures + b * BUDGET_BATCH, BUDGET_BATCH, sorted);
+    double ratio = exp(midmean(figures, count, sorted));
+    double error = deviation_of(of_batches, batches) / sqrt((double)batches);
+    struct budget_estimate estimate = {
+        .slowdown = ratio - 1,
+        .ci95 = ratio * NORMAL * error,
+        .of_sums = of_sums(figures, count),
+        .noise = (sorted[count * 3 / 4] - sorted[count / 4]) / 2,
+    };
+    free(sorted);
+    free(of_batches);
     return estimate;
 }

@@ -1,31 +1,35 @@
 /* SPDX-License-Identifier: MIT */
-/* The slowdown and its interval, of pairs of slices.
+/* The slowdown and its interval.
  *
- * Pairs that follow each other make a block, of which the ratio of sums is one figure: the controller lets probes cost
- * more in one slice and less in the next, but no longer than for half a second, so blocks are as good as independent.
- * The estimate is the mean of the blocks' figures without the highest and the lowest tenth, since what others do on
- * the machine disturbs either process for a while, and much; the interval is Tukey and McLaughlin's for a trimmed mean
- * (1963), by the winsorized variance. */
+ * What others do on the machine makes either process slower for a while, up to twice, and such a while ends in the
+ * middle of something. So a figure is taken of each four slices A B B A, in which what changes steadily cancels, and
+ * the estimate is the midmean of the figures, the mean of those between the quartiles; of the logarithms, for which
+ * it is the same whether A or B was disturbed. A mean of all would have an interval several times as wide.
+ *
+ * The controller makes slices that follow each other alike, for about half a second, so the interval is not that of
+ * independent figures: it comes from the spread of the midmeans of batches of half a second and more. */
 #ifndef SPEX_BENCH_BUDGET_ESTIMATE_H
 #define SPEX_BENCH_BUDGET_ESTIMATE_H
 
 #include <stddef.h>
 
-/* Seconds of CPU time for an operation: with spex, and without it. */
-struct budget_pair {
+/* Of four slices: seconds of CPU time for an operation with spex and without it. */
+struct budget_figure {
     double with;
     double without;
 };
 
-enum { BUDGET_BLOCK_PAIRS = 5 };
+/* Figures in a batch: 0.48 s of either process, as a slice is 20 ms. */
+enum { BUDGET_BATCH = 12 };
 
 struct budget_estimate {
     double slowdown;
-    double ci95;      /* half width */
-    double deviation; /* of a block's figure: how noisy it was */
+    double ci95;    /* half width */
+    double of_sums; /* the slowdown of all CPU time, disturbed or not */
+    double noise;   /* half of what lies between the quartiles of the figures */
 };
 
-/* At least two blocks of pairs. */
-struct budget_estimate budget_estimate(const struct budget_pair *pairs, size_t count);
+/* At least two batches of figures. */
+struct budget_estimate budget_estimate(const struct budget_figure *figures, size_t count);
 
 #endif

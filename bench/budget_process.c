@@ -3,6 +3,7 @@
 #include "budget_process.h"
 
 #include <err.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -60,6 +61,16 @@ static struct budget_belief belief_now(void) {
     return belief;
 }
 
+/* Both workloads run there: the other CPUs may be slower for a while, by whatever else uses their cores. spex's threads,
+ * which are there already, go where they like. */
+static void stay_on(int cpu) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET((unsigned)cpu, &one);
+    if (sched_setaffinity(0, sizeof(one), &one) != 0)
+        err(1, "sched_setaffinity");
+}
+
 static void work(struct budget_shared *shared, const struct budget_workload *workload, void *state,
                  bool believes) {
     uint64_t slice = 0, operations = 0;
@@ -77,7 +88,7 @@ static void work(struct budget_shared *shared, const struct budget_workload *wor
 }
 
 static void run(pid_t parent, struct budget_shared *shared, const struct budget_workload *workload,
-                const struct budget_spex *spex) {
+                const struct budget_spex *spex, int cpu) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(1);
@@ -85,6 +96,7 @@ static void run(pid_t parent, struct budget_shared *shared, const struct budget_
     budget_clock_set(&shared->stopped_ns);
     if (spex)
         spex_begin(spex);
+    stay_on(cpu);
     raise(SIGSTOP);
     work(shared, workload, state, spex != NULL);
 }
@@ -101,7 +113,8 @@ static void wait_until_stopped(struct budget_process *process) {
 }
 
 void budget_process_start(struct budget_process *process, const char *name,
-                          const struct budget_workload *workload, const struct budget_spex *spex) {
+                          const struct budget_workload *workload, const struct budget_spex *spex,
+                          int cpu) {
     pid_t parent = getpid();
     *process = (struct budget_process){.name = name};
     process->shared = mmap(NULL, sizeof(*process->shared), PROT_READ | PROT_WRITE,
@@ -112,7 +125,7 @@ void budget_process_start(struct budget_process *process, const char *name,
     if (process->pid < 0)
         err(1, "fork");
     if (process->pid == 0)
-        run(parent, process->shared, workload, spex);
+        run(parent, process->shared, workload, spex, cpu);
     wait_until_stopped(process);
     if (clock_getcpuclockid(process->pid, &process->cpu_clock) != 0)
         errx(1, "%s: no clock of its CPU time", name);

@@ -41,9 +41,10 @@ struct budget_spex {
     const char *budget;
 };
 
-/* It is stopped when this returns. What goes wrong in any of these ends the bench. */
+/* It is stopped when this returns, and will work on that CPU. What goes wrong in any of these ends the bench. */
 void budget_process_start(struct budget_process *process, const char *name,
-                          const struct budget_workload *workload, const struct budget_spex *spex);
+                          const struct budget_workload *workload, const struct budget_spex *spex,
+                          int cpu);
 void budget_process_end(struct budget_process *process);
 
 /* Nanoseconds of CPU time and operations done, as of now that it is stopped. */
