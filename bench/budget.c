@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether a program with a budget is slowed down by no more than that, and whether the library knows how much it is.
  *
- *     budget [--json] [--workload NAME] [--budget PERCENT] [--seconds N]
+ *     budget [--json] [--alone] [--workload NAME] [--budget PERCENT]… [--seconds N]
  *
  * Each workload runs in two processes, A with all probes on and a budget, and B without spex, which is the same code.
  * One runs at a time, for a slice of 20 ms, in the order A B B A, both on the same CPU; the first second of each is not
@@ -12,7 +12,10 @@
  * What the library believes is made the same quantity: what it says it has spent, over the CPU time without that. Of
  * the budget, which is a share of the time that goes by, it has used what it has spent over that time.
  *
- * The control is the same with spex started and no probe on: the bench's own error.
+ * Both processes have another thread, that sleeps, as most programs have some: libc saves itself locks where there is
+ * none, and a program that had none has one when spex has started its collector (--alone measures that). Of controls
+ * there are two: `off`, spex started and no probe on, which is the bench's own error; and `thread`, no spex, and the
+ * other thread in A alone, which is what the first collector costs a program without threads beside all else.
  *
  * SPEX_PROBES and SPEX_RATE_POLICY hold for what is measured: `fixed` measures what is selected instead of a budget. */
 #define _GNU_SOURCE
@@ -38,8 +41,12 @@
 
 enum { BUDGETS_MAX = 16 };
 
+/* What A has that B has not. */
+enum what { BUDGET, SPEX_OFF, THREAD };
+
 struct budget {
-    const char *text; /* NULL: no probe is on */
+    enum what what;
+    const char *text;
     double share;
 };
 
@@ -148,13 +155,19 @@ static void believe(const struct side *side, struct result *result) {
 }
 
 static struct result measure(const struct budget_workload *workload, const struct budget *budget,
-                             double seconds) {
-    const struct budget_spex spex = {budget->text ? "*" : "", budget->text};
+                             double seconds, bool alone) {
+    const struct budget_setting b = {.threads = budget->what != THREAD && !alone,
+                                     .cpu = sched_getcpu()};
+    struct budget_setting a = b;
     struct result result = {.workload = workload, .budget = budget};
     struct side with = {0}, without = {0};
-    int cpu = sched_getcpu();
-    budget_process_start(&without.process, workload->name, workload, NULL, cpu);
-    budget_process_start(&with.process, workload->name, workload, &spex, cpu);
+    if (budget->what == THREAD)
+        a.threads = true;
+    else
+        a.probes = budget->what == BUDGET ? "*" : "";
+    a.budget = budget->text;
+    budget_process_start(&without.process, workload, &b);
+    budget_process_start(&with.process, workload, &a);
     warm_up(&with);
     warm_up(&without);
     compare(&with, &without, seconds, &result);
@@ -187,18 +200,23 @@ static void print_json_result(const struct result *result, const char *before) {
     fflush(stdout);
 }
 
+static const char *what_of(const struct result *result) {
+    static const char *const names[] = {[SPEX_OFF] = "off", [THREAD] = "thread"};
+    return result->budget->what == BUDGET ? result->budget->text : names[result->budget->what];
+}
+
 static void print_json_control(const struct result *result, const char *before) {
-    printf("%s\n  {\"workload\": \"%s\", \"spex\": \"off\", ", before, result->workload->name);
+    printf("%s\n  {\"workload\": \"%s\", \"what\": \"%s\", ", before, result->workload->name,
+           what_of(result));
     print_json_measured(result);
     putchar('}');
     fflush(stdout);
 }
 
 static void print_line(const struct result *result) {
-    printf("%-7s %-6s slowdown %6.2f %% ± %.2f", result->workload->name,
-           result->budget->text ? result->budget->text : "off", 100 * result->estimate.slowdown,
-           100 * result->estimate.ci95);
-    if (result->budget->text)
+    printf("%-7s %-6s slowdown %6.2f %% ± %.2f", result->workload->name, what_of(result),
+           100 * result->estimate.slowdown, 100 * result->estimate.ci95);
+    if (result->budget->what == BUDGET)
         printf(", believed %.2f %% (%.0f %% of the budget): %s; a second %.3g executions, %.3g "
                "records, %.3g lost",
                100 * result->believed, 100 * result->used, kept(result) ? "kept" : "NOT KEPT",
@@ -216,6 +234,7 @@ struct plan {
     size_t budget_count;
     double seconds;
     bool json;
+    bool alone;
 };
 
 /* Measures the controls, or what has a budget. */
@@ -226,7 +245,8 @@ static void run(const struct plan *plan, const struct budget *budgets, size_t co
         if (plan->only && budget_workloads[w] != plan->only)
             continue;
         for (size_t b = 0; b < count; b++) {
-            struct result result = measure(budget_workloads[w], &budgets[b], plan->seconds);
+            struct result result =
+                measure(budget_workloads[w], &budgets[b], plan->seconds, plan->alone);
             if (plan->json)
                 print(&result, before);
             else
@@ -237,11 +257,12 @@ static void run(const struct plan *plan, const struct budget *budgets, size_t co
 }
 
 static void run_all(const struct plan *plan) {
-    static const struct budget off = {NULL, 0};
+    static const struct budget controls[] = {{SPEX_OFF, NULL, 0}, {THREAD, NULL, 0}};
     if (plan->json)
-        printf("{\"bench\": \"budget\", \"slice_ms\": %g, \"precision\": %g,\n \"control\": [",
-               SLICE_NS / 1e6, PRECISION);
-    run(plan, &off, 1, print_json_control);
+        printf("{\"bench\": \"budget\", \"slice_ms\": %g, \"precision\": %g, \"alone\": %s,\n "
+               "\"control\": [",
+               SLICE_NS / 1e6, PRECISION, plan->alone ? "true" : "false");
+    run(plan, controls, 2, print_json_control);
     if (plan->json)
         printf("],\n \"results\": [");
     run(plan, plan->budgets, plan->budget_count, print_json_result);
@@ -256,19 +277,20 @@ static bool add_budget(struct plan *plan, const char *text) {
     if (plan->budget_count == BUDGETS_MAX || strcmp(end, "%") != 0 ||
         !(percent > 0 && percent <= 100))
         return false;
-    plan->budgets[plan->budget_count++] = (struct budget){text, percent / 100};
+    plan->budgets[plan->budget_count++] = (struct budget){BUDGET, text, percent / 100};
     return true;
 }
 
 static void options_parse(int argc, char **argv, struct plan *plan) {
-    static const struct option known[] = {{"json", no_argument, NULL, 'j'},
-                                          {"workload", required_argument, NULL, 'w'},
-                                          {"budget", required_argument, NULL, 'b'},
-                                          {"seconds", required_argument, NULL, 's'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option known[] = {
+        {"json", no_argument, NULL, 'j'},           {"alone", no_argument, NULL, 'a'},
+        {"workload", required_argument, NULL, 'w'}, {"budget", required_argument, NULL, 'b'},
+        {"seconds", required_argument, NULL, 's'},  {NULL, 0, NULL, 0}};
     for (int option; (option = getopt_long(argc, argv, "", known, NULL)) != -1;) {
         if (option == 'j')
             plan->json = true;
+        else if (option == 'a')
+            plan->alone = true;
         else if (option == 'w' && !(plan->only = budget_workload_find(optarg)))
             errx(2, "--workload: sqlite, hash or json was expected");
         else if (option == 'b' && !add_budget(plan, optarg))

@@ -3,6 +3,7 @@
 #include "budget_process.h"
 
 #include <err.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -30,15 +31,15 @@ static uint64_t now_ns(clockid_t clock) {
 
 /* The environment's word is stronger than options: which probes are measured, and by which policy, may be said by it;
  * but not the budget. */
-static void spex_begin(const struct budget_spex *spex) {
+static void spex_begin(const struct budget_setting *setting) {
     struct spex_options options = {.size = sizeof(options),
-                                   .probes = spex->probes,
-                                   .budget = spex->budget,
+                                   .probes = setting->probes,
+                                   .budget = setting->budget,
                                    .out = "/dev/null"};
     setenv("SPEX_CONTROL", "off", 1);
     unsetenv("SPEX_BUDGET");
     unsetenv("SPEX_OUT");
-    if (!*spex->probes)
+    if (!*setting->probes)
         unsetenv("SPEX_PROBES");
     if (spex_start(&options) != 0)
         errx(1, "cannot start spex");
@@ -87,18 +88,27 @@ static void work(struct budget_shared *shared, const struct budget_workload *wor
     }
 }
 
+static void *sleep_always(void *arg) {
+    for (;;)
+        pause();
+    return arg;
+}
+
 static void run(pid_t parent, struct budget_shared *shared, const struct budget_workload *workload,
-                const struct budget_spex *spex, int cpu) {
+                const struct budget_setting *setting) {
+    pthread_t other;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(1);
+    if (setting->threads && pthread_create(&other, NULL, sleep_always, NULL) != 0)
+        errx(1, "cannot start a thread");
     void *state = workload->prepare();
     budget_clock_set(&shared->stopped_ns);
-    if (spex)
-        spex_begin(spex);
-    stay_on(cpu);
+    if (setting->probes)
+        spex_begin(setting);
+    stay_on(setting->cpu);
     raise(SIGSTOP);
-    work(shared, workload, state, spex != NULL);
+    work(shared, workload, state, setting->probes != NULL);
 }
 
 static void wait_until_stopped(struct budget_process *process) {
@@ -112,11 +122,10 @@ static void wait_until_stopped(struct budget_process *process) {
     process->stopped_since = now_ns(CLOCK_MONOTONIC);
 }
 
-void budget_process_start(struct budget_process *process, const char *name,
-                          const struct budget_workload *workload, const struct budget_spex *spex,
-                          int cpu) {
+void budget_process_start(struct budget_process *process, const struct budget_workload *workload,
+                          const struct budget_setting *setting) {
     pid_t parent = getpid();
-    *process = (struct budget_process){.name = name};
+    *process = (struct budget_process){.name = workload->name};
     process->shared = mmap(NULL, sizeof(*process->shared), PROT_READ | PROT_WRITE,
                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (process->shared == MAP_FAILED)
@@ -125,10 +134,10 @@ void budget_process_start(struct budget_process *process, const char *name,
     if (process->pid < 0)
         err(1, "fork");
     if (process->pid == 0)
-        run(parent, process->shared, workload, spex, cpu);
+        run(parent, process->shared, workload, setting);
     wait_until_stopped(process);
     if (clock_getcpuclockid(process->pid, &process->cpu_clock) != 0)
-        errx(1, "%s: no clock of its CPU time", name);
+        errx(1, "%s: no clock of its CPU time", workload->name);
 }
 
 void budget_process_end(struct budget_process *process) {

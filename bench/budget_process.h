@@ -3,6 +3,7 @@
 #ifndef SPEX_BENCH_BUDGET_PROCESS_H
 #define SPEX_BENCH_BUDGET_PROCESS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
@@ -35,16 +36,18 @@ struct budget_process {
     uint64_t stopped_since; /* ns */
 };
 
-/* How spex is started in it; NULL: it is not. */
-struct budget_spex {
+/* `probes`: NULL: spex is not started. `threads`: it has another, which sleeps; where a process has one alone, libc
+ * saves itself the locks of malloc and the atomic instructions of mutexes. `cpu`: that it works on. */
+struct budget_setting {
     const char *probes;
     const char *budget;
+    bool threads;
+    int cpu;
 };
 
-/* It is stopped when this returns, and will work on that CPU. What goes wrong in any of these ends the bench. */
-void budget_process_start(struct budget_process *process, const char *name,
-                          const struct budget_workload *workload, const struct budget_spex *spex,
-                          int cpu);
+/* It is stopped when this returns. What goes wrong in any of these ends the bench. */
+void budget_process_start(struct budget_process *process, const struct budget_workload *workload,
+                          const struct budget_setting *setting);
 void budget_process_end(struct budget_process *process);
 
 /* Nanoseconds of CPU time and operations done, as of now that it is stopped. */
