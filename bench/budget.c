@@ -33,10 +33,10 @@
 #include "budget_workload.h"
 
 #define SLICE_NS      20000000u
-#define WARM_UP_NS    1000000000u
+#define WARM_UP       1.0 /* seconds, or as long as is measured */
 #define PRECISION     0.003
 #define BATCHES_LEAST 15 /* before the interval is believed */
-#define SECONDS_LEAST 1.0
+#define SECONDS_LEAST 0.1
 #define SECONDS_MOST  3600.0
 
 enum { BUDGETS_MAX = 16 };
@@ -57,13 +57,14 @@ struct account {
     struct budget_belief belief;
 };
 
+/* Of the process with spex while it was counted. */
 struct result {
     const struct budget_workload *workload;
     const struct budget *budget;
     struct budget_estimate estimate;
-    size_t figures;     /* of four slices */
-    double cpu_seconds; /* of these processes while it was counted, as is all that follows */
-    double cpus;        /* that it had of those it could have kept busy */
+    size_t figures; /* of four slices */
+    double cpu_seconds;
+    double cpus; /* that it kept busy, of the time that it was let run */
     double believed;
     double used;
     double seconds; /* that it ran */
@@ -75,7 +76,7 @@ struct side {
     double cpu_seconds; /* all told */
     double seconds;     /* that it was let run */
     struct account first, last;
-    bool known; /* first is set */
+    bool known; /* first and last are set */
 };
 
 static void account(struct side *side, const struct account *begin) {
@@ -102,8 +103,8 @@ static double slice(struct side *side) {
     return operations ? cpu_seconds / (double)operations : 0;
 }
 
-static void warm_up(struct side *side) {
-    while (budget_process_cpu_ns(&side->process) < WARM_UP_NS)
+static void warm_up(struct side *side, double seconds) {
+    while (side->cpu_seconds < (seconds < WARM_UP ? seconds : WARM_UP))
         slice(side);
     side->known = false;
 }
@@ -168,8 +169,8 @@ static struct result measure(const struct budget_workload *workload, const struc
     a.budget = budget->text;
     budget_process_start(&without.process, workload, &b);
     budget_process_start(&with.process, workload, &a);
-    warm_up(&with);
-    warm_up(&without);
+    warm_up(&with, seconds);
+    warm_up(&without, seconds);
     compare(&with, &without, seconds, &result);
     believe(&with, &result);
     budget_process_end(&with.process);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Makes docs/performance.md of what the benches print.
 
-usage: page.py OVERHEAD.json DRAIN.json AGREEMENT.json
+usage: page.py OVERHEAD.json DRAIN.json BUDGET.json AGREEMENT.json
 """
 
 import json
@@ -79,6 +79,35 @@ def print_drain(drain):
           "checks it.\n")
 
 
+def percent(figure, digits=2):
+    return f"{100 * figure:.{digits}f} %"
+
+
+def print_budget(budget):
+    print("## Whether a budget is kept (`bench/budget`)\n")
+    print("A workload with all probes on and a budget, and without spex, in two processes of which one runs at a")
+    print(f"time, for {budget['slice_ms']:g} ms in turn, on the same CPU. Slowdown: how much more CPU time an "
+          "operation takes, that of")
+    print("spex's threads included; believed: the same as the library has it; used: of the budget, as it")
+    print("believes. Midmeans and their 95 % intervals.\n")
+    print("| workload | budget | slowdown | ± | believed | used | executions a second | records a second | lost | |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |")
+    for case in budget["results"]:
+        print(f"| {case['workload']} | {percent(case['budget'], 0)} | {percent(case['slowdown'])} | "
+              f"{percent(case['ci95'])} | {percent(case['believed'])} | {percent(case['used'], 0)} | "
+              f"{case['executions'] / case['seconds']:,.0f} | {case['records'] / case['seconds']:,.0f} | "
+              f"{case['lost']:,} | {'kept' if case['kept'] else '**not kept**'} |")
+    print("\nFor comparison, with no probe on: spex started (the bench's own error), and, without spex, a second thread")
+    print("that sleeps, in a program that had none: libc then takes locks that it else saves itself, and spex's")
+    print("collector is such a thread. No budget knows of that.\n")
+    print("| workload | what | slowdown | ± |\n| --- | --- | ---: | ---: |")
+    names = {"off": "spex started, no probe on", "thread": "a second thread"}
+    for case in budget["control"]:
+        print(f"| {case['workload']} | {names[case['what']]} | {percent(case['slowdown'])} | "
+              f"{percent(case['ci95'])} |")
+    print()
+
+
 def print_agreement(agreement):
     print("## Whether exploring tells the truth (`bench/agreement.py`)\n")
     print("Queries a second of the SQLite example as `spex explore` reports them from 20 records of")
@@ -93,10 +122,11 @@ def print_agreement(agreement):
 
 
 def main():
-    overhead, drain, agreement = (json.load(open(path, encoding="utf-8")) for path in sys.argv[1:4])
+    overhead, drain, budget, agreement = (json.load(open(path, encoding="utf-8")) for path in sys.argv[1:5])
     print_head()
     print_overhead(overhead)
     print_drain(drain)
+    print_budget(budget)
     print_agreement(agreement)
 
 

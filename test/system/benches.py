@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: MIT
 """The benches run, count what they did and print what docs are made from.
 
-usage: benches.py OVERHEAD DRAIN RATES
+usage: benches.py OVERHEAD DRAIN RATES BUDGET
 """
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import unittest
@@ -13,6 +15,7 @@ import unittest
 OVERHEAD = None
 DRAIN = None
 RATES = None
+BUDGET = None
 
 TYPES = ("CNT", "LAT", "TPT", "LLC", "FLT", "CTXSW", "PERFCNTR", "SNAPSHOT")
 
@@ -79,7 +82,63 @@ class Benches(unittest.TestCase):
         for bad in (["--rounds", "0"], ["--what"]):
             self.refuse(RATES, *bad)
 
+    def budget(self, *options):
+        return json.loads(output(BUDGET, "--json", "--seconds", "0.1", "--budget", "10%", *options))
+
+    def test_budget(self):
+        result = self.budget()
+        self.assertEqual([(case["workload"], case["budget"]) for case in result["results"]],
+                         [("sqlite", 0.1), ("hash", 0.1), ("json", 0.1)])
+        self.assertEqual({(case["workload"], case["what"]) for case in result["control"]},
+                         {(name, what) for name in ("sqlite", "hash", "json") for what in ("off", "thread")})
+        for case in result["results"]:
+            self.assertGreater(case["records"], 0)
+            self.assertGreater(case["executions"], case["records"] - case["lost"] - 1)
+            self.assertGreater(case["believed"], 0)
+            self.assertGreater(case["ci95"], 0)
+            self.assertIn(case["kept"], (True, False))
+
+    def test_budget_of_a_program_without_threads(self):
+        result = self.budget("--alone", "--workload", "json")
+        self.assertTrue(result["alone"])
+        for bad in (["--seconds", "0"], ["--workload", "x"], ["--budget", "0%"], ["--budget", "2"], ["x"], ["--what"]):
+            self.refuse(BUDGET, *bad)
+
+    @staticmethod
+    def budget_begun():
+        """A bench, and its two processes' numbers."""
+        bench = subprocess.Popen([BUDGET, "--workload", "json"], stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.PIPE, text=True)
+        found = []
+        while bench.poll() is None and len(found) < 2:
+            with open(f"/proc/{bench.pid}/task/{bench.pid}/children", encoding="utf-8") as file:
+                found = file.read().split()
+        return bench, found
+
+    def test_budget_ends_all_that_it_started(self):
+        bench, found = self.budget_begun()
+        bench.kill()
+        bench.stderr.close()
+        bench.wait()
+        self.assertEqual(len(found), 2)
+        while any(self.runs(child) for child in found):
+            pass
+
+    @staticmethod
+    def runs(pid):
+        try:
+            with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+                return file.read().rpartition(")")[2].split()[0] not in "ZX"
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+
+    def test_budget_tells_of_a_process_that_has_ended(self):
+        bench, found = self.budget_begun()
+        os.kill(int(found[0]), signal.SIGKILL)
+        self.assertRegex(bench.communicate()[1], r"^budget: json: the process has ended, by signal 9\n$")
+        self.assertEqual(bench.returncode, 1)
+
 
 if __name__ == "__main__":
-    OVERHEAD, DRAIN, RATES = sys.argv[1:4]
-    unittest.main(argv=sys.argv[:1] + sys.argv[4:], verbosity=2)
+    OVERHEAD, DRAIN, RATES, BUDGET = sys.argv[1:5]
+    unittest.main(argv=sys.argv[:1] + sys.argv[5:], verbosity=2)
