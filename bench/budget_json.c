@@ -58,11 +58,10 @@ static void *prepare(void) {
 
 static double value_of(json_t *item) {
     double value = 0;
-    size_t i;
-    json_t *stock;
     SPEX_LAT_PROBE_BEGIN(ITEM, 1);
-    json_array_foreach(json_object_get(item, "stock"), i, stock) value +=
-        (double)json_integer_value(stock);
+    const json_t *stock = json_object_get(item, "stock");
+    for (size_t i = 0; i < json_array_size(stock); i++)
+        value += (double)json_integer_value(json_array_get(stock, i));
     value *= json_number_value(json_object_get(item, "price"));
     SPEX_LAT_PROBE_END(ITEM);
     return json_is_true(json_object_get(item, "sold")) ? 0 : value;
@@ -79,13 +78,11 @@ static json_t *parse(const char *text) {
 }
 
 static unsigned answer(struct documents *documents, const char *text) {
-    size_t i;
-    json_t *item;
-    unsigned count;
     SPEX_TPT_PROBE_BEGIN(DOCUMENT, 1);
     json_t *items = parse(text);
-    json_array_foreach(items, i, item) documents->sum += value_of(item);
-    count = (unsigned)json_array_size(items);
+    unsigned count = (unsigned)json_array_size(items);
+    for (unsigned i = 0; i < count; i++)
+        documents->sum += value_of(json_array_get(items, i));
     SPEX_SNAPSHOT_PROBE(SIZE, 1, count, strlen(text));
     json_decref(items);
     SPEX_TPT_PROBE_END(DOCUMENT);
