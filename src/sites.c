@@ -62,7 +62,8 @@ static void site_set_control(struct spex_site_info *info, uint32_t control) {
         note_time(&registry.infos[info->probe], control != 0);
     info->used |= control != 0;
     /* A probe that finds its site on finds its index, its sampling, the rings and the threads' states. */
-    spex_store_release(&info->site->control, control); /* P2 (P1 in probe.h, P1 in countdown.c) */
+    uint32_t *word = &info->site->control;
+    spex_store_release(word, control); /* P2 (P1 in x86_64.h, P1 in aarch64.h, P1 in countdown.c) */
 }
 
 /* What the selection and the controller come to. What the controller thins out is chosen at random, or in bursts:

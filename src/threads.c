@@ -27,7 +27,8 @@ enum { ENDS_MAX = PTHREAD_DESTRUCTOR_ITERATIONS - 2 };
 /* Where there is no room for all, for so many at least. */
 enum { THREADS_LEAST = 128 };
 
-__thread uint32_t *spex_executed;
+uint32_t spex_none_executed[SPEX_MAX_SITES + 1];
+__thread uint32_t *spex_executed = spex_none_executed;
 static __thread unsigned ends; /* of this thread, so far */
 
 #define HEAD_INDEX(head)       ((uint32_t)(head))
@@ -68,7 +69,7 @@ void spex_threads_exit(void) {
 static void thread_ended(void *state) {
     struct spex_thread *thread = state;
     ends++;
-    spex_executed = NULL;
+    spex_executed = spex_none_executed;
     spex_counters_close(&thread->counters);
     state_release(thread);
 }
@@ -139,14 +140,14 @@ struct spex_thread *spex_thread_attach(void) {
     thread->thread_id = (uint32_t)gettid();
     touch(thread);
     seed(thread);
-    uint32_t *none = NULL;
+    uint32_t *none = spex_none_executed;
     /* Relaxed: against this thread's own signal handlers, of which one may have been quicker. */
     if (!spex_cas_relaxed(&spex_executed, &none, thread->executed)) {
         state_release(thread);
         return spex_thread_of(none);
     }
     if (pthread_setspecific(pool.at_exit, thread) != 0) {
-        spex_executed = NULL;
+        spex_executed = spex_none_executed;
         spex_fetch_add_relaxed(&pool.unrecorded, 1);
         state_release(thread);
         return NULL;
@@ -189,7 +190,7 @@ void spex_threads_fork_child(void) {
     pool.used = 0;
     pool.unrecorded = 0;
     pool.seed ^= spex_ticks() ^ (uint64_t)getpid() << 32;
-    spex_executed = NULL;
+    spex_executed = spex_none_executed;
     if (pool.states)
         pthread_setspecific(pool.at_exit, NULL);
 }

@@ -42,10 +42,13 @@ static inline struct spex_thread *spex_thread_of(uint32_t *executed) {
     return (struct spex_thread *)((char *)executed - offsetof(struct spex_thread, executed));
 }
 
+/* What spex_executed points to where there is no state: no site that is on has their generation. */
+extern uint32_t spex_none_executed[SPEX_MAX_SITES + 1];
+
 /* The calling thread's state, if it has one. */
 static inline struct spex_thread *spex_thread_current(void) {
     uint32_t *executed = spex_executed;
-    return __builtin_expect(executed != NULL, 1) ? spex_thread_of(executed) : NULL;
+    return SPEX_LIKELY(executed != spex_none_executed) ? spex_thread_of(executed) : NULL;
 }
 
 /* The same, made where there is none yet; NULL when the pool is empty. Lock-free, safe in signal

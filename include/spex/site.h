@@ -16,7 +16,7 @@
 #include <spex/compiler.h>
 
 struct spex_site {
-    uint32_t control;   /* written by the library only */
+    uint32_t control;   /* written by the library only; aligned to 8 bytes */
     uint32_t index;     /* set once when the object registers; valid while control is not 0 */
     uint32_t subsample; /* the developer's sc: executions per record, at least 1 */
     uint32_t line;      /* source line */
@@ -29,6 +29,9 @@ struct spex_site {
     int64_t
         file_offset; /* from this member to the source file's name, a string in the same object */
 };
+
+/* The first two members as one: little-endian, as all architectures here are. */
+typedef uint64_t __attribute__((may_alias)) spex_site_head;
 
 #define SPEX_NAME_BYTES 62
 
