@@ -142,6 +142,12 @@ static void rest(uint64_t ns, bool idle, int32_t *seen) {
     *seen = spex_load_acquire(&all.calls); /* C1 (C2) */
 }
 
+/* The controller may have to be told sooner. */
+static uint64_t until_due(const struct collector *self, uint64_t sleep_ns) {
+    uint64_t due = self->number == 0 ? spex_controller_due_ns() : UINT64_MAX;
+    return due < sleep_ns ? due : sleep_ns;
+}
+
 static void call(void) {
     spex_fetch_add_release(&all.calls, 1); /* C2 (C1): what the call is about was written before */
     futex_async(&all.calls, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
@@ -198,7 +204,7 @@ static void *collector_run(void *arg) {
         sleep_ns = next_sleep(sleep_ns, fullest);
         fullest = 0;
         if (sleep_ns)
-            rest(sleep_ns, is_idle(self, last.taken), &seen);
+            rest(until_due(self, sleep_ns), is_idle(self, last.taken), &seen);
     }
     /* What is in the rings now; not what a probe that is still under way will add for ever. */
     for (int visit = 0; visit < FINAL_VISITS && !all_drained(self); visit++)
@@ -206,6 +212,10 @@ static void *collector_run(void *arg) {
             ;
     note_cpu(self);
     return NULL;
+}
+
+void spex_collectors_note_cpu(void) {
+    note_cpu(&all.collectors[0]);
 }
 
 uint64_t spex_collectors_cpu_ns(void) {

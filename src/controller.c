@@ -18,6 +18,7 @@
 #include "budget.h"
 #include "clock.h"
 #include "collector.h"
+#include "experiment.h"
 #include "message.h"
 #include "metrics.h"
 #include "probe_type.h"
@@ -45,6 +46,9 @@
 #define COUNTING_SHARE      0.005
 #define COUNTING_SHARE_RUSH 0.1
 
+/* Of a factor that an experiment has found, against what was found before. */
+#define FINDING_WEIGHT 0.6
+
 /* What executes less often than that does not execute. */
 #define FREQUENCY_LEAST 1e-3
 
@@ -65,6 +69,8 @@ struct probe {
     double held_until;  /* seconds; 0: it is not held */
     double held_before; /* how long it was, last time */
     bool trying;        /* it was held, and has not been measured since */
+    double
+        factor; /* what it costs, as a multiple of what calibration says, by experiment; 0: not known */
     uint32_t period;
     const char *why;
 };
@@ -76,10 +82,13 @@ static struct {
     void *workspace;
     struct spex_rate_class *classes;
     struct spex_rate_decision *decisions;
+    struct spex_subject *subjects;
     uint32_t *firsts; /* of the classes */
     double now;       /* seconds since it began */
     double decided;   /* when it last did */
     bool holding;     /* a probe that is selected, as of then */
+    bool trying;      /* one that was held */
+    bool overdue;     /* a decision, whatever the interval */
     bool failed;      /* the policy, and it has been told */
     uint64_t monotonic_ns;
     uint64_t process_ns; /* CPU time, when last decided */
@@ -92,9 +101,11 @@ static struct {
     uint64_t *executions;                /* of each probe, by the index of its first site */
     double
         skipping; /* seconds a second that executions took which made no record, when they were last counted */
-    double skipped;  /* seconds accounted for by that since then */
-    double counting; /* seconds that counting them takes */
-    uint64_t taken;  /* records that were taken in, when last decided */
+    double skipped;                   /* seconds accounted for by that since then */
+    double counting;                  /* seconds that counting them takes */
+    double factors[SPEX_PROBE_TYPES]; /* of records, the mean over probes; 0: 1 */
+    double resting; /* seconds a second that collectors take when there are no records */
+    uint64_t taken; /* records that were taken in, when last decided */
     uint64_t decided_collectors_ns;
 } controller;
 
@@ -102,6 +113,7 @@ static void buffers_free(void) {
     free(controller.probes);
     free(controller.classes);
     free(controller.decisions);
+    free(controller.subjects);
     free(controller.firsts);
     free(controller.executions);
     free(controller.workspace);
@@ -113,11 +125,12 @@ static int buffers_allocate(void) {
     controller.probes = calloc(SPEX_MAX_SITES, sizeof(*controller.probes));
     controller.classes = calloc(SPEX_MAX_SITES, sizeof(*controller.classes));
     controller.decisions = calloc(SPEX_MAX_SITES, sizeof(*controller.decisions));
+    controller.subjects = calloc(SPEX_MAX_SITES, sizeof(*controller.subjects));
     controller.firsts = calloc(SPEX_MAX_SITES, sizeof(*controller.firsts));
     controller.executions = calloc(SPEX_MAX_SITES, sizeof(*controller.executions));
     controller.workspace = malloc(workspace ? workspace : 1);
-    return controller.probes && controller.classes && controller.decisions && controller.firsts &&
-                   controller.executions && controller.workspace
+    return controller.probes && controller.classes && controller.decisions && controller.subjects &&
+                   controller.firsts && controller.executions && controller.workspace
                ? 0
                : -ENOMEM;
 }
@@ -132,6 +145,7 @@ static int begin(double share, const struct spex_rate_policy_ops *policy) {
         return -ENOMEM;
     }
     spex_budget_begin(&controller.budget, share);
+    spex_experiment_reset(spex_ticks());
     controller.monotonic_ns = spex_clock_ns(CLOCK_MONOTONIC);
     controller.process_ns = spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     controller.collectors_ns = controller.decided_collectors_ns = spex_collectors_cpu_ns();
@@ -164,6 +178,15 @@ static bool costs_of(uint32_t type, double *skip, double *report) {
     return true;
 }
 
+/* The same of a probe, with what experiments have found. */
+static bool probe_costs(uint32_t first, double *skip, double *report) {
+    double factor = controller.probes[first].factor;
+    bool known = costs_of(spex_site_info(first)->probe_type, skip, report);
+    *skip *= factor > 0 ? factor : 1;
+    *report *= factor > 0 ? factor : 1;
+    return known;
+}
+
 /* What a type's records have cost since it was last asked, or could last tell. */
 static double spent_on(unsigned ring) {
     uint64_t now = spex_metrics_totals(ring).produced, *last = &controller.produced[ring];
@@ -171,7 +194,7 @@ static double spent_on(unsigned ring) {
     if (!costs_of(spex_probe_type_of_ring(ring), &skip, &report))
         return 0;
     *last = now;
-    return records * report;
+    return records * report * (controller.factors[ring] > 0 ? controller.factors[ring] : 1);
 }
 
 static void spend(double seconds, double spent) {
@@ -200,7 +223,7 @@ static double skipping_since(uint32_t sites) {
     double sum = 0, skip, report;
     for (uint32_t i = 0; i < sites; i++) {
         uint64_t fresh = spex_grown(controller.probes[i].counted, controller.executions[i]);
-        if (!fresh || !costs_of(spex_site_info(i)->probe_type, &skip, &report))
+        if (!fresh || !probe_costs(i, &skip, &report))
             continue;
         controller.probes[i].counted = controller.executions[i];
         sum += (double)fresh * skip;
@@ -228,16 +251,21 @@ static void note_cpus(double seconds) {
     controller.process_ns = process;
 }
 
-/* What collecting a record takes. It changes slowly: what is still in rings evens out. */
-static void note_collecting(void) {
+/* What collecting a record takes, and what collectors take without any. It changes slowly: what is still in rings evens
+ * out. */
+static void note_collecting(double seconds) {
     uint64_t now = 0;
     for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)
         now += spex_metrics_totals(t).records;
     double taken = (double)spex_grown(controller.taken, now);
-    double seconds =
+    double spent =
         (double)spex_grown(controller.decided_collectors_ns, controller.collectors_ns) / 1e9;
-    if (taken >= RECORDS_LEAST)
-        controller.collecting += (seconds / taken - controller.collecting) / 4;
+    double for_records = spent - controller.resting * seconds;
+    if (taken >= RECORDS_LEAST && for_records > 0)
+        controller.collecting += (for_records / taken - controller.collecting) / 4;
+    double rest = (spent - controller.collecting * taken) / seconds;
+    if (seconds >= INTERVAL / 2)
+        controller.resting += ((rest > 0 ? rest : 0) - controller.resting) / 8;
     controller.taken = now;
     controller.decided_collectors_ns = controller.collectors_ns;
 }
@@ -249,7 +277,7 @@ static bool measure(struct probe *probe, uint64_t count) {
         probe->measured = controller.decided;
     probe->seen = true;
     double seconds = controller.now - probe->measured;
-    if (seconds < INTERVAL && executions < EXECUTIONS_SURE)
+    if (seconds < INTERVAL_RUSH || (seconds < INTERVAL && executions < EXECUTIONS_SURE))
         return false;
     double fresh = executions / seconds;
     /* Quick to rise, slow to fall. */
@@ -272,9 +300,8 @@ static bool look_at(uint32_t first, struct spex_rate_class *class) {
     struct probe *probe = &controller.probes[first];
     struct spex_probe_state state = spex_probe_state(first, 0);
     uint64_t count = controller.executions[first];
-    uint32_t type = spex_site_info(first)->probe_type;
     if (!state.selected)
-        *probe = (struct probe){.counted = probe->counted};
+        *probe = (struct probe){.counted = probe->counted, .factor = probe->factor};
     if (!state.selected || probe->held_until > 0)
         measure_from_now(probe, count);
     if (!state.selected)
@@ -292,8 +319,9 @@ static bool look_at(uint32_t first, struct spex_rate_class *class) {
         probe->trying = false;
     class->frequency = probe->frequency;
     class->wanted = probe->frequency / state.selected;
-    costs_of(type, &class->detect_cost, &class->report_cost);
+    probe_costs(first, &class->detect_cost, &class->report_cost);
     class->report_cost += controller.collecting;
+    controller.trying |= probe->trying;
     return !probe->trying;
 }
 
@@ -365,15 +393,83 @@ static void apply(uint32_t first, const struct spex_rate_class *class,
 /* What may be spent at present; but debts are paid by records alone: no probe goes off for want of what its executions
  * cost, when that is within the budget in the long run. */
 static double allowed(size_t count) {
-    double steady = spex_budget_steady(&controller.budget, controller.cpus);
-    double rate = spex_budget_rate(&controller.budget, controller.cpus);
+    double steady = spex_budget_steady(&controller.budget, controller.cpus) - controller.resting;
+    double rate = spex_budget_rate(&controller.budget, controller.cpus) - controller.resting;
     double detection = 0;
     for (size_t c = 0; c < count; c++)
         detection += controller.classes[c].frequency * controller.classes[c].detect_cost;
     double least = detection / DETECTION_MOST;
     if (least > steady)
         least = steady;
+    if (least < 0)
+        least = 0;
     return rate > least ? rate : least;
+}
+
+/* What records cost of each type, by how many each probe is believed to make. */
+static void note_factors(size_t count) {
+    double records[SPEX_PROBE_TYPES] = {0}, sums[SPEX_PROBE_TYPES] = {0};
+    for (size_t c = 0; c < count; c++) {
+        const struct probe *probe = &controller.probes[controller.firsts[c]];
+        unsigned ring = spex_probe_type_ring(spex_site_info(controller.firsts[c])->probe_type);
+        double made = probe->frequency / (probe->period ? probe->period : 1);
+        records[ring] += made;
+        sums[ring] += made * (probe->factor > 0 ? probe->factor : 1);
+    }
+    for (unsigned ring = 0; ring < SPEX_PROBE_TYPES; ring++)
+        controller.factors[ring] = records[ring] > 0 ? sums[ring] / records[ring] : 1;
+}
+
+/* Probes that were just decided about, and are on. */
+static size_t subjects_of(size_t count) {
+    size_t subjects = 0;
+    for (size_t c = 0; c < count; c++) {
+        uint32_t first = controller.firsts[c];
+        const struct probe *probe = &controller.probes[first];
+        double skip, report, period = probe->period ? probe->period : 1;
+        if (probe->held_until > 0 || probe->trying ||
+            !costs_of(spex_site_info(first)->probe_type, &skip, &report))
+            continue;
+        controller.subjects[subjects++] =
+            (struct spex_subject){.first = first,
+                                  .period = probe->period,
+                                  .frequency = probe->frequency,
+                                  .cost = skip + (report + controller.collecting) / period};
+    }
+    return subjects;
+}
+
+static void take_finding(const struct spex_finding *finding) {
+    for (size_t f = 0; f < finding->count; f++) {
+        struct probe *probe = &controller.probes[finding->firsts[f]];
+        double change = finding->factor - probe->factor;
+        probe->factor += probe->factor > 0 ? change * FINDING_WEIGHT : change;
+    }
+    for (uint32_t i = 0; i < spex_sites_count(); i++)
+        if (controller.probes[i].seen)
+            measure_from_now(&controller.probes[i], controller.executions[i]);
+}
+
+/* False: there is no session, or it is over, and it is time to decide. Nothing is decided while there is one, unless
+ * the budget is overdrawn. */
+static bool experiment(void) {
+    struct spex_finding finding;
+    if (!spex_experiment_running())
+        return false;
+    if (controller.budget.tokens < 0) {
+        spex_experiment_abort(controller.now);
+        return false;
+    }
+    if (spex_experiment_due(controller.now) > 0)
+        return true;
+    spex_collectors_note_cpu();
+    uint64_t cpu_ns = spex_grown(spex_collectors_cpu_ns(), spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+    spex_metrics_executions(controller.executions);
+    if (!spex_experiment_step(controller.now, cpu_ns, controller.executions, &finding))
+        return true;
+    take_finding(&finding);
+    controller.overdue = true;
+    return false;
 }
 
 /* 0, or what the policy failed with. */
@@ -381,8 +477,8 @@ static int decide(void) {
     double seconds = controller.now - controller.decided;
     note_cpus(seconds);
     count_executions(seconds);
-    note_collecting();
-    controller.holding = false;
+    note_collecting(seconds);
+    controller.holding = controller.trying = controller.overdue = false;
     size_t count = look_at_all();
     const struct spex_rate_problem problem = {.size = sizeof(problem),
                                               .budget = allowed(count),
@@ -395,6 +491,10 @@ static int decide(void) {
         return err; /* the periods stay */
     for (size_t c = 0; c < count; c++)
         apply(controller.firsts[c], &controller.classes[c], &controller.decisions[c]);
+    note_factors(count);
+    double share = spex_budget_steady(&controller.budget, controller.cpus);
+    if (controller.budget.tokens >= 0 && !controller.trying)
+        spex_experiment_begin(controller.subjects, subjects_of(count), share, controller.now);
     return 0;
 }
 
@@ -411,12 +511,12 @@ void spex_controller_pass(void) {
         return;
     spex_metrics_lock();
     account(spex_clock_ns(CLOCK_MONOTONIC));
+    bool busy = experiment(), rush = controller.budget.tokens < 0 || controller.trying;
     double since = controller.now - controller.decided;
-    bool overdrawn = controller.budget.tokens < 0;
     int err = 0;
-    double least = controller.counting / (overdrawn ? COUNTING_SHARE_RUSH : COUNTING_SHARE);
-    double interval = overdrawn ? INTERVAL_RUSH : INTERVAL;
-    if (since >= (least > interval ? least : interval))
+    double least = controller.counting / (rush ? COUNTING_SHARE_RUSH : COUNTING_SHARE);
+    double interval = rush ? INTERVAL_RUSH : INTERVAL;
+    if (!busy && (controller.overdue || since >= (least > interval ? least : interval)))
         err = decide();
     spex_metrics_unlock();
     tell_failure(err);
@@ -431,8 +531,16 @@ void spex_controller_close_accounts(uint64_t end_ns) {
     spex_metrics_unlock();
 }
 
+uint64_t spex_controller_due_ns(void) {
+    if (!controller.probes)
+        return UINT64_MAX;
+    if (spex_experiment_running())
+        return (uint64_t)(spex_experiment_due(controller.now) * 1e9) + 1;
+    return controller.trying ? (uint64_t)(INTERVAL_RUSH * 1e9) : UINT64_MAX;
+}
+
 bool spex_controller_holds(void) {
-    return controller.holding;
+    return controller.holding || spex_experiment_running();
 }
 
 struct spex_controller_view spex_controller_look(uint32_t first) {

@@ -31,8 +31,11 @@ void spex_controller_pass(void);
  * more, CLOCK_MONOTONIC. */
 void spex_controller_close_accounts(uint64_t end_ns);
 
-/* Whether it keeps a probe off that is to be tried again, so that it must go on being told. For the first collector
- * alone. */
+/* When it wants to be told again, at the latest: in so many nanoseconds from the last pass. For the first collector
+ * alone, as is the next. */
+uint64_t spex_controller_due_ns(void);
+
+/* Whether it keeps a probe off that is to be tried again, so that it must go on being told. */
 bool spex_controller_holds(void);
 
 /* Under the metrics' lock. `first`: the probe's first site. */

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+#include "experiment.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gap.h"
+#include "sites.h"
+
+/* A figure is made of four slices, on off off on or the other way round, so that what changes slowly cancels. */
+enum { SLICES = 4, FIGURES_LEAST = 5, FIGURES_MOST = 48, GROUP_MAX = 16 };
+
+#define SLICE_SECONDS 0.01
+
+/* From one session to the next: at first and at most. */
+#define INTERVAL_LEAST 2.0
+#define INTERVAL_MOST  60.0
+
+/* And when nothing has come of one. */
+#define INTERVAL_AGAIN 0.25
+
+/* Probes that make up so much of what is believed to be spent are tried together; what does not take so much of the
+ * budget is not worth it. */
+#define GROUP_SHARE 0.85
+#define COST_LEAST  0.1
+
+/* The witness must be executed so often. */
+#define WITNESS_FREQUENCY 300.0
+
+/* A session ends when the finding is known to so much of itself, or of the budget. */
+#define PRECISION 0.12
+
+/* Of figures, so many are left out at each end. */
+#define TRIMMED 0.2
+
+/* A factor that is beyond that is none. */
+#define FACTOR_LEAST 0.25
+#define FACTOR_MOST  50.0
+
+static struct {
+    bool running;
+    double next; /* session, at the earliest */
+    double interval;
+    struct spex_random random;
+    struct spex_subject group[GROUP_MAX];
+    uint32_t firsts[GROUP_MAX]; /* of the group */
+    size_t group_count;
+    uint32_t witness;
+    double share;
+    /* The slice that goes on; what is not known of the first, which follows upon other times. */
+    unsigned slice;
+    bool inverted; /* off on on off */
+    bool off;
+    double slice_end;
+    uint64_t cpu_ns;
+    uint64_t witnessed;
+    uint64_t executed[GROUP_MAX];
+    /* The figure that is being made. */
+    double figure;
+    bool spoilt;
+    /* All so far. */
+    double figures[FIGURES_MOST];
+    size_t figure_count;
+    double believed; /* seconds that the group cost while it was on, and the CPU time of that */
+    double on_seconds;
+} all;
+
+void spex_experiment_reset(uint64_t seed) {
+    memset(&all, 0, sizeof(all));
+    all.interval = INTERVAL_LEAST;
+    spex_random_seed(&all.random, seed, 0);
+}
+
+bool spex_experiment_running(void) {
+    return all.running;
+}
+
+double spex_experiment_due(double now) {
+    return all.slice_end > now ? all.slice_end - now : 0;
+}
+
+static double spending(const struct spex_subject *subject) {
+    return subject->frequency * subject->cost;
+}
+
+static int by_spending(const void *a, const void *b) {
+    double one = spending(a), other = spending(b);
+    return (one < other) - (one > other);
+}
+
+/* The most often executed of those behind the first `count`. */
+static const struct spex_subject *witness_behind(const struct spex_subject *subjects, size_t all_of,
+                                                 size_t count) {
+    const struct spex_subject *found = NULL;
+    for (size_t s = count; s < all_of; s++)
+        if (subjects[s].frequency >= WITNESS_FREQUENCY &&
+            (!found || subjects[s].frequency > found->frequency))
+            found = &subjects[s];
+    return found;
+}
+
+/* The dearest, so many that there is a witness left. */
+static bool choose(struct spex_subject *subjects, size_t count, double total) {
+    double sum = 0;
+    const struct spex_subject *witness = NULL;
+    all.group_count = 0;
+    for (size_t s = 0; s < count && s < GROUP_MAX && sum < total * GROUP_SHARE; s++) {
+        const struct spex_subject *next = witness_behind(subjects, count, s + 1);
+        if (!next)
+            break;
+        witness = next;
+        sum += spending(&subjects[s]);
+        all.group[s] = subjects[s];
+        all.firsts[s] = subjects[s].first;
+        all.group_count = s + 1;
+    }
+    if (!witness)
+        return false;
+    all.witness = witness->first;
+    return sum >= COST_LEAST * all.share;
+}
+
+static void switch_group(bool off) {
+    all.off = off;
+    for (size_t g = 0; g < all.group_count; g++)
+        spex_probe_slow(all.group[g].first, off ? SPEX_SITE_HELD : all.group[g].period);
+}
+
+static void slice_begin(double now, uint64_t cpu_ns, const uint64_t *executions) {
+    all.slice_end = now + SLICE_SECONDS;
+    all.cpu_ns = cpu_ns;
+    if (!executions)
+        return;
+    all.witnessed = executions[all.witness];
+    for (size_t g = 0; g < all.group_count; g++)
+        all.executed[g] = executions[all.group[g].first];
+}
+
+bool spex_experiment_begin(const struct spex_subject *subjects, size_t count, double share,
+                           double now) {
+    double total = 0;
+    for (size_t s = 0; s < count; s++)
+        total += spending(&subjects[s]);
+    if (all.running || now < all.next || total < COST_LEAST * share || count < 2)
+        return false;
+    struct spex_subject *sorted = malloc(count * sizeof(*sorted));
+    if (!sorted)
+        return false;
+    memcpy(sorted, subjects, count * sizeof(*sorted));
+    qsort(sorted, count, sizeof(*sorted), by_spending);
+    all.share = share;
+    all.running = choose(sorted, count, total);
+    free(sorted);
+    if (!all.running) {
+        all.next = now + INTERVAL_AGAIN;
+        return false;
+    }
+    all.slice = SLICES; /* the first slice is of no figure */
+    all.spoilt = false;
+    all.figure_count = 0;
+    all.believed = all.on_seconds = 0;
+    slice_begin(now, 0, NULL);
+    return true;
+}
+
+static void end(double now) {
+    switch_group(false);
+    all.running = false;
+    all.next = now + INTERVAL_AGAIN;
+}
+
+void spex_experiment_abort(double now) {
+    if (all.running)
+        end(now);
+}
+
+/* What the group did in a slice in which it was on, at what it is believed to cost. */
+static void note_belief(double seconds, const uint64_t *executions) {
+    all.on_seconds += seconds;
+    for (size_t g = 0; g < all.group_count; g++) {
+        uint64_t now = executions[all.group[g].first];
+        if (now > all.executed[g])
+            all.believed += (double)(now - all.executed[g]) * all.group[g].cost;
+    }
+}
+
+static void slice_end(uint64_t cpu_ns, const uint64_t *executions) {
+    double seconds = (double)(cpu_ns - all.cpu_ns) / 1e9;
+    double witnessed = (double)(executions[all.witness] - all.witnessed);
+    if (!(seconds > 0) || !(witnessed > 0)) {
+        all.spoilt = true;
+        return;
+    }
+    double time = log(seconds / witnessed);
+    all.figure += all.off ? -time / 2 : time / 2;
+    if (!all.off)
+        note_belief(seconds, executions);
+}
+
+static int by_size(const void *a, const void *b) {
+    double one = *(const double *)a, other = *(const double *)b;
+    return (one > other) - (one < other);
+}
+
+/* Mean of the middle ones, and its standard error by those that are left out brought in to the outermost that are
+ * not (Tukey and McLaughlin, Sankhya A 25, 1963). */
+static void trimmed_mean(double *mean, double *error) {
+    double sorted[FIGURES_MOST];
+    size_t n = all.figure_count, out = (size_t)((double)n * TRIMMED), left = n - 2 * out;
+    memcpy(sorted, all.figures, n * sizeof(*sorted));
+    qsort(sorted, n, sizeof(*sorted), by_size);
+    double sum = 0, brought_in = 0, squares = 0;
+    for (size_t f = out; f < n - out; f++)
+        sum += sorted[f];
+    *mean = sum / (double)left;
+    for (size_t f = 0; f < n; f++) {
+        size_t at = f < out ? out : f >= n - out ? n - out - 1 : f;
+        brought_in += sorted[at];
+    }
+    brought_in /= (double)n;
+    for (size_t f = 0; f < n; f++) {
+        size_t at = f < out ? out : f >= n - out ? n - out - 1 : f;
+        squares += (sorted[at] - brought_in) * (sorted[at] - brought_in);
+    }
+    double deviation = sqrt(squares / (double)(n - 1));
+    *error = deviation / (((double)left / (double)n) * sqrt((double)n));
+}
+
+/* Both as extra time over the time without. The belief is a guess that may be wrong by twice itself; figures are as
+ * good as they are. */
+static double factor(double measured, double error, double believed) {
+    double guess = 2 * believed, weight = 1 / (error * error), other = 1 / (guess * guess);
+    double joined = (measured * weight + believed * other) / (weight + other) / believed;
+    return joined < FACTOR_LEAST ? FACTOR_LEAST : joined > FACTOR_MOST ? FACTOR_MOST : joined;
+}
+
+/* False: more figures are needed. */
+static bool conclude(struct spex_finding *finding) {
+    double mean, error;
+    if (all.figure_count < FIGURES_LEAST)
+        return false;
+    trimmed_mean(&mean, &error);
+    double measured = exp(mean) - 1, without = all.on_seconds - all.believed;
+    double believed = without > 0 ? all.believed / without : 1;
+    double wanted = PRECISION * (measured > all.share ? measured : all.share);
+    if (error > wanted && all.figure_count < FIGURES_MOST)
+        return false;
+    *finding = (struct spex_finding){.firsts = all.firsts, .count = all.group_count};
+    if (error > 0 && believed > 0)
+        finding->factor = factor(measured, error, believed);
+    else
+        finding->count = 0;
+    return true;
+}
+
+static void wait_longer(double now) {
+    all.next = now + all.interval;
+    all.interval = all.interval * 2 < INTERVAL_MOST ? all.interval * 2 : INTERVAL_MOST;
+}
+
+static void figure_begin(void) {
+    all.slice = 0;
+    all.figure = 0;
+    all.spoilt = false;
+    all.inverted = spex_random_next(&all.random) & 1;
+}
+
+bool spex_experiment_step(double now, uint64_t cpu_ns, const uint64_t *executions,
+                          struct spex_finding *finding) {
+    *finding = (struct spex_finding){.count = 0};
+    if (now < all.slice_end)
+        return false;
+    if (all.slice < SLICES)
+        slice_end(cpu_ns, executions);
+    if (all.slice == SLICES - 1)
+        all.figures[all.figure_count++] = all.figure;
+    if (all.slice >= SLICES - 1) {
+        bool found = !all.spoilt && conclude(finding);
+        if (all.spoilt /* nobody is at work */ || found) {
+            end(now);
+            if (found)
+                wait_longer(now);
+            return true;
+        }
+        figure_begin();
+    } else {
+        all.slice++;
+    }
+    bool outer = all.slice == 0 || all.slice == SLICES - 1;
+    switch_group(outer == all.inverted);
+    slice_begin(now, cpu_ns, executions);
+    return false;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/* Experiments on a program in virtual time, of which the truth is known: its probes are real sites, which are looked at
+ * to see whether they are on; how far it gets is calculated. */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <spex/record.h>
+#include <spex/site.h>
+
+#include "../check.h"
+#include "experiment.h"
+#include "gap.h"
+#include "selection.h"
+#include "sites.h"
+
+enum { PROBES = 4, STEPS_MAX = 100000 };
+
+static const char name_text[] = "experiment.c";
+static struct spex_site sites[PROBES];
+
+/* What the program does for each of its operations, and what that truly takes. */
+struct program {
+    double rates[PROBES]; /* executions an operation */
+    double costs[PROBES]; /* seconds an execution, truly */
+    double operation;     /* seconds without any probe */
+    double noise;         /* of a step's speed */
+    double drift;         /* it becomes so much slower in a second */
+    bool asleep;
+};
+
+static struct {
+    struct program program;
+    struct spex_random random;
+    double now, cpu;
+    double executions[SPEX_MAX_SITES];
+} world;
+
+static int enter(void **state) {
+    (void)state;
+    for (unsigned p = 0; p < PROBES; p++)
+        sites[p] =
+            (struct spex_site){.subsample = 1,
+                               .line = p,
+                               .probe_id = (uint16_t)(p + 1),
+                               .probe_type = SPEX_CNT,
+                               .file_offset = name_text - (const char *)&sites[p].file_offset};
+    spex_module_register(sites, sites + PROBES, NULL, NULL);
+    struct spex_selection selection;
+    char why[128];
+    return spex_selection_parse("*", &selection, why, sizeof(why)) ||
+           spex_sites_select(selection) != PROBES;
+}
+
+static int leave(void **state) {
+    (void)state;
+    spex_module_unregister(sites);
+    return 0;
+}
+
+static uint32_t first_of(unsigned p) {
+    return spex_site_info(sites[p].index)->probe;
+}
+
+static double normal(void) {
+    double sum = 0; /* of twelve even ones, Irwin and Hall */
+    for (int i = 0; i < 12; i++)
+        sum += (double)(spex_random_next(&world.random) >> 11) / (double)(UINT64_C(1) << 53);
+    return sum - 6;
+}
+
+/* A millisecond or so of a program that is always at work. */
+static void run(double seconds) {
+    const struct program *program = &world.program;
+    double operation = program->operation * (1 + program->drift * world.now);
+    for (unsigned p = 0; p < PROBES; p++)
+        if (spex_probe_state(first_of(p), 0).sites_on)
+            operation += program->rates[p] * program->costs[p];
+    double done = seconds / operation * exp(program->noise * normal());
+    world.now += seconds;
+    if (program->asleep)
+        return;
+    world.cpu += seconds;
+    for (unsigned p = 0; p < PROBES; p++)
+        if (spex_probe_state(first_of(p), 0).sites_on)
+            world.executions[first_of(p)] += done * program->rates[p];
+}
+
+static void begin(struct program program, uint64_t seed) {
+    memset(&world, 0, sizeof(world));
+    world.program = program;
+    spex_random_seed(&world.random, seed, 1);
+    spex_experiment_reset(seed);
+}
+
+/* `believed`: how much of the truth. */
+static bool start(double believed, double share) {
+    struct spex_subject subjects[PROBES];
+    double operation = world.program.operation;
+    for (unsigned p = 0; p < PROBES; p++)
+        operation += world.program.rates[p] * world.program.costs[p];
+    for (unsigned p = 0; p < PROBES; p++)
+        subjects[p] = (struct spex_subject){.first = first_of(p),
+                                            .frequency = world.program.rates[p] / operation,
+                                            .cost = world.program.costs[p] * believed};
+    return spex_experiment_begin(subjects, PROBES, share, world.now);
+}
+
+/* Whether the session came to an end. */
+static bool finish(struct spex_finding *finding) {
+    uint64_t executions[SPEX_MAX_SITES];
+    for (int step = 0; step < STEPS_MAX; step++) {
+        run(0.001);
+        for (uint32_t i = 0; i < spex_sites_count(); i++)
+            executions[i] = (uint64_t)world.executions[i];
+        if (spex_experiment_step(world.now, (uint64_t)(world.cpu * 1e9), executions, finding))
+            return true;
+    }
+    return false;
+}
+
+static void expect_all_on(void) {
+    for (unsigned p = 0; p < PROBES; p++)
+        assert_int_equal(spex_probe_state(first_of(p), 0).sites_on, 1);
+    assert_false(spex_experiment_running());
+}
+
+/* One probe takes nearly all, another is executed often enough to be a witness. */
+static const struct program busy = {
+    .rates = {16, 1, 0.01, 0},
+    .costs = {10e-9, 5e-9, 5e-9, 5e-9},
+    .operation = 1e-6,
+    .noise = 0.02,
+};
+
+static void a_factor_is_found(void **state) {
+    static const double beliefs[] = {0.1, 0.3, 1, 2};
+    (void)state;
+    for (size_t b = 0; b < COUNT_OF(beliefs); b++) {
+        for (uint64_t seed = 1; seed <= 20; seed++) {
+            struct spex_finding finding;
+            begin(busy, seed);
+            assert_true(start(beliefs[b], 0.05));
+            assert_true(finish(&finding));
+            expect_all_on();
+            assert_int_equal(finding.count, 1);
+            assert_int_equal(finding.firsts[0], first_of(0));
+            assert_true(fabs(finding.factor * beliefs[b] - 1) < 0.25);
+        }
+    }
+}
+
+/* What changes slowly is in both halves of a figure. */
+static void drift_does_not_look_like_an_effect(void **state) {
+    struct program program = busy;
+    (void)state;
+    program.drift = 0.1;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct spex_finding finding;
+        begin(program, seed);
+        assert_true(start(0.5, 0.05));
+        assert_true(finish(&finding));
+        assert_true(fabs(finding.factor * 0.5 - 1) < 0.25);
+    }
+}
+
+/* Noise that drowns it leaves what was believed. */
+static void of_noise_little_follows(void **state) {
+    struct program program = busy;
+    double sum = 0;
+    (void)state;
+    program.noise = 1;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct spex_finding finding;
+        begin(program, seed);
+        assert_true(start(1, 0.05));
+        assert_true(finish(&finding));
+        assert_true(finding.factor >= 0.25 && finding.factor < 3);
+        sum += finding.factor;
+    }
+    assert_true(fabs(sum / 20 - 1) < 0.5);
+}
+
+static void without_a_witness_there_is_none(void **state) {
+    struct program program = busy;
+    (void)state;
+    program.rates[1] = 1e-6;
+    program.rates[2] = 0;
+    begin(program, 1);
+    assert_false(start(1, 0.05));
+    expect_all_on();
+}
+
+static void what_costs_next_to_nothing_is_not_tried(void **state) {
+    (void)state;
+    begin(busy, 1);
+    assert_false(start(0.001, 0.05));
+    expect_all_on();
+}
+
+static void a_program_that_falls_asleep_ends_it(void **state) {
+    struct spex_finding finding;
+    (void)state;
+    begin(busy, 1);
+    assert_true(start(1, 0.05));
+    world.program.asleep = true;
+    assert_true(finish(&finding));
+    assert_int_equal(finding.count, 0);
+    expect_all_on();
+}
+
+static void an_abort_leaves_all_on(void **state) {
+    (void)state;
+    begin(busy, 1);
+    assert_true(start(1, 0.05));
+    uint64_t executions[SPEX_MAX_SITES] = {0};
+    struct spex_finding finding;
+    for (int step = 0; step < 30; step++) {
+        run(0.001);
+        spex_experiment_step(world.now, (uint64_t)(world.cpu * 1e9), executions, &finding);
+    }
+    spex_experiment_abort(world.now);
+    expect_all_on();
+    assert_false(start(1, 0.05)); /* not at once */
+}
+
+/* Sessions become rare. */
+static void sessions_take_little_of_the_time(void **state) {
+    double in_sessions = 0;
+    (void)state;
+    begin(busy, 3);
+    while (world.now < 200) {
+        struct spex_finding finding;
+        double before = world.now;
+        if (start(1, 0.05)) {
+            assert_true(finish(&finding));
+            in_sessions += world.now - before;
+        }
+        run(0.1);
+    }
+    assert_true(in_sessions > 0 && in_sessions < 20);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_factor_is_found),
+        cmocka_unit_test(drift_does_not_look_like_an_effect),
+        cmocka_unit_test(of_noise_little_follows),
+        cmocka_unit_test(without_a_witness_there_is_none),
+        cmocka_unit_test(what_costs_next_to_nothing_is_not_tried),
+        cmocka_unit_test(a_program_that_falls_asleep_ends_it),
+        cmocka_unit_test(an_abort_leaves_all_on),
+        cmocka_unit_test(sessions_take_little_of_the_time),
+    };
+    return cmocka_run_group_tests(tests, enter, leave);
+}
