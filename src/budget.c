@@ -8,8 +8,8 @@
 #define BURST_SECONDS 0.4
 #define DEBT_SECONDS  5.0
 
-/* Saved or owed tokens are made up for in this time. */
-#define SETTLING_SECONDS 0.5
+/* What is owed is paid back in this time. */
+#define SETTLING_SECONDS 0.25
 
 /* Of the steady rate, at least, however much is owed. */
 #define LEAST_RATE 0.05
@@ -59,6 +59,6 @@ double spex_budget_steady(const struct spex_budget *budget, double cpus) {
 
 double spex_budget_rate(const struct spex_budget *budget, double cpus) {
     double steady = spex_budget_steady(budget, cpus);
-    double rate = steady + budget->tokens / SETTLING_SECONDS;
+    double rate = budget->tokens < 0 ? steady + budget->tokens / SETTLING_SECONDS : steady;
     return rate > steady * LEAST_RATE ? rate : steady * LEAST_RATE;
 }

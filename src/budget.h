@@ -24,8 +24,8 @@ void spex_budget_advance(struct spex_budget *budget, double seconds, double cpus
 /* How many seconds a second may be spent in the long run. */
 double spex_budget_steady(const struct spex_budget *budget, double cpus);
 
-/* How many seconds a second may be spent from now on, so that what is saved is spent, and what is owed paid back,
- * within about half a second. Always more than 0. */
+/* How many seconds a second may be spent from now on by intent: the steady rate, or less, so that what is owed is paid
+ * back soon. What is saved is for what nobody foresaw: it would be gone when that comes. Always more than 0. */
 double spex_budget_rate(const struct spex_budget *budget, double cpus);
 
 #endif

@@ -121,7 +121,7 @@ static double cost_at(uint32_t type, struct bench *bench, uint32_t control) {
 static void measure(uint32_t type, unsigned detail, struct bench *bench) {
     const uint32_t generation = 1u << SPEX_CONTROL_GENERATION_SHIFT;
     /* Nobody is to be called; where a commit is atomic, a run that does is not the least. */
-    bench->rings.quarter = UINT64_MAX;
+    bench->rings.look = UINT64_MAX;
     bench->site = (struct spex_site){
         .index = SPEX_MAX_SITES,
         .probe_type = (uint8_t)type,

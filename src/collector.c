@@ -32,8 +32,10 @@
  * than will ever be in a row. */
 #define FINAL_VISITS 256
 
-/* A collector's CPU time is asked for, which is a system call, once in so many passes. */
-#define CPU_PASSES 16
+/* A collector's CPU time is asked for, which is a system call, once in so many passes or records, and whenever it
+ * sleeps long: the controller must know of it before it has become much. */
+#define CPU_PASSES  16
+#define CPU_RECORDS 4096
 
 struct collector {
     pthread_t thread;
@@ -42,6 +44,8 @@ struct collector {
     uint64_t *scratch;
     uint64_t watermark; /* as last passed on */
     uint64_t cpu_ns;    /* this thread's CPU time, as of its last pass or so */
+    unsigned passes;    /* since then */
+    size_t taken;       /* records, since then */
 };
 
 static struct {
@@ -183,22 +187,28 @@ static bool wait_for_output(int32_t *seen) {
 static void note_cpu(struct collector *self) {
     /* Relaxed: a figure for people. */
     spex_store_relaxed(&self->cpu_ns, spex_clock_ns(CLOCK_THREAD_CPUTIME_ID));
+    self->passes = 0;
+    self->taken = 0;
+}
+
+static void note_cpu_now_and_then(struct collector *self, size_t taken, uint64_t sleep_ns) {
+    self->taken += taken;
+    if (++self->passes >= CPU_PASSES || self->taken >= CPU_RECORDS || sleep_ns == SLEEP_LONGEST_NS)
+        note_cpu(self);
 }
 
 static void *collector_run(void *arg) {
     struct collector *self = arg;
-    uint64_t sleep_ns = SLEEP_LONGEST_NS;
+    uint64_t sleep_ns = SLEEP_SHORTEST_NS;
     int32_t seen = spex_load_acquire(&all.calls); /* C1 (C2) */
     if (!wait_for_output(&seen))
         return NULL;
     double fullest = 0;
-    unsigned passes = 0;
     while (!spex_load_acquire(&all.stopping)) { /* C3 (C4) */
         struct pass_result last = pass(self);
         if (last.fullest > fullest)
             fullest = last.fullest;
-        if (++passes % CPU_PASSES == 0)
-            note_cpu(self);
+        note_cpu_now_and_then(self, last.taken, sleep_ns);
         if (last.backlog)
             continue;
         sleep_ns = next_sleep(sleep_ns, fullest);

@@ -18,7 +18,7 @@ void spex_collectors_begin(void);
 /* Sites were switched on or off: with none on, collectors sleep until the next call. */
 void spex_collectors_wake(void);
 
-/* A ring is half full: collectors that rest go to work now. Any thread, signal handlers. */
+/* A ring is due: collectors that rest go to work now. Any thread, signal handlers. */
 void spex_collectors_alarm(void);
 
 /* Reads what is in the rings (if it has begun), ends the threads. Nothing may be switched on meanwhile. */

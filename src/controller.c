@@ -7,6 +7,7 @@
 #include "controller.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,13 +24,24 @@
 #include "metrics.h"
 #include "probe_type.h"
 #include "profile_source.h"
+#include "rings.h"
 #include "sites.h"
 
 #include "../policies/rates.h"
 
-/* Between decisions, in seconds; the second when the budget is overdrawn. */
+/* Between decisions, in seconds; the second when the budget is overdrawn or a probe is being tried, which may cost more
+ * than all that is saved. */
 #define INTERVAL      0.1
 #define INTERVAL_RUSH 0.002
+
+/* What is overdrawn by less is no reason to hurry: in the long run it is about nothing. */
+#define OVERDRAWN_SECONDS 0.02
+
+/* So much of the budget's, spent beyond it since the last decision, is a reason for the next. */
+#define SURPRISE_SECONDS 0.1
+
+/* Records worth so much of the budget's, in a CPU's ring, are a reason to look before the collector's sleep is over. */
+#define ALARM_SECONDS 0.05
 
 /* A probe that is held is tried again after so long, and after twice as long each time that it must be held
  * again. */
@@ -42,12 +54,22 @@
 /* So many executions tell how often there are any, however short the time. */
 #define EXECUTIONS_SURE 20.0
 
+/* In seconds: so much time of collectors tells what a record takes; they note theirs now and then. */
+#define COLLECTING_LEAST 500e-6
+
+/* How many CPUs are busy is told by so many seconds. */
+#define CPUS_SECONDS 0.05
+
 /* Counting executions may take so much of one CPU; where it takes long, it is done less often. */
 #define COUNTING_SHARE      0.005
 #define COUNTING_SHARE_RUSH 0.1
 
 /* Of a factor that an experiment has found, against what was found before. */
 #define FINDING_WEIGHT 0.6
+
+/* In so many seconds half of what a frequency was too high is forgotten: bursts are remembered as long, whether it is
+ * measured often or not. */
+#define FALL_SECONDS 0.06
 
 /* What executes less often than that does not execute. */
 #define FREQUENCY_LEAST 1e-3
@@ -56,8 +78,9 @@
  * them. */
 #define DETECTION_MOST 0.94
 
-/* Periods are left as they are when they would change by less than that. */
-#define PERIOD_CHANGE 0.15
+/* Periods are left as they are when they would get longer, or shorter, by less than that. */
+#define PERIOD_LONGER  0.05
+#define PERIOD_SHORTER 0.15
 
 /* What is known of a probe, by the index of its first site. */
 struct probe {
@@ -83,15 +106,18 @@ static struct {
     struct spex_rate_class *classes;
     struct spex_rate_decision *decisions;
     struct spex_subject *subjects;
-    uint32_t *firsts; /* of the classes */
-    double now;       /* seconds since it began */
-    double decided;   /* when it last did */
-    bool holding;     /* a probe that is selected, as of then */
-    bool trying;      /* one that was held */
-    bool overdue;     /* a decision, whatever the interval */
-    bool failed;      /* the policy, and it has been told */
+    uint32_t *firsts;      /* of the classes */
+    double now;            /* seconds since it began */
+    double decided;        /* when it last did */
+    double decided_tokens; /* what it then had */
+    bool holding;          /* a probe that is selected, as of then */
+    bool trying;           /* one that was held, of which nothing is known yet */
+    bool overdue;          /* a decision, whatever the interval */
+    bool failed;           /* the policy, and it has been told */
     uint64_t monotonic_ns;
-    uint64_t process_ns; /* CPU time, when last decided */
+    double process_at;              /* when its CPU time was last asked for */
+    uint64_t process_ns;            /* what it was */
+    uint64_t process_collectors_ns; /* of it */
     uint64_t collectors_ns;
     double cpus;    /* that the program keeps busy */
     double seconds; /* of all those CPUs, since it began */
@@ -104,9 +130,11 @@ static struct {
     double skipped;                   /* seconds accounted for by that since then */
     double counting;                  /* seconds that counting them takes */
     double factors[SPEX_PROBE_TYPES]; /* of records, the mean over probes; 0: 1 */
-    double resting; /* seconds a second that collectors take when there are no records */
-    uint64_t taken; /* records that were taken in, when last decided */
-    uint64_t decided_collectors_ns;
+    uint64_t taken;                   /* records that were taken in, when last told what one takes */
+    double taken_at;
+    uint64_t taken_collectors_ns;
+    double collecting_seconds, collecting_records; /* of which most was lately */
+    double resting; /* seconds a second that collectors take when there are hardly any records */
 } controller;
 
 static void buffers_free(void) {
@@ -137,6 +165,8 @@ static int buffers_allocate(void) {
 
 static int begin(double share, const struct spex_rate_policy_ops *policy) {
     buffers_free();
+    for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)
+        spex_rings_alarm_at(t, INFINITY);
     if (!policy || share <= 0)
         return 0;
     controller.policy = policy;
@@ -148,7 +178,8 @@ static int begin(double share, const struct spex_rate_policy_ops *policy) {
     spex_experiment_reset(spex_ticks());
     controller.monotonic_ns = spex_clock_ns(CLOCK_MONOTONIC);
     controller.process_ns = spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    controller.collectors_ns = controller.decided_collectors_ns = spex_collectors_cpu_ns();
+    controller.collectors_ns = spex_collectors_cpu_ns();
+    controller.process_collectors_ns = controller.taken_collectors_ns = controller.collectors_ns;
     controller.cpus = 1;
     return 0;
 }
@@ -187,6 +218,13 @@ static bool probe_costs(uint32_t first, double *skip, double *report) {
     return known;
 }
 
+/* Collectors look at a CPU's ring before what is in it, and unaccounted for, is much of the budget. Not sooner than
+ * need be: being woken costs, too. `seconds`: a record's. */
+static void alarm_at(unsigned ring, double seconds) {
+    if (seconds > 0)
+        spex_rings_alarm_at(ring, ALARM_SECONDS * controller.budget.share / seconds);
+}
+
 /* What a type's records have cost since it was last asked, or could last tell. */
 static double spent_on(unsigned ring) {
     uint64_t now = spex_metrics_totals(ring).produced, *last = &controller.produced[ring];
@@ -194,7 +232,9 @@ static double spent_on(unsigned ring) {
     if (!costs_of(spex_probe_type_of_ring(ring), &skip, &report))
         return 0;
     *last = now;
-    return records * report * (controller.factors[ring] > 0 ? controller.factors[ring] : 1);
+    double factor = controller.factors[ring] > 0 ? controller.factors[ring] : 1;
+    alarm_at(ring, report * factor + controller.collecting);
+    return records * report * factor;
 }
 
 static void spend(double seconds, double spent) {
@@ -241,33 +281,45 @@ static void count_executions(double seconds) {
     controller.counting = (double)(spex_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin) / 1e9;
 }
 
-/* The program's own, without the collectors that it did not ask for. */
-static void note_cpus(double seconds) {
+/* The program's own, without the collectors that it did not ask for. In a short time it cannot be told apart from
+ * what collectors have not noted yet. */
+static void note_cpus(void) {
+    double seconds = controller.now - controller.process_at;
+    if (seconds < CPUS_SECONDS)
+        return;
     uint64_t process = spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     double all = (double)spex_grown(controller.process_ns, process) / 1e9;
     double collectors =
-        (double)spex_grown(controller.decided_collectors_ns, controller.collectors_ns) / 1e9;
+        (double)spex_grown(controller.process_collectors_ns, controller.collectors_ns) / 1e9;
     controller.cpus = all > collectors ? (all - collectors) / seconds : 0;
     controller.process_ns = process;
+    controller.process_at = controller.now;
+    controller.process_collectors_ns = controller.collectors_ns;
 }
 
-/* What collecting a record takes, and what collectors take without any. It changes slowly: what is still in rings evens
- * out. */
-static void note_collecting(double seconds) {
+/* What collecting a record takes, and what collectors take without any, since passes cost something, too. It changes
+ * slowly: what is still in rings evens out, as does what collectors have not noted yet. */
+static void note_collecting(void) {
     uint64_t now = 0;
     for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)
         now += spex_metrics_totals(t).records;
     double taken = (double)spex_grown(controller.taken, now);
-    double spent =
-        (double)spex_grown(controller.decided_collectors_ns, controller.collectors_ns) / 1e9;
-    double for_records = spent - controller.resting * seconds;
-    if (taken >= RECORDS_LEAST && for_records > 0)
-        controller.collecting += (for_records / taken - controller.collecting) / 4;
-    double rest = (spent - controller.collecting * taken) / seconds;
-    if (seconds >= INTERVAL / 2)
-        controller.resting += ((rest > 0 ? rest : 0) - controller.resting) / 8;
+    double seconds =
+        (double)spex_grown(controller.taken_collectors_ns, controller.collectors_ns) / 1e9;
+    double elapsed = controller.now - controller.taken_at;
+    if (seconds < COLLECTING_LEAST)
+        return;
+    controller.taken_at = controller.now;
     controller.taken = now;
-    controller.decided_collectors_ns = controller.collectors_ns;
+    controller.taken_collectors_ns = controller.collectors_ns;
+    if (taken < RECORDS_LEAST) {
+        controller.resting += (seconds / elapsed - controller.resting) / 4;
+        return;
+    }
+    seconds -= controller.resting * elapsed;
+    controller.collecting_seconds += (seconds > 0 ? seconds : 0) - controller.collecting_seconds / 4;
+    controller.collecting_records += taken - controller.collecting_records / 4;
+    controller.collecting = controller.collecting_seconds / controller.collecting_records;
 }
 
 /* What the probe has done since it was last measured. False: of few executions in a short time nothing follows. */
@@ -280,8 +332,10 @@ static bool measure(struct probe *probe, uint64_t count) {
     if (seconds < INTERVAL_RUSH || (seconds < INTERVAL && executions < EXECUTIONS_SURE))
         return false;
     double fresh = executions / seconds;
-    /* Quick to rise, slow to fall. */
-    probe->frequency = fresh > probe->frequency ? fresh : (fresh + probe->frequency) / 2;
+    /* Quick to rise, slow to fall; but what was before it was held off is no reason to hold it off again. */
+    bool rises = fresh > probe->frequency || probe->trying;
+    double kept = rises ? 0 : exp2(-seconds / FALL_SECONDS);
+    probe->frequency = fresh + (probe->frequency - fresh) * kept;
     if (probe->frequency < FREQUENCY_LEAST)
         probe->frequency = 0;
     probe->count = count;
@@ -334,16 +388,25 @@ static size_t look_at_all(void) {
     return count;
 }
 
-static uint32_t period_for(double frequency, double records) {
+/* That makes so many records: 1 or more. */
+static double exact_period(double frequency, double records) {
     if (frequency <= records)
-        return 0;
+        return 1;
     double period = records > 0 ? frequency / records : SPEX_CONTROL_PERIOD_MAX;
-    return period < SPEX_CONTROL_PERIOD_MAX ? (uint32_t)(period + 0.5) : SPEX_CONTROL_PERIOD_MAX;
+    return period < SPEX_CONTROL_PERIOD_MAX ? period : SPEX_CONTROL_PERIOD_MAX;
 }
 
-static bool differ(uint32_t a, uint32_t b) {
-    double low = a < b ? a : b, high = a < b ? b : a;
-    return high > low * (1 + PERIOD_CHANGE) && high >= low + 1;
+/* Rounded up, as the next shorter one would make more records than there may be. 0: all. */
+static uint32_t period_for(double frequency, double records) {
+    double period = ceil(exact_period(frequency, records));
+    return period > 1 ? (uint32_t)period : 0;
+}
+
+/* Whether the period is to change. One that is a little short may stay, for what that costs shows soon; but a longer one
+ * becomes shorter only when that can last. Otherwise short periods, which are far apart, would alternate. */
+static bool differ(uint32_t period, double exact) {
+    double before = period ? period : 1;
+    return exact > before * (1 + PERIOD_LONGER) || before > ceil(exact) * (1 + PERIOD_SHORTER);
 }
 
 static void hold(struct probe *probe, const char *why) {
@@ -358,7 +421,7 @@ static void hold(struct probe *probe, const char *why) {
 /* With few records, so that it costs no more than it must. Collectors may be asleep for want of any. */
 static void try_again(struct probe *probe) {
     probe->held_until = 0;
-    probe->trying = true;
+    probe->trying = controller.trying = true;
     probe->period = period_for(probe->frequency, RECORDS_LEAST);
     probe->why = "tried again";
 }
@@ -366,9 +429,9 @@ static void try_again(struct probe *probe) {
 static void give(struct probe *probe, const struct spex_rate_class *class,
                  const struct spex_rate_decision *decision) {
     bool all = decision->frequency >= spex_rate_most(class);
-    uint32_t period = all ? 0 : period_for(class->frequency, decision->frequency);
-    if (differ(probe->period ? probe->period : 1, period ? period : 1))
-        probe->period = period;
+    double exact = all ? 1 : exact_period(class->frequency, decision->frequency);
+    if (differ(probe->period, exact))
+        probe->period = all ? 0 : period_for(class->frequency, decision->frequency);
     probe->held_before = 0;
     probe->why = decision->reason;
 }
@@ -475,9 +538,9 @@ static bool experiment(void) {
 /* 0, or what the policy failed with. */
 static int decide(void) {
     double seconds = controller.now - controller.decided;
-    note_cpus(seconds);
+    note_cpus();
     count_executions(seconds);
-    note_collecting(seconds);
+    note_collecting();
     controller.holding = controller.trying = controller.overdue = false;
     size_t count = look_at_all();
     const struct spex_rate_problem problem = {.size = sizeof(problem),
@@ -486,6 +549,7 @@ static int decide(void) {
                                               .classes = controller.classes};
     struct spex_rate_plan plan = {.size = sizeof(plan), .decisions = controller.decisions};
     controller.decided = controller.now;
+    controller.decided_tokens = controller.budget.tokens;
     int err = controller.policy->decide(&problem, controller.workspace, &plan);
     if (err)
         return err; /* the periods stay */
@@ -506,12 +570,20 @@ static void tell_failure(int err) {
     controller.failed |= err != 0;
 }
 
+/* It is overdrawn, or much of what was saved has gone since it last decided, or little is known of a probe. */
+static bool is_in_a_rush(void) {
+    double steady = spex_budget_steady(&controller.budget, controller.cpus);
+    double tokens = controller.budget.tokens;
+    return tokens < -OVERDRAWN_SECONDS * steady ||
+           tokens < controller.decided_tokens - SURPRISE_SECONDS * steady || controller.trying;
+}
+
 void spex_controller_pass(void) {
     if (!controller.probes)
         return;
     spex_metrics_lock();
     account(spex_clock_ns(CLOCK_MONOTONIC));
-    bool busy = experiment(), rush = controller.budget.tokens < 0 || controller.trying;
+    bool busy = experiment(), rush = is_in_a_rush();
     double since = controller.now - controller.decided;
     int err = 0;
     double least = controller.counting / (rush ? COUNTING_SHARE_RUSH : COUNTING_SHARE);

@@ -18,11 +18,11 @@
 /* In a span's openings: the counter could not be read at BEGIN. */
 #define SPEX_UNREADABLE UINT32_MAX
 
-/* The rest of a push, once every quarter of a ring, or where there is no restartable sequence.
+/* The rest of a push, once every so many records, or where there is no restartable sequence.
  * `committed`: what the push has returned. */
 static inline void spex_put_finish(const struct spex_rings *rings, unsigned type_ring,
                                    uint64_t committed, const uint64_t *words, size_t count) {
-    if (committed ? spex_rings_half_full(rings, type_ring)
+    if (committed ? spex_rings_due(rings, type_ring)
                   : spex_rings_push_atomic(rings, type_ring, words, count))
         spex_collectors_alarm();
 }
@@ -33,7 +33,7 @@ static inline void spex_put0(const struct spex_rings *rings, uint32_t type, uint
     unsigned ring = spex_probe_type_ring(type);
     spex_rseq_announce();
     uint64_t committed = spex_rseq_push2(&rings->rseq[ring], now, header);
-    if (SPEX_UNLIKELY((committed & rings->quarter) == 0))
+    if (SPEX_UNLIKELY((committed & rings->look) == 0))
         spex_put_finish(rings, ring, committed, (uint64_t[]){now, header}, 2);
 }
 
@@ -42,7 +42,7 @@ static inline void spex_put1(const struct spex_rings *rings, uint32_t type, uint
     unsigned ring = spex_probe_type_ring(type);
     spex_rseq_announce();
     uint64_t committed = spex_rseq_push3(&rings->rseq[ring], now, header, value);
-    if (SPEX_UNLIKELY((committed & rings->quarter) == 0))
+    if (SPEX_UNLIKELY((committed & rings->look) == 0))
         spex_put_finish(rings, ring, committed, (uint64_t[]){now, header, value}, 3);
 }
 
@@ -51,7 +51,7 @@ static inline void spex_put(const struct spex_rings *rings, uint32_t type, uint6
     unsigned ring = spex_probe_type_ring(type);
     spex_rseq_announce();
     uint64_t committed = spex_rseq_push_n(&rings->rseq[ring], now, header, values, count);
-    if (SPEX_UNLIKELY((committed & rings->quarter) == 0)) {
+    if (SPEX_UNLIKELY((committed & rings->look) == 0)) {
         uint64_t words[SPEX_RECORD_WORDS_MAX] = {now, header};
         memcpy(words + SPEX_HEADER_WORDS, values, count * sizeof(*values));
         spex_put_finish(rings, ring, committed, words, SPEX_HEADER_WORDS + count);

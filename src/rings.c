@@ -23,11 +23,15 @@
 /* A ring so full alarms a collector. */
 #define HALF 0.5
 
+/* A producer looks how full its ring is after so many records at most. */
+#define LOOK_RECORDS 128
+
 struct spex_rings spex_rings;
 
 static struct {
     bool there;
     uint32_t used;
+    uint32_t alarms[SPEX_PROBE_TYPES]; /* records in a ring of the type; 0: half of it */
 } set;
 
 /* What the reader of a ring knows of records that were lost in it. */
@@ -106,7 +110,7 @@ int spex_rings_map(struct spex_rings *rings, size_t capacity, unsigned cpus,
     if (commit == SPEX_COMMIT_RSEQ && !spex_rseq_available())
         return -EINVAL;
     *rings = (struct spex_rings){
-        .quarter = (capacity - 1) >> 2,
+        .look = capacity / 4 < LOOK_RECORDS ? (capacity - 1) >> 2 : LOOK_RECORDS - 1,
         .commit = commit,
         .cpus = cpus ? cpus : spex_cpus_possible(),
     };
@@ -219,6 +223,12 @@ static unsigned cpu_now(void) {
     return cpu < 0 ? 0 : (unsigned)cpu;
 }
 
+static bool is_due(const struct spex_ring *ring, unsigned type_ring) {
+    double fill = spex_ring_fill(ring);
+    uint32_t level = spex_load_relaxed(&set.alarms[type_ring]);
+    return fill >= HALF || (level && fill * ((double)ring->mask + 1) >= level);
+}
+
 bool spex_rings_push_atomic(const struct spex_rings *rings, unsigned type_ring,
                             const uint64_t *words, size_t count) {
     uint64_t copy[SPEX_RECORD_WORDS_MAX] = {0};
@@ -229,13 +239,19 @@ bool spex_rings_push_atomic(const struct spex_rings *rings, unsigned type_ring,
         cpu = rings->cpus;
     }
     struct spex_ring ring = ring_at(rings, type_ring, cpu);
-    return spex_atomic_push(&ring, copy) && spex_ring_fill(&ring) >= HALF;
+    return spex_atomic_push(&ring, copy) && is_due(&ring, type_ring);
 }
 
-bool spex_rings_half_full(const struct spex_rings *rings, unsigned type_ring) {
+bool spex_rings_due(const struct spex_rings *rings, unsigned type_ring) {
     unsigned cpu = cpu_now();
     struct spex_ring ring = ring_at(rings, type_ring, cpu < rings->cpus ? cpu : rings->cpus);
-    return spex_ring_fill(&ring) >= HALF;
+    return is_due(&ring, type_ring);
+}
+
+void spex_rings_alarm_at(unsigned type_ring, double records) {
+    uint32_t level = records < 1 ? 1 : records < UINT32_MAX ? (uint32_t)records : UINT32_MAX;
+    /* Relaxed: an alarm by the former level is early or late, nothing else. */
+    spex_store_relaxed(&set.alarms[type_ring], level);
 }
 
 /* Values that are not there are left as they are. */

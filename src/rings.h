@@ -16,7 +16,7 @@
 struct spex_rings {
     struct spex_rseq_set rseq[SPEX_PROBE_TYPES]; /* by ring of the type; with atomic commits these
                                                     have no CPUs, and every push fails */
-    uint64_t quarter;                            /* of the capacity, - 1 */
+    uint64_t look; /* every so many records, - 1, a producer looks how full its ring is */
     enum spex_commit commit;
     unsigned cpus;
     char *memory; /* producers, consumers, then the slots by type; nothing is touched at first */
@@ -58,13 +58,17 @@ struct spex_ring_counts spex_rings_totals(void);
 struct spex_ring_counts spex_rings_totals_of(unsigned type_ring);
 
 /* Puts a record of `count` words into an atomic ring: where there is no restartable sequence. Any
- * thread, signal handlers. True when, once every quarter, the ring is half full: a collector that
- * sleeps should look at it. */
+ * thread, signal handlers. True when, once every quarter, the ring is due: a collector that sleeps
+ * should look at it. */
 bool spex_rings_push_atomic(const struct spex_rings *rings, unsigned type_ring,
                             const uint64_t *words, size_t count);
 
-/* The same of this CPU's ring. */
-bool spex_rings_half_full(const struct spex_rings *rings, unsigned type_ring);
+/* The same of this CPU's ring: it is half full, or holds as many records as spex_rings_alarm_at said. */
+bool spex_rings_due(const struct spex_rings *rings, unsigned type_ring);
+
+/* So many records in a ring of this type, but no more than half of it, are a reason to look at it. At first it is
+ * half of it. */
+void spex_rings_alarm_at(unsigned type_ring, double records);
 
 /* Up to `max` records of a ring, unpacked. `scratch` holds max × SPEX_RECORD_WORDS_MAX words. */
 size_t spex_rings_read(unsigned ring, struct spex_record *records, size_t max, uint64_t *scratch);

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "plant.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <spex/probe.h>
+#include <spex/spex.h>
+
+#include "../check.h"
+#include "clock.h"
+#include "collector.h"
+#include "controller.h"
+#include "gap.h"
+#include "message.h"
+#include "metrics.h"
+#include "probe_type.h"
+#include "profile_source.h"
+#include "rings.h"
+#include "sites.h"
+
+#include "../policies/rates.h"
+
+#define TICKS_PER_SECOND 2.5e9
+
+/* Steps of the simulation: rates are as at their begin, and no ring gets more than so much fuller. */
+#define STEP_SECONDS 250e-6
+#define STEP_RECORDS 64.0
+
+/* As the library's, when nothing is said. */
+#define RING_RECORDS  8192.0
+#define ALARM_RECORDS 4096.0
+#define LOOK_RECORDS  128.0
+#define BATCH_RECORDS 256.0
+
+/* As in src/collector.c. */
+#define SLEEP_SHORTEST 50e-6
+#define SLEEP_LONGEST  10e-3
+#define CPU_PASSES     16
+#define CPU_RECORDS    4096.0
+
+/* What the collector takes, in seconds: a pass with nothing to read, a record, counting a probe's executions. */
+#define PASS_SECONDS   3e-6
+#define RECORD_SECONDS 25e-9
+#define COUNT_SECONDS  20e-9
+
+/* From being woken to running. */
+#define WAKE_SECONDS 60e-6
+
+/* What happened is noted a thousand times a second. */
+#define NOTES_PER_SECOND 1000.0
+
+struct note {
+    double spent;
+    uint32_t periods[PLANT_PROBES_MAX];
+};
+
+static struct {
+    struct plant_options options;
+    struct spex_site_info infos[PLANT_PROBES_MAX];
+    uint32_t periods[PLANT_PROBES_MAX]; /* 1 or more, or SPEX_SITE_HELD */
+    double executions[PLANT_PROBES_MAX];
+    double produced, taken;
+    double ring;    /* records in each CPU's */
+    double alarm;   /* at so many */
+    double seconds; /* now */
+    double probing; /* CPU seconds that probes took */
+    double collector, collector_noted;
+    uint64_t random;
+    struct note *notes;
+    size_t notes_count;
+} plant;
+
+static double uniform(void) {
+    return (double)(random_next(&plant.random) >> 11) / 9007199254740992.0;
+}
+
+/* Of a Poisson distribution (Knuth's way; where there are many, the normal one that it comes to). */
+static double poisson(double mean) {
+    enum { MANY = 30 };
+    double count = 0;
+    if (mean < MANY) {
+        for (double product = uniform(), end = exp(-mean); product > end; product *= uniform())
+            count++;
+        return count;
+    }
+    double normal = -6;
+    for (int i = 0; i < 12; i++)
+        normal += uniform();
+    return mean + normal * sqrt(mean);
+}
+
+static double rate_of(unsigned probe, double seconds) {
+    return plant.options.rate(plant.options.scenario, probe, seconds);
+}
+
+static double part_recorded(unsigned probe) {
+    return 1.0 / plant.periods[probe];
+}
+
+static bool is_on(unsigned probe) {
+    return plant.periods[probe] != SPEX_SITE_HELD;
+}
+
+/* How much longer the program takes for the same, less 1. */
+static double slowdown(void) {
+    double sum = 0;
+    for (unsigned p = 0; p < plant.options.probes; p++)
+        if (is_on(p))
+            sum += rate_of(p, plant.seconds) / plant.options.cpus *
+                   (plant.options.skip_ns +
+                    (plant.options.record_ns - plant.options.skip_ns) * part_recorded(p)) *
+                   1e-9;
+    return sum;
+}
+
+static double records_per_second(double progress) {
+    double sum = 0;
+    for (unsigned p = 0; p < plant.options.probes; p++)
+        if (is_on(p))
+            sum += rate_of(p, plant.seconds) * progress * part_recorded(p);
+    return sum;
+}
+
+static void note(void) {
+    size_t last = (size_t)(plant.options.seconds * NOTES_PER_SECOND);
+    while (plant.notes_count <= last &&
+           plant.seconds * NOTES_PER_SECOND >= (double)plant.notes_count) {
+        struct note *next = &plant.notes[plant.notes_count++];
+        next->spent = plant.probing + plant.collector;
+        memcpy(next->periods, plant.periods, sizeof(next->periods));
+    }
+}
+
+static void execute(unsigned probe, double count) {
+    double records = plant.periods[probe] > 1 ? poisson(count * part_recorded(probe)) : count;
+    plant.executions[probe] += count;
+    plant.produced += records;
+    plant.ring += records / plant.options.cpus;
+    plant.probing += count * plant.options.skip_ns * 1e-9 +
+                     records * (plant.options.record_ns - plant.options.skip_ns) * 1e-9;
+}
+
+static void step(double seconds) {
+    double slow = slowdown();
+    for (unsigned p = 0; p < plant.options.probes; p++)
+        if (is_on(p))
+            execute(p, rate_of(p, plant.seconds) / (1 + slow) * seconds);
+    if (plant.ring > RING_RECORDS)
+        plant.ring = RING_RECORDS;
+    plant.seconds += seconds;
+    note();
+}
+
+/* The length of the next step, when there are `left` seconds. */
+static double step_length(double left) {
+    double records = records_per_second(1 / (1 + slowdown())) / plant.options.cpus;
+    double length = records * STEP_SECONDS > STEP_RECORDS ? STEP_RECORDS / records : STEP_SECONDS;
+    return length < left ? length : left;
+}
+
+/* The program runs for so long, or, `until_alarm`, until a ring is half full. */
+static void advance(double seconds, bool until_alarm) {
+    double end = plant.seconds + seconds;
+    while (plant.seconds < end - 1e-9 && !(until_alarm && plant.ring >= plant.alarm))
+        step(step_length(end - plant.seconds));
+}
+
+static void collector_works(double seconds) {
+    plant.collector += seconds;
+    advance(seconds, false);
+}
+
+/* One visit to each ring. Whether one held more than a batch. */
+static bool pass(double *taken) {
+    double each = plant.ring < BATCH_RECORDS ? plant.ring : BATCH_RECORDS;
+    *taken = each * plant.options.cpus;
+    plant.ring -= each;
+    plant.taken += *taken;
+    collector_works(PASS_SECONDS + *taken * RECORD_SECONDS);
+    spex_controller_pass();
+    return each >= BATCH_RECORDS;
+}
+
+static double next_sleep(double seconds, double fullest) {
+    if (fullest > 0.25)
+        return seconds / 2 >= SLEEP_SHORTEST ? seconds / 2 : 0;
+    if (fullest < 0.125 && seconds <= 0)
+        return SLEEP_SHORTEST;
+    if (fullest < 0.125)
+        return seconds * 2 < SLEEP_LONGEST ? seconds * 2 : SLEEP_LONGEST;
+    return seconds;
+}
+
+static bool all_off(void) {
+    for (unsigned p = 0; p < plant.options.probes; p++)
+        if (is_on(p))
+            return false;
+    return true;
+}
+
+/* When it is idle nobody calls any more. */
+static void rest(double seconds, bool idle) {
+    advance(idle ? plant.options.seconds : seconds, true);
+    advance(WAKE_SECONDS + plant.options.late * uniform(), false);
+}
+
+static void collect(void) {
+    double sleep = SLEEP_SHORTEST, fullest = 0, records = 0;
+    unsigned passes = 0;
+    while (plant.seconds < plant.options.seconds) {
+        double taken, fill = plant.ring / RING_RECORDS;
+        fullest = fill > fullest ? fill : fullest;
+        bool backlog = pass(&taken);
+        records += taken;
+        if (++passes >= CPU_PASSES || records >= CPU_RECORDS || sleep >= SLEEP_LONGEST) {
+            plant.collector_noted = plant.collector;
+            passes = 0;
+            records = 0;
+        }
+        if (backlog)
+            continue;
+        sleep = next_sleep(sleep, fullest);
+        fullest = 0;
+        if (sleep > 0)
+            rest(sleep, taken < 1 && all_off() && !spex_controller_holds());
+    }
+}
+
+void plant_run(const struct plant_options *options) {
+    free(plant.notes);
+    memset(&plant, 0, sizeof(plant));
+    plant.options = *options;
+    plant.alarm = ALARM_RECORDS;
+    plant.notes = calloc((size_t)(options->seconds * NOTES_PER_SECOND) + 1, sizeof(*plant.notes));
+    assert_non_null(plant.notes);
+    for (unsigned p = 0; p < options->probes; p++) {
+        plant.periods[p] = 1;
+        plant.infos[p] = (struct spex_site_info){
+            .probe_id = (uint16_t)p, .probe_type = SPEX_LAT, .probe = (uint16_t)p};
+    }
+    assert_int_equal(
+        spex_controller_begin(options->share,
+                              spex_builtin_rate_policy(options->policy ? options->policy : "fair")),
+        0);
+    collect();
+    spex_controller_end();
+}
+
+static double steady(void) {
+    return plant.options.share * plant.options.cpus;
+}
+
+static size_t at(double seconds) {
+    size_t index = (size_t)(seconds * NOTES_PER_SECOND);
+    return index < plant.notes_count ? index : plant.notes_count - 1;
+}
+
+double plant_worst(double from, double to, double length) {
+    size_t window = (size_t)(length * NOTES_PER_SECOND);
+    double worst = 0;
+    for (size_t i = at(from); i + window <= at(to); i++) {
+        double spent = plant.notes[i + window].spent - plant.notes[i].spent;
+        worst = spent > worst ? spent : worst;
+    }
+    return worst / (steady() * length);
+}
+
+double plant_mean(double from, double to) {
+    return (plant.notes[at(to)].spent - plant.notes[at(from)].spent) / (steady() * (to - from));
+}
+
+uint32_t plant_period(unsigned probe, double seconds) {
+    return plant.notes[at(seconds)].periods[probe];
+}
+
+double plant_record_seconds(void) {
+    return (plant.options.record_ns - plant.options.skip_ns) * 1e-9 + RECORD_SECONDS;
+}
+
+double plant_demand(double seconds, bool records) {
+    double sum = 0;
+    for (unsigned p = 0; p < plant.options.probes; p++)
+        sum += rate_of(p, seconds) *
+               (plant.options.skip_ns * 1e-9 + (records ? plant_record_seconds() : 0));
+    return sum;
+}
+
+/* What the controller asks. */
+
+static uint64_t ns(double seconds) {
+    return (uint64_t)(seconds * 1e9);
+}
+
+uint64_t spex_clock_ns(clockid_t clock) {
+    if (clock == CLOCK_PROCESS_CPUTIME_ID)
+        return ns(plant.seconds * plant.options.cpus + plant.collector);
+    return ns(clock == CLOCK_MONOTONIC ? plant.seconds : plant.collector);
+}
+
+uint64_t spex_collectors_cpu_ns(void) {
+    return ns(plant.collector_noted);
+}
+
+void spex_metrics_lock(void) {
+}
+
+void spex_metrics_unlock(void) {
+}
+
+double spex_metrics_tick_rate(void) {
+    return plant.seconds > 2e-3 ? TICKS_PER_SECOND : 0;
+}
+
+struct spex_metrics_totals spex_metrics_totals(unsigned type_ring) {
+    if (type_ring != spex_probe_type_ring(SPEX_LAT))
+        return (struct spex_metrics_totals){0};
+    return (struct spex_metrics_totals){.produced = (uint64_t)plant.produced,
+                                        .records = (uint64_t)plant.taken};
+}
+
+void spex_metrics_executions(uint64_t *by_probe) {
+    for (unsigned p = 0; p < plant.options.probes; p++)
+        by_probe[p] = (uint64_t)plant.executions[p];
+    plant.collector += plant.options.probes * plant.options.cpus * COUNT_SECONDS;
+}
+
+int spex_cost_get(uint32_t type, struct spex_cost *cost) {
+    (void)type;
+    *cost = (struct spex_cost){.skip = plant.options.skip_ns * TICKS_PER_SECOND / 1e9,
+                               .record = plant.options.record_ns * TICKS_PER_SECOND / 1e9};
+    return 0;
+}
+
+uint32_t spex_sites_count(void) {
+    return plant.options.probes;
+}
+
+const struct spex_site_info *spex_site_info(uint32_t index) {
+    return &plant.infos[index];
+}
+
+uint32_t spex_profile_next_probe(uint32_t index) {
+    return index < plant.options.probes ? index : plant.options.probes;
+}
+
+struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
+    (void)until;
+    return (struct spex_probe_state){
+        .sites = 1, .sites_on = is_on(first), .selected = 1, .used = true};
+}
+
+void spex_probe_slow(uint32_t first, uint32_t period) {
+    bool shortened = period > SPEX_GAP_PERIOD_MAX && period != SPEX_SITE_HELD;
+    plant.periods[first] = shortened ? SPEX_GAP_PERIOD_MAX : period ? period : 1;
+}
+
+/* Producers look now and then. */
+void spex_rings_alarm_at(unsigned type_ring, double records) {
+    if (type_ring != spex_probe_type_ring(SPEX_LAT))
+        return;
+    double looked = (floor(records / LOOK_RECORDS) + 1) * LOOK_RECORDS;
+    plant.alarm = looked < ALARM_RECORDS ? looked : ALARM_RECORDS;
+}
+
+void spex_collectors_wake(void) {
+}
+
+void spex_message(const char *format, ...) {
+    (void)format;
+    fail_msg("the controller has something to tell: %s", format);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* What the controller sees of a process and does to it, simulated in virtual time: a program that is slowed down by its
+ * probes, and the collector that empties its rings. It stands in for the library around src/controller.c; the controller,
+ * the budget and the policies are the real ones. */
+#ifndef SPEX_TEST_PLANT_H
+#define SPEX_TEST_PLANT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PLANT_PROBES_MAX = 16 };
+
+struct plant_options {
+    double share;       /* the budget */
+    unsigned cpus;      /* that the program keeps busy */
+    unsigned probes;    /* at most PLANT_PROBES_MAX */
+    double skip_ns;     /* an execution without a record takes */
+    double record_ns;   /* one with a record takes */
+    double late;        /* seconds by which the collector may be late when it is to be woken */
+    const char *policy; /* NULL: "fair" */
+    double seconds;     /* how long it runs at most */
+    /* Executions a second of the probe, on all CPUs together, were they not slowed down. */
+    double (*rate)(const void *scenario, unsigned probe, double seconds);
+    const void *scenario;
+};
+
+/* Runs it from its start to options->seconds; what it was like can be asked for until the next run. */
+void plant_run(const struct plant_options *options);
+
+/* Most that was spent in any `length` seconds within the interval, over what the budget allows in such a time. */
+double plant_worst(double from, double to, double length);
+
+/* What was spent in the interval, over what the budget allows. */
+double plant_mean(double from, double to);
+
+/* The period that a probe had then: 1 for all; SPEX_SITE_HELD for off. */
+uint32_t plant_period(unsigned probe, double seconds);
+
+/* Seconds a second that all executions would take if each made a record, collecting included, or if none did. */
+double plant_demand(double seconds, bool records);
+
+/* What a record takes altogether, in seconds. */
+double plant_record_seconds(void);
+
+#endif

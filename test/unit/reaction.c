@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+/* How the controller reacts when rates change a hundredfold: in virtual time, on a simulated program (plant.h). What
+ * is asserted is what was truly spent.
+ *
+ * With an argument it prints the figures of all scenarios. */
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../check.h"
+#include "plant.h"
+#include "sites.h"
+
+/* Of the interval, in seconds: rates change at CHANGE for the first time. */
+#define CHANGE 4.0
+#define END    14.0
+#define FACTOR 100.0
+
+/* The final value of a period is the median of this time before the end. */
+#define FINAL_SECONDS 3.0
+
+/* Where executions that make no record take more than that of the budget, little is left to control: it is kept, but
+ * periods may take longer to settle. */
+#define DETECTION_MOST 0.75
+
+enum shape { UP, DOWN, IDLE, SQUARE, RAMP, BURSTS };
+
+struct scenario {
+    const char *name;
+    enum shape shape;
+    double length; /* of a change and the way back, or of a ramp */
+    unsigned probes, changing;
+};
+
+static const struct scenario scenarios[] = {
+    {"up", UP, 0, 1, 1},
+    {"down", DOWN, 0, 1, 1},
+    {"after idling", IDLE, 0, 1, 1},
+    {"one of ten", UP, 0, 10, 1},
+    {"all ten", UP, 0, 10, 10},
+    {"ten down", DOWN, 0, 10, 10},
+    {"square 0.2 s", SQUARE, 0.2, 1, 1},
+    {"square 1 s", SQUARE, 1, 1, 1},
+    {"square 3 s", SQUARE, 3, 1, 1},
+    {"one of ten square 1 s", SQUARE, 1, 10, 1},
+    {"ramp 2 s", RAMP, 2, 1, 1},
+    {"bursts", BURSTS, 0.1, 1, 1},
+};
+
+struct run {
+    const struct scenario *scenario;
+    double low; /* executions a second of a probe, before the change */
+    double share;
+    unsigned cpus;
+    double skip_ns, record_ns, late;
+};
+
+static double level(const struct scenario *scenario, double seconds) {
+    double since = seconds - CHANGE;
+    if (scenario->shape == DOWN)
+        return since < 0 ? FACTOR : 1;
+    if (since < 0)
+        return scenario->shape == IDLE ? 0 : 1;
+    double part = scenario->length > 0 ? fmod(since, scenario->length) / scenario->length : 0;
+    switch (scenario->shape) {
+    case SQUARE:
+        return part < 0.5 ? FACTOR : 1;
+    case BURSTS:
+        return part < 0.1 ? FACTOR : 1;
+    case RAMP:
+        return since < scenario->length ? pow(FACTOR, part) : FACTOR;
+    default:
+        return FACTOR;
+    }
+}
+
+static double rate(const void *context, unsigned probe, double seconds) {
+    const struct run *run = context;
+    return run->low * (probe < run->scenario->changing ? level(run->scenario, seconds) : 1);
+}
+
+static bool is_step(const struct scenario *scenario) {
+    return scenario->shape == UP || scenario->shape == DOWN || scenario->shape == IDLE;
+}
+
+struct figures {
+    double worst;      /* of any second, over the budget */
+    double mean;       /* from the change on */
+    double used;       /* in the end, over the budget */
+    double usable;     /* of the budget: what is known to be spendable then */
+    bool could_before; /* no probe had to be held off before the change */
+    double settled;    /* seconds from the change on */
+    unsigned reversals;
+};
+
+static double ratio(uint32_t a, uint32_t b) {
+    return a > b ? (double)a / b : (double)b / a;
+}
+
+static bool is_near(uint32_t period, uint32_t final) {
+    return ratio(period, final) <= 1.25 || (period < final ? final - period : period - final) <= 1;
+}
+
+static int compare(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static uint32_t final_period(unsigned probe) {
+    enum { SAMPLES = 301 };
+    uint32_t samples[SAMPLES];
+    for (int i = 0; i < SAMPLES; i++)
+        samples[i] = plant_period(probe, END - FINAL_SECONDS * i / SAMPLES);
+    qsort(samples, SAMPLES, sizeof(*samples), compare);
+    return samples[SAMPLES / 2];
+}
+
+static double settled(unsigned probe, double from) {
+    uint32_t final = final_period(probe);
+    double last = from;
+    for (double t = from; t < END; t += 1e-3)
+        if (!is_near(plant_period(probe, t), final))
+            last = t;
+    return last - from;
+}
+
+/* How often it turned round after it had gone more than a quarter of the way. */
+static unsigned reversals(unsigned probe, double from) {
+    unsigned count = 0;
+    int direction = 0;
+    uint32_t extreme = plant_period(probe, from);
+    for (double t = from; t < END; t += 1e-3) {
+        uint32_t period = plant_period(probe, t);
+        bool up = period > extreme;
+        if (direction && up == (direction > 0)) {
+            extreme = period == extreme ? extreme : period;
+        } else if (!is_near(period, extreme)) {
+            count += direction != 0;
+            direction = up ? 1 : -1;
+            extreme = period;
+        }
+    }
+    return count;
+}
+
+/* What records cost that could be had with a period that is a whole number; shares of the budget. */
+static double usable_at(double all, double none) {
+    return all <= 1 ? all : none + (all - none) / ceil((all - none) / (1 - none));
+}
+
+/* On average of an interval. 0 where executions alone take most of it. */
+static double usable(double from, double to, double allowed) {
+    enum { SAMPLES = 3000 };
+    double sum = 0;
+    for (int i = 0; i < SAMPLES; i++) {
+        double at = from + (to - from) * i / SAMPLES;
+        double all = plant_demand(at, true) / allowed, none = plant_demand(at, false) / allowed;
+        if (none > DETECTION_MOST)
+            return 0;
+        sum += usable_at(all, none);
+    }
+    return sum / SAMPLES;
+}
+
+static struct figures figures_of(const struct run *run) {
+    const struct plant_options options = {.share = run->share,
+                                          .cpus = run->cpus,
+                                          .probes = run->scenario->probes,
+                                          .skip_ns = run->skip_ns,
+                                          .record_ns = run->record_ns,
+                                          .late = run->late,
+                                          .seconds = END,
+                                          .rate = rate,
+                                          .scenario = run};
+    plant_run(&options);
+    double allowed = run->share * run->cpus;
+    struct figures figures = {
+        .worst = plant_worst(0, END, 1),
+        .mean = plant_mean(CHANGE, END),
+        .used = plant_mean(END - FINAL_SECONDS, END),
+        .could_before = usable(0, CHANGE, allowed) > 0 || run->scenario->shape == IDLE,
+        .usable = usable(END - FINAL_SECONDS, END, allowed),
+    };
+    for (unsigned p = 0; p < run->scenario->probes; p += run->scenario->changing) {
+        double s = settled(p, CHANGE);
+        unsigned r = reversals(p, CHANGE);
+        figures.settled = s > figures.settled ? s : figures.settled;
+        figures.reversals = r > figures.reversals ? r : figures.reversals;
+    }
+    return figures;
+}
+
+/* What is said of a run that is not as it should be; NULL: it is. */
+static const char *fault_of(const struct run *run, const struct figures *figures) {
+    if (figures->worst > 1.5)
+        return "a second took more than half as much again as the budget";
+    /* Over 10 s, of which 0.4 may have been saved before. */
+    if (figures->mean > 1.06)
+        return "more was spent than the budget";
+    /* Where a probe has to be held off, or had to be, it takes its time to come back. */
+    if (figures->usable <= 0 || !figures->could_before)
+        return NULL;
+    if (figures->used < 0.6 * figures->usable)
+        return "there might have been more records";
+    if (is_step(run->scenario) && figures->settled > 1)
+        return "it takes over a second";
+    if (is_step(run->scenario) && figures->reversals > 2)
+        return "it oscillates";
+    return NULL;
+}
+
+static void print(FILE *file, const struct run *run, const struct figures *figures) {
+    fprintf(
+        file,
+        "%-22s %6.0f/s %4.1f %% %u CPUs %4.0f ns: worst %.3f mean %.3f used %.3f of %.3f settled "
+        "%.3f s reversals %u\n",
+        run->scenario->name, run->low, run->share * 100, run->cpus, run->record_ns, figures->worst,
+        figures->mean, figures->used, figures->usable, figures->settled, figures->reversals);
+}
+
+/* No more than fifty million executions a second. */
+static const double lows[] = {1e4, 5e5, 10, 1e3, 1e5};
+static const double shares[] = {0.005, 0.02, 0.01, 0.05};
+static const unsigned cpus[] = {1, 8, 2};
+static const double records_ns[] = {24, 2000};
+
+/* Those of the run with this number, of the first so many of each. */
+static struct run run_of(const struct scenario *scenario, size_t number, const size_t *counts) {
+    struct run run = {.scenario = scenario, .skip_ns = 1.6};
+    run.low = lows[number % counts[0]] / scenario->probes;
+    run.share = shares[(number /= counts[0]) % counts[1]];
+    run.cpus = cpus[(number /= counts[1]) % counts[2]];
+    run.record_ns = records_ns[number / counts[2]];
+    return run;
+}
+
+static void run_all(const struct scenario *scenario, const size_t *counts, bool all) {
+    size_t runs = counts[0] * counts[1] * counts[2] * COUNT_OF(records_ns);
+    for (size_t r = 0; r < runs; r++) {
+        struct run run = run_of(scenario, r, counts);
+        struct figures figures = figures_of(&run);
+        const char *fault = fault_of(&run, &figures);
+        if (all)
+            print(stdout, &run, &figures);
+        if (all && fault)
+            printf("  %s\n", fault);
+        if (!all && fault) {
+            print(stderr, &run, &figures);
+            fail_msg("%s", fault);
+        }
+    }
+}
+
+static void the_budget_is_kept_and_used(void **state) {
+    static const size_t counts[] = {2, 2, 2};
+    for (size_t s = 0; s < COUNT_OF(scenarios); s++)
+        run_all(&scenarios[s], counts, false);
+    (void)state;
+}
+
+/* A collector that is woken up to 2 ms late, as on a busy machine. */
+static void a_collector_may_be_late(void **state) {
+    (void)state;
+    for (size_t s = 0; s < COUNT_OF(scenarios); s++) {
+        const struct run run = {.scenario = &scenarios[s],
+                                .low = 5e5 / scenarios[s].probes,
+                                .share = 0.02,
+                                .cpus = 2,
+                                .skip_ns = 1.6,
+                                .record_ns = 24,
+                                .late = 2e-3};
+        struct figures figures = figures_of(&run);
+        const char *fault = fault_of(&run, &figures);
+        if (fault)
+            print(stderr, &run, &figures);
+        assert_null(fault);
+    }
+}
+
+static double steady_rate(const void *context, unsigned probe, double seconds) {
+    (void)probe;
+    (void)seconds;
+    return *(const double *)context;
+}
+
+static void in_the_long_run_it_is_the_budget(void **state) {
+    static const double rates[] = {1e6, 5e6, 2e7};
+    (void)state;
+    for (size_t r = 0; r < COUNT_OF(rates); r++) {
+        const struct plant_options options = {.share = 0.02,
+                                              .cpus = 2,
+                                              .probes = 2,
+                                              .skip_ns = 0.8,
+                                              .record_ns = 24,
+                                              .seconds = 120,
+                                              .rate = steady_rate,
+                                              .scenario = &rates[r]};
+        plant_run(&options);
+        assert_true(plant_mean(20, 120) <= 1.02);
+        assert_true(plant_mean(20, 120) >= 0.8);
+    }
+}
+
+/* Forty seconds of what cannot even be counted within the budget. */
+static double falling_rate(const void *context, unsigned probe, double seconds) {
+    (void)context;
+    (void)probe;
+    return seconds < 40 ? 5e7 : 5e5;
+}
+
+static void a_probe_that_was_held_off_comes_back(void **state) {
+    const struct plant_options options = {.share = 0.01,
+                                          .cpus = 1,
+                                          .probes = 1,
+                                          .skip_ns = 1.6,
+                                          .record_ns = 24,
+                                          .seconds = 110,
+                                          .rate = falling_rate};
+    (void)state;
+    plant_run(&options);
+    assert_int_equal(plant_period(0, 39), SPEX_SITE_HELD);
+    assert_true(plant_worst(0, 110, 1) <= 1.5);
+    assert_true(plant_mean(5, 40) < 0.5);
+    for (double t = 40 + 64 + 1; t < 110; t += 0.1)
+        assert_int_not_equal(plant_period(0, t), SPEX_SITE_HELD);
+    assert_true(plant_mean(106, 110) > 0.6);
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_budget_is_kept_and_used),
+        cmocka_unit_test(a_collector_may_be_late),
+        cmocka_unit_test(in_the_long_run_it_is_the_budget),
+        cmocka_unit_test(a_probe_that_was_held_off_comes_back),
+    };
+    static const size_t counts[] = {COUNT_OF(lows), COUNT_OF(shares), COUNT_OF(cpus)};
+    (void)argv;
+    for (size_t s = 0; argc > 1 && s < COUNT_OF(scenarios); s++)
+        run_all(&scenarios[s], counts, true);
+    return argc > 1 ? 0 : cmocka_run_group_tests(tests, NULL, NULL);
+}
