@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Makes docs/performance.md of what the benches print.
 
-usage: page.py OVERHEAD.json DRAIN.json BUDGET.json AGREEMENT.json
+usage: page.py OVERHEAD.json DRAIN.json BUDGET.json REACTION.json AGREEMENT.json
 """
 
 import json
@@ -108,6 +108,19 @@ def print_budget(budget):
     print()
 
 
+def print_reaction(reaction):
+    print("## How a budget is kept when a rate changes a hundredfold (`bench/reaction`)\n")
+    print("A loop with 30 µs of work between executions of a probe, then 0.3 µs, then 30 µs again, for "
+          f"{reaction['seconds']:g} s\neach, with a budget of {reaction['share'] * 100:g} %: "
+          f"{reaction['rounds']} rounds. What is spent is what the controller believes.\n"
+          "A period has settled when it stays within a quarter, or one, of where it is at last; it is reversed\n"
+          "when it turns round by more than that. It follows what else the machine does to the loop.\n")
+    print("| what | median | worst |\n| --- | ---: | ---: |")
+    for case in reaction["results"]:
+        print(f"| {case['what']} | {case['median']:.3f} | {case['worst']:.3f} |")
+    print()
+
+
 def print_agreement(agreement):
     print("## Whether exploring tells the truth (`bench/agreement.py`)\n")
     print("Queries a second of the SQLite example as `spex explore` reports them from 20 records of")
@@ -122,11 +135,13 @@ def print_agreement(agreement):
 
 
 def main():
-    overhead, drain, budget, agreement = (json.load(open(path, encoding="utf-8")) for path in sys.argv[1:5])
+    overhead, drain, budget, reaction, agreement = (json.load(open(path, encoding="utf-8"))
+                                                    for path in sys.argv[1:6])
     print_head()
     print_overhead(overhead)
     print_drain(drain)
     print_budget(budget)
+    print_reaction(reaction)
     print_agreement(agreement)
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The benches run, count what they did and print what docs are made from.
 
-usage: benches.py OVERHEAD DRAIN RATES BUDGET
+usage: benches.py OVERHEAD DRAIN RATES BUDGET REACTION
 """
 
 import json
@@ -16,6 +16,7 @@ OVERHEAD = None
 DRAIN = None
 RATES = None
 BUDGET = None
+REACTION = None
 
 TYPES = ("CNT", "LAT", "TPT", "LLC", "FLT", "CTXSW", "PERFCNTR", "SNAPSHOT")
 
@@ -138,7 +139,18 @@ class Benches(unittest.TestCase):
         self.assertRegex(bench.communicate()[1], r"^budget: json: the process has ended, by signal 9\n$")
         self.assertEqual(bench.returncode, 1)
 
+    def test_reaction(self):
+        result = json.loads(output(REACTION, "--json", "--rounds", "2", "--seconds", "0.2"))
+        self.assertEqual(result["share"], 0.02)
+        self.assertEqual(len({case["what"] for case in result["results"]}), 5)
+        for case in result["results"]:
+            self.assertLessEqual(0, case["median"])
+            self.assertLessEqual(case["median"], case["worst"])
+        self.assertIn("at worst", output(REACTION, "--rounds", "1", "--seconds", "0.1"))
+        for bad in (["--rounds", "0"], ["--seconds", "0"], ["--what"]):
+            self.refuse(REACTION, *bad)
+
 
 if __name__ == "__main__":
-    OVERHEAD, DRAIN, RATES, BUDGET = sys.argv[1:5]
-    unittest.main(argv=sys.argv[:1] + sys.argv[5:], verbosity=2)
+    OVERHEAD, DRAIN, RATES, BUDGET, REACTION = sys.argv[1:6]
+    unittest.main(argv=sys.argv[:1] + sys.argv[6:], verbosity=2)
