@@ -64,8 +64,10 @@
 #define COUNTING_SHARE      0.005
 #define COUNTING_SHARE_RUSH 0.1
 
-/* Of a factor that an experiment has found, against what was found before. */
+/* Of a factor that an experiment has found, against what was found before; what it differs by less, or by less than
+ * twice its error, is chance. */
 #define FINDING_WEIGHT 0.6
+#define FINDING_LEAST  1.25
 
 /* In so many seconds half of what a frequency was too high is forgotten: bursts are remembered as long, whether it is
  * measured often or not. */
@@ -130,7 +132,7 @@ static struct {
     double skipped;                   /* seconds accounted for by that since then */
     double counting;                  /* seconds that counting them takes */
     double factors[SPEX_PROBE_TYPES]; /* of records, the mean over probes; 0: 1 */
-    uint64_t taken;                   /* records that were taken in, when last told what one takes */
+    uint64_t taken; /* records that were taken in, when last told what one takes */
     double taken_at;
     uint64_t taken_collectors_ns;
     double collecting_seconds, collecting_records; /* of which most was lately */
@@ -317,7 +319,8 @@ static void note_collecting(void) {
         return;
     }
     seconds -= controller.resting * elapsed;
-    controller.collecting_seconds += (seconds > 0 ? seconds : 0) - controller.collecting_seconds / 4;
+    controller.collecting_seconds +=
+        (seconds > 0 ? seconds : 0) - controller.collecting_seconds / 4;
     controller.collecting_records += taken - controller.collecting_records / 4;
     controller.collecting = controller.collecting_seconds / controller.collecting_records;
 }
@@ -493,11 +496,10 @@ static size_t subjects_of(size_t count) {
         if (probe->held_until > 0 || probe->trying ||
             !costs_of(spex_site_info(first)->probe_type, &skip, &report))
             continue;
-        controller.subjects[subjects++] =
-            (struct spex_subject){.first = first,
-                                  .period = probe->period,
-                                  .frequency = probe->frequency,
-                                  .cost = skip + (report + controller.collecting) / period};
+        controller.subjects[subjects++] = (struct spex_subject){.first = first,
+                                                                .period = probe->period,
+                                                                .frequency = probe->frequency,
+                                                                .cost = skip + report / period};
     }
     return subjects;
 }
@@ -505,8 +507,11 @@ static size_t subjects_of(size_t count) {
 static void take_finding(const struct spex_finding *finding) {
     for (size_t f = 0; f < finding->count; f++) {
         struct probe *probe = &controller.probes[finding->firsts[f]];
-        double change = finding->factor - probe->factor;
-        probe->factor += probe->factor > 0 ? change * FINDING_WEIGHT : change;
+        double before = probe->factor > 0 ? probe->factor : 1, ratio = finding->factor / before;
+        bool sure = fabs(finding->factor - before) > 2 * finding->error;
+        if (sure && (ratio > FINDING_LEAST || ratio < 1 / FINDING_LEAST))
+            probe->factor = probe->factor > 0 ? before + (finding->factor - before) * FINDING_WEIGHT
+                                              : finding->factor;
     }
     for (uint32_t i = 0; i < spex_sites_count(); i++)
         if (controller.probes[i].seen)

@@ -9,7 +9,7 @@
 #include "sites.h"
 
 /* A figure is made of four slices, on off off on or the other way round, so that what changes slowly cancels. */
-enum { SLICES = 4, FIGURES_LEAST = 5, FIGURES_MOST = 48, GROUP_MAX = 16 };
+enum { SLICES = 4, FIGURES_LEAST = 8, FIGURES_MOST = 20, GROUP_MAX = 16 };
 
 #define SLICE_SECONDS 0.01
 
@@ -28,14 +28,21 @@ enum { SLICES = 4, FIGURES_LEAST = 5, FIGURES_MOST = 48, GROUP_MAX = 16 };
 /* The witness must be executed so often. */
 #define WITNESS_FREQUENCY 300.0
 
+/* Whole executions are counted, of which each end of a slice cuts one: that need not even out. */
+#define WITNESS_ROUNDING 0.4
+
 /* A session ends when the finding is known to so much of itself, or of the budget. */
 #define PRECISION 0.12
+
+/* When a probe is executed so many times more or less often than before, there is something else to do: for the
+ * controller to decide. */
+#define CHANGE 3.0
 
 /* Of figures, so many are left out at each end. */
 #define TRIMMED 0.2
 
 /* A factor that is beyond that is none. */
-#define FACTOR_LEAST 0.25
+#define FACTOR_LEAST 0.5
 #define FACTOR_MOST  50.0
 
 static struct {
@@ -46,12 +53,13 @@ static struct {
     struct spex_subject group[GROUP_MAX];
     uint32_t firsts[GROUP_MAX]; /* of the group */
     size_t group_count;
-    uint32_t witness;
+    struct spex_subject witness;
     double share;
     /* The slice that goes on; what is not known of the first, which follows upon other times. */
     unsigned slice;
     bool inverted; /* off on on off */
     bool off;
+    double slice_begun;
     double slice_end;
     uint64_t cpu_ns;
     uint64_t witnessed;
@@ -62,6 +70,7 @@ static struct {
     /* All so far. */
     double figures[FIGURES_MOST];
     size_t figure_count;
+    double witnessed_least; /* in a slice */
     double believed; /* seconds that the group cost while it was on, and the CPU time of that */
     double on_seconds;
 } all;
@@ -117,7 +126,7 @@ static bool choose(struct spex_subject *subjects, size_t count, double total) {
     }
     if (!witness)
         return false;
-    all.witness = witness->first;
+    all.witness = *witness;
     return sum >= COST_LEAST * all.share;
 }
 
@@ -128,11 +137,12 @@ static void switch_group(bool off) {
 }
 
 static void slice_begin(double now, uint64_t cpu_ns, const uint64_t *executions) {
+    all.slice_begun = now;
     all.slice_end = now + SLICE_SECONDS;
     all.cpu_ns = cpu_ns;
     if (!executions)
         return;
-    all.witnessed = executions[all.witness];
+    all.witnessed = executions[all.witness.first];
     for (size_t g = 0; g < all.group_count; g++)
         all.executed[g] = executions[all.group[g].first];
 }
@@ -160,6 +170,7 @@ bool spex_experiment_begin(const struct spex_subject *subjects, size_t count, do
     all.spoilt = false;
     all.figure_count = 0;
     all.believed = all.on_seconds = 0;
+    all.witnessed_least = HUGE_VAL;
     slice_begin(now, 0, NULL);
     return true;
 }
@@ -185,13 +196,24 @@ static void note_belief(double seconds, const uint64_t *executions) {
     }
 }
 
-static void slice_end(uint64_t cpu_ns, const uint64_t *executions) {
+static bool changed(const struct spex_subject *subject, double executions, double seconds) {
+    double expected = subject->frequency * seconds;
+    return executions > CHANGE * expected + 10 || executions < expected / CHANGE - 10;
+}
+
+static void slice_end(double now, uint64_t cpu_ns, const uint64_t *executions) {
     double seconds = (double)(cpu_ns - all.cpu_ns) / 1e9;
-    double witnessed = (double)(executions[all.witness] - all.witnessed);
-    if (!(seconds > 0) || !(witnessed > 0)) {
+    double witnessed = (double)(executions[all.witness.first] - all.witnessed);
+    double executed = (double)(executions[all.group[0].first] - all.executed[0]);
+    double passed = now - all.slice_begun;
+    all.spoilt |= changed(&all.witness, witnessed, passed) ||
+                  (!all.off && changed(&all.group[0], executed, passed));
+    if (!(seconds > 0) || !(witnessed > 0))
         all.spoilt = true;
+    if (all.spoilt)
         return;
-    }
+    if (witnessed < all.witnessed_least)
+        all.witnessed_least = witnessed;
     double time = log(seconds / witnessed);
     all.figure += all.off ? -time / 2 : time / 2;
     if (!all.off)
@@ -241,16 +263,19 @@ static bool conclude(struct spex_finding *finding) {
     if (all.figure_count < FIGURES_LEAST)
         return false;
     trimmed_mean(&mean, &error);
+    error = hypot(error, WITNESS_ROUNDING / all.witnessed_least);
     double measured = exp(mean) - 1, without = all.on_seconds - all.believed;
     double believed = without > 0 ? all.believed / without : 1;
     double wanted = PRECISION * (measured > all.share ? measured : all.share);
     if (error > wanted && all.figure_count < FIGURES_MOST)
         return false;
     *finding = (struct spex_finding){.firsts = all.firsts, .count = all.group_count};
-    if (error > 0 && believed > 0)
+    if (error > 0 && believed > 0) {
         finding->factor = factor(measured, error, believed);
-    else
+        finding->error = error / believed;
+    } else {
         finding->count = 0;
+    }
     return true;
 }
 
@@ -272,15 +297,17 @@ bool spex_experiment_step(double now, uint64_t cpu_ns, const uint64_t *execution
     if (now < all.slice_end)
         return false;
     if (all.slice < SLICES)
-        slice_end(cpu_ns, executions);
+        slice_end(now, cpu_ns, executions);
+    if (all.spoilt) {
+        end(now);
+        return true;
+    }
     if (all.slice == SLICES - 1)
         all.figures[all.figure_count++] = all.figure;
     if (all.slice >= SLICES - 1) {
-        bool found = !all.spoilt && conclude(finding);
-        if (all.spoilt /* nobody is at work */ || found) {
+        if (conclude(finding)) {
             end(now);
-            if (found)
-                wait_longer(now);
+            wait_longer(now);
             return true;
         }
         figure_begin();

@@ -27,6 +27,7 @@ struct spex_finding {
     const uint32_t *firsts;
     size_t count;
     double factor; /* what they cost, as a multiple of what calibration says */
+    double error;  /* of it, a standard error */
 };
 
 /* A collection begins. */

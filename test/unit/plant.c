@@ -14,6 +14,7 @@
 #include "clock.h"
 #include "collector.h"
 #include "controller.h"
+#include "experiment.h"
 #include "gap.h"
 #include "message.h"
 #include "metrics.h"
@@ -62,6 +63,7 @@ static struct {
     struct plant_options options;
     struct spex_site_info infos[PLANT_PROBES_MAX];
     uint32_t periods[PLANT_PROBES_MAX]; /* 1 or more, or SPEX_SITE_HELD */
+    bool paused[PLANT_PROBES_MAX];      /* by an experiment, for some milliseconds */
     double executions[PLANT_PROBES_MAX];
     double produced, taken;
     double ring;    /* records in each CPU's */
@@ -102,7 +104,7 @@ static double part_recorded(unsigned probe) {
 }
 
 static bool is_on(unsigned probe) {
-    return plant.periods[probe] != SPEX_SITE_HELD;
+    return plant.periods[probe] != SPEX_SITE_HELD && !plant.paused[probe];
 }
 
 /* How much longer the program takes for the same, less 1. */
@@ -208,6 +210,11 @@ static void rest(double seconds, bool idle) {
     advance(WAKE_SECONDS + plant.options.late * uniform(), false);
 }
 
+static double until_due(double sleep) {
+    uint64_t due = spex_controller_due_ns();
+    return (double)due * 1e-9 < sleep ? (double)due * 1e-9 : sleep;
+}
+
 static void collect(void) {
     double sleep = SLEEP_SHORTEST, fullest = 0, records = 0;
     unsigned passes = 0;
@@ -226,7 +233,7 @@ static void collect(void) {
         sleep = next_sleep(sleep, fullest);
         fullest = 0;
         if (sleep > 0)
-            rest(sleep, taken < 1 && all_off() && !spex_controller_holds());
+            rest(until_due(sleep), taken < 1 && all_off() && !spex_controller_holds());
     }
 }
 
@@ -301,6 +308,10 @@ uint64_t spex_clock_ns(clockid_t clock) {
     return ns(clock == CLOCK_MONOTONIC ? plant.seconds : plant.collector);
 }
 
+void spex_collectors_note_cpu(void) {
+    plant.collector_noted = plant.collector;
+}
+
 uint64_t spex_collectors_cpu_ns(void) {
     return ns(plant.collector_noted);
 }
@@ -354,6 +365,9 @@ struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
 }
 
 void spex_probe_slow(uint32_t first, uint32_t period) {
+    plant.paused[first] = period == SPEX_SITE_HELD && spex_experiment_running();
+    if (plant.paused[first])
+        return;
     bool shortened = period > SPEX_GAP_PERIOD_MAX && period != SPEX_SITE_HELD;
     plant.periods[first] = shortened ? SPEX_GAP_PERIOD_MAX : period ? period : 1;
 }
