@@ -39,42 +39,102 @@ double spex_count_margin(const struct spex_profile_probe *probe) {
     return probe->count_variance > 0 ? NORMAL_95 * sqrt(probe->count_variance) : 0;
 }
 
-/* Variance of the mean where whole bursts are there or not: that of a ratio of sums over them, to first order
- * (Cochran, Sampling Techniques, 3rd ed., 9A.2 and 6.4). */
-static double burst_variance(const struct spex_values *values) {
-    double mean = values->mean - values->origin, n = values->bursts;
-    double squares = values->burst_distances - 2 * mean * values->burst_products +
-                     mean * mean * values->burst_weights;
-    double weight = values->weight;
-    return squares > 0 && weight > 0 ? squares / (weight * weight) * n / (n - 1) : 0;
+/* Variance of the mean, and units that would say as much if they were alike. */
+struct estimate {
+    double variance;
+    double units;
+};
+
+/* All records are alike, taken for independent of each other. */
+static struct estimate of_records(const struct spex_profile_probe *probe,
+                                  const struct spex_values *values) {
+    double records = effective_records(probe), deviation = spex_values_deviation(values);
+    return (struct estimate){records > 1 ? deviation * deviation / (records - 1) : 0, records};
 }
 
-static double record_variance(const struct spex_values *values, double records) {
-    double deviation = spex_values_deviation(values);
-    return records > 1 ? deviation * deviation / (records - 1) : 0;
+/* Of a ratio of sums over units (Cochran, Sampling Techniques, 3rd ed., 6.4), which are as many as have such a spread
+ * (Satterthwaite's degrees of freedom, with the mean's distance left out). */
+static struct estimate of_units(const struct spex_profile_probe *probe,
+                                const struct spex_values *values,
+                                const struct spex_spread_sums *sums) {
+    double mean = values->mean - values->spread.origin;
+    double squares =
+        sums->local + sums->distances - 2 * mean * sums->products + mean * mean * sums->weights;
+    double units =
+        fmin(sums->weights_all * sums->weights_all / sums->squares, (double)probe->records);
+    if (!(squares > 0) || !(units > 1))
+        return (struct estimate){0, units};
+    return (struct estimate){squares / (values->weight * values->weight) * units / (units - 1),
+                             units};
+}
+
+static bool units_known(const struct spex_values *values, const struct spex_spread_sums *sums) {
+    return sums->weights_all > 0 && sums->squares > 0 && values->weight > 0;
+}
+
+/* What is uncertain of them is in the units' variance already. */
+static struct estimate estimate_of(const struct spex_profile_probe *probe,
+                                   const struct spex_values *values) {
+    struct spex_spread_sums sums = spex_spread_sums(&values->spread);
+    double unknown = finite_population(probe);
+    if (units_known(values, &sums))
+        return of_units(probe, values, &sums);
+    struct estimate estimate = of_records(probe, values);
+    estimate.variance *= unknown * unknown;
+    return estimate;
 }
 
 double spex_mean_margin(const struct spex_profile_probe *probe, const struct spex_values *values) {
-    bool bursts = values->bursts > 0;
-    double records = bursts ? values->bursts : effective_records(probe);
     if (!spex_sampled(probe))
         return 0;
-    if (records < 3)
-        return -1;
-    double variance = bursts ? burst_variance(values) : record_variance(values, records);
-    return student_95(records - 1) * sqrt(variance) * finite_population(probe);
+    struct estimate estimate = estimate_of(probe, values);
+    return estimate.units < 3 ? -1 : student_95(estimate.units - 1) * sqrt(estimate.variance);
 }
 
-/* Records that were chosen each by itself and would say as much. What the mean's variance tells of bursts is taken to
- * hold for quantiles. */
-static double independent_records(const struct spex_profile_probe *probe,
-                                  const struct spex_values *values) {
-    double records = effective_records(probe);
-    double single = record_variance(values, records);
-    if (!(values->bursts > 1) || !(single > 0))
-        return records;
-    double in_bursts = burst_variance(values);
-    return in_bursts > single ? records * single / in_bursts : records;
+/* Whether the records are alike, and none were left out together. */
+static bool is_simple(const struct spex_profile_probe *probe, double units) {
+    return units > 0.999 * (double)probe->records &&
+           effective_records(probe) > 0.999 * (double)probe->records;
+}
+
+/* How sure a share q of the weight is: its variance, over q (1 - q), and the degrees of freedom of that. */
+struct share {
+    double variance;
+    double freedom;
+};
+
+/* Of the limit next to the quantile that leaves no less beyond it. */
+static bool share_by_rows(const struct spex_values *values, double q, double units,
+                          struct share *share) {
+    double weight = (double)values->histogram.total;
+    unsigned row = 0, bucket = spex_histogram_bucket((uint64_t)spex_values_quantile(values, q));
+    double above = 0;
+    row = spex_spread_row(bucket) + (q < 0.5);
+    for (unsigned b = spex_spread_bucket(row); b < SPEX_HISTOGRAM_BUCKETS; b++)
+        above += (double)values->histogram.weights[b];
+    above /= weight;
+    if (!(above > 0) || !(above < 1))
+        return false;
+    double variance = spex_spread_above(&values->spread, row, above) / (weight * weight);
+    *share =
+        (struct share){variance / (above * (1 - above)), 1 / (1.0 / SPEX_SPREAD_WAYS + 1 / units)};
+    return variance > 0;
+}
+
+/* Where rows do not tell, what is known of the mean is taken to hold for it. */
+static struct share share_of(const struct spex_profile_probe *probe,
+                             const struct spex_values *values, double q) {
+    struct spex_spread_sums sums = spex_spread_sums(&values->spread);
+    double unknown = finite_population(probe), records = effective_records(probe);
+    struct estimate mean = estimate_of(probe, values);
+    struct share share = {unknown * unknown / (records > 0 ? records : 1), records - 1};
+    if (!units_known(values, &sums) || is_simple(probe, mean.units))
+        return share;
+    if (share_by_rows(values, q, mean.units, &share))
+        return share;
+    double deviation = spex_values_deviation(values);
+    return (struct share){deviation > 0 ? mean.variance / (deviation * deviation) : 1 / mean.units,
+                          mean.units - 1};
 }
 
 /* A quantile is known to its bucket: bounds that lie closer together than that are the bucket's. */
@@ -90,20 +150,32 @@ static void widen_to_buckets(const struct spex_values *values, double *low, doub
     *high = *high > (double)values->max ? (double)values->max : *high;
 }
 
-/* The ranks between which the quantile's rank lies, by the normal approximation of the binomial law. */
+/* Ranks, as shares of all, between which the quantile's lies: by the binomial law's expansion of Cornish and Fisher to
+ * its skewness. */
+struct ranks {
+    double low, high;
+};
+
+static struct ranks ranks_of(double q, struct share share) {
+    double t = share.freedom > 2 ? student_95(share.freedom) : student_95(2);
+    double variance = fmin(share.variance, 1); /* says nothing */
+    double margin = t * sqrt(q * (1 - q) * variance);
+    double skew = (1 - 2 * q) * (NORMAL_95 * NORMAL_95 - 1) / 6 * variance;
+    return (struct ranks){q - margin + skew, q + margin + skew};
+}
+
 bool spex_quantile_bounds(const struct spex_profile_probe *probe, const struct spex_values *values,
                           double q, double *low, double *high) {
-    double records = independent_records(probe, values);
-    double margin =
-        NORMAL_95 * sqrt(q * (1 - q) / (records > 0 ? records : 1)) * finite_population(probe);
-    if (records < 3)
+    struct share share = share_of(probe, values, q);
+    struct ranks ranks = ranks_of(q, share);
+    if (effective_records(probe) < 3)
         return false;
     /* Beyond the smallest and largest record there may be anything. */
-    *low = spex_values_quantile(values, q - margin);
-    if (margin > 0 && q <= margin)
+    *low = spex_values_quantile(values, ranks.low);
+    if (share.variance > 0 && ranks.low <= 0)
         *low = 0;
-    *high = spex_values_quantile(values, q + margin < 1 ? q + margin : 1);
+    *high = spex_values_quantile(values, ranks.high < 1 ? ranks.high : 1);
     if (spex_sampled(probe))
         widen_to_buckets(values, low, high);
-    return q + margin < 1 || !spex_sampled(probe);
+    return ranks.high < 1 || !spex_sampled(probe);
 }

@@ -64,21 +64,26 @@ void spex_countdown_set(uint32_t site, uint32_t generation, const struct spex_sa
         scale = spex_gap_scale(sampling->period);
     if (sampling->kind == SPEX_SAMPLING_BURSTY)
         note_tick_rate();
-    __typeof__(&rates[0][0]) slot = &rates[site][generation & 1];
+    __typeof__(&rates[0][0]) slot = &rates[site][generation / 2 & 1];
     __atomic_store(&slot->scale, &scale, __ATOMIC_RELAXED); /* P2 in sites.c publishes both */
     spex_store_relaxed(&slot->rate, RATE(sampling->period, sampling->burst, sampling->kind));
 }
 
+/* Generations of countdowns are even. */
+static unsigned slot_of(uint32_t control) {
+    return control >> (SPEX_CONTROL_GENERATION_SHIFT + 1) & 1;
+}
+
 uint32_t spex_countdown_marks(const struct spex_countdown *countdown, uint32_t site,
                               uint32_t sampled) {
-    uint64_t rate =
-        spex_load_relaxed(&rates[site][sampled >> SPEX_CONTROL_GENERATION_SHIFT & 1].rate);
+    uint64_t rate = spex_load_relaxed(&rates[site][slot_of(sampled)].rate);
     if (RATE_KIND(rate) == SPEX_SAMPLING_GEOMETRIC)
         return SPEX_MARK_DRAWN;
-    if (RATE_KIND(rate) == SPEX_SAMPLING_BURSTY &&
-        spex_load_relaxed(&countdown->left) == RATE_BURST(rate) - 1)
-        return SPEX_MARK_BURST;
-    return 0;
+    if (RATE_KIND(rate) != SPEX_SAMPLING_BURSTY)
+        return 0;
+    /* The next record's gap has been drawn already; behind a burst's first one less is left than it began with. */
+    bool first = spex_load_relaxed(&countdown->left) == RATE_BURST(rate) - 2;
+    return SPEX_MARK_BURST | (first ? SPEX_MARK_DRAWN : 0);
 }
 
 /* Executions that the word has counted since the last record. */
@@ -143,7 +148,7 @@ static uint32_t burst_gap(struct spex_thread *thread, struct spex_countdown *cou
 /* How far the next record is, and what it will stand for. */
 static uint32_t draw(struct spex_thread *thread, uint32_t site, uint32_t generation) {
     struct spex_countdown *countdown = &thread->countdowns[site];
-    unsigned slot = generation >> SPEX_CONTROL_GENERATION_SHIFT & 1;
+    unsigned slot = slot_of(generation);
     uint64_t rate = spex_load_relaxed(&rates[site][slot].rate);
     double scale;
     if (RATE_KIND(rate) == SPEX_SAMPLING_BURSTY)
@@ -199,6 +204,7 @@ static uint32_t sample_countdown(struct spex_thread *thread, const struct spex_s
         uint32_t executions = left_over(thread, site);
         spex_store_relaxed(&countdown->left, 0);
         spex_store_relaxed(&countdown->denied, 0);
+        spex_store_relaxed(&countdown->since, 0); /* how far apart bursts were says nothing now */
         begin(thread, site, generation, executions);
     }
     spex_store_relaxed(word, *word + 1);

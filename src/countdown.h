@@ -14,6 +14,10 @@
 
 struct spex_thread;
 
+/* Of the generations of countdowns, which are even: the next is 2. A multiple of 4, so that two in a row have different
+ * rates. */
+#define SPEX_COUNTDOWN_GENERATION_MAX 124u
+
 /* What a thread keeps of a site beside its word. Written by the thread and its signal handlers alone. */
 struct spex_countdown {
     uint64_t total;  /* executions up to the last record */

@@ -270,6 +270,8 @@ static void unpack(const uint64_t *words, unsigned cpu, struct spex_record *reco
     record->field_count = (uint8_t)(first + given);
     record->marks = (uint8_t)marks;
     record->lost = 0;
+    record->gap = 0;
+    record->reserved = 0;
     record->fields[0] = record->weight;
     for (unsigned v = 0; v < given; v++)
         record->fields[first + v] = words[SPEX_HEADER_WORDS + v];
@@ -280,11 +282,13 @@ static struct loss *loss_of(const struct spex_rings *rings, unsigned ring) {
 }
 
 /* What `count` records that have just been read are to tell of those lost before them: their share, so that what
- * they stand for grows as evenly as can be. */
-static uint32_t share_of_losses(const struct spex_ring *from, unsigned ring, size_t count) {
+ * they stand for grows as evenly as can be. `*gap`: whether some were lost right before them. */
+static uint32_t share_of_losses(const struct spex_ring *from, unsigned ring, size_t count,
+                                uint8_t *gap) {
     struct loss *loss = loss_of(&spex_rings, ring);
     struct spex_ring_counts counts = spex_ring_count(from);
-    if (counts.lost > loss->lost) {
+    *gap = counts.lost > loss->lost;
+    if (*gap) {
         loss->owed += counts.lost - loss->lost;
         loss->over = count + counts.pending;
         loss->lost = counts.lost;
@@ -312,6 +316,6 @@ size_t spex_rings_read(unsigned ring, struct spex_record *records, size_t max, u
         unpack(words, shared ? (unsigned)words[from.record_words - 1] : cpu, &records[i]);
     }
     if (count)
-        records[0].lost = share_of_losses(&from, ring, count);
+        records[0].lost = share_of_losses(&from, ring, count, &records[0].gap);
     return count;
 }

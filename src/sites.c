@@ -87,24 +87,43 @@ static struct spex_sampling sampling_of(const struct spex_site_info *info) {
     return sampling;
 }
 
-/* By probe.h, unless each record must be allowed. */
-static bool probes_count(const struct spex_sampling *sampling) {
-    return sampling->kind == SPEX_SAMPLING_PERIODIC && !spex_allowance_bounded();
+/* The library does, to the next record, where chance chooses it or each must be allowed; otherwise the probe counts. */
+static bool counts_down(const struct spex_sampling *sampling) {
+    if (sampling->kind == SPEX_SAMPLING_PERIODIC)
+        return spex_allowance_bounded();
+    return sampling->kind != SPEX_SAMPLING_PROBING;
 }
 
 /* Only periods that probes count themselves are taken up in mid-count. */
 static bool goes_on(const struct spex_sampling *before, const struct spex_sampling *now) {
-    return spex_sampling_same(before, now) || (probes_count(before) && probes_count(now));
+    return spex_sampling_same(before, now) ||
+           (before->kind == SPEX_SAMPLING_PERIODIC && now->kind == SPEX_SAMPLING_PERIODIC &&
+            !counts_down(now));
 }
 
-static void next_generation(struct spex_site_info *info, bool was_on) {
+/* Countdowns have even generations, other counts odd ones: what a thread has counted long ago, when generations have
+ * come round since, is still read as what it is. */
+static bool generation_fits(uint32_t generation, const struct spex_sampling *sampling) {
+    bool countdown = counts_down(sampling);
+    return countdown ? generation % 2 == 0 && generation <= SPEX_COUNTDOWN_GENERATION_MAX
+                     : generation % 2 == 1;
+}
+
+/* `changes` says how far generations have gone. */
+static void next_generation(struct spex_site_info *info, bool was_on,
+                            const struct spex_sampling *sampling) {
     struct spex_site *site = info->site;
-    info->generation = info->generation % SPEX_CONTROL_GENERATIONS + 1;
+    uint32_t steps = 0;
+    do {
+        info->generation = info->generation % SPEX_CONTROL_GENERATIONS + 1;
+        steps++;
+    } while (!generation_fits(info->generation, sampling));
     if (!was_on) {
         spex_store_relaxed(&site->on_since, (uint8_t)info->generation);
         spex_store_relaxed(&site->changes, 0);
-    } else if (site->changes < UINT8_MAX) {
-        spex_store_relaxed(&site->changes, (uint8_t)(site->changes + 1));
+    } else {
+        uint32_t changes = site->changes + steps;
+        spex_store_relaxed(&site->changes, (uint8_t)(changes < UINT8_MAX ? changes : UINT8_MAX));
     }
 }
 
@@ -113,7 +132,7 @@ static uint32_t control_of(const struct spex_site_info *info) {
     if (info->sampling.kind == SPEX_SAMPLING_PROBING)
         return generation;
     return generation |
-           (probes_count(&info->sampling) ? info->sampling.period : SPEX_CONTROL_COUNTDOWN);
+           (counts_down(&info->sampling) ? SPEX_CONTROL_COUNTDOWN : info->sampling.period);
 }
 
 static void site_update(struct spex_site_info *info) {
@@ -126,8 +145,9 @@ static void site_update(struct spex_site_info *info) {
     if (!was_on)
         spex_preparation(info->probe_type, info->detail);
     if (!was_on || !goes_on(&info->sampling, &sampling)) {
-        next_generation(info, was_on);
-        spex_countdown_set(info->site->index, info->generation, &sampling);
+        next_generation(info, was_on, &sampling);
+        if (counts_down(&sampling))
+            spex_countdown_set(info->site->index, info->generation, &sampling);
     }
     info->sampling = sampling;
     site_set_control(info, control_of(info));

@@ -17,13 +17,13 @@ struct spex_tracer {
     size_t count;
     size_t room;
     struct spex_tracer_totals totals[SPEX_PROBE_TYPES];
-    uint32_t lossy; /* types whose rings have lost records */
+    uint32_t stretch; /* the last one's number; a stretch is what losses have left */
 };
 
 /* Records that were read together. */
 struct batch {
-    double scale;   /* what each stands for, with those that were lost */
-    bool clustered; /* executions are there in stretches, between which some are lost */
+    double scale;     /* what each stands for, with those that were lost */
+    uint32_t stretch; /* that they are of; 0: none were lost */
 };
 
 /* Whole weights that add up to `scale` times theirs. */
@@ -116,7 +116,7 @@ static bool values_add(struct spex_values **values, const struct spex_record *re
         if (!*values)
             return false;
         spex_values_clear(*values);
-        (*values)->mean = (*values)->origin = (double)records[0].fields[field];
+        (*values)->mean = (*values)->spread.origin = (double)records[0].fields[field];
     }
     struct spex_values *v = *values;
     const double mean = v->mean;
@@ -160,15 +160,17 @@ static void marks_add(struct spex_metrics *metrics, const struct spex_record *re
     }
 }
 
-/* What of a burst is in a run of records: its sums, joined to those of the burst before until the next begins. */
-static void bursts_add(struct spex_values *values, const struct spex_record *records, size_t count,
+/* Where nothing is left to chance, nothing is to be done. */
+static void spread_add(struct spex_spread *spread, const struct spex_record *records, size_t count,
                        unsigned field, const struct batch *batch) {
-    if (batch->clustered)
-        spex_values_burst(values);
+    spex_spread_stretch(spread, batch->stretch, batch->scale);
     for (size_t i = 0; i < count; i++) {
-        if (records[i].marks & SPEX_MARK_BURST)
-            spex_values_burst(values);
-        spex_values_in_burst(values, records[i].fields[field], records[i].weight * batch->scale);
+        const struct spex_record *record = &records[i];
+        if (record->marks & SPEX_MARK_BURST)
+            spex_spread_in_burst(spread, record->fields[field], record->weight, batch->scale,
+                                 record->marks & SPEX_MARK_DRAWN);
+        else if (record->weight > 1 || batch->stretch)
+            spex_spread_single(spread, record->fields[field], record->weight, batch->scale);
     }
 }
 
@@ -209,8 +211,7 @@ static int run_add(struct spex_tracer *tracer, const struct spex_record *records
         struct spex_values **values = &probe->values[f - skip];
         if (!values_add(values, records, count, f, batch))
             return -ENOMEM;
-        if (marks & SPEX_MARK_BURST || batch->clustered || (*values)->burst_weight > 0)
-            bursts_add(*values, records, count, f, batch);
+        spread_add(&(*values)->spread, records, count, f, batch);
         if (metrics->series < f - skip + 1)
             metrics->series = f - skip + 1;
     }
@@ -228,9 +229,9 @@ int spex_tracer_add(struct spex_tracer *tracer, const struct spex_record *record
     struct batch batch = {.scale = 1};
     if (count && records[0].lost) {
         batch.scale = ((double)records[0].lost + (double)count) / (double)count;
-        tracer->lossy |= records[0].probe_type;
+        tracer->stretch += records[0].gap || !tracer->stretch;
+        batch.stretch = tracer->stretch;
     }
-    batch.clustered = count && tracer->lossy & records[0].probe_type;
     for (size_t end = 1; end <= count; end++) {
         if (end < count && alike(&records[end], &records[begin]))
             continue;

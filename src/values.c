@@ -9,19 +9,6 @@ void spex_values_clear(struct spex_values *values) {
     values->min = UINT64_MAX;
 }
 
-void spex_values_burst(struct spex_values *values) {
-    values->bursts += values->burst_weight > 0;
-    values->burst_distances += values->distance * values->distance;
-    values->burst_products += values->distance * values->burst_weight;
-    values->burst_weights += values->burst_weight * values->burst_weight;
-    values->distance = values->burst_weight = 0;
-}
-
-void spex_values_in_burst(struct spex_values *values, uint64_t value, double weight) {
-    values->distance += weight * ((double)value - values->origin);
-    values->burst_weight += weight;
-}
-
 static void extremes_from_histogram(struct spex_values *values) {
     uint64_t low = UINT64_MAX, high = 0;
     for (unsigned b = 0; b < SPEX_HISTOGRAM_BUCKETS; b++) {
@@ -52,10 +39,7 @@ void spex_values_subtract(struct spex_values *values, const struct spex_values *
     values->weight = weight;
     values->mean = mean;
     values->squares = squares > 0 ? squares : 0;
-    values->bursts -= before->bursts;
-    values->burst_distances -= before->burst_distances;
-    values->burst_products -= before->burst_products;
-    values->burst_weights -= before->burst_weights;
+    spex_spread_subtract(&values->spread, &before->spread);
     values->histogram.total -= before->histogram.total;
     for (unsigned b = 0; b < SPEX_HISTOGRAM_BUCKETS; b++)
         values->histogram.weights[b] -= before->histogram.weights[b];

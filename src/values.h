@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Values of one kind, such as the ticks of a probe's executions, each with a weight: moments, extremes and
- * a histogram. */
+/* Values of one kind, such as the ticks of a probe's executions, each with a weight: moments, extremes,
+ * a histogram, and how sure all of it is. */
 #ifndef SPEX_VALUES_H
 #define SPEX_VALUES_H
 
 #include <stdint.h>
 
 #include "histogram.h"
+#include "spread.h"
 
 struct spex_values {
     double weight;
@@ -14,23 +15,9 @@ struct spex_values {
     double squares; /* weighted sum of squared distances from the mean */
     uint64_t min;   /* UINT64_MAX where there is none */
     uint64_t max;
-    /* Where executions are recorded in bursts, which are much alike within: sums over bursts of their weights and
-     * weighted distances from `origin`, squared and multiplied. */
-    double origin;
-    double bursts;          /* ended; 0: there were none */
-    double burst_distances; /* squared */
-    double burst_products;
-    double burst_weights; /* squared */
-    double distance;      /* of the burst that goes on */
-    double burst_weight;
     struct spex_histogram histogram;
+    struct spex_spread spread;
 };
-
-/* A burst begins. */
-void spex_values_burst(struct spex_values *values);
-
-/* A value of it, which is in the moments and the histogram already. */
-void spex_values_in_burst(struct spex_values *values, uint64_t value, double weight);
 
 /* None yet. */
 void spex_values_clear(struct spex_values *values);

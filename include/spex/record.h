@@ -41,9 +41,9 @@ enum spex_mark {
     /* The counter could not be read, or did not count: there are no values. */
     SPEX_MARK_UNAVAILABLE = 1 << 2,
     /* The execution was chosen at random, with a probability of 1 / weight: the weight is how many it stands for
-     * on average. */
+     * on average. Of a burst, the first was. */
     SPEX_MARK_DRAWN = 1 << 3,
-    /* The first of a burst of executions that are recorded one after the other. */
+    /* Of a burst of executions that are recorded one after the other. */
     SPEX_MARK_BURST = 1 << 4,
     /* It was chosen for its region, by a countdown that the probes there share. */
     SPEX_MARK_REGION = 1 << 5,
@@ -60,7 +60,8 @@ struct spex_record {
     uint16_t cpu_id;     /* where it was made */
     uint8_t field_count; /* values in fields[], 0 to SPEX_MAX_FIELDS */
     uint8_t marks;       /* of enum spex_mark */
-    uint8_t reserved[2];
+    uint8_t gap;         /* 1: records of its ring were lost right before it */
+    uint8_t reserved;
     uint32_t lost; /* records of its ring, which were lost before it and are nobody else's share */
     /* CNT: {weight}; LAT: {ticks}; TPT: {weight, ticks}; SNAPSHOT: the values given; LLC:
      * {references, misses}; FLT, CTXSW, PERFCNTR: {events}.

@@ -43,7 +43,8 @@ struct spex_probe_name {
 
 /* Control word: in the low 24 bits how executions are sampled; above them the generation, which changes each
  * time the site is switched on, so that no count goes on from one time to the next, and each time that threads are to
- * begin a new countdown (generations come round after 127). The bit between them is 0, and keeps a count that is over
+ * begin a new countdown (generations come round after 127; those of
+ * countdowns are even, the others odd). The bit between them is 0, and keeps a count that is over
  * its period apart from the next generation.
  *
  *     low bits   1 to SPEX_CONTROL_PERIOD_MAX   every so many executions make a record

@@ -3,7 +3,7 @@
  * host byte order (both ends are on one machine, though maybe of different releases).
  *
  *   command ──► SELECT text                              ──► DONE status, text
- *           ──► PROFILE                                  ──► PROCESS TYPES… SITES… (PROBE VALUES…)… DONE
+ *           ──► PROFILE                                  ──► PROCESS TYPES… SITES… (PROBE (VALUES SPREAD)…)… DONE
  *           ──► SUBSCRIBE interval                       ──► the same, every so often; at last with FINAL
  *
  * A client has one answer at a time: the next request is read when it is complete. Structures only grow at
@@ -39,6 +39,7 @@ enum spex_control_kind {
     SPEX_CONTROL_PROBE,        /* struct spex_profile_probe */
     SPEX_CONTROL_VALUES,       /* struct spex_control_values, struct spex_control_bucket … */
     SPEX_CONTROL_DONE,         /* text: what is to be said to the user; may be empty */
+    SPEX_CONTROL_SPREAD,       /* struct spex_control_spread … */
 };
 
 struct spex_control_request {
@@ -73,11 +74,20 @@ struct spex_control_values {
     double squares;
     uint64_t min;
     uint64_t max;
-    double origin; /* as in struct spex_values, as is what follows */
-    double bursts;
-    double burst_distances;
-    double burst_products;
-    double burst_weights;
+    double origin;    /* as in struct spex_spread */
+    double distances; /* as in struct spex_spread_sums, as is what follows */
+    double products;
+    double weights;
+    double weights_all;
+    double squared;
+    double local;
+};
+
+/* Of the values in the VALUES frame before: a row of struct spex_spread that is not empty. */
+struct spex_control_spread {
+    uint32_t series;
+    uint32_t row;
+    float ways[SPEX_SPREAD_WAYS];
 };
 
 /* One that is not empty, of struct spex_histogram. */

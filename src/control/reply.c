@@ -13,6 +13,8 @@ _Static_assert(sizeof(struct spex_control_values) +
                        SPEX_HISTOGRAM_BUCKETS * sizeof(struct spex_control_bucket) <=
                    ENTRIES_BYTES,
                "a histogram fits into a frame");
+_Static_assert(SPEX_SPREAD_ROWS * sizeof(struct spex_control_spread) <= ENTRIES_BYTES,
+               "so do the rows of a spread");
 
 void spex_reply_done(struct spex_reply *reply, uint32_t number, int status) {
     *reply = (struct spex_reply){.number = number, .next = SPEX_CONTROL_DONE, .status = status};
@@ -99,17 +101,20 @@ static size_t probe_frame(struct spex_reply *after, char *frame) {
 
 static size_t values_write(const struct spex_values *values, unsigned series,
                            const struct spex_reply *after, char *frame) {
+    struct spex_spread_sums sums = spex_spread_sums(&values->spread);
     struct spex_control_values head = {.series = series,
                                        .weight = values->weight,
                                        .mean = values->mean,
                                        .squares = values->squares,
                                        .min = values->min,
                                        .max = values->max,
-                                       .origin = values->origin,
-                                       .bursts = values->bursts,
-                                       .burst_distances = values->burst_distances,
-                                       .burst_products = values->burst_products,
-                                       .burst_weights = values->burst_weights};
+                                       .origin = values->spread.origin,
+                                       .distances = sums.distances,
+                                       .products = sums.products,
+                                       .weights = sums.weights,
+                                       .weights_all = sums.weights_all,
+                                       .squared = sums.squares,
+                                       .local = sums.local};
     char *at = frame + sizeof(struct spex_control_frame);
     size_t count = 0;
     memcpy(at, &head, sizeof(head));
@@ -131,12 +136,49 @@ static size_t values_frame(struct spex_reply *after, char *frame) {
     spex_profile_probe_now(after->position, &row);
     if (after->series < row.probe.series) {
         bytes = values_write(row.values[after->series], after->series, after, frame);
-        after->series++;
+        after->next = SPEX_CONTROL_SPREAD;
     } else {
         after->next = SPEX_CONTROL_PROBE;
         after->position++;
     }
     spex_metrics_unlock();
+    return bytes;
+}
+
+static bool row_empty(const float *row) {
+    for (unsigned way = 0; way < SPEX_SPREAD_WAYS; way++)
+        if (row[way] != 0)
+            return false;
+    return true;
+}
+
+static size_t spread_write(const struct spex_spread *spread, const struct spex_reply *after,
+                           char *frame) {
+    struct spex_control_spread entry = {.series = after->series};
+    char *at = frame + sizeof(struct spex_control_frame);
+    size_t count = 0;
+    for (entry.row = 0; entry.row < SPEX_SPREAD_ROWS; entry.row++) {
+        if (row_empty(spread->rows[entry.row]))
+            continue;
+        memcpy(entry.ways, spread->rows[entry.row], sizeof(entry.ways));
+        memcpy(at + count++ * sizeof(entry), &entry, sizeof(entry));
+    }
+    return count ? finish_frame(frame, after, SPEX_CONTROL_SPREAD, sizeof(entry), count,
+                                count * sizeof(entry))
+                 : 0;
+}
+
+/* None where all is known for sure. */
+static size_t spread_frame(struct spex_reply *after, char *frame) {
+    struct spex_profile_row row;
+    size_t bytes = 0;
+    spex_metrics_lock();
+    spex_profile_probe_now(after->position, &row);
+    if (after->series < row.probe.series)
+        bytes = spread_write(&row.values[after->series]->spread, after, frame);
+    spex_metrics_unlock();
+    after->next = SPEX_CONTROL_VALUES;
+    after->series++;
     return bytes;
 }
 
@@ -167,6 +209,9 @@ size_t spex_reply_frame(const struct spex_reply *reply, struct spex_reply *after
             break;
         case SPEX_CONTROL_VALUES:
             bytes = values_frame(after, frame);
+            break;
+        case SPEX_CONTROL_SPREAD:
+            bytes = spread_frame(after, frame);
             break;
         default:
             bytes = done_frame(after, frame);

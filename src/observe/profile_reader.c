@@ -10,7 +10,7 @@
 #include "../printable.h"
 #include "../probe_type.h"
 
-/* At least as many as a program can have. Values are 30 KB each. */
+/* At least as many as a program can have. Values are 50 KB each. */
 enum { TYPES_MAX = 64, SITES_MAX = 65536, ROWS_MAX = 65536, VALUES_MAX = 4096 * SPEX_MAX_FIELDS };
 
 static int malformed(char *why, size_t size) {
@@ -152,11 +152,12 @@ static int fill_histogram(struct spex_values *values, const char *buckets, uint3
     return 0;
 }
 
-static bool bursts_good(const struct spex_control_values *described) {
+static bool spread_good(const struct spex_control_values *described) {
     const double most = FIGURE_MAX * FIGURE_MAX * FIGURE_MAX;
-    return is_figure(described->origin) && is_amount(described->bursts) &&
-           fabs(described->burst_distances) <= most && fabs(described->burst_products) <= most &&
-           fabs(described->burst_weights) <= most;
+    return is_figure(described->origin) && fabs(described->distances) <= most &&
+           fabs(described->products) <= most && fabs(described->weights) <= most &&
+           fabs(described->weights_all) <= most && fabs(described->squared) <= most &&
+           fabs(described->local) <= most;
 }
 
 /* Values beyond those that this build knows of are left out. */
@@ -174,7 +175,7 @@ static int take_values(struct spex_profile_reader *reader, const char *entries,
         return 0;
     if (!is_amount(described.weight) || !is_figure(described.mean) ||
         !(fabs(described.squares) <= FIGURE_MAX * FIGURE_MAX * FIGURE_MAX) ||
-        !bursts_good(&described) || reader->values++ == VALUES_MAX)
+        !spread_good(&described) || reader->values++ == VALUES_MAX)
         return -EPROTO;
     struct spex_values *values =
         calloc(1, sizeof(*values)); /* which leaves untouched what stays empty */
@@ -185,13 +186,44 @@ static int take_values(struct spex_profile_reader *reader, const char *entries,
     values->squares = described.squares;
     values->min = described.min;
     values->max = described.max;
-    values->origin = described.origin;
-    values->bursts = described.bursts;
-    values->burst_distances = described.burst_distances;
-    values->burst_products = described.burst_products;
-    values->burst_weights = described.burst_weights;
+    values->spread.origin = described.origin;
+    values->spread.sums = (struct spex_spread_sums){.distances = described.distances,
+                                                    .products = described.products,
+                                                    .weights = described.weights,
+                                                    .squares = described.squared,
+                                                    .weights_all = described.weights_all,
+                                                    .local = described.local};
     row->values[row->probe.series++] = values;
     return fill_histogram(values, entries + head->entry_bytes, head->count);
+}
+
+static int take_row(struct spex_values *values, const struct spex_control_spread *entry) {
+    for (unsigned way = 0; way < SPEX_SPREAD_WAYS; way++)
+        if (!is_figure((double)entry->ways[way]))
+            return -EPROTO;
+    if (entry->row >= SPEX_SPREAD_ROWS)
+        return -EPROTO;
+    memcpy(values->spread.rows[entry->row], entry->ways, sizeof(entry->ways));
+    return 0;
+}
+
+static int take_spread(struct spex_profile_reader *reader, const char *entries,
+                       const struct spex_control_frame *head) {
+    struct spex_profile *profile = &reader->incoming;
+    if (profile->row_count == 0 || head->entry_bytes < sizeof(struct spex_control_spread))
+        return -EPROTO;
+    struct spex_profile_row *row = &profile->rows[profile->row_count - 1];
+    int err = 0;
+    for (uint32_t i = 0; !err && i < head->count; i++) {
+        struct spex_control_spread entry;
+        copy_entry(&entry, sizeof(entry), entries + (size_t)i * head->entry_bytes,
+                   head->entry_bytes);
+        if (entry.series + 1 == row->probe.series)
+            err = take_row((struct spex_values *)(uintptr_t)row->values[entry.series], &entry);
+        else if (entry.series < SPEX_MAX_FIELDS)
+            err = -EPROTO;
+    }
+    return err;
 }
 
 static int take_done(struct spex_profile_reader *reader, const char *text,
@@ -238,6 +270,8 @@ static int take_entries(struct spex_profile_reader *reader, const char *entries,
         return take_probe(reader, entries, head);
     case SPEX_CONTROL_VALUES:
         return take_values(reader, entries, head);
+    case SPEX_CONTROL_SPREAD:
+        return take_spread(reader, entries, head);
     case SPEX_CONTROL_DONE:
         return take_done(reader, entries, head);
     default:

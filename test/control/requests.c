@@ -3,8 +3,12 @@
 #include "serving.h"
 
 #include <malloc.h>
+#include <math.h>
 #include <pthread.h>
 #include <sys/resource.h>
+
+#include "confidence.h"
+#include "profile_source.h"
 
 enum { WORK = 90, FLICKER, PLACES = 16 };
 
@@ -124,6 +128,39 @@ static void a_profile_holds_what_was_recorded(void **state) {
     assert_int_equal(row->probe.series, 1);
     assert_int_equal(row->values[0]->histogram.total, 100);
     assert_true(row->values[0]->weight == 100);
+    spex_profile_reader_free(&reader);
+    close(fd);
+}
+
+/* Of samples of several rates, chosen singly and in bursts. */
+static void margins_are_those_that_the_program_has(void **state) {
+    static const char *const selections[] = {"request.work@3", "request.work@~30",
+                                             "request.work@10x4"};
+    struct spex_profile_reader reader = {0};
+    struct spex_profile own;
+    double low, high, own_low, own_high;
+    int fd = caller_connect();
+    (void)state;
+    for (size_t s = 0; s < COUNT_OF(selections); s++) {
+        assert_int_equal(caller_select(fd, selections[s]), 1);
+        work(3000);
+    }
+    WAIT_UNTIL(status().consumed == status().produced);
+    assert_int_equal(caller_ask(fd, SPEX_CONTROL_PROFILE, NULL, &reader), 0);
+    assert_int_equal(spex_profile_now(&own), 0);
+    const struct spex_profile_row *row = &reader.profile.rows[0], *own_row = &own.rows[0];
+    double margin = spex_mean_margin(&own_row->probe, own_row->values[0]);
+    assert_true(margin > 0);
+    assert_true(fabs(spex_mean_margin(&row->probe, row->values[0]) - margin) <= margin * 1e-9);
+    for (double q = 0.5; q < 0.95; q += 0.4) {
+        assert_true(spex_quantile_bounds(&row->probe, row->values[0], q, &low, &high));
+        assert_true(
+            spex_quantile_bounds(&own_row->probe, own_row->values[0], q, &own_low, &own_high));
+        assert_true(low == own_low && high == own_high);
+    }
+    assert_memory_equal(row->values[0]->spread.rows, own_row->values[0]->spread.rows,
+                        sizeof(row->values[0]->spread.rows));
+    spex_profile_now_free(&own);
     spex_profile_reader_free(&reader);
     close(fd);
 }
@@ -494,6 +531,7 @@ int main(void) {
         TEST(many_requests_go_over_one_connection),
         TEST(requests_may_be_sent_ahead),
         TEST(a_profile_holds_what_was_recorded),
+        TEST(margins_are_those_that_the_program_has),
         TEST(what_cannot_be_understood_is_refused),
         TEST(who_does_not_speak_the_protocol_is_left),
         TEST(who_has_said_all_gets_the_answer),

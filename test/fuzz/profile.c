@@ -106,10 +106,31 @@ static size_t put_values(uint8_t *data, size_t at, double times) {
         struct spex_control_values values;
         struct spex_control_bucket buckets[3];
     } body = {
-        {.weight = 60 * times, .mean = 50, .squares = 900 * times, .min = 7, .max = 90},
+        {.weight = 60 * times,
+         .mean = 50,
+         .squares = 900 * times,
+         .min = 7,
+         .max = 90,
+         .origin = 50,
+         .distances = 4e4,
+         .weights = 600,
+         .weights_all = 900,
+         .squared = 90000,
+         .local = 3000},
         {{7, (uint64_t)(10 * times)}, {50, (uint64_t)(40 * times)}, {77, (uint64_t)(10 * times)}}};
     struct spex_control_frame head = head_of(SPEX_CONTROL_VALUES, sizeof(body.values), 3);
     return packet_put(data, at, &head, sizeof(head), &body, sizeof(body));
+}
+
+/* As the rows may be where weights differ. */
+static size_t put_spread(uint8_t *data, size_t at) {
+    struct spex_control_spread rows[2] = {{.row = 7}, {.row = 50}};
+    for (unsigned way = 0; way < SPEX_SPREAD_WAYS; way++) {
+        rows[0].ways[way] = way % 2 ? 30 : -30;
+        rows[1].ways[way] = way % 3 ? 80 : -80;
+    }
+    struct spex_control_frame head = head_of(SPEX_CONTROL_SPREAD, sizeof(rows[0]), 2);
+    return packet_put(data, at, &head, sizeof(head), rows, sizeof(rows));
 }
 
 static size_t put_profile(uint8_t *data, size_t at, double times, unsigned frames) {
@@ -131,6 +152,7 @@ static size_t put_profile(uint8_t *data, size_t at, double times, unsigned frame
                                              .series = 1,
                                              .period = 4,
                                              .count = 240 * times,
+                                             .weight = 240 * times,
                                              .weight_squares = 960 * times,
                                              .records = (uint64_t)(60 * times),
                                              .name = "query"};
@@ -149,7 +171,7 @@ static size_t put_profile(uint8_t *data, size_t at, double times, unsigned frame
                         parts[p].bytes * parts[p].count);
     }
     if (frames > 4)
-        at = put_values(data, at, times);
+        at = put_spread(data, put_values(data, at, times));
     struct spex_control_frame done = head_of(SPEX_CONTROL_DONE, 1, 5);
     return packet_put(data, at, &done, sizeof(done), "hello", 5);
 }
@@ -163,6 +185,6 @@ size_t fuzz_seed(unsigned number, uint8_t *data, size_t room) {
     return put_profile(data, put_profile(data, 0, 1, 5), 3, 5 - number);
 }
 
-const char *const fuzz_words[] = {"SPXC",     "\x10",     "\x11",    "\x12",
-                                  "\x13",     "\x14",     "\x15",    "\xff\xff\xff\xff",
-                                  "\xf0\x7f", "\xf8\xff", "\x1b[2J", NULL};
+const char *const fuzz_words[] = {
+    "SPXC",     "\x10",     "\x11", "\x12",    "\x13", "\x14", "\x15", "\xff\xff\xff\xff",
+    "\xf0\x7f", "\xf8\xff", "\x16", "\x1b[2J", NULL};

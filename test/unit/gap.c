@@ -1,31 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Gaps against the geometric law. Seeds are fixed, so what passes once always does. Every statistic is
- * held against the value that a right law passes with probability 10^-4, and each is shown to refuse laws
- * that are slightly wrong. */
+/* Gaps against the geometric law. Seeds are fixed, so what passes once always does. Every statistic
+ * is shown to refuse laws that are slightly wrong. */
 #include <math.h>
 #include <stdbool.h>
-#include <string.h>
 
-#include "../check.h"
 #include "gap.h"
-
-#define NORMAL_ONE_SIDED 3.7190 /* of probability 10^-4 */
-#define NORMAL_TWO_SIDED 3.8906
-#define NORMAL_OF_PAIRS  4.7534 /* of 10^-6: there are a hundred of them */
-#define KOLMOGOROV       2.2255 /* sqrt(ln(2 / 10^-4) / 2) */
-#define LEAST_EXPECTED   10     /* in a bin of a chi-square test */
+#include "geometric_law.h"
 
 /* One per cent too long a period is to be seen. */
 #define DRAWS 1000000u
-
-/* Of a million gaps of the longest period here none is as long, but for one sample in a thousand. */
-#define COUNTED (1u << 21)
-
-static struct {
-    double period;
-    double mean;
-    uint32_t counts[COUNTED + 1]; /* of a gap; the last: of all longer ones too */
-} sample;
 
 typedef uint32_t draw(struct spex_random *random, double period);
 
@@ -37,105 +20,16 @@ static uint32_t right(struct spex_random *random, double period) {
     return spex_gap_geometric(random, spex_gap_scale((uint32_t)period));
 }
 
-static void take(draw *law, double period, uint64_t seed) {
+static struct verdict judge(draw *law, double period, uint64_t seed) {
     struct spex_random random;
-    double sum = 0;
-    memset(sample.counts, 0, sizeof(sample.counts));
     spex_random_seed(&random, seed, 0);
+    sample_begin(period);
     for (uint32_t i = 0; i < DRAWS; i++) {
         uint32_t gap = law(&random, period);
         assert_in_range(gap, 1, SPEX_GAP_MAX);
-        sample.counts[gap < COUNTED ? gap : COUNTED]++;
-        sum += gap;
+        sample_add(gap);
     }
-    sample.period = period;
-    sample.mean = sum / DRAWS;
-}
-
-/* Each statistic is scaled so that above 1 it refuses the law. */
-
-/* Chi-square's critical value by Wilson and Hilferty's cube root. */
-static double chi_square_limit(unsigned freedom, double normal) {
-    double v = 2 / (9.0 * freedom);
-    return freedom * pow(1 - v + normal * sqrt(v), 3);
-}
-
-static double chi_square_term(double got, double expected) {
-    return (got - expected) * (got - expected) / expected;
-}
-
-/* In bins of 2 %, and of half of what is left where that is less: the tail is looked at closely. */
-static double chi_square(void) {
-    double tail = 1, above = 1, got = 0, left = DRAWS, sum = 0;
-    unsigned bins = 1;
-    for (uint32_t gap = 1; tail * DRAWS >= 2 * LEAST_EXPECTED; gap++) {
-        tail *= 1 - 1 / sample.period;
-        got += sample.counts[gap];
-        if ((above - tail < 0.02 && above - tail < above / 2) || tail * DRAWS < LEAST_EXPECTED)
-            continue;
-        sum += chi_square_term(got, (above - tail) * DRAWS);
-        left -= got;
-        above = tail;
-        got = 0;
-        bins++;
-    }
-    return (sum + chi_square_term(left, above * DRAWS)) /
-           chi_square_limit(bins - 1, NORMAL_ONE_SIDED);
-}
-
-/* The greatest distance of the two distribution functions at whole numbers: the value that a continuous law
- * would pass with probability 10^-4 is passed less often. */
-static double kolmogorov_smirnov(void) {
-    double tail = 1, longer = DRAWS, distance = 0;
-    for (uint32_t gap = 1; gap < COUNTED && (longer > 0 || tail * DRAWS > 1); gap++) {
-        tail *= 1 - 1 / sample.period;
-        longer -= sample.counts[gap];
-        distance = fmax(distance, fabs(tail - longer / DRAWS));
-    }
-    return distance * sqrt(DRAWS) / KOLMOGOROV;
-}
-
-/* The same of a law without steps: each gap k at F(k - 1) + V p(k), V random, which are evenly distributed
- * from 0 to 1. Compared at 2^16 places, between which they differ by no more than 0.016 in sqrt(DRAWS). */
-static double randomised_kolmogorov_smirnov(void) {
-    static uint32_t places[1 << 16];
-    uint64_t state = 1;
-    double tail = 1, below = 0, distance = 0;
-    memset(places, 0, sizeof(places));
-    for (uint32_t gap = 1; gap <= COUNTED; gap++) {
-        double least = 1 - tail;
-        for (uint32_t n = 0; n < sample.counts[gap]; n++) {
-            double v = (double)(random_next(&state) >> 11) * 0x1p-53;
-            places[(unsigned)((least + v * tail / sample.period) * COUNT_OF(places))]++;
-        }
-        tail *= 1 - 1 / sample.period;
-    }
-    for (size_t place = 0; place < COUNT_OF(places); place++) {
-        below += places[place];
-        distance = fmax(distance, fabs(below / DRAWS - (double)(place + 1) / COUNT_OF(places)));
-    }
-    return distance * sqrt(DRAWS) / KOLMOGOROV;
-}
-
-static double mean(void) {
-    double deviation = sqrt(sample.period * (sample.period - 1) / DRAWS);
-    return fabs(sample.mean - sample.period) / deviation / NORMAL_TWO_SIDED;
-}
-
-struct verdict {
-    double chi_square, steps, smooth, mean;
-};
-
-static struct verdict judge(draw *law, double period, uint64_t seed) {
-    take(law, period, seed);
-    return (struct verdict){chi_square(), kolmogorov_smirnov(), randomised_kolmogorov_smirnov(),
-                            mean()};
-}
-
-static void print(double period, struct verdict v) {
-    print_message(
-        "period %g: chi-square %.3g, Kolmogorov-Smirnov %.3g, randomised %.3g, mean %.3g\n", period,
-        v.chi_square, v.steps, v.smooth, v.mean);
+    return sample_verdict();
 }
 
 static void gaps_are_geometric(void **state) {
@@ -143,8 +37,8 @@ static void gaps_are_geometric(void **state) {
     (void)state;
     for (size_t p = 0; p < COUNT_OF(periods); p++) {
         struct verdict v = judge(right, periods[p], p);
-        print(periods[p], v);
-        assert_true(v.chi_square < 1 && v.steps < 1 && v.smooth < 1 && v.mean < 1);
+        verdict_print(periods[p], v);
+        assert_true(verdict_good(v));
     }
 }
 
@@ -205,7 +99,7 @@ static void wrong_laws_are_refused(void **state) {
     (void)state;
     for (size_t w = 0; w < COUNT_OF(wrong); w++) {
         struct verdict v = judge(wrong[w].law, wrong[w].period, 100 + w);
-        print(wrong[w].period, v);
+        verdict_print(wrong[w].period, v);
         assert_true(v.chi_square > 1);
         assert_true(!wrong[w].distance || (v.steps > 1 && v.smooth > 1));
         assert_true(!wrong[w].mean || v.mean > 1);
@@ -292,35 +186,10 @@ static void seeds_and_streams_differ(void **state) {
 
 /* Independence. */
 
-#define QUANTILES 16
-#define PAIRS     200000u
-#define LAGS      8u
+#define PAIRS 200000u
+#define LAGS  8u
 
 static uint32_t gaps[2][PAIRS + LAGS];
-
-/* Which part of the law, of QUANTILES about equal ones, a gap belongs to. */
-static unsigned quantile_of(uint32_t gap, double period) {
-    return (unsigned)fmin((1 - pow(1 - 1 / period, gap - 1)) * QUANTILES, QUANTILES - 1);
-}
-
-/* Above 1: the gaps of `b` are not independent of those of `a`. Whether each is of the law does not come in:
- * what is expected is the product of what either has. */
-static double dependence(const uint32_t *a, const uint32_t *b, double period) {
-    static uint8_t quantiles[1 << 16];
-    double counts[QUANTILES][QUANTILES] = {{0}}, rows[QUANTILES] = {0}, columns[QUANTILES] = {0};
-    double sum = 0;
-    for (uint32_t gap = 1; gap < COUNT_OF(quantiles); gap++)
-        quantiles[gap] = (uint8_t)quantile_of(gap, period);
-    for (uint32_t i = 0; i < PAIRS; i++) {
-        counts[quantiles[a[i]]][quantiles[b[i]]]++;
-        rows[quantiles[a[i]]]++;
-        columns[quantiles[b[i]]]++;
-    }
-    for (unsigned i = 0; i < QUANTILES; i++)
-        for (unsigned j = 0; j < QUANTILES; j++)
-            sum += chi_square_term(counts[i][j], rows[i] * columns[j] / PAIRS);
-    return sum / chi_square_limit((QUANTILES - 1) * (QUANTILES - 1), NORMAL_OF_PAIRS);
-}
 
 static void fill(uint32_t *to, double period, uint64_t seed, uint64_t stream) {
     struct spex_random random;
@@ -339,11 +208,11 @@ static void streams_are_independent(void **state) {
     for (size_t o = 0; o < COUNT_OF(others); o++) {
         fill(gaps[1], 1000, others[o].seed, others[o].stream);
         for (unsigned lag = 0; lag < LAGS; lag++) {
-            assert_true(dependence(gaps[0], gaps[1] + lag, 1000) < 1);
-            assert_true(dependence(gaps[0] + lag, gaps[1], 1000) < 1);
+            assert_true(dependence(gaps[0], gaps[1] + lag, PAIRS, 1000) < 1);
+            assert_true(dependence(gaps[0] + lag, gaps[1], PAIRS, 1000) < 1);
         }
     }
-    assert_true(dependence(gaps[0], gaps[0], 1000) > 1);
+    assert_true(dependence(gaps[0], gaps[0], PAIRS, 1000) > 1);
 }
 
 /* Above 1: gaps are correlated with those `lag` before. */
@@ -360,7 +229,7 @@ static void gaps_are_independent_of_those_before(void **state) {
         fill(gaps[0], period, 3, 0);
         for (unsigned lag = 1; lag <= LAGS; lag++) {
             assert_true(correlation(gaps[0], lag, period) < 1);
-            assert_true(period < 1000 || dependence(gaps[0], gaps[0] + lag, period) < 1);
+            assert_true(period < 1000 || dependence(gaps[0], gaps[0] + lag, PAIRS, period) < 1);
         }
     }
 }
@@ -372,7 +241,7 @@ static void a_repeated_gap_is_noticed(void **state) {
     for (uint32_t i = 49; i < PAIRS; i += 50)
         gaps[0][i + 1] = gaps[0][i];
     assert_true(correlation(gaps[0], 1, 1000) > 1);
-    assert_true(dependence(gaps[0], gaps[0] + 1, 1000) > 1);
+    assert_true(dependence(gaps[0], gaps[0] + 1, PAIRS, 1000) > 1);
 }
 
 /* Even distribution, over 16 equal parts of what may come. */

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/* Variances against their formulas, worked out here from the units themselves; and, over many samples of populations
+ * that are known, against what the means and shares really do. Records are made here, so that there can be many. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../check.h"
+#include "confidence.h"
+#include "tracer.h"
+
+enum { EXECUTIONS = 6000, TRIALS = 1000 };
+
+static struct spex_spread spread;
+
+static void clear(double origin) {
+    memset(&spread, 0, sizeof(spread));
+    spread.origin = origin;
+}
+
+static void expect_near(double got, double expected, double relative) {
+    if (!(fabs(got - expected) <= fabs(expected) * relative))
+        fail_msg("%.9g instead of %.9g", got, expected);
+}
+
+/* Of distances from `mean`. */
+static double variance(double mean) {
+    struct spex_spread_sums sums = spex_spread_sums(&spread);
+    double m = mean - spread.origin;
+    return sums.local + sums.distances - 2 * m * sums.products + m * m * sums.weights;
+}
+
+static void single_executions(void **state) {
+    uint64_t random = 1;
+    double expected = 0;
+    (void)state;
+    clear(500);
+    for (int i = 0; i < 1000; i++) {
+        uint64_t value = random_below(&random, 1000);
+        uint32_t weight = 1 + (uint32_t)random_below(&random, 50);
+        spex_spread_single(&spread, value, weight, 1);
+        double distance = (double)value - 450;
+        expected += weight * (weight - 1.0) * distance * distance;
+    }
+    expect_near(variance(450), expected, 1e-9);
+}
+
+static void what_is_recorded_for_sure_adds_nothing(void **state) {
+    (void)state;
+    clear(0);
+    for (uint64_t v = 0; v < 100; v++)
+        spex_spread_single(&spread, v, 1, 1);
+    for (uint64_t v = 0; v < 100; v++)
+        spex_spread_in_burst(&spread, v, 1, 1, v % 10 == 0);
+    assert_true(variance(0) == 0);
+    assert_true(spex_spread_above(&spread, 1, 0.5) == 0);
+}
+
+/* The first has no neighbour; the last goes on. */
+static void bursts_are_compared_with_their_neighbours(void **state) {
+    static const double means[] = {10, 20, 26};
+    const double squares =
+        8.0 * 5 * 8 * 5 * (1 - 1.0 / 5); /* w (w - 1) for each pair of executions */
+    (void)state;
+    clear(7);
+    for (size_t b = 0; b < COUNT_OF(means); b++)
+        for (int i = 0; i < 8; i++)
+            spex_spread_in_burst(&spread, (uint64_t)means[b] + i % 2 * 2 - 1, 5, 1, i == 0);
+    expect_near(variance(12), squares * (2 * 2 + 10 * 10 / 2.0 + 6 * 6 / 2.0), 1e-9);
+    assert_true(spex_spread_sums(&spread).squares > 0);
+}
+
+/* Each of w s executions that its records stand for is there with 1 / (w s). */
+static void records_that_are_left_stand_for_those_lost(void **state) {
+    (void)state;
+    clear(0);
+    spex_spread_stretch(&spread, 1, 3);
+    spex_spread_single(&spread, 10, 4, 3);
+    expect_near(variance(0), 4 * 3 * (4 * 3 - 1) * 100.0, 1e-9);
+    spex_spread_stretch(&spread, 0, 1);
+    spex_spread_single(&spread, 10, 4, 1);
+    expect_near(variance(0), 4 * 3 * (4 * 3 - 1) * 100.0 + 4 * 3 * 100, 1e-9);
+}
+
+static void what_was_before_is_taken_out(void **state) {
+    static struct spex_spread before, later;
+    (void)state;
+    clear(0);
+    for (uint64_t v = 0; v < 100; v++)
+        spex_spread_in_burst(&spread, v * v, 3, 1, v % 10 == 0);
+    before = spread;
+    for (uint64_t v = 0; v < 100; v++)
+        spex_spread_single(&spread, v, 2, 1);
+    later = spread;
+    spex_spread_subtract(&spread, &before);
+    expect_near(variance(0), 2 * 99 * 100.0 * 199 / 6, 1e-9);
+    spread = later;
+    spex_spread_subtract(&spread, &later);
+    assert_true(variance(0) == 0);
+    assert_true(spex_spread_above(&spread, 30, 0.5) == 0);
+}
+
+/* On average: a single one is off by a third. */
+static void rows_tell_the_variance_of_a_share(void **state) {
+    enum { LIMIT = 50, SPREADS = 2000 };
+    double sum = 0, expected = 0;
+    (void)state;
+    for (uint64_t trial = 0; trial < SPREADS; trial++) {
+        clear(0);
+        spread.random = mix(trial);
+        for (uint64_t v = 0; v < 60; v++) {
+            uint32_t weight = v < LIMIT ? 3 : 20;
+            spex_spread_single(&spread, v, weight, 1);
+            double distance = (v >= LIMIT) - 0.2;
+            expected += weight * (weight - 1.0) * distance * distance / SPREADS;
+        }
+        sum += spex_spread_above(&spread, LIMIT, 0.2) / SPREADS;
+    }
+    expect_near(sum, expected, 0.04);
+}
+
+/* Samples of a population. */
+
+static uint64_t population[EXECUTIONS], ordered[EXECUTIONS];
+
+static double uniform(uint64_t *random) {
+    return ((double)(random_next(random) >> 12) + 0.5) * 0x1p-52;
+}
+
+static int order(const void *a, const void *b) {
+    uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
+    return (one > other) - (one < other);
+}
+
+/* Nearly normal logarithms, which rise where there is a trend. */
+static void populate(double rise, uint64_t *random) {
+    for (int e = 0; e < EXECUTIONS; e++) {
+        double normal = -6;
+        for (int n = 0; n < 12; n++)
+            normal += uniform(random);
+        population[e] = (uint64_t)(1e6 * exp(0.5 * normal + rise * e / EXECUTIONS));
+    }
+    memcpy(ordered, population, sizeof(ordered));
+    qsort(ordered, EXECUTIONS, sizeof(ordered[0]), order);
+}
+
+static double true_mean(void) {
+    double sum = 0;
+    for (int e = 0; e < EXECUTIONS; e++)
+        sum += (double)population[e];
+    return sum / EXECUTIONS;
+}
+
+static double true_quantile(double q) {
+    return (double)ordered[(int)ceil(q * EXECUTIONS) - 1];
+}
+
+/* Each by itself, with periods of 5 and 40 by turns. */
+static void sample(struct spex_tracer *tracer, uint64_t *random) {
+    for (int e = 0; e < EXECUTIONS; e++) {
+        uint32_t period = e / 500 % 2 ? 40 : 5;
+        struct spex_record record = {.timestamp = 1,
+                                     .probe_type = SPEX_LAT,
+                                     .weight = period,
+                                     .field_count = 1,
+                                     .marks = SPEX_MARK_DRAWN,
+                                     .fields = {population[e]}};
+        if (uniform(random) * period < 1)
+            assert_int_equal(spex_tracer_add(tracer, &record, 1), 0);
+    }
+}
+
+static struct spex_profile_probe probe_of(const struct spex_tracer *tracer) {
+    struct spex_metrics metrics;
+    spex_tracer_metrics(tracer, 0, &metrics);
+    return (struct spex_profile_probe){.count = EXECUTIONS,
+                                       .weight = metrics.count,
+                                       .weight_squares = metrics.weight_squares,
+                                       .records = metrics.records};
+}
+
+/* Where told. */
+struct held {
+    int mean, median, late, late_told;
+};
+
+static void hold(struct held *held, const struct spex_tracer *tracer) {
+    struct spex_profile_probe probe = probe_of(tracer);
+    const struct spex_values *values = spex_tracer_values(tracer, 0, 0);
+    double margin = spex_mean_margin(&probe, values), low, high;
+    held->mean += fabs(values->mean - true_mean()) <= margin;
+    if (spex_quantile_bounds(&probe, values, 0.5, &low, &high))
+        held->median += low <= true_quantile(0.5) && true_quantile(0.5) <= high;
+    if (spex_quantile_bounds(&probe, values, 0.95, &low, &high)) {
+        held->late_told++;
+        held->late += low <= true_quantile(0.95) && true_quantile(0.95) <= high;
+    }
+}
+
+static void samples_of_two_rates_hold_the_truth(void **state) {
+    uint64_t random = 30;
+    (void)state;
+    for (double rise = 0; rise < 2; rise++) {
+        struct held held = {0};
+        populate(rise, &random);
+        for (int t = 0; t < TRIALS; t++) {
+            struct spex_tracer *tracer;
+            assert_int_equal(spex_tracer_create(&tracer), 0);
+            sample(tracer, &random);
+            hold(&held, tracer);
+            spex_tracer_destroy(tracer);
+        }
+        print_message("rise %g: of %d intervals hold mean %d, p50 %d, p95 %d of %d\n", rise, TRIALS,
+                      held.mean, held.median, held.late, held.late_told);
+        assert_in_range(held.mean, TRIALS * 93 / 100, TRIALS * 97 / 100);
+        assert_in_range(held.median, TRIALS * 93 / 100, TRIALS * 97 / 100);
+        assert_in_range(held.late, held.late_told * 93 / 100, held.late_told * 97 / 100);
+        assert_true(held.late_told > TRIALS * 9 / 10);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(single_executions),
+        cmocka_unit_test(what_is_recorded_for_sure_adds_nothing),
+        cmocka_unit_test(bursts_are_compared_with_their_neighbours),
+        cmocka_unit_test(records_that_are_left_stand_for_those_lost),
+        cmocka_unit_test(what_was_before_is_taken_out),
+        cmocka_unit_test(rows_tell_the_variance_of_a_share),
+        cmocka_unit_test(samples_of_two_rates_hold_the_truth),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
