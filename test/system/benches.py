@@ -142,7 +142,7 @@ class Benches(unittest.TestCase):
     def test_reaction(self):
         result = json.loads(output(REACTION, "--json", "--rounds", "2", "--seconds", "0.2"))
         self.assertEqual(result["share"], 0.02)
-        self.assertEqual(len({case["what"] for case in result["results"]}), 5)
+        self.assertEqual(len({case["what"] for case in result["results"]}), 6)
         for case in result["results"]:
             self.assertLessEqual(0, case["median"])
             self.assertLessEqual(case["median"], case["worst"])
