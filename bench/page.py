@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Makes docs/performance.md of what the benches print.
 
-usage: page.py OVERHEAD.json DRAIN.json BUDGET.json REACTION.json AGREEMENT.json
+usage: page.py OVERHEAD.json REGIONS.json DRAIN.json BUDGET.json REACTION.json AGREEMENT.json
 """
 
 import json
@@ -121,6 +121,21 @@ def print_reaction(reaction):
     print()
 
 
+def print_regions(regions):
+    print("## What probes cost that stand close to each other (`bench/regions`)\n")
+    print(f"{regions['sites']} CNT probes with about 30 cycles of work between them, in a region and without one: time over "
+          "that of the\nsame loop without probes, timed before and after. The work of a chain waits for itself and "
+          "leaves room for\nprobes; wide work takes all that the processor can do at a time. Median of "
+          f"{regions['rounds']} rounds.\n")
+    print("| work | | rate | ratio | 95 % interval | limit | |\n| --- | --- | ---: | ---: | ---: | ---: | --- |")
+    for case in regions["results"]:
+        limited = "at_most" in case
+        print(f"| {case['work']} | {case['how']} | {case['rate']} | {case['ratio']:.3f} | {interval(case, 3)} | "
+              f"{'at most %g' % case['at_most'] if limited else ''} | "
+              f"{('kept' if case['kept'] else '**not kept**') if limited else ''} |")
+    print()
+
+
 def print_agreement(agreement):
     print("## Whether exploring tells the truth (`bench/agreement.py`)\n")
     print("Queries a second of the SQLite example as `spex explore` reports them from 20 records of")
@@ -135,10 +150,11 @@ def print_agreement(agreement):
 
 
 def main():
-    overhead, drain, budget, reaction, agreement = (json.load(open(path, encoding="utf-8"))
-                                                    for path in sys.argv[1:6])
+    overhead, regions, drain, budget, reaction, agreement = (json.load(open(path, encoding="utf-8"))
+                                                             for path in sys.argv[1:7])
     print_head()
     print_overhead(overhead)
+    print_regions(regions)
     print_drain(drain)
     print_budget(budget)
     print_reaction(reaction)

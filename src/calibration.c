@@ -47,7 +47,7 @@ LOOP(run_cnt,
      if (SPEX_UNLIKELY(weight))
          spex_record_count(&bench->rings, &bench->site, weight, spex_ticks());)
 LOOP(run_ticks,
-     struct spex_span span = spex_lat_begin_(&bench->site);
+     struct spex_span span = spex_lat_begin_(spex_sample_(&bench->site));
      if (SPEX_UNLIKELY(span.weight))
          spex_record_ticks(&bench->rings, bench->site.probe_type, &bench->site, span.weight,
                            span.begin, spex_ticks());)

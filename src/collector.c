@@ -15,6 +15,7 @@
 
 #include "clock.h"
 #include "controller.h"
+#include "regions.h"
 #include "rings.h"
 #include "service_thread.h"
 #include "sinks.h"
@@ -115,8 +116,10 @@ static struct pass_result pass(struct collector *self) {
     if (watermark > self->watermark)
         self->watermark = watermark;
     spex_sinks_pass(self->number, self->watermark);
-    if (self->number == 0)
+    if (self->number == 0) {
         spex_controller_pass();
+        spex_regions_tell();
+    }
     return result;
 }
 

@@ -107,7 +107,7 @@ uint64_t spex_countdown_executions(const struct spex_thread *thread, uint32_t si
 
 /* A new word and gap, and what has been executed until now into the total. A reader who has seen one of them sees
  * that the gap is, or was, changing. */
-static void change(struct spex_thread *thread, uint32_t site, uint32_t executions, uint32_t word,
+static void change(struct spex_thread *thread, uint32_t site, uint64_t executions, uint32_t word,
                    uint32_t gap) {
     struct spex_countdown *countdown = &thread->countdowns[site];
     uint64_t total = spex_load_relaxed(&countdown->total);
@@ -262,6 +262,67 @@ uint32_t spex_sample(struct spex_site *site) {
     if (low == 0)
         return sample_active(thread, site->index, generation);
     return sample_periodic(thread, site->index, generation, low);
+}
+
+static bool is_entered(const struct spex_thread *thread, uint32_t site, uint32_t generation) {
+    return ((thread->executed[site] ^ generation) & ~SPEX_CONTROL_PERIOD_MASK) ==
+           SPEX_REGION_ENTERED;
+}
+
+uint32_t spex_countdown_enter(struct spex_thread *thread, uint32_t site, uint32_t generation) {
+    uint32_t *word = &thread->executed[site];
+    if (is_entered(thread, site, generation))
+        return 0;
+    if (is_new(thread, site, generation))
+        begin(thread, site, generation, left_over(thread, site));
+    uint32_t left = SPEX_CONTROL_COUNTDOWN - (*word & SPEX_CONTROL_PERIOD_MASK);
+    spex_store_relaxed(word, *word | SPEX_REGION_ENTERED);
+    return left;
+}
+
+/* The pass's own countdown has `left` at `executions` beyond the total. */
+static void change_entered(struct spex_thread *thread, uint32_t site, uint32_t generation,
+                           uint64_t executions, uint32_t left) {
+    change(thread, site, executions,
+           generation | SPEX_REGION_ENTERED | (SPEX_CONTROL_COUNTDOWN - left), left);
+}
+
+uint32_t spex_countdown_next(struct spex_thread *thread, uint32_t site, uint32_t generation,
+                             uint32_t left) {
+    uint64_t executions = (uint64_t)left_over(thread, site) + left;
+    uint32_t gap = draw(thread, site, generation);
+    change_entered(thread, site, generation, executions, gap);
+    return gap;
+}
+
+bool spex_countdown_alone(struct spex_thread *thread, uint32_t site, uint32_t generation) {
+    if (draw(thread, site, generation) > 1)
+        return false;
+    if (is_entered(thread, site, generation))
+        begin(thread, site, generation, left_over(thread, site));
+    return true;
+}
+
+uint32_t spex_countdown_leave(struct spex_thread *thread, uint32_t site, uint32_t generation,
+                              uint32_t left, uint64_t sum) {
+    enum { DRAWS_MOST = 4096 };
+    uint64_t executions = left_over(thread, site), missed = 0;
+    if ((thread->executed[site] ^ generation) & SPEX_CONTROL_GENERATION_MASK)
+        return 0;
+    while (sum >= left) {
+        executions += left;
+        sum -= left;
+        missed++;
+        left = draw(thread, site, generation);
+        if (missed == DRAWS_MOST) {
+            executions += sum;
+            missed += sum / thread->countdowns[site].weight;
+            sum = 0;
+        }
+    }
+    change(thread, site, executions, generation | (SPEX_CONTROL_COUNTDOWN - left + (uint32_t)sum),
+           left);
+    return missed < UINT32_MAX ? (uint32_t)missed : UINT32_MAX;
 }
 
 void spex_inactive(struct spex_site *site, uint32_t weight) {

@@ -142,14 +142,30 @@ struct spex_metrics_totals spex_metrics_totals(unsigned type_ring) {
     };
 }
 
+static double in_regions(const struct spex_site_info *info) {
+    struct spex_metrics found;
+    size_t at =
+        metrics.tracer ? spex_tracer_find(metrics.tracer, info->probe_id, info->probe_type) : 0;
+    if (!metrics.tracer || at == spex_tracer_probes(metrics.tracer))
+        return 0;
+    spex_tracer_metrics(metrics.tracer, at, &found);
+    return found.region_count;
+}
+
 void spex_metrics_executions(uint64_t *by_probe) {
     static uint64_t now[SPEX_MAX_SITES];
     uint32_t sites = spex_sites_count();
     memset(now, 0, sites * sizeof(*now));
     memset(by_probe, 0, sites * sizeof(*by_probe));
     spex_threads_add_executions(now, sites);
-    for (uint32_t i = 0; i < sites; i++)
-        by_probe[spex_site_info(i)->probe] += spex_grown(metrics.executions[i], now[i]);
+    for (uint32_t i = 0; i < sites; i++) {
+        const struct spex_site_info *info = spex_site_info(i);
+        if (spex_site_is_region(info))
+            continue;
+        by_probe[info->probe] += spex_grown(metrics.executions[i], now[i]);
+        if (info->probe == i)
+            by_probe[i] += (uint64_t)in_regions(info);
+    }
 }
 
 /* Outside of regions, where probes are not counted one by one. */

@@ -59,7 +59,7 @@ void spex_profile_process_now(struct spex_profile_process *process) {
         .ring_cpus = rings ? spex_rings.cpus : 0,
         .threads = spex_threads_used(),
         .ring_bytes = spex_rings_bytes(),
-        .sites = spex_sites_count(),
+        .sites = spex_sites_of_probes(),
         .sites_on = spex_sites_on(),
         .sites_refused = spex_sites_refused(),
         .loaded_ns = loaded_ns,

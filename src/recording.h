@@ -90,7 +90,9 @@ static inline uint32_t spex_weight_left(struct spex_thread *thread, const struct
 static inline uint64_t spex_header(const struct spex_thread *thread, const struct spex_site *site,
                                    uint32_t sampled, uint32_t marks) {
     if (SPEX_UNLIKELY(sampled & SPEX_SAMPLE_NOTE))
-        marks |= spex_countdown_marks(&thread->countdowns[site->index], site->index, sampled);
+        marks |= site->region
+                     ? SPEX_MARK_DRAWN | SPEX_MARK_REGION
+                     : spex_countdown_marks(&thread->countdowns[site->index], site->index, sampled);
     return spex_pack(sampled & SPEX_CONTROL_PERIOD_MASK, thread->thread_id, site->index, marks);
 }
 

@@ -12,6 +12,7 @@
 #include "allowance.h"
 #include "collector.h"
 #include "countdown.h"
+#include "gap.h"
 #include "message.h"
 #include "preparation.h"
 #include "probe_type.h"
@@ -23,6 +24,7 @@ struct module {
     struct module *next;
     struct spex_site *sites;
     struct spex_site *sites_end;
+    bool regions; /* there are some */
 };
 
 static struct {
@@ -31,12 +33,22 @@ static struct {
     struct spex_site_info infos[SPEX_MAX_SITES];
     uint16_t probes[PROBE_BUCKETS]; /* first sites of probes, + 1, by a hash of id and type */
     uint32_t count;                 /* infos below it are complete */
+    uint32_t regions;               /* of the infos, those of no probe */
     uint32_t refused;               /* sites that stay off */
+    uint32_t
+        shortest[UINT16_MAX + 1]; /* by region: period of its probes, while one module's are set */
     struct spex_selection selection;
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 uint32_t spex_sites_count(void) {
     return spex_load_acquire(&registry.count); /* S1 (S2) */
+}
+
+uint32_t spex_sites_of_probes(void) {
+    pthread_mutex_lock(&registry.lock);
+    uint32_t count = registry.count - registry.regions;
+    pthread_mutex_unlock(&registry.lock);
+    return count;
 }
 
 uint32_t spex_sites_refused(void) {
@@ -58,12 +70,14 @@ static void note_time(struct spex_site_info *first, bool on) {
  * nothing else. */
 static void site_set_control(struct spex_site_info *info, uint32_t control) {
     bool was_on = spex_load_relaxed(&info->site->control) != 0;
-    if (was_on != (control != 0))
+    if (was_on != (control != 0) && !spex_site_is_region(info))
         note_time(&registry.infos[info->probe], control != 0);
     info->used |= control != 0;
     /* A probe that finds its site on finds its index, its sampling, the rings and the threads' states. */
     uint32_t *word = &info->site->control;
-    spex_store_release(word, control); /* P2 (P1 in x86_64.h, P1 in aarch64.h, P1 in countdown.c) */
+    /* clang-format off */
+    spex_store_release(word, control); /* P2 (P1 in x86_64.h, P1 in aarch64.h, P1 in region.h, P1 in countdown.c, P1 in regions.c) */
+    /* clang-format on */
 }
 
 /* What the selection and the controller come to. What the controller thins out is chosen at random, or in bursts:
@@ -71,6 +85,8 @@ static void site_set_control(struct spex_site_info *info, uint32_t control) {
 static struct spex_sampling sampling_of(const struct spex_site_info *info) {
     struct spex_sampling sampling = info->selected;
     if (!sampling.period || info->slowed == SPEX_SITE_HELD)
+        return (struct spex_sampling){0};
+    if (info->slowed == SPEX_SITE_PROBED && info->region) /* its fast copy publishes nothing */
         return (struct spex_sampling){0};
     if (info->slowed == SPEX_SITE_PROBED)
         return (struct spex_sampling){.period = 1, .kind = SPEX_SAMPLING_PROBING};
@@ -153,8 +169,54 @@ static void site_update(struct spex_site_info *info) {
     site_set_control(info, control_of(info));
 }
 
+/* A region's countdown, of geometric gaps also where they are all 1, which the fast copy knows nothing else of. */
+static void region_set(struct spex_site_info *info, uint32_t period) {
+    const struct spex_sampling sampling = {
+        .period = period < SPEX_GAP_PERIOD_MAX ? period : SPEX_GAP_PERIOD_MAX,
+        .kind = SPEX_SAMPLING_GEOMETRIC};
+    bool was_on = spex_load_relaxed(&info->site->control) != 0;
+    if (!period && was_on)
+        site_set_control(info, 0);
+    if (!period || (was_on && spex_sampling_same(&info->sampling, &sampling)))
+        return;
+    next_generation(info, was_on, &sampling);
+    spex_countdown_set(info->site->index, info->generation, &sampling);
+    info->sampling = sampling;
+    site_set_control(info, control_of(info));
+}
+
+static void shorten(uint32_t *period, uint32_t other) {
+    if (other && (!*period || other < *period))
+        *period = other;
+}
+
+/* Each region goes by the shortest period of its probes in the same object that are on. */
+static void module_set_regions(const struct module *module) {
+    for (const struct spex_site *site = module->sites; site < module->sites_end; site++)
+        registry.shortest[site->region] = 0;
+    for (const struct spex_site *site = module->sites; site < module->sites_end; site++)
+        if (site->probe_type && spex_load_relaxed(&site->control))
+            shorten(&registry.shortest[site->region], registry.infos[site->index].sampling.period);
+    for (const struct spex_site *site = module->sites; site < module->sites_end; site++) {
+        struct spex_site_info *info = &registry.infos[site->index];
+        uint32_t period = registry.shortest[site->region];
+        if (!site->region || info->site != site) /* it may have been refused */
+            continue;
+        if (!site->probe_type)
+            region_set(info, period);
+        else if (period)
+            info->region_period = period < SPEX_GAP_PERIOD_MAX ? period : SPEX_GAP_PERIOD_MAX;
+    }
+}
+
+static void set_regions(void) {
+    for (const struct module *module = registry.modules; module; module = module->next)
+        if (module->regions)
+            module_set_regions(module);
+}
+
 static void site_apply(struct spex_site_info *info) {
-    if (!info->site)
+    if (!info->site || spex_site_is_region(info))
         return;
     const struct spex_selection_probe probe = spex_site_selected_by(info);
     info->selected = spex_selection_sampling(&registry.selection, &probe);
@@ -172,6 +234,8 @@ static const char *name_of(uint16_t id, const struct spex_probe_name *names,
 }
 
 static uint8_t values_of(const struct spex_site *site) {
+    if (!site->probe_type)
+        return 0;
     return site->probe_type == SPEX_SNAPSHOT ? site->detail
                                              : (uint8_t)spex_probe_type_values(site->probe_type);
 }
@@ -188,9 +252,9 @@ static bool same_name(const char *a, const char *b) {
 static bool stands_for(const struct spex_site_info *info, const struct spex_site *site,
                        const char *name) {
     return !info->site && info->line == site->line && info->probe_id == site->probe_id &&
-           info->probe_type == site->probe_type && info->detail == site->detail &&
-           info->subsample == site->subsample && same_name(info->name, name) && info->file &&
-           strcmp(info->file, file_of(site)) == 0;
+           info->region == site->region && info->probe_type == site->probe_type &&
+           info->detail == site->detail && info->subsample == site->subsample &&
+           same_name(info->name, name) && info->file && strcmp(info->file, file_of(site)) == 0;
 }
 
 /* From `first` on, and then from the start: a library's sites mostly lie as they did before. */
@@ -234,11 +298,17 @@ static struct spex_site_info *info_add(const struct spex_site *site, const char 
         .line = site->line,
         .subsample = site->subsample,
         .probe_id = site->probe_id,
+        .region = site->region,
         .probe_type = site->probe_type,
         .detail = site->detail,
         .values = values_of(site),
+        .probe = SPEX_MAX_SITES,
+        .next = SPEX_MAX_SITES,
     };
-    info_join(info);
+    if (spex_site_is_region(info))
+        registry.regions++;
+    else
+        info_join(info);
     spex_store_release(&registry.count, registry.count + 1); /* S2 (S1): the info is complete */
     return info;
 }
@@ -292,6 +362,10 @@ void spex_module_register(struct spex_site *sites, struct spex_site *sites_end,
     if (fresh) {
         **link = (struct module){.sites = sites, .sites_end = sites_end};
         sites_register(sites, sites_end, names, names_end);
+        for (const struct spex_site *site = sites; site < sites_end; site++)
+            (*link)->regions |= site->region != 0;
+        if ((*link)->regions)
+            module_set_regions(*link);
     }
     pthread_mutex_unlock(&registry.lock);
     if (fresh && spex_sites_on()) /* collectors may have been asleep for want of any */
@@ -325,14 +399,24 @@ uint32_t spex_sites_on(void) {
     uint32_t on = 0;
     pthread_mutex_lock(&registry.lock);
     for (uint32_t i = 0; i < registry.count; i++)
-        on += registry.infos[i].site && spex_load_relaxed(&registry.infos[i].site->control) != 0;
+        on += registry.infos[i].site && !spex_site_is_region(&registry.infos[i]) &&
+              spex_load_relaxed(&registry.infos[i].site->control) != 0;
     pthread_mutex_unlock(&registry.lock);
     return on;
 }
 
+/* Now, or, while it is off, before. */
+static struct spex_sampling sampling_last(const struct spex_site_info *info) {
+    if (info->region && info->region_period)
+        return (struct spex_sampling){.period = info->region_period,
+                                      .kind = info->region_period > 1 ? SPEX_SAMPLING_GEOMETRIC
+                                                                      : SPEX_SAMPLING_PERIODIC};
+    return info->sampling;
+}
+
 static struct spex_sampling sampling_now(const struct spex_site_info *info) {
     bool on = info->site && spex_load_relaxed(&info->site->control);
-    return on ? info->sampling : (struct spex_sampling){0};
+    return on ? sampling_last(info) : (struct spex_sampling){0};
 }
 
 struct spex_sampling spex_site_sampling(uint32_t index, bool *loaded) {
@@ -353,6 +437,7 @@ void spex_probe_slow(uint32_t first, uint32_t period) {
         info->slowed = period;
         site_update(info);
     }
+    set_regions();
     pthread_mutex_unlock(&registry.lock);
 }
 
@@ -385,11 +470,13 @@ struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
         state.sites += info->site != NULL;
         state.sites_on += now.period != 0;
         state.used |= info->used;
+        state.region |= info->region != 0;
         shorter(&state.sampling, &now);
         if (info->site)
             shorter(&selected, &info->selected);
+        struct spex_sampling last = sampling_last(info);
         if (info->used)
-            shorter(&state.sampling_last, &info->sampling);
+            shorter(&state.sampling_last, &last);
     }
     pthread_mutex_unlock(&registry.lock);
     state.selected = selected.period;
@@ -414,6 +501,7 @@ int spex_sites_select(struct spex_selection selection) {
     int err = spex_selection_change(&registry.selection, &selection);
     for (uint32_t i = 0; i < registry.count && !err; i++)
         site_apply(&registry.infos[i]);
+    set_regions();
     pthread_mutex_unlock(&registry.lock);
     return err ? err : (int)spex_sites_on();
 }
@@ -429,7 +517,7 @@ uint32_t spex_sites_loaded(const struct spex_site_info **infos) {
     uint32_t loaded = 0;
     pthread_mutex_lock(&registry.lock);
     for (uint32_t i = 0; i < registry.count; i++)
-        if (registry.infos[i].site)
+        if (registry.infos[i].site && !spex_site_is_region(&registry.infos[i]))
             infos[loaded++] = &registry.infos[i];
     pthread_mutex_unlock(&registry.lock);
     return loaded;

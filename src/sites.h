@@ -25,17 +25,20 @@ struct spex_site_info {
     uint32_t subsample;
     uint32_t generation; /* 1 to SPEX_CONTROL_GENERATIONS; 0: it has never been on */
     uint16_t probe_id;
-    uint8_t probe_type;
+    uint16_t region;               /* that it stands in; 0: none */
+    uint8_t probe_type;            /* 0: no probe, but a region's own site */
     uint8_t detail;                /* PERFCNTR: which counter */
     uint8_t values;                /* that a record of it stores beside its weight */
-    uint16_t probe;                /* the first site with this id and type: they make one probe */
+    uint16_t probe;                /* the first site with this id and type: they make one probe; a
+                                      region's: SPEX_MAX_SITES */
     uint16_t next;                 /* the next one of them; SPEX_MAX_SITES at the end */
     struct spex_sampling selected; /* what the selection gives it; of period 0: off */
     uint32_t
         slowed; /* the shortest period that the controller lets it have, 0: any; SPEX_SITE_HELD: none;
                          SPEX_SITE_PROBED */
     bool used;                     /* has been on since spex_sites_time_begin */
-    struct spex_sampling sampling; /* now; off: what it was */
+    struct spex_sampling sampling; /* now; off: what it was; in a region: what is wanted */
+    uint32_t region_period;        /* in a region: the period that all of them have */
     /* Of the whole probe, in its first site: */
     uint32_t probe_on; /* sites */
     uint64_t on_since; /* ticks; while one is on */
@@ -59,9 +62,12 @@ struct spex_probe_state {
     bool region;                        /* one of them stands in a region */
 };
 
-/* Sites registered so far; those below the count never change but for `site`, `generation`, `next` and what
+/* Sites registered so far, those of regions included, which are no probes; those below the count never change but for `site`, `generation`, `next` and what
  * follows it, which are for this module alone. */
 uint32_t spex_sites_count(void);
+
+/* Of probes. */
+uint32_t spex_sites_of_probes(void);
 uint32_t spex_sites_on(void);
 uint32_t spex_sites_refused(void);
 
@@ -104,7 +110,11 @@ int spex_sites_select(struct spex_selection selection);
 /* What is selected, as spex_selection_text. */
 int spex_sites_selection(char *text, size_t size);
 
-/* Puts the sites of all that is loaded now into `infos`, which has room for SPEX_MAX_SITES. Their
+static inline bool spex_site_is_region(const struct spex_site_info *info) {
+    return info->probe_type == 0;
+}
+
+/* Puts the probes' sites of all that is loaded now into `infos`, which has room for SPEX_MAX_SITES. Their
  * number. */
 uint32_t spex_sites_loaded(const struct spex_site_info **infos);
 

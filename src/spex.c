@@ -26,6 +26,7 @@
 #include "metrics.h"
 #include "output.h"
 #include "probes.h"
+#include "regions.h"
 #include "rings.h"
 #include "selection.h"
 #include "sinks.h"
@@ -285,6 +286,7 @@ static void stop_locked(void) {
     if (collected) {
         spex_collectors_stop();
         uint64_t end_ns = spex_clock_ns(CLOCK_MONOTONIC);
+        spex_regions_tell();
         spex_metrics_end();
         spex_controller_close_accounts(end_ns);
     }
@@ -365,7 +367,7 @@ int spex_status_get(struct spex_status *status) {
     struct spex_ring_counts counts = spex_rings_totals();
     *status = (struct spex_status){
         .size = sizeof(*status),
-        .sites = spex_sites_count(),
+        .sites = spex_sites_of_probes(),
         .sites_on = spex_sites_on(),
         .sites_refused = spex_sites_refused(),
         .collectors = spex_collectors_running(),

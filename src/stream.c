@@ -73,9 +73,11 @@ static bool sites_send(struct stream *stream) {
     while (stream->sites_sent < count) {
         struct spex_stream_site sites[BATCH] = {0};
         struct spex_stream_header header = {.kind = SPEX_STREAM_SITES};
-        while (header.count < BATCH && stream->sites_sent + header.count < count) {
-            uint32_t index = stream->sites_sent + header.count;
+        while (header.count < BATCH && stream->sites_sent < count) {
+            uint32_t index = stream->sites_sent++;
             const struct spex_site_info *info = spex_site_info(index);
+            if (spex_site_is_region(info))
+                continue;
             struct spex_stream_site *site = &sites[header.count++];
             site->index = index;
             site->line = info->line;
@@ -85,9 +87,8 @@ static bool sites_send(struct stream *stream) {
             copy_text(site->name, info->name);
             copy_text(site->file, info->file);
         }
-        if (!frame_send(stream, &header, sites, sizeof(sites[0])))
+        if (header.count && !frame_send(stream, &header, sites, sizeof(sites[0])))
             return false;
-        stream->sites_sent += header.count;
     }
     return true;
 }

@@ -6,11 +6,11 @@ import re
 import struct
 import subprocess
 
-Site = collections.namedtuple('Site', 'type id values')
+Site = collections.namedtuple('Site', 'type id values region')
 Note = collections.namedtuple('Note', 'name address arguments')
 
 TYPES = ['cnt', 'lat', 'tpt', 'snapshot', 'llc', 'flt', 'ctxsw', 'perfcntr']
-SITE = struct.Struct('<IIIIHBB4xq')
+SITE = struct.Struct('<IIIIHBBH2xq')
 
 
 def readelf(option, path):
@@ -27,8 +27,8 @@ def sites(path):
     with open(path, 'rb') as file:
         file.seek(offset)
         data = file.read(size)
-    return [Site(TYPES[kind.bit_length() - 1], probe_id, detail)
-            for _, _, _, _, probe_id, kind, detail, _ in SITE.iter_unpack(data)]
+    return [Site(TYPES[kind.bit_length() - 1], probe_id, detail, region)
+            for _, _, _, _, probe_id, kind, detail, region, _ in SITE.iter_unpack(data) if kind]
 
 
 def notes(path):

@@ -116,6 +116,8 @@ static json_t *site_json(const struct spex_object_site *site, const char *object
         json_object_set_new(json, "counter", json_integer(site->detail));
     if (site->probe_type == SPEX_SNAPSHOT)
         json_object_set_new(json, "values", json_integer(site->detail));
+    if (site->region)
+        json_object_set_new(json, "region", json_integer(site->region));
     return json;
 }
 

@@ -15,6 +15,9 @@
  * fine. Where the compiler copies code (inlining, loop unrolling) a probe may become several sites, each
  * counting by itself.
  *
+ * SPEX_REGION(id, weight, …) around many probes with little work between them makes them cost what one costs
+ * (region.h).
+ *
  * Safe in any thread and in signal handlers, before spex_start and after spex_stop (inert), in
  * shared libraries and in programs without spex (inert). Not between vfork and exec: there the process
  * runs on its parent's memory. Where sc is above 1, a handler that interrupts the counting of the very
@@ -37,6 +40,7 @@
 #include <spex/atomic.h>
 #include <spex/compiler.h>
 #include <spex/record.h>
+#include <spex/region.h>
 #include <spex/sdt.h>
 #include <spex/site.h>
 
@@ -72,10 +76,6 @@ struct spex_counter_span {
 };
 
 SPEX_EXTERN_C_BEGIN
-
-/* This thread's executions since its last record, by site index, each with the generation of the
- * control word above it; until the thread's first execution of a site that is on, zeros that nobody writes. */
-SPEX_PROBE_API extern __thread uint32_t *spex_executed __attribute__((tls_model("initial-exec")));
 
 /* The recording half, in libspex; reached only from a site that is on. Any thread, signal handlers
  * too; none of them blocks, allocates from the heap or changes errno. */
@@ -148,15 +148,15 @@ SPEX_INLINE uint32_t spex_sample_(struct spex_site *site) {
     SPEX_LOAD_SITE_AGAIN_(site, both);
     control = (uint32_t)both;
     uint32_t *executed = spex_executed + (both >> 32);
-    uint32_t count = *executed + 1;
+    uint32_t count = spex_load_relaxed(executed) + 1;
     if (control - count - 1 < SPEX_CONTROL_PERIOD_MASK) {
-        *executed = count;
+        spex_store_relaxed(executed, count);
         return 0;
     }
     /* Neither 0 nor SPEX_CONTROL_COUNTDOWN. */
     bool period = ((control + 1) & SPEX_CONTROL_PERIOD_MASK) > 1;
     if (!((control ^ count) & ~SPEX_CONTROL_PERIOD_MASK) && period) {
-        *executed = control & ~SPEX_CONTROL_PERIOD_MASK;
+        spex_store_relaxed(executed, control & ~SPEX_CONTROL_PERIOD_MASK);
         return count;
     }
     return spex_sample(site);
@@ -177,8 +177,9 @@ SPEX_INLINE bool spex_records_(uint32_t weight) {
         }                                                                                          \
     } while (0)
 
-SPEX_INLINE struct spex_span spex_cnt_begin_(struct spex_site *site) {
-    struct spex_span span = {0, spex_sample_(site), 0};
+/* The beginnings of the types; `weight` is what SPEX_SAMPLE_ says. */
+SPEX_INLINE struct spex_span spex_cnt_begin_(uint32_t weight) {
+    struct spex_span span = {0, weight, 0};
     return span;
 }
 
@@ -186,8 +187,8 @@ SPEX_INLINE void spex_cnt_end_(struct spex_site *site, struct spex_span span) {
     SPEX_FINISH_(site, span.weight, spex_cnt_end(site, span.weight, spex_ticks()));
 }
 
-SPEX_INLINE struct spex_span spex_lat_begin_(struct spex_site *site) {
-    struct spex_span span = {0, spex_sample_(site), 0};
+SPEX_INLINE struct spex_span spex_lat_begin_(uint32_t weight) {
+    struct spex_span span = {0, weight, 0};
     if (SPEX_UNLIKELY(spex_records_(span.weight)))
         span.begin = spex_ticks();
     return span;
@@ -197,24 +198,24 @@ SPEX_INLINE void spex_lat_end_(struct spex_site *site, struct spex_span span) {
     SPEX_FINISH_(site, span.weight, spex_lat_end(site, span.weight, span.begin, spex_ticks()));
 }
 
-#define spex_tpt_begin_(site) spex_lat_begin_(site)
+#define spex_tpt_begin_(weight) spex_lat_begin_(weight)
 
 SPEX_INLINE void spex_tpt_end_(struct spex_site *site, struct spex_span span) {
     SPEX_FINISH_(site, span.weight, spex_tpt_end(site, span.weight, span.begin, spex_ticks()));
 }
 
-SPEX_INLINE struct spex_span spex_flt_begin_(struct spex_site *site) {
-    struct spex_span off = {0, spex_sample_(site), 0};
-    return SPEX_UNLIKELY(spex_records_(off.weight)) ? spex_flt_begin(off.weight) : off;
+SPEX_INLINE struct spex_span spex_flt_begin_(uint32_t weight) {
+    struct spex_span off = {0, weight, 0};
+    return SPEX_UNLIKELY(spex_records_(weight)) ? spex_flt_begin(weight) : off;
 }
 
 SPEX_INLINE void spex_flt_end_(struct spex_site *site, struct spex_span span) {
     SPEX_FINISH_(site, span.weight, spex_flt_end(site, span));
 }
 
-SPEX_INLINE struct spex_span spex_ctxsw_begin_(struct spex_site *site) {
-    struct spex_span off = {0, spex_sample_(site), 0};
-    return SPEX_UNLIKELY(spex_records_(off.weight)) ? spex_ctxsw_begin(off.weight) : off;
+SPEX_INLINE struct spex_span spex_ctxsw_begin_(uint32_t weight) {
+    struct spex_span off = {0, weight, 0};
+    return SPEX_UNLIKELY(spex_records_(weight)) ? spex_ctxsw_begin(weight) : off;
 }
 
 SPEX_INLINE void spex_ctxsw_end_(struct spex_site *site, struct spex_span span) {
@@ -222,8 +223,8 @@ SPEX_INLINE void spex_ctxsw_end_(struct spex_site *site, struct spex_span span) 
 }
 
 /* For LLC and PERFCNTR; `weight` is what the macros keep apart. */
-SPEX_INLINE uint32_t spex_counter_begin_(struct spex_site *site, struct spex_counter_span *span) {
-    uint32_t weight = spex_sample_(site);
+SPEX_INLINE uint32_t spex_counter_begin_(struct spex_site *site, uint32_t weight,
+                                         struct spex_counter_span *span) {
     if (SPEX_UNLIKELY(spex_records_(weight)))
         spex_counter_begin(site, span);
     return weight;
@@ -238,18 +239,20 @@ SPEX_INLINE void spex_counter_end_(struct spex_site *site, uint32_t weight,
 struct spex_scope {
     struct spex_site *site;
     struct spex_span span;
+    uint16_t probe_id;
 };
 
 struct spex_counter_scope {
     struct spex_site *site;
     struct spex_counter_span *span;
     uint32_t weight;
+    uint16_t probe_id;
 };
 
 #define SPEX_SCOPE_END_(kind)                                                                      \
     SPEX_INLINE void spex_##kind##_scope_end_(const struct spex_scope *scope) {                    \
         spex_##kind##_end_(scope->site, scope->span);                                              \
-        SPEX_SDT_SCOPE_END_(kind, scope->site);                                                    \
+        SPEX_SDT_SCOPE_END_(kind, scope);                                                          \
     }
 SPEX_SCOPE_END_(cnt)
 SPEX_SCOPE_END_(lat)
@@ -260,7 +263,7 @@ SPEX_SCOPE_END_(ctxsw)
 #define SPEX_COUNTER_SCOPE_END_(kind)                                                              \
     SPEX_INLINE void spex_##kind##_scope_end_(const struct spex_counter_scope *scope) {            \
         spex_counter_end_(scope->site, scope->weight, scope->span);                                \
-        SPEX_SDT_SCOPE_END_(kind, scope->site);                                                    \
+        SPEX_SDT_SCOPE_END_(kind, scope);                                                          \
     }
 SPEX_COUNTER_SCOPE_END_(llc)
 SPEX_COUNTER_SCOPE_END_(perfcntr)
@@ -268,28 +271,42 @@ SPEX_COUNTER_SCOPE_END_(perfcntr)
 /* Puts one struct spex_site into this object and points `site` at it. Assembly, because a static
  * object with a section of its own cannot stand in an inline function or template of C++; "?" keeps
  * the site in its function's group, so that the two are discarded together. */
+#define SPEX_SITE_ASM_(site, type_, detail_, id_, sc_)                                             \
+    __asm__(                                                                                       \
+        ".pushsection spex_sites, \"aw?\", %%progbits\n"                                           \
+        ".balign 8\n"                                                                              \
+        "991: .4byte 0, 0, %c[subsample], %c[line]\n"                                              \
+        ".2byte %c[id]\n"                                                                          \
+        ".byte %c[type], %c[detail]\n"                                                             \
+        ".2byte %c[region], 0\n"                                                                   \
+        ".8byte %c[file] - .\n"                                                                    \
+        ".popsection\n" SPEX_ASM_ADDRESS_("%0")                                                    \
+        : "=r"(site)                                                                               \
+        : [subsample] "i"(sc_), [line] "i"(__LINE__), [id] "i"(id_), [type] "i"(type_),            \
+          [detail] "i"(detail_), [region] "i"(spex_region_id_), [file] SPEX_ASM_SYMBOL_(__FILE__))
+
+/* In the fast copy of a region there is none. */
 #define SPEX_SITE_(site, type_, detail_, id_, sc_)                                                 \
     SPEX_STATIC_ASSERT_((id_) >= 0 && (id_) <= 65535, "spex: a probe id is 0 to 65535");           \
     SPEX_STATIC_ASSERT_((sc_) >= 1 && (sc_) <= SPEX_CONTROL_PERIOD_MAX,                            \
-                        "spex: a subsampling counter is 1 to 16777215");                           \
-    struct spex_site *site;                                                                        \
-    __asm__(".pushsection spex_sites, \"aw?\", %%progbits\n"                                       \
-            ".balign 8\n"                                                                          \
-            "991: .4byte 0, 0, %c[subsample], %c[line]\n"                                          \
-            ".2byte %c[id]\n"                                                                      \
-            ".byte %c[type], %c[detail]\n"                                                         \
-            ".2byte 0, 0\n"                                                                        \
-            ".8byte %c[file] - .\n"                                                                \
-            ".popsection\n" SPEX_ASM_ADDRESS_("%0")                                                \
-            : "=r"(site)                                                                           \
-            : [subsample] "i"(sc_), [line] "i"(__LINE__), [id] "i"(id_), [type] "i"(type_),        \
-              [detail] "i"(detail_), [file] SPEX_ASM_SYMBOL_(__FILE__))
+                        "spex: a subsampling counter is 1 to 16777214");                           \
+    struct spex_site *site = NULL;                                                                 \
+    if (spex_region_copy_ != 1)                                                                    \
+    SPEX_SITE_ASM_(site, type_, detail_, id_, sc_)
+
+/* What spex_sample_ says, in each copy of a region. */
+#define SPEX_SAMPLE_(site)                                                                         \
+    (spex_region_copy_ == 0   ? spex_sample_(site)                                                 \
+     : spex_region_copy_ == 1 ? spex_region_count_(spex_region_pass_)                              \
+                              : spex_region_sample_(spex_region_pass_, site))
 
 /* Up to 16 arguments: how many, and each as uint64_t. */
 #ifdef __cplusplus
 #define SPEX_WORD_(value) static_cast<uint64_t>(value)
+#define SPEX_ID_(id)      static_cast<uint16_t>(id)
 #else
 #define SPEX_WORD_(value) ((uint64_t)(value))
+#define SPEX_ID_(id)      ((uint16_t)(id))
 #endif
 #define SPEX_PICK_(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, picked, ...) picked
 #define SPEX_COUNT_(...)                                                                           \
@@ -321,7 +338,7 @@ SPEX_COUNTER_SCOPE_END_(perfcntr)
     (void)0;                                                                                       \
     SPEX_SITE_(var##_site, type, 0, id, sc);                                                       \
     SPEX_SDT_BEGIN_(kind, id);                                                                     \
-    struct spex_span var = spex_##kind##_begin_(var##_site)
+    struct spex_span var = spex_##kind##_begin_(SPEX_SAMPLE_(var##_site))
 
 #define SPEX_END_(var, kind, id) SPEX_SDT_END_(spex_##kind##_end_(var##_site, var), kind, id)
 
@@ -332,7 +349,7 @@ SPEX_COUNTER_SCOPE_END_(perfcntr)
     SPEX_SITE_(var##_site, type, pcid, id, sc);                                                    \
     SPEX_SDT_BEGIN_(kind, id);                                                                     \
     struct spex_counter_span var;                                                                  \
-    uint32_t var##_weight = spex_counter_begin_(var##_site, &var)
+    uint32_t var##_weight = spex_counter_begin_(var##_site, SPEX_SAMPLE_(var##_site), &var)
 
 #define SPEX_COUNTER_END_(var, kind, id)                                                           \
     SPEX_SDT_END_(spex_counter_end_(var##_site, var##_weight, &var), kind, id)
@@ -342,7 +359,7 @@ SPEX_COUNTER_SCOPE_END_(perfcntr)
     SPEX_SITE_(var##_site, type, 0, id, sc);                                                       \
     SPEX_SDT_BEGIN_(kind, id);                                                                     \
     const struct spex_scope var __attribute__((cleanup(spex_##kind##_scope_end_), unused)) = {     \
-        var##_site, spex_##kind##_begin_(var##_site)}
+        var##_site, spex_##kind##_begin_(SPEX_SAMPLE_(var##_site)), SPEX_ID_(id)}
 
 #define SPEX_COUNTER_SCOPE_(var, kind, type, pcid, id, sc)                                         \
     (void)0;                                                                                       \
@@ -353,7 +370,8 @@ SPEX_COUNTER_SCOPE_END_(perfcntr)
     struct spex_counter_span var##_span;                                                           \
     const struct spex_counter_scope var                                                            \
         __attribute__((cleanup(spex_##kind##_scope_end_), unused)) = {                             \
-            var##_site, &var##_span, spex_counter_begin_(var##_site, &var##_span)}
+            var##_site, &var##_span,                                                               \
+            spex_counter_begin_(var##_site, SPEX_SAMPLE_(var##_site), &var##_span), SPEX_ID_(id)}
 
 /* values[0] is the subsampling counter, so that a snapshot of no values is an array all the same.
  */
@@ -363,7 +381,7 @@ SPEX_COUNTER_SCOPE_END_(perfcntr)
                             "spex: too many values for one snapshot");                             \
         SPEX_SITE_(spex_site_, SPEX_SNAPSHOT, SPEX_COUNT_(__VA_ARGS__) - 1, id, sc);               \
         SPEX_SDT_VALUES_(id, __VA_ARGS__);                                                         \
-        uint32_t spex_weight_ = spex_sample_(spex_site_);                                          \
+        uint32_t spex_weight_ = SPEX_SAMPLE_(spex_site_);                                          \
         if (SPEX_UNLIKELY(spex_weight_)) {                                                         \
             SPEX_SDT_RECORD_VALUES_(__VA_ARGS__);                                                  \
             spex_snapshot(spex_site_, spex_weight_, spex_ticks(), spex_values_ + 1);               \
@@ -449,24 +467,24 @@ SPEX_INLINE int spex_set_nothing_(size_t size) {
 #define SPEX_SET_PERFCNTR_NAME(pcid, name)   SPEX_SET_PERFCNTR_NAME_(pcid, name)
 
 /* The same from where they stand to the end of the block, however it is left: return, break, goto, in
- * C++ also an exception. Not longjmp. One a line. */
-#define SPEX_CNT_SCOPE(id, sc)   SPEX_SCOPE_AT_(__LINE__, cnt, SPEX_CNT, id, sc)
-#define SPEX_LAT_SCOPE(id, sc)   SPEX_SCOPE_AT_(__LINE__, lat, SPEX_LAT, id, sc)
-#define SPEX_TPT_SCOPE(id, sc)   SPEX_SCOPE_AT_(__LINE__, tpt, SPEX_TPT, id, sc)
-#define SPEX_FLT_SCOPE(id, sc)   SPEX_SCOPE_AT_(__LINE__, flt, SPEX_FLT, id, sc)
-#define SPEX_CTXSW_SCOPE(id, sc) SPEX_SCOPE_AT_(__LINE__, ctxsw, SPEX_CTXSW, id, sc)
-#define SPEX_LLC_SCOPE(id, sc)   SPEX_COUNTER_SCOPE_AT_(__LINE__, llc, SPEX_LLC, 0, id, sc)
+ * C++ also an exception. Not longjmp. */
+#define SPEX_CNT_SCOPE(id, sc)   SPEX_SCOPE_AT_(__COUNTER__, cnt, SPEX_CNT, id, sc)
+#define SPEX_LAT_SCOPE(id, sc)   SPEX_SCOPE_AT_(__COUNTER__, lat, SPEX_LAT, id, sc)
+#define SPEX_TPT_SCOPE(id, sc)   SPEX_SCOPE_AT_(__COUNTER__, tpt, SPEX_TPT, id, sc)
+#define SPEX_FLT_SCOPE(id, sc)   SPEX_SCOPE_AT_(__COUNTER__, flt, SPEX_FLT, id, sc)
+#define SPEX_CTXSW_SCOPE(id, sc) SPEX_SCOPE_AT_(__COUNTER__, ctxsw, SPEX_CTXSW, id, sc)
+#define SPEX_LLC_SCOPE(id, sc)   SPEX_COUNTER_SCOPE_AT_(__COUNTER__, llc, SPEX_LLC, 0, id, sc)
 #define SPEX_PERFCNTR_SCOPE(id, sc, pcid)                                                          \
-    SPEX_COUNTER_SCOPE_AT_(__LINE__, perfcntr, SPEX_PERFCNTR, pcid, id, sc)
+    SPEX_COUNTER_SCOPE_AT_(__COUNTER__, perfcntr, SPEX_PERFCNTR, pcid, id, sc)
 
-/* Scopes may be nested: a line has a name of its own. */
-#define SPEX_SCOPE_AT_(line, kind, type, id, sc) SPEX_SCOPE_NAMED_(line, kind, type, id, sc)
-#define SPEX_SCOPE_NAMED_(line, kind, type, id, sc)                                                \
-    SPEX_SCOPE_(spex_scope_##line, kind, type, id, sc)
-#define SPEX_COUNTER_SCOPE_AT_(line, kind, type, pcid, id, sc)                                     \
-    SPEX_COUNTER_SCOPE_NAMED_(line, kind, type, pcid, id, sc)
-#define SPEX_COUNTER_SCOPE_NAMED_(line, kind, type, pcid, id, sc)                                  \
-    SPEX_COUNTER_SCOPE_(spex_scope_##line, kind, type, pcid, id, sc)
+/* Scopes may be nested: each has a name of its own. */
+#define SPEX_SCOPE_AT_(number, kind, type, id, sc) SPEX_SCOPE_NAMED_(number, kind, type, id, sc)
+#define SPEX_SCOPE_NAMED_(number, kind, type, id, sc)                                              \
+    SPEX_SCOPE_(spex_scope_##number, kind, type, id, sc)
+#define SPEX_COUNTER_SCOPE_AT_(number, kind, type, pcid, id, sc)                                   \
+    SPEX_COUNTER_SCOPE_NAMED_(number, kind, type, pcid, id, sc)
+#define SPEX_COUNTER_SCOPE_NAMED_(number, kind, type, pcid, id, sc)                                \
+    SPEX_COUNTER_SCOPE_(spex_scope_##number, kind, type, pcid, id, sc)
 
 /* SNAPSHOT(id, sc, v0, …): up to SPEX_MAX_FIELDS values, converted to uint64_t, evaluated once,
  * only by an execution that makes a record (with SPEX_SDT, by every one). */

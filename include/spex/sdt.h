@@ -22,15 +22,9 @@
 #include <sys/sdt.h>
 
 /* What sdt.h expands to calls a variadic macro without variable arguments; clang's -Wpedantic says so
- * where a probe stands. */
+ * where a probe stands, which may be in another macro's arguments: no pragma can stand around it. */
 #ifdef __clang__
-#define SPEX_SDT_QUIET_                                                                            \
-    _Pragma("clang diagnostic push")                                                               \
-        _Pragma("clang diagnostic ignored \"-Wgnu-zero-variadic-macro-arguments\"")
-#define SPEX_SDT_LOUD_ _Pragma("clang diagnostic pop")
-#else
-#define SPEX_SDT_QUIET_
-#define SPEX_SDT_LOUD_
+#pragma clang diagnostic ignored "-Wgnu-zero-variadic-macro-arguments"
 #endif
 
 /* An id may be an enumerator, whose number only the compiler knows. So the compiler writes it into the
@@ -43,9 +37,7 @@
 
 #define SPEX_SDT_PROBE_(count, ...)                                                                \
     do {                                                                                           \
-        SPEX_SDT_QUIET_                                                                            \
         STAP_PROBE##count(spex, __VA_ARGS__);                                                      \
-        SPEX_SDT_LOUD_                                                                             \
     } while (0)
 
 #define SPEX_SDT_BEGIN_(kind, id) SPEX_SDT_PROBE_(1, SPEX_SDT_BEGIN_NAME_(kind), SPEX_WORD_(id))
@@ -54,7 +46,7 @@
         ended;                                                                                     \
         SPEX_SDT_PROBE_(1, SPEX_SDT_END_NAME_(kind), SPEX_WORD_(id));                              \
     } while (0)
-#define SPEX_SDT_SCOPE_END_(kind, site) SPEX_SDT_PROBE_(1, kind##_scope_end, (site)->probe_id)
+#define SPEX_SDT_SCOPE_END_(kind, scope) SPEX_SDT_PROBE_(1, kind##_scope_end, (scope)->probe_id)
 
 /* values[0] is the subsampling counter; in its place the probe has the id. */
 #define SPEX_SDT_VALUES_(id, ...)                                                                  \
@@ -81,11 +73,11 @@
 
 #else
 
-#define SPEX_SDT_BEGIN_(kind, id)       (void)0
-#define SPEX_SDT_END_(ended, kind, id)  ended
-#define SPEX_SDT_SCOPE_END_(kind, site) (void)0
-#define SPEX_SDT_VALUES_(id, ...)       (void)0
-#define SPEX_SDT_RECORD_VALUES_(...)    const uint64_t spex_values_[] = {SPEX_WORDS_(__VA_ARGS__)}
+#define SPEX_SDT_BEGIN_(kind, id)        (void)0
+#define SPEX_SDT_END_(ended, kind, id)   ended
+#define SPEX_SDT_SCOPE_END_(kind, scope) (void)0
+#define SPEX_SDT_VALUES_(id, ...)        (void)0
+#define SPEX_SDT_RECORD_VALUES_(...)     const uint64_t spex_values_[] = {SPEX_WORDS_(__VA_ARGS__)}
 
 #endif
 #endif

@@ -16,12 +16,13 @@
 #include <spex/compiler.h>
 
 struct spex_site {
-    uint32_t control;   /* written by the library only; aligned to 8 bytes */
-    uint32_t index;     /* set once when the object registers; valid while control is not 0 */
-    uint32_t subsample; /* the developer's sc: executions per record, at least 1 */
-    uint32_t line;      /* source line */
+    uint32_t control; /* written by the library only; aligned to 8 bytes */
+    uint32_t index;   /* set once when the object registers; valid while control is not 0 */
+    uint32_t
+        subsample; /* the developer's sc: executions per record, at least 1; a region's weight, as in force */
+    uint32_t line; /* source line */
     uint16_t probe_id;
-    uint8_t probe_type; /* enum spex_probe_type */
+    uint8_t probe_type; /* enum spex_probe_type; 0: no probe, but the region itself */
     uint8_t detail;     /* SNAPSHOT: values given; PERFCNTR: which counter */
     uint16_t region;    /* SPEX_REGION that it stands in; 0: none */
     uint8_t on_since;   /* generation with which it was last switched on; library only, as is */
@@ -58,6 +59,10 @@ struct spex_probe_name {
 #define SPEX_CONTROL_GENERATIONS      127u /* 1 to so many */
 
 SPEX_EXTERN_C_BEGIN
+
+/* This thread's executions since its last record, by site index, each with the generation of the
+ * control word above it; until the thread's first execution of a site that is on, zeros that nobody writes. */
+SPEX_PROBE_API extern __thread uint32_t *spex_executed __attribute__((tls_model("initial-exec")));
 
 /* An object's sites come and go with it. Called by the constructor and destructor that
  * spex/probe.h puts into every translation unit; calling either again for the same object does

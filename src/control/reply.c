@@ -74,7 +74,9 @@ static size_t sites_frame(struct spex_reply *after, char *frame) {
     char *to = frame + sizeof(struct spex_control_frame);
     uint32_t sites = spex_sites_count();
     while (after->position < sites && (count + 1) * sizeof(site) <= ENTRIES_BYTES) {
-        spex_profile_site_now(after->position++, &site);
+        if (spex_site_is_region(spex_site_info(after->position++)))
+            continue;
+        spex_profile_site_now(after->position - 1, &site);
         memcpy(to + count++ * sizeof(site), &site, sizeof(site));
     }
     if (after->position == sites)

@@ -144,6 +144,7 @@ static int take_site(struct reading *reading, const struct spex_site *raw, uint6
         .probe_id = raw->probe_id,
         .probe_type = raw->probe_type,
         .detail = raw->detail,
+        .region = raw->region,
         .subsample = raw->subsample,
         .line = raw->line,
         .copies = 1,
@@ -167,6 +168,8 @@ static int take_sites(struct reading *reading, const GElf_Shdr *header, const vo
     for (size_t s = 0; s < count && !err; s++) {
         struct spex_site raw; /* the file need not have it at an aligned place */
         memcpy(&raw, (const char *)entries + s * sizeof(raw), sizeof(raw));
+        if (!raw.probe_type && raw.region) /* a region's own */
+            continue;
         err = take_site(reading, &raw, header->sh_addr + s * sizeof(raw));
     }
     return err;
@@ -186,6 +189,7 @@ static int compare(const void *left, const void *right) {
     by = by ? by : strcmp(a->file, b->file);
     by = by ? by : order(a->line, b->line);
     by = by ? by : order(a->subsample, b->subsample);
+    by = by ? by : order(a->region, b->region);
     return by ? by : order(a->detail, b->detail);
 }
 

@@ -17,6 +17,7 @@ struct spex_object_site {
     uint16_t probe_id;
     uint8_t probe_type; /* as the file has it; may be no type */
     uint8_t detail;     /* as in struct spex_site */
+    uint16_t region;    /* that it stands in; 0: none */
     uint32_t subsample;
     uint32_t line;
     uint32_t copies;                /* so many sites say the same: inlined code, or a template's */

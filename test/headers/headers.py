@@ -146,6 +146,11 @@ class Headers(unittest.TestCase):
             'PERFCNTR_PROBE_BEGIN(1, 1, 8); PERFCNTR_PROBE_END(1);': 'a performance counter is 0 to 7',
             'SPEX_PERFCNTR_SCOPE(1, 1, 8);': 'a performance counter is 0 to 7',
             'FLT_PROBE_BEGIN(1, 1); CTXSW_PROBE_END(1);': 'spex_ctxsw_1',
+            'SPEX_REGION(0, 1, ;)': 'the id of a region is 1 to 65535',
+            'SPEX_REGION(1, 0, ;)': 'the weight of a region is 1 to 16777214',
+            'SPEX_REGION(1, 1, again: f(); goto again;)': 'label',
+            'SPEX_REGION(1, 1, goto in; f();) SPEX_REGION(1, 1, in: f();)': 'label',
+            'switch (sizeof(int)) SPEX_REGION(1, 1, case 1: f();)': ' case ',
         }
         for (_, command), (body, message) in itertools.product(compilations(), mistakes.items()):
             with self.subTest(command=command, body=body):
@@ -153,6 +158,19 @@ class Headers(unittest.TestCase):
                 result = run(command + ['-fsyntax-only', '-'], input=source)
                 self.assertNotEqual(result.returncode, 0)
                 self.assertIn(message, result.stdout)
+
+    def test_a_static_variable_in_a_region_does_not_compile(self):
+        source = '#include <spex/probe.h>\nvoid f(void), g(int);\nvoid f(void) { SPEX_REGION(1, 1, %s g(x);) }\n'
+        for (language, command), level in itertools.product(compilations(), ['-O0', '-O2']):
+            if language == 'c' and command[0] == 'clang' and level == '-O0':
+                continue
+            with self.subTest(command=command, level=level):
+                check = command + STRICT + [level, '-c', '-o', self.object, '-']
+                self.succeeds(check, input=source % 'int x = 1;')
+                self.succeeds(check, input=source % ('int x = 1;' + 'x++;' * 3000))
+                result = run(check, input=source % 'static int x = 1;')
+                self.assertNotEqual(result.returncode, 0)
+                self.assertIn('a static variable in a SPEX_REGION would be there twice', result.stdout)
 
     def test_without_its_header_usdt_says_what_is_missing(self):
         for compiler in filter(shutil.which, COMPILERS['c']):
@@ -247,11 +265,13 @@ class Build:
         return expected, found, text
 
     def check_usdt(self, path):
-        """The compiler may copy a probe without its site: with -O0 alone they are equal in number."""
+        """The compiler may copy a probe without its site: with -O0 alone they are equal in number, save in
+        regions, which have two copies of their probes and one site."""
         notes = usdt.notes(path)
         expected = collections.Counter(
             (site.type + '_%d' % site.id + '_begin' * (site.type != 'snapshot'),
-             1 + site.values * (site.type == 'snapshot')) for site in usdt.sites(path))
+             1 + site.values * (site.type == 'snapshot'))
+            for site in usdt.sites(path) for _ in range(2 if site.region else 1))
         found = collections.Counter((note.name, len(note.arguments.split())) for note in notes
                                     if not note.name.endswith('_end'))
         if self.way != '-O0':

@@ -141,6 +141,48 @@ int lambdas(int x) {
     return generic(x) + generic(static_cast<double>(x));
 }
 
+template <typename Number> Number in_region(Number x, int throw_at) {
+    auto more = [](Number y) {
+        SPEX_REGION(5, 4, {
+            SPEX_TPT_SCOPE(USAGE_LABEL, 1);
+            USAGE_RAN(SPEX_TPT);
+            return static_cast<Number>(y + 1);
+        })
+    };
+    for (int i = 0; i < 3; i++)
+        SPEX_REGION(6, 6, {
+            SPEX_FLT_SCOPE(USAGE_SCOPE, 1);
+            USAGE_RAN(SPEX_FLT);
+            auto now = [&](Number y) {
+                SPEX_LAT_SCOPE(USAGE_LABEL, 1);
+                USAGE_RAN(SPEX_LAT);
+                return more(y);
+            };
+            x = now(x);
+            if (i == throw_at)
+                throw static_cast<int>(x);
+            SNAPSHOT_PROBE(USAGE_LABEL, 1, x);
+            USAGE_RAN(SPEX_SNAPSHOT);
+        })
+    return x;
+}
+
+int regions() {
+    try {
+        return in_region(1, 3) == 4 && in_region(1.5, 4) > 4.4 ? in_region(1u, 1) > 0 : -1;
+    } catch (int value) {
+        return value;
+    }
+}
+
+struct Regional {
+    int value;
+    explicit Regional(int start) : value(start) {
+        SPEX_REGION(7, 1, CNT_PROBE_BEGIN(USAGE_NESTED, 1); value++; CNT_PROBE_END(USAGE_NESTED);)
+        USAGE_RAN(SPEX_CNT);
+    }
+};
+
 /* With the thread, after all else in it. */
 struct Last {
     int value = 0;
@@ -216,7 +258,8 @@ int all() {
     return usage_all() && twice(2) == 4 && twice(2.5) > 4.9 && twice(2u) == 4 &&
            descend<3>() == 3 && lambdas(1) == 8 && base.next() == 4 && base.Counter::next() == 5 &&
            thrown(7) == 7 && thrown(0) == 0 && thrown_through_scopes(4) == 7 && refused() == -1 &&
-           in_a_thread() == 2 && coroutines() == 2 && usage_shared(2) == 4;
+           in_a_thread() == 2 && regions() == 3 && Regional(1).value == 2 && coroutines() == 2 &&
+           usage_shared(2) == 4;
 }
 
 /* The destructor makes its records before they are counted. */

@@ -229,6 +229,74 @@ static int usage_recursive_scopes(int depth) {
     return depth > 0 ? usage_recursive_scopes(depth - 1) : 0;
 }
 
+/* Probes of all types, scopes without a line of their own, and every way to leave. */
+static int usage_region(int x) {
+    int sum = 0;
+    for (int i = 0; i < 6; i++) {
+        SPEX_REGION(1, 20, {
+            CNT_PROBE_BEGIN(USAGE_PLAIN, 1);
+            PERFCNTR_PROBE_BEGIN(USAGE_TYPES, 1, USAGE_COUNTER);
+            CTXSW_PROBE_BEGIN(USAGE_TYPES, 1);
+            FLT_PROBE_BEGIN(USAGE_TYPES, 1);
+            SPEX_LAT_SCOPE(USAGE_SCOPE, 1);
+            SPEX_LAT_SCOPE(USAGE_SCOPE, 1);
+            SPEX_LLC_SCOPE(USAGE_SCOPE, 1);
+            sum += i, x++;
+            FLT_PROBE_END(USAGE_TYPES);
+            CTXSW_PROBE_END(USAGE_TYPES);
+            PERFCNTR_PROBE_END(USAGE_TYPES);
+            CNT_PROBE_END(USAGE_PLAIN);
+            SNAPSHOT_PROBE(USAGE_PLAIN, 1, i, sum, x);
+            for (unsigned type = 0; type < SPEX_PROBE_TYPES; type++)
+                usage_executed[type] += 1u << type != SPEX_TPT;
+            USAGE_RAN(SPEX_LAT);
+            if (i == 1)
+                continue;
+            if (i == 2)
+                goto next;
+            if (i == 4)
+                break;
+            SPEX_TPT_SCOPE(USAGE_MACRO_ID, 1);
+            USAGE_RAN(SPEX_TPT);
+        })
+    next:;
+    }
+    return sum;
+}
+
+static int usage_nested_region(int x) {
+    SPEX_REGION(2, 10, {
+        SPEX_CNT_SCOPE(USAGE_SCOPE, 1);
+        USAGE_RAN(SPEX_CNT);
+        for (int i = 0; i < 3; i++)
+            SPEX_REGION(USAGE_MACRO_ID, 2, {
+                SNAPSHOT_PROBE(USAGE_NESTED, 1, i, x);
+                USAGE_RAN(SPEX_SNAPSHOT);
+                if (i > 0)
+                    SPEX_REGION(3, 1, {
+                        SPEX_LAT_SCOPE(USAGE_SCOPE, 1);
+                        USAGE_RAN(SPEX_LAT);
+                        x += 10;
+                        if (x > 20)
+                            break;
+                        if (x < 0)
+                            return x;
+                    })
+            })
+        SNAPSHOT_PROBE(USAGE_NESTED, 1);
+        USAGE_RAN(SPEX_SNAPSHOT);
+    })
+    return x;
+}
+
+static int usage_recursive_region(int depth) {
+    int deepest = 0;
+    SPEX_REGION(4, 1, LAT_PROBE_BEGIN(USAGE_RECURSIVE, 1);
+                deepest = depth > 0 ? usage_recursive_region(depth - 1) : 0;
+                LAT_PROBE_END(USAGE_RECURSIVE); USAGE_RAN(SPEX_LAT);)
+    return deepest;
+}
+
 static inline int usage_inline(int x) {
     CNT_PROBE_BEGIN(USAGE_PLAIN, 1);
     x *= 2;
@@ -244,7 +312,9 @@ static int usage_all(void) {
            usage_nested(4) == 4 && usage_nested(-4) == -1 && usage_loops(10) == 42 &&
            usage_label(5) == 0 && usage_switch(1) == 10 && usage_switch(2) == 2 &&
            usage_switch(0) == 0 && usage_switch(9) == 9 && usage_recursive(5) == 0 &&
-           usage_inline(4) == 8 && usage_scopes(3) == 3 && usage_scopes(-9) == 9;
+           usage_inline(4) == 8 && usage_region(0) == 10 && usage_nested_region(1) == 21 &&
+           usage_nested_region(-20) == -10 && usage_recursive_region(3) == 0 &&
+           usage_scopes(3) == 3 && usage_scopes(-9) == 9;
 }
 
 #endif

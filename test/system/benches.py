@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The benches run, count what they did and print what docs are made from.
 
-usage: benches.py OVERHEAD DRAIN RATES BUDGET REACTION
+usage: benches.py OVERHEAD DRAIN RATES BUDGET REACTION REGIONS
 """
 
 import json
@@ -17,6 +17,7 @@ DRAIN = None
 RATES = None
 BUDGET = None
 REACTION = None
+REGIONS = None
 
 TYPES = ("CNT", "LAT", "TPT", "LLC", "FLT", "CTXSW", "PERFCNTR", "SNAPSHOT")
 
@@ -150,7 +151,27 @@ class Benches(unittest.TestCase):
         for bad in (["--rounds", "0"], ["--seconds", "0"], ["--what"]):
             self.refuse(REACTION, *bad)
 
+    def test_regions(self):
+        result = json.loads(output(REGIONS, "--json", "--rounds", "3"))
+        self.assertGreater(result["chain_ticks"], 0)
+        self.assertGreater(result["wide_ticks"], 0)
+        keys = set()
+        for case in result["results"]:
+            low, high = case["ci95"]
+            self.assertLessEqual(low, case["ratio"])
+            self.assertLessEqual(case["ratio"], high)
+            keys.add((case["work"], case["how"], case["rate"]))
+            if "at_most" in case:
+                self.assertEqual(case["kept"], case["ratio"] <= case["at_most"], case)
+        self.assertEqual(len(keys), len(result["results"]))
+        for rate in ("off", "1/100", "1/1000", "1/10000"):
+            for work in ("chain", "wide"):
+                self.assertLessEqual({(work, "probes", rate), (work, "region", rate)}, keys)
+        self.assertRegex(output(REGIONS, "--rounds", "3"), r"wide +region +1/1000 ")
+        for bad in (["--rounds", "2"], ["--what"]):
+            self.refuse(REGIONS, *bad)
+
 
 if __name__ == "__main__":
-    OVERHEAD, DRAIN, RATES, BUDGET, REACTION = sys.argv[1:6]
-    unittest.main(argv=sys.argv[:1] + sys.argv[6:], verbosity=2)
+    OVERHEAD, DRAIN, RATES, BUDGET, REACTION, REGIONS = sys.argv[1:7]
+    unittest.main(argv=sys.argv[:1] + sys.argv[7:], verbosity=2)

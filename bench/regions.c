@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/* What ten probes cost with about 30 cycles of work between them, in a region and without one, next to the same loop
+ * without probes, at several rates; and what that comes to against the limits that spex has set itself.
+ *
+ *     regions [--json] [--rounds N]
+ *
+ * Every round times each case once; a figure is the median over the rounds of a case's time over that of the loop
+ * without probes, which was timed right before it. */
+#define _GNU_SOURCE
+#include <err.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <spex/probe.h>
+#include <spex/spex.h>
+
+#include "bench.h"
+
+enum { SITES = 10, PASSES = 4000, ROUNDS_MAX = 100000 };
+
+/* What a loop computes, so that the compiler keeps it. */
+static volatile uint64_t sink;
+
+/* About 30 cycles of work, with regard to which a probe's instructions are either in parallel or in addition:
+ *   chain  each step waits for the one before
+ *   wide   steps of four chains, as many at a time as the processor has units for */
+#define STEP(x)                                                                                    \
+    x ^= x << 13;                                                                                  \
+    x ^= x >> 7;
+#define KEEP(x) __asm__ volatile("" : "+r"(x));
+#define EIGHT(...)                                                                                 \
+    __VA_ARGS__ __VA_ARGS__ __VA_ARGS__ __VA_ARGS__ __VA_ARGS__ __VA_ARGS__ __VA_ARGS__ __VA_ARGS__
+#define CHAIN EIGHT(STEP(a)) KEEP(a)
+#define WIDE  EIGHT(STEP(a) STEP(b) STEP(c) STEP(d)) KEEP(a) KEEP(b) KEEP(c) KEEP(d)
+
+#define TEN(step, work)                                                                            \
+    step(1, work) step(2, work) step(3, work) step(4, work) step(5, work) step(6, work)            \
+        step(7, work) step(8, work) step(9, work) step(10, work)
+#define PLAIN(n, work) work
+#define PROBED(n, work)                                                                            \
+    CNT_PROBE_BEGIN(n, 1);                                                                         \
+    work CNT_PROBE_END(n);
+
+#define LOOP(name, ...)                                                                            \
+    static __attribute__((noinline, aligned(64))) void name(void) {                                \
+        uint64_t a = 1, b = 2, c = 3, d = 4;                                                       \
+        for (size_t i = 0; i < PASSES; i++)                                                        \
+            __VA_ARGS__                                                                            \
+        sink = a + b + c + d;                                                                      \
+    }
+
+/* clang-format off */
+/* NOLINTBEGIN(readability-function-size): ten times the same */
+LOOP(chain_plain, {TEN(PLAIN, CHAIN)})
+LOOP(chain_probed, {TEN(PROBED, CHAIN)})
+LOOP(chain_in_region, SPEX_REGION(1, SITES, TEN(PROBED, CHAIN)))
+LOOP(wide_plain, {TEN(PLAIN, WIDE)})
+LOOP(wide_probed, {TEN(PROBED, WIDE)})
+LOOP(wide_in_region, SPEX_REGION(2, SITES, TEN(PROBED, WIDE)))
+/* NOLINTEND(readability-function-size) */
+/* clang-format on */
+
+struct bench_case {
+    const char *work;
+    const char *how;
+    const char *rate; /* "off" or "1/N" */
+    void (*run)(void);
+    void (*plain)(void);
+    const char *selection;
+    double limit; /* 0: none */
+};
+
+#define AT(rate, selection, limit, limit_in_region)                                                \
+    {"chain", "probes", rate, chain_probed, chain_plain, selection, limit},                        \
+        {"chain", "region", rate, chain_in_region, chain_plain, selection, limit_in_region},       \
+        {"wide", "probes", rate, wide_probed, wide_plain, selection, limit}, {                     \
+        "wide", "region", rate, wide_in_region, wide_plain, selection, limit_in_region             \
+    }
+
+static const struct bench_case cases[] = {
+    AT("off", "off", 0, 0),
+    AT("1/100", "*@~100", 0, 0),
+    AT("1/1000", "*@~1000", 1.10, 1.03),
+    AT("1/10000", "*@~10000", 0, 0),
+};
+
+enum { CASES = sizeof(cases) / sizeof(cases[0]) };
+
+static double *ratios[CASES], *plain_ticks[CASES];
+
+static double ticks_of(void (*run)(void)) {
+    uint64_t begin = spex_ticks();
+    run();
+    return (double)(spex_ticks() - begin) / PASSES;
+}
+
+static void switch_to(const struct bench_case *one) {
+    if (spex_set(one->selection) < 0)
+        errx(1, "cannot select %s", one->selection);
+    one->run();
+}
+
+/* The loop without probes before and after: the machine's clock goes up and down. */
+static void time_case(size_t c, size_t round) {
+    switch_to(&cases[c]);
+    double before = ticks_of(cases[c].plain);
+    double with = ticks_of(cases[c].run);
+    double after = ticks_of(cases[c].plain);
+    ratios[c][round] = 2 * with / (before + after);
+    plain_ticks[c][round] = before;
+}
+
+static void print_case(bool json, size_t c, size_t rounds) {
+    struct bench_result result = bench_median(ratios[c], rounds);
+    bool kept = result.median <= cases[c].limit;
+    if (json) {
+        printf("%s\n  {\"work\": \"%s\", \"how\": \"%s\", \"rate\": \"%s\", \"ratio\": %.4f, "
+               "\"ci95\": [%.4f, %.4f]",
+               c ? "," : "", cases[c].work, cases[c].how, cases[c].rate, result.median, result.low,
+               result.high);
+        if (cases[c].limit > 0)
+            printf(", \"at_most\": %g, \"kept\": %s", cases[c].limit, kept ? "true" : "false");
+        printf("}");
+        return;
+    }
+    printf("%-6s %-7s %-8s %7.4f (%.4f to %.4f)", cases[c].work, cases[c].how, cases[c].rate,
+           result.median, result.low, result.high);
+    if (cases[c].limit > 0)
+        printf(", at most %g: %s", cases[c].limit, kept ? "kept" : "NOT KEPT");
+    puts("");
+}
+
+static void print(bool json, size_t rounds) {
+    double chain = bench_median(plain_ticks[0], rounds).median;
+    double wide = bench_median(plain_ticks[2], rounds).median;
+    if (json)
+        printf("{\"bench\": \"regions\", \"rounds\": %zu, \"sites\": %d, \"chain_ticks\": %.2f, "
+               "\"wide_ticks\": %.2f, \"results\": [",
+               rounds, SITES, chain, wide);
+    else
+        printf(
+            "Time over that of the loop without probes, of %.0f ticks (chain) and %.0f (wide) for "
+            "%d sites; median of %zu rounds, 95 %% interval.\n\n",
+            chain, wide, SITES, rounds);
+    for (size_t c = 0; c < CASES; c++)
+        print_case(json, c, rounds);
+    if (json)
+        puts("]}");
+}
+
+int main(int argc, char **argv) {
+    static const struct option known[] = {{"json", no_argument, NULL, 'j'},
+                                          {"rounds", required_argument, NULL, 'r'},
+                                          {NULL, 0, NULL, 0}};
+    const struct spex_options options = {.size = sizeof(options), .out = "/dev/null"};
+    size_t rounds = 301;
+    bool json = false;
+    for (int option; (option = getopt_long(argc, argv, "", known, NULL)) != -1;) {
+        if (option == 'j')
+            json = true;
+        else if (option == 'r')
+            rounds = strtoul(optarg, NULL, 10);
+        else
+            return 2;
+    }
+    if (rounds < 3 || rounds > ROUNDS_MAX)
+        errx(2, "--rounds: a number of 3 to %d was expected", ROUNDS_MAX);
+    if (setenv("SPEX_CONTROL", "off", 1) != 0 || spex_start(&options) != 0)
+        errx(1, "cannot start");
+    for (size_t c = 0; c < CASES; c++)
+        if (!(ratios[c] = calloc(rounds, sizeof(double))) ||
+            !(plain_ticks[c] = calloc(rounds, sizeof(double))))
+            errx(1, "out of memory");
+    for (size_t round = 0; round < rounds; round++)
+        for (size_t c = 0; c < CASES; c++)
+            time_case(c, round);
+    spex_stop();
+    print(json, rounds);
+    return 0;
+}
