@@ -11,7 +11,7 @@ enum bench_setting { BEST, ATOMIC, LARGE, CLOSED, SETTINGS };
 
 struct bench_case {
     const char *type;   /* probe type, or what else stands in the loop */
-    const char *state;  /* off, skipped, on or scoped; NULL where no probe stands */
+    const char *state;  /* off, skipped, probed, on or scoped; NULL where no probe stands */
     const char *probes; /* selection while it runs; NULL: every probe off */
     void (*run)(size_t repetitions);
     size_t repetitions;

@@ -21,6 +21,7 @@ enum {
 static struct {
     uint32_t known; /* mask of types */
     struct spex_cost costs[SPEX_PROBE_TYPES];
+    double probed;
 } calibration;
 
 /* A site of no module, at the index behind the last, and rings that no collector reads. */
@@ -74,6 +75,9 @@ LOOP(run_counters,
          spex_counters_begin(&bench->site, &span);
          spex_record_counters(&bench->rings, &bench->site, weight, &span);
      })
+LOOP(run_probed,
+     uint32_t weight = spex_sample_(&bench->site);
+     SPEX_FINISH_(&bench->site, weight, abort());)
 /* clang-format on */
 
 typedef uint64_t loop(struct bench *bench, size_t repetitions);
@@ -112,9 +116,9 @@ static double ticks_of(loop *run, struct bench *bench) {
     return (double)best / (double)repetitions;
 }
 
-static double cost_at(uint32_t type, struct bench *bench, uint32_t control) {
+static double cost_at(loop *run, struct bench *bench, uint32_t control) {
     bench->site.control = control;
-    double cost = ticks_of(loop_of(type), bench) - ticks_of(run_empty, bench);
+    double cost = ticks_of(run, bench) - ticks_of(run_empty, bench);
     return cost > 0 ? cost : 0;
 }
 
@@ -128,10 +132,12 @@ static void measure(uint32_t type, unsigned detail, struct bench *bench) {
         .detail = (uint8_t)(type == SPEX_SNAPSHOT ? SPEX_MAX_FIELDS : detail),
     };
     calibration.costs[spex_probe_type_ring(type)] = (struct spex_cost){
-        .test = cost_at(type, bench, 0),
-        .skip = cost_at(type, bench, generation | SPEX_CONTROL_PERIOD_MAX),
-        .record = cost_at(type, bench, generation | 1),
+        .test = cost_at(loop_of(type), bench, 0),
+        .skip = cost_at(loop_of(type), bench, generation | SPEX_CONTROL_PERIOD_MAX),
+        .record = cost_at(loop_of(type), bench, generation | 1),
     };
+    if (!calibration.known)
+        calibration.probed = cost_at(run_probed, bench, generation);
     spex_store_release(&calibration.known, calibration.known | type); /* K1 (K2) */
 }
 
@@ -157,4 +163,8 @@ int spex_cost_get(uint32_t type, struct spex_cost *cost) {
         return -ENODATA;
     *cost = calibration.costs[spex_probe_type_ring(type)];
     return 0;
+}
+
+double spex_cost_probed(void) {
+    return spex_load_acquire(&calibration.known) ? calibration.probed : 0; /* K2 (K1) */
 }

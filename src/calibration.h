@@ -10,4 +10,8 @@
  * at a time. */
 void spex_calibrate(uint32_t type, unsigned detail);
 
+/* Ticks of an execution that is published for the prober, BEGIN and END together, of whatever type; 0: it has not been
+ * measured. Any thread. */
+double spex_cost_probed(void);
+
 #endif

@@ -15,6 +15,7 @@
 
 #include "clock.h"
 #include "controller.h"
+#include "prober.h"
 #include "regions.h"
 #include "rings.h"
 #include "service_thread.h"
@@ -117,6 +118,7 @@ static struct pass_result pass(struct collector *self) {
         self->watermark = watermark;
     spex_sinks_pass(self->number, self->watermark);
     if (self->number == 0) {
+        spex_prober_pass();
         spex_controller_pass();
         spex_regions_tell();
     }
@@ -139,6 +141,14 @@ static uint64_t next_sleep(uint64_t ns, double fullest) {
     return ns;
 }
 
+/* The first collector sleeps no longer than until the controller is to be told, or the prober to look. */
+static uint64_t until_due(const struct collector *self, uint64_t ns) {
+    uint64_t due = self->number == 0 ? spex_controller_due_ns() : UINT64_MAX;
+    uint64_t wait = self->number == 0 ? spex_prober_wait() : UINT64_MAX;
+    uint64_t least = due < wait ? due : wait;
+    return least < ns ? least : ns;
+}
+
 /* Sleeps for ns, or, with every site off and nothing left to read, until a call. `seen` is the
  * count of calls that this collector has answered. */
 static void rest(uint64_t ns, bool idle, int32_t *seen) {
@@ -147,12 +157,6 @@ static void rest(uint64_t ns, bool idle, int32_t *seen) {
     futex_async(&all.calls, FUTEX_WAIT, *seen, idle ? NULL : &limit, NULL, 0);
     spex_store_relaxed(&all.resting, false);
     *seen = spex_load_acquire(&all.calls); /* C1 (C2) */
-}
-
-/* The controller may have to be told sooner. */
-static uint64_t until_due(const struct collector *self, uint64_t sleep_ns) {
-    uint64_t due = self->number == 0 ? spex_controller_due_ns() : UINT64_MAX;
-    return due < sleep_ns ? due : sleep_ns;
 }
 
 static void call(void) {
@@ -216,8 +220,9 @@ static void *collector_run(void *arg) {
             continue;
         sleep_ns = next_sleep(sleep_ns, fullest);
         fullest = 0;
-        if (sleep_ns)
-            rest(until_due(self, sleep_ns), is_idle(self, last.taken), &seen);
+        uint64_t ns = until_due(self, sleep_ns);
+        if (ns)
+            rest(ns, is_idle(self, last.taken), &seen);
     }
     /* What is in the rings now; not what a probe that is still under way will add for ever. */
     for (int visit = 0; visit < FINAL_VISITS && !all_drained(self); visit++)

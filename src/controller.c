@@ -19,10 +19,12 @@
 #include "budget.h"
 #include "clock.h"
 #include "collector.h"
+#include "controller_probing.h"
 #include "experiment.h"
 #include "message.h"
 #include "metrics.h"
 #include "probe_type.h"
+#include "prober.h"
 #include "profile_source.h"
 #include "rings.h"
 #include "sites.h"
@@ -50,6 +52,17 @@
 
 /* Records a second that a probe gets if it executes so often, before others get more. */
 #define RECORDS_LEAST 100.0
+
+/* Or looks, where it is probed: a policy gives all that is left for more. */
+#define LOOKS_LEAST 10.0
+
+/* A probe that is probed is not counted: after so long, and after twice as long each time that it comes to the same,
+ * it is recorded for a moment. */
+#define PROBED_SECONDS     1.0
+#define PROBED_SECONDS_MAX 16.0
+
+/* Of a look, in seconds, before there was one. */
+#define SAMPLE_COST 5e-6
 
 /* So many executions tell how often there are any, however short the time. */
 #define EXECUTIONS_SURE 20.0
@@ -98,6 +111,9 @@ struct probe {
         factor; /* what it costs, as a multiple of what calibration says, by experiment; 0: not known */
     uint32_t period;
     const char *why;
+    double probed_until;  /* seconds; while its period is SPEX_SITE_PROBED */
+    double probed_before; /* how long it was, last time */
+    struct spex_probing_share share;
 };
 
 static struct {
@@ -260,10 +276,18 @@ static void account(uint64_t ns) {
     spend(seconds, spent);
 }
 
+/* Of a probe that is probed, for which its executions are taken to be as frequent as when they were counted. */
+static double publishing(const struct probe *probe, double seconds) {
+    return probe->period == SPEX_SITE_PROBED
+               ? probe->frequency * seconds * spex_probing_execution_cost()
+               : 0;
+}
+
 /* What executions without a record have really cost since they were last counted. */
-static double skipping_since(uint32_t sites) {
+static double skipping_since(uint32_t sites, double seconds) {
     double sum = 0, skip, report;
     for (uint32_t i = 0; i < sites; i++) {
+        sum += publishing(&controller.probes[i], seconds);
         uint64_t fresh = spex_grown(controller.probes[i].counted, controller.executions[i]);
         if (!fresh || !probe_costs(i, &skip, &report))
             continue;
@@ -276,7 +300,7 @@ static double skipping_since(uint32_t sites) {
 static void count_executions(double seconds) {
     uint64_t begin = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     spex_metrics_executions(controller.executions);
-    double cost = skipping_since(spex_sites_count());
+    double cost = skipping_since(spex_sites_count(), seconds);
     spend(0, cost - controller.skipped);
     controller.skipped = 0;
     controller.skipping = seconds > 0 ? cost / seconds : 0;
@@ -352,16 +376,59 @@ static void measure_from_now(struct probe *probe, uint64_t count) {
     probe->measured = controller.now;
 }
 
-/* False: nothing is to be decided, as it is off or still being tried. */
+/* Of one that is only probed nothing is counted. */
+static bool measure_all(struct probe *probe, uint32_t first, uint64_t count) {
+    bool probed = probe->period == SPEX_SITE_PROBED;
+    bool measured = !probed && measure(probe, count);
+    if (probed)
+        measure_from_now(probe, count);
+    if (spex_probing_policy(controller.policy) && (probed || measured))
+        spex_probing_measure(&probe->share, first, probed, probe->frequency);
+    return measured;
+}
+
+/* That makes so many records: 1 or more. */
+static double exact_period(double frequency, double records) {
+    if (frequency <= records)
+        return 1;
+    double period = records > 0 ? frequency / records : SPEX_CONTROL_PERIOD_MAX;
+    return period < SPEX_CONTROL_PERIOD_MAX ? period : SPEX_CONTROL_PERIOD_MAX;
+}
+
+/* Rounded up, as the next shorter one would make more records than there may be. 0: all. */
+static uint32_t period_for(double frequency, double records) {
+    double period = ceil(exact_period(frequency, records));
+    return period > 1 ? (uint32_t)period : 0;
+}
+
+/* Few records for a moment, to see how often it executes. */
+static void count_again(uint32_t first, struct probe *probe) {
+    probe->trying = controller.trying = true;
+    probe->period = period_for(probe->frequency, RECORDS_LEAST);
+    probe->why = "recorded for a moment, as executions that are probed are not counted";
+    spex_probe_slow(first, probe->period);
+}
+
+/* Of what does not execute nothing can be known, but that it costs nothing. */
+static void record_all(uint32_t first, struct probe *probe) {
+    probe->trying = false;
+    probe->period = 0;
+    probe->why = "traced: it hardly executes";
+    spex_probe_slow(first, 0);
+}
+
+/* False: nothing is to be decided, as it is off, probed by its user's wish, or still being tried. */
 static bool look_at(uint32_t first, struct spex_rate_class *class) {
     struct probe *probe = &controller.probes[first];
     struct spex_probe_state state = spex_probe_state(first, 0);
     uint64_t count = controller.executions[first];
-    if (!state.selected)
+    if (!state.selected || state.by_hand)
         *probe = (struct probe){.counted = probe->counted, .factor = probe->factor};
-    if (!state.selected || probe->held_until > 0)
+    if (!state.selected || state.by_hand || probe->held_until > 0)
         measure_from_now(probe, count);
-    if (!state.selected)
+    if (state.by_hand)
+        spex_probe_slow(first, 0);
+    if (!state.selected || state.by_hand)
         return false;
     if (probe->held_until > controller.now) {
         controller.holding = true;
@@ -372,8 +439,20 @@ static bool look_at(uint32_t first, struct spex_rate_class *class) {
         .name = spex_site_info(first)->name, .weight = 1, .min_frequency = RECORDS_LEAST};
     if (probe->held_until > 0) /* to be tried again, of which nothing is known beforehand */
         return true;
-    if (measure(probe, count))
+    if (measure_all(probe, first, count))
         probe->trying = false;
+    if (probe->period == SPEX_SITE_PROBED && probe->probed_until <= controller.now) {
+        count_again(first, probe);
+        return false;
+    }
+    if (spex_probing_policy(controller.policy) && probe->frequency <= 0) {
+        record_all(first, probe);
+        return false;
+    }
+    if (spex_probing_policy(controller.policy)) {
+        class->share = probe->share.share;
+        class->min_frequency = LOOKS_LEAST;
+    }
     class->frequency = probe->frequency;
     class->wanted = probe->frequency / state.selected;
     probe_costs(first, &class->detect_cost, &class->report_cost);
@@ -389,20 +468,6 @@ static size_t look_at_all(void) {
         if (look_at(i, &controller.classes[count]))
             controller.firsts[count++] = i;
     return count;
-}
-
-/* That makes so many records: 1 or more. */
-static double exact_period(double frequency, double records) {
-    if (frequency <= records)
-        return 1;
-    double period = records > 0 ? frequency / records : SPEX_CONTROL_PERIOD_MAX;
-    return period < SPEX_CONTROL_PERIOD_MAX ? period : SPEX_CONTROL_PERIOD_MAX;
-}
-
-/* Rounded up, as the next shorter one would make more records than there may be. 0: all. */
-static uint32_t period_for(double frequency, double records) {
-    double period = ceil(exact_period(frequency, records));
-    return period > 1 ? (uint32_t)period : 0;
 }
 
 /* Whether the period is to change. One that is a little short may stay, for what that costs shows soon; but a longer one
@@ -436,20 +501,37 @@ static void give(struct probe *probe, const struct spex_rate_class *class,
     if (differ(probe->period, exact))
         probe->period = all ? 0 : period_for(class->frequency, decision->frequency);
     probe->held_before = 0;
+    probe->probed_before = 0;
     probe->why = decision->reason;
 }
 
-/* What was decided becomes the probe's period; nobody probes, so what is left to that is off. It is said again when it is the same: sites may have been off by
+static void leave_to_prober(struct probe *probe, const char *why) {
+    double seconds = probe->probed_before > 0 ? probe->probed_before * 2 : PROBED_SECONDS;
+    if (probe->period != SPEX_SITE_PROBED) {
+        probe->probed_before = seconds < PROBED_SECONDS_MAX ? seconds : PROBED_SECONDS_MAX;
+        probe->probed_until = controller.now + probe->probed_before;
+    }
+    probe->period = SPEX_SITE_PROBED;
+    probe->held_before = 0;
+    probe->why = why;
+}
+
+/* What was decided becomes the probe's period. It is said again when it is the same: sites may have been off by
  * selection in between, or have been loaded since. */
 static void apply(uint32_t first, const struct spex_rate_class *class,
                   const struct spex_rate_decision *decision) {
     struct probe *probe = &controller.probes[first];
     uint32_t before = probe->period;
-    if (decision->mode == SPEX_RATE_OFF || decision->mode == SPEX_RATE_PROBED)
-        hold(probe, decision->reason);
-    else if (probe->held_until > 0)
+    if (probe->held_until > 0)
         try_again(probe);
-    else
+    else if (decision->mode == SPEX_RATE_OFF)
+        hold(probe, decision->reason);
+    else if (decision->mode == SPEX_RATE_PROBED &&
+             !spex_probe_type_lasts(spex_site_info(first)->probe_type))
+        hold(probe, "held off: it is not worth its records, and takes no time to be probed");
+    else if (decision->mode == SPEX_RATE_PROBED)
+        leave_to_prober(probe, decision->reason);
+    else if (probe->period != SPEX_SITE_PROBED) /* until it is counted again */
         give(probe, class, decision);
     spex_probe_slow(first, probe->period);
     if (before == SPEX_SITE_HELD && probe->period != SPEX_SITE_HELD)
@@ -459,11 +541,15 @@ static void apply(uint32_t first, const struct spex_rate_class *class,
 /* What may be spent at present; but debts are paid by records alone: no probe goes off for want of what its executions
  * cost, when that is within the budget in the long run. */
 static double allowed(size_t count) {
-    double steady = spex_budget_steady(&controller.budget, controller.cpus) - controller.resting;
-    double rate = spex_budget_rate(&controller.budget, controller.cpus) - controller.resting;
+    /* Where looks wake the collector, they are charged for it. */
+    double resting = spex_probing_policy(controller.policy) ? 0 : controller.resting;
+    double steady = spex_budget_steady(&controller.budget, controller.cpus) - resting;
+    double rate = spex_budget_rate(&controller.budget, controller.cpus) - resting;
     double detection = 0;
-    for (size_t c = 0; c < count; c++)
+    for (size_t c = 0; c < count && !spex_probing_policy(controller.policy); c++)
         detection += controller.classes[c].frequency * controller.classes[c].detect_cost;
+    if (spex_probing_policy(controller.policy))
+        detection = spex_probing_base(controller.classes, count);
     double least = detection / DETECTION_MOST;
     if (least > steady)
         least = steady;
@@ -493,7 +579,7 @@ static size_t subjects_of(size_t count) {
         uint32_t first = controller.firsts[c];
         const struct probe *probe = &controller.probes[first];
         double skip, report, period = probe->period ? probe->period : 1;
-        if (probe->held_until > 0 || probe->trying ||
+        if (probe->held_until > 0 || probe->trying || probe->period == SPEX_SITE_PROBED ||
             !costs_of(spex_site_info(first)->probe_type, &skip, &report))
             continue;
         controller.subjects[subjects++] = (struct spex_subject){.first = first,
@@ -540,6 +626,26 @@ static bool experiment(void) {
     return false;
 }
 
+/* Where it costs too much even to be probed, the dearest are held off. How many are left. */
+static size_t hold_dearest(size_t count) {
+    double most = DETECTION_MOST * spex_budget_steady(&controller.budget, controller.cpus);
+    while (count > 0 && spex_probing_base(controller.classes, count) > most) {
+        size_t dearest = spex_probing_dearest(controller.classes, count);
+        uint32_t first = controller.firsts[dearest];
+        hold(&controller.probes[first], "held off: its executions alone cost more than the budget");
+        spex_probe_slow(first, SPEX_SITE_HELD);
+        count--;
+        controller.classes[dearest] = controller.classes[count];
+        controller.firsts[dearest] = controller.firsts[count];
+    }
+    return count;
+}
+
+static double sample_cost(void) {
+    double cost = spex_prober_cost();
+    return cost > 0 ? cost : SAMPLE_COST;
+}
+
 /* 0, or what the policy failed with. */
 static int decide(void) {
     double seconds = controller.now - controller.decided;
@@ -548,10 +654,15 @@ static int decide(void) {
     note_collecting();
     controller.holding = controller.trying = controller.overdue = false;
     size_t count = look_at_all();
-    const struct spex_rate_problem problem = {.size = sizeof(problem),
-                                              .budget = allowed(count),
-                                              .class_count = count,
-                                              .classes = controller.classes};
+    if (spex_probing_policy(controller.policy))
+        count = hold_dearest(count);
+    struct spex_rate_problem problem = {.size = sizeof(problem),
+                                        .budget = allowed(count),
+                                        .sample_cost = sample_cost(),
+                                        .class_count = count,
+                                        .classes = controller.classes};
+    if (spex_probing_policy(controller.policy))
+        spex_probing_without_base(&problem, controller.classes);
     struct spex_rate_plan plan = {.size = sizeof(plan), .decisions = controller.decisions};
     controller.decided = controller.now;
     controller.decided_tokens = controller.budget.tokens;
@@ -560,6 +671,7 @@ static int decide(void) {
         return err; /* the periods stay */
     for (size_t c = 0; c < count; c++)
         apply(controller.firsts[c], &controller.classes[c], &controller.decisions[c]);
+    spex_probing_apply(&plan, count);
     note_factors(count);
     double share = spex_budget_steady(&controller.budget, controller.cpus);
     if (controller.budget.tokens >= 0 && !controller.trying)

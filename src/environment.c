@@ -11,6 +11,7 @@
 #include "collector.h"
 #include "counters/counters.h"
 #include "message.h"
+#include "prober.h"
 #include "variables.h"
 
 #include "../policies/rates.h"
@@ -119,18 +120,17 @@ static int load_rate_policy(const char *path, struct spex_settings *settings) {
     return 0;
 }
 
-/* By name those that probes can be kept to: probing is not there. */
 static int read_rate_policy(const char *otherwise, struct spex_settings *settings) {
     const char *text = read_text(SPEX_VARIABLE_RATE_POLICY, otherwise);
     if (!text)
         text = "fair";
     if (spex_rate_object_is_path(text))
         return load_rate_policy(text, settings);
-    settings->rate_policy = strcmp(text, "hybrid") != 0 ? spex_builtin_rate_policy(text) : NULL;
+    settings->rate_policy = spex_builtin_rate_policy(text);
     if (settings->rate_policy)
         return 0;
-    spex_message("SPEX_RATE_POLICY=%s: fair, budget or fixed was expected, or the path of an "
-                 "object, with a \"/\"",
+    spex_message("SPEX_RATE_POLICY=%s: fair, budget, fixed or hybrid was expected, or the path of "
+                 "an object, with a \"/\"",
                  text);
     return -EINVAL;
 }
@@ -156,6 +156,7 @@ int spex_settings_read(const struct spex_options *options, struct spex_settings 
     *settings = (struct spex_settings){
         .probes = read_text(SPEX_VARIABLE_PROBES, options->probes),
         .out = read_text(SPEX_VARIABLE_OUT, options->out),
+        .probing = SPEX_PROBING_HZ,
         .collectors = options->collectors ? options->collectors : 1,
         .ring_records = options->ring_records ? options->ring_records : 8192,
         .batch_records = options->batch_records ? options->batch_records : 256,
@@ -163,6 +164,7 @@ int spex_settings_read(const struct spex_options *options, struct spex_settings 
     };
     unsigned calibrate = !options->no_calibration;
     int err = read_number(SPEX_VARIABLE_COLLECTORS, &settings->collectors);
+    err = err ? err : read_number(SPEX_VARIABLE_PROBING, &settings->probing);
     err = err ? err : read_number(SPEX_VARIABLE_RING_RECORDS, &settings->ring_records);
     err = err ? err : read_number(SPEX_VARIABLE_BATCH_RECORDS, &settings->batch_records);
     err = err ? err : read_number(SPEX_VARIABLE_RING_CPUS, &settings->ring_cpus);
@@ -176,6 +178,9 @@ int spex_settings_read(const struct spex_options *options, struct spex_settings 
     err = err ? err : check_budgets(settings);
     err = err ? err : check_range(SPEX_VARIABLE_RING_CPUS, settings->ring_cpus, 0, 65535, false);
     err = err ? err : check_range(SPEX_VARIABLE_CALIBRATE, calibrate, 0, 1, false);
+    err =
+        err ? err
+            : check_range(SPEX_VARIABLE_PROBING, settings->probing, 1, SPEX_PROBING_HZ_MAX, false);
     err = err ? err
               : check_range(SPEX_VARIABLE_COLLECTORS, settings->collectors, 1, SPEX_MAX_COLLECTORS,
                             false);

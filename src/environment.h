@@ -18,6 +18,7 @@ struct spex_settings {
     double thread_budget; /* share of any 10 ms that a thread lets its records have; 0: any */
     const struct spex_rate_policy_ops *rate_policy; /* how it is shared out */
     struct spex_rate_object rate_object;            /* where it is, if it was loaded */
+    unsigned probing;                               /* looks a second at what is probed */
     unsigned collectors;
     unsigned ring_records;
     unsigned batch_records;

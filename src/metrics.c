@@ -152,6 +152,20 @@ static double in_regions(const struct spex_site_info *info) {
     return found.region_count;
 }
 
+void spex_metrics_sums(uint16_t probe_id, uint32_t probe_type, double *weight, double *sum) {
+    *weight = *sum = 0;
+    if (!metrics.tracer)
+        return;
+    size_t at = spex_tracer_find(metrics.tracer, probe_id, probe_type);
+    if (at == spex_tracer_probes(metrics.tracer))
+        return;
+    const struct spex_values *values = spex_tracer_values(metrics.tracer, at, 0);
+    if (!values)
+        return;
+    *weight = values->weight;
+    *sum = values->weight * values->mean;
+}
+
 void spex_metrics_executions(uint64_t *by_probe) {
     static uint64_t now[SPEX_MAX_SITES];
     uint32_t sites = spex_sites_count();

@@ -42,6 +42,9 @@ struct spex_metrics_totals {
 
 struct spex_metrics_totals spex_metrics_totals(unsigned type_ring);
 
+/* The weights of a probe's records, and the sum of their first values by these; 0 where there are none. */
+void spex_metrics_sums(uint16_t probe_id, uint32_t probe_type, double *weight, double *sum);
+
 /* Executions of each probe since records are collected, at the index of its first site; of SPEX_MAX_SITES. In
  * regions they are those of the region. */
 void spex_metrics_executions(uint64_t *by_probe);

@@ -36,6 +36,11 @@ static inline bool spex_probe_type_ticks(uint32_t type) {
     return type & (SPEX_LAT | SPEX_TPT);
 }
 
+/* Whether it has a BEGIN and an END, and time between them. */
+static inline bool spex_probe_type_lasts(uint32_t type) {
+    return type != SPEX_SNAPSHOT;
+}
+
 /* Most values a record of this type stores beside its weight. */
 uint32_t spex_probe_type_values(uint32_t type);
 

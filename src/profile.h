@@ -17,6 +17,7 @@
 
 #include <spex/record.h>
 
+#include "activity.h"
 #include "sampling.h"
 #include "values.h"
 
@@ -65,6 +66,7 @@ struct spex_profile_type {
     uint64_t lost;
     char text
         [SPEX_PROFILE_TEXT_BYTES]; /* how its values are read, or why they are not; may be empty */
+    double probed;                 /* ticks: another of the costs */
 };
 
 struct spex_profile_site {
@@ -104,6 +106,8 @@ struct spex_profile_probe {
     double weight;                     /* executions that the records stand for */
     uint32_t burst;                    /* of bursty sampling */
     uint32_t reserved;
+    double probed_seconds; /* of on_seconds: it was probed, and its executions were not counted */
+    struct spex_activity activity; /* what was seen meanwhile */
 };
 
 struct spex_profile_row {
@@ -135,6 +139,23 @@ static inline uint64_t spex_grown(uint64_t before, uint64_t now) {
 /* Executions that a record stands for; 0 where there is none. */
 static inline double spex_profile_one_in(const struct spex_profile_probe *probe) {
     return probe->records ? probe->weight / ((double)probe->records + probe->lost) : 0;
+}
+
+/* Whether it is, or was last, probed: of its executions the share of time alone is known. */
+static inline bool spex_profile_probed(const struct spex_profile_probe *probe) {
+    return probe->kind == SPEX_SAMPLING_PROBING;
+}
+
+/* While its executions were counted. */
+static inline double spex_profile_counted_seconds(const struct spex_profile_probe *probe) {
+    return probe->on_seconds > probe->probed_seconds ? probe->on_seconds - probe->probed_seconds
+                                                     : 0;
+}
+
+/* Executions a second then; 0 where that was never. */
+static inline double spex_profile_rate(const struct spex_profile_probe *probe) {
+    double seconds = spex_profile_counted_seconds(probe);
+    return seconds > 0 ? probe->count / seconds : 0;
 }
 
 /* The order of rows, by id and then type: for qsort and bsearch. */

@@ -12,11 +12,13 @@
 #include <spex/probe.h>
 #include <spex/spex.h>
 
+#include "calibration.h"
 #include "clock.h"
 #include "controller.h"
 #include "metrics.h"
 #include "printable.h"
 #include "probe_type.h"
+#include "prober.h"
 #include "rings.h"
 #include "sites.h"
 #include "threads.h"
@@ -106,6 +108,7 @@ void spex_profile_type_now(unsigned n, struct spex_profile_type *type) {
         type->test = cost.test;
         type->skip = cost.skip;
         type->record = cost.record;
+        type->probed = spex_cost_probed();
     }
     if (there && type->probe_type >= SPEX_LLC)
         spex_describe(type->probe_type, type->pcid, type->text, sizeof(type->text));
@@ -170,8 +173,11 @@ void spex_profile_probe_now(uint32_t index, struct spex_profile_row *row) {
                                                .period_last = state.sampling_last.period,
                                                .kind = state.sampling_last.kind,
                                                .burst = state.sampling_last.burst}};
-    if (rate > 0)
+    if (rate > 0) {
         row->probe.on_seconds = (double)state.on_ticks / rate;
+        row->probe.probed_seconds = (double)state.probed_ticks / rate;
+    }
+    row->probe.activity = spex_prober_activity(index);
     copy_text(row->probe.name, sizeof(row->probe.name), info->name);
     spex_metrics_probe(&row->probe, row->values);
     copy_text(row->probe.why, sizeof(row->probe.why), spex_controller_look(index).why);

@@ -5,7 +5,7 @@
  *   geometric  "@~100"     each with a probability of 1/100, whatever the others did
  *   bursty     "@100x64"   64 in a row, then none for a while: one in 100 of what executes often, all of what
  *                          executes seldom
- *   probing                none; collectors look from time to time whether it is being executed */
+ *   probing    "@probe"    none; the first collector looks from time to time whether it is being executed */
 #ifndef SPEX_SAMPLING_H
 #define SPEX_SAMPLING_H
 

@@ -91,6 +91,10 @@ static const char *parse_sampling(struct span text, struct spex_sampling *sampli
         sampling->period = SPEX_SELECTION_OFF;
         return NULL;
     }
+    if (is(text, "probe")) {
+        *sampling = (struct spex_sampling){.period = 1, .kind = SPEX_SAMPLING_PROBING};
+        return NULL;
+    }
     if (split_burst(text, &period, &burst))
         return parse_bursts(period, burst, sampling) ? NULL
                                                      : "after \"@\" PERIODxBURST was expected, a "
@@ -107,8 +111,8 @@ static const char *parse_sampling(struct span text, struct spex_sampling *sampli
     bool good = parse_number(text, SPEX_CONTROL_PERIOD_MAX, &sampling->period);
     return good && sampling->period > 0
                ? NULL
-               : "after \"@\" a period of 1 to 16777214, \"~\" and a period, PERIODxBURST or "
-                 "\"off\" was expected";
+               : "after \"@\" a period of 1 to 16777214, \"~\" and a period, PERIODxBURST, "
+                 "\"probe\" or \"off\" was expected";
 }
 
 /* Into *item, whose types are all; its what is still to be copied to `what`. */
@@ -316,19 +320,26 @@ bool spex_selection_item_matches(const struct spex_selection_item *item,
     return fnmatch(item->what, probe->name ? probe->name : "", 0) == 0;
 }
 
+const struct spex_selection_item *spex_selection_decider(const struct spex_selection *selection,
+                                                         const struct spex_selection_probe *probe) {
+    for (size_t i = selection->count; i-- > 0;)
+        if (spex_selection_item_matches(&selection->items[i], probe))
+            return &selection->items[i];
+    return NULL;
+}
+
 struct spex_sampling spex_selection_sampling(const struct spex_selection *selection,
                                              const struct spex_selection_probe *probe) {
-    struct spex_sampling off = {0};
-    for (size_t i = selection->count; i-- > 0;) {
-        const struct spex_selection_item *item = &selection->items[i];
-        if (!spex_selection_item_matches(item, probe))
-            continue;
-        struct spex_sampling sampling = item->sampling;
-        if (!sampling.period)
-            sampling.period = probe->subsample;
-        return sampling.period == SPEX_SELECTION_OFF ? off : sampling;
-    }
-    return off;
+    const struct spex_sampling off = {0};
+    const struct spex_selection_item *item = spex_selection_decider(selection, probe);
+    if (!item || item->sampling.period == SPEX_SELECTION_OFF)
+        return off;
+    struct spex_sampling sampling = item->sampling;
+    if (sampling.kind == SPEX_SAMPLING_PROBING && !spex_probe_type_lasts(probe->type))
+        return off;
+    if (!sampling.period)
+        sampling.period = probe->subsample;
+    return sampling;
 }
 
 size_t spex_selection_item_text(const struct spex_selection_item *item, char *text, size_t size) {

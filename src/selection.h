@@ -5,7 +5,7 @@
  *     selection := "" | "off" | ["+"] item { "," item }
  *     item      := [what] [":" type] ["@" sampling]        a what or a type at least
  *     what      := glob over names | id | "file=" glob
- *     sampling  := period | "~" period | period "x" burst | "off"
+ *     sampling  := period | "~" period | period "x" burst | "probe" | "off"
  *     period    := 1 to SPEX_CONTROL_PERIOD_MAX, or SPEX_GAP_PERIOD_MAX behind "~"
  *     burst     := 2 to SPEX_BURST_CYCLE_MAX / period
  *
@@ -66,7 +66,12 @@ bool spex_selection_any_on(const struct spex_selection *selection);
 bool spex_selection_item_matches(const struct spex_selection_item *item,
                                  const struct spex_selection_probe *probe);
 
-/* The sampling that the selection gives a probe; of period 0 for off. */
+/* The item that decides about a probe; NULL: none matches it. */
+const struct spex_selection_item *spex_selection_decider(const struct spex_selection *selection,
+                                                         const struct spex_selection_probe *probe);
+
+/* The sampling that the selection gives a probe; of period 0 for off, which SNAPSHOT probes are where others would be
+ * probed: they take no time. */
 struct spex_sampling spex_selection_sampling(const struct spex_selection *selection,
                                              const struct spex_selection_probe *probe);
 

@@ -37,8 +37,9 @@ static struct {
     uint32_t refused;               /* sites that stay off */
     uint32_t
         shortest[UINT16_MAX + 1]; /* by region: period of its probes, while one module's are set */
+    uint32_t probing_changes;     /* a site has come to be probed, or has ceased to be */
     struct spex_selection selection;
-} registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} registry = {.lock = PTHREAD_MUTEX_INITIALIZER, .probing_changes = 1};
 
 uint32_t spex_sites_count(void) {
     return spex_load_acquire(&registry.count); /* S1 (S2) */
@@ -59,19 +60,35 @@ const struct spex_site_info *spex_site_info(uint32_t index) {
     return &registry.infos[index];
 }
 
-static void note_time(struct spex_site_info *first, bool on) {
-    if (on && first->probe_on++ == 0)
-        first->on_since = spex_ticks();
-    if (!on && --first->probe_on == 0)
-        first->on_ticks += spex_ticks() - first->on_since;
+static void note_time(struct spex_site_clock *clock, bool was, bool is, uint64_t now) {
+    if (was == is)
+        return;
+    if (is && clock->running++ == 0)
+        clock->since = now;
+    if (!is && --clock->running == 0)
+        clock->ticks += now - clock->since;
+}
+
+static bool records(uint32_t control) {
+    return control & SPEX_CONTROL_PERIOD_MASK;
+}
+
+static bool is_probed(uint32_t control) {
+    return control && !records(control);
 }
 
 /* The one place where a control word is written. A probe that sees the new word late is late,
  * nothing else. */
 static void site_set_control(struct spex_site_info *info, uint32_t control) {
-    bool was_on = spex_load_relaxed(&info->site->control) != 0;
-    if (was_on != (control != 0) && !spex_site_is_region(info))
-        note_time(&registry.infos[info->probe], control != 0);
+    uint32_t before = spex_load_relaxed(&info->site->control);
+    uint64_t now = spex_ticks();
+    if (!spex_site_is_region(info)) {
+        struct spex_site_info *first = &registry.infos[info->probe];
+        note_time(&first->on, before != 0, control != 0, now);
+        note_time(&first->recording, records(before), records(control), now);
+    }
+    if (is_probed(before) != is_probed(control))
+        spex_store_relaxed(&registry.probing_changes, registry.probing_changes + 1);
     info->used |= control != 0;
     /* A probe that finds its site on finds its index, its sampling, the rings and the threads' states. */
     uint32_t *word = &info->site->control;
@@ -88,8 +105,10 @@ static struct spex_sampling sampling_of(const struct spex_site_info *info) {
         return (struct spex_sampling){0};
     if (info->slowed == SPEX_SITE_PROBED && info->region) /* its fast copy publishes nothing */
         return (struct spex_sampling){0};
-    if (info->slowed == SPEX_SITE_PROBED)
+    if (info->slowed == SPEX_SITE_PROBED && spex_probe_type_lasts(info->probe_type))
         return (struct spex_sampling){.period = 1, .kind = SPEX_SAMPLING_PROBING};
+    if (info->slowed == SPEX_SITE_PROBED || sampling.kind == SPEX_SAMPLING_PROBING)
+        return sampling;
     if (info->slowed > sampling.period) {
         sampling.period = info->slowed;
         if (sampling.kind == SPEX_SAMPLING_PERIODIC)
@@ -448,14 +467,20 @@ bool spex_site_used(uint32_t index) {
     return used;
 }
 
-static uint64_t on_ticks(const struct spex_site_info *first, uint64_t until) {
-    bool counts = first->probe_on && until > first->on_since;
-    return first->on_ticks + (counts ? until - first->on_since : 0);
+static uint64_t clock_ticks(const struct spex_site_clock *clock, uint64_t until) {
+    bool counts = clock->running && until > clock->since;
+    return clock->ticks + (counts ? until - clock->since : 0);
+}
+
+/* Of what is probed there is no record, however long one waits. */
+static uint32_t length(const struct spex_sampling *sampling) {
+    return !sampling->period || sampling->kind == SPEX_SAMPLING_PROBING ? UINT32_MAX
+                                                                        : sampling->period;
 }
 
 /* That of the shortest period, of those that are on. */
 static void shorter(struct spex_sampling *sampling, const struct spex_sampling *other) {
-    if (other->period && (!sampling->period || other->period < sampling->period))
+    if (other->period && (!sampling->period || length(other) < length(sampling)))
         *sampling = *other;
 }
 
@@ -463,7 +488,8 @@ struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
     struct spex_probe_state state = {0};
     struct spex_sampling selected = {0};
     pthread_mutex_lock(&registry.lock);
-    state.on_ticks = on_ticks(&registry.infos[first], until);
+    state.on_ticks = clock_ticks(&registry.infos[first].on, until);
+    state.probed_ticks = state.on_ticks - clock_ticks(&registry.infos[first].recording, until);
     for (uint32_t i = first; i < SPEX_MAX_SITES; i = registry.infos[i].next) {
         const struct spex_site_info *info = &registry.infos[i];
         struct spex_sampling now = sampling_now(info);
@@ -480,6 +506,7 @@ struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
     }
     pthread_mutex_unlock(&registry.lock);
     state.selected = selected.period;
+    state.by_hand = selected.kind == SPEX_SAMPLING_PROBING;
     if (state.sampling.period)
         state.sampling_last = state.sampling;
     return state;
@@ -489,8 +516,8 @@ void spex_sites_time_begin(void) {
     pthread_mutex_lock(&registry.lock);
     for (uint32_t i = 0; i < registry.count; i++) {
         struct spex_site_info *info = &registry.infos[i];
-        info->on_ticks = 0;
-        info->on_since = spex_ticks();
+        info->on.ticks = info->recording.ticks = 0;
+        info->on.since = info->recording.since = spex_ticks();
         info->used = sampling_now(info).period != 0;
     }
     pthread_mutex_unlock(&registry.lock);
@@ -511,6 +538,27 @@ int spex_sites_selection(char *text, size_t size) {
     int err = spex_selection_text(&registry.selection, text, size);
     pthread_mutex_unlock(&registry.lock);
     return err;
+}
+
+static void add_probed(struct spex_sites_probed *probed, uint32_t first) {
+    for (uint32_t i = first; i < SPEX_MAX_SITES; i = registry.infos[i].next) {
+        const struct spex_site_info *info = &registry.infos[i];
+        if (info->site && is_probed(spex_load_relaxed(&info->site->control)))
+            probed->sites[probed->count++] = (uint16_t)i;
+    }
+}
+
+void spex_sites_probed(struct spex_sites_probed *probed) {
+    /* Relaxed: a change that is seen late is one look late. */
+    if (probed->changes == spex_load_relaxed(&registry.probing_changes))
+        return;
+    pthread_mutex_lock(&registry.lock);
+    probed->count = 0;
+    probed->changes = registry.probing_changes;
+    for (uint32_t i = 0; i < registry.count; i++)
+        if (registry.infos[i].probe == i)
+            add_probed(probed, i);
+    pthread_mutex_unlock(&registry.lock);
 }
 
 uint32_t spex_sites_loaded(const struct spex_site_info **infos) {

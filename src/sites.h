@@ -16,6 +16,13 @@
  * library loaded again. */
 #define SPEX_MAX_SITES 4096
 
+/* How long at least one of a probe's sites was in some state. */
+struct spex_site_clock {
+    uint32_t running; /* sites */
+    uint64_t since;   /* ticks; while one is */
+    uint64_t ticks;   /* before that, since spex_sites_time_begin */
+};
+
 /* What stays of a site when its library is gone. */
 struct spex_site_info {
     struct spex_site *site; /* NULL once unloaded */
@@ -40,9 +47,8 @@ struct spex_site_info {
     struct spex_sampling sampling; /* now; off: what it was; in a region: what is wanted */
     uint32_t region_period;        /* in a region: the period that all of them have */
     /* Of the whole probe, in its first site: */
-    uint32_t probe_on; /* sites */
-    uint64_t on_since; /* ticks; while one is on */
-    uint64_t on_ticks; /* before that, since spex_sites_time_begin */
+    struct spex_site_clock on;
+    struct spex_site_clock recording; /* on, and not only probed */
 };
 
 /* The controller keeps a site off for a while, or has it probed only. */
@@ -55,11 +61,13 @@ struct spex_probe_state {
     uint32_t sites_on;
     uint32_t
         selected; /* the shortest period that the selection gives one of them; 0: none of them */
+    bool by_hand; /* and it says that it is to be probed */
     bool used;    /* is on, or has been since spex_sites_time_begin */
     struct spex_sampling sampling;      /* of that with the shortest period now; period 0: off */
     struct spex_sampling sampling_last; /* or, while it is off, before */
     uint64_t on_ticks;                  /* at least one site was on */
-    bool region;                        /* one of them stands in a region */
+    uint64_t probed_ticks; /* of these: none of them made records, as all were probed */
+    bool region;           /* one of them stands in a region */
 };
 
 /* Sites registered so far, those of regions included, which are no probes; those below the count never change but for `site`, `generation`, `next` and what
@@ -113,6 +121,16 @@ int spex_sites_selection(char *text, size_t size);
 static inline bool spex_site_is_region(const struct spex_site_info *info) {
     return info->probe_type == 0;
 }
+
+/* Sites that are probed, probe by probe. */
+struct spex_sites_probed {
+    uint32_t changes; /* of the registry's, as of when it was filled in; 0: never */
+    uint32_t count;
+    uint16_t sites[SPEX_MAX_SITES];
+};
+
+/* Brings it up to date. Quick where nothing has changed. */
+void spex_sites_probed(struct spex_sites_probed *probed);
 
 /* Puts the probes' sites of all that is loaded now into `infos`, which has room for SPEX_MAX_SITES. Their
  * number. */

@@ -25,6 +25,7 @@
 #include "message.h"
 #include "metrics.h"
 #include "output.h"
+#include "prober.h"
 #include "probes.h"
 #include "regions.h"
 #include "rings.h"
@@ -34,6 +35,7 @@
 #include "stream.h"
 #include "threads.h"
 #include "unmatched.h"
+#include "unprobed.h"
 #include "variables.h"
 
 enum { WHY_BYTES = 512 };
@@ -191,6 +193,7 @@ static int collection_start(bool table) {
     err = controller_begin();
     if (err)
         return err;
+    spex_prober_begin(life.settings.probing);
     err = spex_collectors_start(life.settings.collectors, life.settings.batch_records);
     if (err) {
         spex_message("cannot start %u collector threads: %s", life.settings.collectors,
@@ -263,6 +266,8 @@ static int select_locked(const char *probes, char *answer, size_t size) {
         spex_selection_free(&selection);
         return err;
     }
+    if (spex_unprobed(&selection, unmatched, sizeof(unmatched)) > 0)
+        tell(answer, size, "%s", unmatched);
     if (spex_unmatched(&selection, unmatched, sizeof(unmatched)) > 0)
         tell(answer, size, "%s", unmatched);
     int on = spex_sites_select(selection);

@@ -174,19 +174,74 @@ static void add_losses(struct spex_columns *columns, const struct spex_profile_p
                      probe->lost > 0 ? probe->lost : 0);
 }
 
+/* Of executions that were probed nobody knows how many there were. */
+static void add_count(struct spex_columns *columns, const struct spex_profile_probe *probe) {
+    bool counted = spex_profile_counted_seconds(probe) > 0;
+    if (counted || probe->count > 0 || !probe->activity.looks)
+        spex_columns_add(columns, "%.0f", probe->count);
+    else
+        spex_columns_add(columns, "-");
+    if (counted)
+        add_number(columns, spex_profile_rate(probe));
+    else
+        spex_columns_add(columns, "-");
+}
+
 static void add_head(struct spex_columns *columns, const struct spex_profile_probe *probe) {
     char name[SPEX_PROFILE_NAME_BYTES];
     spex_columns_add(columns, "%s", spex_probe_text(probe, name, sizeof(name)));
     spex_columns_add(columns, "%s", spex_probe_type_name(probe->probe_type));
-    if (probe->records)
+    if (spex_profile_probed(probe))
+        spex_columns_add(columns, "probed");
+    else if (probe->records)
         add_number(columns, spex_profile_one_in(probe));
     else
         spex_columns_add(columns, "%u", probe->period_last);
-    spex_columns_add(columns, "%.0f", probe->count);
-    if (probe->on_seconds > 0)
-        add_number(columns, probe->count / probe->on_seconds);
+    add_count(columns, probe);
+}
+
+/* What was seen by looking: a mean with its margin, and the time that it comes to. */
+static void add_looked(struct spex_columns *columns, const char *name, double mean, double margin,
+                       const char *unit, double seconds) {
+    char text[TEXT] = "?";
+    if (margin >= 0)
+        snprintf(text, sizeof(text), "%.2g", margin);
+    spex_columns_add(columns, "%s", name);
+    spex_columns_add(columns, "%.3g ±%s%s", mean, text, unit);
+    add_cells(columns, "", QUANTILES + 1);
+    if (seconds > 0)
+        spex_columns_add(columns, "%s", spex_duration_text(seconds, text, sizeof(text)));
     else
         spex_columns_add(columns, "-");
+}
+
+static void add_active(struct spex_columns *columns, const struct spex_profile_probe *probe) {
+    double share = spex_activity_share(&probe->activity);
+    double margin = spex_activity_share_margin(&probe->activity);
+    add_looked(columns, "active", 100 * share, 100 * margin, " %", share * probe->probed_seconds);
+}
+
+/* Where there was never more than one it says the same again. */
+static void add_threads(struct spex_columns *columns, const struct spex_profile_probe *probe) {
+    const struct spex_activity *activity = &probe->activity;
+    double threads = spex_activity_threads(activity);
+    if (activity->threads == activity->active)
+        return;
+    add_cells(columns, "", HEAD);
+    add_looked(columns, "threads", threads, spex_activity_threads_margin(activity), "",
+               threads * probe->probed_seconds);
+    spex_columns_end_row(columns);
+}
+
+static void add_activity(struct spex_columns *columns, const struct spex_profile_probe *probe) {
+    if (!probe->activity.looks)
+        return;
+    if (probe->series) { /* else it stands in the first row */
+        add_cells(columns, "", HEAD);
+        add_active(columns, probe);
+        spex_columns_end_row(columns);
+    }
+    add_threads(columns, probe);
 }
 
 static void add_row(struct spex_columns *columns, const struct spex_profile *profile,
@@ -195,6 +250,8 @@ static void add_row(struct spex_columns *columns, const struct spex_profile *pro
     add_head(columns, probe);
     if (probe->series)
         add_values(columns, row, 0, unit_of(profile, probe));
+    else if (probe->activity.looks)
+        add_active(columns, probe);
     else
         add_cells(columns, "-", VALUE);
     add_losses(columns, probe);
@@ -205,6 +262,7 @@ static void add_row(struct spex_columns *columns, const struct spex_profile *pro
         spex_columns_end_row(columns);
         add_margins(columns, row, s);
     }
+    add_activity(columns, probe);
 }
 
 static void print_accounts(FILE *file, const struct spex_profile_process *process) {

@@ -64,6 +64,14 @@ void spex_threads_exit(void) {
         pthread_key_delete(pool.at_exit);
 }
 
+/* What the thread has left without an END: nobody executes it now. */
+static void forget_activity(struct spex_thread *thread) {
+    uint32_t sites = spex_sites_count();
+    for (uint32_t site = 0; site < sites; site++)
+        if (spex_load_relaxed(&thread->countdowns[site].active))
+            spex_store_relaxed(&thread->countdowns[site].active, 0);
+}
+
 /* A thread's other destructors may still record, and get a state again, which is given back in the next
  * round of destructors; but not in what may be the last rounds. */
 static void thread_ended(void *state) {
@@ -71,6 +79,7 @@ static void thread_ended(void *state) {
     ends++;
     spex_executed = spex_none_executed;
     spex_counters_close(&thread->counters);
+    forget_activity(thread);
     state_release(thread);
 }
 
@@ -169,6 +178,10 @@ void spex_threads_add_executions(uint64_t *sums, uint32_t sites) {
         for (uint32_t site = 0; site < sites; site++)
             if (spex_load_relaxed(&pool.states[t].executed[site]))
                 sums[site] += spex_countdown_executions(&pool.states[t], site);
+}
+
+const struct spex_thread *spex_threads_state(uint32_t index) {
+    return &pool.states[index];
 }
 
 uint32_t spex_threads_used(void) {

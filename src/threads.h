@@ -67,6 +67,10 @@ uint64_t spex_threads_executions(uint32_t site);
 /* Adds those of each site below `sites`. */
 void spex_threads_add_executions(uint64_t *sums, uint32_t sites);
 
+/* The threads' states, of which the first spex_threads_used have been somebody's. What a free one says of activity is
+ * none. */
+const struct spex_thread *spex_threads_state(uint32_t index);
+
 /* What the threads to come draw their gaps from; for tests that must be the same each time. */
 void spex_threads_seed(uint64_t seed);
 

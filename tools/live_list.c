@@ -88,7 +88,13 @@ static struct entry *entries_of(const struct spex_profile *profile, size_t *coun
 
 static double rate_of(const struct entry *entry) {
     const struct spex_profile_row *row = entry->row;
-    return row && row->probe.on_seconds > 0 ? row->probe.count / row->probe.on_seconds : 0;
+    return row ? spex_profile_rate(&row->probe) : 0;
+}
+
+/* Before its first milliseconds are over, and when it was always probed, there is no telling its rate. */
+static bool is_counted(const struct entry *entry) {
+    const struct spex_profile_row *row = entry->row;
+    return row && (spex_profile_counted_seconds(&row->probe) > 0 || !row->probe.activity.looks);
 }
 
 /* Of a record, in seconds; 0: not known. */
@@ -103,6 +109,8 @@ static void add_state(struct spex_columns *columns, const struct entry *entry) {
     spex_sampling_text(&sampling, text, sizeof(text));
     if (entry->site->period == 0)
         spex_columns_add(columns, "off");
+    else if (entry->site->kind == SPEX_SAMPLING_PROBING)
+        spex_columns_add(columns, "probed");
     else if (strcmp(text, "1") == 0)
         spex_columns_add(columns, "on");
     else
@@ -113,7 +121,7 @@ static void add_figures(struct spex_columns *columns, const struct spex_profile 
                         const struct entry *entry) {
     char text[32];
     double cost = cost_of(profile, entry);
-    if (entry->row)
+    if (is_counted(entry))
         spex_columns_add(columns, "%.6g", rate_of(entry));
     else
         spex_columns_add(columns, "-");
@@ -177,10 +185,12 @@ static json_t *entry_json(const struct spex_profile *profile, const struct entry
         "sc", (json_int_t)site->subsample, "copies", (json_int_t)entry->copies, "on",
         site->period != 0, "period", (json_int_t)site->period, "sampling",
         site->period ? spex_sampling_kind_name(site->kind) : NULL, "rate",
-        number_or_null(row && row->probe.on_seconds > 0, rate_of(entry)), "record_cost_ns",
-        number_or_null(cost > 0, cost * 1e9), "lost",
+        number_or_null(row && spex_profile_counted_seconds(&row->probe) > 0, rate_of(entry)),
+        "record_cost_ns", number_or_null(cost > 0, cost * 1e9), "lost",
         number_or_null(row != NULL, row ? row->probe.lost : 0), "event",
         entry->type && entry->type->text[0] ? json_string(entry->type->text) : json_null());
+    if (site->kind == SPEX_SAMPLING_PROBING && site->period)
+        json_object_set_new(json, "probed", json_true());
     if (row && row->probe.why[0])
         json_object_set_new(json, "why", json_string(row->probe.why));
     if (site->probe_type == SPEX_PERFCNTR)

@@ -87,19 +87,39 @@ static json_t *all_values_json(const struct spex_profile *profile,
     return NULL;
 }
 
+/* Members about probing, of a probe that was probed. */
+static json_t *with_activity(json_t *json, const struct spex_profile_probe *probe) {
+    const struct spex_activity *activity = &probe->activity;
+    double share = spex_activity_share_margin(activity);
+    double threads = spex_activity_threads_margin(activity);
+    json_t *more = json_pack(
+        "{s:I, s:o, s:o, s:o, s:o, s:o}", "looks", (json_int_t)activity->looks, "active_share",
+        number(spex_activity_share(activity), true), "active_margin", number(share, share >= 0),
+        "active_threads", number(spex_activity_threads(activity), true), "active_threads_margin",
+        number(threads, threads >= 0), "probed_seconds", number(probe->probed_seconds, true));
+    int err = !json || !more || json_object_update(json, more);
+    json_decref(more);
+    if (!err)
+        return json;
+    json_decref(json);
+    return NULL;
+}
+
 json_t *spex_profile_row_json(const struct spex_profile *profile,
                               const struct spex_profile_row *row) {
     const struct spex_profile_probe *probe = &row->probe;
-    return json_pack(
-        "{s:i, s:s?, s:s, s:I, s:s, s:o, s:o, s:o, s:I, s:o, s:b, s:o, s:o}", "id",
-        (int)probe->probe_id, "name", probe->name[0] ? probe->name : NULL, "type",
-        spex_probe_type_name(probe->probe_type), "period", (json_int_t)probe->period, "sampling",
-        spex_sampling_kind_name(probe->kind), "one_in",
-        number(spex_profile_one_in(probe), probe->records > 0), "count", number(probe->count, true),
-        "rate", number(probe->count / probe->on_seconds, probe->on_seconds > 0), "records",
-        (json_int_t)probe->records, "lost", number(probe->lost, true), "lost_shared",
-        (int)(probe->lost > 0 && probe->lost_shared), "count_margin",
-        number(spex_count_margin(probe), true), "values", all_values_json(profile, row));
+    bool counted = spex_profile_counted_seconds(probe) > 0;
+    json_t *json =
+        json_pack("{s:i, s:s?, s:s, s:I, s:s, s:o, s:o, s:o, s:I, s:o, s:b, s:o, s:o}", "id",
+                  (int)probe->probe_id, "name", probe->name[0] ? probe->name : NULL, "type",
+                  spex_probe_type_name(probe->probe_type), "period", (json_int_t)probe->period,
+                  "sampling", spex_sampling_kind_name(probe->kind), "one_in",
+                  number(spex_profile_one_in(probe), probe->records > 0), "count",
+                  number(probe->count, true), "rate", number(spex_profile_rate(probe), counted),
+                  "records", (json_int_t)probe->records, "lost", number(probe->lost, true),
+                  "lost_shared", (int)(probe->lost > 0 && probe->lost_shared), "count_margin",
+                  number(spex_count_margin(probe), true), "values", all_values_json(profile, row));
+    return probe->activity.looks ? with_activity(json, probe) : json;
 }
 
 json_t *spex_profile_type_json(const struct spex_profile *profile,
@@ -107,8 +127,9 @@ json_t *spex_profile_type_json(const struct spex_profile *profile,
     double rate = profile->process.ticks_per_second, ns = 1e9 / rate;
     json_t *cost =
         type->measured && rate > 0
-            ? json_pack("{s:o, s:o, s:o}", "off", number(type->test * ns, true), "skipped",
-                        number(type->skip * ns, true), "recorded", number(type->record * ns, true))
+            ? json_pack("{s:o, s:o, s:o, s:o}", "off", number(type->test * ns, true), "skipped",
+                        number(type->skip * ns, true), "recorded", number(type->record * ns, true),
+                        "probed", number(type->probed * ns, type->probed > 0))
             : json_null();
     return json_pack("{s:s, s:o, s:o, s:s?}", "type", spex_probe_type_name(type->probe_type),
                      "pcid",

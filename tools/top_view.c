@@ -48,13 +48,18 @@ static int by_probe(const void *a, const void *b) {
     return order ? order : compare(one->type, other->type);
 }
 
+static bool is_probed(const struct spex_profile_site *site) {
+    return site->loaded && site->period && site->kind == SPEX_SAMPLING_PROBING;
+}
+
 /* What the sites say, a row for each at first. */
 static void row_of_site(struct spex_top_row *row, const struct spex_profile_site *site) {
     *row = (struct spex_top_row){.type = site->probe_type,
                                  .id = site->probe_id,
                                  .sites = site->loaded != 0,
                                  .sites_on = site->loaded && site->period,
-                                 .period = site->loaded ? site->period : 0,
+                                 .period = is_probed(site) || !site->loaded ? 0 : site->period,
+                                 .probed = is_probed(site),
                                  .kind = site->kind,
                                  .burst = site->burst,
                                  .subsample = site->subsample};
@@ -74,6 +79,7 @@ static void merge(struct spex_top_row *row, const struct spex_top_row *other) {
         row->subsample = other->subsample;
     row->sites += other->sites;
     row->sites_on += other->sites_on;
+    row->probed += other->probed;
 }
 
 static size_t merge_rows(struct spex_top_row *rows, size_t count) {
@@ -101,8 +107,19 @@ static void fill_values(struct spex_top_figures *figures, const struct spex_prof
     figures->p50 = spex_values_quantile(values, 0.5) * scale;
     figures->p99 = spex_values_quantile(values, 0.99) * scale;
     figures->max = (double)values->max * scale;
+    figures->has_share = ticks;
     if (ticks && profile->process.seconds > 0)
         figures->share = figures->mean * row->probe.count / profile->process.seconds;
+}
+
+/* Seconds within it while it was probed, besides those that records tell of. */
+static void fill_activity(struct spex_top_figures *figures, const struct spex_profile *profile,
+                          const struct spex_profile_probe *probe) {
+    double seconds = spex_activity_threads(&probe->activity) * probe->probed_seconds;
+    if (!probe->activity.looks || profile->process.seconds <= 0)
+        return;
+    figures->has_share = true;
+    figures->share += seconds / profile->process.seconds;
 }
 
 static void fill_figures(struct spex_top_view *view, enum spex_top_span span,
@@ -115,11 +132,12 @@ static void fill_figures(struct spex_top_view *view, enum spex_top_span span,
         if (!row)
             continue;
         struct spex_top_figures *figures = &row->figures[span];
-        figures->has_rate = probe->on_seconds > 0;
-        figures->rate = figures->has_rate ? probe->count / probe->on_seconds : 0;
+        figures->has_rate = spex_profile_counted_seconds(probe) > 0;
+        figures->rate = spex_profile_rate(probe);
         figures->lost = probe->lost;
         figures->lost_shared = probe->lost > 0 && probe->lost_shared;
         fill_values(figures, profile, &profile->rows[r]);
+        fill_activity(figures, profile, probe);
     }
 }
 
@@ -199,6 +217,8 @@ static double number_of(const struct spex_top_row *row, enum spex_top_span span,
         return row->id;
     case SPEX_TOP_RATE:
         return figures->has_rate ? figures->rate : -1;
+    case SPEX_TOP_SHARE:
+        return figures->has_share ? figures->share : -1;
     case SPEX_TOP_LOST:
         return figures->lost;
     default:
@@ -213,10 +233,8 @@ static double number_of(const struct spex_top_row *row, enum spex_top_span span,
         return figures->p50;
     case SPEX_TOP_P99:
         return figures->p99;
-    case SPEX_TOP_MAX:
-        return figures->max;
     default:
-        return spex_probe_type_ticks(row->type) ? figures->share : -1;
+        return figures->max;
     }
 }
 
@@ -303,6 +321,7 @@ int spex_top_row_toggle(struct spex_top_row *row, char *selection, size_t size) 
     row->sites_on = off ? 0 : row->sites;
     row->period = off ? 0 : row->subsample;
     row->kind = SPEX_SAMPLING_PERIODIC;
+    row->probed = 0;
     return 0;
 }
 
@@ -316,6 +335,10 @@ static const char *sampling_text(const struct spex_top_row *row, char *text, siz
 int spex_top_row_period(struct spex_top_row *row, bool longer, char *selection, size_t size) {
     if (!row->sites_on) {
         snprintf(selection, size, "%s is off", row->name);
+        return -EINVAL;
+    }
+    if (row->probed == row->sites_on) {
+        snprintf(selection, size, "%s is probed, and has no period", row->name);
         return -EINVAL;
     }
     uint64_t period = longer ? (uint64_t)row->period * 2 : row->period / 2;
@@ -343,6 +366,8 @@ static void period_cell(const struct spex_top_row *row, char *text, size_t size)
         snprintf(text, size, "gone");
     else if (!row->sites_on)
         snprintf(text, size, "off");
+    else if (row->probed == row->sites_on)
+        snprintf(text, size, "probed");
     else if (row->sites_on < row->sites)
         snprintf(text, size, "%s (%u/%u)", sampling, row->sites_on, row->sites);
     else

@@ -30,11 +30,11 @@ enum spex_top_column {
 enum spex_top_span { SPEX_TOP_INTERVAL, SPEX_TOP_START, SPEX_TOP_SPANS };
 
 struct spex_top_figures {
-    bool has_rate, has_values;
+    bool has_rate, has_values, has_share;
     bool lost_shared;
     double rate;                /* executions a second, while it was on */
     double mean, p50, p99, max; /* of its first value: seconds, or a number */
-    double share;               /* seconds within it, a second; of times */
+    double share;               /* seconds within it, a second; of times, and of what is probed */
     double lost;
 };
 
@@ -47,6 +47,7 @@ struct spex_top_row {
     uint32_t period; /* the shortest; 0: off */
     uint32_t kind;   /* of sampling, with that */
     uint32_t burst;
+    uint32_t probed;    /* of sites_on: those that are probed, which have no period */
     uint32_t subsample; /* the shortest of those that the developers chose */
     struct spex_top_figures figures[SPEX_TOP_SPANS];
 };

@@ -18,6 +18,9 @@
  * SPEX_REGION(id, weight, …) around many probes with little work between them makes them cost what one costs
  * (region.h).
  *
+ * While a probe is probed (its executions make no records, but are looked at), one that was left without its END seems
+ * to go on until the thread executes that site again, or ends.
+ *
  * Safe in any thread and in signal handlers, before spex_start and after spex_stop (inert), in
  * shared libraries and in programs without spex (inert). Not between vfork and exec: there the process
  * runs on its parent's memory. Where sc is above 1, a handler that interrupts the counting of the very

@@ -10,7 +10,8 @@
  *
  *     [WHAT][:TYPE][@PERIOD]   WHAT: a glob over names, an id, or file=GLOB over source files
  *                              TYPE: cnt, lat, tpt, llc, flt, ctxsw, perfcntr or snapshot
- *                              PERIOD: executions per record, the developer's sc when absent; or off
+ *                              PERIOD: executions per record, the developer's sc when absent; or probe (no
+ *                              records; the share of time that it is executed is seen by looking); or off
  *     +ITEM,…                  behind the items there are, instead of replacing them
  *     off                      nothing, as ""
  *
@@ -23,8 +24,9 @@
  *                         takes metrics; standard error when absent
  *     SPEX_BUDGET         how much of the program's time probes may take, such as 2%; see docs/probes.md
  *     SPEX_THREAD_BUDGET  how much of any 10 ms one thread may lose to its records, such as 5%
- *     SPEX_RATE_POLICY    how a budget is shared out: fair, budget or fixed, or the path, with a "/", of a shared
+ *     SPEX_RATE_POLICY    how a budget is shared out: fair, budget, fixed or hybrid, or the path, with a "/", of a shared
  *                         object with a policy of somebody else's; see docs/rate_policies.md
+ *     SPEX_PROBING        how often a second is looked at what is probed, 1 to 1000; 100
  *     SPEX_COLLECTORS     collector threads
  *     SPEX_RING_RECORDS   records a ring holds (a ring per CPU and type), a power of two
  *     SPEX_BATCH_RECORDS  records a collector takes from one ring at a time

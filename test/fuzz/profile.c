@@ -51,6 +51,9 @@ static void check_profile(const struct spex_profile *profile) {
         FUZZ_CHECK(r == 0 || row->probe.probe_id >= profile->rows[r - 1].probe.probe_id);
         FUZZ_CHECK(!isnan(spex_profile_row_cost(profile, &row->probe)) &&
                    !isnan(row->probe.count_variance));
+        FUZZ_CHECK(!isnan(spex_activity_share_margin(&row->probe.activity)) &&
+                   !isnan(spex_activity_threads_margin(&row->probe.activity)));
+        FUZZ_CHECK(spex_activity_share(&row->probe.activity) <= 1);
         for (unsigned s = 0; s < row->probe.series; s++)
             check_values(&row->probe, row->values[s]);
     }

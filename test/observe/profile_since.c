@@ -12,11 +12,29 @@ static struct spex_profile_type types_now[] = {
     {.probe_type = SPEX_LAT, .produced = 17, .lost = 3, .used = 1, .record = 5}};
 
 static struct spex_profile_row rows_before[] = {
-    {.probe = {.probe_type = SPEX_LAT, .probe_id = 2, .count = 70, .records = 7, .on_seconds = 1}}};
+    {.probe = {
+         .probe_type = SPEX_LAT,
+         .probe_id = 2,
+         .count = 70,
+         .records = 7,
+         .on_seconds = 1,
+         .probed_seconds = 0.5,
+         .activity = {.looks = 10, .active = 2, .threads = 2, .thread_squares = 2, .pairs = 9}}}};
 static struct spex_profile_row rows_now[] = {
     {.probe = {.probe_type = SPEX_CNT, .probe_id = 1, .count = 5, .records = 5}},
-    {.probe = {
-         .probe_type = SPEX_LAT, .probe_id = 2, .count = 170, .records = 17, .on_seconds = 3}}};
+    {.probe = {.probe_type = SPEX_LAT,
+               .probe_id = 2,
+               .count = 170,
+               .records = 17,
+               .on_seconds = 3,
+               .probed_seconds = 1.5,
+               .activity = {.looks = 30,
+                            .active = 12,
+                            .threads = 14,
+                            .thread_squares = 18,
+                            .pairs = 28,
+                            .active_pairs = 4,
+                            .thread_pairs = 5}}}};
 
 static const struct spex_profile before = {.process = {.seconds = 1, .produced = 17, .lost = 2},
                                            .types = types_before,
@@ -52,6 +70,11 @@ static void test_differences(void **state) {
     assert_int_equal(difference.rows[1].probe.records, 10);
     assert_true(difference.rows[1].probe.count == 100);
     assert_true(difference.rows[1].probe.on_seconds == 2);
+    assert_true(difference.rows[1].probe.probed_seconds == 1);
+    assert_int_equal(difference.rows[1].probe.activity.looks, 20);
+    assert_int_equal(difference.rows[1].probe.activity.active, 10);
+    assert_int_equal(difference.rows[1].probe.activity.thread_pairs, 5);
+    assert_true(spex_profile_rate(&difference.rows[1].probe) == 100);
 }
 
 static void test_since_nothing(void **state) {

@@ -390,6 +390,7 @@ class Output(unittest.TestCase):
 
     def test_bad_numbers(self):
         for name, value in [('COLLECTORS', '0'), ('COLLECTORS', '65'), ('COLLECTORS', 'many'),
+                            ('PROBING', '0'), ('PROBING', '1001'), ('PROBING', 'often'),
                             ('RING_RECORDS', '1000'), ('RING_RECORDS', '-2'),
                             ('BATCH_RECORDS', '4097'), ('BATCH_RECORDS', '1e3')]:
             with self.subTest(name=name, value=value):

@@ -21,7 +21,7 @@ import unittest
 ROOT = SPEX = BUSY = SHARE = PLUGIN = LIBRARY = None
 OBJECTS = {}
 PATIENCE = 60
-EXPECTED = "fair, budget or fixed was expected, or the path of an object, with a \"/\""
+EXPECTED = "fair, budget, fixed or hybrid was expected, or the path of an object, with a \"/\""
 TABLE = "name,share,frequency,weight,report_cost,detect_cost\nbusy,.1,1000,1,1e-4,1e-5\nrare,.1,10,5,1e-4,1e-5\n"
 
 
@@ -136,7 +136,7 @@ class Refusals(Programs):
                                                               r"spex/rate_policy\.h, not \d+$")
 
     def test_names(self):
-        for name in ("hybrid", "mine.so", "x"):
+        for name in ("best", "mine.so", "x"):
             self.assertEqual(self.refused(name), f"spex: SPEX_RATE_POLICY={name}: {EXPECTED}")
 
     def test_a_workspace_that_cannot_be_had(self):

@@ -252,7 +252,7 @@ static void bad_options_are_refused(void **state) {
     EXPECT_REFUSED(probes, "life.work@0", -EINVAL, "a period of 1 to");
     EXPECT_REFUSED(out, "/nowhere/at/all", -ENOENT, "/nowhere/at/all");
     EXPECT_REFUSED(out, "unix:/nowhere/at/all", -ENOENT, "/nowhere/at/all");
-    EXPECT_REFUSED(rate_policy, "no policy", -EINVAL, "fair, budget or fixed was expected");
+    EXPECT_REFUSED(rate_policy, "no policy", -EINVAL, "fair, budget, fixed or hybrid was expected");
     EXPECT_REFUSED(rate_policy, "/nowhere/at/all", -EINVAL, "a shared object was expected");
 #undef EXPECT_REFUSED
 }
@@ -273,7 +273,7 @@ static void bad_variables_are_refused(void **state) {
         {"SPEX_BATCH_RECORDS", "5000", "a number of 1 to 4096 was expected"},
         {"SPEX_PROBES", "life.work:nothing", "perfcntr or snapshot"},
         {"SPEX_OUT", "/nowhere/at/all", "/nowhere/at/all"},
-        {"SPEX_RATE_POLICY", "hybrid", "fair, budget or fixed was expected"},
+        {"SPEX_RATE_POLICY", "best", "fair, budget, fixed or hybrid was expected"},
         {"SPEX_RATE_POLICY", "/nowhere/at/all", "a shared object was expected"},
     };
     const struct spex_options options = options_for("life.work");

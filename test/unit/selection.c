@@ -112,12 +112,13 @@ static void periods(void **state) {
     assert_int_equal(control("7:lat@12", 7, "query", SPEX_CNT), 0);
 }
 
-static struct spex_sampling sampling(const char *text) {
+static struct spex_sampling sampling(const char *text, uint32_t type) {
     struct spex_selection selection = parsed(text);
-    const struct spex_selection_probe probe = {.type = SPEX_LAT, .subsample = SC};
-    struct spex_sampling result = spex_selection_sampling(&selection, &probe);
+    const struct spex_selection_probe probe = {
+        .name = "query", .type = type, .subsample = SC, .id = 7};
+    struct spex_sampling found = spex_selection_sampling(&selection, &probe);
     spex_selection_free(&selection);
-    return result;
+    return found;
 }
 
 static void kinds_of_sampling(void **state) {
@@ -136,9 +137,21 @@ static void kinds_of_sampling(void **state) {
     };
     (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
-        struct spex_sampling found = sampling(cases[c].text);
+        struct spex_sampling found = sampling(cases[c].text, SPEX_LAT);
         assert_true(spex_sampling_same(&found, &cases[c].sampling));
     }
+}
+
+static void probing(void **state) {
+    (void)state;
+    assert_int_equal(sampling("*@probe", SPEX_LAT).kind, SPEX_SAMPLING_PROBING);
+    assert_int_equal(sampling("*@probe", SPEX_CNT).kind, SPEX_SAMPLING_PROBING);
+    assert_true(sampling("*@probe", SPEX_LAT).period > 0);
+    assert_int_equal(sampling("*@probe", SPEX_SNAPSHOT).period, 0);
+    assert_int_equal(sampling("*@probe,:snapshot", SPEX_SNAPSHOT).period, SC);
+    assert_int_equal(sampling("*@probe,query@5", SPEX_LAT).period, 5);
+    assert_int_equal(sampling("*@probe,query@5", SPEX_LAT).kind, SPEX_SAMPLING_PERIODIC);
+    EXPECT_AFTER("query@probe,7:lat@probe", "query@probe", "+7:lat@probe");
 }
 
 static void the_last_match_decides(void **state) {
@@ -319,7 +332,7 @@ static void malformed_text_is_explained(void **state) {
     static const char type[] = "after \":\" a probe type was expected: cnt, lat, "
                                "tpt, llc, flt, ctxsw, perfcntr or snapshot";
     static const char period[] = "after \"@\" a period of 1 to 16777214, \"~\" and a period, "
-                                 "PERIODxBURST or \"off\" was expected";
+                                 "PERIODxBURST, \"probe\" or \"off\" was expected";
     static const char mean[] = "after \"@~\" a mean period of 1 to 1048576 was expected";
     static const char burst[] = "after \"@\" PERIODxBURST was expected, a burst of at least 2, "
                                 "together at most 8388608";
@@ -533,6 +546,7 @@ int main(void) {
         cmocka_unit_test(types),
         cmocka_unit_test(periods),
         cmocka_unit_test(kinds_of_sampling),
+        cmocka_unit_test(probing),
         cmocka_unit_test(the_last_match_decides),
         cmocka_unit_test(off_switches_off),
         cmocka_unit_test(a_type_alone_is_of_all_probes),

@@ -140,6 +140,45 @@ static void times(void **state) {
            "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n");
 }
 
+static struct spex_profile_probe *probed(uint16_t id, const char *name, unsigned looks) {
+    struct spex_profile_probe *probe = row(SPEX_LAT, id, name);
+    probe->kind = SPEX_SAMPLING_PROBING;
+    probe->probed_seconds = 2;
+    for (unsigned i = 0; i < looks; i++) /* independent of each other, half of them active */
+        spex_activity_add(&probe->activity, i / 2 % 2, i ? (int64_t)((i - 1) / 2 % 2) : -1);
+    return probe;
+}
+
+static void shares_of_time(void **state) {
+    (void)state;
+    record(SPEX_LAT, 3, 1, 20, 0, 0);
+    probed(1, "half", 1000);
+    probed(2, "few", 4);
+    struct spex_profile_probe *both = probed(3, "both", 1000);
+    both->count = 1;
+    both->probed_seconds = 1.5;
+    struct spex_profile_probe *many = probed(4, "many", 1000);
+    many->activity.threads *= 2;
+    many->activity.thread_squares *= 4;
+    many->activity.thread_pairs *= 4;
+    expect("probe  type    1 in  count  per second    value       mean    p50    p90    p99  p99.9 "
+           "   max   total  lost\n"
+           "half   lat   probed      -           -   active  50 ±3.1 %                             "
+           "           1 s     0\n"
+           "few    lat   probed      -           -   active    50 ±? %                             "
+           "           1 s     0\n"
+           "both   lat   probed      1           2     time      20 ns  20 ns  20 ns  20 ns  20 ns "
+           " 20 ns   20 ns     0\n"
+           "                                         active  50 ±3.1 %                             "
+           "        750 ms\n"
+           "many   lat   probed      -           -   active  50 ±3.1 %                             "
+           "           1 s     0\n"
+           "                                        threads   1 ±0.062                             "
+           "           2 s\n"
+           "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
+           "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n");
+}
+
 static void times_in_the_first_milliseconds(void **state) {
     (void)state;
     profile.process.ticks_per_second = 0;
@@ -319,6 +358,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(probes_without_records, setup, teardown),
         cmocka_unit_test_setup_teardown(times, setup, teardown),
+        cmocka_unit_test_setup_teardown(shares_of_time, setup, teardown),
         cmocka_unit_test_setup_teardown(times_in_the_first_milliseconds, setup, teardown),
         cmocka_unit_test_setup_teardown(samples, setup, teardown),
         cmocka_unit_test_setup_teardown(counters_that_are_not_available, setup, teardown),

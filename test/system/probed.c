@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* A program in phases, until its standard input ends: nine tenths of a time within a long probe, one tenth without;
+ * in both a short probe, so often that recording it all would take twice the share of the time that the first argument
+ * says in percent. Then it says which share of the time was within the long one. */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <spex/probe.h>
+#include <spex/spex.h>
+
+enum { LONG = 1, SHORT, STATE };
+
+SPEX_PROBE_NAME(1, "long");
+SPEX_PROBE_NAME(2, "short");
+SPEX_PROBE_NAME(3, "state");
+
+static double rate; /* of the short one, per second */
+static double executed;
+
+static double seconds(clockid_t clock) {
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void execute(double count) {
+    for (; executed < count; executed++) {
+        LAT_PROBE_BEGIN(SHORT, 1);
+        LAT_PROBE_END(SHORT);
+    }
+}
+
+/* What has been missed by sleeping too long is made up for, up to some of it. */
+static void pass(double begin, double until) {
+    double now;
+    while ((now = seconds(CLOCK_MONOTONIC)) < until) {
+        if (executed < (now - begin - 0.02) * rate)
+            executed = (now - begin - 0.02) * rate;
+        execute((now - begin) * rate);
+        nanosleep(&(struct timespec){.tv_nsec = 500000}, NULL);
+    }
+}
+
+/* As costs were measured, when the first probe was switched on; 20 ns where they were not. */
+static double rate_for(double share) {
+    struct spex_cost cost;
+    double ticks = (double)spex_ticks(), begin = seconds(CLOCK_MONOTONIC);
+    while (seconds(CLOCK_MONOTONIC) < begin + 0.05)
+        continue;
+    double ticks_per_second = ((double)spex_ticks() - ticks) / (seconds(CLOCK_MONOTONIC) - begin);
+    if (spex_cost_get(SPEX_LAT, &cost) != 0 || cost.record <= 0)
+        return 2 * share / 20e-9;
+    return 2 * share * ticks_per_second / cost.record;
+}
+
+int main(int argc, char **argv) {
+    struct pollfd input = {.fd = 0, .events = POLLIN};
+    double within = 0;
+    if (argc != 2 || spex_start(NULL) != 0)
+        return 1;
+    rate = rate_for(atof(argv[1]) / 100);
+    double begin = seconds(CLOCK_MONOTONIC);
+    for (unsigned long n = 0; poll(&input, 1, 0) == 0; n++) {
+        double from = seconds(CLOCK_MONOTONIC);
+        LAT_PROBE_BEGIN(LONG, 1);
+        pass(begin, from + 0.045);
+        LAT_PROBE_END(LONG);
+        double until = seconds(CLOCK_MONOTONIC);
+        within += until - from;
+        SNAPSHOT_PROBE(STATE, 1, n);
+        pass(begin, until + 0.005);
+    }
+    double all = seconds(CLOCK_MONOTONIC) - begin;
+    spex_stop();
+    printf("%.4f\n", within / all);
+    return 0;
+}

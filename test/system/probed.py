@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Probing, and tracing or probing within a budget, of a program that is executed as its users do.
+
+    probed.py SPEX PROBED SANITIZER
+
+SANITIZER: that of the program, or none.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+SPEX = PROBED = SANITIZER = None
+PATIENCE = 60
+BUDGET = "2"
+
+
+class Probed(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.environment = {name: value for name, value in os.environ.items()
+                            if not name.startswith("SPEX_")}
+        self.environment["SPEX_CONTROL"] = os.path.join(folder.name, "control")
+
+    def start(self, *command, **variables):
+        process = subprocess.Popen([*command, PROBED, BUDGET], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True,
+                                   env={**self.environment, **variables})
+        self.addCleanup(process.kill)
+        return process
+
+    def spex(self, *arguments):
+        return subprocess.run([SPEX, *arguments], env=self.environment, capture_output=True, text=True,
+                              check=False, timeout=PATIENCE)
+
+    def sites(self, process):
+        """Of the running program, by name; none while it does not answer itself yet."""
+        result = self.spex("probes", "--json", str(process.pid))
+        listed = json.loads(result.stdout) if result.stdout else {"sites": []}
+        return {site["name"]: site for site in listed["sites"] if "on" in site}
+
+    def wait_for(self, process, condition):
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            sites = self.sites(process)
+            if sites and condition(sites):
+                return sites
+        self.fail(f"the condition was never met; at last: {sites}")
+
+    def finish(self, process):
+        output, errors = process.communicate(timeout=PATIENCE)
+        self.assertEqual(process.returncode, 0, errors)
+        return float(output.split()[-1]), errors
+
+    @staticmethod
+    def reports(text):
+        """Of `spex run --json`."""
+        decoder, found = json.JSONDecoder(), []
+        while text.strip():
+            report, end = decoder.raw_decode(text.lstrip())
+            found.append(report)
+            text = text.lstrip()[end:]
+        return found
+
+    @staticmethod
+    def probes(report):
+        return {probe["name"]: probe for process in report["processes"] for probe in process["probes"]}
+
+    def test_the_share_of_time_is_told(self):
+        process = self.start(SPEX, "run", "--json", "-i", "1", "-e", "long@probe,short@100", "--", SPEX_PROBING="200")
+        time.sleep(3)  # a program that works for a while, not a synchronisation
+        truth, output = self.finish(process)
+        *intervals, last = self.reports(output)
+        probe = self.probes(last)["long"]
+        self.assertGreater(probe["looks"], 20)
+        self.assertEqual((probe["records"], probe["count"], probe["rate"]), (0, 0, None))
+        self.assertAlmostEqual(probe["active_share"], truth, delta=0.2)
+        self.assertAlmostEqual(probe["active_threads"], probe["active_share"])
+        self.assertLess(probe["active_margin"], 0.2)
+        self.assertGreater(probe["probed_seconds"], 0.5)
+        looks = [self.probes(interval)["long"].get("looks", 0) for interval in intervals if self.probes(interval)]
+        self.assertLessEqual(sum(looks), probe["looks"])
+        short = self.probes(last)["short"]
+        self.assertNotIn("looks", short)
+        self.assertGreater(short["records"], 0)
+
+    def test_the_table_says_so(self):
+        process = self.start(SPEX_PROBES="*@probe")
+        sites = self.wait_for(process, lambda found: found["long"].get("probed"))
+        self.assertFalse(sites["state"]["on"])
+        self.assertIn("probed", self.spex("probes", str(process.pid)).stdout)
+        self.assertIn("probed", self.spex("top", "-b", "-n", "2", "-d", "0.2", str(process.pid)).stdout)
+        _, table = self.finish(process)
+        self.assertIn("snapshots take no time and cannot be probed, so they stay off: state\n", table)
+        rows = {line.split()[0]: line.split() for line in table.splitlines() if line.startswith(("long", "short"))}
+        self.assertEqual(rows["long"][1:6], ["lat", "probed", "-", "-", "active"])
+        self.assertEqual(rows["short"][1:6], ["lat", "probed", "-", "-", "active"])
+        self.assertRegex(table, r"a probed one [0-9.e+]+ ns")
+
+    def test_it_is_switched_while_the_program_runs(self):
+        process = self.start(SPEX_PROBES="long")
+        self.wait_for(process, lambda found: found["long"]["on"])
+        result = self.spex("set", str(process.pid), "+long@probe")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.wait_for(process, lambda found: found["long"].get("probed"))
+        self.assertIn("long@probe", self.spex("list").stdout)
+        self.spex("set", str(process.pid), "+long@off,state@probe")
+        self.wait_for(process, lambda found: not found["long"]["on"])
+        self.finish(process)
+
+    def test_within_a_budget_what_records_cannot_tell_is_probed(self):
+        if SANITIZER != "none":
+            self.skipTest("with sanitizers it costs nearly as much to be probed as to be recorded")
+        process = self.start(SPEX_PROBES="long,short", SPEX_BUDGET=BUDGET + "%", SPEX_RATE_POLICY="hybrid")
+        sites = self.wait_for(process, lambda found: found["long"].get("probed") and found["short"].get("probed"))
+        for name in "long", "short":
+            self.assertRegex(sites[name]["why"], "^probed: ")
+        self.wait_for(process, lambda found: "recorded for a moment" in found["short"]["why"])
+        self.wait_for(process, lambda found: found["short"].get("probed"))
+        truth, table = self.finish(process)
+        self.assertIn(f"budget: {BUDGET} % of the program's time; as believed, ", table)
+        self.assertRegex(table, "(?m)^long +lat ")
+        share = float(table.split("active")[1].split()[0])
+        self.assertAlmostEqual(share / 100, truth, delta=0.3)
+
+    def test_within_a_large_budget_all_is_traced(self):
+        process = self.start(SPEX_PROBES="*", SPEX_BUDGET="100%", SPEX_RATE_POLICY="hybrid")
+        sites = self.wait_for(process, lambda found: found["long"].get("why", "").startswith("traced: the budget"))
+        self.assertNotIn("probed", sites["long"])
+        self.finish(process)
+
+    def test_mistakes(self):
+        for variables, message in [
+                ({"SPEX_PROBING": "0"}, "SPEX_PROBING=0: a number of 1 to 1000 was expected"),
+                ({"SPEX_PROBING": "1001"}, "SPEX_PROBING=1001: a number of 1 to 1000 was expected"),
+                ({"SPEX_PROBES": "long@probed"}, 'probe selection: "long@probed": after "@" a period'),
+                ({"SPEX_RATE_POLICY": "best"}, "SPEX_RATE_POLICY=best: fair, budget, fixed or hybrid was expected")]:
+            process = self.start(**{"SPEX_PROBES": "*", **variables})
+            _, errors = process.communicate(timeout=PATIENCE)
+            self.assertEqual(process.returncode, 1)
+            self.assertIn("spex: " + message, errors)
+
+
+if __name__ == "__main__":
+    SPEX, PROBED = map(os.path.abspath, sys.argv[1:3])
+    SANITIZER = sys.argv[3]
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:], verbosity=2)
