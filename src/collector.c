@@ -232,10 +232,6 @@ static void *collector_run(void *arg) {
     return NULL;
 }
 
-void spex_collectors_note_cpu(void) {
-    note_cpu(&all.collectors[0]);
-}
-
 uint64_t spex_collectors_cpu_ns(void) {
     uint64_t sum = spex_load_relaxed(&all.former_cpu_ns);
     for (unsigned c = 0; c < SPEX_MAX_COLLECTORS; c++)

@@ -29,9 +29,6 @@ unsigned spex_collectors_running(void);
 /* CPU time that collectors have used in this process, those that have ended included. */
 uint64_t spex_collectors_cpu_ns(void);
 
-/* The first collector, which calls it, has its share of them up to now. */
-void spex_collectors_note_cpu(void);
-
 /* In the child of a fork: there are none. */
 void spex_collectors_fork_child(void);
 

@@ -28,6 +28,7 @@
 #include "profile_source.h"
 #include "rings.h"
 #include "sites.h"
+#include "threads.h"
 
 #include "../policies/rates.h"
 
@@ -604,22 +605,33 @@ static void take_finding(const struct spex_finding *finding) {
             measure_from_now(&controller.probes[i], controller.executions[i]);
 }
 
+/* It is overdrawn, or much of what was saved has gone since it last decided, or little is known of a probe. */
+static bool is_in_a_rush(void) {
+    double steady = spex_budget_steady(&controller.budget, controller.cpus);
+    double tokens = controller.budget.tokens;
+    return tokens < -OVERDRAWN_SECONDS * steady ||
+           tokens < controller.decided_tokens - SURPRISE_SECONDS * steady || controller.trying;
+}
+
 /* False: there is no session, or it is over, and it is time to decide. Nothing is decided while there is one, unless
  * the budget is overdrawn. */
 static bool experiment(void) {
     struct spex_finding finding;
     if (!spex_experiment_running())
         return false;
-    if (controller.budget.tokens < 0) {
+    if (is_in_a_rush()) {
         spex_experiment_abort(controller.now);
         return false;
     }
     if (spex_experiment_due(controller.now) > 0)
         return true;
-    spex_collectors_note_cpu();
-    uint64_t cpu_ns = spex_grown(spex_collectors_cpu_ns(), spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+    struct spex_progress progress = {.executions = controller.executions};
+    if (!spex_threads_cpu_ns(&progress.cpu_ns, &progress.threads)) {
+        spex_experiment_abort(controller.now);
+        return false;
+    }
     spex_metrics_executions(controller.executions);
-    if (!spex_experiment_step(controller.now, cpu_ns, controller.executions, &finding))
+    if (!spex_experiment_step(controller.now, &progress, &finding))
         return true;
     take_finding(&finding);
     controller.overdue = true;
@@ -685,14 +697,6 @@ static void tell_failure(int err) {
         spex_message("the rate policy %s cannot decide: %s; periods stay as they are",
                      controller.policy->name, strerror(err < 0 ? -err : err));
     controller.failed |= err != 0;
-}
-
-/* It is overdrawn, or much of what was saved has gone since it last decided, or little is known of a probe. */
-static bool is_in_a_rush(void) {
-    double steady = spex_budget_steady(&controller.budget, controller.cpus);
-    double tokens = controller.budget.tokens;
-    return tokens < -OVERDRAWN_SECONDS * steady ||
-           tokens < controller.decided_tokens - SURPRISE_SECONDS * steady || controller.trying;
 }
 
 void spex_controller_pass(void) {

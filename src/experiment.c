@@ -9,7 +9,7 @@
 #include "sites.h"
 
 /* A figure is made of four slices, on off off on or the other way round, so that what changes slowly cancels. */
-enum { SLICES = 4, FIGURES_LEAST = 8, FIGURES_MOST = 20, GROUP_MAX = 16 };
+enum { SLICES = 4, FIGURES_LEAST = 8, FIGURES_MOST = 20, GROUP_MAX = 16, SESSIONS_MOST = 8 };
 
 #define SLICE_SECONDS 0.01
 
@@ -17,8 +17,8 @@ enum { SLICES = 4, FIGURES_LEAST = 8, FIGURES_MOST = 20, GROUP_MAX = 16 };
 #define INTERVAL_LEAST 2.0
 #define INTERVAL_MOST  60.0
 
-/* And when nothing has come of one. */
-#define INTERVAL_AGAIN 0.25
+/* And when little has come of one. */
+#define INTERVAL_AGAIN 0.4
 
 /* Probes that make up so much of what is believed to be spent are tried together; what does not take so much of the
  * budget is not worth it. */
@@ -41,9 +41,23 @@ enum { SLICES = 4, FIGURES_LEAST = 8, FIGURES_MOST = 20, GROUP_MAX = 16 };
 /* Of figures, so many are left out at each end. */
 #define TRIMMED 0.2
 
+/* Of what former sessions have found, so much counts after one more. */
+#define KEPT 0.85
+
+/* How wrong a belief may be before anything is tried, as a multiple of it. */
+#define GUESS 2.0
+
 /* A factor that is beyond that is none. */
 #define FACTOR_LEAST 0.5
 #define FACTOR_MOST  50.0
+
+/* What sessions have found about a group, as a multiple of the belief, weighted by their precision. */
+struct known {
+    uint32_t firsts[GROUP_MAX];
+    size_t count;
+    double weight, sum;
+    unsigned sessions; /* in a row that were not precise enough */
+};
 
 static struct {
     bool running;
@@ -62,11 +76,13 @@ static struct {
     double slice_begun;
     double slice_end;
     uint64_t cpu_ns;
+    uint64_t threads;
     uint64_t witnessed;
     uint64_t executed[GROUP_MAX];
     /* The figure that is being made. */
     double figure;
     bool spoilt;
+    struct known known;
     /* All so far. */
     double figures[FIGURES_MOST];
     size_t figure_count;
@@ -136,15 +152,25 @@ static void switch_group(bool off) {
         spex_probe_slow(all.group[g].first, off ? SPEX_SITE_HELD : all.group[g].period);
 }
 
-static void slice_begin(double now, uint64_t cpu_ns, const uint64_t *executions) {
+static void slice_begin(double now, const struct spex_progress *progress) {
     all.slice_begun = now;
     all.slice_end = now + SLICE_SECONDS;
-    all.cpu_ns = cpu_ns;
-    if (!executions)
+    if (!progress)
         return;
-    all.witnessed = executions[all.witness.first];
+    all.cpu_ns = progress->cpu_ns;
+    all.threads = progress->threads;
+    all.witnessed = progress->executions[all.witness.first];
     for (size_t g = 0; g < all.group_count; g++)
-        all.executed[g] = executions[all.group[g].first];
+        all.executed[g] = progress->executions[all.group[g].first];
+}
+
+/* Of the group now, from former sessions: what belongs to another group is forgotten. */
+static void recall(void) {
+    size_t bytes = all.group_count * sizeof(*all.firsts);
+    if (all.known.count == all.group_count && memcmp(all.known.firsts, all.firsts, bytes) == 0)
+        return;
+    all.known = (struct known){.count = all.group_count};
+    memcpy(all.known.firsts, all.firsts, bytes);
 }
 
 bool spex_experiment_begin(const struct spex_subject *subjects, size_t count, double share,
@@ -171,7 +197,8 @@ bool spex_experiment_begin(const struct spex_subject *subjects, size_t count, do
     all.figure_count = 0;
     all.believed = all.on_seconds = 0;
     all.witnessed_least = HUGE_VAL;
-    slice_begin(now, 0, NULL);
+    slice_begin(now, NULL);
+    recall();
     return true;
 }
 
@@ -201,14 +228,15 @@ static bool changed(const struct spex_subject *subject, double executions, doubl
     return executions > CHANGE * expected + 10 || executions < expected / CHANGE - 10;
 }
 
-static void slice_end(double now, uint64_t cpu_ns, const uint64_t *executions) {
-    double seconds = (double)(cpu_ns - all.cpu_ns) / 1e9;
+static void slice_end(double now, const struct spex_progress *progress) {
+    const uint64_t *executions = progress->executions;
+    double seconds = (double)(progress->cpu_ns - all.cpu_ns) / 1e9;
     double witnessed = (double)(executions[all.witness.first] - all.witnessed);
     double executed = (double)(executions[all.group[0].first] - all.executed[0]);
     double passed = now - all.slice_begun;
     all.spoilt |= changed(&all.witness, witnessed, passed) ||
                   (!all.off && changed(&all.group[0], executed, passed));
-    if (!(seconds > 0) || !(witnessed > 0))
+    if (!(seconds > 0) || !(witnessed > 0) || progress->threads != all.threads)
         all.spoilt = true;
     if (all.spoilt)
         return;
@@ -249,37 +277,50 @@ static void trimmed_mean(double *mean, double *error) {
     *error = deviation / (((double)left / (double)n) * sqrt((double)n));
 }
 
-/* Both as extra time over the time without. The belief is a guess that may be wrong by twice itself; figures are as
- * good as they are. */
-static double factor(double measured, double error, double believed) {
-    double guess = 2 * believed, weight = 1 / (error * error), other = 1 / (guess * guess);
-    double joined = (measured * weight + believed * other) / (weight + other) / believed;
-    return joined < FACTOR_LEAST ? FACTOR_LEAST : joined > FACTOR_MOST ? FACTOR_MOST : joined;
+/* What is known with this session's, by which former ones count for less. */
+static struct known joined(double ratio, double error) {
+    struct known known = all.known;
+    double weight = 1 / (error * error);
+    known.weight = known.weight * KEPT + weight;
+    known.sum = known.sum * KEPT + weight * ratio;
+    return known;
+}
+
+/* The belief itself is a guess, that may be wrong by twice itself. */
+static double factor(const struct known *known) {
+    const double guess = 1 / (GUESS * GUESS);
+    double factor = (known->sum + guess) / (known->weight + guess);
+    return factor < FACTOR_LEAST ? FACTOR_LEAST : factor > FACTOR_MOST ? FACTOR_MOST : factor;
 }
 
 /* False: more figures are needed. */
-static bool conclude(struct spex_finding *finding) {
-    double mean, error;
+static bool conclude(struct spex_finding *finding, bool *precise) {
+    double mean, error, without = all.on_seconds - all.believed;
     if (all.figure_count < FIGURES_LEAST)
         return false;
     trimmed_mean(&mean, &error);
     error = hypot(error, WITNESS_ROUNDING / all.witnessed_least);
-    double measured = exp(mean) - 1, without = all.on_seconds - all.believed;
-    double believed = without > 0 ? all.believed / without : 1;
-    double wanted = PRECISION * (measured > all.share ? measured : all.share);
-    if (error > wanted && all.figure_count < FIGURES_MOST)
+    /* As extra time over the time without. */
+    double measured = exp(mean) - 1, believed = without > 0 ? all.believed / without : 1;
+    if (!(believed > 0) || !(error > 0))
+        return true;
+    struct known known = joined(measured / believed, error / believed);
+    double least = PRECISION * (measured > all.share ? measured : all.share);
+    *precise = believed / sqrt(known.weight) <= least;
+    if (!*precise && all.figure_count < FIGURES_MOST)
         return false;
-    *finding = (struct spex_finding){.firsts = all.firsts, .count = all.group_count};
-    if (error > 0 && believed > 0) {
-        finding->factor = factor(measured, error, believed);
-        finding->error = error / believed;
-    } else {
-        finding->count = 0;
-    }
+    all.known = known;
+    *finding = (struct spex_finding){.firsts = all.firsts,
+                                     .count = all.group_count,
+                                     .factor = factor(&known),
+                                     .error = 1 / sqrt(known.weight)};
     return true;
 }
 
-static void wait_longer(double now) {
+/* What is not known well enough is tried again soon, some times. */
+static void wait_longer(double now, bool precise) {
+    if (!precise && ++all.known.sessions % SESSIONS_MOST != 0)
+        return;
     all.next = now + all.interval;
     all.interval = all.interval * 2 < INTERVAL_MOST ? all.interval * 2 : INTERVAL_MOST;
 }
@@ -291,13 +332,13 @@ static void figure_begin(void) {
     all.inverted = spex_random_next(&all.random) & 1;
 }
 
-bool spex_experiment_step(double now, uint64_t cpu_ns, const uint64_t *executions,
+bool spex_experiment_step(double now, const struct spex_progress *progress,
                           struct spex_finding *finding) {
     *finding = (struct spex_finding){.count = 0};
     if (now < all.slice_end)
         return false;
     if (all.slice < SLICES)
-        slice_end(now, cpu_ns, executions);
+        slice_end(now, progress);
     if (all.spoilt) {
         end(now);
         return true;
@@ -305,9 +346,10 @@ bool spex_experiment_step(double now, uint64_t cpu_ns, const uint64_t *execution
     if (all.slice == SLICES - 1)
         all.figures[all.figure_count++] = all.figure;
     if (all.slice >= SLICES - 1) {
-        if (conclude(finding)) {
+        bool precise = false;
+        if (conclude(finding, &precise)) {
             end(now);
-            wait_longer(now);
+            wait_longer(now, precise);
             return true;
         }
         figure_begin();
@@ -316,6 +358,6 @@ bool spex_experiment_step(double now, uint64_t cpu_ns, const uint64_t *execution
     }
     bool outer = all.slice == 0 || all.slice == SLICES - 1;
     switch_group(outer == all.inverted);
-    slice_begin(now, cpu_ns, executions);
+    slice_begin(now, progress);
     return false;
 }

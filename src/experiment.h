@@ -42,9 +42,15 @@ bool spex_experiment_running(void);
 /* Seconds until it wants to be called; while it is running. */
 double spex_experiment_due(double now);
 
-/* The program has used so much CPU time, and executed each probe so often (by first sites). True: the session is over,
- * with *finding, whose `count` is 0 when nothing has come of it. All its probes are on. */
-bool spex_experiment_step(double now, uint64_t cpu_ns, const uint64_t *executions,
+/* What the program has done, for the next step. */
+struct spex_progress {
+    uint64_t cpu_ns;            /* of its threads */
+    uint64_t threads;           /* another number: they are others */
+    const uint64_t *executions; /* of each probe, by first sites */
+};
+
+/* True: the session is over, with *finding, whose `count` is 0 when nothing has come of it. All its probes are on. */
+bool spex_experiment_step(double now, const struct spex_progress *progress,
                           struct spex_finding *finding);
 
 /* Ends the session without a finding. */

@@ -71,6 +71,10 @@ void spex_threads_add_executions(uint64_t *sums, uint32_t sites);
  * none. */
 const struct spex_thread *spex_threads_state(uint32_t index);
 
+/* CPU time of all threads that have a state now, up to this moment. False: there are too many to ask. `*threads` tells one
+ * set of threads from another. */
+bool spex_threads_cpu_ns(uint64_t *ns, uint64_t *threads);
+
 /* What the threads to come draw their gaps from; for tests that must be the same each time. */
 void spex_threads_seed(uint64_t seed);
 

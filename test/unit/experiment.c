@@ -114,7 +114,9 @@ static bool finish(struct spex_finding *finding) {
         run(0.001);
         for (uint32_t i = 0; i < spex_sites_count(); i++)
             executions[i] = (uint64_t)world.executions[i];
-        if (spex_experiment_step(world.now, (uint64_t)(world.cpu * 1e9), executions, finding))
+        const struct spex_progress progress = {.cpu_ns = (uint64_t)(world.cpu * 1e9),
+                                               .executions = executions};
+        if (spex_experiment_step(world.now, &progress, finding))
             return true;
     }
     return false;
@@ -218,7 +220,9 @@ static void an_abort_leaves_all_on(void **state) {
     struct spex_finding finding;
     for (int step = 0; step < 30; step++) {
         run(0.001);
-        spex_experiment_step(world.now, (uint64_t)(world.cpu * 1e9), executions, &finding);
+        const struct spex_progress progress = {.cpu_ns = (uint64_t)(world.cpu * 1e9),
+                                               .executions = executions};
+        spex_experiment_step(world.now, &progress, &finding);
     }
     spex_experiment_abort(world.now);
     expect_all_on();

@@ -24,6 +24,7 @@
 #include "profile_source.h"
 #include "rings.h"
 #include "sites.h"
+#include "threads.h"
 
 #include "../policies/rates.h"
 
@@ -310,8 +311,10 @@ uint64_t spex_clock_ns(clockid_t clock) {
     return ns(clock == CLOCK_MONOTONIC ? plant.seconds : plant.collector);
 }
 
-void spex_collectors_note_cpu(void) {
-    plant.collector_noted = plant.collector;
+bool spex_threads_cpu_ns(uint64_t *cpu_ns, uint64_t *threads) {
+    *cpu_ns = ns(plant.seconds * plant.options.cpus);
+    *threads = 1;
+    return true;
 }
 
 uint64_t spex_collectors_cpu_ns(void) {
