@@ -78,6 +78,9 @@
 #define COUNTING_SHARE      0.005
 #define COUNTING_SHARE_RUSH 0.1
 
+/* After an experiment. */
+#define WAITING_SECONDS 0.005
+
 /* Of a factor that an experiment has found, against what was found before; what it differs by less, or by less than
  * twice its error, is chance. */
 #define FINDING_WEIGHT 0.6
@@ -132,6 +135,7 @@ static struct {
     bool holding;          /* a probe that is selected, as of then */
     bool trying;           /* one that was held, of which nothing is known yet */
     bool overdue;          /* a decision, whatever the interval */
+    double waiting_until;  /* until when there is to be none */
     bool failed;           /* the policy, and it has been told */
     uint64_t monotonic_ns;
     double process_at;              /* when its CPU time was last asked for */
@@ -194,7 +198,7 @@ static int begin(double share, const struct spex_rate_policy_ops *policy) {
         return -ENOMEM;
     }
     spex_budget_begin(&controller.budget, share);
-    spex_experiment_reset(spex_ticks());
+    spex_experiment_reset(spex_clock_ns(CLOCK_MONOTONIC));
     controller.monotonic_ns = spex_clock_ns(CLOCK_MONOTONIC);
     controller.process_ns = spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     controller.collectors_ns = spex_collectors_cpu_ns();
@@ -600,9 +604,17 @@ static void take_finding(const struct spex_finding *finding) {
             probe->factor = probe->factor > 0 ? before + (finding->factor - before) * FINDING_WEIGHT
                                               : finding->factor;
     }
+}
+
+/* What probes did while some were held off says little about what they do, and nothing about what has just changed: they
+ * are looked at for a moment before anything is decided. */
+static void session_over(void) {
+    spex_metrics_executions(controller.executions);
     for (uint32_t i = 0; i < spex_sites_count(); i++)
         if (controller.probes[i].seen)
             measure_from_now(&controller.probes[i], controller.executions[i]);
+    controller.overdue = true;
+    controller.waiting_until = controller.now + WAITING_SECONDS;
 }
 
 /* It is overdrawn, or much of what was saved has gone since it last decided, or little is known of a probe. */
@@ -613,29 +625,30 @@ static bool is_in_a_rush(void) {
            tokens < controller.decided_tokens - SURPRISE_SECONDS * steady || controller.trying;
 }
 
-/* False: there is no session, or it is over, and it is time to decide. Nothing is decided while there is one, unless
- * the budget is overdrawn. */
+/* True: nothing is to be decided, as there is a session, or has just been one. It ends when there is a rush. */
 static bool experiment(void) {
     struct spex_finding finding;
     if (!spex_experiment_running())
-        return false;
+        return controller.now < controller.waiting_until;
     if (is_in_a_rush()) {
         spex_experiment_abort(controller.now);
-        return false;
+        session_over();
+        return true;
     }
     if (spex_experiment_due(controller.now) > 0)
         return true;
     struct spex_progress progress = {.executions = controller.executions};
     if (!spex_threads_cpu_ns(&progress.cpu_ns, &progress.threads)) {
         spex_experiment_abort(controller.now);
-        return false;
+        session_over();
+        return true;
     }
     spex_metrics_executions(controller.executions);
     if (!spex_experiment_step(controller.now, &progress, &finding))
         return true;
     take_finding(&finding);
-    controller.overdue = true;
-    return false;
+    session_over();
+    return true;
 }
 
 /* Where it costs too much even to be probed, the dearest are held off. How many are left. */
@@ -729,7 +742,7 @@ uint64_t spex_controller_due_ns(void) {
         return UINT64_MAX;
     if (spex_experiment_running())
         return (uint64_t)(spex_experiment_due(controller.now) * 1e9) + 1;
-    return controller.trying ? (uint64_t)(INTERVAL_RUSH * 1e9) : UINT64_MAX;
+    return controller.trying || controller.overdue ? (uint64_t)(INTERVAL_RUSH * 1e9) : UINT64_MAX;
 }
 
 bool spex_controller_holds(void) {

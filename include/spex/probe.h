@@ -144,12 +144,12 @@ __attribute__((destructor)) static void spex_module_leave_(void) {
 SPEX_INLINE uint32_t spex_sample_(struct spex_site *site) {
     /* Control word and index in one. What is executed between a program's own instructions costs it the more the less
      * these wait for each other: so this is short. */
-    uint64_t both = SPEX_LOAD_SITE_(site);
-    uint32_t control = (uint32_t)both;
+    uint64_t both = SPEX_LOAD_SITE_(spex_site_head_(site));
+    uint32_t control = SPEX_LOW_(both);
     if (!SPEX_UNLIKELY(control))
         return 0;
-    SPEX_LOAD_SITE_AGAIN_(site, both);
-    control = (uint32_t)both;
+    SPEX_LOAD_SITE_AGAIN_(spex_site_head_(site), both);
+    control = SPEX_LOW_(both);
     uint32_t *executed = spex_executed + (both >> 32);
     uint32_t count = spex_load_relaxed(executed) + 1;
     if (control - count - 1 < SPEX_CONTROL_PERIOD_MASK) {

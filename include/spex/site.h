@@ -34,6 +34,20 @@ struct spex_site {
 /* The first two members as one: little-endian, as all architectures here are. */
 typedef uint64_t __attribute__((may_alias)) spex_site_head;
 
+SPEX_INLINE const spex_site_head *spex_site_head_(const struct spex_site *site) {
+#ifdef __cplusplus
+    return reinterpret_cast<const spex_site_head *>(site);
+#else
+    return (const spex_site_head *)site;
+#endif
+}
+
+#ifdef __cplusplus
+#define SPEX_LOW_(word) static_cast<uint32_t>(word)
+#else
+#define SPEX_LOW_(word) ((uint32_t)(word))
+#endif
+
 #define SPEX_NAME_BYTES 62
 
 /* SPEX_PROBE_NAME(7, "query"): probes with id 7 in this object are called "query". */

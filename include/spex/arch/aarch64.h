@@ -17,9 +17,9 @@ SPEX_INLINE uint64_t spex_ticks(void) {
 
 /* A site's control word and index: to be told on from off, and again where it is on, for only that load must acquire,
  * which costs here. */
-#define SPEX_LOAD_SITE_(site) spex_load_relaxed((const spex_site_head *)(site))
-#define SPEX_LOAD_SITE_AGAIN_(site, both)                                                          \
-    ((both) = spex_load_acquire((const spex_site_head *)(site))) /* P1 (P2 in sites.c) */
+#define SPEX_LOAD_SITE_(head) spex_load_relaxed(head)
+#define SPEX_LOAD_SITE_AGAIN_(head, both)                                                          \
+    ((both) = spex_load_acquire(head)) /* P1 (P2 in sites.c) */
 
 /* Assembly operand for the address of something in this object; "i" is none in code that does not
  * depend on its position. */
