@@ -206,7 +206,7 @@ static void a_thread_counts_once_in_each_probe(void **state) {
     assert_int_equal(spex_stop(), 0);
 }
 
-static void leave(bool leaves, struct worker *self) {
+__attribute__((noinline)) static void leave(bool leaves, struct worker *self) {
     LAT_PROBE_BEGIN(WORK, 1);
     if (leaves)
         return;
