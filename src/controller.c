@@ -18,11 +18,13 @@
 
 #include "budget.h"
 #include "clock.h"
+#include "collecting_cost.h"
 #include "collector.h"
 #include "controller_probing.h"
 #include "experiment.h"
 #include "message.h"
 #include "metrics.h"
+#include "period.h"
 #include "probe_type.h"
 #include "prober.h"
 #include "profile_source.h"
@@ -68,9 +70,6 @@
 /* So many executions tell how often there are any, however short the time. */
 #define EXECUTIONS_SURE 20.0
 
-/* In seconds: so much time of collectors tells what a record takes; they note theirs now and then. */
-#define COLLECTING_LEAST 500e-6
-
 /* How many CPUs are busy is told by so many seconds. */
 #define CPUS_SECONDS 0.05
 
@@ -96,10 +95,6 @@
 /* What executions may take of the budget, so that something is left for records: a little less than policies let
  * them. */
 #define DETECTION_MOST 0.94
-
-/* Periods are left as they are when they would get longer, or shorter, by less than that. */
-#define PERIOD_LONGER  0.05
-#define PERIOD_SHORTER 0.15
 
 /* What is known of a probe, by the index of its first site. */
 struct probe {
@@ -145,7 +140,7 @@ static struct {
     double cpus;    /* that the program keeps busy */
     double seconds; /* of all those CPUs, since it began */
     double spent;
-    double collecting;                   /* seconds of collectors' time for a record, lately */
+    struct spex_collecting collecting;
     uint64_t produced[SPEX_PROBE_TYPES]; /* records, when last accounted for */
     uint64_t *executions;                /* of each probe, by the index of its first site */
     double
@@ -153,11 +148,6 @@ static struct {
     double skipped;                   /* seconds accounted for by that since then */
     double counting;                  /* seconds that counting them takes */
     double factors[SPEX_PROBE_TYPES]; /* of records, the mean over probes; 0: 1 */
-    uint64_t taken; /* records that were taken in, when last told what one takes */
-    double taken_at;
-    uint64_t taken_collectors_ns;
-    double collecting_seconds, collecting_records; /* of which most was lately */
-    double resting; /* seconds a second that collectors take when there are hardly any records */
 } controller;
 
 static void buffers_free(void) {
@@ -202,7 +192,8 @@ static int begin(double share, const struct spex_rate_policy_ops *policy) {
     controller.monotonic_ns = spex_clock_ns(CLOCK_MONOTONIC);
     controller.process_ns = spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     controller.collectors_ns = spex_collectors_cpu_ns();
-    controller.process_collectors_ns = controller.taken_collectors_ns = controller.collectors_ns;
+    controller.process_collectors_ns = controller.collectors_ns;
+    spex_collecting_begin(&controller.collecting, controller.collectors_ns);
     controller.cpus = 1;
     return 0;
 }
@@ -256,7 +247,7 @@ static double spent_on(unsigned ring) {
         return 0;
     *last = now;
     double factor = controller.factors[ring] > 0 ? controller.factors[ring] : 1;
-    alarm_at(ring, report * factor + controller.collecting);
+    alarm_at(ring, report * factor + controller.collecting.record);
     return records * report * factor;
 }
 
@@ -328,30 +319,11 @@ static void note_cpus(void) {
     controller.process_collectors_ns = controller.collectors_ns;
 }
 
-/* What collecting a record takes, and what collectors take without any, since passes cost something, too. It changes
- * slowly: what is still in rings evens out, as does what collectors have not noted yet. */
 static void note_collecting(void) {
-    uint64_t now = 0;
+    uint64_t records = 0;
     for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)
-        now += spex_metrics_totals(t).records;
-    double taken = (double)spex_grown(controller.taken, now);
-    double seconds =
-        (double)spex_grown(controller.taken_collectors_ns, controller.collectors_ns) / 1e9;
-    double elapsed = controller.now - controller.taken_at;
-    if (seconds < COLLECTING_LEAST)
-        return;
-    controller.taken_at = controller.now;
-    controller.taken = now;
-    controller.taken_collectors_ns = controller.collectors_ns;
-    if (taken < RECORDS_LEAST) {
-        controller.resting += (seconds / elapsed - controller.resting) / 4;
-        return;
-    }
-    seconds -= controller.resting * elapsed;
-    controller.collecting_seconds +=
-        (seconds > 0 ? seconds : 0) - controller.collecting_seconds / 4;
-    controller.collecting_records += taken - controller.collecting_records / 4;
-    controller.collecting = controller.collecting_seconds / controller.collecting_records;
+        records += spex_metrics_totals(t).records;
+    spex_collecting_note(&controller.collecting, controller.now, records, controller.collectors_ns);
 }
 
 /* What the probe has done since it was last measured. False: of few executions in a short time nothing follows. */
@@ -392,24 +364,10 @@ static bool measure_all(struct probe *probe, uint32_t first, uint64_t count) {
     return measured;
 }
 
-/* That makes so many records: 1 or more. */
-static double exact_period(double frequency, double records) {
-    if (frequency <= records)
-        return 1;
-    double period = records > 0 ? frequency / records : SPEX_CONTROL_PERIOD_MAX;
-    return period < SPEX_CONTROL_PERIOD_MAX ? period : SPEX_CONTROL_PERIOD_MAX;
-}
-
-/* Rounded up, as the next shorter one would make more records than there may be. 0: all. */
-static uint32_t period_for(double frequency, double records) {
-    double period = ceil(exact_period(frequency, records));
-    return period > 1 ? (uint32_t)period : 0;
-}
-
 /* Few records for a moment, to see how often it executes. */
 static void count_again(uint32_t first, struct probe *probe) {
     probe->trying = controller.trying = true;
-    probe->period = period_for(probe->frequency, RECORDS_LEAST);
+    probe->period = spex_period_whole(probe->frequency, RECORDS_LEAST);
     probe->why = "recorded for a moment, as executions that are probed are not counted";
     spex_probe_slow(first, probe->period);
 }
@@ -461,7 +419,7 @@ static bool look_at(uint32_t first, struct spex_rate_class *class) {
     class->frequency = probe->frequency;
     class->wanted = probe->frequency / state.selected;
     probe_costs(first, &class->detect_cost, &class->report_cost);
-    class->report_cost += controller.collecting;
+    class->report_cost += controller.collecting.record;
     controller.trying |= probe->trying;
     return !probe->trying;
 }
@@ -473,13 +431,6 @@ static size_t look_at_all(void) {
         if (look_at(i, &controller.classes[count]))
             controller.firsts[count++] = i;
     return count;
-}
-
-/* Whether the period is to change. One that is a little short may stay, for what that costs shows soon; but a longer one
- * becomes shorter only when that can last. Otherwise short periods, which are far apart, would alternate. */
-static bool differ(uint32_t period, double exact) {
-    double before = period ? period : 1;
-    return exact > before * (1 + PERIOD_LONGER) || before > ceil(exact) * (1 + PERIOD_SHORTER);
 }
 
 static void hold(struct probe *probe, const char *why) {
@@ -495,16 +446,16 @@ static void hold(struct probe *probe, const char *why) {
 static void try_again(struct probe *probe) {
     probe->held_until = 0;
     probe->trying = controller.trying = true;
-    probe->period = period_for(probe->frequency, RECORDS_LEAST);
+    probe->period = spex_period_whole(probe->frequency, RECORDS_LEAST);
     probe->why = "tried again";
 }
 
 static void give(struct probe *probe, const struct spex_rate_class *class,
                  const struct spex_rate_decision *decision) {
     bool all = decision->frequency >= spex_rate_most(class);
-    double exact = all ? 1 : exact_period(class->frequency, decision->frequency);
-    if (differ(probe->period, exact))
-        probe->period = all ? 0 : period_for(class->frequency, decision->frequency);
+    double exact = all ? 1 : spex_period_exact(class->frequency, decision->frequency);
+    if (spex_period_differs(probe->period, exact))
+        probe->period = all ? 0 : spex_period_whole(class->frequency, decision->frequency);
     probe->held_before = 0;
     probe->probed_before = 0;
     probe->why = decision->reason;
@@ -547,7 +498,7 @@ static void apply(uint32_t first, const struct spex_rate_class *class,
  * cost, when that is within the budget in the long run. */
 static double allowed(size_t count) {
     /* Where looks wake the collector, they are charged for it. */
-    double resting = spex_probing_policy(controller.policy) ? 0 : controller.resting;
+    double resting = spex_probing_policy(controller.policy) ? 0 : controller.collecting.rest;
     double steady = spex_budget_steady(&controller.budget, controller.cpus) - resting;
     double rate = spex_budget_rate(&controller.budget, controller.cpus) - resting;
     double detection = 0;
