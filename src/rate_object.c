@@ -87,7 +87,7 @@ int spex_rate_object_open(struct spex_rate_object *object, const char *path, str
 }
 
 void spex_rate_object_close(struct spex_rate_object *object) {
-    if (object->handle)
+    if (object->handle && dlclose)
         dlclose(object->handle);
     *object = (struct spex_rate_object){.handle = NULL};
 }
