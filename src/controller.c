@@ -80,8 +80,10 @@
 /* After an experiment. */
 #define WAITING_SECONDS 0.005
 
-/* Of a factor that an experiment has found, against what was found before; what it differs by less, or by less than
- * twice its error, is chance. */
+/* Of a factor that an experiment has found, against what was found before; what it differs by less, or by less than so
+ * many of its standard errors, is chance. In doubt probes are dear. */
+#define SURE_DEARER    1.0
+#define SURE_CHEAPER   2.0
 #define FINDING_WEIGHT 0.6
 #define FINDING_LEAST  1.25
 
@@ -550,7 +552,9 @@ static void take_finding(const struct spex_finding *finding) {
     for (size_t f = 0; f < finding->count; f++) {
         struct probe *probe = &controller.probes[finding->firsts[f]];
         double before = probe->factor > 0 ? probe->factor : 1, ratio = finding->factor / before;
-        bool sure = fabs(finding->factor - before) > 2 * finding->error;
+        double change = finding->factor - before;
+        bool sure =
+            change > SURE_DEARER * finding->error || change < -SURE_CHEAPER * finding->error;
         if (sure && (ratio > FINDING_LEAST || ratio < 1 / FINDING_LEAST))
             probe->factor = probe->factor > 0 ? before + (finding->factor - before) * FINDING_WEIGHT
                                               : finding->factor;
