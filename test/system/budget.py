@@ -7,58 +7,21 @@
 SHARE is a budget that the busy probe's executions alone keep to, and their records do not.
 """
 
-import json
 import os
 import re
-import subprocess
 import sys
-import tempfile
-import time
 import unittest
 
-SPEX = BUSY = SHARE = None
-PATIENCE = 60
+from watching import PATIENCE, Watched
+
+SHARE = None
 
 
-class Budget(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.environment = {name: value for name, value in os.environ.items()
-                            if not name.startswith("SPEX_")}
-        self.environment["SPEX_CONTROL"] = os.path.join(folder.name, "control")
-
-    def start(self, *command, **variables):
-        process = subprocess.Popen([*command, BUSY], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True,
-                                   env={**self.environment, **variables})
-        self.addCleanup(process.kill)
-        return process
-
+class Budget(Watched):
     @staticmethod
     def limited(site):
         """How much so depends on what executions cost here."""
         return site.get("why", "").startswith(("its share of the budget", "held off", "tried again"))
-
-    def sites(self, process):
-        """Of the running program, by name; none while it does not answer itself yet."""
-        result = subprocess.run([SPEX, "probes", "--json", str(process.pid)], env=self.environment,
-                                capture_output=True, text=True, check=False, timeout=PATIENCE)
-        listed = json.loads(result.stdout) if result.stdout else {"sites": []}
-        return {site["name"]: site for site in listed["sites"] if "on" in site}
-
-    def wait_for(self, process, condition):
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            sites = self.sites(process)
-            if sites and condition(sites):
-                return sites
-        self.fail(f"the condition was never met; at last: {sites}")
-
-    def finish(self, process):
-        output, errors = process.communicate(timeout=PATIENCE)
-        self.assertEqual(process.returncode, 0, errors)
-        return [int(number) for number in output.split()], errors
 
     def test_the_busy_probe_pays(self):
         process = self.start(SPEX_PROBES="*", SPEX_BUDGET=SHARE)
@@ -66,7 +29,8 @@ class Budget(unittest.TestCase):
         self.assertNotEqual(sites["busy"]["period"], 1)
         self.assertEqual(sites["rare"]["period"], 1)
         self.wait_for(process, lambda found: found["rare"].get("why") == "as selected")
-        (busy, rare), table = self.finish(process)
+        counts, table = self.finish(process)
+        busy, rare = map(int, counts.split())
         self.assertIn(f"budget: {SHARE[:-1]} % of the program's time; as believed, ", table)
         rows = {line.split()[0]: line.split() for line in table.splitlines() if line.startswith(("busy", "rare"))}
         self.assertGreater(float(rows["busy"][2]), 1)
@@ -100,16 +64,14 @@ class Budget(unittest.TestCase):
     def test_a_probe_that_is_chosen_later_is_kept_within_it(self):
         process = self.start(SPEX_PROBES="rare", SPEX_BUDGET=SHARE)
         self.wait_for(process, lambda found: not found["busy"]["on"])
-        subprocess.run([SPEX, "set", str(process.pid), "*"], env=self.environment, check=True,
-                       stdout=subprocess.DEVNULL)
+        self.run_spex("set", process.pid, "*", check=True)
         self.wait_for(process, lambda found: self.limited(found["busy"]))
-        subprocess.run([SPEX, "set", str(process.pid), "rare"], env=self.environment, check=True,
-                       stdout=subprocess.DEVNULL)
+        self.run_spex("set", process.pid, "rare", check=True)
         self.wait_for(process, lambda found: not found["busy"]["on"])
         self.finish(process)
 
     def test_by_spex_run(self):
-        process = self.start(SPEX, "run", "--budget", "2%", "--")
+        process = self.start(self.spex, "run", "--budget", "2%", "--")
         process.stdin.close()
         process.stdin = None
         _, table = self.finish(process)
@@ -139,13 +101,13 @@ class Budget(unittest.TestCase):
             _, errors = process.communicate(timeout=PATIENCE)
             self.assertEqual(process.returncode, 1)
             self.assertRegex(errors, r"\Aspex: " + message)
-        result = subprocess.run([SPEX, "run", "--budget", "much", "--", "true"], capture_output=True, text=True,
-                                check=False, timeout=PATIENCE)
+        result = self.run_spex("run", "--budget", "much", "--", "true")
         self.assertEqual(result.returncode, 2)
         self.assertIn("--budget much: a percentage", result.stderr)
 
 
 if __name__ == "__main__":
-    SPEX, BUSY = map(os.path.abspath, sys.argv[1:3])
+    Watched.spex, busy_program = map(os.path.abspath, sys.argv[1:3])
+    Watched.program = [busy_program]
     SHARE = sys.argv[3]
     unittest.main(argv=sys.argv[:1] + sys.argv[4:], verbosity=2)

@@ -9,53 +9,20 @@ SANITIZER: that of the program, or none.
 
 import json
 import os
-import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
-SPEX = PROBED = SANITIZER = None
-PATIENCE = 60
+from watching import PATIENCE, Watched
+
+SANITIZER = None
 BUDGET = "2"
 
 
-class Probed(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.environment = {name: value for name, value in os.environ.items()
-                            if not name.startswith("SPEX_")}
-        self.environment["SPEX_CONTROL"] = os.path.join(folder.name, "control")
-
-    def start(self, *command, **variables):
-        process = subprocess.Popen([*command, PROBED, BUDGET], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True,
-                                   env={**self.environment, **variables})
-        self.addCleanup(process.kill)
-        return process
-
-    def spex(self, *arguments):
-        return subprocess.run([SPEX, *arguments], env=self.environment, capture_output=True, text=True,
-                              check=False, timeout=PATIENCE)
-
-    def sites(self, process):
-        """Of the running program, by name; none while it does not answer itself yet."""
-        result = self.spex("probes", "--json", str(process.pid))
-        listed = json.loads(result.stdout) if result.stdout else {"sites": []}
-        return {site["name"]: site for site in listed["sites"] if "on" in site}
-
-    def wait_for(self, process, condition):
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            sites = self.sites(process)
-            if sites and condition(sites):
-                return sites
-        self.fail(f"the condition was never met; at last: {sites}")
-
+class Probed(Watched):
     def finish(self, process):
-        output, errors = process.communicate(timeout=PATIENCE)
-        self.assertEqual(process.returncode, 0, errors)
+        """Which share of the time it was in the long probe, as it says last, and its standard error."""
+        output, errors = super().finish(process)
         return float(output.split()[-1]), errors
 
     @staticmethod
@@ -73,7 +40,7 @@ class Probed(unittest.TestCase):
         return {probe["name"]: probe for process in report["processes"] for probe in process["probes"]}
 
     def test_the_share_of_time_is_told(self):
-        process = self.start(SPEX, "run", "--json", "-i", "1", "-e", "long@probe,short@100", "--", SPEX_PROBING="200")
+        process = self.start(self.spex, "run", "--json", "-i", "1", "-e", "long@probe,short@100", "--", SPEX_PROBING="200")
         time.sleep(3)  # a program that works for a while, not a synchronisation
         truth, output = self.finish(process)
         *intervals, last = self.reports(output)
@@ -94,8 +61,8 @@ class Probed(unittest.TestCase):
         process = self.start(SPEX_PROBES="*@probe")
         sites = self.wait_for(process, lambda found: found["long"].get("probed"))
         self.assertFalse(sites["state"]["on"])
-        self.assertIn("probed", self.spex("probes", str(process.pid)).stdout)
-        self.assertIn("probed", self.spex("top", "-b", "-n", "2", "-d", "0.2", str(process.pid)).stdout)
+        self.assertIn("probed", self.run_spex("probes", process.pid).stdout)
+        self.assertIn("probed", self.run_spex("top", "-b", "-n", "2", "-d", "0.2", process.pid).stdout)
         _, table = self.finish(process)
         self.assertIn("snapshots take no time and cannot be probed, so they stay off: state\n", table)
         rows = {line.split()[0]: line.split() for line in table.splitlines() if line.startswith(("long", "short"))}
@@ -106,11 +73,11 @@ class Probed(unittest.TestCase):
     def test_it_is_switched_while_the_program_runs(self):
         process = self.start(SPEX_PROBES="long")
         self.wait_for(process, lambda found: found["long"]["on"])
-        result = self.spex("set", str(process.pid), "+long@probe")
+        result = self.run_spex("set", process.pid, "+long@probe")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.wait_for(process, lambda found: found["long"].get("probed"))
-        self.assertIn("long@probe", self.spex("list").stdout)
-        self.spex("set", str(process.pid), "+long@off,state@probe")
+        self.assertIn("long@probe", self.run_spex("list").stdout)
+        self.run_spex("set", process.pid, "+long@off,state@probe")
         self.wait_for(process, lambda found: not found["long"]["on"])
         self.finish(process)
 
@@ -148,6 +115,7 @@ class Probed(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    SPEX, PROBED = map(os.path.abspath, sys.argv[1:3])
+    Watched.spex, program = map(os.path.abspath, sys.argv[1:3])
+    Watched.program = [program, BUDGET]
     SANITIZER = sys.argv[3]
     unittest.main(argv=sys.argv[:1] + sys.argv[4:], verbosity=2)

@@ -15,12 +15,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
+
+from watching import PATIENCE, Watched
 
 ROOT = SPEX = BUSY = SHARE = PLUGIN = LIBRARY = None
 OBJECTS = {}
-PATIENCE = 60
 EXPECTED = "fair, budget, fixed or hybrid was expected, or the path of an object, with a \"/\""
 TABLE = "name,share,frequency,weight,report_cost,detect_cost\nbusy,.1,1000,1,1e-4,1e-5\nrare,.1,10,5,1e-4,1e-5\n"
 
@@ -30,42 +30,13 @@ def name_of(path):
     return re.fullmatch(r"(?:lib)?(.*)\.so", os.path.basename(path))[1]
 
 
-class Programs(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-        self.environment = {name: value for name, value in os.environ.items() if not name.startswith("SPEX_")}
-        self.environment["SPEX_CONTROL"] = os.path.join(self.folder, "control")
-
+class Programs(Watched):
     def start(self, policy, program=None, **variables):
-        variables = {"SPEX_PROBES": "*", "SPEX_BUDGET": SHARE, "SPEX_RATE_POLICY": policy, **variables}
-        process = subprocess.Popen([program or BUSY], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True, cwd=self.folder,
-                                   env={**self.environment, **variables})
-        self.addCleanup(process.kill)
-        return process
-
-    def sites(self, process):
-        """By name; none while it does not answer yet."""
-        result = subprocess.run([SPEX, "probes", "--json", str(process.pid)], env=self.environment,
-                                capture_output=True, text=True, check=False, timeout=PATIENCE)
-        listed = json.loads(result.stdout) if result.stdout else {"sites": []}
-        return {site["name"]: site for site in listed["sites"] if "on" in site}
-
-    def wait_for(self, process, condition):
-        end = time.monotonic() + PATIENCE
-        sites = {}
-        while time.monotonic() < end:
-            sites = self.sites(process)
-            if sites and condition(sites):
-                return
-        self.fail(f"the condition was never met; at last: {sites}")
+        return super().start(program=[program] if program else None, **{
+            "SPEX_PROBES": "*", "SPEX_BUDGET": SHARE, "SPEX_RATE_POLICY": policy, **variables})
 
     def finish(self, process):
-        _, errors = process.communicate(timeout=PATIENCE)
-        self.assertEqual(process.returncode, 0, errors)
-        return errors
+        return super().finish(process)[1]
 
     def refused(self, policy, program=None, **variables):
         """The one line that is said."""
@@ -238,6 +209,7 @@ class Plans(unittest.TestCase):
 if __name__ == "__main__":
     ROOT, SPEX, BUSY = map(os.path.abspath, sys.argv[1:4])
     SHARE = sys.argv[4]
+    Watched.spex, Watched.program = SPEX, [BUSY]
     PLUGIN = os.path.abspath(sys.argv[5])
     for argument in map(os.path.abspath, sys.argv[6:]):
         if argument.endswith(".so"):
