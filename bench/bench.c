@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
 #include "bench.h"
 
+#include <err.h>
+#include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -21,4 +24,21 @@ struct bench_result bench_median(double *values, size_t count) {
         .low = values[low > 0 ? (size_t)low : 0],
         .high = values[high < (double)(count - 1) ? (size_t)high : count - 1],
     };
+}
+
+void bench_options(int argc, char **argv, size_t least, size_t most, size_t *rounds, bool *json) {
+    static const struct option known[] = {{"json", no_argument, NULL, 'j'},
+                                          {"rounds", required_argument, NULL, 'r'},
+                                          {NULL, 0, NULL, 0}};
+    *json = false;
+    for (int option; (option = getopt_long(argc, argv, "", known, NULL)) != -1;) {
+        if (option == 'j')
+            *json = true;
+        else if (option == 'r')
+            *rounds = strtoul(optarg, NULL, 10);
+        else
+            exit(2);
+    }
+    if (*rounds < least || *rounds > most)
+        errx(2, "--rounds: a number of %zu to %zu was expected", least, most);
 }

@@ -10,7 +10,6 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <err.h>
-#include <getopt.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -329,21 +328,9 @@ static void print_table(size_t rounds, const struct limit *limits, size_t count)
 }
 
 int main(int argc, char **argv) {
-    static const struct option known[] = {{"json", no_argument, NULL, 'j'},
-                                          {"rounds", required_argument, NULL, 'r'},
-                                          {NULL, 0, NULL, 0}};
     size_t rounds = 101;
-    bool json = false;
-    for (int option; (option = getopt_long(argc, argv, "", known, NULL)) != -1;) {
-        if (option == 'j')
-            json = true;
-        else if (option == 'r')
-            rounds = strtoul(optarg, NULL, 10);
-        else
-            return 2;
-    }
-    if (rounds < 3 || rounds > 100000)
-        errx(2, "--rounds: a number of 3 to 100000 was expected");
+    bool json;
+    bench_options(argc, argv, 3, 100000, &rounds, &json);
     if (!spex_rseq_available())
         processes[BEST].commit = processes[LARGE].commit = processes[CLOSED].commit = "atomic";
     if (!mkdtemp(control_directory))

@@ -7,7 +7,6 @@
  * median over the rounds of one decision, in a workspace that was in use before. */
 #define _GNU_SOURCE
 #include <err.h>
-#include <getopt.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -95,23 +94,11 @@ static void print(bool json, const char *policy, size_t count, const struct benc
 }
 
 int main(int argc, char **argv) {
-    static const struct option known[] = {{"json", no_argument, NULL, 'j'},
-                                          {"rounds", required_argument, NULL, 'r'},
-                                          {NULL, 0, NULL, 0}};
-    unsigned long rounds = 101;
-    bool json = false;
-    for (int option; (option = getopt_long(argc, argv, "", known, NULL)) != -1;) {
-        if (option == 'j')
-            json = true;
-        else if (option == 'r')
-            rounds = strtoul(optarg, NULL, 10);
-        else
-            return 2;
-    }
-    if (rounds < 1 || rounds > ROUNDS_MAX)
-        errx(2, "--rounds: 1 to %d was expected", ROUNDS_MAX);
+    size_t rounds = 101;
+    bool json;
+    bench_options(argc, argv, 1, ROUNDS_MAX, &rounds, &json);
     if (json)
-        printf("{\"bench\": \"rates\", \"rounds\": %lu, \"results\": [\n", rounds);
+        printf("{\"bench\": \"rates\", \"rounds\": %zu, \"results\": [\n", rounds);
     for (size_t p = 0; spex_builtin_rate_policies[p]; p++)
         for (size_t s = 0; s < SIZES; s++) {
             const struct spex_rate_policy_ops *policy = spex_builtin_rate_policies[p];

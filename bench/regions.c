@@ -8,7 +8,6 @@
  * without probes, which was timed right before it. */
 #define _GNU_SOURCE
 #include <err.h>
-#include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,22 +151,10 @@ static void print(bool json, size_t rounds) {
 }
 
 int main(int argc, char **argv) {
-    static const struct option known[] = {{"json", no_argument, NULL, 'j'},
-                                          {"rounds", required_argument, NULL, 'r'},
-                                          {NULL, 0, NULL, 0}};
     const struct spex_options options = {.size = sizeof(options), .out = "/dev/null"};
     size_t rounds = 301;
-    bool json = false;
-    for (int option; (option = getopt_long(argc, argv, "", known, NULL)) != -1;) {
-        if (option == 'j')
-            json = true;
-        else if (option == 'r')
-            rounds = strtoul(optarg, NULL, 10);
-        else
-            return 2;
-    }
-    if (rounds < 3 || rounds > ROUNDS_MAX)
-        errx(2, "--rounds: a number of 3 to %d was expected", ROUNDS_MAX);
+    bool json;
+    bench_options(argc, argv, 3, ROUNDS_MAX, &rounds, &json);
     if (setenv("SPEX_CONTROL", "off", 1) != 0 || spex_start(&options) != 0)
         errx(1, "cannot start");
     for (size_t c = 0; c < CASES; c++)

@@ -11,8 +11,7 @@
 #include "allowance.h"
 #include "clock.h"
 #include "countdown.h"
-#include "metrics.h"
-#include "profile_source.h"
+#include "counted.h"
 
 enum { BUSY = 1, RECORDS_MAX = 1 << 20 };
 
@@ -74,21 +73,10 @@ static double most_spent(void) {
     return (double)most * cost.record / ticks_per_second;
 }
 
-static double counted(void) {
-    struct spex_profile profile;
-    double count = 0;
-    assert_int_equal(spex_profile_now(&profile), 0);
-    for (size_t r = 0; r < profile.row_count; r++)
-        if (profile.rows[r].probe.probe_id == BUSY)
-            count += profile.rows[r].probe.count;
-    spex_profile_now_free(&profile);
-    return count;
-}
-
 static void expect_bound(const char *probes) {
     start("5%", probes);
     uint64_t executions = work(100);
-    assert_true(counted() == (double)executions);
+    assert_true(counted(BUSY) == (double)executions);
     assert_int_equal(spex_set("off"), 0);
     assert_int_equal(spex_stop(), 0);
     assert_true(seen.count > 0);

@@ -21,10 +21,10 @@
 #include "../capture.h"
 #include "../children.h"
 #include "collector.h"
+#include "counted.h"
 #include "geometric_law.h"
 #include "metrics.h"
 #include "probe_type.h"
-#include "profile_source.h"
 #include "threads.h"
 
 /* ThreadSanitizer would end a child of a program with threads that starts threads itself. */
@@ -95,17 +95,6 @@ static void set(const char *selection) {
     assert_true(spex_set(selection) >= 0);
 }
 
-static double count_now(uint16_t id) {
-    struct spex_profile profile;
-    double count = 0;
-    assert_int_equal(spex_profile_now(&profile), 0);
-    for (size_t r = 0; r < profile.row_count; r++)
-        if (profile.rows[r].probe.probe_id == id)
-            count += profile.rows[r].probe.count;
-    spex_profile_now_free(&profile);
-    return count;
-}
-
 static struct spex_metrics_totals totals(uint32_t type) {
     spex_metrics_lock();
     struct spex_metrics_totals now = spex_metrics_totals(spex_probe_type_ring(type));
@@ -163,13 +152,13 @@ static void counts_are_exact(void **state) {
         set(selections[s]);
         executed += (double)work_in_threads(12345);
         work(77);
-        assert_true(count_now(COUNTED_ID) == executed + 77);
+        assert_true(counted(COUNTED_ID) == executed + 77);
         executed += (double)work_in_threads(1) + 77;
-        assert_true(count_now(COUNTED_ID) == executed);
+        assert_true(counted(COUNTED_ID) == executed);
     }
     set("off");
     work(1000);
-    assert_true(count_now(COUNTED_ID) == executed);
+    assert_true(counted(COUNTED_ID) == executed);
 }
 
 static void counts_are_exact_while_selections_change(void **state) {
@@ -185,9 +174,9 @@ static void counts_are_exact_while_selections_change(void **state) {
         work(times);
         executed += on ? (double)times : 0;
         if (change % 100 == 0)
-            assert_true(count_now(COUNTED_ID) == executed);
+            assert_true(counted(COUNTED_ID) == executed);
     }
-    assert_true(count_now(COUNTED_ID) == executed);
+    assert_true(counted(COUNTED_ID) == executed);
 }
 
 /* Also when generations have come round since the thread last looked. */
@@ -202,7 +191,7 @@ static void counts_are_exact_after_any_number_of_changes(void **state) {
         set(changes % 2 ? "7@5" : "7@~5");
         work(2);
         executed += 5;
-        assert_true(count_now(COUNTED_ID) == executed);
+        assert_true(counted(COUNTED_ID) == executed);
     }
 }
 
@@ -228,8 +217,8 @@ static void counts_are_exact_while_another_thread_changes_them(void **state) {
         executed += (double)work_in_threads(20000);
     spex_store_relaxed(&changes_end, true);
     pthread_join(changer, NULL);
-    print_message("%.0f executed, %.0f counted\n", executed, count_now(COUNTED_ID));
-    assert_true(count_now(COUNTED_ID) == executed);
+    print_message("%.0f executed, %.0f counted\n", executed, counted(COUNTED_ID));
+    assert_true(counted(COUNTED_ID) == executed);
 }
 
 static void counts_are_exact_where_records_are_lost(void **state) {
@@ -241,11 +230,11 @@ static void counts_are_exact_where_records_are_lost(void **state) {
         uint64_t times = work_in_threads(50000);
         spex_metrics_unlock();
         executed += (double)times;
-        assert_true(count_now(COUNTED_ID) == executed);
+        assert_true(counted(COUNTED_ID) == executed);
     }
     drain(SPEX_CNT);
     assert_true(totals(SPEX_CNT).lost > totals(SPEX_CNT).records);
-    assert_true(count_now(COUNTED_ID) == executed);
+    assert_true(counted(COUNTED_ID) == executed);
 }
 
 static int child_counts(void) {
@@ -255,7 +244,7 @@ static int child_counts(void) {
     uint64_t times = work_in_threads(1000);
     set("7@1000");
     work(999);
-    bool right = count_now(COUNTED_ID) == (double)(times + 999);
+    bool right = counted(COUNTED_ID) == (double)(times + 999);
     spex_stop();
     return right ? 0 : 3;
 }
@@ -272,7 +261,7 @@ static void a_forked_child_counts_from_nothing(void **state) {
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
     work(1);
-    assert_true(count_now(COUNTED_ID) == 124);
+    assert_true(counted(COUNTED_ID) == 124);
 }
 
 /* Signals that execute the site that they interrupt. */
@@ -316,7 +305,7 @@ static void handlers_are_counted_exactly(void **state) {
     signal(SIGUSR1, handle);
     set("7");
     uint64_t executed = work_interrupted(1000000);
-    assert_true(count_now(COUNTED_ID) == (double)executed);
+    assert_true(counted(COUNTED_ID) == (double)executed);
     signal(SIGUSR1, SIG_DFL);
 #else
     print_message("SKIP: no addition that is whole for handlers\n");
@@ -337,7 +326,7 @@ static void handlers_change_counts_by_a_period_at_most(void **state) {
     for (size_t s = 0; s < COUNT_OF(all); s++) {
         set(all[s].selection);
         uint64_t executed = work_interrupted(1000000);
-        double count = count_now(COUNTED_ID) - before;
+        double count = counted(COUNTED_ID) - before;
         before += count;
         assert_true(count >= (double)(executed - handled));
         assert_true(count <= (double)executed + all[s].period * (double)handled);
@@ -547,7 +536,7 @@ static void executions_under_way_are_recorded_over_changes(void **state) {
     assert_int_equal(records_of(change_once), 1);
     assert_int_equal(records_of(change_a_hundred_times), 1);
     assert_int_equal(records_of(change_a_thousand_times), 1);
-    assert_true(count_now(COUNTED_ID) == 3);
+    assert_true(counted(COUNTED_ID) == 3);
     for (size_t r = 0; r < seen.count; r++)
         assert_int_equal(seen.records[r].weight, 1);
 }
