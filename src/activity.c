@@ -3,9 +3,8 @@
 
 #include <math.h>
 
+#include "confidence.h"
 #include "profile.h"
-
-#define NORMAL_95 1.959964
 
 /* Of fewer independent looks nothing follows. */
 #define LOOKS_LEAST 10
@@ -83,17 +82,14 @@ static double independent(const struct spex_activity *activity, double average, 
 /* The further end of Wilson's interval (Probable inference, the law of succession, and statistical inference, JASA 22,
  * 1927), of a share of n independent looks. */
 static double rare_margin(double share, double n) {
-    const double z2 = NORMAL_95 * NORMAL_95;
+    const double z2 = SPEX_NORMAL_95 * SPEX_NORMAL_95;
     double middle = (share + z2 / (2 * n)) / (1 + z2 / n);
-    double half = NORMAL_95 * sqrt(share * (1 - share) / n + z2 / (4 * n * n)) / (1 + z2 / n);
+    double half = SPEX_NORMAL_95 * sqrt(share * (1 - share) / n + z2 / (4 * n * n)) / (1 + z2 / n);
     return half + fabs(middle - share);
 }
 
-/* Student's t to the first order (Abramowitz and Stegun, 26.7.5). */
 static double mean_margin(double variance, double n) {
-    const double z = NORMAL_95;
-    double t = z + (z * z * z + z) / (4 * (n - 1));
-    return t * sqrt(variance / (n - 1));
+    return spex_student_95(n - 1) * sqrt(variance / (n - 1));
 }
 
 double spex_activity_share_margin(const struct spex_activity *activity) {

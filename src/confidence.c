@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-#define NORMAL_95 1.959964
-
 bool spex_sampled(const struct spex_profile_probe *probe) {
     bool silent = !probe->records && probe->count > 0;
     return probe->weight > (double)probe->records || probe->lost > 0 || silent;
@@ -25,10 +23,10 @@ static double finite_population(const struct spex_profile_probe *probe) {
     return share < 1 ? sqrt(1 - share) : 0;
 }
 
-/* Student's t, by its expansion in the normal quantile (Abramowitz and Stegun, 26.7.5); from two degrees of
- * freedom on within 1 %. */
-static double student_95(double freedom) {
-    const double z = NORMAL_95, z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z, z9 = z7 * z * z;
+/* By its expansion in the normal quantile (Abramowitz and Stegun, 26.7.5). */
+double spex_student_95(double freedom) {
+    const double z = SPEX_NORMAL_95, z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z,
+                 z9 = z7 * z * z;
     const double f = freedom;
     return z + (z3 + z) / (4 * f) + (5 * z5 + 16 * z3 + 3 * z) / (96 * f * f) +
            (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * f * f * f) +
@@ -36,7 +34,7 @@ static double student_95(double freedom) {
 }
 
 double spex_count_margin(const struct spex_profile_probe *probe) {
-    return probe->count_variance > 0 ? NORMAL_95 * sqrt(probe->count_variance) : 0;
+    return probe->count_variance > 0 ? SPEX_NORMAL_95 * sqrt(probe->count_variance) : 0;
 }
 
 /* Variance of the mean, and units that would say as much if they were alike. */
@@ -88,7 +86,7 @@ double spex_mean_margin(const struct spex_profile_probe *probe, const struct spe
     if (!spex_sampled(probe))
         return 0;
     struct estimate estimate = estimate_of(probe, values);
-    return estimate.units < 3 ? -1 : student_95(estimate.units - 1) * sqrt(estimate.variance);
+    return estimate.units < 3 ? -1 : spex_student_95(estimate.units - 1) * sqrt(estimate.variance);
 }
 
 /* Whether the records are alike, and none were left out together. */
@@ -157,10 +155,10 @@ struct ranks {
 };
 
 static struct ranks ranks_of(double q, struct share share) {
-    double t = share.freedom > 2 ? student_95(share.freedom) : student_95(2);
+    double t = share.freedom > 2 ? spex_student_95(share.freedom) : spex_student_95(2);
     double variance = fmin(share.variance, 1); /* says nothing */
     double margin = t * sqrt(q * (1 - q) * variance);
-    double skew = (1 - 2 * q) * (NORMAL_95 * NORMAL_95 - 1) / 6 * variance;
+    double skew = (1 - 2 * q) * (SPEX_NORMAL_95 * SPEX_NORMAL_95 - 1) / 6 * variance;
     return (struct ranks){q - margin + skew, q + margin + skew};
 }
 

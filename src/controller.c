@@ -139,8 +139,9 @@ static struct {
     uint64_t process_ns;            /* what it was */
     uint64_t process_collectors_ns; /* of it */
     uint64_t collectors_ns;
-    double cpus;    /* that the program keeps busy */
-    double seconds; /* of all those CPUs, since it began */
+    double tick_rate; /* 0: not known yet */
+    double cpus;      /* that the program keeps busy */
+    double seconds;   /* of all those CPUs, since it began */
     double spent;
     struct spex_collecting collecting;
     uint64_t produced[SPEX_PROBE_TYPES]; /* records, when last accounted for */
@@ -216,7 +217,7 @@ void spex_controller_end(void) {
  * long a tick is in the first milliseconds; then they are 0. */
 static bool costs_of(uint32_t type, double *skip, double *report) {
     struct spex_cost cost;
-    double rate = spex_metrics_tick_rate();
+    double rate = controller.tick_rate;
     *skip = *report = 0;
     if (rate <= 0 || spex_cost_get(type, &cost) != 0)
         return false;
@@ -225,12 +226,16 @@ static bool costs_of(uint32_t type, double *skip, double *report) {
     return true;
 }
 
+static double factor_of(const struct probe *probe) {
+    return probe->factor > 0 ? probe->factor : 1;
+}
+
 /* The same of a probe, with what experiments have found. */
 static bool probe_costs(uint32_t first, double *skip, double *report) {
-    double factor = controller.probes[first].factor;
+    double factor = factor_of(&controller.probes[first]);
     bool known = costs_of(spex_site_info(first)->probe_type, skip, report);
-    *skip *= factor > 0 ? factor : 1;
-    *report *= factor > 0 ? factor : 1;
+    *skip *= factor;
+    *report *= factor;
     return known;
 }
 
@@ -262,6 +267,7 @@ static void spend(double seconds, double spent) {
 static void account(uint64_t ns) {
     uint64_t collectors = spex_collectors_cpu_ns();
     double seconds = (double)(ns - controller.monotonic_ns) / 1e9;
+    controller.tick_rate = spex_metrics_tick_rate();
     double spent = (double)(collectors - controller.collectors_ns) / 1e9;
     for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)
         spent += spent_on(t);
@@ -435,9 +441,14 @@ static size_t look_at_all(void) {
     return count;
 }
 
+/* Twice as long as before. */
+static double longer(double before, double least, double most) {
+    double seconds = before > 0 ? before * 2 : least;
+    return seconds < most ? seconds : most;
+}
+
 static void hold(struct probe *probe, const char *why) {
-    double seconds = probe->held_before > 0 ? probe->held_before * 2 : HELD_SECONDS;
-    probe->held_before = seconds < HELD_SECONDS_MAX ? seconds : HELD_SECONDS_MAX;
+    probe->held_before = longer(probe->held_before, HELD_SECONDS, HELD_SECONDS_MAX);
     probe->held_until = controller.now + probe->held_before;
     probe->period = SPEX_SITE_HELD;
     controller.holding = true;
@@ -464,9 +475,8 @@ static void give(struct probe *probe, const struct spex_rate_class *class,
 }
 
 static void leave_to_prober(struct probe *probe, const char *why) {
-    double seconds = probe->probed_before > 0 ? probe->probed_before * 2 : PROBED_SECONDS;
     if (probe->period != SPEX_SITE_PROBED) {
-        probe->probed_before = seconds < PROBED_SECONDS_MAX ? seconds : PROBED_SECONDS_MAX;
+        probe->probed_before = longer(probe->probed_before, PROBED_SECONDS, PROBED_SECONDS_MAX);
         probe->probed_until = controller.now + probe->probed_before;
     }
     probe->period = SPEX_SITE_PROBED;
@@ -524,7 +534,7 @@ static void note_factors(size_t count) {
         unsigned ring = spex_probe_type_ring(spex_site_info(controller.firsts[c])->probe_type);
         double made = probe->frequency / (probe->period ? probe->period : 1);
         records[ring] += made;
-        sums[ring] += made * (probe->factor > 0 ? probe->factor : 1);
+        sums[ring] += made * factor_of(probe);
     }
     for (unsigned ring = 0; ring < SPEX_PROBE_TYPES; ring++)
         controller.factors[ring] = records[ring] > 0 ? sums[ring] / records[ring] : 1;
@@ -551,20 +561,18 @@ static size_t subjects_of(size_t count) {
 static void take_finding(const struct spex_finding *finding) {
     for (size_t f = 0; f < finding->count; f++) {
         struct probe *probe = &controller.probes[finding->firsts[f]];
-        double before = probe->factor > 0 ? probe->factor : 1, ratio = finding->factor / before;
+        double before = factor_of(probe), ratio = finding->factor / before;
         double change = finding->factor - before;
         bool sure =
             change > SURE_DEARER * finding->error || change < -SURE_CHEAPER * finding->error;
         if (sure && (ratio > FINDING_LEAST || ratio < 1 / FINDING_LEAST))
-            probe->factor = probe->factor > 0 ? before + (finding->factor - before) * FINDING_WEIGHT
-                                              : finding->factor;
+            probe->factor = before + change * (probe->factor > 0 ? FINDING_WEIGHT : 1);
     }
 }
 
 /* What probes did while some were held off says little about what they do, and nothing about what has just changed: they
  * are looked at for a moment before anything is decided. */
 static void session_over(void) {
-    spex_metrics_executions(controller.executions);
     for (uint32_t i = 0; i < spex_sites_count(); i++)
         if (controller.probes[i].seen)
             measure_from_now(&controller.probes[i], controller.executions[i]);
@@ -582,24 +590,17 @@ static bool is_in_a_rush(void) {
 
 /* True: nothing is to be decided, as there is a session, or has just been one. It ends when there is a rush. */
 static bool experiment(void) {
-    struct spex_finding finding;
+    struct spex_progress progress = {.executions = controller.executions};
+    struct spex_finding finding = {.count = 0};
     if (!spex_experiment_running())
         return controller.now < controller.waiting_until;
-    if (is_in_a_rush()) {
-        spex_experiment_abort(controller.now);
-        session_over();
+    bool rush = is_in_a_rush();
+    if (!rush && spex_experiment_due(controller.now) > 0)
         return true;
-    }
-    if (spex_experiment_due(controller.now) > 0)
-        return true;
-    struct spex_progress progress = {.executions = controller.executions};
-    if (!spex_threads_cpu_ns(&progress.cpu_ns, &progress.threads)) {
-        spex_experiment_abort(controller.now);
-        session_over();
-        return true;
-    }
     spex_metrics_executions(controller.executions);
-    if (!spex_experiment_step(controller.now, &progress, &finding))
+    if (rush || !spex_threads_cpu_ns(&progress.cpu_ns, &progress.threads))
+        spex_experiment_abort(controller.now);
+    else if (!spex_experiment_step(controller.now, &progress, &finding))
         return true;
     take_finding(&finding);
     session_over();

@@ -40,13 +40,6 @@ static bool take_records(struct spex_sink *sink, const struct spex_record *recor
     return err == 0;
 }
 
-static bool take_pass(struct spex_sink *sink, unsigned collector, uint64_t watermark) {
-    (void)sink;
-    (void)collector;
-    (void)watermark;
-    return true;
-}
-
 static void finish(struct spex_sink *sink) {
     (void)sink;
     pthread_mutex_lock(&metrics.lock);
@@ -68,8 +61,8 @@ static uint64_t own_cpu_ns(void) {
 int spex_metrics_open(struct spex_sink **sink) {
     pthread_mutex_lock(&metrics.lock);
     int err = spex_tracer_create(&metrics.tracer);
-    metrics.sink = (struct spex_sink){
-        .records = take_records, .pass = take_pass, .finish = finish, .abandon = abandon};
+    metrics.sink =
+        (struct spex_sink){.records = take_records, .finish = finish, .abandon = abandon};
     metrics.ended = false;
     metrics.start = spex_instant_now();
     metrics.cpu_ns = spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
@@ -142,22 +135,27 @@ struct spex_metrics_totals spex_metrics_totals(unsigned type_ring) {
     };
 }
 
+/* False: there are no records of it. */
+static bool find(uint16_t probe_id, uint32_t probe_type, size_t *at) {
+    if (!metrics.tracer)
+        return false;
+    *at = spex_tracer_find(metrics.tracer, probe_id, probe_type);
+    return *at < spex_tracer_probes(metrics.tracer);
+}
+
 static double in_regions(const struct spex_site_info *info) {
     struct spex_metrics found;
-    size_t at =
-        metrics.tracer ? spex_tracer_find(metrics.tracer, info->probe_id, info->probe_type) : 0;
-    if (!metrics.tracer || at == spex_tracer_probes(metrics.tracer))
+    size_t at;
+    if (!find(info->probe_id, info->probe_type, &at))
         return 0;
     spex_tracer_metrics(metrics.tracer, at, &found);
     return found.region_count;
 }
 
 void spex_metrics_sums(uint16_t probe_id, uint32_t probe_type, double *weight, double *sum) {
+    size_t at;
     *weight = *sum = 0;
-    if (!metrics.tracer)
-        return;
-    size_t at = spex_tracer_find(metrics.tracer, probe_id, probe_type);
-    if (at == spex_tracer_probes(metrics.tracer))
+    if (!find(probe_id, probe_type, &at))
         return;
     const struct spex_values *values = spex_tracer_values(metrics.tracer, at, 0);
     if (!values)
@@ -237,8 +235,8 @@ static void losses(struct spex_profile_probe *probe) {
 /* What records say; returns how many executions in regions they stand for. */
 static double from_records(struct spex_profile_probe *probe, const struct spex_values **values) {
     struct spex_metrics found;
-    size_t at = spex_tracer_find(metrics.tracer, probe->probe_id, probe->probe_type);
-    if (at == spex_tracer_probes(metrics.tracer))
+    size_t at;
+    if (!find(probe->probe_id, probe->probe_type, &at))
         return 0;
     spex_tracer_metrics(metrics.tracer, at, &found);
     probe->series = (uint16_t)found.series;

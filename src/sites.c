@@ -496,7 +496,6 @@ struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
         state.sites += info->site != NULL;
         state.sites_on += now.period != 0;
         state.used |= info->used;
-        state.region |= info->region != 0;
         shorter(&state.sampling, &now);
         if (info->site)
             shorter(&selected, &info->selected);

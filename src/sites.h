@@ -67,7 +67,6 @@ struct spex_probe_state {
     struct spex_sampling sampling_last; /* or, while it is off, before */
     uint64_t on_ticks;                  /* at least one site was on */
     uint64_t probed_ticks; /* of these: none of them made records, as all were probed */
-    bool region;           /* one of them stands in a region */
 };
 
 /* Sites registered so far, those of regions included, which are no probes; those below the count never change but for `site`, `generation`, `next` and what
