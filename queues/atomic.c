@@ -194,8 +194,8 @@ size_t spex_atomic_read(const struct spex_ring *ring, uint64_t *out, size_t max)
         count += take == TAKEN;
         passed = index;
     }
-    /* Relaxed: the consumer is alone; others read these two as figures only. */
+    /* The consumer is alone; others take accounts by these two, in the other order. */
     spex_store_relaxed(&consumer->consumed, consumer->consumed + count);
-    spex_store_relaxed(&consumer->passed, passed);
+    spex_store_release(&consumer->passed, passed); /* P1 (P2 in ring.c) */
     return count;
 }

@@ -25,7 +25,8 @@ size_t spex_ring_read(const struct spex_ring *ring, uint64_t *out, size_t max) {
 /* Indices between what has been passed or overwritten and the newest. */
 static uint64_t waiting(const struct spex_ring *ring) {
     uint64_t capacity = ring->mask + 1;
-    uint64_t next = spex_load_relaxed(&ring->consumer->passed);
+    uint64_t next =
+        spex_load_acquire(&ring->consumer->passed); /* P2 (P1 in atomic.c, P1 in rseq.c) */
     uint64_t reserve = spex_load_relaxed(&ring->producer->reserve);
     uint64_t end =
         ring->commit == SPEX_COMMIT_ATOMIC ? reserve : spex_load_relaxed(&ring->producer->commit);
@@ -56,13 +57,14 @@ static uint64_t produced_by(const struct spex_ring *ring) {
 }
 
 struct spex_ring_counts spex_ring_count(const struct spex_ring *ring) {
-    uint64_t consumed = spex_load_relaxed(&ring->consumer->consumed);
+    /* In this order a push or a read in between makes more of what is pending, and nothing seem lost. */
     uint64_t produced = produced_by(ring);
+    uint64_t pending = waiting(ring);
+    uint64_t consumed = spex_load_relaxed(&ring->consumer->consumed);
     if (consumed > produced)
         consumed = produced;
     /* Of the indices that wait, some may be abandoned. */
     uint64_t unread = produced - consumed;
-    uint64_t pending = waiting(ring);
     if (pending > unread)
         pending = unread;
     return (struct spex_ring_counts){

@@ -90,7 +90,7 @@ double spex_ring_fill(const struct spex_ring *ring);
 
 /* produced = consumed + lost + pending, always. Produced and consumed are exact when no push or
  * read is under way, lost and pending once the ring is drained, too; else they are near
- * estimates. */
+ * estimates, and what a read is taking counts as pending. */
 struct spex_ring_counts spex_ring_count(const struct spex_ring *ring);
 
 #endif

@@ -58,9 +58,9 @@ static size_t read_part(const struct spex_ring *ring, uint64_t commit, uint64_t 
     if (lapped)
         for (size_t w = 0; w < count * ring->record_words; w++)
             out[w] = out[lapped * ring->record_words + w];
-    /* Relaxed: the consumer is alone; others read these two as figures only. */
+    /* The consumer is alone; others take accounts by these two, in the other order. */
     spex_store_relaxed(&ring->consumer->consumed, ring->consumer->consumed + count);
-    spex_store_relaxed(&ring->consumer->passed, to);
+    spex_store_release(&ring->consumer->passed, to); /* P1 (P2 in ring.c) */
     return count;
 }
 

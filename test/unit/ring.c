@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* The ring against a model that is too simple to be wrong: a list that drops its oldest record when
- * it is full. Both ways of committing have the same tests. One thread; concurrency is in ring_steps.c,
- * rseq_steps.c and in stress/. */
+ * it is full. Both ways of committing have the same tests. One thread, but for the accounts taken while
+ * another reads; concurrency is in ring_steps.c, rseq_steps.c and in stress/. */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../check.h"
 #include "atomic.h"
 #include "rseq.h"
 
-#define CAPACITY_MAX 256
+#define CAPACITY_MAX    256
+#define WATCHED_RECORDS 300000
 
 struct way {
     const char *name;
@@ -238,6 +241,40 @@ static void reading_nothing_changes_nothing(void **state) {
     pair_teardown(&pair);
 }
 
+static void *read_all(void *argument) {
+    const struct spex_ring *ring = argument;
+    cpu_set_t all;
+    memset(&all, 0xff, sizeof(all));
+    sched_setaffinity(0, sizeof(all), &all);
+    uint64_t out[8 * 2];
+    for (uint64_t read = 0; read < WATCHED_RECORDS;)
+        read += spex_ring_read(ring, out, 8);
+    return NULL;
+}
+
+/* A ring that is never lapped has lost nothing, also while its reader is between two stores. */
+static void nothing_seems_lost_during_a_read(void **state) {
+    struct pair pair;
+    struct spex_ring_counts counts;
+    pthread_t reader;
+    uint64_t seen_lost = 0;
+    (void)state;
+    pair_setup(&pair, 8, 2);
+    assert_int_equal(pthread_create(&reader, NULL, read_all, &pair.ring), 0);
+    for (uint64_t pushed = 0; pushed < WATCHED_RECORDS;) {
+        uint64_t words[2] = {pushed + 1, pushed + 1};
+        way->push(&pair.ring, words);
+        pushed++;
+        do {
+            counts = spex_ring_count(&pair.ring);
+            seen_lost += counts.lost;
+        } while (counts.consumed + 4 < pushed);
+    }
+    pthread_join(reader, NULL);
+    assert_int_equal(seen_lost, 0);
+    pair_teardown(&pair);
+}
+
 static bool pinned(void) {
     cpu_set_t one;
     int now = sched_getcpu();
@@ -264,6 +301,7 @@ int main(void) {
         cmocka_unit_test(behaves_like_the_model),
         cmocka_unit_test(alarms_every_quarter),
         cmocka_unit_test(reading_nothing_changes_nothing),
+        cmocka_unit_test(nothing_seems_lost_during_a_read),
     };
     int failed = 0;
     for (size_t w = 0; w < COUNT_OF(ways); w++) {
