@@ -14,9 +14,10 @@
 #include "../clock.h"
 #include "deadline.h"
 #include "space.h"
+#include "space_parameter.h"
 #include "store.h"
 #include "summary.h"
-#include "trial.h"
+#include "trial_run.h"
 #include "why.h"
 
 /* How often a trial is run when this process was held up meanwhile. */
@@ -29,11 +30,12 @@ struct explorer {
     void *state;
     bool initialised; /* the policy's state */
     struct spex_store *store;
-    struct spex_stored_trials stored; /* found in the store, to be replayed */
+    struct spex_trials stored; /* found in the store, to be replayed */
     struct spex_summary summary;
     struct spex_instant begin;
     char *directory;
     size_t *levels;
+    uint64_t asked; /* plans that the policy has made */
     char best[512];
     char running[512];
     char last_failure[512];
@@ -53,7 +55,7 @@ static void report_progress(struct explorer *explorer) {
         spex_levels_text(space, best->levels, explorer->best, sizeof(explorer->best));
     progress->size = sizeof(*progress);
     progress->have_best = best != NULL;
-    progress->best_objective = best ? best->mean : 0;
+    progress->best_objective = best ? best->criteria[0].mean : 0;
     progress->best = explorer->best;
     progress->last_failure = progress->failed ? explorer->last_failure : NULL;
     progress->seconds_per_trial = run ? explorer->run_seconds / (double)run : 0;
@@ -64,8 +66,7 @@ static void report_progress(struct explorer *explorer) {
 
 static int policy_check(const struct explorer *explorer, struct spex_why *why) {
     const struct spex_policy_ops *policy = explorer->policy;
-    if (policy->abi != SPEX_POLICY_ABI || policy->size != sizeof(*policy) || !policy->state_size ||
-        !policy->init || !policy->next || !policy->stop_run)
+    if (spex_policy_check(policy))
         return spex_fail(why, -ENOTSUP, "policy \"%s\" was built for another version of spex",
                          policy->name);
     return 0;
@@ -118,29 +119,51 @@ static int directory_make(struct explorer *explorer, struct spex_why *why) {
     return err;
 }
 
+/* Whether the plan is for a configuration of the space, and for that which stands for all like it. */
+static bool is_allowed(const struct explorer *explorer, const struct spex_plan *plan) {
+    const struct spex_space *space = &explorer->space->space;
+    size_t settled[SPEX_PARAMETERS_MAX];
+    if (plan->levels != explorer->levels || !plan->probes ||
+        !(plan->duration_seconds > 0 && plan->duration_seconds <= space->rules.duration_seconds))
+        return false;
+    for (size_t p = 0; p < space->parameter_count; p++) {
+        if (plan->levels[p] >= space->parameters[p].count)
+            return false;
+        settled[p] = plan->levels[p];
+    }
+    return spex_space_settle(space, settled) &&
+           memcmp(settled, plan->levels, space->parameter_count * sizeof(*settled)) == 0;
+}
+
 /* 1 with a plan, 0 when the policy has had enough, negative for an error. */
 static int ask(struct explorer *explorer, struct spex_plan *plan, struct spex_why *why) {
     const struct spex_space *space = &explorer->space->space;
-    memset(explorer->levels, 0, space->parameter_count * sizeof(size_t));
-    *plan = (struct spex_plan){.levels = explorer->levels, .probes = space->objective.probe};
+    for (size_t p = 0; p < space->parameter_count; p++)
+        explorer->levels[p] = space->parameters[p].default_level;
+    *plan = (struct spex_plan){
+        .size = sizeof(*plan),
+        .levels = explorer->levels,
+        .probes = explorer->space->probes,
+        .duration_seconds = space->rules.duration_seconds,
+    };
     int got = explorer->policy->next(explorer->state, plan);
     if (got < 0)
         return spex_fail(why, got, "policy \"%s\" gave up: %s", explorer->policy->name,
                          strerror(-got));
-    for (size_t p = 0; got && p < space->parameter_count; p++)
-        if (plan->levels != explorer->levels || plan->levels[p] >= space->parameters[p].count)
-            return spex_fail(why, -ERANGE, "policy \"%s\" planned what is not in the space",
-                             explorer->policy->name);
+    if (got && !is_allowed(explorer, plan))
+        return spex_fail(why, -ERANGE, "policy \"%s\" planned what is not in the space",
+                         explorer->policy->name);
+    explorer->asked += got > 0;
     return got;
 }
 
 /* The same for a trial just run and for one from the store. */
-static int tell(struct explorer *explorer, const struct spex_stored_trial *trial,
-                struct spex_why *why) {
+static int tell(struct explorer *explorer, const struct spex_trial *trial, struct spex_why *why) {
     struct spex_result result = {
+        .size = sizeof(result),
         .levels = trial->levels,
         .ok = trial->ok,
-        .objective = trial->objective,
+        .measured = trial->measured,
         .records_used = trial->records_used,
         .records_lost = trial->records_lost,
         .seconds = trial->seconds,
@@ -160,12 +183,12 @@ static int tell(struct explorer *explorer, const struct spex_stored_trial *trial
 /* The stored trial that the plan asks for; NULL when there is none, or one that failed and is to
  * be run again. */
 static int find_stored(const struct explorer *explorer, const struct spex_plan *plan,
-                       const struct spex_stored_trial **found, struct spex_why *why) {
+                       const struct spex_trial **found, struct spex_why *why) {
     uint64_t number = explorer->progress.trials;
     *found = NULL;
     if (number >= explorer->stored.count)
         return 0;
-    const struct spex_stored_trial *trial = &explorer->stored.items[number];
+    const struct spex_trial *trial = &explorer->stored.items[number];
     size_t bytes = explorer->space->space.parameter_count * sizeof(size_t);
     if (memcmp(trial->levels, plan->levels, bytes) != 0)
         return spex_fail(
@@ -180,16 +203,19 @@ static int find_stored(const struct explorer *explorer, const struct spex_plan *
 static int run_until_valid(const struct spex_trial_setup *setup, const struct spex_plan *plan,
                            struct spex_trial *trial, struct spex_why *why) {
     int err = -EAGAIN;
-    for (int attempt = 0; attempt < HELD_UP_ATTEMPTS && err == -EAGAIN; attempt++)
+    for (int attempt = 0; attempt < HELD_UP_ATTEMPTS && err == -EAGAIN; attempt++) {
+        spex_trial_free(trial);
+        if (spex_trial_init(trial, &setup->file->space, plan->levels))
+            return spex_fail(why, -ENOMEM, "out of memory");
         err = spex_trial_run(setup, plan, trial, why);
+    }
     return err;
 }
 
 static int run_and_store(struct explorer *explorer, const struct spex_plan *plan,
                          struct spex_trial *trial, struct spex_why *why) {
-    const struct spex_space *space = &explorer->space->space;
     struct spex_trial_setup setup = {
-        .space = space,
+        .file = explorer->space,
         .policy = explorer->policy,
         .policy_state = explorer->state,
         .argv = explorer->options->argv,
@@ -199,42 +225,30 @@ static int run_and_store(struct explorer *explorer, const struct spex_plan *plan
     };
     int64_t begin = spex_monotonic_ns();
     int err = run_until_valid(&setup, plan, trial, why);
-    if (err)
-        return err;
-    err = spex_store_put(explorer->store, explorer->progress.trials + 1, space, plan->levels, trial,
-                         setup.ticks_per_second, why);
+    trial->asked = explorer->asked;
+    trial->told = explorer->progress.trials;
+    err = err ? err
+              : spex_store_put(explorer->store, explorer->progress.trials + 1,
+                               &explorer->space->space, trial, why);
     explorer->run_seconds += (double)(spex_monotonic_ns() - begin) / 1e9;
-    if (err)
-        spex_trial_release(trial);
     return err;
 }
 
 static int run_new(struct explorer *explorer, const struct spex_plan *plan, struct spex_why *why) {
-    struct spex_trial trial;
+    struct spex_trial trial = {.levels = NULL};
     spex_levels_text(&explorer->space->space, plan->levels, explorer->running,
                      sizeof(explorer->running));
     explorer->progress.running = explorer->running;
     report_progress(explorer);
     explorer->progress.running = NULL;
     int err = run_and_store(explorer, plan, &trial, why);
-    if (err)
-        return err;
-    const struct spex_stored_trial stored = {
-        .levels = plan->levels,
-        .ok = trial.ok,
-        .status = trial.status,
-        .objective = trial.objective,
-        .records_used = trial.records_used,
-        .records_lost = trial.records_lost,
-        .seconds = trial.seconds,
-    };
-    err = tell(explorer, &stored, why);
-    spex_trial_release(&trial);
+    err = err ? err : tell(explorer, &trial, why);
+    spex_trial_free(&trial);
     return err;
 }
 
 static int step(struct explorer *explorer, const struct spex_plan *plan, struct spex_why *why) {
-    const struct spex_stored_trial *stored;
+    const struct spex_trial *stored;
     int err = find_stored(explorer, plan, &stored, why);
     if (err)
         return err;
@@ -291,7 +305,7 @@ int spex_explore(const struct spex_explore_options *options, char *text, size_t 
     if (explorer.directory)
         rmdir(explorer.directory);
     spex_summary_free(&explorer.summary);
-    spex_stored_trials_free(&explorer.stored);
+    spex_trials_free(&explorer.stored);
     spex_store_close(explorer.store);
     spex_space_free(explorer.space);
     free(explorer.directory);

@@ -68,8 +68,10 @@ static void write_preamble(const struct map *map) {
         "5 '#443983', 6 '#440154')\n";
     const struct spex_group *best = map->best;
     const struct spex_group *worst = spex_summary_worst(map->data->summary);
-    double low = best->mean < worst->mean ? best->mean : worst->mean;
-    double high = best->mean < worst->mean ? worst->mean : best->mean;
+    double low = best->criteria[0].mean < worst->criteria[0].mean ? best->criteria[0].mean
+                                                                  : worst->criteria[0].mean;
+    double high = best->criteria[0].mean < worst->criteria[0].mean ? worst->criteria[0].mean
+                                                                   : best->criteria[0].mean;
     size_t width = map->width, height = map->height;
     if (high <= low)
         high = low + (low > 0 ? low : 1) * 1e-6;
@@ -82,16 +84,16 @@ static void write_preamble(const struct map *map) {
             (double)SPACING_PIXELS / (double)width, (double)(SPACING_PIXELS + 20) / (double)height);
     write_text(map->script, map->space->name);
     fputs(": ", map->script);
-    write_text(map->script, map->space->objective.metric);
+    write_text(map->script, map->space->criteria[0].metric);
     fputs(" of ", map->script);
-    write_text(map->script, map->space->objective.probe);
+    write_text(map->script, map->space->criteria[0].probe);
     fputs("; a ring marks the best'\n", map->script);
     fputs(palette, map->script);
     fprintf(map->script,
             "set cbrange [%.17g:%.17g]\nset cblabel '%s%s%s'\nunset colorbox\nunset key\n", low,
-            high, map->space->objective.metric,
-            *spex_objective_unit(&map->space->objective) ? ", " : "",
-            spex_objective_unit(&map->space->objective));
+            high, map->space->criteria[0].metric,
+            *spex_criterion_unit(map->space->criteria) ? ", " : "",
+            spex_criterion_unit(map->space->criteria));
     write_axis(map, "x", map->x);
     write_axis(map, "y", map->y);
 }
@@ -126,7 +128,7 @@ static bool write_panel_data(const struct map *map, size_t panel) {
             map->levels[map->y] = y;
             const struct spex_group *group = spex_summary_find(map->data->summary, map->levels);
             if (group && group->trials)
-                fprintf(map->script, "%zu %zu %.17g\n", x, y, group->mean);
+                fprintf(map->script, "%zu %zu %.17g\n", x, y, group->criteria[0].mean);
             else
                 fprintf(map->script, "%zu %zu NaN\n", x, y);
             best_is_here |= group == map->best;

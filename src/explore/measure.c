@@ -13,11 +13,15 @@ struct thread {
     uint64_t records;
 };
 
+struct probe {
+    uint16_t id;
+    uint32_t type; /* 0: not known yet */
+};
+
 struct spex_measure {
     const struct spex_space *space;
     double ticks_per_second;
-    uint16_t probe_id;
-    uint32_t probe_type; /* 0: the objective's probe is not known yet */
+    struct probe *probes; /* of the criteria; the first is the objective's */
     bool started;
     bool open; /* t0 has been */
     uint64_t first_ticks;
@@ -39,7 +43,8 @@ int spex_measure_create(const struct spex_space *space, double ticks_per_second,
         return -ENOMEM;
     measure->space = space;
     measure->ticks_per_second = ticks_per_second;
-    if (spex_tracer_create(&measure->tracer) == 0)
+    measure->probes = calloc(space->criterion_count, sizeof(*measure->probes));
+    if (measure->probes && spex_tracer_create(&measure->tracer) == 0)
         return 0;
     spex_measure_destroy(measure);
     *out = NULL;
@@ -51,16 +56,17 @@ void spex_measure_destroy(struct spex_measure *measure) {
         return;
     spex_tracer_destroy(measure->tracer);
     free(measure->threads);
+    free(measure->probes);
     free(measure);
 }
 
-void spex_measure_objective(struct spex_measure *measure, uint16_t probe_id, uint32_t probe_type) {
-    measure->probe_id = probe_id;
-    measure->probe_type = probe_type;
+void spex_measure_probe(struct spex_measure *measure, size_t criterion, uint16_t probe_id,
+                        uint32_t probe_type) {
+    measure->probes[criterion] = (struct probe){.id = probe_id, .type = probe_type};
 }
 
 static bool is_objective(const struct spex_measure *measure, const struct spex_record *record) {
-    return record->probe_type == measure->probe_type && record->probe_id == measure->probe_id;
+    return record->probe_type == measure->probes->type && record->probe_id == measure->probes->id;
 }
 
 static struct thread *thread_of(struct spex_measure *measure, uint32_t id) {
@@ -114,7 +120,7 @@ static bool is_used(struct spex_measure *measure, const struct spex_record *reco
         measure->started = true;
         measure->first_ticks = record->timestamp;
     }
-    double warmup_ticks = measure->space->rules.warmup_seconds * measure->ticks_per_second;
+    double warmup_ticks = fmax(measure->space->rules.warmup_seconds, 0) * measure->ticks_per_second;
     if (record->timestamp >= measure->first_ticks + (uint64_t)warmup_ticks) {
         measure->open = true;
         measure->t0 = measure->last_ticks = record->timestamp;
@@ -144,8 +150,10 @@ static double seconds(const struct spex_measure *measure) {
 }
 
 struct spex_run spex_measure_run(const struct spex_measure *measure) {
-    struct spex_run run = {
-        .records = measure->records, .threads = measure->thread_count, .seconds = seconds(measure)};
+    struct spex_run run = {.size = sizeof(run),
+                           .records = measure->records,
+                           .threads = measure->thread_count,
+                           .seconds = seconds(measure)};
     for (size_t t = 0; t < measure->thread_count; t++)
         run.threads_done += measure->threads[t].records >= measure->space->rules.records_per_thread;
     return run;
@@ -166,39 +174,50 @@ bool spex_measure_silent(const struct spex_measure *measure, uint64_t ticks) {
     return silence > (ticks - measure->t0) / 4 && silence > 3 * measure->longest_silence;
 }
 
-/* Position of the objective's probe in the tracer, with its metrics. */
-static bool objective_find(const struct spex_measure *measure, size_t *probe,
-                           struct spex_metrics *metrics) {
+/* Position of a probe in the tracer, with its metrics. */
+static bool find(const struct spex_measure *measure, const struct probe *wanted, size_t *probe,
+                 struct spex_metrics *metrics) {
     for (*probe = 0; *probe < spex_tracer_probes(measure->tracer); ++*probe) {
         spex_tracer_metrics(measure->tracer, *probe, metrics);
-        if (metrics->probe_id == measure->probe_id && metrics->probe_type == measure->probe_type)
+        if (metrics->probe_id == wanted->id && metrics->probe_type == wanted->type)
             return true;
     }
     return false;
 }
 
-static double statistic(const struct spex_measure *measure, size_t probe, const char *metric) {
-    if (metric[0] == 'p')
-        return spex_tracer_quantile(measure->tracer, probe, 0, strtod(metric + 1, NULL) / 100);
+static double statistic(const struct spex_measure *measure, size_t probe,
+                        const struct spex_criterion *criterion) {
+    if (criterion->metric[0] == 'p')
+        return spex_tracer_quantile(measure->tracer, probe, criterion->field,
+                                    strtod(criterion->metric + 1, NULL) / 100);
     struct spex_series series;
-    spex_tracer_series(measure->tracer, probe, 0, &series);
-    return strcmp(metric, "max") == 0 ? series.max : series.mean;
+    spex_tracer_series(measure->tracer, probe, criterion->field, &series);
+    if (strcmp(criterion->metric, "min") == 0)
+        return series.min;
+    return strcmp(criterion->metric, "max") == 0 ? series.max : series.mean;
 }
 
-bool spex_measure_value(const struct spex_measure *measure, double *value) {
-    const char *metric = measure->space->objective.metric;
+static double value(const struct spex_measure *measure, const struct spex_criterion *criterion,
+                    const struct probe *wanted) {
     struct spex_metrics metrics = {0};
     size_t probe;
-    if (!objective_find(measure, &probe, &metrics))
-        return false;
-    if (strcmp(metric, "throughput") == 0)
-        *value = metrics.count / seconds(measure);
-    else if (metrics.series == 0)
-        return false; /* a snapshot without values */
-    else
-        *value = statistic(measure, probe, metric) /
-                 (spex_probe_type_ticks(measure->probe_type) ? measure->ticks_per_second : 1);
-    return isfinite(*value);
+    double found = NAN;
+    if (!find(measure, wanted, &probe, &metrics))
+        return NAN;
+    if (strcmp(criterion->metric, "throughput") == 0)
+        found = metrics.count / seconds(measure);
+    else if (criterion->field < metrics.series)
+        found = statistic(measure, probe, criterion) /
+                (spex_probe_type_ticks(wanted->type) ? measure->ticks_per_second : 1);
+    return isfinite(found) ? found : NAN;
+}
+
+void spex_measure_values(const struct spex_measure *measure, struct spex_measured *values) {
+    for (size_t c = 0; c < measure->space->criterion_count; c++)
+        values[c] = (struct spex_measured){
+            .value = value(measure, &measure->space->criteria[c], &measure->probes[c]),
+            .error = NAN,
+        };
 }
 
 struct spex_tracer *spex_measure_tracer(struct spex_measure *measure) {

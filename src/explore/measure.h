@@ -20,15 +20,17 @@ int spex_measure_create(const struct spex_space *space, double ticks_per_second,
                         struct spex_measure **out);
 void spex_measure_destroy(struct spex_measure *measure);
 
-/* The probe whose records are the objective's; before the first record. */
-void spex_measure_objective(struct spex_measure *measure, uint16_t probe_id, uint32_t probe_type);
+/* The probe of a criterion; before the first record. That of the first is the one that begins the run,
+ * that its threads have to make records of, and by whose silence a program that hangs is known. */
+void spex_measure_probe(struct spex_measure *measure, size_t criterion, uint16_t probe_id,
+                        uint32_t probe_type);
 
 /* Takes records in the order of their time. *used gets the position of the first that comes after
  * the warm-up, `count` when none does. 0 or -ENOMEM. */
 int spex_measure_add(struct spex_measure *measure, const struct spex_record *records, size_t count,
                      size_t *used);
 
-/* The run so far, with `levels` filled in by the caller. */
+/* The run so far, with `levels` and `measured` to be filled in by the caller. */
 struct spex_run spex_measure_run(const struct spex_measure *measure);
 
 /* Whether the objective's probe has made its first record. */
@@ -39,9 +41,9 @@ bool spex_measure_started(const struct spex_measure *measure);
 double spex_measure_silence(const struct spex_measure *measure, uint64_t ticks); /* seconds */
 bool spex_measure_silent(const struct spex_measure *measure, uint64_t ticks);
 
-/* The objective's value: 1/s for a throughput, seconds for a time, the value itself for a snapshot.
- * False while there is none, or when it is no finite number. */
-bool spex_measure_value(const struct spex_measure *measure, double *value);
+/* All criteria: 1/s for a throughput, seconds for a time, else the value itself; NaN while there is none.
+ */
+void spex_measure_values(const struct spex_measure *measure, struct spex_measured *values);
 
 /* Metrics of all probes over the records used. */
 struct spex_tracer *spex_measure_tracer(struct spex_measure *measure);

@@ -2,6 +2,7 @@
 #include "number.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,4 +24,13 @@ bool spex_number_seconds(const char *text, double *value) {
         return false;
     *value = strtod(text, NULL);
     return true;
+}
+
+bool spex_number_real(const char *text, double *value) {
+    const char *digits = text + (*text == '-');
+    char *end;
+    if (*digits < '0' || *digits > '9' || digits[strspn(digits, "0123456789.eE+-")] != '\0')
+        return false;
+    *value = strtod(text, &end);
+    return *end == '\0' && isfinite(*value);
 }

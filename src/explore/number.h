@@ -12,4 +12,7 @@ bool spex_number_integer(const char *text, int64_t *value);
 /* A finite decimal number of at least 0, "2" or "0.25". */
 bool spex_number_seconds(const char *text, double *value);
 
+/* A finite decimal number, "-2", "0.25" or "1e-3". */
+bool spex_number_real(const char *text, double *value);
+
 #endif

@@ -7,7 +7,7 @@
 
 #include <spex/explore.h>
 
-static uint64_t failed_trials(const struct spex_stored_trials *trials, const char **first) {
+static uint64_t failed_trials(const struct spex_trials *trials, const char **first) {
     uint64_t failed = 0;
     for (size_t t = 0; t < trials->count; t++)
         if (!trials->items[t].ok && failed++ == 0)
@@ -16,7 +16,7 @@ static uint64_t failed_trials(const struct spex_stored_trials *trials, const cha
 }
 
 /* What was not recorded was not counted. */
-static void print_loss(const struct spex_objective *objective, double share, FILE *out) {
+static void print_loss(const struct spex_criterion *objective, double share, FILE *out) {
     fprintf(out, "           %.2g %% were lost: the program made more than could be taken",
             share * 100);
     if (strcmp(objective->metric, "throughput") == 0)
@@ -36,15 +36,16 @@ static void print_header(const struct spex_report_data *data, FILE *out) {
     uint64_t failed = failed_trials(data->trials, &reason);
     fprintf(out, "space      %s: %" PRIu64 " configurations, %u trials each\n", space->name,
             spex_space_configurations(space), space->rules.trials_per_config);
-    fprintf(out, "objective  %s %s of %s\n", space->objective.maximise ? "maximise" : "minimise",
-            space->objective.metric, space->objective.probe);
+    fprintf(out, "objective  %s %s of %s\n",
+            space->criteria[0].goal == SPEX_MAXIMISE ? "maximise" : "minimise",
+            space->criteria[0].metric, space->criteria[0].probe);
     fprintf(out, "trials     %zu over %zu configurations, by policy %s; %" PRIu64 " failed\n",
             data->trials->count, data->summary->count, spex_store_policy(data->store), failed);
     if (failed)
         fprintf(out, "           the first of them: %s\n", reason);
     fprintf(out, "records    %" PRIu64 " used, %" PRIu64 " lost\n", used, lost);
     if (lost)
-        print_loss(&space->objective, (double)lost / (double)(used + lost), out);
+        print_loss(space->criteria, (double)lost / (double)(used + lost), out);
 }
 
 static void print_group(const struct spex_report_data *data, const char *title,
@@ -52,9 +53,9 @@ static void print_group(const struct spex_report_data *data, const char *title,
     const struct spex_space *space = &data->file->space;
     char text[512];
     spex_levels_text(space, group->levels, text, sizeof(text));
-    fprintf(out, "%-10s %.5g%s (%.5g to %.5g in %" PRIu64 " trial%s)  %s\n", title, group->mean,
-            spex_objective_unit(&space->objective), group->low, group->high, group->trials,
-            group->trials == 1 ? "" : "s", text);
+    fprintf(out, "%-10s %.5g%s (%.5g to %.5g in %" PRIu64 " trial%s)  %s\n", title,
+            group->criteria[0].mean, spex_criterion_unit(space->criteria), group->criteria[0].low,
+            group->criteria[0].high, group->trials, group->trials == 1 ? "" : "s", text);
 }
 
 /* One row a thread count: the best over everything, then the best with each category. */
@@ -69,7 +70,7 @@ static void print_thread_row(const struct spex_report_data *data, size_t t, FILE
         for (size_t l = 0; l < count; l++) {
             const struct spex_group *best = spex_summary_best_of(data->summary, threads, t, p, l);
             if (best)
-                fprintf(out, "  %20.5g", best->mean);
+                fprintf(out, "  %20.5g", best->criteria[0].mean);
             else
                 fprintf(out, "  %20s", "-");
         }
@@ -135,9 +136,9 @@ static void print_threads(const struct spex_report_data *data, FILE *out) {
     size_t threads = space->threads_parameter;
     if (threads == space->parameter_count)
         return;
-    fprintf(out, "\nbest %s by %s%s%s\n", space->objective.metric, space->parameters[threads].name,
-            *spex_objective_unit(&space->objective) ? ", in " : "",
-            spex_objective_unit(&space->objective));
+    fprintf(out, "\nbest %s by %s%s%s\n", space->criteria[0].metric,
+            space->parameters[threads].name, *spex_criterion_unit(space->criteria) ? ", in " : "",
+            spex_criterion_unit(space->criteria));
     print_thread_header(space, out);
     for (size_t t = 0; t < space->parameters[threads].count; t++)
         print_thread_row(data, t, out);
@@ -178,7 +179,7 @@ static int write_forms(const struct spex_report_options *options,
 }
 
 static int read_store(const char *path, struct spex_store **store, struct spex_space_file **file,
-                      struct spex_stored_trials *trials, struct spex_why *why) {
+                      struct spex_trials *trials, struct spex_why *why) {
     int err = spex_store_read(path, store, why);
     err = err ? err : spex_space_parse(path, spex_store_space(*store), file, why);
     return err ? err : spex_store_trials(*store, &(*file)->space, trials, why);
@@ -188,7 +189,7 @@ int spex_report(const struct spex_report_options *options, char *text, size_t si
     struct spex_why why = {"spex_report: a store was expected"};
     struct spex_store *store = NULL;
     struct spex_space_file *file = NULL;
-    struct spex_stored_trials trials = {NULL, 0};
+    struct spex_trials trials = {NULL, 0};
     struct spex_summary summary = {0};
     int err = options->size == sizeof(*options) && options->store ? 0 : -EINVAL;
     err = err ? err : read_store(options->store, &store, &file, &trials, &why);
@@ -202,7 +203,7 @@ int spex_report(const struct spex_report_options *options, char *text, size_t si
         err = write_forms(options, &data, &why);
     }
     spex_summary_free(&summary);
-    spex_stored_trials_free(&trials);
+    spex_trials_free(&trials);
     spex_space_free(file);
     spex_store_close(store);
     if (err)

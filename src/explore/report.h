@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "space.h"
+#include "space_criterion.h"
 #include "store.h"
 #include "summary.h"
 #include "why.h"
@@ -13,7 +14,7 @@
 struct spex_report_data {
     const struct spex_store *store;
     const struct spex_space_file *file;
-    const struct spex_stored_trials *trials;
+    const struct spex_trials *trials;
     const struct spex_summary *summary;
 };
 

@@ -18,10 +18,10 @@ static json_t *config_json(const struct spex_space *space, const size_t *levels)
     return config;
 }
 
-static json_t *trial_json(const struct spex_space *space, const struct spex_stored_trial *trial) {
+static json_t *trial_json(const struct spex_space *space, const struct spex_trial *trial) {
     json_t *status = json_string(trial->status);
     return json_pack("{s:o, s:o, s:I, s:I, s:f, s:o}", "config", config_json(space, trial->levels),
-                     "objective", trial->ok ? json_real(trial->objective) : json_null(),
+                     "objective", trial->ok ? json_real(trial->measured[0].value) : json_null(),
                      "records_used", (json_int_t)trial->records_used, "records_lost",
                      (json_int_t)trial->records_lost, "seconds", trial->seconds, "status",
                      status ? status : json_string("failed; the reason is not UTF-8"));
@@ -33,10 +33,11 @@ static json_t *group_json(const struct spex_space *space, const struct spex_grou
     if (!group)
         return json_null();
     return json_pack("{s:o, s:f, s:I, s:I, s:f, s:s, s:I, s:f, s:f}", "config",
-                     config_json(space, group->levels), "objective", group->mean, "records_used",
-                     (json_int_t)group->records_used, "records_lost",
+                     config_json(space, group->levels), "objective", group->criteria[0].mean,
+                     "records_used", (json_int_t)group->records_used, "records_lost",
                      (json_int_t)group->records_lost, "seconds", group->seconds, "status", "ok",
-                     "trials", (json_int_t)group->trials, "low", group->low, "high", group->high);
+                     "trials", (json_int_t)group->trials, "low", group->criteria[0].low, "high",
+                     group->criteria[0].high);
 }
 
 /* Best configuration for each thread count. */
@@ -64,19 +65,20 @@ static json_t *knee_json(const struct spex_report_data *data) {
 
 static json_t *report_json(const struct spex_report_data *data) {
     const struct spex_space *space = &data->file->space;
-    const struct spex_objective *objective = &space->objective;
+    const struct spex_criterion *objective = space->criteria;
     json_t *trials = json_array();
     for (size_t t = 0; t < data->trials->count; t++)
         json_array_append_new(trials, trial_json(space, &data->trials->items[t]));
-    return json_pack(
-        "{s:s, s:s, s:o, s:{s:s, s:s, s:s, s:s}, s:o, s:o, s:o, s:o, s:o}", "space", space->name,
-        "policy", spex_store_policy(data->store), "program",
-        json_loads(spex_store_program(data->store), 0, NULL), "objective", "probe",
-        objective->probe, "metric", objective->metric, "goal",
-        objective->maximise ? "maximise" : "minimise", "unit", spex_objective_unit(objective),
-        "best", group_json(space, spex_summary_best(data->summary, space->parameter_count, 0)),
-        "worst", group_json(space, spex_summary_worst(data->summary)), "best_by_threads",
-        threads_json(data), "threads_knee", knee_json(data), "trials", trials);
+    return json_pack("{s:s, s:s, s:o, s:{s:s, s:s, s:s, s:s}, s:o, s:o, s:o, s:o, s:o}", "space",
+                     space->name, "policy", spex_store_policy(data->store), "program",
+                     json_loads(spex_store_program(data->store), 0, NULL), "objective", "probe",
+                     objective->probe, "metric", objective->metric, "goal",
+                     objective->goal == SPEX_MAXIMISE ? "maximise" : "minimise", "unit",
+                     spex_criterion_unit(objective), "best",
+                     group_json(space, spex_summary_best(data->summary, space->parameter_count, 0)),
+                     "worst", group_json(space, spex_summary_worst(data->summary)),
+                     "best_by_threads", threads_json(data), "threads_knee", knee_json(data),
+                     "trials", trials);
 }
 
 int spex_report_json(const struct spex_report_data *data, FILE *out, struct spex_why *why) {

@@ -7,123 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../selection.h"
-#include "number.h"
+#include "space_condition.h"
+#include "space_criterion.h"
 #include "space_parameter.h"
+#include "space_run.h"
 #include "xml.h"
 
-#define TRIALS_MAX  1000
-#define RECORDS_MAX 1000000000
-#define SECONDS_MAX 86400
-
-/* One item of a selection, without a glob, with its type. */
-static bool is_one_probe(const struct spex_selection *selection, const char *probe) {
-    const struct spex_selection_item *item = selection->items;
-    return selection->count == 1 && !selection->relative && strchr(probe, ':') && !item->file &&
-           item->sampling.period != SPEX_SELECTION_OFF && !strpbrk(item->what, "*?[");
-}
-
-static int take_objective_probe(struct spex_xml *xml, const xmlNode *element, const char *probe,
-                                uint32_t *type) {
-    struct spex_selection selection;
-    char why[192] = "out of memory";
-    int err = spex_selection_parse(probe, &selection, why, sizeof(why));
-    if (err)
-        return spex_xml_fail(xml, element, "probe=%s", why);
-    if (!is_one_probe(&selection, probe))
-        err = spex_xml_fail(xml, element,
-                            "probe=\"%s\": one probe and its type was expected, as \"query:tpt\"",
-                            probe);
-    else
-        *type = selection.items[0].types;
-    spex_selection_free(&selection);
-    return err;
-}
-
-static bool metric_fits(const char *metric, uint32_t type) {
-    static const char *const of_values[] = {"mean", "p50", "p90", "p99", "max"};
-    if (strcmp(metric, "throughput") == 0)
-        return type != SPEX_SNAPSHOT;
-    for (size_t m = 0; m < sizeof(of_values) / sizeof(of_values[0]); m++)
-        if (strcmp(metric, of_values[m]) == 0)
-            return type != SPEX_CNT;
-    return false;
-}
-
-static int take_objective(struct spex_xml *xml, const xmlNode *element, struct spex_space *space) {
-    static const char *const known[] = {"probe", "metric", "goal", NULL};
-    struct spex_objective *objective = &space->objective;
-    const char *probe = NULL, *metric = NULL, *goal = NULL;
-    uint32_t type = 0;
-    if (objective->probe)
-        return spex_xml_fail(xml, element, "only one was expected");
-    int err = spex_xml_check(xml, element, known, 0);
-    err = err ? err : spex_xml_required(xml, element, "probe", &probe);
-    err = err ? err : spex_xml_required(xml, element, "metric", &metric);
-    err = err ? err : spex_xml_required(xml, element, "goal", &goal);
-    err = err ? err : take_objective_probe(xml, element, probe, &type);
-    if (err)
-        return err;
-    if (!metric_fits(metric, type))
-        return spex_xml_fail(xml, element,
-                             "metric=\"%s\": throughput (of a cnt, lat or tpt probe), mean, p50, "
-                             "p90, p99 or max (of a lat, tpt or snapshot probe) was expected",
-                             metric);
-    objective->maximise = strcmp(goal, "maximise") == 0;
-    if (!objective->maximise && strcmp(goal, "minimise") != 0)
-        return spex_xml_fail(xml, element, "goal=\"%s\": maximise or minimise was expected", goal);
-    objective->probe = strdup(probe);
-    objective->metric = strdup(metric);
-    return objective->probe && objective->metric ? 0
-                                                 : spex_fail(xml->why, -ENOMEM, "out of memory");
-}
-
-/* An optional whole number; *value stays when the attribute is not there. */
-static int take_count(struct spex_xml *xml, const xmlNode *element, const char *name, int64_t low,
-                      int64_t high, int64_t *value) {
-    const char *text = spex_xml_attribute(element, name);
-    if (!text || (spex_number_integer(text, value) && *value >= low && *value <= high))
-        return 0;
-    return spex_xml_fail(xml, element,
-                         "%s=\"%s\": a whole number of %" PRId64 " to %" PRId64 " was expected",
-                         name, text, low, high);
-}
-
-static int take_seconds(struct spex_xml *xml, const xmlNode *element, const char *name,
-                        double *value) {
-    const char *text = spex_xml_attribute(element, name);
-    if (!text || (spex_number_seconds(text, value) && *value <= SECONDS_MAX))
-        return 0;
-    return spex_xml_fail(xml, element, "%s=\"%s\": seconds of 0 to %d were expected", name, text,
-                         SECONDS_MAX);
-}
-
-static int take_run(struct spex_xml *xml, const xmlNode *element, struct spex_rules *rules,
-                    const xmlNode **run) {
-    static const char *const known[] = {
-        "trials_per_config", "records_per_thread", "threads", "warmup",
-        "startup",           "duration",           "seed",    NULL};
-    int64_t trials = rules->trials_per_config, records = rules->records_per_thread, seed = 1;
-    if (*run)
-        return spex_xml_fail(xml, element, "only one was expected");
-    *run = element;
-    int err = spex_xml_check(xml, element, known, 0);
-    err = err ? err : take_count(xml, element, "trials_per_config", 1, TRIALS_MAX, &trials);
-    err = err ? err : take_count(xml, element, "records_per_thread", 1, RECORDS_MAX, &records);
-    err = err ? err : take_count(xml, element, "seed", 0, INT64_MAX, &seed);
-    err = err ? err : take_seconds(xml, element, "warmup", &rules->warmup_seconds);
-    err = err ? err : take_seconds(xml, element, "startup", &rules->startup_seconds);
-    err = err ? err : take_seconds(xml, element, "duration", &rules->duration_seconds);
-    if (!err && rules->startup_seconds <= 0)
-        err = spex_xml_fail(xml, element, "startup: more than 0 seconds were expected");
-    if (!err && rules->warmup_seconds >= rules->duration_seconds)
-        err = spex_xml_fail(xml, element, "duration=%gs was expected to be longer than warmup=%gs",
-                            rules->duration_seconds, rules->warmup_seconds);
-    rules->trials_per_config = (unsigned)trials;
-    rules->records_per_thread = (unsigned)records;
-    rules->seed = (uint64_t)seed;
-    return err;
-}
+/* Configurations that are looked at, at most, for one that is allowed. */
+#define ALLOWED_TRIES 1000000
 
 /* The parameter that an attribute names. */
 static int resolve(struct spex_xml *xml, const xmlNode *element, const char *attribute,
@@ -173,9 +64,27 @@ static int check_size(struct spex_xml *xml, const xmlNode *root, const struct sp
         if (__builtin_mul_overflow(count, space->parameters[p].count, &count) ||
             count > SPEX_SPACE_CONFIGURATIONS_MAX)
             return spex_xml_fail(xml, root, "at most 2^40 configurations were expected");
-    if (!space->objective.probe)
+    if (space->objective_count == 0)
         return spex_xml_fail(xml, root, "an <objective> was expected inside");
     return 0;
+}
+
+/* A constraint that nothing satisfies is a mistake; in a large space, one that hardly anything does. */
+static int check_allowed(struct spex_xml *xml, const xmlNode *root,
+                         const struct spex_space *space) {
+    size_t levels[SPEX_PARAMETERS_MAX];
+    uint64_t count = spex_space_configurations(space);
+    uint64_t stride = count / ALLOWED_TRIES * 2 + 1; /* 1 when all can be looked at */
+    for (uint64_t i = 0, index = 0; i < count && i < ALLOWED_TRIES; i++, index += stride) {
+        uint64_t rest = index % count;
+        for (size_t p = space->parameter_count; p-- > 0;) {
+            levels[p] = rest % space->parameters[p].count;
+            rest /= space->parameters[p].count;
+        }
+        if (spex_space_settle(space, levels))
+            return 0;
+    }
+    return spex_xml_fail(xml, root, "a configuration that the constraints allow was expected");
 }
 
 struct elements {
@@ -183,22 +92,52 @@ struct elements {
     const xmlNode *heatmap;
 };
 
-static int take_element(struct spex_xml *xml, const xmlNode *element, struct spex_space *space,
+static int take_once(struct spex_xml *xml, const xmlNode *element, const xmlNode **seen) {
+    if (*seen)
+        return spex_xml_fail(xml, element, "only one was expected");
+    *seen = element;
+    return 0;
+}
+
+static int take_parameter(struct spex_xml *xml, const xmlNode *element,
+                          struct spex_space_file *file) {
+    int err = spex_parameter_take(xml, element, &file->space);
+    return err ? err : spex_conditions_when(file->conditions, xml, element);
+}
+
+/* What names parameters has to wait until all are there. */
+static int take_element(struct spex_xml *xml, const xmlNode *element, struct spex_space_file *file,
                         struct elements *seen) {
     const char *name = spex_xml_name(element);
     if (strcmp(name, "parameter") == 0)
-        return spex_parameter_take(xml, element, space);
-    if (strcmp(name, "objective") == 0)
-        return take_objective(xml, element, space);
-    if (strcmp(name, "run") == 0)
-        return take_run(xml, element, &space->rules, &seen->run);
-    if (strcmp(name, "heatmap") != 0)
+        return take_parameter(xml, element, file);
+    if (strcmp(name, "objective") == 0 || strcmp(name, "limit") == 0)
+        return spex_criterion_take(xml, element, name[0] == 'l', &file->space);
+    if (strcmp(name, "heatmap") == 0)
+        return take_once(xml, element, &seen->heatmap);
+    if (strcmp(name, "constraint") == 0)
+        return 0;
+    if (strcmp(name, "run") != 0)
         return spex_xml_fail(xml, element,
-                             "<parameter>, <objective>, <run> or <heatmap> was expected here");
-    if (seen->heatmap)
-        return spex_xml_fail(xml, element, "only one was expected");
-    seen->heatmap = element;
-    return 0;
+                             "<parameter>, <constraint>, <objective>, <limit>, <run> or <heatmap> "
+                             "was expected here");
+    int err = take_once(xml, element, &seen->run);
+    return err ? err : spex_run_take(xml, element, &file->space.rules);
+}
+
+static int take_constraints(struct spex_xml *xml, const xmlNode *root,
+                            struct spex_space_file *file) {
+    int err = 0;
+    for (const xmlNode *e = spex_xml_child(root); e && !err; e = spex_xml_next(e))
+        if (strcmp(spex_xml_name(e), "constraint") == 0)
+            err = spex_conditions_require(file->conditions, xml, e);
+    if (!err && spex_conditions_any(file->conditions)) {
+        file->space.context = file->conditions;
+        file->space.settle = spex_conditions_settle;
+        file->space.applies = spex_conditions_apply;
+        err = check_allowed(xml, root, &file->space);
+    }
+    return err;
 }
 
 static int take_space(struct spex_xml *xml, struct spex_space_file *file) {
@@ -210,13 +149,16 @@ static int take_space(struct spex_xml *xml, struct spex_space_file *file) {
     int err = spex_xml_root(xml, "space", &root);
     err = err ? err : spex_xml_check(xml, root, known, 1);
     err = err ? err : spex_xml_required(xml, root, "name", &name);
-    if (!err && !(space->name = strdup(name)))
+    if (!err && (!(space->name = strdup(name)) || !(file->conditions = spex_conditions_new(space))))
         err = spex_fail(xml->why, -ENOMEM, "out of memory");
     for (const xmlNode *e = err ? NULL : spex_xml_child(root); e && !err; e = spex_xml_next(e))
-        err = take_element(xml, e, space, &seen);
+        err = take_element(xml, e, file, &seen);
     err = err ? err : check_size(xml, root, space);
+    err = err ? err : take_constraints(xml, root, file);
     err = err ? err : resolve_threads(xml, seen.run, space);
     err = err ? err : resolve_heatmap(xml, seen.heatmap, file);
+    if (!err && !(file->probes = spex_criteria_probes(space)))
+        err = spex_fail(xml->why, -ENOMEM, "out of memory");
     return err;
 }
 
@@ -226,11 +168,7 @@ static int space_from(struct spex_xml *xml, struct spex_space_file **out) {
     int err = file ? 0 : spex_fail(xml->why, -ENOMEM, "out of memory");
     if (!err) {
         file->space.size = sizeof(file->space);
-        file->space.rules = (struct spex_rules){.trials_per_config = 1,
-                                                .records_per_thread = 20,
-                                                .startup_seconds = 60,
-                                                .duration_seconds = 60,
-                                                .seed = 1};
+        file->space.rules = spex_rules_default;
         err = take_space(xml, file);
         file->xml = xml->text;
         xml->text = NULL;
@@ -271,8 +209,11 @@ void spex_space_free(struct spex_space_file *file) {
         spex_parameter_free(&file->space.parameters[p]);
     drop(file->space.parameters);
     drop(file->space.name);
-    drop(file->space.objective.probe);
-    drop(file->space.objective.metric);
+    for (size_t c = 0; c < file->space.criterion_count; c++)
+        spex_criterion_free(&file->space.criteria[c]);
+    drop(file->space.criteria);
+    spex_conditions_free(file->conditions);
+    free(file->probes);
     free(file->xml);
     free(file);
 }
@@ -291,31 +232,46 @@ size_t spex_parameter_level(const struct spex_parameter *parameter, const char *
     return level;
 }
 
-char *spex_space_identity(const struct spex_space *space) {
-    char *text = NULL;
-    size_t length;
-    FILE *out = open_memstream(&text, &length);
-    if (!out)
-        return NULL;
+static void print_parameter(const struct spex_parameter *parameter, FILE *out) {
+    fprintf(out, "parameter %s [%s]%s:", parameter->name, parameter->unit,
+            parameter->logarithmic ? " log" : "");
+    for (size_t v = 0; v < parameter->count; v++)
+        fprintf(out, " %s", parameter->values[v].text);
+    fprintf(out, " (%s)\n", parameter->values[parameter->default_level].text);
+}
+
+static void print_run(const struct spex_space *space, FILE *out) {
     const struct spex_rules *rules = &space->rules;
-    fprintf(out, "space %s\n", space->name);
-    for (size_t p = 0; p < space->parameter_count; p++) {
-        const struct spex_parameter *parameter = &space->parameters[p];
-        fprintf(out, "parameter %s [%s]:", parameter->name, parameter->unit);
-        for (size_t v = 0; v < parameter->count; v++)
-            fprintf(out, " %s", parameter->values[v].text);
-        fputc('\n', out);
-    }
-    fprintf(out, "objective %s %s of %s\n", space->objective.maximise ? "maximise" : "minimise",
-            space->objective.metric, space->objective.probe);
     fprintf(out, "run trials_per_config=%u records_per_thread=%u threads=%s",
             rules->trials_per_config, rules->records_per_thread,
             space->threads_parameter < space->parameter_count
                 ? space->parameters[space->threads_parameter].name
                 : "1");
     /* 15 digits: all that a decimal number of seconds can have and still come back as written. */
-    fprintf(out, " warmup=%.15g startup=%.15g duration=%.15g seed=%" PRIu64 "\n",
-            rules->warmup_seconds, rules->startup_seconds, rules->duration_seconds, rules->seed);
+    fprintf(out,
+            " precision=%.15g warmup=%.15g startup=%.15g duration=%.15g trials=%" PRIu64
+            " seed=%" PRIu64 "\n",
+            rules->precision, rules->warmup_seconds, rules->startup_seconds,
+            rules->duration_seconds, rules->trials_max, rules->seed);
+}
+
+char *spex_space_identity(const struct spex_space_file *file) {
+    const struct spex_space *space = &file->space;
+    char *text = NULL, criterion[1024];
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    if (!out)
+        return NULL;
+    fprintf(out, "space %s\n", space->name);
+    for (size_t p = 0; p < space->parameter_count; p++)
+        print_parameter(&space->parameters[p], out);
+    spex_conditions_print(file->conditions, out);
+    for (size_t c = 0; c < space->criterion_count; c++) {
+        spex_criterion_text(&space->criteria[c], criterion, sizeof(criterion));
+        fprintf(out, "%s %s\n",
+                spex_criterion_is_limit(&space->criteria[c]) ? "limit" : "objective", criterion);
+    }
+    print_run(space, out);
     if (fclose(out) != 0) {
         free(text);
         return NULL;

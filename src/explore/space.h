@@ -20,10 +20,14 @@
 
 #define SPEX_SPACE_CONFIGURATIONS_MAX (UINT64_C(1) << 40)
 
+struct spex_conditions;
+
 struct spex_space_file {
     struct spex_space space; /* all it points to is owned */
-    char *xml;               /* the text it was read from */
-    size_t heatmap_x;        /* parameters; parameter_count when the space has no such axis */
+    struct spex_conditions *conditions;
+    char *probes;     /* selection of the probes of all criteria */
+    char *xml;        /* the text it was read from */
+    size_t heatmap_x; /* parameters; parameter_count when the space has no such axis */
     size_t heatmap_y;
 };
 
@@ -38,7 +42,7 @@ void spex_space_free(struct spex_space_file *file);
 
 /* What two spaces must agree in for their trials to be comparable, as text, one item a line; the
  * caller frees it. NULL when out of memory. */
-char *spex_space_identity(const struct spex_space *space);
+char *spex_space_identity(const struct spex_space_file *file);
 
 /* Position of a parameter, or parameter_count. */
 size_t spex_space_parameter(const struct spex_space *space, const char *name);

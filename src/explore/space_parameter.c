@@ -2,173 +2,38 @@
 #include "space_parameter.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "number.h"
-
-/* Values as they come in; capacity is a power of two. */
-struct values {
-    struct spex_value *items;
-    size_t count;
-};
-
-static int append(struct spex_xml *xml, const xmlNode *element, struct values *values,
-                  const char *text, size_t length, int64_t integer) {
-    if (values->count == SPEX_VALUES_MAX)
-        return spex_xml_fail(xml, element, "at most %d values were expected", SPEX_VALUES_MAX);
-    if ((values->count & (values->count - 1)) == 0) {
-        size_t room = values->count ? values->count * 2 : 1;
-        struct spex_value *items = realloc(values->items, room * sizeof(*items));
-        if (!items)
-            return spex_fail(xml->why, -ENOMEM, "out of memory");
-        values->items = items;
-    }
-    char *copy = strndup(text, length);
-    if (!copy)
-        return spex_fail(xml->why, -ENOMEM, "out of memory");
-    values->items[values->count++] = (struct spex_value){.text = copy, .integer = integer};
-    return 0;
-}
-
-static int append_integer(struct spex_xml *xml, const xmlNode *element, struct values *values,
-                          int64_t integer) {
-    char text[24];
-    int length = snprintf(text, sizeof(text), "%" PRId64, integer);
-    return append(xml, element, values, text, (size_t)length, integer);
-}
-
-static int check_last(struct spex_xml *xml, const xmlNode *element, const struct values *values,
-                      enum spex_parameter_kind kind) {
-    const struct spex_value *last = &values->items[values->count - 1];
-    if (kind == SPEX_INTEGER) {
-        if (!spex_number_integer(last->text, &values->items[values->count - 1].integer))
-            return spex_xml_fail(xml, element, "values: \"%s\" is no integer", last->text);
-        if (values->count > 1 && last->integer <= last[-1].integer)
-            return spex_xml_fail(xml, element,
-                                 "values: ascending ones were expected, not %s after %s",
-                                 last->text, last[-1].text);
-        return 0;
-    }
-    if (values->count > SPEX_CATEGORIES_MAX)
-        return spex_xml_fail(xml, element, "at most %d categories were expected",
-                             SPEX_CATEGORIES_MAX);
-    for (size_t v = 0; v + 1 < values->count; v++)
-        if (strcmp(values->items[v].text, last->text) == 0)
-            return spex_xml_fail(xml, element, "values: \"%s\" is there twice", last->text);
-    return 0;
-}
-
-/* values="a b c" */
-static int take_list(struct spex_xml *xml, const xmlNode *element, const char *list,
-                     enum spex_parameter_kind kind, struct values *values) {
-    static const char blanks[] = " \t\r\n";
-    static const char *const ranges[] = {"min", "max", "step", "factor"};
-    for (size_t r = 0; r < sizeof(ranges) / sizeof(ranges[0]); r++)
-        if (spex_xml_attribute(element, ranges[r]))
-            return spex_xml_fail(xml, element, "either values or %s was expected, not both",
-                                 ranges[r]);
-    int err = 0;
-    for (const char *item = list + strspn(list, blanks); *item && !err;) {
-        size_t length = strcspn(item, blanks);
-        err = append(xml, element, values, item, length, 0);
-        err = err ? err : check_last(xml, element, values, kind);
-        item += length;
-        item += strspn(item, blanks);
-    }
-    if (!err && values->count == 0)
-        err = spex_xml_fail(xml, element, "values: at least one was expected");
-    return err;
-}
-
-/* An attribute that must be an integer of at least `low`; *value stays when it is not there. */
-static int take_integer(struct spex_xml *xml, const xmlNode *element, const char *name, int64_t low,
-                        int64_t *value) {
-    const char *text = spex_xml_attribute(element, name);
-    if (!text || (spex_number_integer(text, value) && *value >= low))
-        return 0;
-    if (low == INT64_MIN)
-        return spex_xml_fail(xml, element, "%s=\"%s\": an integer was expected", name, text);
-    return spex_xml_fail(xml, element, "%s=\"%s\": an integer from %" PRId64 " was expected", name,
-                         text, low);
-}
-
-struct range {
-    int64_t min, max, step, factor;
-};
-
-static int check_range(struct spex_xml *xml, const xmlNode *element, const struct range *range) {
-    if (!spex_xml_attribute(element, "min") || !spex_xml_attribute(element, "max"))
-        return spex_xml_fail(xml, element, "values, or min and max, were expected");
-    if (spex_xml_attribute(element, "step") && spex_xml_attribute(element, "factor"))
-        return spex_xml_fail(xml, element, "either step or factor was expected, not both");
-    if (range->min > range->max)
-        return spex_xml_fail(xml, element,
-                             "min=%" PRId64 " was expected not to be above max=%" PRId64,
-                             range->min, range->max);
-    if (range->factor && range->min < 1)
-        return spex_xml_fail(xml, element, "with factor, min was expected to be at least 1");
-    return 0;
-}
-
-/* The value after `value`; false when it would pass what an integer holds. */
-static bool range_next(const struct range *range, int64_t *value) {
-    if (range->factor)
-        return !__builtin_mul_overflow(*value, range->factor, value);
-    return !__builtin_add_overflow(*value, range->step, value);
-}
-
-/* min="2" max="256" and step="2", factor="2" or neither */
-static int take_range(struct spex_xml *xml, const xmlNode *element, struct values *values) {
-    struct range range = {.step = 1};
-    int err = take_integer(xml, element, "min", INT64_MIN, &range.min);
-    err = err ? err : take_integer(xml, element, "max", INT64_MIN, &range.max);
-    err = err ? err : take_integer(xml, element, "step", 1, &range.step);
-    err = err ? err : take_integer(xml, element, "factor", 2, &range.factor);
-    err = err ? err : check_range(xml, element, &range);
-    int64_t value = range.min;
-    bool more = true;
-    while (!err && more && value <= range.max) {
-        err = append_integer(xml, element, values, value);
-        more = range_next(&range, &value);
-    }
-    if (!err && values->items[values->count - 1].integer != range.max)
-        err = spex_xml_fail(xml, element,
-                            "max=%" PRId64 " is not reached from min=%" PRId64 "; %s is the last",
-                            range.max, range.min, values->items[values->count - 1].text);
-    return err;
-}
+#include "space_values.h"
 
 /* Names stand in command lines, tables and queries. */
 static bool is_name(const char *text) {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
-    return *text && strchr(letters, *text) &&
-           text[strspn(
-               text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789.-")] == '\0';
+    return *text && strchr(SPEX_NAME_LETTERS, *text) &&
+           text[strspn(text, SPEX_NAME_LETTERS "0123456789.-")] == '\0';
 }
 
 static int take_kind(struct spex_xml *xml, const xmlNode *element, enum spex_parameter_kind *kind) {
+    static const struct {
+        const char *name;
+        enum spex_parameter_kind kind;
+    } kinds[] = {{"integer", SPEX_INTEGER},
+                 {"real", SPEX_REAL},
+                 {"categorical", SPEX_CATEGORICAL},
+                 {"boolean", SPEX_BOOLEAN}};
     const char *type;
     int err = spex_xml_required(xml, element, "type", &type);
     if (err)
         return err;
-    *kind = strcmp(type, "integer") == 0 ? SPEX_INTEGER : SPEX_CATEGORICAL;
-    if (*kind == SPEX_CATEGORICAL && strcmp(type, "categorical") != 0)
-        return spex_xml_fail(xml, element, "type=\"%s\": integer or categorical was expected",
-                             type);
-    return 0;
-}
-
-static int take_values(struct spex_xml *xml, const xmlNode *element, enum spex_parameter_kind kind,
-                       struct values *values) {
-    const char *list = spex_xml_attribute(element, "values");
-    if (list)
-        return take_list(xml, element, list, kind, values);
-    if (kind == SPEX_CATEGORICAL)
-        return spex_xml_fail(xml, element, "attribute \"values\" was expected");
-    return take_range(xml, element, values);
+    for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
+        if (strcmp(type, kinds[k].name) == 0) {
+            *kind = kinds[k].kind;
+            return 0;
+        }
+    return spex_xml_fail(xml, element,
+                         "type=\"%s\": integer, real, categorical or boolean was expected", type);
 }
 
 static int take_name(struct spex_xml *xml, const xmlNode *element, const struct spex_space *space,
@@ -196,9 +61,83 @@ static struct spex_parameter *parameter_add(struct spex_space *space) {
     return &all[space->parameter_count++];
 }
 
+static int take_scale(struct spex_xml *xml, const xmlNode *element,
+                      struct spex_parameter *parameter) {
+    const char *scale = spex_xml_attribute(element, "scale");
+    parameter->logarithmic = spex_xml_attribute(element, "factor") != NULL;
+    if (!scale)
+        return 0;
+    if (!spex_parameter_ordered(parameter))
+        return spex_xml_fail(xml, element, "scale: only numbers have one");
+    if (strcmp(scale, "log") != 0 && strcmp(scale, "linear") != 0)
+        return spex_xml_fail(xml, element, "scale=\"%s\": linear or log was expected", scale);
+    parameter->logarithmic = strcmp(scale, "log") == 0;
+    return 0;
+}
+
+/* The level of a value that an attribute names. */
+static int find_level(struct spex_xml *xml, const xmlNode *element, const char *attribute,
+                      const struct spex_parameter *parameter, size_t *level) {
+    const char *text = spex_xml_attribute(element, attribute);
+    double number = NAN;
+    if (spex_parameter_ordered(parameter) && !spex_number_real(text, &number))
+        return spex_xml_fail(xml, element, "%s=\"%s\": a number was expected", attribute, text);
+    for (*level = 0; *level < parameter->count; ++*level)
+        if (strcmp(parameter->values[*level].text, text) == 0 ||
+            parameter->values[*level].number == number)
+            return 0;
+    return spex_xml_fail(xml, element, "%s=\"%s\": one of its values was expected", attribute,
+                         text);
+}
+
+/* Only the value that it is fixed to stays. */
+static int take_fixed(struct spex_xml *xml, const xmlNode *element,
+                      struct spex_parameter *parameter) {
+    size_t level;
+    if (!spex_xml_attribute(element, "fixed"))
+        return 0;
+    int err = find_level(xml, element, "fixed", parameter, &level);
+    if (err)
+        return err;
+    struct spex_value *values = (struct spex_value *)(uintptr_t)parameter->values;
+    const struct spex_value kept = values[level];
+    values[level].text = values[0].text;
+    values[0] = kept;
+    for (size_t v = 1; v < parameter->count; v++)
+        free((void *)(uintptr_t)values[v].text);
+    parameter->count = 1;
+    return 0;
+}
+
+static int take_default(struct spex_xml *xml, const xmlNode *element,
+                        struct spex_parameter *parameter) {
+    if (!spex_xml_attribute(element, "default"))
+        return 0;
+    if (spex_xml_attribute(element, "fixed"))
+        return spex_xml_fail(xml, element, "either default or fixed was expected, not both");
+    return find_level(xml, element, "default", parameter, &parameter->default_level);
+}
+
+/* Where each number lies between the lowest and the highest. */
+static int place(struct spex_xml *xml, const xmlNode *element, struct spex_parameter *parameter) {
+    struct spex_value *values = (struct spex_value *)(uintptr_t)parameter->values;
+    if (!spex_parameter_ordered(parameter))
+        return 0;
+    if (parameter->logarithmic && values[0].number <= 0)
+        return spex_xml_fail(xml, element,
+                             "a logarithmic scale was expected to begin above 0, not at %s",
+                             values[0].text);
+    double low = values[0].number, high = values[parameter->count - 1].number;
+    for (size_t v = 0; v < parameter->count && parameter->count > 1; v++)
+        values[v].position = parameter->logarithmic ? log(values[v].number / low) / log(high / low)
+                                                    : (values[v].number - low) / (high - low);
+    return 0;
+}
+
 int spex_parameter_take(struct spex_xml *xml, const xmlNode *element, struct spex_space *space) {
-    static const char *const known[] = {"name", "type", "unit",   "values", "min",
-                                        "max",  "step", "factor", NULL};
+    static const char *const known[] = {"name",    "type",  "unit",   "values", "min",
+                                        "max",     "step",  "factor", "points", "scale",
+                                        "default", "fixed", "when",   NULL};
     const char *name = NULL;
     enum spex_parameter_kind kind = SPEX_INTEGER;
     if (space->parameter_count == SPEX_PARAMETERS_MAX)
@@ -212,17 +151,17 @@ int spex_parameter_take(struct spex_xml *xml, const xmlNode *element, struct spe
     struct spex_parameter *parameter = parameter_add(space);
     if (!parameter)
         return spex_fail(xml->why, -ENOMEM, "out of memory");
-    struct values values = {NULL, 0};
     const char *unit = spex_xml_attribute(element, "unit");
-    err = take_values(xml, element, kind, &values);
     parameter->kind = kind;
     parameter->name = strdup(name);
     parameter->unit = strdup(unit ? unit : "");
-    parameter->values = values.items;
-    parameter->count = values.count;
-    if (!err && (!parameter->name || !parameter->unit))
-        err = spex_fail(xml->why, -ENOMEM, "out of memory");
-    return err;
+    if (!parameter->name || !parameter->unit)
+        return spex_fail(xml->why, -ENOMEM, "out of memory");
+    err = take_scale(xml, element, parameter);
+    err = err ? err : spex_values_take(xml, element, parameter);
+    err = err ? err : place(xml, element, parameter);
+    err = err ? err : take_fixed(xml, element, parameter);
+    return err ? err : take_default(xml, element, parameter);
 }
 
 void spex_parameter_free(const struct spex_parameter *parameter) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One <parameter> of a space: its range or list becomes its values. */
+/* One <parameter> of a space: its range or list becomes its values. Its condition is another file's job. */
 #ifndef SPEX_SPACE_PARAMETER_H
 #define SPEX_SPACE_PARAMETER_H
 
@@ -8,8 +8,9 @@
 #include "xml.h"
 
 #define SPEX_PARAMETERS_MAX 64
-#define SPEX_VALUES_MAX     100000
-#define SPEX_CATEGORIES_MAX 4096 /* compared each with each */
+
+/* What a name begins with; digits, "." and "-" may follow. */
+#define SPEX_NAME_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 
 /* Appends to the space's parameters, which stay owned by the space even after an error. */
 int spex_parameter_take(struct spex_xml *xml, const xmlNode *element, struct spex_space *space);

@@ -5,7 +5,8 @@
  *     exploration  one row: what was explored, by which policy, with which program
  *     trial        one row a finished trial, in the order they were run
  *     trial_value  the configuration: one row a trial and parameter
- *     trial_metric what every probe said: one row a trial and probe; times in seconds */
+ *     trial_measured  the criteria: one row a trial that succeeded and criterion, with its standard error
+ *     trial_metric what every probe said: one row a trial, probe and field; times in seconds */
 #ifndef SPEX_STORE_H
 #define SPEX_STORE_H
 
@@ -34,33 +35,14 @@ const char *spex_store_space(const struct spex_store *store);
 const char *spex_store_policy(const struct spex_store *store);
 const char *spex_store_program(const struct spex_store *store);
 
-/* A trial as stored. */
-struct spex_stored_trial {
-    size_t *levels; /* parameter_count of them */
-    bool ok;
-    char *status;
-    double objective; /* when ok */
-    uint64_t records_used;
-    uint64_t records_lost;
-    double seconds;
-};
-
-struct spex_stored_trials {
-    struct spex_stored_trial *items;
-    size_t count;
-};
-
-/* All trials in the order they were run; to be freed. 0; -EBADMSG when they do not fit the space.
- */
+/* All trials in the order in which they finished, without their metrics; to be freed. 0; -EBADMSG when
+ * they do not fit the space. */
 int spex_store_trials(struct spex_store *store, const struct spex_space *space,
-                      struct spex_stored_trials *trials, struct spex_why *why);
-void spex_stored_trials_free(struct spex_stored_trials *trials);
+                      struct spex_trials *trials, struct spex_why *why);
 
 /* Puts a finished trial in, as the number-th from 1, instead of the one that may be there; it is
- * on the disk when this returns 0. After an error the store is as it was. `ticks_per_second`
- * converts its metrics. */
+ * on the disk when this returns 0. After an error the store is as it was. */
 int spex_store_put(struct spex_store *store, uint64_t number, const struct spex_space *space,
-                   const size_t *levels, const struct spex_trial *trial, double ticks_per_second,
-                   struct spex_why *why);
+                   const struct spex_trial *trial, struct spex_why *why);
 
 #endif

@@ -10,9 +10,14 @@ void spex_summary_init(struct spex_summary *summary, const struct spex_space *sp
     *summary = (struct spex_summary){.space = space};
 }
 
+static void free_group(const struct spex_group *group) {
+    free(group->levels);
+    free(group->criteria);
+}
+
 void spex_summary_free(struct spex_summary *summary) {
     for (size_t g = 0; g < summary->count; g++)
-        free(summary->groups[g].levels);
+        free_group(&summary->groups[g]);
     free(summary->groups);
     free(summary->table);
     *summary = (struct spex_summary){0};
@@ -63,15 +68,31 @@ static struct spex_group *group_of(struct spex_summary *summary, const size_t *l
     if (*slot)
         return &summary->groups[*slot - 1];
     struct spex_group *group = &summary->groups[summary->count];
-    *group = (struct spex_group){.levels = malloc(bytes)};
-    if (!group->levels)
+    *group = (struct spex_group){
+        .levels = malloc(bytes),
+        .criteria = calloc(summary->space->criterion_count, sizeof(*group->criteria)),
+    };
+    if (!group->levels || !group->criteria) {
+        free_group(group);
         return NULL;
+    }
     memcpy(group->levels, levels, bytes);
     *slot = ++summary->count;
     return group;
 }
 
-int spex_summary_add(struct spex_summary *summary, const struct spex_stored_trial *trial) {
+/* Welford's mean and sum of squares; `number` counts from 1. */
+static void criterion_add(struct spex_group_criterion *criterion, uint64_t number, double value) {
+    double difference = value - criterion->mean;
+    if (number == 1 || value < criterion->low)
+        criterion->low = value;
+    if (number == 1 || value > criterion->high)
+        criterion->high = value;
+    criterion->mean += difference / (double)number;
+    criterion->squares += difference * (value - criterion->mean);
+}
+
+int spex_summary_add(struct spex_summary *summary, const struct spex_trial *trial) {
     struct spex_group *group = group_of(summary, trial->levels);
     if (!group)
         return -ENOMEM;
@@ -79,12 +100,9 @@ int spex_summary_add(struct spex_summary *summary, const struct spex_stored_tria
         group->failed++;
         return 0;
     }
-    if (group->trials == 0 || trial->objective < group->low)
-        group->low = trial->objective;
-    if (group->trials == 0 || trial->objective > group->high)
-        group->high = trial->objective;
     group->trials++;
-    group->mean += (trial->objective - group->mean) / (double)group->trials;
+    for (size_t c = 0; c < summary->space->criterion_count; c++)
+        criterion_add(&group->criteria[c], group->trials, trial->measured[c].value);
     group->records_used += trial->records_used;
     group->records_lost += trial->records_lost;
     group->seconds += trial->seconds;
@@ -99,11 +117,24 @@ const struct spex_group *spex_summary_find(const struct spex_summary *summary,
     return at ? &summary->groups[at - 1] : NULL;
 }
 
+bool spex_group_allowed(const struct spex_space *space, const struct spex_group *group) {
+    for (size_t c = space->objective_count; c < space->criterion_count; c++) {
+        double mean = group->criteria[c].mean, bound = space->criteria[c].bound;
+        if (space->criteria[c].goal == SPEX_AT_MOST ? mean > bound : mean < bound)
+            return false;
+    }
+    return true;
+}
+
 bool spex_group_better(const struct spex_space *space, const struct spex_group *a,
                        const struct spex_group *b) {
     if (!b)
         return true;
-    return space->objective.maximise ? a->mean > b->mean : a->mean < b->mean;
+    bool allowed = spex_group_allowed(space, a);
+    if (allowed != spex_group_allowed(space, b))
+        return allowed;
+    return space->criteria[0].goal == SPEX_MAXIMISE ? a->criteria[0].mean > b->criteria[0].mean
+                                                    : a->criteria[0].mean < b->criteria[0].mean;
 }
 
 /* Whether the group has this level; parameter_count stands for a parameter that all have. */
@@ -134,28 +165,23 @@ size_t spex_summary_knee(const struct spex_summary *summary, size_t fixed, size_
     const struct spex_space *space = summary->space;
     size_t threads = space->threads_parameter;
     size_t count = space->parameters[threads].count;
-    double gain = space->objective.maximise ? 1 + SPEX_KNEE_TOLERANCE : 1 - SPEX_KNEE_TOLERANCE;
+    bool maximise = space->criteria[0].goal == SPEX_MAXIMISE;
+    double gain = maximise ? 1 + SPEX_KNEE_TOLERANCE : 1 - SPEX_KNEE_TOLERANCE;
     const struct spex_group *beyond = NULL; /* best with more threads than t */
     size_t knee = count;
     for (size_t t = count; t-- > 0;) {
         const struct spex_group *best = spex_summary_best_of(summary, threads, t, fixed, level);
         if (!best)
             continue;
-        bool beaten = beyond && (space->objective.maximise ? beyond->mean > best->mean * gain
-                                                           : beyond->mean < best->mean * gain);
+        double bound = best->criteria[0].mean * gain;
+        bool beaten = beyond && (maximise ? beyond->criteria[0].mean > bound
+                                          : beyond->criteria[0].mean < bound);
         if (!beaten && beyond)
             knee = t;
         if (spex_group_better(space, best, beyond))
             beyond = best;
     }
     return knee;
-}
-
-const char *spex_objective_unit(const struct spex_objective *objective) {
-    if (strcmp(objective->metric, "throughput") == 0)
-        return "/s";
-    const char *colon = strchr(objective->probe, ':');
-    return colon && strncmp(colon, ":snapshot", strlen(":snapshot")) == 0 ? "" : "s";
 }
 
 const struct spex_group *spex_summary_worst(const struct spex_summary *summary) {

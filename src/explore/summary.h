@@ -3,16 +3,23 @@
 #ifndef SPEX_SUMMARY_H
 #define SPEX_SUMMARY_H
 
-#include "store.h"
+#include "trial.h"
 
-/* The successful trials of one configuration. */
-struct spex_group {
-    size_t *levels;
-    uint64_t trials;
-    uint64_t failed;
-    double mean; /* of the objective over the successful trials, when there are any */
+/* A criterion over the successful trials of a configuration. */
+struct spex_group_criterion {
+    double mean;
+    double squares; /* of the trials' differences from it, their sum */
     double low;
     double high;
+};
+
+/* The trials of one configuration. */
+struct spex_group {
+    size_t *levels;
+    uint64_t trials; /* successful ones */
+    uint64_t failed;
+    struct spex_group_criterion
+        *criteria; /* criterion_count of them; they mean something when there are trials */
     uint64_t records_used;
     uint64_t records_lost;
     double seconds;
@@ -30,13 +37,17 @@ void spex_summary_init(struct spex_summary *summary, const struct spex_space *sp
 void spex_summary_free(struct spex_summary *summary);
 
 /* 0 or -ENOMEM. */
-int spex_summary_add(struct spex_summary *summary, const struct spex_stored_trial *trial);
+int spex_summary_add(struct spex_summary *summary, const struct spex_trial *trial);
 
 /* The group of a configuration, or NULL. */
 const struct spex_group *spex_summary_find(const struct spex_summary *summary,
                                            const size_t *levels);
 
-/* Whether a's mean is better than b's for this space's goal; true when b is NULL. */
+/* Whether the means are within all limits. */
+bool spex_group_allowed(const struct spex_space *space, const struct spex_group *group);
+
+/* Whether a is better than b: within the limits, or else by the mean of the first objective; true when b
+ * is NULL. */
 bool spex_group_better(const struct spex_space *space, const struct spex_group *a,
                        const struct spex_group *b);
 
@@ -55,9 +66,6 @@ const struct spex_group *spex_summary_best_of(const struct spex_summary *summary
  * count when there is none: no result, or the highest level with a result beats all others. */
 #define SPEX_KNEE_TOLERANCE 0.05
 size_t spex_summary_knee(const struct spex_summary *summary, size_t fixed, size_t level);
-
-/* Unit of the objective, "/s". */
-const char *spex_objective_unit(const struct spex_objective *objective);
 
 /* "threads=2 cache=16 MB": the configuration for people. */
 void spex_levels_text(const struct spex_space *space, const size_t *levels, char *text,

@@ -1,42 +1,53 @@
 /* SPDX-License-Identifier: MIT */
-/* One trial: configure, run, watch, tear down. What the program does wrong is a result, not an
- * error. */
+/* A finished trial, as it is stored, told to the policy and reported. */
 #ifndef SPEX_TRIAL_H
 #define SPEX_TRIAL_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include <spex/policy.h>
 
-#include "measure.h"
-#include "why.h"
-
-struct spex_trial_setup {
-    const struct spex_space *space;
-    const struct spex_policy_ops *policy;
-    void *policy_state;
-    char *const *argv;
-    const char *directory; /* private; the configuration and the socket are made here */
-    double ticks_per_second;
-    int stop_fd; /* readable: give up; -1 for none */
+/* What one probe's one value came to; a probe without values has an entry, too. Times in seconds;
+ * NaN for what there is none of. */
+struct spex_trial_metric {
+    uint16_t probe_id;
+    uint32_t probe_type;
+    unsigned field;
+    char *name; /* of the probe; NULL: unnamed */
+    uint64_t records;
+    double count; /* executions */
+    double rate;  /* of them, a second */
+    double mean, deviation, min, p50, p90, p99, max;
 };
 
 struct spex_trial {
+    size_t *levels; /* parameter_count of them */
     bool ok;
-    char status[512]; /* "ok" or why the trial failed */
-    double objective;
+    char *status;                   /* "ok" or why it failed */
+    struct spex_measured *measured; /* criterion_count of them; NaN when it failed */
     uint64_t records_used;
     uint64_t records_lost;
-    double seconds;               /* over which the objective was measured */
-    struct spex_measure *measure; /* its records' metrics */
+    double seconds; /* over which it was measured */
+
+    /* Where it stands in what the policy was asked and told, so that the same can be asked and told
+     * again. */
+    uint64_t asked; /* number of its plan, from 1 */
+    uint64_t told;  /* trials that had been told when it was planned */
+
+    struct spex_trial_metric *metrics;
+    size_t metric_count;
 };
 
-/* Runs plan->levels; the trial is to be released. 0 whatever the program did; -EINTR when
- * stop_fd became readable; -EAGAIN when the trial failed because we were held up, and is to be
- * run again; or what went wrong on our side. */
-int spex_trial_run(const struct spex_trial_setup *setup, const struct spex_plan *plan,
-                   struct spex_trial *trial, struct spex_why *why);
-void spex_trial_release(struct spex_trial *trial);
+/* 0 or -ENOMEM: nothing is to be freed. */
+int spex_trial_init(struct spex_trial *trial, const struct spex_space *space, const size_t *levels);
+void spex_trial_free(struct spex_trial *trial);
+
+/* Trials in the order in which they finished. */
+struct spex_trials {
+    struct spex_trial *items;
+    size_t count;
+};
+
+/* Takes over what the trial owns, also when it returns -ENOMEM. */
+int spex_trials_add(struct spex_trials *trials, struct spex_trial *trial);
+void spex_trials_free(struct spex_trials *trials);
 
 #endif

@@ -47,7 +47,7 @@ static void begin(struct exploration *e, const struct spex_policy_ops *policy,
 
 static int next(struct exploration *e) {
     memset(e->levels, 0, sizeof(e->levels));
-    e->plan = (struct spex_plan){.levels = e->levels, .probes = e->space->objective.probe};
+    e->plan = (struct spex_plan){.levels = e->levels, .probes = e->space->criteria[0].probe};
     return e->policy->next(e->state, &e->plan);
 }
 
@@ -62,9 +62,11 @@ static void finish(struct exploration *e, uint64_t number) {
     double objective = 0;
     for (size_t p = 0; p < e->space->parameter_count; p++)
         objective = objective * 7 + (double)(e->levels[p] * e->levels[p]) + 1;
-    struct spex_result result = {.levels = e->levels,
+    const struct spex_measured measured = {.value = objective, .error = NAN};
+    struct spex_result result = {.size = sizeof(result),
+                                 .levels = e->levels,
                                  .ok = number % 7 != 6,
-                                 .objective = objective,
+                                 .measured = &measured,
                                  .records_used = 100,
                                  .seconds = 1};
     if (e->policy->run_finished)

@@ -12,19 +12,23 @@ enum { PROBE = 7, OTHER = 8 };
 
 struct bench {
     struct spex_space space;
+    struct spex_criterion criterion;
     struct spex_measure *measure;
 };
 
 static void begin(struct bench *bench, const char *metric, uint32_t type, double warmup) {
     *bench = (struct bench){
+        .criterion = {.probe = "q", .metric = metric, .goal = SPEX_MAXIMISE},
         .space = {.size = sizeof(bench->space),
-                  .objective = {.probe = "q", .metric = metric, .maximise = true},
+                  .objective_count = 1,
+                  .criterion_count = 1,
+                  .criteria = &bench->criterion,
                   .rules = {.records_per_thread = 6,
                             .warmup_seconds = warmup,
                             .duration_seconds = 60}},
     };
     assert_int_equal(spex_measure_create(&bench->space, TICKS_PER_SECOND, &bench->measure), 0);
-    spex_measure_objective(bench->measure, PROBE, type);
+    spex_measure_probe(bench->measure, 0, PROBE, type);
 }
 
 static void end(struct bench *bench) {
@@ -62,9 +66,16 @@ static size_t add_one(struct bench *bench, struct spex_record one) {
     return add(bench, &one, 1);
 }
 
+/* NaN while there is none. */
+static double value_now(const struct bench *bench) {
+    struct spex_measured measured;
+    spex_measure_values(bench->measure, &measured);
+    return measured.value;
+}
+
 static double value(const struct bench *bench) {
-    double found = NAN;
-    assert_true(spex_measure_value(bench->measure, &found));
+    double found = value_now(bench);
+    assert_false(isnan(found));
     return found;
 }
 
@@ -150,8 +161,7 @@ static void warmup(void **state) {
         assert_int_equal(add_one(&bench, record(before[b], SPEX_LAT, 1, 900)), 1);
         assert_true(spex_measure_started(bench.measure));
     }
-    double none;
-    assert_false(spex_measure_value(bench.measure, &none));
+    assert_true(isnan(value_now(&bench)));
     assert_int_equal(add_one(&bench, record(7101, SPEX_LAT, 1, 30)), 0);
     assert_int_equal(add_one(&bench, record(7150, SPEX_LAT, 1, 50)), 0);
     close_to(value(&bench), 0.040, 1e-12);
@@ -259,8 +269,7 @@ static void late_in_warmup(void **state) {
     add_one(&bench, record(1000, SPEX_CNT, 1, 0));
     assert_int_equal(add_one(&bench, record(400, SPEX_CNT, 1, 0)), 1);
     assert_int_equal(add_one(&bench, record(1099, SPEX_CNT, 1, 0)), 1);
-    double none;
-    assert_false(spex_measure_value(bench.measure, &none));
+    assert_true(isnan(value_now(&bench)));
     add_one(&bench, record(1100, SPEX_CNT, 1, 0));
     add_one(&bench, record(1200, SPEX_CNT, 1, 0));
     close_to(value(&bench), 10, 1e-12);
@@ -297,20 +306,19 @@ static void silence(void **state) {
 
 static void no_value(void **state) {
     (void)state;
-    double found = 0;
     struct bench bench;
     begin(&bench, "mean", SPEX_SNAPSHOT, 0);
-    assert_false(spex_measure_value(bench.measure, &found));
+    assert_true(isnan(value_now(&bench)));
     add_one(&bench, record(0, SPEX_SNAPSHOT, 1, 5));
-    assert_false(spex_measure_value(bench.measure, &found)); /* only t0 */
+    assert_true(isnan(value_now(&bench))); /* only t0 */
     struct spex_record other = record(1, SPEX_SNAPSHOT, 1, 5);
     other.probe_id = OTHER;
     add_one(&bench, other);
-    assert_false(spex_measure_value(bench.measure, &found)); /* only another probe's */
+    assert_true(isnan(value_now(&bench))); /* only another probe's */
     struct spex_record empty = record(2, SPEX_SNAPSHOT, 1, 5);
     empty.field_count = 0;
     add_one(&bench, empty);
-    assert_false(spex_measure_value(bench.measure, &found)); /* only one without values */
+    assert_true(isnan(value_now(&bench))); /* only one without values */
     add_one(&bench, record(3, SPEX_SNAPSHOT, 1, 5));
     close_to(value(&bench), 5, 1e-12);
     end(&bench);
@@ -326,14 +334,13 @@ static void not_finite(void **state) {
     } cases[] = {{"mean", 0, 5}, {"mean", 0, 0}, {"throughput", NAN, 5}, {"p50", 0, 5}};
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         struct bench bench;
-        double found = 0;
         begin(&bench, cases[c].metric, SPEX_LAT, 0);
         spex_measure_destroy(bench.measure);
         assert_int_equal(spex_measure_create(&bench.space, cases[c].rate, &bench.measure), 0);
-        spex_measure_objective(bench.measure, PROBE, SPEX_LAT);
+        spex_measure_probe(bench.measure, 0, PROBE, SPEX_LAT);
         add_one(&bench, record(0, SPEX_LAT, 1, cases[c].ticks));
         add_one(&bench, record(10, SPEX_LAT, 1, cases[c].ticks));
-        assert_false(spex_measure_value(bench.measure, &found));
+        assert_true(isnan(value_now(&bench)));
         end(&bench);
     }
 }
@@ -343,7 +350,7 @@ static void unknown_objective(void **state) {
     (void)state;
     struct bench bench;
     begin(&bench, "mean", SPEX_LAT, 0);
-    spex_measure_objective(bench.measure, 0, 0);
+    spex_measure_probe(bench.measure, 0, 0, 0);
     assert_int_equal(add_one(&bench, record(0, SPEX_LAT, 1, 5)), 1);
     assert_false(spex_measure_started(bench.measure));
     assert_int_equal(spex_tracer_probes(spex_measure_tracer(bench.measure)), 0);

@@ -83,9 +83,11 @@ static void rules(void **state) {
     (void)state;
     struct spex_space_file *file = space_of(everything);
     const struct spex_space *space = &file->space;
-    assert_string_equal(space->objective.probe, "query:tpt");
-    assert_string_equal(space->objective.metric, "throughput");
-    assert_true(space->objective.maximise);
+    assert_string_equal(space->criteria[0].probe, "query:tpt");
+    assert_string_equal(space->criteria[0].metric, "throughput");
+    assert_int_equal(space->criteria[0].goal, SPEX_MAXIMISE);
+    assert_int_equal(space->objective_count, 1);
+    assert_int_equal(space->criterion_count, 1);
     assert_int_equal(space->rules.trials_per_config, 3);
     assert_int_equal(space->rules.records_per_thread, 40);
     assert_true(space->rules.warmup_seconds == 0.5);
@@ -108,10 +110,10 @@ static void defaults(void **state) {
                  "<parameter name='a' type='integer' min='3' max='3'/></space>");
     const struct spex_space *space = &file->space;
     assert_int_equal(space->parameters[0].count, 1);
-    assert_false(space->objective.maximise);
+    assert_int_equal(space->criteria[0].goal, SPEX_MINIMISE);
     assert_int_equal(space->rules.trials_per_config, 1);
     assert_int_equal(space->rules.records_per_thread, 20);
-    assert_true(space->rules.warmup_seconds == 0);
+    assert_true(space->rules.warmup_seconds < 0);
     assert_true(space->rules.startup_seconds == 60);
     assert_true(space->rules.duration_seconds == 60);
     assert_int_equal(space->rules.seed, 1);
@@ -135,7 +137,7 @@ static void file_as_text(void **state) {
 
 static char *identity_of(const char *xml) {
     struct spex_space_file *file = space_of(xml);
-    char *identity = spex_space_identity(&file->space);
+    char *identity = spex_space_identity(file);
     assert_non_null(identity);
     spex_space_free(file);
     return identity;
@@ -227,11 +229,12 @@ static void identity_by_lines(void **state) {
     (void)state;
     char *identity = identity_of(base);
     assert_string_equal(identity, "space s\n"
-                                  "parameter cache [MB]: 1 2 3 4\n"
-                                  "parameter mode []: a b\n"
+                                  "parameter cache [MB]: 1 2 3 4 (1)\n"
+                                  "parameter mode []: a b (a)\n"
                                   "objective minimise mean of q:lat\n"
                                   "run trials_per_config=2 records_per_thread=9 threads=cache"
-                                  " warmup=0.1 startup=5 duration=6 seed=3\n");
+                                  " precision=0 warmup=0.1 startup=5 duration=6 trials=0"
+                                  " seed=3\n");
     free(identity);
 }
 

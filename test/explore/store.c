@@ -3,6 +3,7 @@
  * a stranger's file does harm. */
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,45 +50,59 @@ static void end(struct bench *bench) {
     spex_space_free(bench->file);
 }
 
-/* A trial of the probes 7 (lat: 100, 200 and 300 ticks) and 8 (cnt). */
-static struct spex_trial trial_of(const struct spex_space *space, double objective) {
-    struct spex_trial trial = {.ok = true,
-                               .status = "ok",
-                               .objective = objective,
-                               .records_used = 3,
-                               .records_lost = 12345678901,
-                               .seconds = 0.1 + objective};
-    size_t used;
-    assert_int_equal(spex_measure_create(space, 1000, &trial.measure), 0);
-    spex_measure_objective(trial.measure, 7, SPEX_LAT);
-    for (uint64_t r = 0; r < 4; r++) {
-        struct spex_record records[2] = {{.timestamp = 10 + r,
-                                          .probe_type = SPEX_LAT,
-                                          .weight = 2,
-                                          .probe_id = 7,
-                                          .field_count = 1,
-                                          .fields = {100 * r}},
-                                         {.timestamp = 10 + r,
-                                          .probe_type = SPEX_CNT,
-                                          .weight = 5,
-                                          .probe_id = 8,
-                                          .field_count = 1,
-                                          .fields = {5}}};
-        assert_int_equal(spex_measure_add(trial.measure, records, 2, &used), 0);
-    }
+/* A trial of the probes 7 (lat: 100, 200 and 300 ms) and 8 (cnt). */
+static struct spex_trial trial_of(const struct spex_space *space, const size_t *levels,
+                                  double objective) {
+    static const struct spex_trial_metric metrics[] = {
+        {.probe_id = 7,
+         .probe_type = SPEX_LAT,
+         .records = 3,
+         .count = 6,
+         .rate = 10,
+         .mean = 0.2,
+         .deviation = 0.1,
+         .min = 0.1,
+         .p50 = 0.2,
+         .p90 = 0.3,
+         .p99 = 0.3,
+         .max = 0.3},
+        {.probe_id = 8,
+         .probe_type = SPEX_CNT,
+         .records = 3,
+         .count = 15,
+         .rate = 25,
+         .mean = NAN,
+         .deviation = NAN,
+         .min = NAN,
+         .p50 = NAN,
+         .p90 = NAN,
+         .p99 = NAN,
+         .max = NAN},
+    };
+    struct spex_trial trial;
+    assert_int_equal(spex_trial_init(&trial, space, levels), 0);
+    trial.ok = true;
+    trial.measured[0] = (struct spex_measured){.value = objective, .error = objective / 8};
+    trial.records_used = 3;
+    trial.records_lost = 12345678901;
+    trial.seconds = 0.1 + objective;
+    trial.asked = 17;
+    trial.told = 12;
+    trial.metrics = malloc(sizeof(metrics));
+    assert_non_null(trial.metrics);
+    memcpy(trial.metrics, metrics, sizeof(metrics));
+    trial.metric_count = COUNT_OF(metrics);
+    trial.metrics[0].name = strdup("q");
     return trial;
 }
 
 static int add(struct bench *bench, size_t threads, size_t mode, double objective,
                const char *failure, struct spex_why *why) {
-    struct spex_trial trial = trial_of(&bench->file->space, objective);
-    if (failure) {
-        trial.ok = false;
-        snprintf(trial.status, sizeof(trial.status), "%s", failure);
-    }
-    int err = spex_store_put(bench->store, ++bench->number, &bench->file->space,
-                             (size_t[]){threads, mode}, &trial, 1000, why);
-    spex_trial_release(&trial);
+    struct spex_trial trial = trial_of(&bench->file->space, (size_t[]){threads, mode}, objective);
+    trial.ok = !failure;
+    trial.status = strdup(failure ? failure : "ok");
+    int err = spex_store_put(bench->store, ++bench->number, &bench->file->space, &trial, why);
+    spex_trial_free(&trial);
     return err;
 }
 
@@ -116,12 +131,12 @@ static double sql(const char *path, const char *text) {
 }
 
 static size_t count_trials(struct bench *bench) {
-    struct spex_stored_trials trials;
+    struct spex_trials trials;
     struct spex_why why = {""};
     if (spex_store_trials(bench->store, &bench->file->space, &trials, &why))
         fail_msg("%s", why.text);
     size_t count = trials.count;
-    spex_stored_trials_free(&trials);
+    spex_trials_free(&trials);
     return count;
 }
 
@@ -145,23 +160,26 @@ static void check_trials(struct bench *bench) {
                     {0, 0, 1e-300, "ok"},
                     {3, 1, 0, "exited with status 3: \xc3\xa9'\"\n;"},
                     {3, 1, 123456789.123456789, "ok"}};
-    struct spex_stored_trials trials;
+    struct spex_trials trials;
     struct spex_why why = {""};
     assert_int_equal(spex_store_trials(bench->store, &bench->file->space, &trials, &why), 0);
     assert_int_equal(trials.count, COUNT_OF(expected));
     for (size_t t = 0; t < COUNT_OF(expected); t++) {
-        const struct spex_stored_trial *trial = &trials.items[t];
+        const struct spex_trial *trial = &trials.items[t];
         assert_int_equal(trial->levels[0], expected[t].threads);
         assert_int_equal(trial->levels[1], expected[t].mode);
         assert_string_equal(trial->status, expected[t].status);
         assert_int_equal(trial->ok, strcmp(expected[t].status, "ok") == 0);
         if (trial->ok)
-            assert_true(trial->objective == expected[t].objective);
+            assert_true(trial->measured[0].value == expected[t].objective &&
+                        trial->measured[0].error == expected[t].objective / 8);
+        assert_int_equal(trial->asked, 17);
+        assert_int_equal(trial->told, 12);
         assert_int_equal(trial->records_used, 3);
         assert_int_equal(trial->records_lost, 12345678901);
         assert_true(trial->seconds == 0.1 + expected[t].objective);
     }
-    spex_stored_trials_free(&trials);
+    spex_trials_free(&trials);
 }
 
 static void read_back(void **state) {
@@ -204,7 +222,9 @@ static void metrics(void **state) {
     assert_true(sql(PATH, "SELECT count(*) FROM trial_metric") == 2);
     assert_true(sql(PATH, "SELECT count FROM trial_metric WHERE type = 'cnt' AND mean IS NULL") ==
                 15);
-    assert_true(sql(PATH, "SELECT objective IS NULL FROM trial") == 0);
+    assert_true(sql(PATH, "SELECT name = 'q' FROM trial_metric WHERE probe = 7") == 1);
+    assert_true(sql(PATH, "SELECT name IS NULL FROM trial_metric WHERE probe = 8") == 1);
+    assert_true(sql(PATH, "SELECT value FROM trial_measured") == 0.5);
     end(&bench);
 }
 
@@ -264,9 +284,9 @@ static void strangers(void **state) {
 
     spex_store_close(bench.store);
     bench.store = NULL;
-    sql(PATH, "PRAGMA user_version = 2");
-    expect_refused(PATH, bench.file, "grid", program, -EEXIST, "another version of spex (format 2");
-    sql(PATH, "PRAGMA user_version = 1; DELETE FROM exploration");
+    sql(PATH, "PRAGMA user_version = 1");
+    expect_refused(PATH, bench.file, "grid", program, -EEXIST, "another version of spex (format 1");
+    sql(PATH, "PRAGMA user_version = 2; DELETE FROM exploration");
     expect_refused(PATH, bench.file, "grid", program, -EEXIST, "no complete store");
     end(&bench);
 }
@@ -356,13 +376,14 @@ static void tampered(void **state) {
         {"UPDATE trial_value SET value = x'00ff' WHERE trial = 1", "trial 1 has no value"},
         {"UPDATE trial_value SET parameter = 'Mode' WHERE parameter = 'mode'",
          "parameter \"mode\""},
-        {"UPDATE trial SET objective = NULL WHERE number = 2", "trial 2 has no objective"},
-        {"UPDATE trial SET objective = 'fast' WHERE number = 2", "trial 2 has no objective"},
-        {"UPDATE trial SET objective = 9e999 WHERE number = 2", "trial 2 has no objective"},
+        {"DELETE FROM trial_measured WHERE trial = 2", "trial 2 has 0 of 1 figures"},
+        {"UPDATE trial_measured SET criterion = 1 WHERE trial = 2", "trial 2 has 0 of 1 figures"},
+        {"UPDATE trial_measured SET value = 'fast' WHERE trial = 2", "trial 2 has 0 of 1 figures"},
+        {"UPDATE trial_measured SET value = 9e999 WHERE trial = 2", "trial 2 has 0 of 1 figures"},
     };
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         struct bench bench = {0};
-        struct spex_stored_trials trials = {(void *)1, 1};
+        struct spex_trials trials = {(void *)1, 1};
         struct spex_why why = {""};
         begin(&bench);
         must_add(&bench, 0, 0, 1, NULL);
@@ -380,7 +401,7 @@ static void tampered(void **state) {
 static void damaged_tables(void **state) {
     (void)state;
     struct bench bench = {0};
-    struct spex_stored_trials trials;
+    struct spex_trials trials;
     struct spex_why why = {""};
     begin(&bench);
     must_add(&bench, 0, 0, 1, NULL);

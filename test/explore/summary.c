@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "space_criterion.h"
 #include "spaces.h"
 #include "summary.h"
 
@@ -36,12 +37,13 @@ static void end(struct bench *bench) {
 /* A trial with this result; NAN stands for one that failed. */
 static void add(struct bench *bench, size_t threads, size_t cache, size_t mode, double objective) {
     size_t levels[PARAMETERS] = {threads, cache, mode};
-    struct spex_stored_trial trial = {.levels = levels,
-                                      .ok = !isnan(objective),
-                                      .objective = objective,
-                                      .records_used = 100,
-                                      .records_lost = 3,
-                                      .seconds = 0.5};
+    struct spex_measured measured = {.value = objective, .error = NAN};
+    struct spex_trial trial = {.levels = levels,
+                               .ok = !isnan(objective),
+                               .measured = &measured,
+                               .records_used = 100,
+                               .records_lost = 3,
+                               .seconds = 0.5};
     assert_int_equal(spex_summary_add(&bench->summary, &trial), 0);
 }
 
@@ -82,8 +84,8 @@ static void spread(void **state) {
     expect_levels(group, 1, 1, 0);
     assert_int_equal(group->trials, 3);
     assert_int_equal(group->failed, 1);
-    assert_true(fabs(group->mean - 25) < 1e-12);
-    assert_true(group->low == 10 && group->high == 35);
+    assert_true(fabs(group->criteria[0].mean - 25) < 1e-12);
+    assert_true(group->criteria[0].low == 10 && group->criteria[0].high == 35);
     assert_int_equal(group->records_used, 300);
     assert_int_equal(group->records_lost, 9);
     assert_true(group->seconds == 1.5);
@@ -187,7 +189,7 @@ static void knees(void **state) {
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         struct bench bench;
         begin(&bench, cases[c].xml);
-        bool least = !bench.file->space.objective.maximise;
+        bool least = bench.file->space.criteria[0].goal == SPEX_MINIMISE;
         for (size_t t = 0; t < 4; t++)
             if (cases[c].objectives[t] != 0) {
                 double objective = cases[c].objectives[t];
@@ -235,7 +237,7 @@ static void thousands(void **state) {
         const struct spex_group *group = find(&bench, n % A, n / A % B, n / A / B);
         expect_levels(group, n % A, n / A % B, n / A / B);
         assert_int_equal(group->trials, 2);
-        assert_true(fabs(group->mean - (double)n) < 1e-9);
+        assert_true(fabs(group->criteria[0].mean - (double)n) < 1e-9);
     }
     expect_levels(spex_summary_best(&bench.summary, 3, 0), 0, 0, 0);
     expect_levels(spex_summary_worst(&bench.summary), A - 1, B - 1, C - 1);
@@ -263,7 +265,7 @@ static void levels_text(void **state) {
 static void units(void **state) {
     (void)state;
     static const struct {
-        struct spex_objective objective;
+        struct spex_criterion objective;
         const char *unit;
     } cases[] = {
         {{.probe = "q:tpt", .metric = "throughput"}, "/s"},
@@ -271,9 +273,11 @@ static void units(void **state) {
         {{.probe = "q:lat", .metric = "p99"}, "s"},
         {{.probe = "q:tpt", .metric = "mean"}, "s"},
         {{.probe = "q:snapshot", .metric = "mean"}, ""},
+        {{.probe = "q:llc@100", .metric = "mean"}, ""},
+        {{.probe = "q:lat@100", .metric = "mean"}, "s"},
     };
     for (size_t c = 0; c < COUNT_OF(cases); c++)
-        assert_string_equal(spex_objective_unit(&cases[c].objective), cases[c].unit);
+        assert_string_equal(spex_criterion_unit(&cases[c].objective), cases[c].unit);
 }
 
 int main(void) {

@@ -10,14 +10,18 @@
 #include "memory_file.h"
 #include "space.h"
 #include "space_parameter.h"
+#include "space_values.h"
 
 static void check_parameter(const struct spex_parameter *parameter) {
     FUZZ_CHECK(*parameter->name && parameter->unit);
+    FUZZ_CHECK(parameter->default_level < parameter->count);
     FUZZ_CHECK(parameter->count >= 1 && parameter->count <= SPEX_VALUES_MAX);
     for (size_t v = 0; v < parameter->count; v++) {
         FUZZ_CHECK(*parameter->values[v].text);
-        if (parameter->kind == SPEX_INTEGER && v > 0)
-            FUZZ_CHECK(parameter->values[v].integer > parameter->values[v - 1].integer);
+        if (spex_parameter_ordered(parameter) && v > 0)
+            FUZZ_CHECK(parameter->values[v].number >= parameter->values[v - 1].number &&
+                       parameter->values[v].position >= parameter->values[v - 1].position);
+        FUZZ_CHECK(parameter->values[v].position >= 0 && parameter->values[v].position <= 1);
     }
 }
 
@@ -26,7 +30,11 @@ static void check_space(const struct spex_space_file *file) {
     FUZZ_CHECK(space->parameter_count >= 1 && space->parameter_count <= SPEX_PARAMETERS_MAX);
     for (size_t p = 0; p < space->parameter_count; p++)
         check_parameter(&space->parameters[p]);
-    FUZZ_CHECK(*space->name && space->objective.probe && space->objective.metric);
+    FUZZ_CHECK(*space->name && space->objective_count >= 1 &&
+               space->objective_count <= space->criterion_count);
+    for (size_t c = 0; c < space->criterion_count; c++)
+        FUZZ_CHECK(space->criteria[c].probe && space->criteria[c].metric &&
+                   spex_criterion_is_limit(&space->criteria[c]) == (c >= space->objective_count));
     FUZZ_CHECK(spex_space_configurations(space) >= 1);
     FUZZ_CHECK(spex_space_configurations(space) <= SPEX_SPACE_CONFIGURATIONS_MAX);
     FUZZ_CHECK(space->threads_parameter <= space->parameter_count);
@@ -34,7 +42,7 @@ static void check_space(const struct spex_space_file *file) {
     FUZZ_CHECK((file->heatmap_x < space->parameter_count) ==
                (file->heatmap_y < space->parameter_count));
     FUZZ_CHECK(space->rules.trials_per_config >= 1 && space->rules.records_per_thread >= 1);
-    FUZZ_CHECK(space->rules.startup_seconds > 0 && space->rules.warmup_seconds >= 0);
+    FUZZ_CHECK(space->rules.startup_seconds > 0 && space->rules.duration_seconds > 0);
     FUZZ_CHECK(space->rules.duration_seconds > space->rules.warmup_seconds);
     size_t first[SPEX_PARAMETERS_MAX] = {0};
     FUZZ_CHECK(spex_space_threads(space, first) >= 1);
@@ -44,8 +52,8 @@ static void check_again(const struct spex_space_file *file) {
     struct spex_space_file *again;
     struct spex_why why;
     FUZZ_CHECK(spex_space_parse("stored", file->xml, &again, &why) == 0);
-    char *identity = spex_space_identity(&file->space);
-    char *second = spex_space_identity(&again->space);
+    char *identity = spex_space_identity(file);
+    char *second = spex_space_identity(again);
     FUZZ_CHECK(identity && second && strcmp(identity, second) == 0);
     free(identity);
     free(second);

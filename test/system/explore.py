@@ -370,7 +370,8 @@ class Interruption(Exploration):
         return seen
 
     def finished(self):
-        return self.rows("SELECT number, status, objective FROM trial ORDER BY number")
+        return self.rows("SELECT number, status, value FROM trial LEFT JOIN trial_measured ON trial = number "
+                         "ORDER BY number")
 
     def assert_goes_on(self, finished):
         result = self.explore(self.TEXT)

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* The <run> of a space: how long to look, and how often. */
+#ifndef SPEX_SPACE_RUN_H
+#define SPEX_SPACE_RUN_H
+
+#include <spex/policy.h>
+
+#include "xml.h"
+
+/* What holds without one. */
+extern const struct spex_rules spex_rules_default;
+
+/* All but `threads`, which names a parameter that may come later. */
+int spex_run_take(struct spex_xml *xml, const xmlNode *element, struct spex_rules *rules);
+
+#endif

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/* Trials into the store and out of it. */
+#include "store.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../probe_type.h"
+#include "store_file.h"
+
+static int delete_trial(struct spex_store *store, sqlite3_int64 number, struct spex_why *why) {
+    static const char *const tables[] = {"trial_metric WHERE trial", "trial_measured WHERE trial",
+                                         "trial_value WHERE trial", "trial WHERE number"};
+    char sql[96];
+    int err = 0;
+    for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]) && !err; t++) {
+        snprintf(sql, sizeof(sql), "DELETE FROM %s = %lld", tables[t], (long long)number);
+        err = spex_store_execute(store, sql, "write to the store", why);
+    }
+    return err;
+}
+
+/* Runs a statement that puts one row in, and makes it ready for the next. */
+static int put_row(struct spex_store *store, sqlite3_stmt *statement, struct spex_why *why) {
+    int err = sqlite3_step(statement) == SQLITE_DONE
+                  ? 0
+                  : spex_store_fail(store, "write to the store", why);
+    sqlite3_reset(statement);
+    sqlite3_clear_bindings(statement);
+    return err;
+}
+
+static int insert_trial(struct spex_store *store, sqlite3_int64 number,
+                        const struct spex_trial *trial, struct spex_why *why) {
+    sqlite3_stmt *statement = NULL;
+    int err = spex_store_prepare(
+        store, "INSERT INTO trial VALUES (?, ?, ?, ?, ?, ?, ?, datetime('now'))", &statement, why);
+    if (err)
+        return err;
+    sqlite3_bind_int64(statement, 1, number);
+    sqlite3_bind_int64(statement, 2, (sqlite3_int64)trial->asked);
+    sqlite3_bind_int64(statement, 3, (sqlite3_int64)trial->told);
+    sqlite3_bind_text(statement, 4, trial->status, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(statement, 5, (sqlite3_int64)trial->records_used);
+    sqlite3_bind_int64(statement, 6, (sqlite3_int64)trial->records_lost);
+    sqlite3_bind_double(statement, 7, trial->seconds);
+    err = put_row(store, statement, why);
+    sqlite3_finalize(statement);
+    return err;
+}
+
+static int insert_values(struct spex_store *store, sqlite3_int64 number,
+                         const struct spex_space *space, const struct spex_trial *trial,
+                         struct spex_why *why) {
+    sqlite3_stmt *statement = NULL;
+    int err =
+        spex_store_prepare(store, "INSERT INTO trial_value VALUES (?, ?, ?)", &statement, why);
+    for (size_t p = 0; p < space->parameter_count && !err; p++) {
+        const struct spex_parameter *parameter = &space->parameters[p];
+        sqlite3_bind_int64(statement, 1, number);
+        sqlite3_bind_text(statement, 2, parameter->name, -1, SQLITE_STATIC);
+        sqlite3_bind_text(statement, 3, parameter->values[trial->levels[p]].text, -1,
+                          SQLITE_STATIC);
+        err = put_row(store, statement, why);
+    }
+    sqlite3_finalize(statement);
+    return err;
+}
+
+/* What is no number stays NULL. */
+static void bind_number(sqlite3_stmt *statement, int column, double value) {
+    if (!isnan(value))
+        sqlite3_bind_double(statement, column, value);
+}
+
+static int insert_measured(struct spex_store *store, sqlite3_int64 number,
+                           const struct spex_space *space, const struct spex_trial *trial,
+                           struct spex_why *why) {
+    sqlite3_stmt *statement = NULL;
+    if (!trial->ok)
+        return 0;
+    int err = spex_store_prepare(store, "INSERT INTO trial_measured VALUES (?, ?, ?, ?)",
+                                 &statement, why);
+    for (size_t c = 0; c < space->criterion_count && !err; c++) {
+        sqlite3_bind_int64(statement, 1, number);
+        sqlite3_bind_int64(statement, 2, (sqlite3_int64)c);
+        bind_number(statement, 3, trial->measured[c].value);
+        bind_number(statement, 4, trial->measured[c].error);
+        err = put_row(store, statement, why);
+    }
+    sqlite3_finalize(statement);
+    return err;
+}
+
+static int insert_metric(struct spex_store *store, sqlite3_stmt *statement, sqlite3_int64 number,
+                         const struct spex_trial_metric *metric, struct spex_why *why) {
+    const double numbers[] = {metric->rate, metric->mean, metric->deviation, metric->min,
+                              metric->p50,  metric->p90,  metric->p99,       metric->max};
+    sqlite3_bind_int64(statement, 1, number);
+    sqlite3_bind_int(statement, 2, metric->probe_id);
+    sqlite3_bind_text(statement, 3, spex_probe_type_name(metric->probe_type), -1, SQLITE_STATIC);
+    sqlite3_bind_int(statement, 4, (int)metric->field);
+    if (metric->name)
+        sqlite3_bind_text(statement, 5, metric->name, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(statement, 6, (sqlite3_int64)metric->records);
+    sqlite3_bind_double(statement, 7, metric->count);
+    for (int n = 0; n < 8; n++)
+        bind_number(statement, 8 + n, numbers[n]);
+    return put_row(store, statement, why);
+}
+
+static int insert_metrics(struct spex_store *store, sqlite3_int64 number,
+                          const struct spex_trial *trial, struct spex_why *why) {
+    sqlite3_stmt *statement = NULL;
+    int err = spex_store_prepare(
+        store, "INSERT INTO trial_metric VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", &statement, why);
+    for (size_t m = 0; m < trial->metric_count && !err; m++)
+        err = insert_metric(store, statement, number, &trial->metrics[m], why);
+    sqlite3_finalize(statement);
+    return err;
+}
+
+int spex_store_put(struct spex_store *store, uint64_t number, const struct spex_space *space,
+                   const struct spex_trial *trial, struct spex_why *why) {
+    sqlite3_int64 row = (sqlite3_int64)number;
+    int err = spex_store_execute(store, "BEGIN IMMEDIATE", "write to the store", why);
+    err = err ? err : delete_trial(store, row, why);
+    err = err ? err : insert_trial(store, row, trial, why);
+    err = err ? err : insert_values(store, row, space, trial, why);
+    err = err ? err : insert_measured(store, row, space, trial, why);
+    err = err ? err : insert_metrics(store, row, trial, why);
+    err = err ? err : spex_store_execute(store, "COMMIT", "write to the store", why);
+    if (err)
+        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    return err;
+}
+
+/* The statements that read trials, and where they belong. */
+struct reading {
+    struct spex_store *store;
+    const struct spex_space *space;
+    sqlite3_stmt *rows;
+    sqlite3_stmt *values;
+    sqlite3_stmt *measured;
+};
+
+static int load_levels(const struct reading *reading, sqlite3_int64 number, size_t *levels,
+                       struct spex_why *why) {
+    const struct spex_space *space = reading->space;
+    sqlite3_bind_int64(reading->values, 1, number);
+    for (size_t p = 0; p < space->parameter_count; p++) {
+        sqlite3_bind_text(reading->values, 2, space->parameters[p].name, -1, SQLITE_STATIC);
+        int got = sqlite3_step(reading->values);
+        if (got != SQLITE_ROW && got != SQLITE_DONE)
+            return spex_store_fail(reading->store, "read", why);
+        levels[p] =
+            got == SQLITE_ROW
+                ? spex_parameter_level(&space->parameters[p],
+                                       (const char *)sqlite3_column_text(reading->values, 0))
+                : space->parameters[p].count;
+        sqlite3_reset(reading->values);
+        if (levels[p] == space->parameters[p].count)
+            return spex_fail(why, -EBADMSG, "%s: trial %lld has no value of parameter \"%s\"",
+                             reading->store->path, (long long)number, space->parameters[p].name);
+    }
+    return 0;
+}
+
+static int load_measured(const struct reading *reading, sqlite3_int64 number,
+                         struct spex_trial *trial, struct spex_why *why) {
+    size_t found = 0;
+    int got;
+    sqlite3_bind_int64(reading->measured, 1, number);
+    while ((got = sqlite3_step(reading->measured)) == SQLITE_ROW) {
+        sqlite3_int64 c = sqlite3_column_int64(reading->measured, 0);
+        if (c < 0 || c >= (sqlite3_int64)reading->space->criterion_count)
+            break;
+        trial->measured[c].value = sqlite3_column_double(reading->measured, 1);
+        if (sqlite3_column_type(reading->measured, 2) == SQLITE_FLOAT)
+            trial->measured[c].error = sqlite3_column_double(reading->measured, 2);
+        found += sqlite3_column_type(reading->measured, 1) == SQLITE_FLOAT &&
+                 isfinite(trial->measured[c].value);
+    }
+    sqlite3_reset(reading->measured);
+    if (got != SQLITE_ROW && got != SQLITE_DONE)
+        return spex_store_fail(reading->store, "read", why);
+    if (found != (trial->ok ? reading->space->criterion_count : 0) || got == SQLITE_ROW)
+        return spex_fail(why, -EBADMSG, "%s: trial %lld has %zu of %zu figures",
+                         reading->store->path, (long long)number, found,
+                         trial->ok ? reading->space->criterion_count : 0);
+    return 0;
+}
+
+static int load_trial(const struct reading *reading, struct spex_trial *trial,
+                      struct spex_why *why) {
+    sqlite3_int64 number = sqlite3_column_int64(reading->rows, 0);
+    trial->asked = (uint64_t)sqlite3_column_int64(reading->rows, 1);
+    trial->told = (uint64_t)sqlite3_column_int64(reading->rows, 2);
+    trial->status = spex_store_text(reading->rows, 3);
+    if (!trial->status)
+        return spex_fail(why, -ENOMEM, "out of memory");
+    trial->ok = strcmp(trial->status, "ok") == 0;
+    trial->records_used = (uint64_t)sqlite3_column_int64(reading->rows, 4);
+    trial->records_lost = (uint64_t)sqlite3_column_int64(reading->rows, 5);
+    trial->seconds = sqlite3_column_double(reading->rows, 6);
+    int err = load_levels(reading, number, trial->levels, why);
+    return err ? err : load_measured(reading, number, trial, why);
+}
+
+/* The row that `rows` is at. */
+static int take_row(const struct reading *reading, const size_t *no_levels,
+                    struct spex_trials *trials, struct spex_why *why) {
+    struct spex_trial trial;
+    if (spex_trial_init(&trial, reading->space, no_levels))
+        return spex_fail(why, -ENOMEM, "out of memory");
+    int err = load_trial(reading, &trial, why);
+    if (err)
+        spex_trial_free(&trial);
+    else if (spex_trials_add(trials, &trial))
+        err = spex_fail(why, -ENOMEM, "out of memory");
+    return err;
+}
+
+static int take_rows(const struct reading *reading, struct spex_trials *trials,
+                     struct spex_why *why) {
+    size_t *levels = calloc(reading->space->parameter_count, sizeof(*levels));
+    int err = levels ? 0 : spex_fail(why, -ENOMEM, "out of memory");
+    int got = SQLITE_ROW;
+    while (!err && (got = sqlite3_step(reading->rows)) == SQLITE_ROW)
+        err = take_row(reading, levels, trials, why);
+    if (!err && got != SQLITE_DONE)
+        err = spex_store_fail(reading->store, "read", why);
+    free(levels);
+    return err;
+}
+
+int spex_store_trials(struct spex_store *store, const struct spex_space *space,
+                      struct spex_trials *trials, struct spex_why *why) {
+    struct reading reading = {.store = store, .space = space};
+    *trials = (struct spex_trials){NULL, 0};
+    /* One transaction: a trial that an exploration adds meanwhile is in all tables or in none. */
+    int err = spex_store_execute(store, "BEGIN", "read", why);
+    err = err ? err
+              : spex_store_prepare(store,
+                                   "SELECT number, asked, told, status, records_used,"
+                                   " records_lost, seconds FROM trial ORDER BY number",
+                                   &reading.rows, why);
+    err = err ? err
+              : spex_store_prepare(store,
+                                   "SELECT value FROM trial_value WHERE trial = ? AND"
+                                   " parameter = ?",
+                                   &reading.values, why);
+    err = err ? err
+              : spex_store_prepare(store,
+                                   "SELECT criterion, value, error FROM trial_measured"
+                                   " WHERE trial = ?",
+                                   &reading.measured, why);
+    err = err ? err : take_rows(&reading, trials, why);
+    sqlite3_finalize(reading.rows);
+    sqlite3_finalize(reading.values);
+    sqlite3_finalize(reading.measured);
+    sqlite3_exec(store->db, "COMMIT", NULL, NULL, NULL);
+    if (err)
+        spex_trials_free(trials);
+    return err;
+}

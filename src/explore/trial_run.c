@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "trial_run.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <spex/probe.h>
+
+#include "../selection.h"
+#include "config_file.h"
+#include "deadline.h"
+#include "measure.h"
+#include "program.h"
+#include "receiver.h"
+#include "trial_metrics.h"
+
+struct run {
+    const struct spex_trial_setup *setup;
+    const struct spex_plan *plan;
+    struct spex_trial *trial;
+    const struct spex_space *space;
+    struct spex_measure *measure;
+    struct spex_measured *measured;    /* so far */
+    struct spex_selection *selections; /* of the criteria */
+    size_t known;                      /* criteria whose probe has been told */
+    struct spex_program program;
+    struct spex_receiver *receiver;
+    char *config;
+    char *socket;
+    struct spex_deadline deadline;
+    bool stream_ended; /* and the deadline is for the program to end, too */
+};
+
+/* Ends the trial with this status, "ok" or how it failed. Returns 1: the run is over. */
+__attribute__((format(printf, 2, 3))) static int end_trial(struct run *run, const char *format,
+                                                           ...) {
+    va_list args;
+    va_start(args, format);
+    free(run->trial->status);
+    if (vasprintf(&run->trial->status, format, args) < 0)
+        run->trial->status = NULL; /* looked at by whoever ends the run */
+    va_end(args);
+    return 1;
+}
+
+/* Finds the one probe that a criterion names among the sites told so far. */
+static int find_probe(struct run *run, size_t c) {
+    size_t count;
+    const struct spex_stream_site *sites = spex_receiver_sites(run->receiver, &count);
+    const struct spex_stream_site *found = NULL;
+    for (size_t s = 0; s < count; s++) {
+        const struct spex_stream_site *site = &sites[s];
+        const struct spex_selection_probe probe = {
+            .name = site->name,
+            .type = site->probe_type,
+            .subsample = 1,
+            .id = site->probe_id,
+        };
+        if (!spex_selection_sampling(&run->selections[c], &probe).period)
+            continue;
+        if (found && found->probe_id != site->probe_id)
+            return end_trial(run, "%s names two probes of the program, with ids %u and %u",
+                             run->space->criteria[c].probe, found->probe_id, site->probe_id);
+        found = site;
+    }
+    if (found) {
+        spex_measure_probe(run->measure, c, found->probe_id, found->probe_type);
+        run->known |= (size_t)1 << c;
+    }
+    return 0;
+}
+
+static bool is_known(const struct run *run, size_t criterion) {
+    return run->known >> criterion & 1;
+}
+
+static int find_probes(struct run *run) {
+    int over = 0;
+    for (size_t c = 0; c < run->space->criterion_count && !over; c++)
+        if (!is_known(run, c))
+            over = find_probe(run, c);
+    return over;
+}
+
+/* Ends the trial with what has been measured. */
+static int succeed(struct run *run) {
+    spex_measure_values(run->measure, run->trial->measured);
+    for (size_t c = 0; c < run->space->criterion_count; c++) {
+        const struct spex_criterion *criterion = &run->space->criteria[c];
+        if (!is_known(run, c))
+            return end_trial(run, "has made no record of %s", criterion->probe);
+        if (isnan(run->trial->measured[c].value))
+            return end_trial(run, "the records of %s have no %s%s", criterion->probe,
+                             criterion->metric, criterion->field ? " of this field" : "");
+    }
+    run->trial->ok = true;
+    return end_trial(run, "ok");
+}
+
+/* 1 when the policy has seen enough. */
+static int ask_policy(struct run *run) {
+    const struct spex_policy_ops *policy = run->setup->policy;
+    struct spex_run so_far = spex_measure_run(run->measure);
+    spex_measure_values(run->measure, run->measured);
+    so_far.levels = run->plan->levels;
+    so_far.measured = run->measured;
+    if (so_far.records == 0 || !policy->stop_run(run->setup->policy_state, &so_far))
+        return 0;
+    return succeed(run);
+}
+
+/* Feeds the records that are complete to the measure and the policy. 1: the run is over; negative:
+ * our error. */
+static int take_records(struct run *run, bool all, struct spex_why *why) {
+    const struct spex_policy_ops *policy = run->setup->policy;
+    int over = find_probes(run);
+    if (over)
+        return over;
+    size_t count, used;
+    bool started = spex_measure_started(run->measure);
+    const struct spex_record *records = spex_receiver_records(run->receiver, all, &count);
+    if (spex_measure_add(run->measure, records, count, &used))
+        return spex_fail(why, -ENOMEM, "out of memory");
+    if (!started && spex_measure_started(run->measure))
+        run->deadline = spex_deadline_in(run->plan->duration_seconds);
+    if (used == count)
+        return 0;
+    if (policy->process_records)
+        policy->process_records(run->setup->policy_state, records + used, count - used);
+    return ask_policy(run);
+}
+
+/* *more: whether another call would find something without waiting. */
+static int take_stream(struct run *run, bool *more, struct spex_why *why) {
+    struct spex_why reason;
+    int got = spex_receiver_take(run->receiver, &reason);
+    *more = got > 0;
+    if (got == -ENOMEM)
+        return spex_fail(why, got, "%s", reason.text);
+    if (got < 0)
+        return end_trial(run, "%s", reason.text);
+    return take_records(run, false, why);
+}
+
+/* What has come so far; of a program that keeps sending, as much as it can have sent meanwhile. */
+static int take_all(struct run *run, struct spex_why *why) {
+    bool more = true;
+    int over = 0;
+    for (int rounds = 0; !over && more && rounds < 64; rounds++)
+        over = take_stream(run, &more, why);
+    return over;
+}
+
+/* The program is gone: what it had sent may still be enough. Its end of the stream need not be
+ * closed: a child of it may hold it. */
+static int take_the_rest(struct run *run, struct spex_why *why) {
+    spex_program_output(&run->program);
+    int over = take_all(run, why);
+    over = over ? over : take_records(run, true, why);
+    if (over)
+        return over;
+    char how[384];
+    spex_program_describe(&run->program, how, sizeof(how));
+    return end_trial(run, "%s", how);
+}
+
+/* Too long for a first record. */
+static int fail_startup(struct run *run, const char *words) {
+    const char *objective = run->space->criteria[0].probe;
+    double limit = run->space->rules.startup_seconds;
+    char probes[256];
+    if (!spex_receiver_connected(run->receiver))
+        return end_trial(run, "did not call spex_start in %g s%s", limit, words);
+    if (is_known(run, 0))
+        return end_trial(run, "hung: no record of %s in %g s%s", objective, limit, words);
+    spex_receiver_list_probes(run->receiver, probes, sizeof(probes));
+    return end_trial(run, "has no probe %s; it has: %s", objective, probes);
+}
+
+/* The longest a run may take is over: a slow configuration has been measured with fewer records
+ * than the policy wanted, a program that hangs has failed. */
+static int end_by_duration(struct run *run, const char *words) {
+    const char *objective = run->space->criteria[0].probe;
+    double limit = run->plan->duration_seconds;
+    uint64_t now = spex_ticks();
+    if (spex_measure_run(run->measure).records == 0)
+        return end_trial(run, "hung: no record of %s after the warm-up in %g s%s", objective, limit,
+                         words);
+    if (spex_measure_silent(run->measure, now))
+        return end_trial(run, "hung: the records of %s ended %.3g s before the run did%s",
+                         objective, spex_measure_silence(run->measure, now), words);
+    return succeed(run);
+}
+
+/* We may have been late ourselves: what has come meanwhile is looked at first. */
+static int deadline_over(struct run *run, struct spex_why *why) {
+    char words[256];
+    int64_t before = run->deadline.monotonic_ns;
+    int over = take_all(run, why);
+    if (over || run->deadline.monotonic_ns != before)
+        return over;
+    spex_program_output(&run->program);
+    spex_program_last_output(&run->program, words, sizeof(words));
+    if (run->stream_ended)
+        return end_trial(run, "ended its records before the run was over%s", words);
+    if (spex_measure_started(run->measure))
+        return end_by_duration(run, words);
+    return fail_startup(run, words);
+}
+
+/* No more records will come. A program that ends has a moment to show how. */
+static void expect_end(struct run *run) {
+    struct spex_deadline soon = spex_deadline_in(1);
+    run->stream_ended = true;
+    if (soon.monotonic_ns < run->deadline.monotonic_ns)
+        run->deadline = soon;
+}
+
+enum { STOP, OUTPUT, PROGRAM, STREAM, FDS = STREAM + SPEX_RECEIVER_FDS };
+
+static int wait_for_something(struct run *run, struct pollfd *fds, struct spex_why *why) {
+    const int wanted[] = {[STOP] = run->setup->stop_fd,
+                          [OUTPUT] = run->program.output,
+                          [PROGRAM] = run->program.pidfd};
+    int streams[SPEX_RECEIVER_FDS];
+    spex_receiver_fds(run->receiver, streams);
+    for (int f = 0; f < FDS; f++)
+        fds[f] =
+            (struct pollfd){.fd = f < STREAM ? wanted[f] : streams[f - STREAM], .events = POLLIN};
+    int ready = poll(fds, FDS, spex_deadline_left_ms(run->deadline));
+    if (ready < 0 && errno != EINTR)
+        return spex_fail(why, -errno, "cannot wait for the program: %s", strerror(errno));
+    return ready < 0 ? 0 : ready;
+}
+
+/* One wait, and what came of it. 0: go on; 1: the trial is over; negative: our error. */
+static int step(struct run *run, struct spex_why *why) {
+    struct pollfd fds[FDS];
+    int ready = wait_for_something(run, fds, why);
+    if (ready < 0)
+        return ready;
+    if (fds[STOP].revents && ready)
+        return spex_fail(why, -EINTR, "interrupted");
+    if (ready && fds[OUTPUT].revents)
+        spex_program_output(&run->program);
+    if (ready && fds[PROGRAM].revents && spex_program_ended(&run->program))
+        return take_the_rest(run, why);
+    if (spex_deadline_left_ms(run->deadline) == 0)
+        return deadline_over(run, why);
+    bool more;
+    int over = ready ? take_stream(run, &more, why) : 0;
+    if (!over && !run->stream_ended && spex_receiver_ended(run->receiver))
+        expect_end(run);
+    return over;
+}
+
+static int run_watch(struct run *run, struct spex_why *why) {
+    int over = 0;
+    run->deadline = spex_deadline_in(run->space->rules.startup_seconds);
+    while (!over)
+        over = step(run, why);
+    return over < 0 ? over : 0;
+}
+
+/* What the trial has besides the criteria's values. */
+static int run_account(struct run *run, struct spex_why *why) {
+    struct spex_run all = spex_measure_run(run->measure);
+    size_t site_count;
+    const struct spex_stream_site *sites = spex_receiver_sites(run->receiver, &site_count);
+    run->trial->records_used = all.records;
+    run->trial->records_lost = spex_receiver_lost(run->receiver);
+    run->trial->seconds = all.seconds;
+    if (!run->trial->status ||
+        spex_trial_metrics(run->trial, spex_measure_tracer(run->measure),
+                           run->setup->ticks_per_second, all.seconds, sites, site_count))
+        return spex_fail(why, -ENOMEM, "out of memory");
+    return 0;
+}
+
+static int run_launch(struct run *run, struct spex_why *why) {
+    struct spex_launch launch = {
+        .argv = run->setup->argv,
+        .config = run->config,
+        .probes = run->plan->probes,
+        .socket = run->socket,
+    };
+    struct spex_why reason;
+    if (spex_program_launch(&run->program, &launch, &reason)) {
+        end_trial(run, "%s", reason.text);
+        return run_account(run, why);
+    }
+    int err = run_watch(run, why);
+    if (!err && !run->trial->ok && spex_receiver_late(run->receiver))
+        err = spex_fail(why, -EAGAIN, "spex was held up for over a second");
+    return err ? err : run_account(run, why);
+}
+
+static int run_prepare(struct run *run, struct spex_why *why) {
+    const struct spex_trial_setup *setup = run->setup;
+    size_t criteria = run->space->criterion_count;
+    if (asprintf(&run->config, "%s/configuration.xml", setup->directory) < 0)
+        run->config = NULL;
+    if (asprintf(&run->socket, "%s/records", setup->directory) < 0)
+        run->socket = NULL;
+    run->selections = calloc(criteria, sizeof(*run->selections));
+    run->measured = calloc(criteria, sizeof(*run->measured));
+    if (!run->config || !run->socket || !run->selections || !run->measured ||
+        spex_measure_create(run->space, setup->ticks_per_second, &run->measure))
+        return spex_fail(why, -ENOMEM, "out of memory");
+    int err = 0;
+    for (size_t c = 0; c < criteria && !err; c++)
+        err = spex_selection_parse(run->space->criteria[c].probe, &run->selections[c], why->text,
+                                   sizeof(why->text));
+    err = err ? err : spex_config_write(run->config, run->space, run->plan->levels, why);
+    return err ? err : spex_receiver_open(run->socket, &run->receiver, why);
+}
+
+static void run_release(struct run *run) {
+    for (size_t c = 0; run->selections && c < run->space->criterion_count; c++)
+        spex_selection_free(&run->selections[c]);
+    if (run->socket)
+        unlink(run->socket);
+    if (run->config)
+        unlink(run->config);
+    spex_measure_destroy(run->measure);
+    free(run->selections);
+    free(run->measured);
+    free(run->socket);
+    free(run->config);
+}
+
+int spex_trial_run(const struct spex_trial_setup *setup, const struct spex_plan *plan,
+                   struct spex_trial *trial, struct spex_why *why) {
+    struct run run = {.setup = setup, .space = &setup->file->space, .plan = plan, .trial = trial};
+    run.program.pid = run.program.pidfd = run.program.output = -1;
+    int err = run_prepare(&run, why);
+    err = err ? err : run_launch(&run, why);
+    /* First the stream: the program's collector must not wait for us while it ends. */
+    spex_receiver_close(run.receiver);
+    struct spex_why left;
+    if (spex_program_teardown(&run.program, &left))
+        err = spex_fail(why, -EPERM, "%s", left.text);
+    run_release(&run);
+    return err;
+}
