@@ -22,6 +22,8 @@ static const char usage[] =
     "\n"
     "  --store FILE.db  where the trials go\n"
     "  --policy NAME    which configurations to try: grid (all of them; the default)\n"
+    "  --jobs N         run N trials at a time, each on CPU cores of its own\n"
+    "  --share-cpus     with --jobs: let them share the CPUs, and disturb each other\n"
     "  --retry-failed   run those trials again that are in FILE.db as failed\n"
     "\n"
     "PROGRAM must have been built with spex. Each time it finds its configuration in the file\n"
@@ -47,9 +49,20 @@ static int find_program(int argc, char **argv) {
     return separator;
 }
 
+static bool take_jobs(const char *text, unsigned *jobs) {
+    char *end;
+    unsigned long value = *text >= '0' && *text <= '9' ? strtoul(text, &end, 10) : 0;
+    if (value == 0 || *end || value > 1000000)
+        return false;
+    *jobs = (unsigned)value;
+    return true;
+}
+
 static int parse(int argc, char **argv, struct request *request) {
     static const struct option known[] = {{"store", required_argument, NULL, 's'},
                                           {"policy", required_argument, NULL, 'p'},
+                                          {"jobs", required_argument, NULL, 'j'},
+                                          {"share-cpus", no_argument, NULL, 'c'},
                                           {"retry-failed", no_argument, NULL, 'r'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
@@ -62,6 +75,15 @@ static int parse(int argc, char **argv, struct request *request) {
             break;
         case 'p':
             options->policy = optarg;
+            break;
+        case 'j':
+            if (!take_jobs(optarg, &options->jobs))
+                return spex_complain(SPEX_EXIT_USAGE,
+                                     "explore: --jobs %s: a whole number from 1 was expected",
+                                     optarg);
+            break;
+        case 'c':
+            options->share_cpus = true;
             break;
         case 'r':
             options->retry_failed = true;

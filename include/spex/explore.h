@@ -38,6 +38,8 @@ struct spex_explore_options {
     const char *policy; /* name of a built-in policy */
     const char *store;  /* path; continued when it holds trials of the same exploration */
     char *const *argv;  /* the program and its arguments; ends with NULL */
+    unsigned jobs;      /* trials at a time, each with CPUs of its own; 0 is 1 */
+    bool share_cpus;    /* all of them may use all CPUs, and disturb each other */
     bool retry_failed;  /* run those trials again that are in the store as failed */
     int stop_fd;        /* the exploration ends early when this becomes readable; -1 for none */
     void (*progress)(void *user,

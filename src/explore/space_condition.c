@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "space_condition.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@ struct condition {
 struct spex_conditions {
     const struct spex_space *space;
     xmlXPathContext *context;
+    pthread_mutex_t lock;                       /* the context is for one at a time */
     const size_t *levels;                       /* under evaluation */
     struct condition when[SPEX_PARAMETERS_MAX]; /* without an expression: always */
     struct condition constraints[SPEX_CONSTRAINTS_MAX];
@@ -54,6 +56,7 @@ struct spex_conditions *spex_conditions_new(const struct spex_space *space) {
     struct spex_conditions *conditions = calloc(1, sizeof(*conditions));
     if (!conditions)
         return NULL;
+    pthread_mutex_init(&conditions->lock, NULL);
     conditions->space = space;
     conditions->context = xmlXPathNewContext(NULL);
     if (!conditions->context) {
@@ -79,6 +82,7 @@ void spex_conditions_free(struct spex_conditions *conditions) {
     for (size_t c = 0; c < conditions->constraint_count; c++)
         condition_free(&conditions->constraints[c]);
     xmlXPathFreeContext(conditions->context);
+    pthread_mutex_destroy(&conditions->lock);
     free(conditions);
 }
 
@@ -158,8 +162,11 @@ static int check_names(struct spex_xml *xml, const xmlNode *element, const char 
 /* 1, 0, or -1: the expression has no value. */
 static int evaluate(struct spex_conditions *conditions, const struct condition *condition,
                     const size_t *levels) {
+    pthread_mutex_lock(&conditions->lock);
     conditions->levels = levels;
-    return xmlXPathCompiledEvalToBoolean(condition->expression, conditions->context);
+    int truth = xmlXPathCompiledEvalToBoolean(condition->expression, conditions->context);
+    pthread_mutex_unlock(&conditions->lock);
+    return truth;
 }
 
 static int take(struct spex_conditions *conditions, struct spex_xml *xml, const xmlNode *element,

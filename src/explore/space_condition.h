@@ -5,6 +5,8 @@
 #ifndef SPEX_SPACE_CONDITION_H
 #define SPEX_SPACE_CONDITION_H
 
+#include <stdio.h>
+
 #include <spex/policy.h>
 
 #include "xml.h"
@@ -27,7 +29,7 @@ int spex_conditions_require(struct spex_conditions *conditions, struct spex_xml 
 
 bool spex_conditions_any(const struct spex_conditions *conditions);
 
-/* struct spex_space's functions, its context being the conditions. */
+/* struct spex_space's functions, its context being the conditions; for any thread. */
 bool spex_conditions_settle(const struct spex_space *space, size_t *levels);
 bool spex_conditions_apply(const struct spex_space *space, const size_t *levels, size_t parameter);
 

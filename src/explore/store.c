@@ -23,8 +23,10 @@
 static const char schema[] =
     "CREATE TABLE exploration (space TEXT NOT NULL, identity TEXT NOT NULL, policy TEXT NOT NULL,"
     " program TEXT NOT NULL, spex TEXT NOT NULL, begun TEXT NOT NULL);"
+    "CREATE TABLE plan (asked INTEGER PRIMARY KEY, told INTEGER NOT NULL);"
     "CREATE TABLE trial (number INTEGER PRIMARY KEY, asked INTEGER NOT NULL, told INTEGER NOT NULL,"
-    " status TEXT NOT NULL, records_used INTEGER NOT NULL, records_lost INTEGER NOT NULL,"
+    " retried INTEGER NOT NULL, status TEXT NOT NULL, records_used INTEGER NOT NULL, records_lost "
+    "INTEGER NOT NULL,"
     " seconds REAL NOT NULL, finished TEXT NOT NULL);"
     "CREATE TABLE trial_value (trial INTEGER NOT NULL REFERENCES trial, parameter TEXT NOT NULL,"
     " value TEXT NOT NULL, PRIMARY KEY (trial, parameter)) WITHOUT ROWID;"

@@ -3,7 +3,8 @@
  * process writes at a time; others may read meanwhile. Tables, for whoever wants to query them:
  *
  *     exploration  one row: what was explored, by which policy, with which program
- *     trial        one row a finished trial, in the order they were run
+ *     trial        one row a finished trial, in the order in which they finished
+ *     plan         one row a plan of the policy that was under way while another trial finished
  *     trial_value  the configuration: one row a trial and parameter
  *     trial_measured  the criteria: one row a trial that succeeded and criterion, with its standard error
  *     trial_metric what every probe said: one row a trial, probe and field; times in seconds */
@@ -12,6 +13,7 @@
 
 #include <spex/policy.h>
 
+#include "history.h"
 #include "space.h"
 #include "trial.h"
 #include "why.h"
@@ -40,9 +42,15 @@ const char *spex_store_program(const struct spex_store *store);
 int spex_store_trials(struct spex_store *store, const struct spex_space *space,
                       struct spex_trials *trials, struct spex_why *why);
 
-/* Puts a finished trial in, as the number-th from 1, instead of the one that may be there; it is
- * on the disk when this returns 0. After an error the store is as it was. */
+/* Puts a finished trial in, as the number-th from 1, instead of the one that may be there, and which
+ * plans are under way meanwhile; both are on the disk when this returns 0. After an error the store is
+ * as it was. */
 int spex_store_put(struct spex_store *store, uint64_t number, const struct spex_space *space,
-                   const struct spex_trial *trial, struct spex_why *why);
+                   const struct spex_trial *trial, const struct spex_unfinished *unfinished,
+                   size_t unfinished_count, struct spex_why *why);
+
+/* All plans that were under way when a trial was put in, by their number; to be freed. */
+int spex_store_unfinished(struct spex_store *store, struct spex_unfinished **unfinished,
+                          size_t *count, struct spex_why *why);
 
 #endif

@@ -36,17 +36,20 @@ static int put_row(struct spex_store *store, sqlite3_stmt *statement, struct spe
 static int insert_trial(struct spex_store *store, sqlite3_int64 number,
                         const struct spex_trial *trial, struct spex_why *why) {
     sqlite3_stmt *statement = NULL;
-    int err = spex_store_prepare(
-        store, "INSERT INTO trial VALUES (?, ?, ?, ?, ?, ?, ?, datetime('now'))", &statement, why);
+    int err = spex_store_prepare(store,
+                                 "INSERT INTO trial VALUES (?, ?, ?, ?, ?, ?, ?, ?,"
+                                 " datetime('now'))",
+                                 &statement, why);
     if (err)
         return err;
     sqlite3_bind_int64(statement, 1, number);
     sqlite3_bind_int64(statement, 2, (sqlite3_int64)trial->asked);
     sqlite3_bind_int64(statement, 3, (sqlite3_int64)trial->told);
-    sqlite3_bind_text(statement, 4, trial->status, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(statement, 5, (sqlite3_int64)trial->records_used);
-    sqlite3_bind_int64(statement, 6, (sqlite3_int64)trial->records_lost);
-    sqlite3_bind_double(statement, 7, trial->seconds);
+    sqlite3_bind_int(statement, 4, trial->retried);
+    sqlite3_bind_text(statement, 5, trial->status, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(statement, 6, (sqlite3_int64)trial->records_used);
+    sqlite3_bind_int64(statement, 7, (sqlite3_int64)trial->records_lost);
+    sqlite3_bind_double(statement, 8, trial->seconds);
     err = put_row(store, statement, why);
     sqlite3_finalize(statement);
     return err;
@@ -123,8 +126,25 @@ static int insert_metrics(struct spex_store *store, sqlite3_int64 number,
     return err;
 }
 
+static int insert_plans(struct spex_store *store, const struct spex_unfinished *unfinished,
+                        size_t count, struct spex_why *why) {
+    sqlite3_stmt *statement = NULL;
+    if (count == 0)
+        return 0;
+    int err =
+        spex_store_prepare(store, "INSERT OR IGNORE INTO plan VALUES (?, ?)", &statement, why);
+    for (size_t u = 0; u < count && !err; u++) {
+        sqlite3_bind_int64(statement, 1, (sqlite3_int64)unfinished[u].asked);
+        sqlite3_bind_int64(statement, 2, (sqlite3_int64)unfinished[u].told);
+        err = put_row(store, statement, why);
+    }
+    sqlite3_finalize(statement);
+    return err;
+}
+
 int spex_store_put(struct spex_store *store, uint64_t number, const struct spex_space *space,
-                   const struct spex_trial *trial, struct spex_why *why) {
+                   const struct spex_trial *trial, const struct spex_unfinished *unfinished,
+                   size_t unfinished_count, struct spex_why *why) {
     sqlite3_int64 row = (sqlite3_int64)number;
     int err = spex_store_execute(store, "BEGIN IMMEDIATE", "write to the store", why);
     err = err ? err : delete_trial(store, row, why);
@@ -132,6 +152,7 @@ int spex_store_put(struct spex_store *store, uint64_t number, const struct spex_
     err = err ? err : insert_values(store, row, space, trial, why);
     err = err ? err : insert_measured(store, row, space, trial, why);
     err = err ? err : insert_metrics(store, row, trial, why);
+    err = err ? err : insert_plans(store, unfinished, unfinished_count, why);
     err = err ? err : spex_store_execute(store, "COMMIT", "write to the store", why);
     if (err)
         sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
@@ -199,13 +220,14 @@ static int load_trial(const struct reading *reading, struct spex_trial *trial,
     sqlite3_int64 number = sqlite3_column_int64(reading->rows, 0);
     trial->asked = (uint64_t)sqlite3_column_int64(reading->rows, 1);
     trial->told = (uint64_t)sqlite3_column_int64(reading->rows, 2);
-    trial->status = spex_store_text(reading->rows, 3);
+    trial->retried = sqlite3_column_int(reading->rows, 3) != 0;
+    trial->status = spex_store_text(reading->rows, 4);
     if (!trial->status)
         return spex_fail(why, -ENOMEM, "out of memory");
     trial->ok = strcmp(trial->status, "ok") == 0;
-    trial->records_used = (uint64_t)sqlite3_column_int64(reading->rows, 4);
-    trial->records_lost = (uint64_t)sqlite3_column_int64(reading->rows, 5);
-    trial->seconds = sqlite3_column_double(reading->rows, 6);
+    trial->records_used = (uint64_t)sqlite3_column_int64(reading->rows, 5);
+    trial->records_lost = (uint64_t)sqlite3_column_int64(reading->rows, 6);
+    trial->seconds = sqlite3_column_double(reading->rows, 7);
     int err = load_levels(reading, number, trial->levels, why);
     return err ? err : load_measured(reading, number, trial, why);
 }
@@ -245,7 +267,7 @@ int spex_store_trials(struct spex_store *store, const struct spex_space *space,
     int err = spex_store_execute(store, "BEGIN", "read", why);
     err = err ? err
               : spex_store_prepare(store,
-                                   "SELECT number, asked, told, status, records_used,"
+                                   "SELECT number, asked, told, retried, status, records_used,"
                                    " records_lost, seconds FROM trial ORDER BY number",
                                    &reading.rows, why);
     err = err ? err
@@ -265,5 +287,36 @@ int spex_store_trials(struct spex_store *store, const struct spex_space *space,
     sqlite3_exec(store->db, "COMMIT", NULL, NULL, NULL);
     if (err)
         spex_trials_free(trials);
+    return err;
+}
+
+static int take_unfinished(struct spex_store *store, sqlite3_stmt *rows,
+                           struct spex_unfinished **unfinished, size_t *count,
+                           struct spex_why *why) {
+    int got;
+    while ((got = sqlite3_step(rows)) == SQLITE_ROW) {
+        struct spex_unfinished *all = realloc(*unfinished, (*count + 1) * sizeof(*all));
+        if (!all)
+            return spex_fail(why, -ENOMEM, "out of memory");
+        *unfinished = all;
+        all[(*count)++] = (struct spex_unfinished){.asked = (uint64_t)sqlite3_column_int64(rows, 0),
+                                                   .told = (uint64_t)sqlite3_column_int64(rows, 1)};
+    }
+    return got == SQLITE_DONE ? 0 : spex_store_fail(store, "read", why);
+}
+
+int spex_store_unfinished(struct spex_store *store, struct spex_unfinished **unfinished,
+                          size_t *count, struct spex_why *why) {
+    sqlite3_stmt *rows = NULL;
+    *unfinished = NULL;
+    *count = 0;
+    int err = spex_store_prepare(store, "SELECT asked, told FROM plan ORDER BY asked", &rows, why);
+    err = err ? err : take_unfinished(store, rows, unfinished, count, why);
+    sqlite3_finalize(rows);
+    if (err) {
+        free(*unfinished);
+        *unfinished = NULL;
+        *count = 0;
+    }
     return err;
 }

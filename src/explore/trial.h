@@ -32,6 +32,8 @@ struct spex_trial {
     uint64_t asked; /* number of its plan, from 1 */
     uint64_t told;  /* trials that had been told when it was planned */
 
+    bool retried; /* it was run in the stead of one that failed, of which the policy was told */
+
     struct spex_trial_metric *metrics;
     size_t metric_count;
 };

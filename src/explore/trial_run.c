@@ -110,9 +110,12 @@ static int ask_policy(struct run *run) {
     spex_measure_values(run->measure, run->measured);
     so_far.levels = run->plan->levels;
     so_far.measured = run->measured;
-    if (so_far.records == 0 || !policy->stop_run(run->setup->policy_state, &so_far))
+    if (so_far.records == 0)
         return 0;
-    return succeed(run);
+    pthread_mutex_lock(run->setup->policy_lock);
+    bool enough = policy->stop_run(run->setup->policy_state, &so_far);
+    pthread_mutex_unlock(run->setup->policy_lock);
+    return enough ? succeed(run) : 0;
 }
 
 /* Feeds the records that are complete to the measure and the policy. 1: the run is over; negative:
@@ -131,8 +134,11 @@ static int take_records(struct run *run, bool all, struct spex_why *why) {
         run->deadline = spex_deadline_in(run->plan->duration_seconds);
     if (used == count)
         return 0;
-    if (policy->process_records)
+    if (policy->process_records) {
+        pthread_mutex_lock(run->setup->policy_lock);
         policy->process_records(run->setup->policy_state, records + used, count - used);
+        pthread_mutex_unlock(run->setup->policy_lock);
+    }
     return ask_policy(run);
 }
 

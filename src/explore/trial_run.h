@@ -4,6 +4,9 @@
 #ifndef SPEX_TRIAL_RUN_H
 #define SPEX_TRIAL_RUN_H
 
+#include <pthread.h>
+#include <sched.h>
+
 #include "space.h"
 #include "trial.h"
 #include "why.h"
@@ -12,10 +15,12 @@ struct spex_trial_setup {
     const struct spex_space_file *file;
     const struct spex_policy_ops *policy;
     void *policy_state;
+    pthread_mutex_t *policy_lock; /* held in every call of the policy */
     char *const *argv;
     const char *directory; /* private; the configuration and the socket are made here */
     double ticks_per_second;
-    int stop_fd; /* readable: give up; -1 for none */
+    int stop_fd;           /* readable: give up; -1 for none */
+    const cpu_set_t *cpus; /* that the program may use; NULL: all that we may */
 };
 
 /* Runs plan->levels, which `trial` has been initialised with, and fills it in. 0 whatever the

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* An exploration under way, inside: what explorer.c sets up and explorer_loop.c runs. */
+#ifndef SPEX_EXPLORER_H
+#define SPEX_EXPLORER_H
+
+#include <spex/explore.h>
+#include <spex/policy.h>
+
+#include "../clock.h"
+#include "cpu_parts.h"
+#include "history.h"
+#include "runner.h"
+#include "space.h"
+#include "store.h"
+#include "summary.h"
+
+/* A plan that waits for a place. */
+struct spex_waiting {
+    size_t *levels;
+    char *probes;
+    double duration_seconds;
+    uint64_t asked;
+    uint64_t told;
+    uint64_t number; /* of the failed trial in whose stead it is run; 0 for none */
+    struct spex_waiting *next;
+};
+
+struct spex_explorer {
+    const struct spex_explore_options *options;
+    struct spex_space_file *space;
+    const struct spex_policy_ops *policy;
+    void *state;
+    bool initialised; /* the policy's state */
+    struct spex_store *store;
+    struct spex_trials stored; /* found in the store, to be replayed */
+    struct spex_history history;
+    struct spex_cpu_parts parts;
+    struct spex_instant begin;
+    char *directory;
+    struct spex_runner *runner;
+    struct spex_summary summary;
+    struct spex_waiting *waiting; /* oldest first */
+    struct spex_waiting *again;   /* under way or waiting, in the stead of failed trials */
+    size_t *levels;               /* of the plan that is asked for */
+    uint64_t asked;               /* plans that the policy has made */
+    uint64_t told;                /* trials that it has been told */
+    bool exhausted;               /* it has no more plans */
+    int64_t begin_ns;             /* of the first trial that is run */
+    char best[512];
+    char running[512];
+    char last_failure[512];
+    struct spex_progress progress;
+};
+
+/* Asks, runs, stores and tells until the policy has had enough. */
+int spex_explorer_loop(struct spex_explorer *explorer, struct spex_why *why);
+
+#endif

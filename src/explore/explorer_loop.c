@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/* The explorer's main loop: ask the policy, run, store, tell; with what the store has already, in the order in which
+ * it was asked and told. */
+#define _GNU_SOURCE
+#include "explorer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "deadline.h"
+#include "space_parameter.h"
+
+static void report_progress(struct spex_explorer *explorer) {
+    struct spex_progress *progress = &explorer->progress;
+    const struct spex_space *space = &explorer->space->space;
+    const struct spex_group *best =
+        spex_summary_best(&explorer->summary, space->parameter_count, 0);
+    uint64_t run = progress->trials - progress->resumed;
+    if (!explorer->options->progress)
+        return;
+    if (best)
+        spex_levels_text(space, best->levels, explorer->best, sizeof(explorer->best));
+    progress->size = sizeof(*progress);
+    progress->have_best = best != NULL;
+    progress->best_objective = best ? best->criteria[0].mean : 0;
+    progress->best = explorer->best;
+    progress->last_failure = progress->failed ? explorer->last_failure : NULL;
+    progress->running = spex_runner_running(explorer->runner) ? explorer->running : NULL;
+    progress->seconds_per_trial =
+        run ? (double)(spex_monotonic_ns() - explorer->begin_ns) / 1e9 / (double)run : 0;
+    if (explorer->policy->runs) {
+        spex_runner_lock(explorer->runner);
+        progress->trials_expected = explorer->policy->runs(explorer->state);
+        spex_runner_unlock(explorer->runner);
+    }
+    explorer->options->progress(explorer->options->user, progress);
+}
+
+/* Whether the plan is for a configuration of the space, and for that which stands for all like it. */
+static bool is_allowed(const struct spex_explorer *explorer, const struct spex_plan *plan) {
+    const struct spex_space *space = &explorer->space->space;
+    size_t settled[SPEX_PARAMETERS_MAX];
+    if (plan->levels != explorer->levels || !plan->probes ||
+        !(plan->duration_seconds > 0 && plan->duration_seconds <= space->rules.duration_seconds))
+        return false;
+    for (size_t p = 0; p < space->parameter_count; p++) {
+        if (plan->levels[p] >= space->parameters[p].count)
+            return false;
+        settled[p] = plan->levels[p];
+    }
+    return spex_space_settle(space, settled) &&
+           memcmp(settled, plan->levels, space->parameter_count * sizeof(*settled)) == 0;
+}
+
+/* 1 with a plan, 0 when the policy has had enough, -EAGAIN when it wants to be told first, or another error. */
+static int ask(struct spex_explorer *explorer, struct spex_plan *plan, struct spex_why *why) {
+    const struct spex_space *space = &explorer->space->space;
+    for (size_t p = 0; p < space->parameter_count; p++)
+        explorer->levels[p] = space->parameters[p].default_level;
+    *plan = (struct spex_plan){
+        .size = sizeof(*plan),
+        .levels = explorer->levels,
+        .probes = explorer->space->probes,
+        .duration_seconds = space->rules.duration_seconds,
+    };
+    spex_runner_lock(explorer->runner);
+    int got = explorer->policy->next(explorer->state, plan);
+    spex_runner_unlock(explorer->runner);
+    if (got == -EAGAIN && explorer->asked > explorer->told)
+        return got;
+    if (got < 0)
+        return spex_fail(why, got, "policy \"%s\" gave up: %s", explorer->policy->name,
+                         strerror(-got));
+    if (got && !is_allowed(explorer, plan))
+        return spex_fail(why, -ERANGE, "policy \"%s\" planned what is not in the space",
+                         explorer->policy->name);
+    explorer->asked += got > 0;
+    return got > 0;
+}
+
+/* `ok`: what the policy is told, which knows of a failed trial that was run again only that it failed. */
+static void tell_policy(struct spex_explorer *explorer, const struct spex_trial *trial, bool ok) {
+    struct spex_result result = {
+        .size = sizeof(result),
+        .levels = trial->levels,
+        .ok = ok,
+        .measured = ok ? trial->measured : NULL,
+        .records_used = trial->records_used,
+        .records_lost = trial->records_lost,
+        .seconds = trial->seconds,
+    };
+    explorer->told++;
+    if (!explorer->policy->run_finished)
+        return;
+    spex_runner_lock(explorer->runner);
+    explorer->policy->run_finished(explorer->state, &result);
+    spex_runner_unlock(explorer->runner);
+}
+
+static int count_trial(struct spex_explorer *explorer, const struct spex_trial *trial,
+                       struct spex_why *why) {
+    explorer->progress.trials++;
+    if (!trial->ok) {
+        explorer->progress.failed++;
+        snprintf(explorer->last_failure, sizeof(explorer->last_failure), "%s", trial->status);
+    }
+    if (spex_summary_add(&explorer->summary, trial))
+        return spex_fail(why, -ENOMEM, "out of memory");
+    return 0;
+}
+
+static void waiting_free(struct spex_waiting *waiting) {
+    free(waiting->levels);
+    free(waiting->probes);
+    free(waiting);
+}
+
+/* Puts a plan at the end of those that wait for a place. */
+static int wait_in_line(struct spex_explorer *explorer, const struct spex_plan *plan,
+                        uint64_t asked, uint64_t told, uint64_t number, struct spex_why *why) {
+    size_t bytes = explorer->space->space.parameter_count * sizeof(*plan->levels);
+    struct spex_waiting *waiting = calloc(1, sizeof(*waiting)), **end = &explorer->waiting;
+    if (waiting) {
+        *waiting = (struct spex_waiting){.levels = malloc(bytes),
+                                         .probes = strdup(plan->probes),
+                                         .duration_seconds = plan->duration_seconds,
+                                         .asked = asked,
+                                         .told = told,
+                                         .number = number};
+        if (waiting->levels && waiting->probes) {
+            memcpy(waiting->levels, plan->levels, bytes);
+            while (*end)
+                end = &(*end)->next;
+            *end = waiting;
+            return 0;
+        }
+        waiting_free(waiting);
+    }
+    return spex_fail(why, -ENOMEM, "out of memory");
+}
+
+/* Tells the next trial of the store; one that failed may be run again. */
+static int tell_stored(struct spex_explorer *explorer, struct spex_why *why) {
+    const struct spex_trial *trial = &explorer->stored.items[explorer->told];
+    uint64_t number = explorer->told + 1;
+    tell_policy(explorer, trial, trial->ok && !trial->retried);
+    if (trial->ok || !explorer->options->retry_failed) {
+        explorer->progress.resumed++;
+        return count_trial(explorer, trial, why);
+    }
+    const struct spex_plan plan = {
+        .levels = trial->levels,
+        .probes = explorer->space->probes,
+        .duration_seconds = explorer->space->space.rules.duration_seconds,
+    };
+    return wait_in_line(explorer, &plan, trial->asked, trial->told, number, why);
+}
+
+/* Asks for the next plan that the store knows of. */
+static int replay_plan(struct spex_explorer *explorer, struct spex_why *why) {
+    struct spex_plan plan;
+    int got = ask(explorer, &plan, why);
+    if (got < 0 && got != -EAGAIN)
+        return got;
+    const struct spex_trial *trial = spex_history_trial(&explorer->history, explorer->asked);
+    size_t bytes = explorer->space->space.parameter_count * sizeof(size_t);
+    if (got != 1)
+        return spex_fail(why, -EEXIST, "the store %s holds more trials than policy \"%s\" asks for",
+                         explorer->options->store, explorer->policy->name);
+    if (!trial)
+        return wait_in_line(explorer, &plan, explorer->asked, explorer->told, 0, why);
+    if (memcmp(trial->levels, plan.levels, bytes) == 0)
+        return 0;
+    return spex_fail(why, -EEXIST,
+                     "trial %llu in the store %s is not the one that policy \"%s\" asks for",
+                     (unsigned long long)(trial - explorer->stored.items) + 1,
+                     explorer->options->store, explorer->policy->name);
+}
+
+static int replay(struct spex_explorer *explorer, struct spex_why *why) {
+    int err = 0;
+    while (!err && explorer->asked < explorer->history.plans) {
+        uint64_t told = spex_history_told(&explorer->history, explorer->asked + 1);
+        while (!err && explorer->told < told)
+            err = tell_stored(explorer, why);
+        err = err ? err : replay_plan(explorer, why);
+    }
+    while (!err && explorer->told < explorer->stored.count)
+        err = tell_stored(explorer, why);
+    return err;
+}
+
+static int start(struct spex_explorer *explorer, const struct spex_plan *plan, uint64_t asked,
+                 uint64_t told, struct spex_why *why) {
+    if (!explorer->begin_ns)
+        explorer->begin_ns = spex_monotonic_ns();
+    spex_levels_text(&explorer->space->space, plan->levels, explorer->running,
+                     sizeof(explorer->running));
+    int err = spex_runner_start(explorer->runner, plan, asked, told, why);
+    if (!err)
+        report_progress(explorer);
+    return err;
+}
+
+static int start_waiting(struct spex_explorer *explorer, struct spex_why *why) {
+    struct spex_waiting *waiting = explorer->waiting;
+    const struct spex_plan plan = {.size = sizeof(plan),
+                                   .levels = waiting->levels,
+                                   .probes = waiting->probes,
+                                   .duration_seconds = waiting->duration_seconds};
+    explorer->waiting = waiting->next;
+    int err = start(explorer, &plan, waiting->asked, waiting->told, why);
+    if (!waiting->number) {
+        waiting_free(waiting);
+        return err;
+    }
+    waiting->next = explorer->again;
+    explorer->again = waiting;
+    return err;
+}
+
+/* Fills the places: with what waits, then with what the policy asks for. */
+static int fill_places(struct spex_explorer *explorer, struct spex_why *why) {
+    while (spex_runner_running(explorer->runner) < spex_runner_places(explorer->runner)) {
+        struct spex_plan plan;
+        int got = 1;
+        if (explorer->waiting)
+            got = start_waiting(explorer, why);
+        else if (explorer->exhausted || (got = ask(explorer, &plan, why)) == -EAGAIN)
+            return 0;
+        else if (got > 0)
+            got = start(explorer, &plan, explorer->asked, explorer->told, why);
+        else if (got == 0)
+            explorer->exhausted = true;
+        if (got < 0)
+            return got;
+    }
+    return 0;
+}
+
+/* The failed trial in whose stead this one was run: its number, or 0. */
+static uint64_t take_again(struct spex_explorer *explorer, uint64_t asked) {
+    for (struct spex_waiting **at = &explorer->again; *at; at = &(*at)->next)
+        if ((*at)->asked == asked) {
+            struct spex_waiting *found = *at;
+            uint64_t number = found->number;
+            *at = found->next;
+            waiting_free(found);
+            return number;
+        }
+    return 0;
+}
+
+static int finish(struct spex_explorer *explorer, struct spex_trial *trial, struct spex_why *why) {
+    struct spex_unfinished unfinished[SPEX_CPU_PARTS_MAX];
+    uint64_t number = take_again(explorer, trial->asked);
+    size_t count = spex_runner_unfinished(explorer->runner, unfinished);
+    trial->retried = number != 0;
+    int err = spex_store_put(explorer->store, number ? number : explorer->told + 1,
+                             &explorer->space->space, trial, unfinished, count, why);
+    if (!err && !number)
+        tell_policy(explorer, trial, trial->ok);
+    return err ? err : count_trial(explorer, trial, why);
+}
+
+static int run(struct spex_explorer *explorer, struct spex_why *why) {
+    struct spex_trial trial = {.levels = NULL};
+    int err = fill_places(explorer, why);
+    while (!err && spex_runner_running(explorer->runner)) {
+        err = spex_runner_wait(explorer->runner, &trial, why);
+        err = err ? err : finish(explorer, &trial, why);
+        spex_trial_free(&trial);
+        err = err ? err : fill_places(explorer, why);
+    }
+    return err;
+}
+
+int spex_explorer_loop(struct spex_explorer *explorer, struct spex_why *why) {
+    int err = replay(explorer, why);
+    err = err ? err : run(explorer, why);
+    if (!err || err == -EINTR)
+        report_progress(explorer);
+    while (explorer->waiting || explorer->again) {
+        struct spex_waiting **list = explorer->waiting ? &explorer->waiting : &explorer->again;
+        struct spex_waiting *first = *list;
+        *list = first->next;
+        waiting_free(first);
+    }
+    return err;
+}
