@@ -24,6 +24,7 @@ static const char usage[] =
     "  --policy NAME    which configurations to try: grid (all of them; the default)\n"
     "  --jobs N         run N trials at a time, each on CPU cores of its own\n"
     "  --share-cpus     with --jobs: let them share the CPUs, and disturb each other\n"
+    "  --mixed          go on in FILE.db on another machine or kernel or with another build\n"
     "  --retry-failed   run those trials again that are in FILE.db as failed\n"
     "\n"
     "PROGRAM must have been built with spex. Each time it finds its configuration in the file\n"
@@ -59,13 +60,11 @@ static bool take_jobs(const char *text, unsigned *jobs) {
 }
 
 static int parse(int argc, char **argv, struct request *request) {
-    static const struct option known[] = {{"store", required_argument, NULL, 's'},
-                                          {"policy", required_argument, NULL, 'p'},
-                                          {"jobs", required_argument, NULL, 'j'},
-                                          {"share-cpus", no_argument, NULL, 'c'},
-                                          {"retry-failed", no_argument, NULL, 'r'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option known[] = {
+        {"store", required_argument, NULL, 's'}, {"policy", required_argument, NULL, 'p'},
+        {"jobs", required_argument, NULL, 'j'},  {"share-cpus", no_argument, NULL, 'c'},
+        {"mixed", no_argument, NULL, 'm'},       {"retry-failed", no_argument, NULL, 'r'},
+        {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0}};
     struct spex_explore_options *options = &request->options;
     int separator = find_program(argc, argv);
     for (int option; (option = getopt_long(separator, argv, "h", known, NULL)) != -1;) {
@@ -84,6 +83,9 @@ static int parse(int argc, char **argv, struct request *request) {
             break;
         case 'c':
             options->share_cpus = true;
+            break;
+        case 'm':
+            options->mixed = true;
             break;
         case 'r':
             options->retry_failed = true;

@@ -40,6 +40,7 @@ struct spex_explore_options {
     char *const *argv;  /* the program and its arguments; ends with NULL */
     unsigned jobs;      /* trials at a time, each with CPUs of its own; 0 is 1 */
     bool share_cpus;    /* all of them may use all CPUs, and disturb each other */
+    bool mixed;         /* go on in a store with trials of another machine, kernel or build */
     bool retry_failed;  /* run those trials again that are in the store as failed */
     int stop_fd;        /* the exploration ends early when this becomes readable; -1 for none */
     void (*progress)(void *user,

@@ -12,6 +12,7 @@
 #include "builtin.h"
 
 #include "../clock.h"
+#include "abandoned.h"
 #include "explorer.h"
 
 static int policy_check(const struct spex_explorer *explorer, struct spex_why *why) {
@@ -126,6 +127,26 @@ static int history_read(struct spex_explorer *explorer, struct spex_why *why) {
     return err;
 }
 
+/* What we would have cleaned up if we had not been killed, and what is to be if we are. */
+static int clean_up_before(struct spex_explorer *explorer, struct spex_why *why) {
+    char *directory;
+    int err = spex_store_directory(explorer->store, &directory, why);
+    if (!err && directory)
+        spex_abandoned_clean(directory);
+    free(directory);
+    err = err ? err : directory_make(explorer, why);
+    return err ? err : spex_store_set_directory(explorer->store, explorer->directory, why);
+}
+
+static int circumstances_check(struct spex_explorer *explorer, struct spex_why *why) {
+    struct spex_circumstances now;
+    if (spex_circumstances_now(explorer->options->argv[0], &now))
+        return spex_fail(why, -ENOMEM, "out of memory");
+    int err = spex_store_begin(explorer->store, &now, explorer->options->mixed, why);
+    spex_circumstances_free(&now);
+    return err;
+}
+
 static int explore(struct spex_explorer *explorer, struct spex_why *why) {
     const struct spex_explore_options *options = explorer->options;
     int err = spex_space_read(options->space, &explorer->space, why);
@@ -139,13 +160,14 @@ static int explore(struct spex_explorer *explorer, struct spex_why *why) {
               : spex_store_open(options->store, explorer->space, explorer->policy->name,
                                 options->argv, &explorer->store, why);
     err = err ? err : history_read(explorer, why);
-    err = err ? err : directory_make(explorer, why);
+    err = err ? err : circumstances_check(explorer, why);
+    err = err ? err : clean_up_before(explorer, why);
     err = err ? err : runner_start(explorer, why);
     return err ? err : spex_explorer_loop(explorer, why);
 }
 
 int spex_explore(const struct spex_explore_options *options, char *text, size_t size) {
-    struct spex_why why = {""};
+    struct spex_why why = {""}, ignored;
     if (options->size != sizeof(*options) || !options->space || !options->policy ||
         !options->store || !options->argv || !options->argv[0]) {
         snprintf(text, size, "spex_explore: space, policy, store and argv were expected");
@@ -156,8 +178,8 @@ int spex_explore(const struct spex_explore_options *options, char *text, size_t 
     spex_runner_destroy(explorer.runner);
     if (explorer.initialised && explorer.policy->fini)
         explorer.policy->fini(explorer.state);
-    if (explorer.directory)
-        rmdir(explorer.directory);
+    if (explorer.directory && rmdir(explorer.directory) == 0)
+        spex_store_set_directory(explorer.store, NULL, &ignored);
     spex_summary_free(&explorer.summary);
     spex_history_free(&explorer.history);
     spex_trials_free(&explorer.stored);

@@ -129,12 +129,34 @@ static int take_name(struct spex_xml *xml, const xmlNode *element, const char *a
     size_t p = length < sizeof(name) ? spex_space_parameter(space, name) : space->parameter_count;
     if (p == space->parameter_count)
         return spex_xml_fail(xml, element, "%s: $%s: the space has no such parameter%s", attribute,
-                             name, known < space->parameter_count ? "" : " before this");
+                             name, known < space->parameter_count ? " before this" : "");
     if (p >= known)
         return spex_xml_fail(xml, element, "%s: $%s: a parameter before this was expected",
                              attribute, name);
     *parameters |= UINT64_C(1) << p;
     return check_comparison(xml, element, attribute, &space->parameters[p], *text);
+}
+
+/* At a letter. XPath has more functions, but those are for documents; what is no function here is an operator, or for
+ * XPath to complain of. */
+static int take_word(struct spex_xml *xml, const xmlNode *element, const char *attribute,
+                     const char **text) {
+    static const char *const functions[] = {
+        "not",           "true",  "false",   "boolean", "number",   "string",
+        "floor",         "round", "ceiling", "concat",  "contains", "starts-with",
+        "string-length", "and",   "or",      "div",     "mod"};
+    const char *word = *text;
+    size_t length = strspn(word, SPEX_NAME_LETTERS "0123456789.-");
+    *text += length;
+    if ((*text)[blanks(*text)] != '(')
+        return 0;
+    for (size_t f = 0; f < sizeof(functions) / sizeof(functions[0]); f++)
+        if (strlen(functions[f]) == length && memcmp(functions[f], word, length) == 0)
+            return 0;
+    return spex_xml_fail(xml, element,
+                         "%s: %.*s(): there are not, true, false, boolean, number, string, floor, "
+                         "round, ceiling, concat, contains, starts-with and string-length",
+                         attribute, (int)length, word);
 }
 
 /* Only the first `known` parameters may be named, and one must be. */
@@ -146,6 +168,8 @@ static int check_names(struct spex_xml *xml, const xmlNode *element, const char 
     while (*text && !err) {
         if (*text == '$') {
             err = take_name(xml, element, attribute, &text, space, known, parameters);
+        } else if (strchr(SPEX_NAME_LETTERS, *text)) {
+            err = take_word(xml, element, attribute, &text);
         } else if (*text == '\'' || *text == '"') {
             const char *end = strchr(text + 1, *text);
             text = end ? end + 1 : text + strlen(text);

@@ -13,8 +13,6 @@
 #include <jansson.h>
 #include <sqlite3.h>
 
-#include <spex/spex.h>
-
 #include "store_file.h"
 
 #define APPLICATION_ID 0x53504558 /* "SPEX" */
@@ -22,10 +20,14 @@
 
 static const char schema[] =
     "CREATE TABLE exploration (space TEXT NOT NULL, identity TEXT NOT NULL, policy TEXT NOT NULL,"
-    " program TEXT NOT NULL, spex TEXT NOT NULL, begun TEXT NOT NULL);"
+    " program TEXT NOT NULL, begun TEXT NOT NULL, directory TEXT);"
+    "CREATE TABLE machine (id INTEGER PRIMARY KEY, host TEXT NOT NULL, kernel TEXT NOT NULL,"
+    " cpu TEXT NOT NULL, cpus TEXT NOT NULL, memory TEXT NOT NULL, build TEXT NOT NULL,"
+    " spex TEXT NOT NULL);"
     "CREATE TABLE plan (asked INTEGER PRIMARY KEY, told INTEGER NOT NULL);"
     "CREATE TABLE trial (number INTEGER PRIMARY KEY, asked INTEGER NOT NULL, told INTEGER NOT NULL,"
-    " retried INTEGER NOT NULL, status TEXT NOT NULL, records_used INTEGER NOT NULL, records_lost "
+    " machine INTEGER NOT NULL REFERENCES machine, retried INTEGER NOT NULL, status TEXT NOT NULL, "
+    "records_used INTEGER NOT NULL, records_lost "
     "INTEGER NOT NULL,"
     " seconds REAL NOT NULL, finished TEXT NOT NULL);"
     "CREATE TABLE trial_value (trial INTEGER NOT NULL REFERENCES trial, parameter TEXT NOT NULL,"
@@ -136,8 +138,8 @@ static int begin_exploration(struct spex_store *store, const char *xml, struct s
     err = err ? err : spex_store_execute(store, schema, "write", why);
     err = err ? err
               : spex_store_prepare(store,
-                                   "INSERT INTO exploration VALUES (?, ?, ?, ?, '" SPEX_VERSION
-                                   "', datetime('now'))",
+                                   "INSERT INTO exploration VALUES (?, ?, ?, ?,"
+                                   " datetime('now'), NULL)",
                                    &statement, why);
     if (!err) {
         store->space = strdup(xml);

@@ -3,6 +3,7 @@
  * process writes at a time; others may read meanwhile. Tables, for whoever wants to query them:
  *
  *     exploration  one row: what was explored, by which policy, with which program
+ *     machine      one row a machine, kernel, build of the program and version of spex
  *     trial        one row a finished trial, in the order in which they finished
  *     plan         one row a plan of the policy that was under way while another trial finished
  *     trial_value  the configuration: one row a trial and parameter
@@ -13,6 +14,7 @@
 
 #include <spex/policy.h>
 
+#include "circumstances.h"
 #include "history.h"
 #include "space.h"
 #include "trial.h"
@@ -30,6 +32,21 @@ int spex_store_open(const char *path, const struct spex_space_file *space, const
 int spex_store_read(const char *path, struct spex_store **out, struct spex_why *why);
 
 void spex_store_close(struct spex_store *store);
+
+/* What is put in from here on is under these circumstances. -EEXIST when trials under others are there, unless they may
+ * be mixed. */
+int spex_store_begin(struct spex_store *store, const struct spex_circumstances *now, bool mixed,
+                     struct spex_why *why);
+
+/* All circumstances under which there are trials, or were to be; in the order in which they came. */
+int spex_store_machines(struct spex_store *store, struct spex_circumstances **machines,
+                        size_t *count, struct spex_why *why);
+void spex_store_machines_free(struct spex_circumstances **machines, size_t *count);
+
+/* The directory of the explorer that writes to the store, or was killed when it did; NULL for none. To be
+ * freed. */
+int spex_store_directory(struct spex_store *store, char **directory, struct spex_why *why);
+int spex_store_set_directory(struct spex_store *store, const char *directory, struct spex_why *why);
 
 /* The space's XML as it was explored, the policy's name and the program with its arguments. Live
  * until the store is closed. */

@@ -3,6 +3,8 @@
 #ifndef SPEX_STORE_FILE_H
 #define SPEX_STORE_FILE_H
 
+#include <stdint.h>
+
 #include <sqlite3.h>
 
 #include "why.h"
@@ -12,6 +14,7 @@ struct spex_store {
     int lock; /* descriptor that holds the writer's lock; must outlive `db`, whose own locks on the
                  same file any close of ours would drop */
     sqlite3 *db;
+    int64_t machine; /* row of what is put in */
     char *space;
     char *identity;
     char *policy;

@@ -37,7 +37,7 @@ static int insert_trial(struct spex_store *store, sqlite3_int64 number,
                         const struct spex_trial *trial, struct spex_why *why) {
     sqlite3_stmt *statement = NULL;
     int err = spex_store_prepare(store,
-                                 "INSERT INTO trial VALUES (?, ?, ?, ?, ?, ?, ?, ?,"
+                                 "INSERT INTO trial VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?,"
                                  " datetime('now'))",
                                  &statement, why);
     if (err)
@@ -45,11 +45,12 @@ static int insert_trial(struct spex_store *store, sqlite3_int64 number,
     sqlite3_bind_int64(statement, 1, number);
     sqlite3_bind_int64(statement, 2, (sqlite3_int64)trial->asked);
     sqlite3_bind_int64(statement, 3, (sqlite3_int64)trial->told);
-    sqlite3_bind_int(statement, 4, trial->retried);
-    sqlite3_bind_text(statement, 5, trial->status, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(statement, 6, (sqlite3_int64)trial->records_used);
-    sqlite3_bind_int64(statement, 7, (sqlite3_int64)trial->records_lost);
-    sqlite3_bind_double(statement, 8, trial->seconds);
+    sqlite3_bind_int64(statement, 4, store->machine);
+    sqlite3_bind_int(statement, 5, trial->retried);
+    sqlite3_bind_text(statement, 6, trial->status, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(statement, 7, (sqlite3_int64)trial->records_used);
+    sqlite3_bind_int64(statement, 8, (sqlite3_int64)trial->records_lost);
+    sqlite3_bind_double(statement, 9, trial->seconds);
     err = put_row(store, statement, why);
     sqlite3_finalize(statement);
     return err;

@@ -310,9 +310,9 @@ static int run_launch(struct run *run, struct spex_why *why) {
 static int run_prepare(struct run *run, struct spex_why *why) {
     const struct spex_trial_setup *setup = run->setup;
     size_t criteria = run->space->criterion_count;
-    if (asprintf(&run->config, "%s/configuration.xml", setup->directory) < 0)
+    if (asprintf(&run->config, "%s/" SPEX_TRIAL_CONFIG, setup->directory) < 0)
         run->config = NULL;
-    if (asprintf(&run->socket, "%s/records", setup->directory) < 0)
+    if (asprintf(&run->socket, "%s/" SPEX_TRIAL_SOCKET, setup->directory) < 0)
         run->socket = NULL;
     run->selections = calloc(criteria, sizeof(*run->selections));
     run->measured = calloc(criteria, sizeof(*run->measured));

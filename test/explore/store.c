@@ -101,7 +101,8 @@ static int add(struct bench *bench, size_t threads, size_t mode, double objectiv
     struct spex_trial trial = trial_of(&bench->file->space, (size_t[]){threads, mode}, objective);
     trial.ok = !failure;
     trial.status = strdup(failure ? failure : "ok");
-    int err = spex_store_put(bench->store, ++bench->number, &bench->file->space, &trial, NULL, 0, why);
+    int err =
+        spex_store_put(bench->store, ++bench->number, &bench->file->space, &trial, NULL, 0, why);
     spex_trial_free(&trial);
     return err;
 }

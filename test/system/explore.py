@@ -403,9 +403,6 @@ class Interruption(Exploration):
         self.wait_for(terminal, rb"\b[3-9]/180 trials")
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
-        for name in os.listdir(self.dir):  # nobody was left to do it
-            if name.startswith("spex-"):
-                shutil.rmtree(os.path.join(self.dir, name))
         # The program is killed by the kernel, which may take a moment.
         limit = time.monotonic() + PATIENCE
         while subjects(self.dir):

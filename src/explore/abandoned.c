@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "abandoned.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cpu_parts.h"
+#include "leftovers.h"
+#include "trial_run.h"
+
+static void clean_place(const char *directory, size_t place) {
+    char path[4096], mark[4200];
+    snprintf(path, sizeof(path), "%s/%zu/" SPEX_TRIAL_CONFIG, directory, place);
+    snprintf(mark, sizeof(mark), "SPEX_CONFIG=%s", path);
+    spex_leftovers_kill(mark);
+    unlink(path);
+    snprintf(path, sizeof(path), "%s/%zu/" SPEX_TRIAL_SOCKET, directory, place);
+    unlink(path);
+    snprintf(path, sizeof(path), "%s/%zu", directory, place);
+    rmdir(path);
+}
+
+/* Named by us, and nobody else's: what a store says need not be true. */
+static bool is_ours(const char *directory) {
+    struct stat status;
+    const char *name = strrchr(directory, '/');
+    return name && strncmp(name, "/spex-", strlen("/spex-")) == 0 &&
+           lstat(directory, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid();
+}
+
+void spex_abandoned_clean(const char *directory) {
+    if (!is_ours(directory))
+        return;
+    for (size_t place = 0; place < SPEX_CPU_PARTS_MAX; place++) {
+        char path[4096];
+        snprintf(path, sizeof(path), "%s/%zu", directory, place);
+        if (access(path, F_OK) == 0)
+            clean_place(directory, place);
+    }
+    rmdir(directory);
+}

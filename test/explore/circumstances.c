@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* Circumstances: what this process says of itself, what makes a difference, and what the store does about it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <spex/spex.h>
+
+#include "circumstances.h"
+#include "scratch.h"
+#include "spaces.h"
+#include "store.h"
+
+#define PATH "trials.db"
+
+static void of_this_process(void **state) {
+    (void)state;
+    struct spex_circumstances now, again;
+    struct utsname names;
+    assert_int_equal(uname(&names), 0);
+    assert_int_equal(spex_circumstances_now("/proc/self/exe", &now), 0);
+    assert_int_equal(spex_circumstances_now("/proc/self/exe", &again), 0);
+    assert_string_equal(now.texts[SPEX_ON_HOST], names.nodename);
+    assert_string_equal(now.texts[SPEX_ON_KERNEL], names.release);
+    assert_string_equal(now.texts[SPEX_ON_SPEX], SPEX_VERSION);
+    assert_true(atoi(now.texts[SPEX_ON_CPUS]) >= 1);
+    assert_true(atoi(now.texts[SPEX_ON_MEMORY]) >= 0);
+    assert_true(strlen(now.texts[SPEX_ON_CPU]) > 0 && strlen(now.texts[SPEX_ON_BUILD]) > 8);
+    assert_int_equal(spex_circumstances_differ(&now, &again), SPEX_ON_COUNT);
+    spex_circumstances_free(&again);
+    spex_circumstances_free(&now);
+}
+
+static void builds(void **state) {
+    (void)state;
+    struct spex_circumstances own, script, path, missing;
+    scratch_text("script", "#!/bin/sh\n");
+    assert_int_equal(spex_circumstances_now("/proc/self/exe", &own), 0);
+    assert_int_equal(spex_circumstances_now("./script", &script), 0);
+    assert_int_equal(spex_circumstances_now("sh", &path), 0);
+    assert_int_equal(spex_circumstances_now("no-such-program", &missing), 0);
+    assert_non_null(strstr(script.texts[SPEX_ON_BUILD], "10 bytes of "));
+    assert_string_not_equal(path.texts[SPEX_ON_BUILD], "unknown");
+    assert_string_equal(missing.texts[SPEX_ON_BUILD], "unknown");
+    assert_int_equal(spex_circumstances_differ(&own, &script), SPEX_ON_BUILD);
+    assert_int_equal(spex_circumstances_differ(&own, &missing), SPEX_ON_COUNT);
+    spex_circumstances_free(&own);
+    spex_circumstances_free(&script);
+    spex_circumstances_free(&path);
+    spex_circumstances_free(&missing);
+}
+
+static struct spex_circumstances made(const char *kernel, const char *host) {
+    static const char *const texts[SPEX_ON_COUNT] = {"", "", "fast", "8", "16 GiB", "abc", "1"};
+    struct spex_circumstances all;
+    for (size_t c = 0; c < SPEX_ON_COUNT; c++)
+        all.texts[c] = strdup(texts[c]);
+    free(all.texts[SPEX_ON_HOST]);
+    free(all.texts[SPEX_ON_KERNEL]);
+    all.texts[SPEX_ON_HOST] = strdup(host);
+    all.texts[SPEX_ON_KERNEL] = strdup(kernel);
+    return all;
+}
+
+static int begin(struct spex_store *store, const char *kernel, const char *host, bool mixed,
+                 struct spex_why *why) {
+    struct spex_circumstances now = made(kernel, host);
+    int err = spex_store_begin(store, &now, mixed, why);
+    spex_circumstances_free(&now);
+    return err;
+}
+
+static size_t machines(struct spex_store *store) {
+    struct spex_circumstances *all;
+    struct spex_why why;
+    size_t count;
+    assert_int_equal(spex_store_machines(store, &all, &count, &why), 0);
+    size_t found = count;
+    if (found)
+        assert_string_equal(all[0].texts[SPEX_ON_KERNEL], "6.1");
+    spex_store_machines_free(&all, &count);
+    return found;
+}
+
+static void in_the_store(void **state) {
+    (void)state;
+    static char *const program[] = {(char *)(uintptr_t) "p", NULL};
+    struct spex_space_file *file =
+        space_of("<space name='s'><parameter name='a' type='integer' min='1' max='4'/>"
+                 "<objective probe='q:lat' metric='mean' goal='minimise'/></space>");
+    struct spex_store *store;
+    struct spex_why why = {""};
+    unlink(PATH);
+    assert_int_equal(spex_store_open(PATH, file, "grid", program, &store, &why), 0);
+    assert_int_equal(machines(store), 0);
+    assert_int_equal(begin(store, "6.1", "a", false, &why), 0);
+    assert_int_equal(begin(store, "6.1", "a", false, &why), 0);
+    assert_int_equal(machines(store), 1);
+    assert_int_equal(begin(store, "6.2", "a", false, &why), -EEXIST);
+    assert_non_null(strstr(why.text, "has trials of another kernel, 6.1 instead of 6.2"));
+    assert_int_equal(machines(store), 1);
+    assert_int_equal(begin(store, "6.1", "b", false, &why), 0); /* another name is no difference */
+    assert_int_equal(machines(store), 2);
+    assert_int_equal(begin(store, "6.2", "a", true, &why), 0);
+    assert_int_equal(machines(store), 3);
+    assert_int_equal(begin(store, "6.1", "a", false, &why), -EEXIST); /* it is mixed now */
+    spex_store_close(store);
+    spex_space_free(file);
+}
+
+static void directory(void **state) {
+    (void)state;
+    static char *const program[] = {(char *)(uintptr_t) "p", NULL};
+    struct spex_space_file *file =
+        space_of("<space name='s'><parameter name='a' type='integer' min='1' max='4'/>"
+                 "<objective probe='q:lat' metric='mean' goal='minimise'/></space>");
+    struct spex_store *store;
+    struct spex_why why = {""};
+    char *found;
+    unlink(PATH);
+    assert_int_equal(spex_store_open(PATH, file, "grid", program, &store, &why), 0);
+    assert_int_equal(spex_store_directory(store, &found, &why), 0);
+    assert_null(found);
+    assert_int_equal(spex_store_set_directory(store, "/tmp/spex-x'y", &why), 0);
+    assert_int_equal(spex_store_directory(store, &found, &why), 0);
+    assert_string_equal(found, "/tmp/spex-x'y");
+    free(found);
+    assert_int_equal(spex_store_set_directory(store, NULL, &why), 0);
+    assert_int_equal(spex_store_directory(store, &found, &why), 0);
+    assert_null(found);
+    spex_store_close(store);
+    spex_space_free(file);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(of_this_process),
+        cmocka_unit_test(builds),
+        cmocka_unit_test(in_the_store),
+        cmocka_unit_test(directory),
+    };
+    return cmocka_run_group_tests_name("circumstances", tests, scratch_enter, scratch_leave);
+}
