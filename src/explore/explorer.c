@@ -4,9 +4,12 @@
 #include <spex/explore.h>
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "builtin.h"
@@ -50,24 +53,30 @@ static int policy_start(struct spex_explorer *explorer, struct spex_why *why) {
     return 0;
 }
 
-static int directory_make(struct spex_explorer *explorer, struct spex_why *why) {
+/* A name that nobody has, in the place for temporary files. */
+static int directory_name(struct spex_explorer *explorer, struct spex_why *why) {
     const char *parent = secure_getenv("TMPDIR");
+    uint64_t number;
     parent = parent && *parent ? parent : "/tmp";
     char *whole = realpath(parent, NULL); /* the program may change its directory */
-    if (!whole)
+    if (!whole || getrandom(&number, sizeof(number), 0) != sizeof(number)) {
+        free(whole);
         return spex_fail(why, -errno, "cannot make a directory in %s: %s", parent, strerror(errno));
-    if (asprintf(&explorer->directory, "%s/spex-XXXXXX", whole) < 0)
+    }
+    if (asprintf(&explorer->directory, "%s/spex-%016" PRIx64, whole, number) < 0)
         explorer->directory = NULL;
     free(whole);
-    if (!explorer->directory)
-        return spex_fail(why, -ENOMEM, "out of memory");
-    if (mkdtemp(explorer->directory))
-        return 0;
-    int err = spex_fail(why, -errno, "cannot make a directory %s: %s", explorer->directory,
-                        strerror(errno));
-    free(explorer->directory);
-    explorer->directory = NULL;
-    return err;
+    return explorer->directory ? 0 : spex_fail(why, -ENOMEM, "out of memory");
+}
+
+/* The store is told first: when we are killed in between, the next explorer cleans up. */
+static int directory_make(struct spex_explorer *explorer, struct spex_why *why) {
+    int err = directory_name(explorer, why);
+    err = err ? err : spex_store_set_directory(explorer->store, explorer->directory, why);
+    if (err || mkdir(explorer->directory, 0700) == 0)
+        return err;
+    return spex_fail(why, -errno, "cannot make a directory %s: %s", explorer->directory,
+                     strerror(errno));
 }
 
 static int runner_start(struct spex_explorer *explorer, struct spex_why *why) {
@@ -134,8 +143,7 @@ static int clean_up_before(struct spex_explorer *explorer, struct spex_why *why)
     if (!err && directory)
         spex_abandoned_clean(directory);
     free(directory);
-    err = err ? err : directory_make(explorer, why);
-    return err ? err : spex_store_set_directory(explorer->store, explorer->directory, why);
+    return err ? err : directory_make(explorer, why);
 }
 
 static int circumstances_check(struct spex_explorer *explorer, struct spex_why *why) {

@@ -8,15 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <jansson.h>
 #include <sqlite3.h>
 
+#include "deadline.h"
 #include "store_file.h"
 
 #define APPLICATION_ID 0x53504558 /* "SPEX" */
 #define SCHEMA_VERSION 2
+#define LOCK_SECONDS   2
 
 static const char schema[] =
     "CREATE TABLE exploration (space TEXT NOT NULL, identity TEXT NOT NULL, policy TEXT NOT NULL,"
@@ -77,15 +80,29 @@ static int integer_of(struct spex_store *store, const char *sql, int64_t *value,
     return err;
 }
 
+/* A child of an explorer that was killed holds its lock until it runs the program or finds itself alone: that takes a
+ * moment, not seconds. */
+static int flock_soon(int fd) {
+    const struct timespec pause = {.tv_nsec = 5000000};
+    struct spex_deadline deadline = spex_deadline_in(LOCK_SECONDS);
+    while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        if (errno != EWOULDBLOCK || spex_deadline_left_ms(deadline) == 0)
+            return -errno;
+        nanosleep(&pause, NULL);
+    }
+    return 0;
+}
+
 static int lock(struct spex_store *store, struct spex_why *why) {
     store->lock = open(store->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (store->lock < 0)
         return spex_fail(why, -errno, "cannot open the store %s: %s", store->path, strerror(errno));
-    if (flock(store->lock, LOCK_EX | LOCK_NB) == 0)
-        return 0;
-    if (errno == EWOULDBLOCK)
+    int err = flock_soon(store->lock);
+    if (err == -EWOULDBLOCK)
         return spex_fail(why, -EBUSY, "the store %s is in use by another exploration", store->path);
-    return spex_fail(why, -errno, "cannot lock the store %s: %s", store->path, strerror(errno));
+    if (err)
+        return spex_fail(why, err, "cannot lock the store %s: %s", store->path, strerror(-err));
+    return 0;
 }
 
 static int open_database(struct spex_store *store, int flags, struct spex_why *why) {

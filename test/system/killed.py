@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Explorations that are killed at random moments, again and again, and in the end have exactly the
+trials that they should have: nothing that was finished is lost, nothing is run twice, nothing is left
+behind.
+
+usage: killed.py SPEX SUBJECT [KILLS]
+"""
+
+import os
+import random
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+CONFIGURATIONS, EACH = 12, 2
+SPACE = f"""<space name="killed">
+<parameter name="work" type="integer" min="101" max="{100 + CONFIGURATIONS}"/>
+<objective probe="work:tpt" metric="throughput" goal="maximise"/>
+<run trials_per_config="{EACH}" records_per_thread="20" warmup="0"/>
+</space>
+"""
+
+
+class Killed:
+    def __init__(self, spex, subject, folder, jobs):
+        self.store = os.path.join(folder, "trials.db")
+        self.folder = folder
+        space = os.path.join(folder, "space.xml")
+        with open(space, "w", encoding="utf-8") as file:
+            file.write(SPACE)
+        self.command = [spex, "explore", space, "--policy", "grid", "--store", self.store, "--jobs",
+                        str(jobs), "--share-cpus", "--", subject]
+        self.environment = dict(os.environ, TMPDIR=folder)
+        self.trials = []
+        self.kills = 0
+
+    def rows(self):
+        if not os.path.exists(self.store):
+            return []
+        db = sqlite3.connect(self.store)
+        try:
+            return db.execute("SELECT number, asked, told, status, trial_value.value, trial_measured.value"
+                              " FROM trial JOIN trial_value ON trial_value.trial = number"
+                              " LEFT JOIN trial_measured ON trial_measured.trial = number"
+                              " ORDER BY number").fetchall()
+        except sqlite3.OperationalError as error:
+            assert "no such table" in str(error), error  # killed before the store was one
+            return []
+        finally:
+            db.close()
+
+    def check_kept(self):
+        now = self.rows()
+        assert now[:len(self.trials)] == self.trials, f"{self.trials} has become {now}"
+        assert [row[0] for row in now] == list(range(1, len(now) + 1)), now
+        self.trials = now
+
+    def run(self, seconds):
+        """Whether it ended by itself within so long."""
+        process = subprocess.Popen(self.command, env=self.environment, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE, text=True)
+        try:
+            _, messages = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            self.kills += 1
+            self.check_kept()
+            return False
+        assert process.returncode == 0, messages
+        self.check_kept()
+        return True
+
+    def check_end(self):
+        values = [row[4] for row in self.trials]
+        assert len(values) == CONFIGURATIONS * EACH, self.trials
+        assert all(values.count(value) == EACH for value in values), values
+        assert all(row[3] == "ok" for row in self.trials), self.trials
+        assert sorted(row[1] for row in self.trials) == list(range(1, len(values) + 1)), self.trials
+        left = [name for name in os.listdir(self.folder) if name.startswith("spex-")]
+        assert not left, left
+        before = self.trials
+        assert self.run(60), "nothing was left to do"
+        assert self.trials == before
+
+
+def explore_until_the_end(spex, subject, jobs, moments, most):
+    """Kills it at most so often; how often that was."""
+    with tempfile.TemporaryDirectory(prefix="killed-") as folder:
+        killed = Killed(spex, subject, folder, jobs)
+        while not killed.run(moments.uniform(0.002, 0.3) if killed.kills < most else 120):
+            pass
+        killed.check_end()
+        return killed.kills
+
+
+def main():
+    spex, subject = (os.path.abspath(path) for path in sys.argv[1:3])
+    wanted = int(sys.argv[3]) if len(sys.argv) > 3 else 24
+    moments = random.Random(1)
+    kills = explorations = 0
+    while kills < wanted:
+        jobs = 1 + explorations % 3
+        kills += explore_until_the_end(spex, subject, jobs, moments, wanted - kills)
+        explorations += 1
+    print(f"{explorations} explorations, killed {kills} times")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
