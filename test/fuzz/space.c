@@ -6,6 +6,9 @@
 
 #include <spex/config.h>
 
+#include <libxml/parser.h>
+#include <libxml/relaxng.h>
+
 #include "config_file.h"
 #include "memory_file.h"
 #include "space.h"
@@ -48,6 +51,32 @@ static void check_space(const struct spex_space_file *file) {
     FUZZ_CHECK(spex_space_threads(space, first) >= 1);
 }
 
+static xmlRelaxNG *schema_read(void) {
+    xmlRelaxNGParserCtxt *parser = xmlRelaxNGNewParserCtxt(SCHEMA);
+    FUZZ_CHECK(parser);
+    xmlRelaxNG *schema = xmlRelaxNGParse(parser);
+    FUZZ_CHECK(schema);
+    xmlRelaxNGFreeParserCtxt(parser);
+    return schema;
+}
+
+/* What we take the published schema takes, too. */
+static void check_schema(const char *text) {
+    static xmlRelaxNG *schema;
+    if (!schema)
+        schema = schema_read();
+    xmlDoc *document = xmlReadMemory(text, (int)strlen(text), "space", NULL,
+                                     XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
+    xmlRelaxNGValidCtxt *validation = xmlRelaxNGNewValidCtxt(schema);
+    FUZZ_CHECK(document && validation);
+    if (xmlRelaxNGValidateDoc(validation, document) != 0) {
+        fprintf(stderr, "the schema refuses:\n%s\n", text);
+        FUZZ_CHECK(false);
+    }
+    xmlRelaxNGFreeValidCtxt(validation);
+    xmlFreeDoc(document);
+}
+
 static void check_again(const struct spex_space_file *file) {
     struct spex_space_file *again;
     struct spex_why why;
@@ -85,6 +114,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     size_t levels[SPEX_PARAMETERS_MAX] = {0};
     check_space(file);
     check_again(file);
+    check_schema(file->xml);
     check_configuration(&file->space, levels);
     for (size_t p = 0; p < file->space.parameter_count; p++)
         levels[p] = file->space.parameters[p].count - 1;
@@ -107,6 +137,15 @@ size_t fuzz_seed(unsigned number, uint8_t *data, size_t room) {
         "<space name='s'><parameter name='a' type='integer' min='1' max='9223372036854775807' "
         "step='1152921504606846976'/><objective probe='q:lat' metric='max' goal='minimise'/>"
         "<parameter name='b' type='integer' min='1' max='60000'/></space>",
+        "<space name='s'><parameter name='b' type='boolean' default='true'/>"
+        "<parameter name='r' type='real' min='0.5' max='8' points='5' scale='log' when='$b'/>"
+        "<parameter name='m' type='categorical' values='x y z' fixed='y' unit='u'/>"
+        "<parameter name='i' type='integer' min='1' max='64' points='7' default='8'/>"
+        "<constraint require=\"$i * $r &lt;= 64 or ($m != 'x' and not($b))\"/>"
+        "<objective probe='q:tpt' metric='throughput' goal='maximise'/>"
+        "<objective probe='q:llc' metric='mean' field='1' goal='minimise'/>"
+        "<limit probe='q:lat' metric='p99.9' at_most='2.5ms'/>"
+        "<run precision='2%' warmup='auto' trials='50'/></space>",
         "<!DOCTYPE space [<!ENTITY a 'b'>]><space name='&a;'/>",
     };
     if (number >= sizeof(seeds) / sizeof(seeds[0]) || strlen(seeds[number]) > room)
