@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* SplitMix64: the same numbers with every compiler and C library. */
-#ifndef TAXI_RANDOM_H
-#define TAXI_RANDOM_H
+#ifndef EXAMPLES_RANDOM_H
+#define EXAMPLES_RANDOM_H
 
 #include <stdint.h>
 

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#include "worker.h"
+
+#include <sched.h>
+
+#include <spex/probe.h>
+
+#include "crew.h"
+#include "probes.h"
+#include "random.h"
+
+SPEX_PROBE_NAME(OPERATION, "operation");
+SPEX_PROBE_NAME(RECEIVE, "receive");
+
+#define LARGE_LEAST ((size_t)64 << 10)
+
+void worker_init(struct worker *worker, struct inbox *next, enum mix mix, size_t batch,
+                 uint64_t seed) {
+    *worker = (struct worker){.next = next, .mix = mix, .batch = batch, .random = seed};
+    inbox_init(&worker->inbox);
+}
+
+static void receive(struct worker *worker) {
+    struct object *first = inbox_take(&worker->inbox);
+    if (!first)
+        return;
+    LAT_PROBE_BEGIN(RECEIVE, 1);
+    objects_free(first);
+    LAT_PROBE_END(RECEIVE);
+}
+
+/* While the next thread's inbox is full, that of this thread may be what others wait for. */
+static void hand_over(struct worker *worker, struct object *object) {
+    object->next = worker->outbox;
+    worker->outbox = object;
+    if (!worker->outbox_count++)
+        worker->outbox_last = object;
+    if (worker->outbox_count < worker->batch)
+        return;
+    while (!inbox_put(worker->next, worker->outbox, worker->outbox_last)) {
+        if (crew_ends())
+            return;
+        receive(worker);
+        sched_yield();
+    }
+    worker->outbox = NULL;
+    worker->outbox_count = 0;
+}
+
+static void replace(struct object **place, struct object *object) {
+    free(*place);
+    *place = object;
+}
+
+/* Most objects die young, in the order of their births; some live on, and end in any order; some are
+ * for another thread. */
+static void keep(struct worker *worker, struct object *object) {
+    uint32_t lot = random_below(&worker->random, 100);
+    if (object->size >= LARGE_LEAST)
+        replace(&worker->large[random_below(&worker->random, LARGE)], object);
+    else if (lot < 70)
+        replace(&worker->short_lived[worker->oldest++ % SHORT_LIVED], object);
+    else if (lot < 85)
+        replace(&worker->long_lived[random_below(&worker->random, LONG_LIVED)], object);
+    else
+        hand_over(worker, object);
+}
+
+static void operate(struct worker *worker) {
+    struct request request = sizes_next(worker->mix, &worker->random);
+    TPT_PROBE_BEGIN(OPERATION, 100);
+    LAT_PROBE_BEGIN(OPERATION, 100);
+    keep(worker, object_new(&request));
+    LAT_PROBE_END(OPERATION);
+    TPT_PROBE_END(OPERATION);
+}
+
+void *worker_run(void *argument) {
+    struct worker *worker = argument;
+    while (!crew_ends()) {
+        receive(worker);
+        operate(worker);
+    }
+    return NULL;
+}
+
+static void free_all(struct object **objects, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        free(objects[i]);
+}
+
+void worker_fini(struct worker *worker) {
+    objects_free(inbox_take(&worker->inbox));
+    objects_free(worker->outbox);
+    free_all(worker->short_lived, SHORT_LIVED);
+    free_all(worker->long_lived, LONG_LIVED);
+    free_all(worker->large, LARGE);
+}
