@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+#include "exchange.h"
+
+#include <spex/probe.h>
+
+#include "clock.h"
+#include "crew.h"
+#include "probes.h"
+#include "random.h"
+
+SPEX_PROBE_NAME(ITEM, "item");
+SPEX_PROBE_NAME(PUT, "put");
+SPEX_PROBE_NAME(TAKE, "take");
+SPEX_PROBE_NAME(DELAY, "delay");
+
+/* Some items of one thread, and what is still to be put of them. */
+struct batch {
+    struct exchange *exchange;
+    struct item *items;
+    size_t count;
+};
+
+static uint64_t work_on(uint64_t value, uint64_t steps) {
+    while (steps--)
+        value = random_next(&value);
+    return value;
+}
+
+static size_t try_put(void *argument) {
+    const struct batch *batch = argument;
+    return batch->exchange->kind->put(batch->exchange->queue, batch->items, batch->count);
+}
+
+static size_t try_take(void *argument) {
+    const struct batch *batch = argument;
+    return batch->exchange->kind->take(batch->exchange->queue, batch->items, batch->count);
+}
+
+static void put(struct batch batch) {
+    LAT_PROBE_BEGIN(PUT, 10);
+    CTXSW_PROBE_BEGIN(PUT, 10);
+    while (batch.count && !crew_ends()) {
+        size_t count = waiting_for(&batch.exchange->room, try_put, &batch);
+        batch.items += count;
+        batch.count -= count;
+        waiting_wake_one(&batch.exchange->items);
+    }
+    CTXSW_PROBE_END(PUT);
+    LAT_PROBE_END(PUT);
+}
+
+static size_t take(struct batch batch) {
+    LAT_PROBE_BEGIN(TAKE, 10);
+    CTXSW_PROBE_BEGIN(TAKE, 10);
+    size_t count = waiting_for(&batch.exchange->items, try_take, &batch);
+    waiting_wake_one(&batch.exchange->room);
+    CTXSW_PROBE_END(TAKE);
+    LAT_PROBE_END(TAKE);
+    return count;
+}
+
+void *exchange_produce(void *argument) {
+    struct member *member = argument;
+    struct exchange *exchange = member->exchange;
+    struct item items[BATCH_MOST];
+    while (!crew_ends()) {
+        for (size_t i = 0; i < exchange->batch; i++)
+            items[i].work = work_on(random_next(&member->random), exchange->make_steps);
+        uint64_t born = clock_ns();
+        for (size_t i = 0; i < exchange->batch; i++)
+            items[i].born = born;
+        put((struct batch){exchange, items, exchange->batch});
+    }
+    return NULL;
+}
+
+static uint64_t use(const struct item *item, uint64_t steps) {
+    TPT_PROBE_BEGIN(ITEM, 100);
+    LAT_PROBE_BEGIN(ITEM, 100);
+    uint64_t result = work_on(item->work, steps);
+    LAT_PROBE_END(ITEM);
+    TPT_PROBE_END(ITEM);
+    return result;
+}
+
+void *exchange_consume(void *argument) {
+    struct member *member = argument;
+    struct exchange *exchange = member->exchange;
+    struct item items[BATCH_MOST];
+    size_t count;
+    while ((count = take((struct batch){exchange, items, exchange->batch}))) {
+        SNAPSHOT_PROBE(DELAY, 10, clock_ns() - items[0].born, count);
+        for (size_t i = 0; i < count; i++)
+            member->random ^= use(&items[i], exchange->use_steps);
+        if (crew_ends())
+            break;
+    }
+    return NULL;
+}
+
+void exchange_wake_all(struct exchange *exchange) {
+    waiting_wake_all(&exchange->room);
+    waiting_wake_all(&exchange->items);
+}
