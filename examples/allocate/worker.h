@@ -28,8 +28,8 @@ struct worker {
 void worker_init(struct worker *worker, struct inbox *next, enum mix mix, size_t batch,
                  uint64_t seed);
 
-/* A thread's work, as for crew_add(). */
-void *worker_run(void *worker);
+/* A thread's work, as for crew_add(): the argument is a worker. */
+void *worker_run(void *argument);
 
 /* When no thread runs any more: frees all that it has. */
 void worker_fini(struct worker *worker);

@@ -86,7 +86,7 @@ static uint64_t use(const struct item *item, uint64_t steps) {
 void *exchange_consume(void *argument) {
     struct member *member = argument;
     struct exchange *exchange = member->exchange;
-    struct item items[BATCH_MOST];
+    struct item items[BATCH_MOST] = {0};
     size_t count;
     while ((count = take((struct batch){exchange, items, exchange->batch}))) {
         SNAPSHOT_PROBE(DELAY, 10, clock_ns() - items[0].born, count);

@@ -24,8 +24,8 @@ struct member {
 };
 
 /* Threads' work, as for crew_add(); the argument is a struct member. */
-void *exchange_produce(void *member);
-void *exchange_consume(void *member);
+void *exchange_produce(void *argument);
+void *exchange_consume(void *argument);
 
 /* After the crew's end. */
 void exchange_wake_all(struct exchange *exchange);
