@@ -26,6 +26,12 @@ static uint64_t work_on(uint64_t value, uint64_t steps) {
     return value;
 }
 
+static void make(struct item *item, uint64_t *random, uint64_t steps) {
+    for (int i = 0; i < ITEM_VALUES; i++)
+        item->values[i] = random_next(random);
+    item->values[0] = work_on(item->values[0], steps);
+}
+
 static size_t try_put(void *argument) {
     const struct batch *batch = argument;
     return batch->exchange->kind->put(batch->exchange->queue, batch->items, batch->count);
@@ -65,7 +71,7 @@ void *exchange_produce(void *argument) {
     struct item items[BATCH_MOST];
     while (!crew_ends()) {
         for (size_t i = 0; i < exchange->batch; i++)
-            items[i].work = work_on(random_next(&member->random), exchange->make_steps);
+            make(&items[i], &member->random, exchange->make_steps);
         uint64_t born = clock_ns();
         for (size_t i = 0; i < exchange->batch; i++)
             items[i].born = born;
@@ -77,7 +83,10 @@ void *exchange_produce(void *argument) {
 static uint64_t use(const struct item *item, uint64_t steps) {
     TPT_PROBE_BEGIN(ITEM, 100);
     LAT_PROBE_BEGIN(ITEM, 100);
-    uint64_t result = work_on(item->work, steps);
+    uint64_t result = 0;
+    for (int i = 0; i < ITEM_VALUES; i++)
+        result += item->values[i];
+    result = work_on(result, steps);
     LAT_PROBE_END(ITEM);
     TPT_PROBE_END(ITEM);
     return result;

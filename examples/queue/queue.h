@@ -7,9 +7,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define ITEM_VALUES 7
+
+/* A cache line's worth, as messages often are. */
 struct item {
-    uint64_t work; /* what it is about */
     uint64_t born; /* clock_ns() when its batch was ready to be put */
+    uint64_t values[ITEM_VALUES];
 };
 
 struct queue;

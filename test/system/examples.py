@@ -8,6 +8,7 @@ they do not understand, end when they are told to, and take all that their space
 
 import itertools
 import json
+import math
 import os
 import re
 import signal
@@ -48,10 +49,14 @@ REFUSED = {
 }
 
 
+def numbers(parameter):
+    return " ".join(map(str, range(int(parameter.get("min")), int(parameter.get("max")) + 1)))
+
+
 def parameters(name):
     """Of the program's space: the values, by name."""
     root = xml.etree.ElementTree.parse(os.path.join(ROOT, "examples", name, "space.xml")).getroot()
-    return {parameter.get("name"): parameter.get("values", "%s %s" % (parameter.get("min"), parameter.get("max"))).split()
+    return {parameter.get("name"): (parameter.get("values") or numbers(parameter)).split()
             for parameter in root.iter("parameter")}
 
 
@@ -167,6 +172,21 @@ class Examples(Programs):
                     continue  # It does not see what liburcu's assembly orders.
                 result = self.run_program(name, "--seconds=0.05", *("--%s=%s" % item for item in values.items()))
                 self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""), values)
+
+    def test_spaces_are_read_and_named_in_the_commands(self):
+        """Trials of a program that there is not fail at once, each."""
+        for name in self.each():
+            folder = os.path.join(ROOT, "examples", name)
+            store = os.path.join(self.dir, name + ".db")
+            result = self.run_spex("explore", os.path.join(folder, "space.xml"), "--store", store, "--", "/nonexistent")
+            count = math.prod(map(len, parameters(name).values()))
+            self.assertTrue(200 <= count <= 1100)
+            self.assertIn("%u of %u trials failed" % (count, count), result.stderr)
+            with open(os.path.join(folder, "README.md"), encoding="utf-8") as file:
+                readme = file.read()
+            for parameter in parameters(name):
+                self.assertIn("--%s={%s}" % (parameter, parameter), readme)
+            self.assertIn(format(count, ","), readme)
 
     def ratios(self, seed):
         """Least and greatest compressed size of the two blocks that the journal is."""
