@@ -27,13 +27,12 @@ static void pause_briefly(void) {
 #endif
 }
 
-/* Either the one who changes something sees that there is a sleeper, or the attempt after that was told
- * sees the change: both sides write, pass a barrier, and read. */
+/* Both sides add to the count of sleepers, and so one of them comes first: a sleeper, and then the one who
+ * has changed something sees it; or that one, and then the sleeper's attempt sees the change. */
 static size_t sleep_for(struct waiting *waiting, size_t (*attempt)(void *), void *argument) {
     size_t result;
     pthread_mutex_lock(&waiting->lock);
     atomic_fetch_add(&waiting->sleepers, 1);
-    atomic_thread_fence(memory_order_seq_cst);
     while (!(result = attempt(argument)) && !crew_ends())
         pthread_cond_wait(&waiting->changed, &waiting->lock);
     atomic_fetch_sub(&waiting->sleepers, 1);
@@ -55,10 +54,7 @@ size_t waiting_for(struct waiting *waiting, size_t (*attempt)(void *), void *arg
 }
 
 static bool has_sleepers(struct waiting *waiting) {
-    if (waiting->strategy != WAITING_BLOCK)
-        return false;
-    atomic_thread_fence(memory_order_seq_cst);
-    return atomic_load(&waiting->sleepers) > 0;
+    return waiting->strategy == WAITING_BLOCK && atomic_fetch_add(&waiting->sleepers, 0) > 0;
 }
 
 void waiting_wake_one(struct waiting *waiting) {

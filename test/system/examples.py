@@ -6,7 +6,7 @@ they do not understand, end when they are told to, and take all that their space
     examples.py SOURCE_ROOT SPEX SANITIZER PROGRAM…
 """
 
-import itertools
+import functools
 import json
 import math
 import os
@@ -60,6 +60,15 @@ def parameters(name):
             for parameter in root.iter("parameter")}
 
 
+def of_each_program(test):
+    @functools.wraps(test)
+    def test_all(self):
+        for name in PROGRAMS:
+            with self.subTest(program=name):
+                test(self, name)
+    return test_all
+
+
 class Examples(Programs):
     def run_program(self, name, *arguments):
         return subprocess.run([PROGRAMS[name], *arguments], check=False, capture_output=True, text=True,
@@ -104,89 +113,84 @@ class Examples(Programs):
             self.assertIsNone(process.poll())
             missing -= self.recorded(pid)
 
-    def each(self):
-        for name in PROGRAMS:
-            with self.subTest(program=name):
-                self.probes = PROBES[name]
-                yield name
+    @of_each_program
+    def test_probes_of_the_file(self, name):
+        listed = json.loads(self.run_spex("probes", PROGRAMS[name], "--json").stdout)
+        self.assertEqual({(site["name"], site["type"]) for site in listed["sites"]}, PROBES[name])
 
-    def test_probes_of_the_file(self):
-        for name in self.each():
-            listed = json.loads(self.run_spex("probes", PROGRAMS[name], "--json").stdout)
-            self.assertEqual({(site["name"], site["type"]) for site in listed["sites"]}, self.probes)
+    @of_each_program
+    def test_probes_of_the_process_make_records(self, name):
+        process, pid = self.launch(name)
+        self.assertEqual(set(self.sites(pid)), PROBES[name])
+        self.set(pid, "*")
+        self.wait_for_records(process, pid, PROBES[name])
+        self.set(pid, "off")
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=PATIENCE)
+        self.assertEqual(process.returncode, 0)
 
-    def test_probes_of_the_process_make_records(self):
-        for name in self.each():
-            process, pid = self.launch(name)
-            self.assertEqual(set(self.sites(pid)), self.probes)
-            self.set(pid, "*")
-            self.wait_for_records(process, pid, self.probes)
-            self.set(pid, "off")
-            process.send_signal(signal.SIGTERM)
-            process.communicate(timeout=PATIENCE)
-            self.assertEqual(process.returncode, 0)
+    @of_each_program
+    def test_records_from_the_start(self, name):
+        out = os.path.join(self.dir, name)
+        process, pid = self.launch(name, SPEX_PROBES="*", SPEX_OUT=out)
+        self.wait_for_records(process, pid, PROBES[name])
+        self.finish(process)
+        with open(out, encoding="utf-8") as file:
+            table = file.read()
+        for probe, kind in PROBES[name]:
+            self.assertRegex(table, rf"(?m)^{probe} +{kind} ")
 
-    def test_records_from_the_start(self):
-        for name in self.each():
-            out = os.path.join(self.dir, name)
-            process, pid = self.launch(name, SPEX_PROBES="*", SPEX_OUT=out)
-            self.wait_for_records(process, pid, self.probes)
-            self.finish(process)
-            with open(out, encoding="utf-8") as file:
-                table = file.read()
-            for probe, kind in self.probes:
-                self.assertRegex(table, rf"(?m)^{probe} +{kind} ")
-
-    def test_signals_end_it(self):
-        for name, number in itertools.product(self.each(), [signal.SIGTERM, signal.SIGINT]):
+    @of_each_program
+    def test_signals_end_it(self, name):
+        for number in [signal.SIGTERM, signal.SIGINT]:
             self.finish(self.launch(name)[0], number)
 
-    def test_time_ends_it(self):
-        for name in self.each():
-            result = self.run_program(name, "--seconds=0.01")
-            self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
+    @of_each_program
+    def test_time_ends_it(self, name):
+        result = self.run_program(name, "--seconds=0.01")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
 
-    def test_help_names_every_parameter(self):
-        for name in self.each():
-            result = self.run_program(name, "--help")
-            self.assertEqual((result.returncode, result.stderr), (0, ""))
-            for parameter in [*parameters(name), "seed", "seconds"]:
-                self.assertIn("  --%s " % parameter, result.stdout)
+    @of_each_program
+    def test_help_names_every_parameter(self, name):
+        result = self.run_program(name, "--help")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        for parameter in [*parameters(name), "seed", "seconds"]:
+            self.assertIn("  --%s " % parameter, result.stdout)
 
-    def test_bad_options(self):
-        for name in self.each():
-            for argument, text in REFUSED[name] + REFUSED["all"]:
-                if argument == "--threads" and name == "queue":
-                    continue
-                result = self.run_program(name, argument)
-                self.assertEqual((result.returncode, result.stdout), (2, ""))
-                self.assertIn(text, result.stderr)
-                self.assertEqual(result.stderr.count("\n"), 1)
+    @of_each_program
+    def test_bad_options(self, name):
+        for argument, text in REFUSED[name] + REFUSED["all"]:
+            if argument == "--threads" and name == "queue":
+                continue
+            result = self.run_program(name, argument)
+            self.assertEqual((result.returncode, result.stdout), (2, ""))
+            self.assertIn(text, result.stderr)
+            self.assertEqual(result.stderr.count("\n"), 1)
 
-    def test_all_values_of_the_space(self):
-        for name in self.each():
-            space = parameters(name)
-            for i in range(max(map(len, space.values()))):
-                values = {parameter: values[i % len(values)] for parameter, values in space.items()}
-                if values.get("kind") == "wfcq" and SANITIZER == "thread":
-                    continue  # It does not see what liburcu's assembly orders.
-                result = self.run_program(name, "--seconds=0.05", *("--%s=%s" % item for item in values.items()))
-                self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""), values)
+    @of_each_program
+    def test_all_values_of_the_space(self, name):
+        space = parameters(name)
+        for i in range(max(map(len, space.values()))):
+            values = {parameter: values[i % len(values)] for parameter, values in space.items()}
+            if values.get("kind") == "wfcq" and SANITIZER == "thread":
+                continue  # It does not see what liburcu's assembly orders.
+            result = self.run_program(name, "--seconds=0.05", *("--%s=%s" % item for item in values.items()))
+            self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""), values)
 
-    def test_spaces_are_read_and_named_in_the_commands(self):
+    @of_each_program
+    def test_spaces_are_read_and_named_in_the_commands(self, name):
         """Trials of a program that there is not fail at once, each."""
-        for name in self.each():
-            folder = os.path.join(ROOT, "examples", name)
-            store = os.path.join(self.dir, name + ".db")
-            result = self.run_spex("explore", os.path.join(folder, "space.xml"), "--store", store, "--", "/nonexistent")
-            count = math.prod(map(len, parameters(name).values()))
-            self.assertTrue(200 <= count <= 1100)
-            self.assertIn("%u of %u trials failed" % (count, count), result.stderr)
-            with open(os.path.join(folder, "README.md"), encoding="utf-8") as file:
-                readme = file.read()
-            for parameter in parameters(name):
-                self.assertIn("--%s={%s}" % (parameter, parameter), readme)
-            self.assertIn(format(count, ","), readme)
+        folder = os.path.join(ROOT, "examples", name)
+        store = os.path.join(self.dir, name + ".db")
+        result = self.run_spex("explore", os.path.join(folder, "space.xml"), "--store", store, "--", "/nonexistent")
+        count = math.prod(map(len, parameters(name).values()))
+        self.assertTrue(200 <= count <= 1100)
+        self.assertIn("%u of %u trials failed" % (count, count), result.stderr)
+        with open(os.path.join(folder, "README.md"), encoding="utf-8") as file:
+            readme = file.read()
+        for parameter in parameters(name):
+            self.assertIn("--%s={%s}" % (parameter, parameter), readme)
+        self.assertIn(format(count, ","), readme)
 
     def ratios(self, seed):
         """Least and greatest compressed size of the two blocks that the journal is."""
