@@ -27,10 +27,14 @@ void spex_counters_init(void) {
     if (flag == MAP_FAILED)
         return;
     *flag = 1;
-    if (madvise(flag, page, MADV_WIPEONFORK) == 0)
-        spex_counters_mapped = flag;
-    else
+    if (madvise(flag, page, MADV_WIPEONFORK) != 0) {
         munmap(flag, page);
+        return;
+    }
+    /* A command that calls while the program starts has counters tried on another thread, under the lock. */
+    spex_counters_lock();
+    spex_counters_mapped = flag;
+    spex_counters_unlock();
 }
 
 void spex_counters_revive(void) {
