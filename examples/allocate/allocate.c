@@ -16,9 +16,14 @@ static void run(const struct settings *settings) {
     struct worker *workers = aligned_alloc(64, threads * sizeof(*workers));
     if (!workers)
         errx(1, "out of memory");
-    for (size_t i = 0; i < threads; i++)
-        worker_init(&workers[i], &workers[(i + 1) % threads].inbox, settings->mix,
-                    (size_t)settings->batch, ((uint64_t)settings->seed << 8) + i);
+    for (size_t i = 0; i < threads; i++) {
+        workers[i] = (struct worker){.next = &workers[(i + 1) % threads].inbox,
+                                     .mix = settings->mix,
+                                     .remote = (uint32_t)settings->remote,
+                                     .batch = (size_t)settings->batch,
+                                     .random = ((uint64_t)settings->seed << 8) + i};
+        inbox_init(&workers[i].inbox);
+    }
     crew_add(footprint_watch, NULL);
     for (size_t i = 0; i < threads; i++)
         crew_add(worker_run, &workers[i]);

@@ -11,14 +11,14 @@
 
 struct inbox {
     _Alignas(64) pthread_mutex_t lock;
-    struct object *first; /* under the lock, as `batches` is written */
-    atomic_uint batches;  /* read without it, relaxed: a hint that there is something */
+    struct object *first; /* under the lock, as `count` is written */
+    atomic_size_t count;  /* read without it, relaxed: a hint that there is something */
 };
 
 void inbox_init(struct inbox *inbox);
 
-/* A list from its first to its last object. False, and nothing happens, when the inbox is full. */
-bool inbox_put(struct inbox *inbox, struct object *first, struct object *last);
+/* A list of so many objects from the first to the last. False, and nothing happens, when there is no room. */
+bool inbox_put(struct inbox *inbox, struct object *first, struct object *last, size_t count);
 
 /* The list of all that there is. */
 struct object *inbox_take(struct inbox *inbox);

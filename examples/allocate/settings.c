@@ -19,6 +19,7 @@ void settings_read(struct settings *settings, int argc, char **argv) {
                                   .trim_threshold = -1,
                                   .top_pad = -1,
                                   .batch = 32,
+                                  .remote = 5,
                                   .mix = MIX_LARGE,
                                   .seed = 1};
     const struct option_row rows[] = {
@@ -34,6 +35,8 @@ void settings_read(struct settings *settings, int argc, char **argv) {
          "by which a heap grows too much; -1: glibc's own choice", -1, 32768, NULL},
         {"batch", OPTION_INTEGER, &settings->batch, "objects that a thread hands over at a time", 1,
          4096, NULL},
+        {"remote", OPTION_INTEGER, &settings->remote,
+         "of 100 objects, those that another thread frees", 0, 100, NULL},
         {"mix", OPTION_CHOICE, &settings->mix, "sizes of objects", 0, 0, mix_names},
         {"seed", OPTION_INTEGER, &settings->seed, "of sizes and lives", 0, INT64_MAX, NULL},
         {"seconds", OPTION_SECONDS, &settings->seconds, "to run; 0: until a signal", 0, 0, NULL},

@@ -11,6 +11,7 @@ struct settings {
     int64_t trim_threshold;
     int64_t top_pad;
     int64_t batch;
+    int64_t remote;
     unsigned mix;
     int64_t seed;
     double seconds;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "worker.h"
 
-#include <sched.h>
-
 #include <spex/probe.h>
 
 #include "crew.h"
@@ -12,13 +10,8 @@
 SPEX_PROBE_NAME(OPERATION, "operation");
 SPEX_PROBE_NAME(RECEIVE, "receive");
 
-#define LARGE_LEAST ((size_t)64 << 10)
-
-void worker_init(struct worker *worker, struct inbox *next, enum mix mix, size_t batch,
-                 uint64_t seed) {
-    *worker = (struct worker){.next = next, .mix = mix, .batch = batch, .random = seed};
-    inbox_init(&worker->inbox);
-}
+#define LARGE_LEAST       ((size_t)64 << 10)
+#define SHORT_LIVED_SHARE 80 /* of 100 objects that stay with their thread */
 
 static void receive(struct worker *worker) {
     struct object *first = inbox_take(&worker->inbox);
@@ -29,7 +22,7 @@ static void receive(struct worker *worker) {
     LAT_PROBE_END(RECEIVE);
 }
 
-/* While the next thread's inbox is full, that of this thread may be what others wait for. */
+/* A thread that does not get to its inbox must not hold up another: what it has no room for is freed here. */
 static void hand_over(struct worker *worker, struct object *object) {
     object->next = worker->outbox;
     worker->outbox = object;
@@ -37,12 +30,8 @@ static void hand_over(struct worker *worker, struct object *object) {
         worker->outbox_last = object;
     if (worker->outbox_count < worker->batch)
         return;
-    while (!inbox_put(worker->next, worker->outbox, worker->outbox_last)) {
-        if (crew_ends())
-            return;
-        receive(worker);
-        sched_yield();
-    }
+    if (!inbox_put(worker->next, worker->outbox, worker->outbox_last, worker->outbox_count))
+        objects_free(worker->outbox);
     worker->outbox = NULL;
     worker->outbox_count = 0;
 }
@@ -52,18 +41,18 @@ static void replace(struct object **place, struct object *object) {
     *place = object;
 }
 
-/* Most objects die young, in the order of their births; some live on, and end in any order; some are
- * for another thread. */
+/* Some objects are for another thread; most others die young, in the order of their births; some live on,
+ * and end in any order. */
 static void keep(struct worker *worker, struct object *object) {
     uint32_t lot = random_below(&worker->random, 100);
     if (object->size >= LARGE_LEAST)
         replace(&worker->large[random_below(&worker->random, LARGE)], object);
-    else if (lot < 70)
-        replace(&worker->short_lived[worker->oldest++ % SHORT_LIVED], object);
-    else if (lot < 85)
-        replace(&worker->long_lived[random_below(&worker->random, LONG_LIVED)], object);
-    else
+    else if (lot < worker->remote)
         hand_over(worker, object);
+    else if (random_below(&worker->random, 100) < SHORT_LIVED_SHARE)
+        replace(&worker->short_lived[worker->oldest++ % SHORT_LIVED], object);
+    else
+        replace(&worker->long_lived[random_below(&worker->random, LONG_LIVED)], object);
 }
 
 static void operate(struct worker *worker) {

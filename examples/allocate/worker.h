@@ -15,7 +15,8 @@ struct worker {
     struct inbox inbox;
     struct inbox *next; /* the next thread's */
     enum mix mix;
-    size_t batch; /* objects that are handed over at a time */
+    uint32_t remote; /* of 100 objects, so many are freed by the next thread */
+    size_t batch;    /* objects that are handed over at a time */
     uint64_t random;
     uint32_t oldest; /* of short_lived */
     struct object *short_lived[SHORT_LIVED];
@@ -24,9 +25,6 @@ struct worker {
     struct object *outbox, *outbox_last;
     size_t outbox_count;
 };
-
-void worker_init(struct worker *worker, struct inbox *next, enum mix mix, size_t batch,
-                 uint64_t seed);
 
 /* A thread's work, as for crew_add(): the argument is a worker. */
 void *worker_run(void *argument);
