@@ -183,14 +183,13 @@ class Examples(Programs):
         folder = os.path.join(ROOT, "examples", name)
         store = os.path.join(self.dir, name + ".db")
         result = self.run_spex("explore", os.path.join(folder, "space.xml"), "--store", store, "--", "/nonexistent")
-        count = math.prod(map(len, parameters(name).values()))
-        self.assertTrue(200 <= count <= 1100)
-        self.assertIn("%u of %u trials failed" % (count, count), result.stderr)
+        count = int(re.search(r"(\d+) of \1 trials failed", result.stderr)[1])
+        self.assertLessEqual(count, math.prod(map(len, parameters(name).values())))
         with open(os.path.join(folder, "README.md"), encoding="utf-8") as file:
             readme = file.read()
         for parameter in parameters(name):
             self.assertIn("--%s={%s}" % (parameter, parameter), readme)
-        self.assertIn(format(count, ","), readme)
+        self.assertIn("Explore %u configurations" % count, readme)
 
     def ratios(self, seed):
         """Least and greatest compressed size of the two blocks that the journal is."""
