@@ -6,25 +6,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../probe_type.h"
+#include "figure.h"
+#include "warmup.h"
 
 struct thread {
     uint32_t id;
     uint64_t records;
 };
 
-struct probe {
-    uint16_t id;
-    uint32_t type; /* 0: not known yet */
-};
-
 struct spex_measure {
     const struct spex_space *space;
     double ticks_per_second;
-    struct probe *probes; /* of the criteria; the first is the objective's */
+    struct spex_figure *figures; /* of the criteria; the first is the objective's */
+    struct spex_warmup *warmup;  /* NULL when its length is given */
     bool started;
+    bool over; /* the warm-up, since over_ticks */
     bool open; /* t0 has been */
-    uint64_t first_ticks;
+    bool ended;
+    bool unsettled; /* the warm-up was not seen to be over */
+    uint64_t over_ticks;
     uint64_t t0;
     uint64_t last_ticks;
     uint64_t longest_silence; /* between two records of the objective */
@@ -43,30 +43,41 @@ int spex_measure_create(const struct spex_space *space, double ticks_per_second,
         return -ENOMEM;
     measure->space = space;
     measure->ticks_per_second = ticks_per_second;
-    measure->probes = calloc(space->criterion_count, sizeof(*measure->probes));
-    if (measure->probes && spex_tracer_create(&measure->tracer) == 0)
+    measure->figures = calloc(space->criterion_count, sizeof(*measure->figures));
+    int err = measure->figures ? spex_tracer_create(&measure->tracer) : -ENOMEM;
+    for (size_t c = 0; c < space->criterion_count && !err; c++)
+        err = spex_figure_open(&measure->figures[c], &space->criteria[c], 1, true);
+    if (!err && space->rules.warmup_seconds < 0)
+        err = spex_warmup_create(space, ticks_per_second, &measure->warmup);
+    if (!err)
         return 0;
     spex_measure_destroy(measure);
     *out = NULL;
-    return -ENOMEM;
+    return err;
 }
 
 void spex_measure_destroy(struct spex_measure *measure) {
     if (!measure)
         return;
+    for (size_t c = 0; measure->figures && c < measure->space->criterion_count; c++)
+        spex_figure_close(&measure->figures[c]);
+    spex_warmup_destroy(measure->warmup);
     spex_tracer_destroy(measure->tracer);
     free(measure->threads);
-    free(measure->probes);
+    free(measure->figures);
     free(measure);
 }
 
 void spex_measure_probe(struct spex_measure *measure, size_t criterion, uint16_t probe_id,
                         uint32_t probe_type) {
-    measure->probes[criterion] = (struct probe){.id = probe_id, .type = probe_type};
+    measure->figures[criterion].probe_id = probe_id;
+    measure->figures[criterion].probe_type = probe_type;
+    if (measure->warmup)
+        spex_warmup_probe(measure->warmup, criterion, probe_id, probe_type);
 }
 
 static bool is_objective(const struct spex_measure *measure, const struct spex_record *record) {
-    return record->probe_type == measure->probes->type && record->probe_id == measure->probes->id;
+    return spex_figure_is_of(measure->figures, record);
 }
 
 static struct thread *thread_of(struct spex_measure *measure, uint32_t id) {
@@ -109,40 +120,104 @@ static int count_objective(struct spex_measure *measure, const struct spex_recor
     return 0;
 }
 
+static void open_interval(struct spex_measure *measure, uint64_t ticks) {
+    measure->open = true;
+    measure->t0 = measure->last_ticks = ticks;
+    for (size_t c = 0; c < measure->space->criterion_count; c++)
+        spex_figure_begin(&measure->figures[c], ticks);
+}
+
 /* Whether the record lies after t0. A record that comes later than younger ones (its writer was
  * descheduled between reading the clock and the ring) may lie before and is not used then. */
 static bool is_used(struct spex_measure *measure, const struct spex_record *record) {
     if (measure->open)
         return record->timestamp > measure->t0;
-    if (!is_objective(measure, record))
-        return false;
-    if (!measure->started) {
-        measure->started = true;
-        measure->first_ticks = record->timestamp;
-    }
-    double warmup_ticks = fmax(measure->space->rules.warmup_seconds, 0) * measure->ticks_per_second;
-    if (record->timestamp >= measure->first_ticks + (uint64_t)warmup_ticks) {
-        measure->open = true;
-        measure->t0 = measure->last_ticks = record->timestamp;
-    }
+    if (is_objective(measure, record) && record->timestamp >= measure->over_ticks)
+        open_interval(measure, record->timestamp);
     return false;
 }
 
-int spex_measure_add(struct spex_measure *measure, const struct spex_record *records, size_t count,
-                     size_t *used) {
-    *used = count;
+static int use(struct spex_measure *measure, const struct spex_record *record) {
+    int err = spex_tracer_add(measure->tracer, record, 1);
+    if (!err && is_objective(measure, record))
+        err = count_objective(measure, record);
+    for (size_t c = 0; c < measure->space->criterion_count && !err; c++)
+        if (spex_figure_is_of(&measure->figures[c], record))
+            spex_figure_add(&measure->figures[c], record);
+    return err;
+}
+
+static int use_all(struct spex_measure *measure, const struct spex_record *records, size_t count,
+                   const struct spex_record **used, size_t *used_count) {
     for (size_t r = 0; r < count; r++) {
         if (!is_used(measure, &records[r]))
             continue;
-        if (*used == count)
-            *used = r;
-        int err = spex_tracer_add(measure->tracer, &records[r], 1);
-        if (!err && is_objective(measure, &records[r]))
-            err = count_objective(measure, &records[r]);
+        if (!*used_count) {
+            *used = &records[r];
+            *used_count = count - r;
+        }
+        int err = use(measure, &records[r]);
         if (err)
             return err;
     }
     return 0;
+}
+
+/* The warm-up is over: those that were kept are used. */
+static int use_kept(struct spex_measure *measure, const struct spex_record **used,
+                    size_t *used_count) {
+    size_t count;
+    const struct spex_record *records = spex_warmup_records(measure->warmup, &count);
+    measure->over = true;
+    return use_all(measure, records, count, used, used_count);
+}
+
+/* The position of the objective's first record, with which the warm-up begins. */
+static size_t find_start(struct spex_measure *measure, const struct spex_record *records,
+                         size_t count) {
+    size_t first = 0;
+    while (!measure->started && first < count) {
+        measure->started = is_objective(measure, &records[first]);
+        first += !measure->started;
+    }
+    return first;
+}
+
+static void begin_warmup(struct spex_measure *measure, uint64_t ticks) {
+    double warmup_ticks = measure->space->rules.warmup_seconds * measure->ticks_per_second;
+    measure->over = !measure->warmup;
+    if (measure->over)
+        measure->over_ticks = ticks + (uint64_t)warmup_ticks;
+}
+
+int spex_measure_add(struct spex_measure *measure, const struct spex_record *records, size_t count,
+                     const struct spex_record **used, size_t *used_count) {
+    *used_count = 0;
+    if (!measure->started) {
+        size_t first = find_start(measure, records, count);
+        if (!measure->started)
+            return 0;
+        records += first;
+        count -= first;
+        begin_warmup(measure, records->timestamp);
+    }
+    if (measure->over)
+        return use_all(measure, records, count, used, used_count);
+    int err = spex_warmup_add(measure->warmup, records, count);
+    if (err || !spex_warmup_over(measure->warmup, &measure->over_ticks))
+        return err;
+    return use_kept(measure, used, used_count);
+}
+
+int spex_measure_end(struct spex_measure *measure, const struct spex_record **used,
+                     size_t *used_count) {
+    *used_count = 0;
+    measure->ended = true;
+    if (!measure->started || measure->over)
+        return 0;
+    measure->unsettled = true;
+    measure->over_ticks = spex_warmup_best(measure->warmup);
+    return use_kept(measure, used, used_count);
 }
 
 static double seconds(const struct spex_measure *measure) {
@@ -174,50 +249,20 @@ bool spex_measure_silent(const struct spex_measure *measure, uint64_t ticks) {
     return silence > (ticks - measure->t0) / 4 && silence > 3 * measure->longest_silence;
 }
 
-/* Position of a probe in the tracer, with its metrics. */
-static bool find(const struct spex_measure *measure, const struct probe *wanted, size_t *probe,
-                 struct spex_metrics *metrics) {
-    for (*probe = 0; *probe < spex_tracer_probes(measure->tracer); ++*probe) {
-        spex_tracer_metrics(measure->tracer, *probe, metrics);
-        if (metrics->probe_id == wanted->id && metrics->probe_type == wanted->type)
-            return true;
-    }
-    return false;
-}
-
-static double statistic(const struct spex_measure *measure, size_t probe,
-                        const struct spex_criterion *criterion) {
-    if (criterion->metric[0] == 'p')
-        return spex_tracer_quantile(measure->tracer, probe, criterion->field,
-                                    strtod(criterion->metric + 1, NULL) / 100);
-    struct spex_series series;
-    spex_tracer_series(measure->tracer, probe, criterion->field, &series);
-    if (strcmp(criterion->metric, "min") == 0)
-        return series.min;
-    return strcmp(criterion->metric, "max") == 0 ? series.max : series.mean;
-}
-
-static double value(const struct spex_measure *measure, const struct spex_criterion *criterion,
-                    const struct probe *wanted) {
-    struct spex_metrics metrics = {0};
-    size_t probe;
-    double found = NAN;
-    if (!find(measure, wanted, &probe, &metrics))
-        return NAN;
-    if (strcmp(criterion->metric, "throughput") == 0)
-        found = metrics.count / seconds(measure);
-    else if (criterion->field < metrics.series)
-        found = statistic(measure, probe, criterion) /
-                (spex_probe_type_ticks(wanted->type) ? measure->ticks_per_second : 1);
-    return isfinite(found) ? found : NAN;
-}
-
-void spex_measure_values(const struct spex_measure *measure, struct spex_measured *values) {
+void spex_measure_values(struct spex_measure *measure, struct spex_measured *values) {
     for (size_t c = 0; c < measure->space->criterion_count; c++)
-        values[c] = (struct spex_measured){
-            .value = value(measure, &measure->space->criteria[c], &measure->probes[c]),
-            .error = NAN,
-        };
+        values[c] =
+            spex_figure_measured(&measure->figures[c], measure->ticks_per_second, measure->ended);
+}
+
+bool spex_measure_steady(const struct spex_measure *measure) {
+    double tolerance = spex_warmup_tolerance(&measure->space->rules);
+    bool steady = measure->over && !measure->unsettled;
+    for (size_t c = 0; c < measure->space->criterion_count; c++) {
+        struct spex_figure_steady found = spex_figure_steady(&measure->figures[c], tolerance);
+        steady = steady && (!found.known || found.steady);
+    }
+    return steady;
 }
 
 struct spex_tracer *spex_measure_tracer(struct spex_measure *measure) {

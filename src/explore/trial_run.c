@@ -90,6 +90,10 @@ static int find_probes(struct run *run) {
 
 /* Ends the trial with what has been measured. */
 static int succeed(struct run *run) {
+    const struct spex_record *used;
+    size_t used_count;
+    spex_measure_end(run->measure, &used,
+                     &used_count); /* the warm-up is over: nothing to be used */
     spex_measure_values(run->measure, run->trial->measured);
     for (size_t c = 0; c < run->space->criterion_count; c++) {
         const struct spex_criterion *criterion = &run->space->criteria[c];
@@ -118,28 +122,41 @@ static int ask_policy(struct run *run) {
     return enough ? succeed(run) : 0;
 }
 
-/* Feeds the records that are complete to the measure and the policy. 1: the run is over; negative:
- * our error. */
-static int take_records(struct run *run, bool all, struct spex_why *why) {
+static int show_policy(struct run *run, const struct spex_record *used, size_t count) {
     const struct spex_policy_ops *policy = run->setup->policy;
-    int over = find_probes(run);
-    if (over)
-        return over;
-    size_t count, used;
-    bool started = spex_measure_started(run->measure);
-    const struct spex_record *records = spex_receiver_records(run->receiver, all, &count);
-    if (spex_measure_add(run->measure, records, count, &used))
-        return spex_fail(why, -ENOMEM, "out of memory");
-    if (!started && spex_measure_started(run->measure))
-        run->deadline = spex_deadline_in(run->plan->duration_seconds);
-    if (used == count)
+    if (count == 0)
         return 0;
     if (policy->process_records) {
         pthread_mutex_lock(run->setup->policy_lock);
-        policy->process_records(run->setup->policy_state, records + used, count - used);
+        policy->process_records(run->setup->policy_state, used, count);
         pthread_mutex_unlock(run->setup->policy_lock);
     }
     return ask_policy(run);
+}
+
+/* Feeds the records that are complete to the measure and the policy. 1: the run is over; negative:
+ * our error. */
+static int take_records(struct run *run, bool all, struct spex_why *why) {
+    int over = find_probes(run);
+    if (over)
+        return over;
+    size_t count, used_count;
+    bool started = spex_measure_started(run->measure);
+    const struct spex_record *used, *records = spex_receiver_records(run->receiver, all, &count);
+    if (spex_measure_add(run->measure, records, count, &used, &used_count))
+        return spex_fail(why, -ENOMEM, "out of memory");
+    if (!started && spex_measure_started(run->measure))
+        run->deadline = spex_deadline_in(run->plan->duration_seconds);
+    return show_policy(run, used, used_count);
+}
+
+/* No more records will be taken: a warm-up that was not seen to be over ends with this. */
+static int end_records(struct run *run, struct spex_why *why) {
+    const struct spex_record *used;
+    size_t used_count;
+    if (spex_measure_end(run->measure, &used, &used_count))
+        return spex_fail(why, -ENOMEM, "out of memory");
+    return show_policy(run, used, used_count);
 }
 
 /* *more: whether another call would find something without waiting. */
@@ -169,6 +186,7 @@ static int take_the_rest(struct run *run, struct spex_why *why) {
     spex_program_output(&run->program);
     int over = take_all(run, why);
     over = over ? over : take_records(run, true, why);
+    over = over ? over : end_records(run, why);
     if (over)
         return over;
     char how[384];
@@ -210,6 +228,9 @@ static int deadline_over(struct run *run, struct spex_why *why) {
     int64_t before = run->deadline.monotonic_ns;
     int over = take_all(run, why);
     if (over || run->deadline.monotonic_ns != before)
+        return over;
+    over = end_records(run, why);
+    if (over)
         return over;
     spex_program_output(&run->program);
     spex_program_last_output(&run->program, words, sizeof(words));
