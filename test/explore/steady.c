@@ -12,7 +12,7 @@
 #define MICRO     1e6
 #define TOLERANCE 0.01
 
-enum { SERIES = 200, BATCH = 5 };
+enum { SERIES = 100, BATCH = 5 };
 
 /* What a value is of its settled level, `at` this share of the series. */
 static double settled(double at) {
