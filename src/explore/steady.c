@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The warm-up is cut off where the marginal standard error of what is left is least: MSER, K. P. White, "An effective
  * truncation heuristic for bias reduction in simulation output", Simulation 69(6), 1997; on batch means (of 5 records
- * and more): Franklin and White, "Stationarity testing", Winter Simulation Conference 2008. A series whose
- * minimum lies in the second half has not settled. A cut is made only when what is cut off differs from the rest, and the rest must have
- * no trend: a regression on time, with the correlation of its residuals in its error. */
+ * and more): Franklin and White, "Stationarity testing", Winter Simulation Conference 2008. The cut is in the first
+ * half, and is made only when what is cut off differs from the rest. The rest has settled when it has no trend, by a
+ * regression on time, and does not change at any point; of both, the correlation of neighbours is in the error. */
 #include "steady.h"
 
 #include <math.h>
@@ -15,8 +15,12 @@
 /* Deviations from the median that are no outlier, in standard deviations. */
 #define OUTLIER 4.0
 
-/* Of the cut that looks best among many: when it is more than chance, in standard deviations. */
-#define CUT 3.0
+/* Of a cut or a change at the best point of many: when it is more than chance, in standard deviations. */
+#define CUT    3.0
+#define CHANGE 3.5
+
+/* Values to both sides of a change that is seen. */
+#define LEAST_AROUND 3
 
 /* A trend is more than chance at 99 %: as many times the quantile for 95 %, of the normal law. */
 #define TREND 1.314
@@ -40,7 +44,7 @@ static double median_of(const double *values, size_t count) {
 
 /* Single pauses and the like must neither hide a warm-up nor look like one: values are confined to what is usual in the
  * second half. */
-static void confine(struct series *series) {
+static void confine(struct series *series, double tolerance) {
     size_t half = series->count / 2, rest = series->count - half;
     double distances[SPEX_STEADY_MOST];
     double median = median_of(series->values + half, rest), most = 0;
@@ -49,12 +53,12 @@ static void confine(struct series *series) {
         most = fmax(most, distances[v]);
     }
     double deviation = 1.4826 * median_of(distances, rest); /* of the normal law */
-    double limit = deviation > 0 ? OUTLIER * deviation : most;
+    double limit = deviation > 0 ? OUTLIER * fmax(deviation, tolerance) : most;
     for (size_t v = 0; v < series->count; v++)
         series->values[v] = fmax(median - limit, fmin(series->values[v], median + limit));
 }
 
-static void series_of(const double *values, size_t count, struct series *series) {
+static void series_of(const double *values, size_t count, double tolerance, struct series *series) {
     size_t half = count / 2;
     double level = fabs(median_of(values + half, count - half));
     for (size_t v = half; !(level > 0) && v < count; v++)
@@ -62,7 +66,7 @@ static void series_of(const double *values, size_t count, struct series *series)
     series->count = count;
     for (size_t v = 0; v < count; v++)
         series->values[v] = level > 0 ? values[v] / level : values[v];
-    confine(series);
+    confine(series, tolerance);
 }
 
 struct moments {
@@ -124,11 +128,11 @@ static bool has_trend(const double *values, size_t count, double tolerance) {
     return change > tolerance && change > TREND * spex_student_95(line.freedom) * line.error;
 }
 
-/* Up to `most`. */
-static size_t best_cut(const struct series *series, size_t most) {
+/* Where it is best cut off, in the first half. */
+static size_t best_cut(const struct series *series) {
     size_t best = 0;
     double least = INFINITY;
-    for (size_t from = 0; from <= most; from++) {
+    for (size_t from = 0; from <= series->count / 2; from++) {
         double left = (double)(series->count - from);
         double error =
             moments_of(series->values + from, series->count - from).squares / left / left;
@@ -140,35 +144,65 @@ static size_t best_cut(const struct series *series, size_t most) {
     return best;
 }
 
-/* Whether what comes before the cut has another mean than what comes after it; how much values vary is told by what
- * comes after the cut, or by both. */
-static bool differs(const struct series *series, size_t cut, bool both) {
-    double residuals[SPEX_STEADY_MOST];
-    const double *values = series->values;
-    size_t first = both ? 0 : cut, left = series->count - cut, known = series->count - first;
-    struct moments head = moments_of(values, cut), tail = moments_of(values + cut, left);
-    for (size_t v = first; v < series->count; v++)
-        residuals[v - first] = values[v] - (v < cut ? head.mean : tail.mean);
-    double squares = tail.squares + (both ? head.squares : 0);
-    double variance = squares / (double)(known - 1 - both) * inflation_of(residuals, known) *
-                      (1 / (double)cut + 1 / (double)left);
-    return fabs(head.mean - tail.mean) > CUT * sqrt(variance);
+/* Where the means before and after differ most: the likeliest point of a change (Hawkins, JASA 72(357), 1977). */
+static size_t best_change(const double *values, size_t count) {
+    size_t best = count / 2;
+    double most = 0;
+    for (size_t at = LEAST_AROUND; at + LEAST_AROUND <= count; at++) {
+        double before = (double)at, after = (double)(count - at);
+        double step = moments_of(values, at).mean - moments_of(values + at, count - at).mean;
+        double between = step * step * before * after;
+        if (between > most) {
+            most = between;
+            best = at;
+        }
+    }
+    return best;
 }
 
-/* Whether the best cut of all is in the second half. Few values are after it, and there is no warm-up before it. */
-static bool changes_late(const struct series *series) {
-    size_t cut = best_cut(series, series->count - SPEX_STEADY_LEAST / 2);
-    return cut >= series->count / 2 && differs(series, cut, true);
+struct step {
+    double height;
+    double error;
+    double freedom;
+};
+
+/* From the mean before a point to that after it; how much values vary is told by those from `first` on. */
+static struct step step_at(const double *values, size_t count, size_t at, size_t first) {
+    double residuals[SPEX_STEADY_MOST], squares = 0;
+    double before = moments_of(values, at).mean, after = moments_of(values + at, count - at).mean;
+    size_t known = count - first;
+    for (size_t v = first; v < count; v++) {
+        residuals[v - first] = values[v] - (v < at ? before : after);
+        squares += residuals[v - first] * residuals[v - first];
+    }
+    double means = first < at ? 2 : 1, inflation = inflation_of(residuals, known);
+    double variance =
+        squares / ((double)known - means) * inflation * (1 / (double)at + 1 / (double)(count - at));
+    return (struct step){fabs(after - before), sqrt(variance),
+                         fmax((double)known / inflation - means, 2)};
+}
+
+static bool begins_otherwise(const struct series *series, size_t cut) {
+    struct step step = step_at(series->values, series->count, cut, cut);
+    return step.height > CUT * step.error;
+}
+
+static bool has_change(const double *values, size_t count, double tolerance) {
+    struct step step = step_at(values, count, best_change(values, count), 0);
+    double error = step.error * spex_student_95(step.freedom) / SPEX_NORMAL_95;
+    return step.height > tolerance && step.height > CHANGE * error;
 }
 
 struct spex_steady spex_steady_of(const double *values, size_t count, double tolerance) {
     struct series series;
     if (count < SPEX_STEADY_LEAST)
         return (struct spex_steady){false, 0};
-    series_of(values, count, &series);
-    size_t cut = best_cut(&series, count / 2);
-    if (cut && !differs(&series, cut, false))
+    series_of(values, count, tolerance, &series);
+    size_t best = best_cut(&series), cut = best;
+    if (cut && !begins_otherwise(&series, cut))
         cut = 0;
-    bool trend = has_trend(series.values + cut, count - cut, tolerance);
-    return (struct spex_steady){!changes_late(&series) && !trend, cut};
+    const double *rest = series.values + cut;
+    if (has_trend(rest, count - cut, tolerance) || has_change(rest, count - cut, tolerance))
+        return (struct spex_steady){false, best};
+    return (struct spex_steady){true, cut};
 }

@@ -5,6 +5,7 @@
 
 #include "../check.h"
 #include "measure.h"
+#include "warmup.h"
 
 enum { PROBE = 7, OTHER = 8 };
 
@@ -360,15 +361,240 @@ static void unknown_objective(void **state) {
     spex_measure_destroy(NULL);
 }
 
+/* Until the run is steady. */
+#define AUTO (-1)
+
+/* A run that may take so many ticks, so that its warm-up is looked for after a hundredth of them. */
+static void begin_auto(struct bench *bench, uint64_t ticks) {
+    begin(bench, "mean", SPEX_LAT, AUTO);
+    spex_measure_destroy(bench->measure);
+    bench->space.rules.duration_seconds = (double)ticks / TICKS_PER_SECOND;
+    assert_int_equal(spex_measure_create(&bench->space, TICKS_PER_SECOND, &bench->measure), 0);
+    spex_measure_probe(bench->measure, 0, PROBE, SPEX_LAT);
+}
+
+/* A record each tick and more; what it takes is settled from record `from` on, 9 times as much before. Returns how many
+ * records it took until they were used, and in *used how many of them were; both SIZE_MAX when they never were. */
+static size_t make(struct bench *bench, size_t count, size_t from, size_t *used) {
+    uint64_t random = 3, now = 1000;
+    *used = SIZE_MAX;
+    for (size_t r = 0; r < count; r++) {
+        uint64_t took = 100 + random_below(&random, 20);
+        now += 1 + random_below(&random, 2);
+        struct spex_record one = record(now, SPEX_LAT, 1, r < from ? 9 * took : took);
+        const struct spex_record *records;
+        size_t used_count;
+        assert_int_equal(spex_measure_add(bench->measure, &one, 1, &records, &used_count), 0);
+        if (!used_count)
+            continue;
+        *used = used_count;
+        return r + 1;
+    }
+    return SIZE_MAX;
+}
+
+/* As soon as the first hundredth of the time that a run may take is over. */
+static void settled(void **state) {
+    (void)state;
+    struct bench bench;
+    size_t used;
+    begin_auto(&bench, 60000);
+    size_t until = make(&bench, 5000, 0, &used);
+    assert_in_range(until, 300, 600);
+    assert_int_equal(used, until - 1);
+    assert_int_equal(spex_measure_run(bench.measure).records, until - 1);
+    assert_true(spex_measure_steady(bench.measure));
+    close_to(value(&bench), 0.1095, 0.01);
+    end(&bench);
+}
+
+static void settles(void **state) {
+    (void)state;
+    struct bench bench;
+    size_t used;
+    begin_auto(&bench, 1000000);
+    assert_in_range(make(&bench, 50000, 5000, &used), 10000, 13000);
+    assert_in_range(used, 4000, 8000);
+    close_to(value(&bench), 0.1095, 0.01);
+    assert_true(spex_measure_steady(bench.measure));
+    end(&bench);
+}
+
+/* More records than are kept: of those after the warm-up, the latest are used. */
+static void settles_late(void **state) {
+    (void)state;
+    struct bench bench;
+    size_t used;
+    size_t from = SPEX_WARMUP_RECORDS * 3;
+    begin_auto(&bench, from * 200);
+    assert_in_range(make(&bench, from * 3, from, &used), 2 * from, 3 * from);
+    assert_in_range(used, SPEX_WARMUP_RECORDS / 2 - 1, SPEX_WARMUP_RECORDS);
+    close_to(value(&bench), 0.1095, 0.01);
+    end(&bench);
+}
+
+/* A run that ends before that is measured from the best point on, and says so. */
+static void unsettled(void **state) {
+    (void)state;
+    struct bench bench;
+    size_t used;
+    const struct spex_record *records;
+    begin_auto(&bench, 1000000);
+    assert_int_equal(make(&bench, 9000, 5000, &used), SIZE_MAX);
+    assert_true(isnan(value_now(&bench)));
+    assert_int_equal(spex_measure_run(bench.measure).records, 0);
+    assert_int_equal(spex_measure_end(bench.measure, &records, &used), 0);
+    assert_in_range(used, 4000, 6000);
+    assert_true(value(&bench) > 0.1);
+    assert_false(spex_measure_steady(bench.measure));
+    assert_int_equal(spex_measure_end(bench.measure, &records, &used), 0);
+    assert_int_equal(used, 0);
+    end(&bench);
+}
+
+/* Too few to tell: all of them are used. */
+static void too_few(void **state) {
+    (void)state;
+    struct bench bench;
+    size_t used;
+    const struct spex_record *records;
+    begin(&bench, "mean", SPEX_LAT, AUTO);
+    assert_int_equal(spex_measure_end(bench.measure, &records, &used), 0);
+    assert_int_equal(used, 0);
+    end(&bench);
+    begin(&bench, "mean", SPEX_LAT, AUTO);
+    assert_int_equal(make(&bench, 20, 0, &used), SIZE_MAX);
+    assert_int_equal(spex_measure_end(bench.measure, &records, &used), 0);
+    assert_int_equal(used, 19);
+    close_to(value(&bench), 0.11, 0.1);
+    assert_false(spex_measure_steady(bench.measure));
+    end(&bench);
+}
+
+/* After a fixed warm-up that was too short. */
+static void trend(void **state) {
+    (void)state;
+    struct bench bench;
+    begin(&bench, "mean", SPEX_LAT, 0.1);
+    for (uint64_t r = 0; r < 2000; r++)
+        add_one(&bench, record(1000 + r, SPEX_LAT, 1, 100 + r % 7 + r / 20));
+    assert_false(spex_measure_steady(bench.measure));
+    end(&bench);
+    begin(&bench, "mean", SPEX_LAT, 0.1);
+    for (uint64_t r = 0; r < 2000; r++)
+        add_one(&bench, record(1000 + r, SPEX_LAT, 1, 100 + r % 7));
+    assert_true(spex_measure_steady(bench.measure));
+    end(&bench);
+}
+
+/* Criteria of several probes and fields; the first one's probe opens the interval for all. */
+static void criteria(void **state) {
+    (void)state;
+    static const struct spex_criterion all[] = {
+        {.metric = "throughput"}, {.metric = "max", .field = 1}, {.metric = "min"},
+        {.metric = "throughput"}, {.metric = "p99.9"},           {.metric = "mean", .field = 2},
+    };
+    struct bench bench;
+    struct spex_measured found[COUNT_OF(all)];
+    begin(&bench, "mean", SPEX_LAT, 0);
+    spex_measure_destroy(bench.measure);
+    bench.space.criteria = all;
+    bench.space.criterion_count = COUNT_OF(all);
+    assert_int_equal(spex_measure_create(&bench.space, TICKS_PER_SECOND, &bench.measure), 0);
+    for (size_t c = 0; c < COUNT_OF(all); c++)
+        spex_measure_probe(bench.measure, c, c ? OTHER : PROBE, c ? SPEX_SNAPSHOT : SPEX_CNT);
+    uint64_t random = 9;
+    for (uint64_t r = 0; r <= 1000; r++) {
+        add_one(&bench, record(1000 + 10 * r, SPEX_CNT, 1, 0));
+        struct spex_record other = from(record(1004 + 10 * r, SPEX_SNAPSHOT, 1, 5), 2, OTHER);
+        other.fields[0] = 500 + random_below(&random, 100);
+        other.fields[other.field_count++] = r;
+        add_one(&bench, other);
+    }
+    spex_measure_values(bench.measure, found);
+    const struct spex_record *records;
+    size_t used;
+    assert_int_equal(spex_measure_end(bench.measure, &records, &used), 0);
+    spex_measure_values(bench.measure, found);
+    close_to(found[0].value, 100, 1e-12);
+    assert_true(found[0].error < 1e-9);
+    close_to(found[1].value, 1000, 1e-12);
+    assert_true(isnan(found[1].error));
+    close_to(found[2].value, 500, 1e-12);
+    close_to(found[3].value, 1001 / 10.004, 1e-12);
+    close_to(found[4].value, 599, 0.01);
+    assert_true(isnan(found[5].value) && isnan(found[5].error));
+    end(&bench);
+}
+
+/* An error is there, and that of throughputs and times is in their units. */
+static void errors(void **state) {
+    (void)state;
+    static const char *const metrics[] = {"throughput", "mean", "p50"};
+    for (size_t m = 0; m < COUNT_OF(metrics); m++) {
+        struct bench bench;
+        struct spex_measured found;
+        uint64_t random = 4, now = 1000;
+        begin(&bench, metrics[m], SPEX_LAT, 0);
+        for (unsigned r = 0; r <= 1000; r++) {
+            uint64_t took = 1 + random_below(&random, 999);
+            add_one(&bench, record(now += took, SPEX_LAT, 1, took));
+        }
+        spex_measure_values(bench.measure, &found);
+        /* The deviation is 0.577 of the mean, the median's error 1.73 times the mean's. */
+        double share = found.error / found.value * sqrt(1000) / 0.577 / (m == 2 ? 1.73 : 1);
+        assert_true(share > 0.8 && share < 1.4);
+        end(&bench);
+    }
+}
+
+/* Values are looked at anew when there are some more records, and at the end. */
+static void now_and_then(void **state) {
+    (void)state;
+    struct bench bench;
+    const struct spex_record *records;
+    size_t used;
+    begin(&bench, "max", SPEX_LAT, 0);
+    for (uint64_t r = 0; r <= 1000; r++)
+        add_one(&bench, record(1000 + r, SPEX_LAT, 1, 1000 + r));
+    close_to(value(&bench), 2, 1e-12);
+    add_one(&bench, record(2001, SPEX_LAT, 1, 5000));
+    close_to(value(&bench), 2, 1e-12);
+    for (uint64_t r = 0; r < 50; r++)
+        add_one(&bench, record(2002 + r, SPEX_LAT, 1, 1));
+    close_to(value(&bench), 5, 1e-12);
+    add_one(&bench, record(3000, SPEX_LAT, 1, 6000));
+    assert_int_equal(spex_measure_end(bench.measure, &records, &used), 0);
+    assert_int_equal(used, 0);
+    close_to(value(&bench), 6, 1e-12);
+    end(&bench);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(throughput),     cmocka_unit_test(weights),
-        cmocka_unit_test(weighted_times), cmocka_unit_test(statistics),
-        cmocka_unit_test(warmup),         cmocka_unit_test(batch),
-        cmocka_unit_test(others),         cmocka_unit_test(threads),
-        cmocka_unit_test(late),           cmocka_unit_test(late_in_warmup),
-        cmocka_unit_test(silence),        cmocka_unit_test(no_value),
-        cmocka_unit_test(not_finite),     cmocka_unit_test(unknown_objective),
+        cmocka_unit_test(settled),
+        cmocka_unit_test(settles),
+        cmocka_unit_test(settles_late),
+        cmocka_unit_test(unsettled),
+        cmocka_unit_test(too_few),
+        cmocka_unit_test(trend),
+        cmocka_unit_test(criteria),
+        cmocka_unit_test(errors),
+        cmocka_unit_test(now_and_then),
+        cmocka_unit_test(throughput),
+        cmocka_unit_test(weights),
+        cmocka_unit_test(weighted_times),
+        cmocka_unit_test(statistics),
+        cmocka_unit_test(warmup),
+        cmocka_unit_test(batch),
+        cmocka_unit_test(others),
+        cmocka_unit_test(threads),
+        cmocka_unit_test(late),
+        cmocka_unit_test(late_in_warmup),
+        cmocka_unit_test(silence),
+        cmocka_unit_test(no_value),
+        cmocka_unit_test(not_finite),
+        cmocka_unit_test(unknown_objective),
     };
     return cmocka_run_group_tests_name("measure", tests, NULL, NULL);
 }

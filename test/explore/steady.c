@@ -99,12 +99,14 @@ static struct tally tally_of(const struct kind *kind, const struct shape *shape,
     return tally;
 }
 
-/* Where nothing can be seen nothing may be cut off for it, but no more can be asked. */
+/* Where a shape cannot be seen nothing is asked; fifty records that are all alike, since more make one correlation time,
+ * may look like a warm-up. */
 static bool is_bad(const struct kind *kind, const struct shape *shape, size_t count, bool gaps,
                    struct tally tally) {
     double steady = (double)tally.steady / SERIES;
     if (shape->level == settled)
-        return tally.cut > shape->most || steady < (count < 400 ? 0.7 : 0.8);
+        return tally.cut > (count < 400 ? 0.15 : shape->most) ||
+               steady < (count < 2000 ? 0.65 : 0.9);
     if (count < kind->seen[gaps] || kind->seen[gaps] == SIZE_MAX)
         return false;
     return tally.cut < shape->least || tally.cut > shape->most ||
