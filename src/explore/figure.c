@@ -8,7 +8,7 @@
 #include "../probe_type.h"
 #include "steady.h"
 
-/* Ten batches of five, as MSER-5 has them. */
+/* For what more would tell otherwise: ten batches of five, as MSER-5 has them. */
 #define LEAST_RECORDS 50
 
 static enum spex_figure_metric metric_of(const char *metric) {
@@ -66,7 +66,6 @@ void spex_figure_add(struct spex_figure *figure, const struct spex_record *recor
     spex_batch_means_add(&figure->means, value, weight, time);
 }
 
-/* In ticks, where it is a time. */
 static struct spex_measured measure(const struct spex_figure *figure) {
     const struct spex_batch_means *means = &figure->means;
     if (!figure->records)
@@ -95,16 +94,47 @@ static struct spex_measured in_unit(struct spex_measured measured, double factor
     return measured;
 }
 
+static void look_add(struct spex_figure *figure, double error) {
+    if (isnan(error))
+        return;
+    if (!figure->first_error_records)
+        figure->first_error_records = figure->records;
+    figure->looks[figure->look_count++ % SPEX_FIGURE_LOOKS] =
+        (struct spex_figure_look){figure->records, error};
+}
+
+static double greatest_error(const struct spex_figure *figure, double error) {
+    for (size_t l = 0; l < figure->look_count && l < SPEX_FIGURE_LOOKS; l++) {
+        const struct spex_figure_look *look = &figure->looks[l];
+        if (look->records * 2 >= figure->records)
+            error =
+                fmax(error, look->error * sqrt((double)look->records / (double)figure->records));
+    }
+    return error;
+}
+
+/* In ticks, where it is a time. */
+static struct spex_measured look(struct spex_figure *figure, bool end) {
+    struct spex_measured measured = measure(figure);
+    look_add(figure, measured.error);
+    if (isnan(measured.error))
+        return measured;
+    bool watched =
+        figure->first_error_records * 2 <= figure->records && figure->records >= LEAST_RECORDS;
+    measured.error = end || watched ? greatest_error(figure, measured.error) : NAN;
+    return measured;
+}
+
 struct spex_measured spex_figure_measured(struct spex_figure *figure, double ticks_per_second,
-                                          bool at_any_rate) {
+                                          bool end) {
     double factor = 1;
-    if (!at_any_rate && figure->records <= figure->measured_records + figure->measured_records / 20)
+    if (!end && figure->records <= figure->measured_records + figure->measured_records / 20)
         return figure->measured;
     if (figure->metric == SPEX_FIGURE_RATE)
         factor = ticks_per_second;
     else if (spex_probe_type_ticks(figure->probe_type))
         factor = 1 / ticks_per_second;
-    figure->measured = in_unit(measure(figure), factor);
+    figure->measured = in_unit(look(figure, end), factor);
     figure->measured_records = figure->records;
     return figure->measured;
 }

@@ -46,7 +46,7 @@ static double median_of(const double *values, size_t count) {
  * second half. */
 static void confine(struct series *series, double tolerance) {
     size_t half = series->count / 2, rest = series->count - half;
-    double distances[SPEX_STEADY_MOST];
+    double distances[SPEX_STEADY_MOST] = {0};
     double median = median_of(series->values + half, rest), most = 0;
     for (size_t v = 0; v < rest; v++) {
         distances[v] = fabs(series->values[half + v] - median);

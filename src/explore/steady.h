@@ -15,8 +15,8 @@ struct spex_steady {
         from; /* the first value after the warm-up; the best that there is when it is not steady */
 };
 
-/* `series`: batch means in the order of time, at most SPEX_STEADY_MOST. A change of less than `tolerance`, a share of the
+/* `values`: batch means in the order of time, at most SPEX_STEADY_MOST. A change of less than `tolerance`, a share of the
  * level, does not matter. */
-struct spex_steady spex_steady_of(const double *series, size_t count, double tolerance);
+struct spex_steady spex_steady_of(const double *values, size_t count, double tolerance);
 
 #endif

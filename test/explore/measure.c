@@ -534,12 +534,17 @@ static void errors(void **state) {
     for (size_t m = 0; m < COUNT_OF(metrics); m++) {
         struct bench bench;
         struct spex_measured found;
+        const struct spex_record *records;
+        size_t used;
         uint64_t random = 4, now = 1000;
         begin(&bench, metrics[m], SPEX_LAT, 0);
         for (unsigned r = 0; r <= 1000; r++) {
             uint64_t took = 1 + random_below(&random, 999);
             add_one(&bench, record(now += took, SPEX_LAT, 1, took));
         }
+        spex_measure_values(bench.measure, &found);
+        assert_true(isnan(found.error)); /* it has not been looked at before */
+        assert_int_equal(spex_measure_end(bench.measure, &records, &used), 0);
         spex_measure_values(bench.measure, &found);
         /* The deviation is 0.577 of the mean, the median's error 1.73 times the mean's. */
         double share = found.error / found.value * sqrt(1000) / 0.577 / (m == 2 ? 1.73 : 1);
