@@ -90,10 +90,10 @@ static int find_probes(struct run *run) {
 
 /* Ends the trial with what has been measured. */
 static int succeed(struct run *run) {
+    /* The warm-up is over, so that there is nothing left to be used: values become exact. */
     const struct spex_record *used;
     size_t used_count;
-    spex_measure_end(run->measure, &used,
-                     &used_count); /* the warm-up is over: nothing to be used */
+    spex_measure_end(run->measure, &used, &used_count);
     spex_measure_values(run->measure, run->trial->measured);
     for (size_t c = 0; c < run->space->criterion_count; c++) {
         const struct spex_criterion *criterion = &run->space->criteria[c];
