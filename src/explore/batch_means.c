@@ -201,7 +201,7 @@ static struct estimate estimate_of(struct pairs *pairs) {
 }
 
 /* Student's quantile, by the skewness of what it is of; of the interval's two sides the longer one (Willink,
- * Communications in Statistics - Theory and Methods 34(1), 2005). */
+ * Communications in Statistics - Theory and Methods 34, 2005). */
 static double student_of(const struct estimate *estimate) {
     double t = spex_student_95(fmax(estimate->batches - 1, 2));
     double skewness = fabs(estimate->skewness) - SKEWED_BY_CHANCE * sqrt(6 / estimate->batches);

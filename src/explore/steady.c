@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The warm-up is cut off where the marginal standard error of what is left is least: MSER, K. P. White, "An effective
  * truncation heuristic for bias reduction in simulation output", Simulation 69(6), 1997; on batch means (of 5 records
- * and more): Franklin and White, "Stationarity testing", Winter Simulation Conference 2008. The cut is in the first
+ * and more): White, Cobb and Spratt, Winter Simulation Conference 2000. The cut is in the first
  * half, and is made only when what is cut off differs from the rest. The rest has settled when it has no trend, by a
  * regression on time, and does not change at any point; of both, the correlation of neighbours is in the error. */
 #include "steady.h"
