@@ -82,10 +82,16 @@ SPEX_INLINE bool spex_criterion_is_limit(const struct spex_criterion *criterion)
     return criterion->goal == SPEX_AT_MOST || criterion->goal == SPEX_AT_LEAST;
 }
 
+/* Of extremes nobody knows how far they are from those of a longer run. */
+SPEX_INLINE bool spex_criterion_is_extreme(const struct spex_criterion *criterion) {
+    return criterion->metric[0] == 'm' && criterion->metric[1] != 'e';
+}
+
 struct spex_rules {
     unsigned trials_per_config;
     unsigned records_per_thread; /* a run has enough when each thread has made so many */
-    double precision;        /* and when every criterion's interval (95 %) is within this share of
+    double
+        precision; /* and when every interval (95 %) but those of extremes is within this share of
                                     its value, to both sides; 0: no matter how wide */
     double warmup_seconds;   /* records before it, from the first record on, do not count;
                                     negative: until the run is steady */
@@ -180,7 +186,8 @@ SPEX_INLINE bool spex_run_enough(const struct spex_space *space, const struct sp
     if (run->threads_done < spex_space_threads(space, run->levels))
         return false;
     for (size_t c = 0; space->rules.precision > 0 && c < space->criterion_count; c++)
-        if (spex_measured_precision(&run->measured[c]) > space->rules.precision)
+        if (!spex_criterion_is_extreme(&space->criteria[c]) &&
+            spex_measured_precision(&run->measured[c]) > space->rules.precision)
             return false;
     return true;
 }

@@ -32,7 +32,7 @@ static const char schema[] =
     " machine INTEGER NOT NULL REFERENCES machine, retried INTEGER NOT NULL, status TEXT NOT NULL, "
     "records_used INTEGER NOT NULL, records_lost "
     "INTEGER NOT NULL,"
-    " seconds REAL NOT NULL, finished TEXT NOT NULL);"
+    " seconds REAL NOT NULL, steady INTEGER NOT NULL, finished TEXT NOT NULL);"
     "CREATE TABLE trial_value (trial INTEGER NOT NULL REFERENCES trial, parameter TEXT NOT NULL,"
     " value TEXT NOT NULL, PRIMARY KEY (trial, parameter)) WITHOUT ROWID;"
     "CREATE TABLE trial_measured (trial INTEGER NOT NULL REFERENCES trial, criterion INTEGER NOT "

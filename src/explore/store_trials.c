@@ -37,7 +37,7 @@ static int insert_trial(struct spex_store *store, sqlite3_int64 number,
                         const struct spex_trial *trial, struct spex_why *why) {
     sqlite3_stmt *statement = NULL;
     int err = spex_store_prepare(store,
-                                 "INSERT INTO trial VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?,"
+                                 "INSERT INTO trial VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
                                  " datetime('now'))",
                                  &statement, why);
     if (err)
@@ -51,6 +51,7 @@ static int insert_trial(struct spex_store *store, sqlite3_int64 number,
     sqlite3_bind_int64(statement, 7, (sqlite3_int64)trial->records_used);
     sqlite3_bind_int64(statement, 8, (sqlite3_int64)trial->records_lost);
     sqlite3_bind_double(statement, 9, trial->seconds);
+    sqlite3_bind_int(statement, 10, trial->steady);
     err = put_row(store, statement, why);
     sqlite3_finalize(statement);
     return err;
@@ -229,6 +230,7 @@ static int load_trial(const struct reading *reading, struct spex_trial *trial,
     trial->records_used = (uint64_t)sqlite3_column_int64(reading->rows, 5);
     trial->records_lost = (uint64_t)sqlite3_column_int64(reading->rows, 6);
     trial->seconds = sqlite3_column_double(reading->rows, 7);
+    trial->steady = sqlite3_column_int(reading->rows, 8) != 0;
     int err = load_levels(reading, number, trial->levels, why);
     return err ? err : load_measured(reading, number, trial, why);
 }
@@ -269,7 +271,7 @@ int spex_store_trials(struct spex_store *store, const struct spex_space *space,
     err = err ? err
               : spex_store_prepare(store,
                                    "SELECT number, asked, told, retried, status, records_used,"
-                                   " records_lost, seconds FROM trial ORDER BY number",
+                                   " records_lost, seconds, steady FROM trial ORDER BY number",
                                    &reading.rows, why);
     err = err ? err
               : spex_store_prepare(store,

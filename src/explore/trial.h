@@ -26,6 +26,7 @@ struct spex_trial {
     uint64_t records_used;
     uint64_t records_lost;
     double seconds; /* over which it was measured */
+    bool steady;    /* there was no sign of a warm-up in what was measured */
 
     /* Where it stands in what the policy was asked and told, so that the same can be asked and told
      * again. */

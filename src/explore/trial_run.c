@@ -303,6 +303,7 @@ static int run_account(struct run *run, struct spex_why *why) {
     run->trial->records_used = all.records;
     run->trial->records_lost = spex_receiver_lost(run->receiver);
     run->trial->seconds = all.seconds;
+    run->trial->steady = spex_measure_steady(run->measure);
     if (!run->trial->status ||
         spex_trial_metrics(run->trial, spex_measure_tracer(run->measure),
                            run->setup->ticks_per_second, all.seconds, sites, site_count))

@@ -86,6 +86,7 @@ static struct spex_trial trial_of(const struct spex_space *space, const size_t *
     trial.records_used = 3;
     trial.records_lost = 12345678901;
     trial.seconds = 0.1 + objective;
+    trial.steady = true;
     trial.asked = 17;
     trial.told = 12;
     trial.metrics = malloc(sizeof(metrics));
@@ -174,6 +175,7 @@ static void check_trials(struct bench *bench) {
         if (trial->ok)
             assert_true(trial->measured[0].value == expected[t].objective &&
                         trial->measured[0].error == expected[t].objective / 8);
+        assert_true(trial->steady);
         assert_int_equal(trial->asked, 17);
         assert_int_equal(trial->told, 12);
         assert_int_equal(trial->records_used, 3);

@@ -155,7 +155,7 @@ class Results(Exploration):
 
     def test_duration_ends_a_run_that_would_take_too_long(self):
         result = self.explore(space('<parameter name="work" type="integer" values="20000"/>',
-                                    run='records_per_thread="100000" duration="0.5"'))
+                                    run='records_per_thread="100000" warmup="0" duration="0.5"'))
         self.assertEqual(result.returncode, 0, result.stderr)
         trial, = self.report()["trials"]
         self.assertEqual(trial["status"], "ok")
@@ -164,7 +164,7 @@ class Results(Exploration):
 
     def test_a_probe_with_a_period(self):
         result = self.explore(space(WORK, probe="work:tpt@10",
-                                    run='records_per_thread="30" duration="60"'))
+                                    run='records_per_thread="30" warmup="0" duration="60"'))
         self.assertEqual(result.returncode, 0, result.stderr)
         for trial in self.report()["trials"]:
             # Ten executions a record.
@@ -175,7 +175,7 @@ class Results(Exploration):
         # More executions between two looks at a ring than it has room for.
         self.environment["SPEX_RING_RECORDS"] = "2"
         result = self.explore(space('<parameter name="work" type="integer" values="1"/>',
-                                    run='records_per_thread="2000"'))
+                                    run='records_per_thread="2000" warmup="0"'))
         self.assertEqual(result.returncode, 0, result.stderr)
         trial, = self.report()["trials"]
         self.assertGreater(trial["records_lost"], 0)
@@ -262,7 +262,7 @@ class Failures(Exploration):
     def test_no_room_for_the_store(self):
         def limit():
             resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
-        result = self.explore(space(MANY, run='trials_per_config="9" records_per_thread="1"'),
+        result = self.explore(space(MANY, run='trials_per_config="9" records_per_thread="1" warmup="0"'),
                               preexec_fn=limit)
         self.assert_fails(result, 1, "cannot write to the store", self.store, "trials are in")
         told = int(re.search(r"(\d+) of 540 trials are in", result.stderr)[1])
@@ -410,7 +410,7 @@ class Interruption(Exploration):
         self.assert_goes_on(self.finished())
 
     def test_a_pause_fails_no_trial(self):
-        text = space(WORK, run='records_per_thread="2000" duration="3" trials_per_config="2"')
+        text = space(WORK, run='records_per_thread="2000" warmup="0" duration="3" trials_per_config="2"')
         with open(os.path.join(self.dir, "log"), "w", encoding="utf-8") as log:
             explorer = subprocess.Popen([SPEX, *self.command(text)], env=self.environment,
                                         stderr=log)
