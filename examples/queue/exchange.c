@@ -81,8 +81,8 @@ void *exchange_produce(void *argument) {
 }
 
 static uint64_t use(const struct item *item, uint64_t steps) {
-    TPT_PROBE_BEGIN(ITEM, 100);
-    LAT_PROBE_BEGIN(ITEM, 100);
+    TPT_PROBE_BEGIN(ITEM, 20);
+    LAT_PROBE_BEGIN(ITEM, 20);
     uint64_t result = 0;
     for (int i = 0; i < ITEM_VALUES; i++)
         result += item->values[i];
