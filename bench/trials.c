@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* What exploring adds to each run of a program: the time of explorations of a few trials next to that of as many runs of
+ * the same program, which makes the same records for a socket that nobody reads, started and waited for by this one.
+ *
+ *     trials [--json] [--rounds N]
+ *
+ * The program is this one, too. Explorations and bare runs take turns; figures are medians over the rounds. */
+#define _GNU_SOURCE
+#include <err.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <spex/explore.h>
+#include <spex/probe.h>
+#include <spex/spex.h>
+
+#include "bench.h"
+
+enum { TRIALS = 16, RECORDS = 200, ROUNDS_DEFAULT = 15, ROUNDS_MAX = 1000, WORK = 1 };
+SPEX_PROBE_NAME(WORK, "work");
+
+static const char space[] =
+    "<space name='trials'><parameter name='a' type='integer' min='1' max='16'/>"
+    "<objective probe='work:tpt' metric='throughput' goal='maximise'/>"
+    "<run records_per_thread='100' warmup='0'/></space>";
+
+static char folder[] = "/tmp/spex-bench-XXXXXX";
+static char space_path[64], store_path[64], socket_path[64];
+
+static double seconds_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* The program: makes its records and ends. */
+static int work(void) {
+    if (spex_start(NULL) != 0)
+        return 1;
+    for (int i = 0; i < RECORDS; i++) {
+        TPT_PROBE_BEGIN(WORK, 1);
+        TPT_PROBE_END(WORK);
+    }
+    return spex_stop() ? 1 : 0;
+}
+
+static void write_space(void) {
+    FILE *out = fopen(space_path, "we");
+    if (!out || fputs(space, out) == EOF || fclose(out) != 0)
+        err(1, "%s", space_path);
+}
+
+/* Streams are taken by the kernel as far as its buffers go, which is far enough. */
+static int listen_only(void) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s", socket_path);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+        listen(fd, TRIALS) < 0)
+        err(1, "%s", socket_path);
+    return fd;
+}
+
+static void run_bare(char *self) {
+    char output[80];
+    snprintf(output, sizeof(output), "unix:%s", socket_path);
+    int listening = listen_only();
+    for (int t = 0; t < TRIALS; t++) {
+        int status;
+        pid_t pid = fork();
+        if (pid == 0) {
+            setenv("SPEX_OUT", output, 1);
+            setenv("SPEX_PROBES", "work:tpt", 1);
+            execl(self, self, "work", NULL);
+            _exit(127);
+        }
+        if (pid < 0 || waitpid(pid, &status, 0) < 0 || status != 0)
+            errx(1, "the program ended with status %d", status);
+    }
+    close(listening);
+    unlink(socket_path);
+}
+
+static void count_failed(void *user, const struct spex_progress *progress) {
+    *(uint64_t *)user = progress->failed;
+}
+
+static void run_explored(char *self) {
+    char *const argv[] = {self, (char *)(uintptr_t) "work", NULL};
+    uint64_t failed = 0;
+    char why[512];
+    const struct spex_explore_options options = {.size = sizeof(options),
+                                                 .space = space_path,
+                                                 .policy = "grid",
+                                                 .store = store_path,
+                                                 .argv = argv,
+                                                 .stop_fd = -1,
+                                                 .progress = count_failed,
+                                                 .user = &failed};
+    if (spex_explore(&options, why, sizeof(why)) != 0)
+        errx(1, "%s", why);
+    if (failed)
+        errx(1, "%llu trials failed", (unsigned long long)failed);
+    unlink(store_path);
+}
+
+/* Milliseconds a run. */
+static double time_of(void (*run)(char *self), char *self) {
+    double begin = seconds_now();
+    run(self);
+    return (seconds_now() - begin) * 1e3 / TRIALS;
+}
+
+static void print_result(const char *name, struct bench_result result, bool json, bool last) {
+    if (json)
+        printf("  \"%s\": {\"milliseconds\": %.4g, \"ci95\": [%.4g, %.4g]}%s\n", name,
+               result.median, result.low, result.high, last ? "" : ",");
+    else
+        printf("%-10s %8.3f ms a run (%.3f to %.3f)\n", name, result.median, result.low,
+               result.high);
+}
+
+int main(int argc, char **argv) {
+    if (argc == 2 && strcmp(argv[1], "work") == 0)
+        return work();
+    static double bare[ROUNDS_MAX], explored[ROUNDS_MAX], added[ROUNDS_MAX];
+    size_t rounds = ROUNDS_DEFAULT;
+    bool json = false;
+    bench_options(argc, argv, 1, ROUNDS_MAX, &rounds, &json);
+    char *self = realpath("/proc/self/exe", NULL);
+    if (!self || !mkdtemp(folder))
+        err(1, "%s", folder);
+    snprintf(space_path, sizeof(space_path), "%s/space.xml", folder);
+    snprintf(store_path, sizeof(store_path), "%s/trials.db", folder);
+    snprintf(socket_path, sizeof(socket_path), "%s/socket", folder);
+    write_space();
+    for (size_t r = 0; r < rounds; r++) {
+        bare[r] = time_of(run_bare, self);
+        explored[r] = time_of(run_explored, self);
+        added[r] = explored[r] - bare[r];
+    }
+    unlink(space_path);
+    rmdir(folder);
+    free(self);
+    if (json)
+        printf("{\n  \"bench\": \"trials\",\n  \"rounds\": %zu,\n  \"trials\": %d,\n", rounds,
+               TRIALS);
+    print_result("bare", bench_median(bare, rounds), json, false);
+    print_result("explored", bench_median(explored, rounds), json, false);
+    print_result("added", bench_median(added, rounds), json, true);
+    if (json)
+        puts("}");
+    return 0;
+}
