@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: MIT */
+/* Bayesian optimisation for noisy programs. Configurations that fill the space evenly come first; then those of which a
+ * Gaussian process expects the most improvement, with what one noisy trial can tell of it; at last repeats of the best,
+ * until the one that leads is told from the others. A space of a few configurations is all tried before the repeats.
+ *
+ * The process is fitted anew whenever there is an eighth more to fit it to. In between, what has been proposed is taken to
+ * come out as expected (Ginsbourger, Le Riche and Carraro's "kriging believer", 2010), so that several runs at
+ * a time cost no more than one. */
+#include "effort.h"
+#include "enough.h"
+#include "gaussian_process.h"
+#include "lattice.h"
+#include "race.h"
+
+/* Shares of the budget after which proposals begin, and repeats of the best. */
+#define DESIGN 0.15
+#define SEARCH 0.62
+
+enum { CANDIDATES = 224, SCREENED = 768, NEIGHBOURS_OF = 6 };
+
+struct gaussian {
+    const struct spex_space *space;
+    struct spex_history history;
+    struct spex_loss loss;
+    struct spex_enough enough;
+    struct spex_lattice lattice;
+    struct spex_draw draw;
+    struct spex_gp gp;
+    struct spex_gp_candidates candidates;
+    struct spex_noise noise;
+    uint64_t standing; /* configurations */
+    uint64_t budget;   /* runs */
+    uint64_t finished;
+    uint64_t fitted; /* trials that had finished when lengths were last looked for */
+    uint64_t batch;  /* proposals left before it is fitted again */
+    double centre, scale;  /* of losses, as the process has them */
+    size_t *levels;        /* of each candidate */
+    size_t *order;         /* scratch: configurations by loss */
+    double *losses;        /* scratch, of configurations */
+    double *solution;      /* scratch, of observations */
+    size_t room;           /* of the scratch for configurations */
+    size_t *scratch;       /* one configuration */
+    int error;
+};
+
+static size_t gaussian_state_size(const struct spex_space *space) {
+    (void)space;
+    return sizeof(struct gaussian);
+}
+
+static void gaussian_fini(void *state) {
+    struct gaussian *gaussian = state;
+    spex_history_free(&gaussian->history);
+    spex_gp_free(&gaussian->gp);
+    spex_gp_candidates_free(&gaussian->candidates);
+    free(gaussian->levels);
+    free(gaussian->order);
+    free(gaussian->losses);
+    free(gaussian->solution);
+    free(gaussian->scratch);
+}
+
+static int gaussian_init(void *state, const struct spex_space *space) {
+    struct gaussian *gaussian = state;
+    *gaussian = (struct gaussian){.space = space, .history = {.space = space}};
+    gaussian->draw.state = spex_draw_mix(space->rules.seed);
+    gaussian->scratch = calloc(space->parameter_count, sizeof(size_t));
+    gaussian->levels = calloc((CANDIDATES + SCREENED) * space->parameter_count, sizeof(size_t));
+    gaussian->solution = calloc(2 * SPEX_GP_OBSERVATIONS, sizeof(double));
+    if (!gaussian->scratch || !gaussian->levels || !gaussian->solution ||
+        spex_gp_init(&gaussian->gp, space, SPEX_GP_OBSERVATIONS + SPEX_GP_OBSERVATIONS / 4) ||
+        spex_gp_candidates_init(&gaussian->candidates, &gaussian->gp, CANDIDATES)) {
+        gaussian_fini(gaussian);
+        return -ENOMEM;
+    }
+    spex_loss_init(&gaussian->loss, space);
+    spex_lattice_init(&gaussian->lattice, space);
+    gaussian->standing = spex_configurations_standing(space, gaussian->scratch);
+    gaussian->budget = spex_effort(space, gaussian->standing);
+    return 0;
+}
+
+static uint64_t gaussian_runs(const void *state) {
+    return ((const struct gaussian *)state)->budget;
+}
+
+static uint64_t design_size(const struct gaussian *gaussian) {
+    double few = 2 * (double)spex_effort_dimensions(gaussian->space) + 4;
+    double size = fmin(fmax(DESIGN * (double)gaussian->budget, few), (double)gaussian->budget / 2);
+    if (gaussian->standing <= SPEX_EFFORT_SMALL)
+        return gaussian->standing;
+    return (uint64_t)fmax(size, 1);
+}
+
+/* The losses of all configurations, with these weights, and their order. */
+static bool rank(struct gaussian *gaussian) {
+    struct spex_history *history = &gaussian->history;
+    if (gaussian->room < history->room) {
+        free(gaussian->order);
+        free(gaussian->losses);
+        gaussian->order = calloc(history->room, sizeof(size_t));
+        gaussian->losses = calloc(history->room, sizeof(double));
+        gaussian->room = gaussian->order && gaussian->losses ? history->room : 0;
+    }
+    if (!gaussian->room) {
+        gaussian->error = -ENOMEM;
+        return false;
+    }
+    spex_loss_learn(&gaussian->loss, history);
+    size_t ranked = 0;
+    for (size_t c = 0; c < history->count; c++) {
+        const struct spex_history_config *known = &history->configs[c];
+        gaussian->losses[c] = spex_loss_of(&gaussian->loss, history, c);
+        if (!known->trials && !known->failed)
+            continue;
+        size_t place = ranked++;
+        for (; place > 0 && gaussian->losses[gaussian->order[place - 1]] > gaussian->losses[c]; place--)
+            gaussian->order[place] = gaussian->order[place - 1];
+        gaussian->order[place] = c;
+    }
+    for (size_t c = ranked; c < history->count; c++)
+        gaussian->order[c] = SPEX_HISTORY_NONE;
+    return ranked > 0;
+}
+
+static size_t ranked_count(const struct gaussian *gaussian) {
+    size_t count = 0;
+    while (count < gaussian->history.count && gaussian->order[count] != SPEX_HISTORY_NONE)
+        count++;
+    return count;
+}
+
+/* What is far worse than half of them need not be told apart: beyond one scale logarithms of it are taken. */
+static double squeeze(double distance, double *slope) {
+    *slope = distance > 1 ? 1 / distance : 1;
+    return distance > 1 ? 1 + log(distance) : distance;
+}
+
+static void observe(struct gaussian *gaussian, size_t config) {
+    struct spex_gp *gp = &gaussian->gp;
+    const struct spex_history_config *known = &gaussian->history.configs[config];
+    size_t row = gp->count++;
+    struct spex_race_entry entry =
+        spex_race_entry(&gaussian->noise, &gaussian->loss, &gaussian->history, config);
+    double slope, trials = entry.trials > 0 ? entry.trials : (double)known->failed;
+    spex_gp_point(gp, spex_history_levels(&gaussian->history, config), gp->points + row * gp->dimensions);
+    gp->losses[row] = squeeze((entry.mean - gaussian->centre) / gaussian->scale, &slope);
+    double deviation = slope * sqrt(entry.variance / trials) / gaussian->scale;
+    gp->noise[row] = deviation * deviation + 1e-6;
+}
+
+/* `most` configurations: the better half of that by loss, the others evenly from the rest. */
+static void observe_some(struct gaussian *gaussian, size_t most) {
+    size_t ranked = ranked_count(gaussian), best = ranked < most ? ranked : most / 2;
+    gaussian->gp.count = 0;
+    for (size_t i = 0; i < best; i++)
+        observe(gaussian, gaussian->order[i]);
+    for (size_t i = 0; best < ranked && i < most - best; i++)
+        observe(gaussian, gaussian->order[best + i * (ranked - best) / (most - best)]);
+}
+
+static void scale_losses(struct gaussian *gaussian) {
+    size_t ranked = ranked_count(gaussian);
+    double least = gaussian->losses[gaussian->order[0]];
+    gaussian->centre = gaussian->losses[gaussian->order[ranked / 2]];
+    gaussian->scale = gaussian->centre - least;
+    if (!(gaussian->scale > 1e-9))
+        gaussian->scale = gaussian->losses[gaussian->order[ranked - 1]] - least;
+    if (!(gaussian->scale > 1e-9))
+        gaussian->scale = 1;
+}
+
+static void fit(struct gaussian *gaussian) {
+    scale_losses(gaussian);
+    if (gaussian->finished >= gaussian->fitted + gaussian->fitted / 2) {
+        observe_some(gaussian, SPEX_GP_FITTED);
+        spex_gp_fit(&gaussian->gp, gaussian->fitted ? 3 : 5);
+        gaussian->fitted = gaussian->finished;
+    }
+    observe_some(gaussian, SPEX_GP_OBSERVATIONS);
+    spex_gp_factorise(&gaussian->gp);
+}
+
+static size_t *candidate_levels(const struct gaussian *gaussian, size_t candidate) {
+    return gaussian->levels + candidate * gaussian->space->parameter_count;
+}
+
+/* Adds what the scratch has, unless it is not allowed. */
+static void screen(struct gaussian *gaussian, size_t *count) {
+    if (*count < CANDIDATES + SCREENED && spex_space_settle(gaussian->space, gaussian->scratch))
+        memcpy(candidate_levels(gaussian, (*count)++), gaussian->scratch,
+               gaussian->space->parameter_count * sizeof(size_t));
+}
+
+/* Configurations that differ from a good one in one parameter, or two. */
+static void screen_neighbours(struct gaussian *gaussian, size_t config, size_t *count) {
+    const struct spex_space *space = gaussian->space;
+    const size_t *levels = spex_history_levels(&gaussian->history, config);
+    size_t bytes = space->parameter_count * sizeof(size_t);
+    for (size_t d = 0; d < 2 * gaussian->gp.dimensions; d++) {
+        size_t p = gaussian->gp.parameters[d % gaussian->gp.dimensions];
+        size_t other = gaussian->gp.parameters[spex_draw_below(&gaussian->draw, gaussian->gp.dimensions)];
+        memcpy(gaussian->scratch, levels, bytes);
+        gaussian->scratch[p] = spex_draw_below(&gaussian->draw, space->parameters[p].count);
+        if (d >= gaussian->gp.dimensions)
+            gaussian->scratch[other] = spex_draw_below(&gaussian->draw, space->parameters[other].count);
+        else if (spex_parameter_ordered(&space->parameters[p]))
+            gaussian->scratch[p] = levels[p] ? levels[p] - 1 : levels[p] + 1;
+        screen(gaussian, count);
+        memcpy(gaussian->scratch, levels, bytes);
+        if (d < gaussian->gp.dimensions && levels[p] + 1 < space->parameters[p].count) {
+            gaussian->scratch[p]++;
+            screen(gaussian, count);
+        }
+    }
+}
+
+static size_t screen_all(struct gaussian *gaussian) {
+    const struct spex_space *space = gaussian->space;
+    uint64_t all = spex_space_configurations(space);
+    size_t count = 0, ranked = ranked_count(gaussian);
+    bool every = all <= CANDIDATES + SCREENED;
+    for (size_t i = 0; !every && i < NEIGHBOURS_OF && i < ranked; i++)
+        screen_neighbours(gaussian, gaussian->order[i], &count);
+    for (size_t i = 0; !every && i < NEIGHBOURS_OF && i < ranked; i++) {
+        memcpy(gaussian->scratch, spex_history_levels(&gaussian->history, gaussian->order[i]),
+               space->parameter_count * sizeof(size_t));
+        screen(gaussian, &count);
+    }
+    for (uint64_t n = 0; n < (every ? all : SCREENED); n++) {
+        uint64_t number = every ? n : spex_draw_below(&gaussian->draw, all);
+        spex_configuration_levels(space, number, gaussian->scratch);
+        screen(gaussian, &count);
+    }
+    return count;
+}
+
+/* Keeps those expected to be best, and by turns some others. */
+static void choose_candidates(struct gaussian *gaussian, size_t screened) {
+    struct spex_gp_candidates *candidates = &gaussian->candidates;
+    struct spex_gp *gp = &gaussian->gp;
+    size_t parameters = gaussian->space->parameter_count, kept = 0;
+    double expected[CANDIDATES + SCREENED], *point = gaussian->solution + SPEX_GP_OBSERVATIONS;
+    size_t by_expected[CANDIDATES];
+    (void)point;
+    spex_gp_solve(gp, gaussian->solution);
+    for (size_t i = 0; i < screened; i++) {
+        spex_gp_point(gp, candidate_levels(gaussian, i), candidates->points);
+        expected[i] = spex_gp_expected(gp, gaussian->solution, candidates->points);
+    }
+    size_t most = screened < CANDIDATES ? screened : CANDIDATES * 3 / 4;
+    for (size_t i = 0; i < screened; i++) {
+        size_t place = kept < most ? kept++ : most;
+        if (place == most && !(expected[i] < expected[by_expected[--place]]))
+            continue;
+        for (; place > 0 && expected[by_expected[place - 1]] > expected[i]; place--)
+            by_expected[place] = by_expected[place - 1];
+        by_expected[place] = i;
+    }
+    while (kept < screened && kept < CANDIDATES)
+        by_expected[kept++] = spex_draw_below(&gaussian->draw, screened);
+    candidates->count = kept;
+    for (size_t i = 0; i < kept; i++)
+        spex_gp_point(gp, candidate_levels(gaussian, by_expected[i]),
+                      candidates->points + i * gp->dimensions);
+    /* Levels follow their points: what is kept moves to the front by way of points' order. */
+    size_t *moved = malloc(kept * parameters * sizeof(size_t));
+    if (!moved) {
+        gaussian->error = -ENOMEM;
+        return;
+    }
+    for (size_t i = 0; i < kept; i++)
+        memcpy(moved + i * parameters, candidate_levels(gaussian, by_expected[i]),
+               parameters * sizeof(size_t));
+    memcpy(gaussian->levels, moved, kept * parameters * sizeof(size_t));
+    free(moved);
+}
+
+/* Once there is enough new, everything is fitted again. */
+static bool refresh(struct gaussian *gaussian) {
+    if (gaussian->batch > 0)
+        return true;
+    if (gaussian->loss.objectives > 1)
+        spex_loss_turn(&gaussian->loss, &gaussian->draw);
+    if (!rank(gaussian))
+        return false;
+    gaussian->noise = spex_race_noise(&gaussian->loss, &gaussian->history);
+    fit(gaussian);
+    choose_candidates(gaussian, screen_all(gaussian));
+    spex_gp_candidates_predict(&gaussian->candidates, &gaussian->gp);
+    gaussian->batch = 1 + gaussian->finished / (gaussian->loss.objectives > 1 ? 32 : 12);
+    if (gaussian->batch > SPEX_GP_OBSERVATIONS / 4)
+        gaussian->batch = SPEX_GP_OBSERVATIONS / 4;
+    return !gaussian->error;
+}
+
+/* Expected improvement, less the more of a trial is noise (Huang and others, Global Optimization of Stochastic Black-Box
+ * Systems via Sequential Kriging Meta-Models, 2006). */
+static double improvement(const struct spex_gp_candidates *candidates, size_t c, double least,
+                          double noise) {
+    double variance = fmax(candidates->variances[c], 1e-12), deviation = sqrt(variance);
+    double z = (least - candidates->means[c]) / deviation;
+    double density = exp(-z * z / 2) / sqrt(2 * M_PI);
+    return deviation * (z * spex_loss_normal(z) + density) *
+           (1 - sqrt(noise / (noise + variance)));
+}
+
+static size_t best_candidate(const struct gaussian *gaussian) {
+    const struct spex_gp_candidates *candidates = &gaussian->candidates;
+    double least = INFINITY, most = -1;
+    double noise = gaussian->noise.variance / (gaussian->scale * gaussian->scale);
+    size_t best = candidates->count;
+    for (size_t c = 0; c < candidates->count; c++)
+        least = fmin(least, candidates->means[c]);
+    for (size_t c = 0; c < candidates->count; c++) {
+        size_t known = spex_history_find(&gaussian->history, candidate_levels(gaussian, c));
+        if (known != SPEX_HISTORY_NONE && (gaussian->history.configs[known].pending ||
+                                           (gaussian->history.configs[known].failed > 1 &&
+                                            !gaussian->history.configs[known].trials)))
+            continue;
+        double gain = improvement(candidates, c, least, noise);
+        if (gain > most) {
+            most = gain;
+            best = c;
+        }
+    }
+    return best;
+}
+
+/* It is taken to come out as expected. */
+static void believe(struct gaussian *gaussian, size_t candidate) {
+    struct spex_gp *gp = &gaussian->gp;
+    if (gp->count == gp->room)
+        return;
+    size_t row = gp->count++;
+    memcpy(gp->points + row * gp->dimensions,
+           gaussian->candidates.points + candidate * gp->dimensions,
+           gp->dimensions * sizeof(double));
+    gp->losses[row] = gaussian->candidates.means[candidate];
+    gp->noise[row] = gaussian->noise.variance / (gaussian->scale * gaussian->scale) + 1e-6;
+    spex_gp_take(gp, row);
+    spex_gp_whiten(gp, row);
+    spex_gp_candidates_take(&gaussian->candidates, gp, row);
+}
+
+/* SPEX_HISTORY_NONE and no levels when there is nothing to propose. */
+static bool propose(struct gaussian *gaussian, size_t *levels) {
+    if (!gaussian->gp.dimensions || !refresh(gaussian))
+        return false;
+    size_t candidate = best_candidate(gaussian);
+    if (candidate == gaussian->candidates.count)
+        return false;
+    gaussian->batch--;
+    memcpy(levels, candidate_levels(gaussian, candidate),
+           gaussian->space->parameter_count * sizeof(size_t));
+    believe(gaussian, candidate);
+    return true;
+}
+
+/* Repeats: false when it is clear which is best, or nothing succeeded. */
+static bool repeat(struct gaussian *gaussian, size_t *levels) {
+    if (gaussian->loss.objectives > 1)
+        spex_loss_turn(&gaussian->loss, &gaussian->draw);
+    spex_loss_learn(&gaussian->loss, &gaussian->history);
+    uint64_t most = 4 + gaussian->budget / 8;
+    struct spex_race race = spex_race_run(&gaussian->loss, &gaussian->history, most);
+    size_t config = spex_race_next(&race, &gaussian->loss, &gaussian->history);
+    if (config == SPEX_HISTORY_NONE)
+        return false;
+    uint64_t trials = gaussian->history.configs[race.leader].trials;
+    if (gaussian->loss.objectives == 1 && race.doubt < 0.01 &&
+        trials >= 2 * spex_effort_repeats(gaussian->space))
+        return false;
+    memcpy(levels, spex_history_levels(&gaussian->history, config),
+           gaussian->space->parameter_count * sizeof(size_t));
+    return true;
+}
+
+static bool choose(struct gaussian *gaussian, size_t *levels) {
+    uint64_t planned = gaussian->history.planned;
+    bool small = gaussian->standing <= SPEX_EFFORT_SMALL;
+    if (planned < design_size(gaussian))
+        return spex_lattice_next(&gaussian->lattice, &gaussian->history, levels) ||
+               repeat(gaussian, levels);
+    if (!small && (double)planned < SEARCH * (double)gaussian->budget && propose(gaussian, levels))
+        return true;
+    return !gaussian->error && repeat(gaussian, levels);
+}
+
+static int gaussian_next(void *state, struct spex_plan *plan) {
+    struct gaussian *gaussian = state;
+    if (gaussian->history.planned >= gaussian->budget)
+        return 0;
+    if (!choose(gaussian, plan->levels)) {
+        if (gaussian->error)
+            return gaussian->error;
+        return gaussian->history.pending ? -EAGAIN : 0;
+    }
+    int err = spex_history_plan(&gaussian->history, plan->levels);
+    return err ? err : 1;
+}
+
+static bool gaussian_stop_run(void *state, const struct spex_run *run) {
+    const struct gaussian *gaussian = state;
+    return spex_enough_run(&gaussian->enough, gaussian->space, run);
+}
+
+static void gaussian_run_finished(void *state, const struct spex_result *result) {
+    struct gaussian *gaussian = state;
+    spex_enough_learn(&gaussian->enough, gaussian->space, result);
+    spex_history_finish(&gaussian->history, result);
+    gaussian->finished++;
+}
+
+SPEX_POLICY(gaussian) = {
+    .size = sizeof(struct spex_policy_ops),
+    .abi = SPEX_POLICY_ABI,
+    .name = "gaussian",
+    .summary = "few runs: where a model of the noisy results so far expects the best, then repeats",
+    .state_size = gaussian_state_size,
+    .init = gaussian_init,
+    .next = gaussian_next,
+    .stop_run = gaussian_stop_run,
+    .runs = gaussian_runs,
+    .run_finished = gaussian_run_finished,
+    .fini = gaussian_fini,
+};

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* Which configuration needs one more trial, so that the best of those tried is told from the others with fewest trials:
+ * the one that leads, or the one most likely to be better, whichever is known less well (top-two sampling: Russo, Simple
+ * Bayesian Algorithms for Best-Arm Identification, 2020). */
+#ifndef SPEX_RACE_H
+#define SPEX_RACE_H
+
+#include "loss.h"
+
+struct spex_race {
+    struct spex_noise noise;
+    struct spex_prior prior;
+    size_t leader;
+    size_t challenger;
+    double doubt; /* the probability that the challenger is better than the leader by more than `indifferent` */
+};
+
+struct spex_race_entry {
+    double mean;     /* loss */
+    double variance; /* of one trial */
+    double trials;
+};
+
+/* Losses are logarithms or, weighed, shares of ranges: as good as equal is what differs by less. */
+#define SPEX_RACE_INDIFFERENT 0.01
+
+static inline struct spex_race_entry spex_race_entry(const struct spex_noise *noise,
+                                                     const struct spex_loss *loss,
+                                                     const struct spex_history *history,
+                                                     size_t config) {
+    struct spex_loss_value value = spex_loss_value(loss, history, config);
+    double trials = (double)history->configs[config].trials;
+    double variance = spex_noise_variance(noise, trials, value.squares);
+    if (value.error * value.error > variance)
+        variance = value.error * value.error;
+    return (struct spex_race_entry){value.loss, variance, trials};
+}
+
+static inline struct spex_noise spex_race_noise(const struct spex_loss *loss,
+                                                const struct spex_history *history) {
+    struct spex_noise_sums sums = {0};
+    for (size_t c = 0; c < history->count; c++)
+        if (history->configs[c].trials > 1)
+            spex_noise_add(&sums, (double)history->configs[c].trials,
+                           spex_loss_value(loss, history, c).squares);
+    return spex_noise_of(&sums);
+}
+
+SPEX_INLINE struct spex_belief spex_race_belief(const struct spex_race *race,
+                                                const struct spex_race_entry *entry) {
+    return spex_prior_belief(&race->prior, entry->mean, entry->variance / entry->trials);
+}
+
+static inline void spex_race_lead(struct spex_race *race, const struct spex_loss *loss,
+                                  const struct spex_history *history) {
+    double least = INFINITY;
+    for (size_t c = 0; c < history->count; c++) {
+        if (!history->configs[c].trials)
+            continue;
+        struct spex_race_entry entry = spex_race_entry(&race->noise, loss, history, c);
+        struct spex_belief belief = spex_race_belief(race, &entry);
+        double score = spex_belief_score(&belief);
+        if (score < least) {
+            least = score;
+            race->leader = c;
+        }
+    }
+}
+
+/* Trials that are under way count for what they will tell. */
+SPEX_INLINE double spex_race_doubt(const struct spex_belief *leader,
+                                   const struct spex_belief *other) {
+    double gap = leader->mean - other->mean - SPEX_RACE_INDIFFERENT;
+    return gap / hypot(leader->deviation, other->deviation);
+}
+
+static inline void spex_race_challenge(struct spex_race *race, const struct spex_loss *loss,
+                                       const struct spex_history *history, uint64_t trials_max) {
+    struct spex_race_entry entry = spex_race_entry(&race->noise, loss, history, race->leader);
+    struct spex_belief leader = spex_race_belief(race, &entry);
+    double most = -INFINITY;
+    for (size_t c = 0; c < history->count; c++) {
+        const struct spex_history_config *known = &history->configs[c];
+        if (!known->trials || c == race->leader || known->trials + known->pending >= trials_max)
+            continue;
+        entry = spex_race_entry(&race->noise, loss, history, c);
+        entry.trials += (double)known->pending;
+        struct spex_belief other = spex_race_belief(race, &entry);
+        double z = spex_race_doubt(&leader, &other);
+        if (z > most) {
+            most = z;
+            race->challenger = c;
+        }
+    }
+    race->doubt = spex_loss_normal(most);
+}
+
+/* The order among what has been tried; leader and challenger may be SPEX_HISTORY_NONE. No configuration is a challenger
+ * that has had trials_max. */
+static inline struct spex_race spex_race_run(const struct spex_loss *loss,
+                                             const struct spex_history *history,
+                                             uint64_t trials_max) {
+    struct spex_race race = {.noise = spex_race_noise(loss, history),
+                             .leader = SPEX_HISTORY_NONE,
+                             .challenger = SPEX_HISTORY_NONE};
+    for (size_t c = 0; c < history->count; c++)
+        if (history->configs[c].trials) {
+            struct spex_race_entry entry = spex_race_entry(&race.noise, loss, history, c);
+            spex_prior_add(&race.prior, entry.mean, entry.variance / entry.trials);
+        }
+    spex_race_lead(&race, loss, history);
+    if (race.leader != SPEX_HISTORY_NONE)
+        spex_race_challenge(&race, loss, history, trials_max);
+    return race;
+}
+
+/* Which of the two needs one more trial: the one whose mean is less sure, with what is under way. */
+static inline size_t spex_race_next(const struct spex_race *race, const struct spex_loss *loss,
+                                    const struct spex_history *history) {
+    if (race->leader == SPEX_HISTORY_NONE || race->challenger == SPEX_HISTORY_NONE)
+        return race->leader;
+    struct spex_race_entry a = spex_race_entry(&race->noise, loss, history, race->leader);
+    struct spex_race_entry b = spex_race_entry(&race->noise, loss, history, race->challenger);
+    a.trials += (double)history->configs[race->leader].pending;
+    b.trials += (double)history->configs[race->challenger].pending;
+    return a.variance / a.trials > b.variance / b.trials ? race->leader : race->challenger;
+}
+
+#endif

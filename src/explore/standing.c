@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+#include "standing.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "draw.h"
+#include "noise.h"
+#include "student.h"
+
+/* Of the probability that one is the best. */
+enum { DRAWS = 4000 };
+
+/* One that is further from the best than so many standard deviations of both is never drawn. */
+#define CONTENDS 6.0
+
+/* A configuration as a loss: logarithms if all values are positive, the less the better. */
+struct contender {
+    size_t index;
+    double mean, squares;
+    double trials;
+    double floor; /* of the variance of one trial: what the runs said themselves */
+    double variance;
+    struct spex_belief belief;
+    unsigned wins;
+};
+
+struct field {
+    struct contender *contenders;
+    size_t count;
+    bool ratios;
+    double sign; /* of a loss that is a value or its logarithm */
+    struct spex_noise noise;
+    struct spex_prior prior;
+};
+
+static bool all_positive(const struct spex_standing_input *inputs, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (inputs[i].trials && !(inputs[i].mean > 0))
+            return false;
+    return true;
+}
+
+static void enter(struct field *field, const struct spex_standing_input *input, size_t index) {
+    double slope = field->ratios ? 1 / input->mean : 1;
+    double error = isfinite(input->error) ? input->error * slope : 0;
+    field->contenders[field->count++] = (struct contender){
+        .index = index,
+        .mean = field->sign * (field->ratios ? log(input->mean) : input->mean),
+        .squares = input->squares * slope * slope,
+        .trials = (double)input->trials,
+        .floor = error * error,
+    };
+}
+
+static void learn_noise(struct field *field) {
+    struct spex_noise_sums sums = {0};
+    for (size_t c = 0; c < field->count; c++)
+        spex_noise_add(&sums, field->contenders[c].trials, field->contenders[c].squares);
+    field->noise = spex_noise_of(&sums);
+    for (size_t c = 0; c < field->count; c++) {
+        struct contender *contender = &field->contenders[c];
+        contender->variance = fmax(
+            spex_noise_variance(&field->noise, contender->trials, contender->squares),
+            contender->floor);
+        spex_prior_add(&field->prior, contender->mean, contender->variance / contender->trials);
+    }
+}
+
+static double freedom(const struct field *field, const struct contender *contender) {
+    return field->noise.freedom + contender->trials - 1;
+}
+
+static double value_of(const struct field *field, double loss) {
+    double value = field->sign * loss;
+    return field->ratios ? exp(value) : value;
+}
+
+static void estimate(const struct field *field, struct contender *contender,
+                     struct spex_standing *standing) {
+    contender->belief = spex_prior_belief(&field->prior, contender->mean,
+                                          contender->variance / contender->trials);
+    double margin = spex_student_two_sided(0.05, freedom(field, contender)) *
+                    sqrt(contender->variance / contender->trials);
+    /* The prior bounds it where trials say nothing. */
+    double prior = 1.96 * sqrt(spex_prior_variance(&field->prior));
+    margin = margin * prior / hypot(margin, prior);
+    double a = value_of(field, contender->belief.mean - margin);
+    double b = value_of(field, contender->belief.mean + margin);
+    *standing = (struct spex_standing){.estimate = value_of(field, contender->belief.mean),
+                                       .low = fmin(a, b),
+                                       .high = fmax(a, b)};
+}
+
+static size_t leader_of(const struct field *field) {
+    size_t leader = 0;
+    for (size_t c = 1; c < field->count; c++)
+        if (spex_belief_score(&field->contenders[c].belief) <
+            spex_belief_score(&field->contenders[leader].belief))
+            leader = c;
+    return leader;
+}
+
+/* Box and Muller's. */
+static double draw_normal(struct spex_draw *draw) {
+    double radius = sqrt(-2 * log(1 - spex_draw_share(draw)));
+    return radius * cos(2 * M_PI * spex_draw_share(draw));
+}
+
+/* By Wilson and Hilferty's cube of a normal variable. */
+static double draw_chi_squared(struct spex_draw *draw, double freedom_of) {
+    double ninth = 2 / (9 * freedom_of);
+    double root = 1 - ninth + draw_normal(draw) * sqrt(ninth);
+    return freedom_of * fmax(root * root * root, 1e-3);
+}
+
+/* A true mean as it may be: first the variance, then the mean given it. */
+static double draw_mean(const struct field *field, const struct contender *contender,
+                        struct spex_draw *draw) {
+    double among = freedom(field, contender);
+    double variance = contender->variance * among / draw_chi_squared(draw, fmax(among, 1));
+    struct spex_belief belief =
+        spex_prior_belief(&field->prior, contender->mean, variance / contender->trials);
+    return belief.mean + belief.deviation * draw_normal(draw);
+}
+
+/* Those that have a chance come first; how many. */
+static size_t bring_forward(struct field *field, size_t leader) {
+    struct spex_belief best = field->contenders[leader].belief;
+    size_t chances = 0;
+    for (size_t c = 0; c < field->count; c++) {
+        struct contender contender = field->contenders[c];
+        double reach = CONTENDS * hypot(contender.belief.deviation, best.deviation);
+        if (contender.belief.mean - best.mean > reach)
+            continue;
+        field->contenders[c] = field->contenders[chances];
+        field->contenders[chances++] = contender;
+    }
+    return chances;
+}
+
+static int more_wins(const void *a, const void *b) {
+    const struct contender *one = a, *other = b;
+    if (one->wins != other->wins)
+        return one->wins < other->wins ? 1 : -1;
+    return one->index > other->index ? 1 : -1;
+}
+
+static void draw_wins(struct field *field, size_t chances) {
+    struct spex_draw draw = {field->count};
+    for (int d = 0; d < DRAWS; d++) {
+        size_t first = 0;
+        double least = INFINITY;
+        for (size_t c = 0; c < chances; c++) {
+            double mean = draw_mean(field, &field->contenders[c], &draw);
+            if (mean < least) {
+                least = mean;
+                first = c;
+            }
+        }
+        field->contenders[first].wins++;
+    }
+}
+
+/* The fewest of which the best is one with 95 %. */
+static void tie(struct field *field, size_t chances, struct spex_standing *standings) {
+    unsigned together = 0;
+    qsort(field->contenders, chances, sizeof(*field->contenders), more_wins);
+    for (size_t c = 0; c < chances; c++) {
+        struct spex_standing *standing = &standings[field->contenders[c].index];
+        standing->first = (double)field->contenders[c].wins / DRAWS;
+        standing->tied = together < 0.95 * DRAWS;
+        together += field->contenders[c].wins;
+    }
+}
+
+int spex_standing_of(const struct spex_standing_input *inputs, size_t count, bool maximise,
+                     struct spex_standing *standings, size_t *best) {
+    struct field field = {.ratios = all_positive(inputs, count), .sign = maximise ? -1 : 1};
+    field.contenders = calloc(count ? count : 1, sizeof(*field.contenders));
+    if (!field.contenders)
+        return -ENOMEM;
+    for (size_t i = 0; i < count; i++) {
+        standings[i] = (struct spex_standing){.estimate = NAN, .low = NAN, .high = NAN};
+        if (inputs[i].trials)
+            enter(&field, &inputs[i], i);
+    }
+    learn_noise(&field);
+    for (size_t c = 0; c < field.count; c++)
+        estimate(&field, &field.contenders[c], &standings[field.contenders[c].index]);
+    *best = SPEX_STANDING_NONE;
+    if (field.count) {
+        size_t leader = leader_of(&field);
+        *best = field.contenders[leader].index;
+        size_t chances = bring_forward(&field, leader);
+        draw_wins(&field, chances);
+        tie(&field, chances, standings);
+        standings[*best].tied = true;
+    }
+    free(field.contenders);
+    return 0;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "simulation.h"
+
+#include <err.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "history.h"
+#include "standing.h"
+
+enum { PARALLEL_MAX = 8, TRIALS_MAX = 300000 };
+
+/* A run that is under way. */
+struct slot {
+    bool busy;
+    size_t levels[LANDSCAPE_PARAMETERS];
+    struct run run;
+};
+
+struct explored {
+    const struct simulation *simulation;
+    struct landscape *landscape; /* with this seed */
+    struct machine machine;
+    struct spex_history history; /* of the judge */
+    void *state;
+    struct slot slots[PARALLEL_MAX];
+    unsigned busy;
+    double policy_seconds;
+};
+
+static double processor_seconds(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static int ask(struct explored *explored, struct spex_plan *plan) {
+    double begin = processor_seconds();
+    int got = explored->simulation->policy->next(explored->state, plan);
+    explored->policy_seconds += processor_seconds() - begin;
+    return got;
+}
+
+static void check(const struct explored *explored, const size_t *levels) {
+    const struct spex_space *space = &explored->landscape->space;
+    size_t settled[LANDSCAPE_PARAMETERS];
+    memcpy(settled, levels, sizeof(settled));
+    for (size_t p = 0; p < space->parameter_count; p++)
+        if (levels[p] >= space->parameters[p].count)
+            errx(1, "%s: a level that there is not", explored->simulation->policy->name);
+    if (!spex_space_settle(space, settled) ||
+        memcmp(settled, levels, space->parameter_count * sizeof(*levels)) != 0)
+        errx(1, "%s: not allowed, or not settled", explored->simulation->policy->name);
+}
+
+/* Whether a run was begun. */
+static bool begin_run(struct explored *explored) {
+    struct slot *slot = explored->slots;
+    while (slot->busy)
+        slot++;
+    memset(slot->levels, 0, sizeof(slot->levels));
+    struct spex_plan plan = {.size = sizeof(plan),
+                             .levels = slot->levels,
+                             .probes = "q:tpt",
+                             .duration_seconds =
+                                 explored->landscape->space.rules.duration_seconds};
+    int got = ask(explored, &plan);
+    if (got < 0 && (got != -EAGAIN || !explored->busy))
+        errx(1, "%s on %s: next says %d", explored->simulation->policy->name,
+             explored->landscape->name, got);
+    if (got <= 0)
+        return false;
+    check(explored, slot->levels);
+    if (spex_history_plan(&explored->history, slot->levels))
+        errx(1, "out of memory");
+    machine_run(&explored->machine, explored->landscape, explored->simulation->policy,
+                explored->state, &plan, &slot->run);
+    slot->busy = true;
+    explored->busy++;
+    if (explored->machine.trials > TRIALS_MAX)
+        errx(1, "%s: no end", explored->simulation->policy->name);
+    return true;
+}
+
+/* Runs end in the order of their slots, which is not that in which they began. */
+static void end_run(struct explored *explored) {
+    struct slot *slot = explored->slots;
+    while (!slot->busy)
+        slot++;
+    struct spex_result result = {.size = sizeof(result),
+                                 .levels = slot->levels,
+                                 .ok = slot->run.ok,
+                                 .measured = slot->run.measured,
+                                 .records_used = slot->run.records,
+                                 .seconds = slot->run.measured_seconds};
+    double begin = processor_seconds();
+    if (explored->simulation->policy->run_finished)
+        explored->simulation->policy->run_finished(explored->state, &result);
+    explored->policy_seconds += processor_seconds() - begin;
+    spex_history_finish(&explored->history, &result);
+    slot->busy = false;
+    explored->busy--;
+}
+
+/* Those that keep the limits by their means. */
+static void judge(struct explored *explored, struct outcome *outcome) {
+    const struct spex_history *history = &explored->history;
+    const struct landscape *landscape = explored->landscape;
+    struct spex_standing_input *inputs = calloc(history->count + 1, sizeof(*inputs));
+    struct spex_standing *standings = calloc(history->count + 1, sizeof(*standings));
+    double truth[LANDSCAPE_CRITERIA], most = 0;
+    size_t best;
+    for (size_t c = 0; c < history->count; c++) {
+        const struct spex_history_values *values = spex_history_values(history, c);
+        bool keeps = true;
+        for (size_t k = 0; k < landscape->space.criterion_count; k++)
+            keeps &= landscape->criteria[k].goal != SPEX_AT_MOST ||
+                     values[k].mean <= landscape->criteria[k].bound;
+        outcome->configs += history->configs[c].trials > 0;
+        inputs[c] = (struct spex_standing_input){keeps ? history->configs[c].trials : 0,
+                                                 values[0].mean, values[0].squares,
+                                                 values[0].error};
+    }
+    if (!inputs || !standings ||
+        spex_standing_of(inputs, history->count, true, standings, &best))
+        errx(1, "out of memory");
+    if (best != SPEX_STANDING_NONE) {
+        landscape->truth(landscape, spex_history_levels(history, best), truth);
+        outcome->share = landscape_share(landscape, spex_history_levels(history, best));
+        outcome->covered = standings[best].low <= truth[0] && truth[0] <= standings[best].high;
+    }
+    size_t really = 0;
+    for (size_t c = 0; c < history->count; c++) {
+        double share = landscape_share(landscape, spex_history_levels(history, c));
+        outcome->tied += standings[c].tied;
+        if (inputs[c].trials && share > most) {
+            most = share;
+            really = c;
+        }
+    }
+    outcome->best_tied = history->count && standings[really].tied;
+    free(inputs);
+    free(standings);
+}
+
+void simulate(const struct simulation *simulation, struct outcome *outcome) {
+    struct landscape landscape = *simulation->landscape;
+    struct explored explored = {.simulation = simulation, .landscape = &landscape};
+    unsigned parallel = simulation->parallel ? simulation->parallel : 1;
+    landscape.space.rules.seed = simulation->seed;
+    landscape.space.parameters = landscape.parameters;
+    landscape.space.criteria = landscape.criteria;
+    for (size_t p = 0; p < landscape.space.parameter_count; p++)
+        landscape.parameters[p].values = landscape.values[p];
+    explored.history.space = &landscape.space;
+    machine_start(&explored.machine, simulation->seed);
+    explored.machine.failures = simulation->failures;
+    explored.state = calloc(1, simulation->policy->state_size(&landscape.space));
+    if (!explored.state || simulation->policy->init(explored.state, &landscape.space))
+        errx(1, "%s does not begin", simulation->policy->name);
+    *outcome = (struct outcome){0};
+    for (bool more = true; more || explored.busy;) {
+        more = explored.busy < parallel && begin_run(&explored);
+        if (explored.busy == parallel || (!more && explored.busy)) {
+            end_run(&explored);
+            more = true;
+        }
+    }
+    judge(&explored, outcome);
+    outcome->trials = explored.machine.trials;
+    outcome->seconds = explored.machine.seconds;
+    outcome->policy_seconds = explored.policy_seconds;
+    if (simulation->policy->fini)
+        simulation->policy->fini(explored.state);
+    free(explored.state);
+    spex_history_free(&explored.history);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* A policy explores a landscape, and what the standing of its trials recommends is held against the truth. */
+#ifndef SPEX_TEST_SIMULATION_H
+#define SPEX_TEST_SIMULATION_H
+
+#include "landscapes.h"
+
+struct outcome {
+    uint64_t trials;
+    uint64_t configs; /* different ones with a result */
+    double seconds;   /* measured */
+    double share;     /* what is recommended, of the best; 0 for none, or one that breaks a limit */
+    double policy_seconds; /* processor time of its own, in all */
+    bool covered;     /* the interval of what is recommended holds its true mean */
+    bool best_tied;   /* one that is really best is among the tied */
+    uint64_t tied;
+    double front; /* with two objectives: share of the front's volume that was found */
+};
+
+struct simulation {
+    const struct spex_policy_ops *policy;
+    const struct landscape *landscape;
+    uint64_t seed;
+    unsigned parallel; /* runs at a time; 0 and 1: one */
+    bool failures;
+};
+
+/* Landscapes have nothing that changes but the seed, which is set in a copy of the space. Ends the program when
+ * something is not as a policy has to be. */
+void simulate(const struct simulation *simulation, struct outcome *outcome);
+
+#endif
