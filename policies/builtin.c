@@ -3,12 +3,20 @@
 
 #include <string.h>
 
+extern SPEX_POLICY(climb);
 extern SPEX_POLICY(gaussian);
 extern SPEX_POLICY(grid);
+extern SPEX_POLICY(halving);
 extern SPEX_POLICY(random);
 
 const struct spex_policy_ops *const spex_builtin_policies[] = {
-    &spex_policy_gaussian, &spex_policy_grid, &spex_policy_random, NULL};
+    &spex_policy_gaussian,
+    &spex_policy_climb,
+    &spex_policy_grid,
+    &spex_policy_halving,
+    &spex_policy_random,
+    NULL,
+};
 
 const struct spex_policy_ops *spex_builtin_policy(const char *name) {
     for (size_t p = 0; spex_builtin_policies[p]; p++)

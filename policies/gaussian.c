@@ -357,19 +357,10 @@ static bool propose(struct gaussian *gaussian, size_t *levels) {
     return true;
 }
 
-/* Repeats: false when it is clear which is best, or nothing succeeded. */
 static bool repeat(struct gaussian *gaussian, size_t *levels) {
-    if (gaussian->loss.objectives > 1)
-        spex_loss_turn(&gaussian->loss, &gaussian->draw);
-    spex_loss_learn(&gaussian->loss, &gaussian->history);
-    uint64_t most = 4 + gaussian->budget / 8;
-    struct spex_race race = spex_race_run(&gaussian->loss, &gaussian->history, most);
-    size_t config = spex_race_next(&race, &gaussian->loss, &gaussian->history);
+    size_t config = spex_race_repeat(&gaussian->loss, &gaussian->history, &gaussian->draw,
+                                     4 + gaussian->budget / 8);
     if (config == SPEX_HISTORY_NONE)
-        return false;
-    uint64_t trials = gaussian->history.configs[race.leader].trials;
-    if (gaussian->loss.objectives == 1 && race.doubt < 0.01 &&
-        trials >= 2 * spex_effort_repeats(gaussian->space))
         return false;
     memcpy(levels, spex_history_levels(&gaussian->history, config),
            gaussian->space->parameter_count * sizeof(size_t));

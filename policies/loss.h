@@ -13,6 +13,9 @@
 /* Further ones do not count. */
 #define SPEX_LOSS_OBJECTIVES 8
 
+/* With this probability limits are taken to be kept. */
+#define SPEX_LOSS_SURE 0.8
+
 /* The share of the sum. */
 #define SPEX_LOSS_AUGMENTED 0.05
 
@@ -23,6 +26,7 @@ struct spex_loss {
     double low[SPEX_LOSS_OBJECTIVES];  /* of the costs seen so far */
     double high[SPEX_LOSS_OBJECTIVES];
     double weights[SPEX_LOSS_OBJECTIVES];
+    struct spex_noise limits; /* of a trial's figures that are limited, as shares of them */
     double best; /* scalars of what keeps the limits, with these weights */
     double worst;
 };
@@ -67,11 +71,13 @@ SPEX_INLINE double spex_loss_normal(double z) {
     return erfc(-z / sqrt(2)) / 2;
 }
 
-/* The standard error of a configuration's mean, by its trials if there are some, else by what the run said. */
-SPEX_INLINE double spex_loss_mean_error(const struct spex_history_values *values, double trials) {
-    double among = trials > 2 ? sqrt(values->squares / (trials - 1) / trials) : 0;
-    double within = isfinite(values->error) ? values->error / sqrt(trials) : 0;
-    return fmax(among, within);
+/* The standard error of a configuration's mean, by how much trials vary and by what the runs said themselves. */
+SPEX_INLINE double spex_loss_mean_error(const struct spex_loss *loss,
+                                        const struct spex_history_values *values, double trials) {
+    double squares = values->mean != 0 ? values->squares / (values->mean * values->mean) : 0;
+    double among = spex_noise_variance(&loss->limits, trials, squares) * values->mean * values->mean;
+    double within = isfinite(values->error) ? values->error * values->error : 0;
+    return sqrt(fmax(among, within) / trials);
 }
 
 /* By how much limits are exceeded, as shares of them, together; *kept is the probability that none is. */
@@ -88,14 +94,14 @@ static inline double spex_loss_violation(const struct spex_loss *loss,
         double sign = criterion->goal == SPEX_AT_MOST ? 1 : -1;
         double beyond = sign * (values[c].mean - criterion->bound);
         double scale = fabs(criterion->bound) > 0 ? fabs(criterion->bound) : 1;
-        double error = spex_loss_mean_error(&values[c], trials);
+        double error = spex_loss_mean_error(loss, &values[c], trials);
         violation += beyond > 0 ? beyond / scale : 0;
         *kept *= error > 0 ? spex_loss_normal(-beyond / error) : beyond <= 0;
     }
     return violation;
 }
 
-/* What is within 1/2 to 1 of being sure to keep the limits counts by so much less; the rest comes after all these. */
+/* What keeps the limits more likely than not, and not surely, counts by so much less; the rest comes after all these. */
 static inline double spex_loss_of(const struct spex_loss *loss, const struct spex_history *history,
                                   size_t config) {
     const struct spex_history_config *known = &history->configs[config];
@@ -111,7 +117,8 @@ static inline double spex_loss_of(const struct spex_loss *loss, const struct spe
         kept = 0.5;
     if (kept < 0.5)
         return loss->worst + span * (0.5 - kept + violation / (1 + violation)) / 2 + span * crashes;
-    double scalar = spex_loss_scalar(loss, values), share = 2 * kept - 1;
+    double scalar = spex_loss_scalar(loss, values);
+    double share = fmin(1, (kept - 0.5) / (SPEX_LOSS_SURE - 0.5));
     return share * scalar + (1 - share) * fmax(scalar, loss->worst) + span * crashes;
 }
 
@@ -167,9 +174,24 @@ static inline void spex_loss_learn_range(struct spex_loss *loss, const struct sp
     }
 }
 
+static inline void spex_loss_learn_limits(struct spex_loss *loss,
+                                          const struct spex_history *history) {
+    const struct spex_space *space = loss->space;
+    struct spex_noise_sums sums = {0};
+    for (size_t i = 0; i < history->count * space->criterion_count; i++) {
+        const struct spex_history_values *values = &history->values[i];
+        uint64_t trials = history->configs[i / space->criterion_count].trials;
+        if (spex_criterion_is_limit(&space->criteria[i % space->criterion_count]) &&
+            values->mean != 0 && trials > 1)
+            spex_noise_add(&sums, (double)trials, values->squares / (values->mean * values->mean));
+    }
+    loss->limits = spex_noise_of(&sums);
+}
+
 /* The ranges of what was seen so far. */
 static inline void spex_loss_learn(struct spex_loss *loss, const struct spex_history *history) {
     double kept;
+    spex_loss_learn_limits(loss, history);
     for (size_t o = 0; o < loss->objectives; o++)
         spex_loss_learn_range(loss, history, o);
     loss->best = INFINITY;

@@ -126,4 +126,25 @@ static inline size_t spex_race_next(const struct spex_race *race, const struct s
     return a.variance / a.trials > b.variance / b.trials ? race->leader : race->challenger;
 }
 
+/* Fewer do not make a leader: two may agree by chance. */
+#define SPEX_RACE_TRIALS 5
+
+/* The configuration to run once more; SPEX_HISTORY_NONE when it is clear which is best, or nothing has succeeded. With
+ * several objectives it is never clear: weights are others every time. */
+static inline size_t spex_race_repeat(struct spex_loss *loss, const struct spex_history *history,
+                                      struct spex_draw *draw, uint64_t trials_max) {
+    if (loss->objectives > 1)
+        spex_loss_turn(loss, draw);
+    spex_loss_learn(loss, history);
+    struct spex_race race = spex_race_run(loss, history, trials_max);
+    if (race.leader == SPEX_HISTORY_NONE)
+        return race.leader;
+    const struct spex_history_config *leader = &history->configs[race.leader];
+    if (leader->trials + leader->pending < SPEX_RACE_TRIALS)
+        return race.leader;
+    if (loss->objectives == 1 && race.doubt < 0.01)
+        return SPEX_HISTORY_NONE;
+    return spex_race_next(&race, loss, history);
+}
+
 #endif

@@ -77,20 +77,26 @@ static double value_of(const struct field *field, double loss) {
     return field->ratios ? exp(value) : value;
 }
 
+/* The prior bounds it where trials say nothing. */
+static void set_interval(const struct field *field, const struct contender *contender, double level,
+                         struct spex_standing *standing) {
+    double margin = spex_student_two_sided(level, freedom(field, contender)) *
+                    sqrt(contender->variance / contender->trials);
+    double prior =
+        spex_student_two_sided(level, 1e6) * sqrt(spex_prior_variance(&field->prior));
+    margin = margin * prior / hypot(margin, prior);
+    double a = value_of(field, contender->belief.mean - margin);
+    double b = value_of(field, contender->belief.mean + margin);
+    standing->low = fmin(a, b);
+    standing->high = fmax(a, b);
+}
+
 static void estimate(const struct field *field, struct contender *contender,
                      struct spex_standing *standing) {
     contender->belief = spex_prior_belief(&field->prior, contender->mean,
                                           contender->variance / contender->trials);
-    double margin = spex_student_two_sided(0.05, freedom(field, contender)) *
-                    sqrt(contender->variance / contender->trials);
-    /* The prior bounds it where trials say nothing. */
-    double prior = 1.96 * sqrt(spex_prior_variance(&field->prior));
-    margin = margin * prior / hypot(margin, prior);
-    double a = value_of(field, contender->belief.mean - margin);
-    double b = value_of(field, contender->belief.mean + margin);
-    *standing = (struct spex_standing){.estimate = value_of(field, contender->belief.mean),
-                                       .low = fmin(a, b),
-                                       .high = fmax(a, b)};
+    standing->estimate = value_of(field, contender->belief.mean);
+    set_interval(field, contender, 0.05, standing);
 }
 
 static size_t leader_of(const struct field *field) {
@@ -122,7 +128,7 @@ static double draw_mean(const struct field *field, const struct contender *conte
     double variance = contender->variance * among / draw_chi_squared(draw, fmax(among, 1));
     struct spex_belief belief =
         spex_prior_belief(&field->prior, contender->mean, variance / contender->trials);
-    return belief.mean + belief.deviation * draw_normal(draw);
+    return fmin(belief.mean, contender->mean) + belief.deviation * draw_normal(draw);
 }
 
 /* Those that have a chance come first; how many. */
@@ -175,6 +181,20 @@ static void tie(struct field *field, size_t chances, struct spex_standing *stand
     }
 }
 
+/* So many equally likely ones would leave it as open which is the best (Simpson's index): the intervals of those that
+ * are tied hold for so many at a time (Bonferroni), since one of them was picked for being ahead. */
+static void widen(const struct field *field, struct spex_standing *standings) {
+    double squares = 0;
+    for (size_t c = 0; c < field->count; c++)
+        squares += pow(field->contenders[c].wins / (double)DRAWS, 2);
+    double level = 0.05 * fmin(squares, 1);
+    for (size_t c = 0; c < field->count; c++) {
+        struct spex_standing *standing = &standings[field->contenders[c].index];
+        if (standing->tied)
+            set_interval(field, &field->contenders[c], level, standing);
+    }
+}
+
 int spex_standing_of(const struct spex_standing_input *inputs, size_t count, bool maximise,
                      struct spex_standing *standings, size_t *best) {
     struct field field = {.ratios = all_positive(inputs, count), .sign = maximise ? -1 : 1};
@@ -197,6 +217,7 @@ int spex_standing_of(const struct spex_standing_input *inputs, size_t count, boo
         draw_wins(&field, chances);
         tie(&field, chances, standings);
         standings[*best].tied = true;
+        widen(&field, standings);
     }
     free(field.contenders);
     return 0;

@@ -323,11 +323,13 @@ void machine_run(struct machine *machine, const struct landscape *landscape,
     const struct spex_space *space = &landscape->space;
     double truth[LANDSCAPE_CRITERIA], level[LANDSCAPE_CRITERIA], sums[LANDSCAPE_CRITERIA] = {0};
     double deviation = sqrt(log1p(pow(variation(landscape, plan->levels), 2)));
-    double factor = exp(deviation * normal(machine) - deviation * deviation / 2) * (1 + drift(machine));
+    double luck = deviation * normal(machine), speed = 1 + drift(machine);
     double tick = space->rules.duration_seconds / BATCHES;
     landscape->truth(landscape, plan->levels, truth);
-    for (size_t c = 0; c < space->criterion_count; c++)
-        level[c] = truth[c] * (landscape->criteria[c].goal == SPEX_MAXIMISE ? factor : 1 / factor);
+    for (size_t c = 0; c < space->criterion_count; c++) {
+        double side = landscape->criteria[c].goal == SPEX_MAXIMISE ? 1 : -1;
+        level[c] = truth[c] * exp(side * luck - deviation * deviation / 2) * pow(speed, side);
+    }
     *run = (struct run){.ok = !machine->failures || machine->trials % 7 != 6};
     machine->trials++;
     for (uint64_t batch = 1; batch <= BATCHES && tick * (double)batch <= plan->duration_seconds * 1.001;

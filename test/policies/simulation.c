@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE
 #include "simulation.h"
 
 #include <err.h>
@@ -7,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "history.h"
+#include "loss.h"
 #include "standing.h"
 
 enum { PARALLEL_MAX = 8, TRIALS_MAX = 300000 };
@@ -104,7 +103,7 @@ static void end_run(struct explored *explored) {
     explored->busy--;
 }
 
-/* Those that keep the limits by their means. */
+/* Among those that keep the limits as surely as policies take it. */
 static void judge(struct explored *explored, struct outcome *outcome) {
     const struct spex_history *history = &explored->history;
     const struct landscape *landscape = explored->landscape;
@@ -112,12 +111,15 @@ static void judge(struct explored *explored, struct outcome *outcome) {
     struct spex_standing *standings = calloc(history->count + 1, sizeof(*standings));
     double truth[LANDSCAPE_CRITERIA], most = 0;
     size_t best;
+    struct spex_loss loss;
+    spex_loss_init(&loss, &landscape->space);
+    spex_loss_learn(&loss, history);
     for (size_t c = 0; c < history->count; c++) {
         const struct spex_history_values *values = spex_history_values(history, c);
-        bool keeps = true;
-        for (size_t k = 0; k < landscape->space.criterion_count; k++)
-            keeps &= landscape->criteria[k].goal != SPEX_AT_MOST ||
-                     values[k].mean <= landscape->criteria[k].bound;
+        double kept = 1;
+        if (history->configs[c].trials)
+            spex_loss_violation(&loss, values, (double)history->configs[c].trials, &kept);
+        bool keeps = kept >= SPEX_LOSS_SURE;
         outcome->configs += history->configs[c].trials > 0;
         inputs[c] = (struct spex_standing_input){keeps ? history->configs[c].trials : 0,
                                                  values[0].mean, values[0].squares,
