@@ -8,6 +8,8 @@ extern SPEX_POLICY(gaussian);
 extern SPEX_POLICY(grid);
 extern SPEX_POLICY(halving);
 extern SPEX_POLICY(random);
+extern SPEX_POLICY(sensitivity);
+extern SPEX_POLICY(tpe);
 
 const struct spex_policy_ops *const spex_builtin_policies[] = {
     &spex_policy_gaussian,
@@ -15,6 +17,8 @@ const struct spex_policy_ops *const spex_builtin_policies[] = {
     &spex_policy_grid,
     &spex_policy_halving,
     &spex_policy_random,
+    &spex_policy_sensitivity,
+    &spex_policy_tpe,
     NULL,
 };
 
