@@ -13,7 +13,7 @@ enum { COMPARED = 3 }; /* trials at most before it is decided */
 
 struct climb {
     const struct spex_space *space;
-    struct spex_history history;
+    struct spex_results results;
     struct spex_loss loss;
     struct spex_enough enough;
     struct spex_lattice lattice;
@@ -22,7 +22,7 @@ struct climb {
     bool begun;        /* from `here` */
     bool exhausted;    /* no configuration to begin from */
     size_t here;       /* where it stands */
-    size_t there;      /* what it is compared with, or SPEX_HISTORY_NONE */
+    size_t there;      /* what it is compared with, or SPEX_RESULTS_NONE */
     size_t parameter;  /* that is changed */
     size_t option;     /* of an ordered one 0 for up, 1 for down; of others a level */
     size_t step;       /* of an ordered one */
@@ -41,7 +41,7 @@ static int climb_init(void *state, const struct spex_space *space) {
     if (!levels)
         return -ENOMEM;
     *climb = (struct climb){
-        .space = space, .history = {.space = space}, .there = SPEX_HISTORY_NONE, .step = 1};
+        .space = space, .results = {.space = space}, .there = SPEX_RESULTS_NONE, .step = 1};
     climb->draw.state = spex_draw_mix(space->rules.seed);
     spex_loss_init(&climb->loss, space);
     spex_lattice_init(&climb->lattice, space);
@@ -72,7 +72,7 @@ static void next_option(struct climb *climb) {
 /* The configuration that this option leads to; false when it is none. A step beyond the end goes to the end. */
 static bool option_levels(const struct climb *climb, size_t *levels) {
     const struct spex_parameter *parameter = &climb->space->parameters[climb->parameter];
-    const size_t *here = spex_history_levels(&climb->history, climb->here);
+    const size_t *here = spex_results_levels(&climb->results, climb->here);
     size_t bytes = climb->space->parameter_count * sizeof(*levels);
     size_t level = here[climb->parameter], last = parameter->count - 1;
     memcpy(levels, here, bytes);
@@ -89,13 +89,13 @@ enum verdict { BETTER, WORSE, OPEN };
 
 static struct spex_race_entry entry_of(const struct climb *climb, const struct spex_noise *noise,
                                        size_t config) {
-    return spex_race_entry(noise, &climb->loss, &climb->history, config);
+    return spex_race_entry(noise, &climb->loss, &climb->results, config);
 }
 
 /* Of `there`; *again is the one to run once more to tell. */
 static enum verdict compare(struct climb *climb, size_t *again) {
-    spex_loss_learn(&climb->loss, &climb->history);
-    struct spex_noise noise = spex_race_noise(&climb->loss, &climb->history);
+    spex_loss_learn(&climb->loss, &climb->results);
+    struct spex_noise noise = spex_race_noise(&climb->loss, &climb->results);
     struct spex_race_entry here = entry_of(climb, &noise, climb->here);
     struct spex_race_entry there = entry_of(climb, &noise, climb->there);
     if (!(there.trials > 0))
@@ -107,7 +107,7 @@ static enum verdict compare(struct climb *climb, size_t *again) {
     if (z >= 1 || z <= 0)
         return z > 0 ? BETTER : WORSE;
     *again = there.trials <= here.trials ? climb->there : climb->here;
-    if (climb->history.configs[*again].trials >= COMPARED)
+    if (climb->results.configs[*again].trials >= COMPARED)
         return z > 0.5 ? BETTER : WORSE;
     return OPEN;
 }
@@ -122,13 +122,13 @@ static void decide(struct climb *climb, enum verdict verdict) {
     } else {
         next_option(climb);
     }
-    climb->there = SPEX_HISTORY_NONE;
+    climb->there = SPEX_RESULTS_NONE;
 }
 
 static void begin(struct climb *climb) {
     climb->begun = true;
-    climb->here = climb->history.count; /* the place it will have */
-    climb->there = SPEX_HISTORY_NONE;
+    climb->here = climb->results.count; /* the place it will have */
+    climb->there = SPEX_RESULTS_NONE;
     climb->vain = climb->option = 0;
     climb->step = 1;
     climb->gained = false;
@@ -140,10 +140,10 @@ static void begin(struct climb *climb) {
 /* Whether a run is needed; without, something is known already and it has gone on by that. */
 static bool go_on(struct climb *climb, size_t *levels) {
     size_t bytes = climb->space->parameter_count * sizeof(*levels), again;
-    if (climb->there != SPEX_HISTORY_NONE) {
+    if (climb->there != SPEX_RESULTS_NONE) {
         enum verdict verdict = compare(climb, &again);
         if (verdict == OPEN)
-            memcpy(levels, spex_history_levels(&climb->history, again), bytes);
+            memcpy(levels, spex_results_levels(&climb->results, again), bytes);
         else
             decide(climb, verdict);
         return verdict == OPEN;
@@ -152,10 +152,10 @@ static bool go_on(struct climb *climb, size_t *levels) {
         next_option(climb);
         return false;
     }
-    climb->there = spex_history_find(&climb->history, levels);
-    if (climb->there != SPEX_HISTORY_NONE)
+    climb->there = spex_results_find(&climb->results, levels);
+    if (climb->there != SPEX_RESULTS_NONE)
         return false;
-    climb->there = climb->history.count;
+    climb->there = climb->results.count;
     return true;
 }
 
@@ -163,7 +163,7 @@ static bool climb_on(struct climb *climb, size_t *levels) {
     while (!climb->exhausted) {
         if (!climb->begun) {
             begin(climb);
-            climb->exhausted = !spex_lattice_next(&climb->lattice, &climb->history, levels);
+            climb->exhausted = !spex_lattice_next(&climb->lattice, &climb->results, levels);
             return !climb->exhausted;
         }
         if (climb->vain >= climb->space->parameter_count)
@@ -175,25 +175,25 @@ static bool climb_on(struct climb *climb, size_t *levels) {
 }
 
 static bool repeat(struct climb *climb, size_t *levels) {
-    size_t config = spex_race_repeat(&climb->loss, &climb->history, &climb->draw,
+    size_t config = spex_race_repeat(&climb->loss, &climb->results, &climb->draw,
                                      4 + climb->budget / 8);
-    if (config == SPEX_HISTORY_NONE)
+    if (config == SPEX_RESULTS_NONE)
         return false;
-    memcpy(levels, spex_history_levels(&climb->history, config),
+    memcpy(levels, spex_results_levels(&climb->results, config),
            climb->space->parameter_count * sizeof(*levels));
     return true;
 }
 
 static int climb_next(void *state, struct spex_plan *plan) {
     struct climb *climb = state;
-    if (climb->history.planned >= climb->budget)
+    if (climb->results.planned >= climb->budget)
         return 0;
-    bool climbing = (double)climb->history.planned < CLIMBING * (double)climb->budget;
-    if (climbing && !climb->exhausted && climb->history.pending)
+    bool climbing = (double)climb->results.planned < CLIMBING * (double)climb->budget;
+    if (climbing && !climb->exhausted && climb->results.pending)
         return -EAGAIN;
     if (!(climbing && climb_on(climb, plan->levels)) && !repeat(climb, plan->levels))
-        return climb->history.pending ? -EAGAIN : 0;
-    int err = spex_history_plan(&climb->history, plan->levels);
+        return climb->results.pending ? -EAGAIN : 0;
+    int err = spex_results_plan(&climb->results, plan->levels);
     return err ? err : 1;
 }
 
@@ -205,11 +205,11 @@ static bool climb_stop_run(void *state, const struct spex_run *run) {
 static void climb_run_finished(void *state, const struct spex_result *result) {
     struct climb *climb = state;
     spex_enough_learn(&climb->enough, climb->space, result);
-    spex_history_finish(&climb->history, result);
+    spex_results_finish(&climb->results, result);
 }
 
 static void climb_fini(void *state) {
-    spex_history_free(&((struct climb *)state)->history);
+    spex_results_free(&((struct climb *)state)->results);
 }
 
 SPEX_POLICY(climb) = {

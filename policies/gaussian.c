@@ -20,7 +20,7 @@ enum { CANDIDATES = 224, SCREENED = 768, NEIGHBOURS_OF = 6 };
 
 struct gaussian {
     const struct spex_space *space;
-    struct spex_history history;
+    struct spex_results results;
     struct spex_loss loss;
     struct spex_enough enough;
     struct spex_lattice lattice;
@@ -50,7 +50,7 @@ static size_t gaussian_state_size(const struct spex_space *space) {
 
 static void gaussian_fini(void *state) {
     struct gaussian *gaussian = state;
-    spex_history_free(&gaussian->history);
+    spex_results_free(&gaussian->results);
     spex_gp_free(&gaussian->gp);
     spex_gp_candidates_free(&gaussian->candidates);
     free(gaussian->levels);
@@ -62,7 +62,7 @@ static void gaussian_fini(void *state) {
 
 static int gaussian_init(void *state, const struct spex_space *space) {
     struct gaussian *gaussian = state;
-    *gaussian = (struct gaussian){.space = space, .history = {.space = space}};
+    *gaussian = (struct gaussian){.space = space, .results = {.space = space}};
     gaussian->draw.state = spex_draw_mix(space->rules.seed);
     gaussian->scratch = calloc(space->parameter_count, sizeof(size_t));
     gaussian->levels = calloc((CANDIDATES + SCREENED) * space->parameter_count, sizeof(size_t));
@@ -94,23 +94,23 @@ static uint64_t design_size(const struct gaussian *gaussian) {
 
 /* The losses of all configurations, with these weights, and their order. */
 static bool rank(struct gaussian *gaussian) {
-    struct spex_history *history = &gaussian->history;
-    if (gaussian->room < history->room) {
+    struct spex_results *results = &gaussian->results;
+    if (gaussian->room < results->room) {
         free(gaussian->order);
         free(gaussian->losses);
-        gaussian->order = calloc(history->room, sizeof(size_t));
-        gaussian->losses = calloc(history->room, sizeof(double));
-        gaussian->room = gaussian->order && gaussian->losses ? history->room : 0;
+        gaussian->order = calloc(results->room, sizeof(size_t));
+        gaussian->losses = calloc(results->room, sizeof(double));
+        gaussian->room = gaussian->order && gaussian->losses ? results->room : 0;
     }
     if (!gaussian->room) {
         gaussian->error = -ENOMEM;
         return false;
     }
-    spex_loss_learn(&gaussian->loss, history);
+    spex_loss_learn(&gaussian->loss, results);
     size_t ranked = 0;
-    for (size_t c = 0; c < history->count; c++) {
-        const struct spex_history_config *known = &history->configs[c];
-        gaussian->losses[c] = spex_loss_of(&gaussian->loss, history, c);
+    for (size_t c = 0; c < results->count; c++) {
+        const struct spex_results_config *known = &results->configs[c];
+        gaussian->losses[c] = spex_loss_of(&gaussian->loss, results, c);
         if (!known->trials && !known->failed)
             continue;
         size_t place = ranked++;
@@ -118,14 +118,14 @@ static bool rank(struct gaussian *gaussian) {
             gaussian->order[place] = gaussian->order[place - 1];
         gaussian->order[place] = c;
     }
-    for (size_t c = ranked; c < history->count; c++)
-        gaussian->order[c] = SPEX_HISTORY_NONE;
+    for (size_t c = ranked; c < results->count; c++)
+        gaussian->order[c] = SPEX_RESULTS_NONE;
     return ranked > 0;
 }
 
 static size_t ranked_count(const struct gaussian *gaussian) {
     size_t count = 0;
-    while (count < gaussian->history.count && gaussian->order[count] != SPEX_HISTORY_NONE)
+    while (count < gaussian->results.count && gaussian->order[count] != SPEX_RESULTS_NONE)
         count++;
     return count;
 }
@@ -138,12 +138,12 @@ static double squeeze(double distance, double *slope) {
 
 static void observe(struct gaussian *gaussian, size_t config) {
     struct spex_gp *gp = &gaussian->gp;
-    const struct spex_history_config *known = &gaussian->history.configs[config];
+    const struct spex_results_config *known = &gaussian->results.configs[config];
     size_t row = gp->count++;
     struct spex_race_entry entry =
-        spex_race_entry(&gaussian->noise, &gaussian->loss, &gaussian->history, config);
+        spex_race_entry(&gaussian->noise, &gaussian->loss, &gaussian->results, config);
     double slope, trials = entry.trials > 0 ? entry.trials : (double)known->failed;
-    spex_gp_point(gp, spex_history_levels(&gaussian->history, config), gp->points + row * gp->dimensions);
+    spex_gp_point(gp, spex_results_levels(&gaussian->results, config), gp->points + row * gp->dimensions);
     gp->losses[row] = squeeze((entry.mean - gaussian->centre) / gaussian->scale, &slope);
     double deviation = slope * sqrt(entry.variance / trials) / gaussian->scale;
     gp->noise[row] = deviation * deviation + 1e-6;
@@ -195,7 +195,7 @@ static void screen(struct gaussian *gaussian, size_t *count) {
 /* Configurations that differ from a good one in one parameter, or two. */
 static void screen_neighbours(struct gaussian *gaussian, size_t config, size_t *count) {
     const struct spex_space *space = gaussian->space;
-    const size_t *levels = spex_history_levels(&gaussian->history, config);
+    const size_t *levels = spex_results_levels(&gaussian->results, config);
     size_t bytes = space->parameter_count * sizeof(size_t);
     for (size_t d = 0; d < 2 * gaussian->gp.dimensions; d++) {
         size_t p = gaussian->gp.parameters[d % gaussian->gp.dimensions];
@@ -223,7 +223,7 @@ static size_t screen_all(struct gaussian *gaussian) {
     for (size_t i = 0; !every && i < NEIGHBOURS_OF && i < ranked; i++)
         screen_neighbours(gaussian, gaussian->order[i], &count);
     for (size_t i = 0; !every && i < NEIGHBOURS_OF && i < ranked; i++) {
-        memcpy(gaussian->scratch, spex_history_levels(&gaussian->history, gaussian->order[i]),
+        memcpy(gaussian->scratch, spex_results_levels(&gaussian->results, gaussian->order[i]),
                space->parameter_count * sizeof(size_t));
         screen(gaussian, &count);
     }
@@ -284,7 +284,7 @@ static bool refresh(struct gaussian *gaussian) {
         spex_loss_turn(&gaussian->loss, &gaussian->draw);
     if (!rank(gaussian))
         return false;
-    gaussian->noise = spex_race_noise(&gaussian->loss, &gaussian->history);
+    gaussian->noise = spex_race_noise(&gaussian->loss, &gaussian->results);
     fit(gaussian);
     choose_candidates(gaussian, screen_all(gaussian));
     spex_gp_candidates_predict(&gaussian->candidates, &gaussian->gp);
@@ -313,10 +313,10 @@ static size_t best_candidate(const struct gaussian *gaussian) {
     for (size_t c = 0; c < candidates->count; c++)
         least = fmin(least, candidates->means[c]);
     for (size_t c = 0; c < candidates->count; c++) {
-        size_t known = spex_history_find(&gaussian->history, candidate_levels(gaussian, c));
-        if (known != SPEX_HISTORY_NONE && (gaussian->history.configs[known].pending ||
-                                           (gaussian->history.configs[known].failed > 1 &&
-                                            !gaussian->history.configs[known].trials)))
+        size_t known = spex_results_find(&gaussian->results, candidate_levels(gaussian, c));
+        if (known != SPEX_RESULTS_NONE && (gaussian->results.configs[known].pending ||
+                                           (gaussian->results.configs[known].failed > 1 &&
+                                            !gaussian->results.configs[known].trials)))
             continue;
         double gain = improvement(candidates, c, least, noise);
         if (gain > most) {
@@ -343,7 +343,7 @@ static void believe(struct gaussian *gaussian, size_t candidate) {
     spex_gp_candidates_take(&gaussian->candidates, gp, row);
 }
 
-/* SPEX_HISTORY_NONE and no levels when there is nothing to propose. */
+/* SPEX_RESULTS_NONE and no levels when there is nothing to propose. */
 static bool propose(struct gaussian *gaussian, size_t *levels) {
     if (!gaussian->gp.dimensions || !refresh(gaussian))
         return false;
@@ -358,20 +358,20 @@ static bool propose(struct gaussian *gaussian, size_t *levels) {
 }
 
 static bool repeat(struct gaussian *gaussian, size_t *levels) {
-    size_t config = spex_race_repeat(&gaussian->loss, &gaussian->history, &gaussian->draw,
+    size_t config = spex_race_repeat(&gaussian->loss, &gaussian->results, &gaussian->draw,
                                      4 + gaussian->budget / 8);
-    if (config == SPEX_HISTORY_NONE)
+    if (config == SPEX_RESULTS_NONE)
         return false;
-    memcpy(levels, spex_history_levels(&gaussian->history, config),
+    memcpy(levels, spex_results_levels(&gaussian->results, config),
            gaussian->space->parameter_count * sizeof(size_t));
     return true;
 }
 
 static bool choose(struct gaussian *gaussian, size_t *levels) {
-    uint64_t planned = gaussian->history.planned;
+    uint64_t planned = gaussian->results.planned;
     bool small = gaussian->standing <= SPEX_EFFORT_SMALL;
     if (planned < design_size(gaussian))
-        return spex_lattice_next(&gaussian->lattice, &gaussian->history, levels) ||
+        return spex_lattice_next(&gaussian->lattice, &gaussian->results, levels) ||
                repeat(gaussian, levels);
     if (!small && (double)planned < SEARCH * (double)gaussian->budget && propose(gaussian, levels))
         return true;
@@ -380,14 +380,14 @@ static bool choose(struct gaussian *gaussian, size_t *levels) {
 
 static int gaussian_next(void *state, struct spex_plan *plan) {
     struct gaussian *gaussian = state;
-    if (gaussian->history.planned >= gaussian->budget)
+    if (gaussian->results.planned >= gaussian->budget)
         return 0;
     if (!choose(gaussian, plan->levels)) {
         if (gaussian->error)
             return gaussian->error;
-        return gaussian->history.pending ? -EAGAIN : 0;
+        return gaussian->results.pending ? -EAGAIN : 0;
     }
-    int err = spex_history_plan(&gaussian->history, plan->levels);
+    int err = spex_results_plan(&gaussian->results, plan->levels);
     return err ? err : 1;
 }
 
@@ -399,7 +399,7 @@ static bool gaussian_stop_run(void *state, const struct spex_run *run) {
 static void gaussian_run_finished(void *state, const struct spex_result *result) {
     struct gaussian *gaussian = state;
     spex_enough_learn(&gaussian->enough, gaussian->space, result);
-    spex_history_finish(&gaussian->history, result);
+    spex_results_finish(&gaussian->results, result);
     gaussian->finished++;
 }
 

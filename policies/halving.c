@@ -19,7 +19,7 @@ enum { FINALISTS = 8 };
 
 struct halving {
     const struct spex_space *space;
-    struct spex_history history;
+    struct spex_results results;
     struct spex_loss loss;
     struct spex_enough enough;
     struct spex_lattice lattice;
@@ -56,7 +56,7 @@ static int halving_init(void *state, const struct spex_space *space) {
     size_t *levels = calloc(space->parameter_count, sizeof(*levels));
     if (!levels)
         return -ENOMEM;
-    *halving = (struct halving){.space = space, .history = {.space = space}};
+    *halving = (struct halving){.space = space, .results = {.space = space}};
     halving->draw.state = spex_draw_mix(space->rules.seed);
     spex_loss_init(&halving->loss, space);
     spex_lattice_init(&halving->lattice, space);
@@ -95,20 +95,20 @@ static void insert(size_t *sorted, double *losses, size_t count, size_t config, 
 
 /* Who is in the next round: 0 or -ENOMEM. */
 static int begin_round(struct halving *halving) {
-    const struct spex_history *history = &halving->history;
-    size_t count = halving->round ? halving->survivor_count : history->count, kept = 0;
+    const struct spex_results *results = &halving->results;
+    size_t count = halving->round ? halving->survivor_count : results->count, kept = 0;
     size_t *sorted = malloc((count + 1) * sizeof(*sorted));
     double *losses = malloc((count + 1) * sizeof(*losses));
     if (halving->loss.objectives > 1)
         spex_loss_turn(&halving->loss, &halving->draw);
-    spex_loss_learn(&halving->loss, history);
-    struct spex_race race = spex_race_run(&halving->loss, history, UINT64_MAX);
-    for (size_t i = 0; sorted && losses && race.leader != SPEX_HISTORY_NONE && i < count; i++) {
+    spex_loss_learn(&halving->loss, results);
+    struct spex_race race = spex_race_run(&halving->loss, results, UINT64_MAX);
+    for (size_t i = 0; sorted && losses && race.leader != SPEX_RESULTS_NONE && i < count; i++) {
         size_t config = halving->round ? halving->survivors[i] : i;
         struct spex_race_entry leader =
-            spex_race_entry(&race.noise, &halving->loss, history, race.leader);
+            spex_race_entry(&race.noise, &halving->loss, results, race.leader);
         struct spex_race_entry entry =
-            spex_race_entry(&race.noise, &halving->loss, history, config);
+            spex_race_entry(&race.noise, &halving->loss, results, config);
         if (entry.trials > 0 && !is_dropped(&race, &leader, &entry))
             insert(sorted, losses, kept++, config, entry.mean);
     }
@@ -125,33 +125,33 @@ static int begin_round(struct halving *halving) {
 static int round_next(struct halving *halving, struct spex_plan *plan) {
     size_t bytes = halving->space->parameter_count * sizeof(*plan->levels);
     if (halving->round == 0) {
-        if (halving->history.count < halving->first &&
-            spex_lattice_next(&halving->lattice, &halving->history, plan->levels)) {
+        if (halving->results.count < halving->first &&
+            spex_lattice_next(&halving->lattice, &halving->results, plan->levels)) {
             plan->duration_seconds = fmin(plan->duration_seconds, short_seconds(halving->space));
             return 1;
         }
-        halving->first = halving->history.count;
+        halving->first = halving->results.count;
     }
     if (halving->round == 0 || halving->place == halving->survivor_count) {
         if (halving->round > 0 && halving->survivor_count <= FINALISTS)
             return 0;
-        if (halving->history.pending)
+        if (halving->results.pending)
             return -EAGAIN;
         int err = begin_round(halving);
         if (err || !halving->survivor_count)
             return err;
     }
     memcpy(plan->levels,
-           spex_history_levels(&halving->history, halving->survivors[halving->place++]), bytes);
+           spex_results_levels(&halving->results, halving->survivors[halving->place++]), bytes);
     return 1;
 }
 
 static int final_next(struct halving *halving, struct spex_plan *plan) {
-    size_t config = spex_race_repeat(&halving->loss, &halving->history, &halving->draw,
+    size_t config = spex_race_repeat(&halving->loss, &halving->results, &halving->draw,
                                      4 + (uint64_t)(halving->budget / 8));
-    if (config == SPEX_HISTORY_NONE)
-        return halving->history.pending ? -EAGAIN : 0;
-    memcpy(plan->levels, spex_history_levels(&halving->history, config),
+    if (config == SPEX_RESULTS_NONE)
+        return halving->results.pending ? -EAGAIN : 0;
+    memcpy(plan->levels, spex_results_levels(&halving->results, config),
            halving->space->parameter_count * sizeof(*plan->levels));
     return 1;
 }
@@ -165,7 +165,7 @@ static int halving_next(void *state, struct spex_plan *plan) {
     if (got <= 0)
         return got;
     halving->spent += cost(halving, plan->duration_seconds);
-    int err = spex_history_plan(&halving->history, plan->levels);
+    int err = spex_results_plan(&halving->results, plan->levels);
     return err ? err : 1;
 }
 
@@ -177,12 +177,12 @@ static bool halving_stop_run(void *state, const struct spex_run *run) {
 static void halving_run_finished(void *state, const struct spex_result *result) {
     struct halving *halving = state;
     spex_enough_learn(&halving->enough, halving->space, result);
-    spex_history_finish(&halving->history, result);
+    spex_results_finish(&halving->results, result);
 }
 
 static void halving_fini(void *state) {
     struct halving *halving = state;
-    spex_history_free(&halving->history);
+    spex_results_free(&halving->results);
     free(halving->survivors);
 }
 

@@ -8,7 +8,7 @@
 #define SPEX_LATTICE_H
 
 #include "configurations.h"
-#include "history.h"
+#include "results.h"
 
 struct spex_lattice {
     const struct spex_space *space;
@@ -45,17 +45,17 @@ static inline void spex_lattice_point(struct spex_lattice *lattice, size_t *leve
 
 /* Whether there is one that has not been planned yet. */
 static inline bool spex_lattice_next(struct spex_lattice *lattice,
-                                     const struct spex_history *history, size_t *levels) {
+                                     const struct spex_results *results, size_t *levels) {
     for (int i = 0; i < SPEX_LATTICE_TRIES; i++) {
         spex_lattice_point(lattice, levels);
         if (spex_space_settle(lattice->space, levels) &&
-            spex_history_find(history, levels) == SPEX_HISTORY_NONE)
+            spex_results_find(results, levels) == SPEX_RESULTS_NONE)
             return true;
     }
     for (uint64_t i = 0; i < SPEX_LATTICE_LOOKS && lattice->looked < lattice->order.count; i++) {
         uint64_t number = spex_order_at(&lattice->order, lattice->looked++);
         if (spex_configuration_stands(lattice->space, number, levels) &&
-            spex_history_find(history, levels) == SPEX_HISTORY_NONE)
+            spex_results_find(results, levels) == SPEX_RESULTS_NONE)
             return true;
     }
     return false;

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "history.h"
+#include "results.h"
 #include "noise.h"
 
 /* Further ones do not count. */
@@ -54,7 +54,7 @@ SPEX_INLINE double spex_loss_scale(const struct spex_loss *loss, size_t objectiv
 }
 
 static inline double spex_loss_scalar(const struct spex_loss *loss,
-                                      const struct spex_history_values *values) {
+                                      const struct spex_results_values *values) {
     double most = -INFINITY, sum = 0;
     if (loss->objectives == 1)
         return spex_loss_cost(loss, 0, values[0].mean);
@@ -73,7 +73,7 @@ SPEX_INLINE double spex_loss_normal(double z) {
 
 /* The standard error of a configuration's mean, by how much trials vary and by what the runs said themselves. */
 SPEX_INLINE double spex_loss_mean_error(const struct spex_loss *loss,
-                                        const struct spex_history_values *values, double trials) {
+                                        const struct spex_results_values *values, double trials) {
     double squares = values->mean != 0 ? values->squares / (values->mean * values->mean) : 0;
     double among = spex_noise_variance(&loss->limits, trials, squares) * values->mean * values->mean;
     double within = isfinite(values->error) ? values->error * values->error : 0;
@@ -82,7 +82,7 @@ SPEX_INLINE double spex_loss_mean_error(const struct spex_loss *loss,
 
 /* By how much limits are exceeded, as shares of them, together; *kept is the probability that none is. */
 static inline double spex_loss_violation(const struct spex_loss *loss,
-                                         const struct spex_history_values *values, double trials,
+                                         const struct spex_results_values *values, double trials,
                                          double *kept) {
     const struct spex_space *space = loss->space;
     double violation = 0;
@@ -102,10 +102,10 @@ static inline double spex_loss_violation(const struct spex_loss *loss,
 }
 
 /* What keeps the limits more likely than not, and not surely, counts by so much less; the rest comes after all these. */
-static inline double spex_loss_of(const struct spex_loss *loss, const struct spex_history *history,
+static inline double spex_loss_of(const struct spex_loss *loss, const struct spex_results *results,
                                   size_t config) {
-    const struct spex_history_config *known = &history->configs[config];
-    const struct spex_history_values *values = spex_history_values(history, config);
+    const struct spex_results_config *known = &results->configs[config];
+    const struct spex_results_values *values = spex_results_values(results, config);
     double span = loss->worst > loss->best ? loss->worst - loss->best : 1, kept;
     if (!known->trials)
         return loss->worst + 1.5 * span;
@@ -124,11 +124,11 @@ static inline double spex_loss_of(const struct spex_loss *loss, const struct spe
 
 /* The loss with how much trials of the configuration vary in it. */
 static inline struct spex_loss_value spex_loss_value(const struct spex_loss *loss,
-                                                     const struct spex_history *history,
+                                                     const struct spex_results *results,
                                                      size_t config) {
-    const struct spex_history_values *values = spex_history_values(history, config);
-    struct spex_loss_value value = {spex_loss_of(loss, history, config), 0, 0};
-    for (size_t o = 0; history->configs[config].trials && o < loss->objectives; o++) {
+    const struct spex_results_values *values = spex_results_values(results, config);
+    struct spex_loss_value value = {spex_loss_of(loss, results, config), 0, 0};
+    for (size_t o = 0; results->configs[config].trials && o < loss->objectives; o++) {
         double factor =
             spex_loss_scale(loss, o) * spex_loss_slope(loss, o, values[o].mean);
         value.squares += factor * factor * values[o].squares;
@@ -157,17 +157,17 @@ static inline void spex_loss_turn(struct spex_loss *loss, struct spex_draw *draw
         loss->weights[o] /= sum;
 }
 
-static inline void spex_loss_learn_range(struct spex_loss *loss, const struct spex_history *history,
+static inline void spex_loss_learn_range(struct spex_loss *loss, const struct spex_results *results,
                                          size_t objective) {
     loss->ratios[objective] = true;
-    for (size_t c = 0; c < history->count; c++)
-        if (history->configs[c].trials)
-            loss->ratios[objective] &= spex_history_values(history, c)[objective].mean > 0;
+    for (size_t c = 0; c < results->count; c++)
+        if (results->configs[c].trials)
+            loss->ratios[objective] &= spex_results_values(results, c)[objective].mean > 0;
     loss->low[objective] = INFINITY;
     loss->high[objective] = -INFINITY;
-    for (size_t c = 0; c < history->count; c++) {
-        double cost = spex_loss_cost(loss, objective, spex_history_values(history, c)[objective].mean);
-        if (history->configs[c].trials) {
+    for (size_t c = 0; c < results->count; c++) {
+        double cost = spex_loss_cost(loss, objective, spex_results_values(results, c)[objective].mean);
+        if (results->configs[c].trials) {
             loss->low[objective] = fmin(loss->low[objective], cost);
             loss->high[objective] = fmax(loss->high[objective], cost);
         }
@@ -175,12 +175,12 @@ static inline void spex_loss_learn_range(struct spex_loss *loss, const struct sp
 }
 
 static inline void spex_loss_learn_limits(struct spex_loss *loss,
-                                          const struct spex_history *history) {
+                                          const struct spex_results *results) {
     const struct spex_space *space = loss->space;
     struct spex_noise_sums sums = {0};
-    for (size_t i = 0; i < history->count * space->criterion_count; i++) {
-        const struct spex_history_values *values = &history->values[i];
-        uint64_t trials = history->configs[i / space->criterion_count].trials;
+    for (size_t i = 0; i < results->count * space->criterion_count; i++) {
+        const struct spex_results_values *values = &results->values[i];
+        uint64_t trials = results->configs[i / space->criterion_count].trials;
         if (spex_criterion_is_limit(&space->criteria[i % space->criterion_count]) &&
             values->mean != 0 && trials > 1)
             spex_noise_add(&sums, (double)trials, values->squares / (values->mean * values->mean));
@@ -189,19 +189,19 @@ static inline void spex_loss_learn_limits(struct spex_loss *loss,
 }
 
 /* The ranges of what was seen so far. */
-static inline void spex_loss_learn(struct spex_loss *loss, const struct spex_history *history) {
+static inline void spex_loss_learn(struct spex_loss *loss, const struct spex_results *results) {
     double kept;
-    spex_loss_learn_limits(loss, history);
+    spex_loss_learn_limits(loss, results);
     for (size_t o = 0; o < loss->objectives; o++)
-        spex_loss_learn_range(loss, history, o);
+        spex_loss_learn_range(loss, results, o);
     loss->best = INFINITY;
     loss->worst = -INFINITY;
-    for (size_t c = 0; c < history->count; c++) {
-        const struct spex_history_values *values = spex_history_values(history, c);
-        if (!history->configs[c].trials)
+    for (size_t c = 0; c < results->count; c++) {
+        const struct spex_results_values *values = spex_results_values(results, c);
+        if (!results->configs[c].trials)
             continue;
         double scalar = spex_loss_scalar(loss, values);
-        bool keeps = spex_loss_violation(loss, values, (double)history->configs[c].trials, &kept) <= 0;
+        bool keeps = spex_loss_violation(loss, values, (double)results->configs[c].trials, &kept) <= 0;
         loss->worst = fmax(loss->worst, scalar);
         loss->best = keeps ? fmin(loss->best, scalar) : loss->best;
     }

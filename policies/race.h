@@ -26,10 +26,10 @@ struct spex_race_entry {
 
 static inline struct spex_race_entry spex_race_entry(const struct spex_noise *noise,
                                                      const struct spex_loss *loss,
-                                                     const struct spex_history *history,
+                                                     const struct spex_results *results,
                                                      size_t config) {
-    struct spex_loss_value value = spex_loss_value(loss, history, config);
-    double trials = (double)history->configs[config].trials;
+    struct spex_loss_value value = spex_loss_value(loss, results, config);
+    double trials = (double)results->configs[config].trials;
     double variance = spex_noise_variance(noise, trials, value.squares);
     if (value.error * value.error > variance)
         variance = value.error * value.error;
@@ -37,12 +37,12 @@ static inline struct spex_race_entry spex_race_entry(const struct spex_noise *no
 }
 
 static inline struct spex_noise spex_race_noise(const struct spex_loss *loss,
-                                                const struct spex_history *history) {
+                                                const struct spex_results *results) {
     struct spex_noise_sums sums = {0};
-    for (size_t c = 0; c < history->count; c++)
-        if (history->configs[c].trials > 1)
-            spex_noise_add(&sums, (double)history->configs[c].trials,
-                           spex_loss_value(loss, history, c).squares);
+    for (size_t c = 0; c < results->count; c++)
+        if (results->configs[c].trials > 1)
+            spex_noise_add(&sums, (double)results->configs[c].trials,
+                           spex_loss_value(loss, results, c).squares);
     return spex_noise_of(&sums);
 }
 
@@ -52,12 +52,12 @@ SPEX_INLINE struct spex_belief spex_race_belief(const struct spex_race *race,
 }
 
 static inline void spex_race_lead(struct spex_race *race, const struct spex_loss *loss,
-                                  const struct spex_history *history) {
+                                  const struct spex_results *results) {
     double least = INFINITY;
-    for (size_t c = 0; c < history->count; c++) {
-        if (!history->configs[c].trials)
+    for (size_t c = 0; c < results->count; c++) {
+        if (!results->configs[c].trials)
             continue;
-        struct spex_race_entry entry = spex_race_entry(&race->noise, loss, history, c);
+        struct spex_race_entry entry = spex_race_entry(&race->noise, loss, results, c);
         struct spex_belief belief = spex_race_belief(race, &entry);
         double score = spex_belief_score(&belief);
         if (score < least) {
@@ -75,15 +75,15 @@ SPEX_INLINE double spex_race_doubt(const struct spex_belief *leader,
 }
 
 static inline void spex_race_challenge(struct spex_race *race, const struct spex_loss *loss,
-                                       const struct spex_history *history, uint64_t trials_max) {
-    struct spex_race_entry entry = spex_race_entry(&race->noise, loss, history, race->leader);
+                                       const struct spex_results *results, uint64_t trials_max) {
+    struct spex_race_entry entry = spex_race_entry(&race->noise, loss, results, race->leader);
     struct spex_belief leader = spex_race_belief(race, &entry);
     double most = -INFINITY;
-    for (size_t c = 0; c < history->count; c++) {
-        const struct spex_history_config *known = &history->configs[c];
+    for (size_t c = 0; c < results->count; c++) {
+        const struct spex_results_config *known = &results->configs[c];
         if (!known->trials || c == race->leader || known->trials + known->pending >= trials_max)
             continue;
-        entry = spex_race_entry(&race->noise, loss, history, c);
+        entry = spex_race_entry(&race->noise, loss, results, c);
         entry.trials += (double)known->pending;
         struct spex_belief other = spex_race_belief(race, &entry);
         double z = spex_race_doubt(&leader, &other);
@@ -95,56 +95,56 @@ static inline void spex_race_challenge(struct spex_race *race, const struct spex
     race->doubt = spex_loss_normal(most);
 }
 
-/* The order among what has been tried; leader and challenger may be SPEX_HISTORY_NONE. No configuration is a challenger
+/* The order among what has been tried; leader and challenger may be SPEX_RESULTS_NONE. No configuration is a challenger
  * that has had trials_max. */
 static inline struct spex_race spex_race_run(const struct spex_loss *loss,
-                                             const struct spex_history *history,
+                                             const struct spex_results *results,
                                              uint64_t trials_max) {
-    struct spex_race race = {.noise = spex_race_noise(loss, history),
-                             .leader = SPEX_HISTORY_NONE,
-                             .challenger = SPEX_HISTORY_NONE};
-    for (size_t c = 0; c < history->count; c++)
-        if (history->configs[c].trials) {
-            struct spex_race_entry entry = spex_race_entry(&race.noise, loss, history, c);
+    struct spex_race race = {.noise = spex_race_noise(loss, results),
+                             .leader = SPEX_RESULTS_NONE,
+                             .challenger = SPEX_RESULTS_NONE};
+    for (size_t c = 0; c < results->count; c++)
+        if (results->configs[c].trials) {
+            struct spex_race_entry entry = spex_race_entry(&race.noise, loss, results, c);
             spex_prior_add(&race.prior, entry.mean, entry.variance / entry.trials);
         }
-    spex_race_lead(&race, loss, history);
-    if (race.leader != SPEX_HISTORY_NONE)
-        spex_race_challenge(&race, loss, history, trials_max);
+    spex_race_lead(&race, loss, results);
+    if (race.leader != SPEX_RESULTS_NONE)
+        spex_race_challenge(&race, loss, results, trials_max);
     return race;
 }
 
 /* Which of the two needs one more trial: the one whose mean is less sure, with what is under way. */
 static inline size_t spex_race_next(const struct spex_race *race, const struct spex_loss *loss,
-                                    const struct spex_history *history) {
-    if (race->leader == SPEX_HISTORY_NONE || race->challenger == SPEX_HISTORY_NONE)
+                                    const struct spex_results *results) {
+    if (race->leader == SPEX_RESULTS_NONE || race->challenger == SPEX_RESULTS_NONE)
         return race->leader;
-    struct spex_race_entry a = spex_race_entry(&race->noise, loss, history, race->leader);
-    struct spex_race_entry b = spex_race_entry(&race->noise, loss, history, race->challenger);
-    a.trials += (double)history->configs[race->leader].pending;
-    b.trials += (double)history->configs[race->challenger].pending;
+    struct spex_race_entry a = spex_race_entry(&race->noise, loss, results, race->leader);
+    struct spex_race_entry b = spex_race_entry(&race->noise, loss, results, race->challenger);
+    a.trials += (double)results->configs[race->leader].pending;
+    b.trials += (double)results->configs[race->challenger].pending;
     return a.variance / a.trials > b.variance / b.trials ? race->leader : race->challenger;
 }
 
 /* Fewer do not make a leader: two may agree by chance. */
 #define SPEX_RACE_TRIALS 5
 
-/* The configuration to run once more; SPEX_HISTORY_NONE when it is clear which is best, or nothing has succeeded. With
+/* The configuration to run once more; SPEX_RESULTS_NONE when it is clear which is best, or nothing has succeeded. With
  * several objectives it is never clear: weights are others every time. */
-static inline size_t spex_race_repeat(struct spex_loss *loss, const struct spex_history *history,
+static inline size_t spex_race_repeat(struct spex_loss *loss, const struct spex_results *results,
                                       struct spex_draw *draw, uint64_t trials_max) {
     if (loss->objectives > 1)
         spex_loss_turn(loss, draw);
-    spex_loss_learn(loss, history);
-    struct spex_race race = spex_race_run(loss, history, trials_max);
-    if (race.leader == SPEX_HISTORY_NONE)
+    spex_loss_learn(loss, results);
+    struct spex_race race = spex_race_run(loss, results, trials_max);
+    if (race.leader == SPEX_RESULTS_NONE)
         return race.leader;
-    const struct spex_history_config *leader = &history->configs[race.leader];
+    const struct spex_results_config *leader = &results->configs[race.leader];
     if (leader->trials + leader->pending < SPEX_RACE_TRIALS)
         return race.leader;
     if (loss->objectives == 1 && race.doubt < 0.01)
-        return SPEX_HISTORY_NONE;
-    return spex_race_next(&race, loss, history);
+        return SPEX_RESULTS_NONE;
+    return spex_race_next(&race, loss, results);
 }
 
 #endif

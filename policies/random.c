@@ -7,7 +7,7 @@
 
 struct random {
     const struct spex_space *space;
-    struct spex_history history;
+    struct spex_results results;
     struct spex_enough enough;
     struct spex_lattice lattice;
     uint64_t budget;  /* runs */
@@ -25,7 +25,7 @@ static int random_init(void *state, const struct spex_space *space) {
     uint64_t repeats = spex_effort_repeats(space);
     if (!levels)
         return -ENOMEM;
-    *random = (struct random){.space = space, .history = {.space = space}};
+    *random = (struct random){.space = space, .results = {.space = space}};
     spex_lattice_init(&random->lattice, space);
     random->budget = spex_effort(space, spex_configurations_standing(space, levels));
     random->configs = random->budget < repeats ? 1 : random->budget / repeats;
@@ -39,24 +39,24 @@ static uint64_t random_runs(const void *state) {
 
 /* The space may turn out to have fewer than was thought. */
 static bool another(struct random *random, size_t *levels) {
-    if (random->history.count < random->configs) {
-        if (spex_lattice_next(&random->lattice, &random->history, levels))
+    if (random->results.count < random->configs) {
+        if (spex_lattice_next(&random->lattice, &random->results, levels))
             return true;
-        random->configs = random->history.count;
+        random->configs = random->results.count;
     }
-    if (!random->configs || random->history.planned >= random->configs * spex_effort_repeats(random->space))
+    if (!random->configs || random->results.planned >= random->configs * spex_effort_repeats(random->space))
         return false;
     memcpy(levels,
-           spex_history_levels(&random->history, random->history.planned % random->configs),
+           spex_results_levels(&random->results, random->results.planned % random->configs),
            random->space->parameter_count * sizeof(*levels));
     return true;
 }
 
 static int random_next(void *state, struct spex_plan *plan) {
     struct random *random = state;
-    if (random->history.planned >= random->budget || !another(random, plan->levels))
+    if (random->results.planned >= random->budget || !another(random, plan->levels))
         return 0;
-    int err = spex_history_plan(&random->history, plan->levels);
+    int err = spex_results_plan(&random->results, plan->levels);
     return err ? err : 1;
 }
 
@@ -71,7 +71,7 @@ static void random_run_finished(void *state, const struct spex_result *result) {
 }
 
 static void random_fini(void *state) {
-    spex_history_free(&((struct random *)state)->history);
+    spex_results_free(&((struct random *)state)->results);
 }
 
 SPEX_POLICY(random) = {

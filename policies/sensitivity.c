@@ -9,7 +9,7 @@
 struct sensitivity {
     const struct spex_space *space;
     struct spex_lattice lattice;
-    struct spex_history history;
+    struct spex_results results;
     uint64_t budget;
     size_t *base;  /* configuration */
     size_t *other; /* where its neighbours have a parameter's level from */
@@ -23,7 +23,7 @@ static size_t sensitivity_state_size(const struct spex_space *space) {
 
 static void sensitivity_fini(void *state) {
     struct sensitivity *sensitivity = state;
-    spex_history_free(&sensitivity->history);
+    spex_results_free(&sensitivity->results);
     free(sensitivity->base);
     free(sensitivity->other);
 }
@@ -31,7 +31,7 @@ static void sensitivity_fini(void *state) {
 static int sensitivity_init(void *state, const struct spex_space *space) {
     struct sensitivity *sensitivity = state;
     *sensitivity = (struct sensitivity){
-        .space = space, .history = {.space = space}, .parameter = space->parameter_count};
+        .space = space, .results = {.space = space}, .parameter = space->parameter_count};
     sensitivity->base = calloc(space->parameter_count, sizeof(size_t));
     sensitivity->other = calloc(space->parameter_count, sizeof(size_t));
     if (!sensitivity->base || !sensitivity->other) {
@@ -50,7 +50,7 @@ static uint64_t sensitivity_runs(const void *state) {
 
 /* Bases are new; where the levels of neighbours come from need not be allowed as a whole. */
 static bool next_base(struct sensitivity *sensitivity, size_t *levels) {
-    if (!spex_lattice_next(&sensitivity->lattice, &sensitivity->history, levels))
+    if (!spex_lattice_next(&sensitivity->lattice, &sensitivity->results, levels))
         return false;
     memcpy(sensitivity->base, levels, sensitivity->space->parameter_count * sizeof(*levels));
     spex_lattice_point(&sensitivity->lattice, sensitivity->other);
@@ -80,9 +80,9 @@ static bool choose(struct sensitivity *sensitivity, size_t *levels) {
 
 static int sensitivity_next(void *state, struct spex_plan *plan) {
     struct sensitivity *sensitivity = state;
-    if (sensitivity->history.planned >= sensitivity->budget || !choose(sensitivity, plan->levels))
+    if (sensitivity->results.planned >= sensitivity->budget || !choose(sensitivity, plan->levels))
         return 0;
-    int err = spex_history_plan(&sensitivity->history, plan->levels);
+    int err = spex_results_plan(&sensitivity->results, plan->levels);
     return err ? err : 1;
 }
 

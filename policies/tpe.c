@@ -18,7 +18,7 @@ enum { DRAWN = 32, GOOD_MAX = 25, OTHERS_MAX = 100 };
 
 struct tpe {
     const struct spex_space *space;
-    struct spex_history history;
+    struct spex_results results;
     struct spex_loss loss;
     struct spex_enough enough;
     struct spex_lattice lattice;
@@ -36,7 +36,7 @@ static size_t tpe_state_size(const struct spex_space *space) {
 
 static int tpe_init(void *state, const struct spex_space *space) {
     struct tpe *tpe = state;
-    *tpe = (struct tpe){.space = space, .history = {.space = space}};
+    *tpe = (struct tpe){.space = space, .results = {.space = space}};
     tpe->drawn = calloc(space->parameter_count, sizeof(size_t));
     if (!tpe->drawn)
         return -ENOMEM;
@@ -60,11 +60,11 @@ static int ascending(const void *a, const void *b) {
 static void divide_by(struct tpe *tpe, double limit, size_t finished) {
     size_t step = 1 + finished / OTHERS_MAX, place = 0;
     tpe->good_count = tpe->others_count = 0;
-    for (size_t c = 0; c < tpe->history.count; c++) {
-        const struct spex_history_config *known = &tpe->history.configs[c];
+    for (size_t c = 0; c < tpe->results.count; c++) {
+        const struct spex_results_config *known = &tpe->results.configs[c];
         if (!known->trials && !known->failed)
             continue;
-        if (spex_loss_of(&tpe->loss, &tpe->history, c) <= limit && tpe->good_count < GOOD_MAX)
+        if (spex_loss_of(&tpe->loss, &tpe->results, c) <= limit && tpe->good_count < GOOD_MAX)
             tpe->good[tpe->good_count++] = c;
         else if (place++ % step == 0 && tpe->others_count < OTHERS_MAX)
             tpe->others[tpe->others_count++] = c;
@@ -73,15 +73,15 @@ static void divide_by(struct tpe *tpe, double limit, size_t finished) {
 
 static int divide(struct tpe *tpe) {
     size_t finished = 0;
-    double *losses = malloc((tpe->history.count + 1) * sizeof(*losses));
+    double *losses = malloc((tpe->results.count + 1) * sizeof(*losses));
     if (!losses)
         return -ENOMEM;
     if (tpe->loss.objectives > 1)
         spex_loss_turn(&tpe->loss, &tpe->draw);
-    spex_loss_learn(&tpe->loss, &tpe->history);
-    for (size_t c = 0; c < tpe->history.count; c++)
-        if (tpe->history.configs[c].trials || tpe->history.configs[c].failed)
-            losses[finished++] = spex_loss_of(&tpe->loss, &tpe->history, c);
+    spex_loss_learn(&tpe->loss, &tpe->results);
+    for (size_t c = 0; c < tpe->results.count; c++)
+        if (tpe->results.configs[c].trials || tpe->results.configs[c].failed)
+            losses[finished++] = spex_loss_of(&tpe->loss, &tpe->results, c);
     size_t good = (size_t)ceil(sqrt((double)finished));
     good = good < GOOD_MAX ? good : GOOD_MAX;
     qsort(losses, finished, sizeof(*losses), ascending);
@@ -105,7 +105,7 @@ static double density(const struct tpe *tpe, const size_t *configs, size_t count
     double sum = 1 / (double)parameter->count, weights = 1;
     double width = bandwidth(parameter, count), spacing = 1 / (double)parameter->count;
     for (size_t i = 0; i < count; i++) {
-        const size_t *levels = spex_history_levels(&tpe->history, configs[i]);
+        const size_t *levels = spex_results_levels(&tpe->results, configs[i]);
         if (!spex_space_applies(tpe->space, levels, p))
             continue;
         weights++;
@@ -126,7 +126,7 @@ static size_t draw_level(struct tpe *tpe, size_t p) {
     uint64_t from = spex_draw_below(&tpe->draw, tpe->good_count + 1);
     if (from == tpe->good_count)
         return spex_draw_below(&tpe->draw, parameter->count);
-    size_t level = spex_history_levels(&tpe->history, tpe->good[from])[p];
+    size_t level = spex_results_levels(&tpe->results, tpe->good[from])[p];
     if (!spex_parameter_ordered(parameter))
         return level;
     double reach = bandwidth(parameter, tpe->good_count) * (double)(parameter->count - 1);
@@ -147,10 +147,10 @@ static double ratio(const struct tpe *tpe, const size_t *levels) {
 
 /* Whether it is worth a run: not under way, not failed, and not known well. */
 static bool is_open(const struct tpe *tpe, const size_t *levels) {
-    size_t config = spex_history_find(&tpe->history, levels);
-    if (config == SPEX_HISTORY_NONE)
+    size_t config = spex_results_find(&tpe->results, levels);
+    if (config == SPEX_RESULTS_NONE)
         return true;
-    const struct spex_history_config *known = &tpe->history.configs[config];
+    const struct spex_results_config *known = &tpe->results.configs[config];
     return !known->pending && !known->failed && known->trials < spex_effort_repeats(tpe->space);
 }
 
@@ -169,33 +169,33 @@ static bool propose(struct tpe *tpe, size_t *levels) {
             memcpy(levels, tpe->drawn, tpe->space->parameter_count * sizeof(*levels));
         }
     }
-    return most > -INFINITY || spex_lattice_next(&tpe->lattice, &tpe->history, levels);
+    return most > -INFINITY || spex_lattice_next(&tpe->lattice, &tpe->results, levels);
 }
 
 static bool repeat(struct tpe *tpe, size_t *levels) {
     size_t config =
-        spex_race_repeat(&tpe->loss, &tpe->history, &tpe->draw, 4 + tpe->budget / 8);
-    if (config == SPEX_HISTORY_NONE)
+        spex_race_repeat(&tpe->loss, &tpe->results, &tpe->draw, 4 + tpe->budget / 8);
+    if (config == SPEX_RESULTS_NONE)
         return false;
-    memcpy(levels, spex_history_levels(&tpe->history, config),
+    memcpy(levels, spex_results_levels(&tpe->results, config),
            tpe->space->parameter_count * sizeof(*levels));
     return true;
 }
 
 static bool choose(struct tpe *tpe, size_t *levels) {
-    double planned = (double)tpe->history.planned, budget = (double)tpe->budget;
-    if (planned < DESIGN * budget && spex_lattice_next(&tpe->lattice, &tpe->history, levels))
+    double planned = (double)tpe->results.planned, budget = (double)tpe->budget;
+    if (planned < DESIGN * budget && spex_lattice_next(&tpe->lattice, &tpe->results, levels))
         return true;
     return (planned < SEARCH * budget && propose(tpe, levels)) || repeat(tpe, levels);
 }
 
 static int tpe_next(void *state, struct spex_plan *plan) {
     struct tpe *tpe = state;
-    if (tpe->history.planned >= tpe->budget)
+    if (tpe->results.planned >= tpe->budget)
         return 0;
     if (!choose(tpe, plan->levels))
-        return tpe->history.pending ? -EAGAIN : 0;
-    int err = spex_history_plan(&tpe->history, plan->levels);
+        return tpe->results.pending ? -EAGAIN : 0;
+    int err = spex_results_plan(&tpe->results, plan->levels);
     return err ? err : 1;
 }
 
@@ -207,12 +207,12 @@ static bool tpe_stop_run(void *state, const struct spex_run *run) {
 static void tpe_run_finished(void *state, const struct spex_result *result) {
     struct tpe *tpe = state;
     spex_enough_learn(&tpe->enough, tpe->space, result);
-    spex_history_finish(&tpe->history, result);
+    spex_results_finish(&tpe->results, result);
 }
 
 static void tpe_fini(void *state) {
     struct tpe *tpe = state;
-    spex_history_free(&tpe->history);
+    spex_results_free(&tpe->results);
     free(tpe->drawn);
 }
 

@@ -22,7 +22,7 @@ struct explored {
     const struct simulation *simulation;
     struct landscape *landscape; /* with this seed */
     struct machine machine;
-    struct spex_history history; /* of the judge */
+    struct spex_results results; /* of the judge */
     void *state;
     struct slot slots[PARALLEL_MAX];
     unsigned busy;
@@ -72,7 +72,7 @@ static bool begin_run(struct explored *explored) {
     if (got <= 0)
         return false;
     check(explored, slot->levels);
-    if (spex_history_plan(&explored->history, slot->levels))
+    if (spex_results_plan(&explored->results, slot->levels))
         errx(1, "out of memory");
     machine_run(&explored->machine, explored->landscape, explored->simulation->policy,
                 explored->state, &plan, &slot->run);
@@ -98,51 +98,51 @@ static void end_run(struct explored *explored) {
     if (explored->simulation->policy->run_finished)
         explored->simulation->policy->run_finished(explored->state, &result);
     explored->policy_seconds += processor_seconds() - begin;
-    spex_history_finish(&explored->history, &result);
+    spex_results_finish(&explored->results, &result);
     slot->busy = false;
     explored->busy--;
 }
 
 /* Among those that keep the limits as surely as policies take it. */
 static void judge(struct explored *explored, struct outcome *outcome) {
-    const struct spex_history *history = &explored->history;
+    const struct spex_results *results = &explored->results;
     const struct landscape *landscape = explored->landscape;
-    struct spex_standing_input *inputs = calloc(history->count + 1, sizeof(*inputs));
-    struct spex_standing *standings = calloc(history->count + 1, sizeof(*standings));
+    struct spex_standing_input *inputs = calloc(results->count + 1, sizeof(*inputs));
+    struct spex_standing *standings = calloc(results->count + 1, sizeof(*standings));
     double truth[LANDSCAPE_CRITERIA], most = 0;
     size_t best;
     struct spex_loss loss;
     spex_loss_init(&loss, &landscape->space);
-    spex_loss_learn(&loss, history);
-    for (size_t c = 0; c < history->count; c++) {
-        const struct spex_history_values *values = spex_history_values(history, c);
+    spex_loss_learn(&loss, results);
+    for (size_t c = 0; c < results->count; c++) {
+        const struct spex_results_values *values = spex_results_values(results, c);
         double kept = 1;
-        if (history->configs[c].trials)
-            spex_loss_violation(&loss, values, (double)history->configs[c].trials, &kept);
+        if (results->configs[c].trials)
+            spex_loss_violation(&loss, values, (double)results->configs[c].trials, &kept);
         bool keeps = kept >= SPEX_LOSS_SURE;
-        outcome->configs += history->configs[c].trials > 0;
-        inputs[c] = (struct spex_standing_input){keeps ? history->configs[c].trials : 0,
+        outcome->configs += results->configs[c].trials > 0;
+        inputs[c] = (struct spex_standing_input){keeps ? results->configs[c].trials : 0,
                                                  values[0].mean, values[0].squares,
                                                  values[0].error};
     }
     if (!inputs || !standings ||
-        spex_standing_of(inputs, history->count, true, standings, &best))
+        spex_standing_of(inputs, results->count, true, standings, &best))
         errx(1, "out of memory");
     if (best != SPEX_STANDING_NONE) {
-        landscape->truth(landscape, spex_history_levels(history, best), truth);
-        outcome->share = landscape_share(landscape, spex_history_levels(history, best));
+        landscape->truth(landscape, spex_results_levels(results, best), truth);
+        outcome->share = landscape_share(landscape, spex_results_levels(results, best));
         outcome->covered = standings[best].low <= truth[0] && truth[0] <= standings[best].high;
     }
     size_t really = 0;
-    for (size_t c = 0; c < history->count; c++) {
-        double share = landscape_share(landscape, spex_history_levels(history, c));
+    for (size_t c = 0; c < results->count; c++) {
+        double share = landscape_share(landscape, spex_results_levels(results, c));
         outcome->tied += standings[c].tied;
         if (inputs[c].trials && share > most) {
             most = share;
             really = c;
         }
     }
-    outcome->best_tied = history->count && standings[really].tied;
+    outcome->best_tied = results->count && standings[really].tied;
     free(inputs);
     free(standings);
 }
@@ -156,7 +156,7 @@ void simulate(const struct simulation *simulation, struct outcome *outcome) {
     landscape.space.criteria = landscape.criteria;
     for (size_t p = 0; p < landscape.space.parameter_count; p++)
         landscape.parameters[p].values = landscape.values[p];
-    explored.history.space = &landscape.space;
+    explored.results.space = &landscape.space;
     machine_start(&explored.machine, simulation->seed);
     explored.machine.failures = simulation->failures;
     explored.state = calloc(1, simulation->policy->state_size(&landscape.space));
@@ -177,5 +177,5 @@ void simulate(const struct simulation *simulation, struct outcome *outcome) {
     if (simulation->policy->fini)
         simulation->policy->fini(explored.state);
     free(explored.state);
-    spex_history_free(&explored.history);
+    spex_results_free(&explored.results);
 }
