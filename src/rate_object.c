@@ -1,43 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE
 #include "rate_object.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <string.h>
-#include <sys/auxv.h>
-
-/* Before glibc 2.34 they are in a library of their own, of which we do not want to depend. */
-#pragma weak dlsym
-#pragma weak dlclose
-#pragma weak dlerror
-
-static const char symbol[] = "spex_rate_policy";
 
 bool spex_rate_object_is_path(const char *text) {
-    return strchr(text, '/') != NULL;
-}
-
-typedef void *opening(const char *path, int mode);
-
-/* NULL in a program that is statically linked. A reference to dlopen, even a weak one, would have the linker warn
- * whoever links one; asked for by name it is found in others alone. */
-static opening *find_opening(void) {
-    opening *found = NULL;
-    if (dlsym && dlclose && dlerror)
-        *(void **)&found = dlsym(RTLD_DEFAULT, "dlopen");
-    return found;
-}
-
-/* What the loader says, without the path that it begins with. */
-static const char *loader_says(const char *path) {
-    const char *text = dlerror();
-    size_t length = strlen(path);
-    if (!text)
-        return "unknown error";
-    return strncmp(text, path, length) == 0 && strncmp(text + length, ": ", 2) == 0
-               ? text + length + 2
-               : text;
+    return spex_object_is_path(text);
 }
 
 static int check(const struct spex_rate_policy_ops *policy, struct spex_why *why) {
@@ -57,37 +24,20 @@ static int check(const struct spex_rate_policy_ops *policy, struct spex_why *why
     return 0;
 }
 
-static int load(struct spex_rate_object *object, const char *path, struct spex_why *why) {
-    opening *open = find_opening();
-    if (!open)
-        return spex_fail(why, -ENOSYS,
-                         "a policy's name was expected: a statically linked program loads no "
-                         "objects");
-    object->handle = open(path, RTLD_NOW | RTLD_LOCAL);
-    if (!object->handle)
-        return spex_fail(why, -ENOENT, "a shared object was expected: %s", loader_says(path));
-    object->policy = dlsym(object->handle, symbol);
-    if (!object->policy)
-        return spex_fail(why, -ENOENT,
-                         "a shared object with the symbol %s was expected, as "
-                         "SPEX_RATE_POLICY_OBJECT makes it",
-                         symbol);
-    return check(object->policy, why);
-}
-
 int spex_rate_object_open(struct spex_rate_object *object, const char *path, struct spex_why *why) {
-    *object = (struct spex_rate_object){.handle = NULL};
-    if (getauxval(AT_SECURE))
-        return spex_fail(why, -EPERM,
-                         "a policy's name was expected: a set-user-ID program loads no objects");
-    int err = load(object, path, why);
+    object->policy = NULL;
+    int err = spex_object_open(&object->object, path, "spex_rate_policy", "SPEX_RATE_POLICY_OBJECT",
+                               why);
+    if (err)
+        return err;
+    object->policy = object->object.found;
+    err = check(object->policy, why);
     if (err)
         spex_rate_object_close(object);
     return err;
 }
 
 void spex_rate_object_close(struct spex_rate_object *object) {
-    if (object->handle && dlclose)
-        dlclose(object->handle);
-    *object = (struct spex_rate_object){.handle = NULL};
+    spex_object_close(&object->object);
+    object->policy = NULL;
 }

@@ -7,11 +7,11 @@
 
 #include <spex/rate_policy.h>
 
-#include "why.h"
+#include "object.h"
 
 struct spex_rate_object {
-    void *handle;                              /* NULL: nothing is loaded */
-    const struct spex_rate_policy_ops *policy; /* valid while it is */
+    struct spex_object object;
+    const struct spex_rate_policy_ops *policy; /* valid while it is loaded */
 };
 
 /* Whether that is a file, and no name of a policy: it has a "/". */

@@ -21,7 +21,9 @@ static const char usage[] =
     "finished trial in FILE.db. Started again with the same arguments, it goes on there.\n"
     "\n"
     "  --store FILE.db  where the trials go\n"
-    "  --policy NAME    which configurations to try: grid (all of them; the default)\n"
+    "  --policy NAME    which configurations to try: gaussian (the default; few runs, by a\n"
+    "                   model of the results so far), climb, grid (all of them), halving,\n"
+    "                   random, sensitivity, tpe, or ./FILE.so, a policy of your own\n"
     "  --jobs N         run N trials at a time, each on CPU cores of its own\n"
     "  --share-cpus     with --jobs: let them share the CPUs, and disturb each other\n"
     "  --mixed          go on in FILE.db on another machine or kernel or with another build\n"
@@ -148,7 +150,7 @@ static int finish(const struct request *request, int err, const char *why) {
 }
 
 int spex_command_explore(int argc, char **argv) {
-    struct request request = {.options = {.size = sizeof(request.options), .policy = "grid"}};
+    struct request request = {.options = {.size = sizeof(request.options)}};
     char why[512] = "";
     int bad = parse(argc, argv, &request);
     if (bad)

@@ -35,7 +35,7 @@ struct spex_progress {
 struct spex_explore_options {
     size_t size;        /* sizeof(struct spex_explore_options) */
     const char *space;  /* path of the space's XML */
-    const char *policy; /* name of a built-in policy */
+    const char *policy; /* name of a built-in policy, or an object's path, which has a "/"; NULL: the default */
     const char *store;  /* path; continued when it holds trials of the same exploration */
     char *const *argv;  /* the program and its arguments; ends with NULL */
     unsigned jobs;      /* trials at a time, each with CPUs of its own; 0 is 1 */

@@ -18,24 +18,26 @@
 #include "abandoned.h"
 #include "explorer.h"
 
-static int policy_check(const struct spex_explorer *explorer, struct spex_why *why) {
-    const struct spex_policy_ops *policy = explorer->policy;
-    if (spex_policy_check(policy))
-        return spex_fail(why, -ENOTSUP, "policy \"%s\" was built for another version of spex",
-                         policy->name);
-    return 0;
+static int policy_load(struct spex_explorer *explorer, const char *path, struct spex_why *why) {
+    struct spex_why reason;
+    int err = spex_policy_object_open(&explorer->object, path, &reason);
+    explorer->policy = explorer->object.policy;
+    return err ? spex_fail(why, err, "policy \"%s\": %s", path, reason.text) : 0;
 }
 
 static int policy_find(struct spex_explorer *explorer, struct spex_why *why) {
+    const char *name = explorer->options->policy;
     char known[256] = "";
-    explorer->policy = spex_builtin_policy(explorer->options->policy);
+    name = name ? name : SPEX_BUILTIN_DEFAULT;
+    if (spex_object_is_path(name))
+        return policy_load(explorer, name, why);
+    explorer->policy = spex_builtin_policy(name);
     if (explorer->policy)
-        return policy_check(explorer, why);
+        return 0;
     for (size_t p = 0, length = 0; spex_builtin_policies[p] && length < sizeof(known); p++)
         length += (size_t)snprintf(known + length, sizeof(known) - length, "%s%s",
                                    length ? ", " : "", spex_builtin_policies[p]->name);
-    return spex_fail(why, -EINVAL, "unknown policy \"%s\"; there are: %s",
-                     explorer->options->policy, known);
+    return spex_fail(why, -EINVAL, "unknown policy \"%s\"; there are: %s", name, known);
 }
 
 static int policy_start(struct spex_explorer *explorer, struct spex_why *why) {
@@ -176,9 +178,9 @@ static int explore(struct spex_explorer *explorer, struct spex_why *why) {
 
 int spex_explore(const struct spex_explore_options *options, char *text, size_t size) {
     struct spex_why why = {""}, ignored;
-    if (options->size != sizeof(*options) || !options->space || !options->policy ||
-        !options->store || !options->argv || !options->argv[0]) {
-        snprintf(text, size, "spex_explore: space, policy, store and argv were expected");
+    if (options->size != sizeof(*options) || !options->space || !options->store ||
+        !options->argv || !options->argv[0]) {
+        snprintf(text, size, "spex_explore: space, store and argv were expected");
         return -EINVAL;
     }
     struct spex_explorer explorer = {.options = options, .begin = spex_instant_now()};
@@ -197,6 +199,7 @@ int spex_explore(const struct spex_explore_options *options, char *text, size_t 
     free(explorer.directory);
     free(explorer.levels);
     free(explorer.state);
+    spex_policy_object_close(&explorer.object);
     if (err)
         snprintf(text, size, "%s", why.text);
     return err;

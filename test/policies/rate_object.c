@@ -54,7 +54,7 @@ static void assert_refused(const char *path, int err, const char *expected) {
     assert_int_equal(spex_rate_object_open(&object, path, &why), err);
     if (!strstr(why.text, expected))
         fail_msg("\"%s\" is not in \"%s\"", expected, why.text);
-    assert_null(object.handle);
+    assert_null(object.object.handle);
     assert_null(object.policy);
     assert_false(is_loaded(path));
 }
@@ -130,7 +130,7 @@ static int refused(const char *path) {
     struct spex_why why = {""};
     if (geteuid() == getuid())
         return NOT_SECURE;
-    return spex_rate_object_open(&object, path, &why) == -EPERM && !object.handle &&
+    return spex_rate_object_open(&object, path, &why) == -EPERM && !object.object.handle &&
                    strstr(why.text, "a set-user-ID program loads no objects")
                ? 0
                : 1;

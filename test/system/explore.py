@@ -299,7 +299,7 @@ class BadInput(Exploration):
             (["explore", path, "--store", "/nonexistent/x.db", "--", SUBJECT], 1,
              "cannot open the store /nonexistent/x.db: No such file"),
             (["explore", path, "--store", self.store, "--policy", "oracle", "--", SUBJECT], 1,
-             'unknown policy "oracle"; there are: grid'),
+             'unknown policy "oracle"; there are: gaussian'),
         ]
         for arguments, status, phrase in cases:
             with self.subTest(arguments=arguments):
