@@ -72,7 +72,7 @@ static int halving_init(void *state, const struct spex_space *space) {
 static uint64_t halving_runs(const void *state) {
     const struct halving *halving = state;
     double shorter = (double)halving->first * (1 - cost(halving, short_seconds(halving->space)));
-    return (uint64_t)(halving->budget + shorter) + 1;
+    return shorter > 0 ? (uint64_t)(halving->budget + shorter) + 2 : (uint64_t)halving->budget;
 }
 
 static bool is_dropped(const struct spex_race *race, const struct spex_race_entry *leader,

@@ -73,22 +73,88 @@ static void finish(struct exploration *e, uint64_t number) {
         e->policy->run_finished(e->state, &result);
 }
 
+/* Without threads to choose from there is no c; a and c together are not everything. */
+enum { ALLOWED = 4 * 1 + 4 * 2 * 2 - 4 };
+
+static bool settle_some(const struct spex_space *space, size_t *levels) {
+    (void)space;
+    if (levels[1] == 0)
+        levels[2] = 1;
+    return levels[1] != 2 || levels[0] > 1;
+}
+
+static void check_plan(const struct exploration *e) {
+    assert_ptr_equal(e->plan.levels, e->levels);
+    assert_true(e->plan.probes && *e->plan.probes);
+    for (size_t p = 0; p < e->space->parameter_count; p++)
+        assert_true(e->levels[p] < e->space->parameters[p].count);
+    size_t settled[PARAMETERS_MAX];
+    memcpy(settled, e->levels, sizeof(settled));
+    assert_true(spex_space_settle(e->space, settled));
+    assert_memory_equal(settled, e->levels, sizeof(settled));
+    for (size_t p = e->space->parameter_count; p < PARAMETERS_MAX; p++)
+        assert_int_equal(e->levels[p], 0);
+}
+
+/* Each round has each configuration once, in an order of its own. */
 static void grid_order(void **state) {
     (void)state;
     struct spex_space_file *file = space_of(three);
     struct exploration e;
+    size_t orders[3][24], moved = 0, differ = 0;
     begin(&e, spex_builtin_policy("grid"), &file->space);
     assert_int_equal(e.policy->runs(e.state), 3 * 24);
-    for (size_t run = 0; run < 3 * 24; run++) {
-        assert_int_equal(next(&e), 1);
-        assert_int_equal(e.levels[0], run % 24 / 6);
-        assert_int_equal(e.levels[1], run % 24 / 2 % 3);
-        assert_int_equal(e.levels[2], run % 2);
-        assert_string_equal(e.plan.probes, "q:lat");
-        assert_int_equal(e.policy->runs(e.state), 3 * 24);
-        finish(&e, run);
+    for (size_t round = 0; round < 3; round++) {
+        bool seen[24] = {false};
+        for (size_t run = 0; run < 24; run++) {
+            assert_int_equal(next(&e), 1);
+            size_t number = (e.levels[0] * 3 + e.levels[1]) * 2 + e.levels[2];
+            assert_false(seen[number]);
+            seen[number] = true;
+            orders[round][run] = number;
+            moved += number != run;
+            differ += number != orders[0][run];
+            assert_string_equal(e.plan.probes, "q:lat");
+            assert_int_equal(e.policy->runs(e.state), 3 * 24);
+            finish(&e, run);
+        }
     }
     assert_int_equal(next(&e), 0);
+    assert_int_equal(next(&e), 0);
+    assert_true(moved > 60 && differ > 40);
+    end(&e);
+    spex_space_free(file);
+}
+
+/* Only what stands for itself and is allowed; the seed decides on the order. */
+static void grid_allowed(void **state) {
+    (void)state;
+    struct spex_space_file *file = space_of(three);
+    struct spex_space space = file->space;
+    size_t first[8][3], orders = 0;
+    space.settle = settle_some;
+    for (space.rules.seed = 0; space.rules.seed < 2; space.rules.seed++) {
+        struct exploration e;
+        begin(&e, spex_builtin_policy("grid"), &space);
+        assert_int_equal(e.policy->runs(e.state), 3 * ALLOWED);
+        for (size_t run = 0; run < 3 * ALLOWED; run++) {
+            assert_int_equal(next(&e), 1);
+            check_plan(&e);
+            if (run < 8 && space.rules.seed == 0)
+                memcpy(first[run], e.levels, sizeof(first[run]));
+            else if (run < 8)
+                orders += memcmp(first[run], e.levels, sizeof(first[run])) != 0;
+        }
+        assert_int_equal(next(&e), 0);
+        end(&e);
+    }
+    assert_true(orders > 0);
+    space.rules.trials_max = 5;
+    struct exploration e;
+    begin(&e, spex_builtin_policy("grid"), &space);
+    assert_int_equal(e.policy->runs(e.state), 5);
+    for (size_t run = 0; run < 5; run++)
+        assert_int_equal(next(&e), 1);
     assert_int_equal(next(&e), 0);
     end(&e);
     spex_space_free(file);
@@ -108,7 +174,6 @@ static void grid_largest(void **state) {
     assert_int_equal(e.policy->runs(e.state), (UINT64_C(1) << 40) * 1000);
     assert_int_equal(next(&e), 1);
     assert_int_equal(next(&e), 1);
-    assert_int_equal(e.levels[2], 1);
     end(&e);
     spex_space_free(file);
 }
@@ -143,7 +208,8 @@ static void grid_stops(void **state) {
 
 static void names(void **state) {
     (void)state;
-    assert_ptr_equal(spex_builtin_policy("grid")->next, spex_builtin_policies[0]->next);
+    assert_string_equal(spex_builtin_policy("grid")->name, "grid");
+    assert_non_null(spex_builtin_policy(SPEX_BUILTIN_DEFAULT));
     assert_null(spex_builtin_policy("gri"));
     assert_null(spex_builtin_policy("grids"));
     assert_null(spex_builtin_policy(""));
@@ -156,15 +222,6 @@ static void check_members(const struct spex_policy_ops *policy) {
     assert_true(policy->summary && *policy->summary && !strchr(policy->summary, '\n'));
     assert_true(policy->state_size && policy->init && policy->next && policy->stop_run);
     assert_ptr_equal(spex_builtin_policy(policy->name), policy);
-}
-
-static void check_plan(const struct exploration *e) {
-    assert_ptr_equal(e->plan.levels, e->levels);
-    assert_true(e->plan.probes && *e->plan.probes);
-    for (size_t p = 0; p < e->space->parameter_count; p++)
-        assert_true(e->levels[p] < e->space->parameters[p].count);
-    for (size_t p = e->space->parameter_count; p < PARAMETERS_MAX; p++)
-        assert_int_equal(e->levels[p], 0);
 }
 
 /* A run that every policy must let go on, and one that has made far more than was asked for. */
@@ -220,6 +277,8 @@ static void every_policy(void **state) {
         for (size_t s = 0; s < COUNT_OF(spaces); s++) {
             struct spex_space_file *file = space_of(spaces[s]);
             conforms(spex_builtin_policies[p], &file->space);
+            file->space.settle = spaces[s] == three ? settle_some : NULL;
+            conforms(spex_builtin_policies[p], &file->space);
             spex_space_free(file);
         }
     }
@@ -227,7 +286,7 @@ static void every_policy(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(grid_order), cmocka_unit_test(grid_largest), cmocka_unit_test(grid_stops),
+        cmocka_unit_test(grid_order), cmocka_unit_test(grid_allowed), cmocka_unit_test(grid_largest), cmocka_unit_test(grid_stops),
         cmocka_unit_test(names),      cmocka_unit_test(every_policy),
     };
     return cmocka_run_group_tests_name("grid", tests, NULL, NULL);
