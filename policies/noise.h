@@ -112,22 +112,68 @@ SPEX_INLINE void spex_prior_add(struct spex_prior *prior, double mean, double va
     prior->uncertain += variance;
 }
 
+/* What is further than two standard deviations of `before` from its mean is taken to be there: so a few of whose noise
+ * nobody knew do not make all of them look different. */
+SPEX_INLINE void spex_prior_add_clipped(struct spex_prior *prior, const struct spex_prior *before,
+                                        double mean, double variance) {
+    double reach = before->count > 1 ? 2 * sqrt(before->squares / (before->count - 1)) : INFINITY;
+    double distance = fmin(fmax(mean - before->mean, -reach), reach);
+    spex_prior_add(prior, before->mean + distance, variance);
+}
+
 /* How much true means vary: at least a tenth of what their estimates do. */
 SPEX_INLINE double spex_prior_variance(const struct spex_prior *prior) {
     double all = prior->count > 1 ? prior->squares / (prior->count - 1) : 0;
     return fmax(all - prior->uncertain / fmax(prior->count, 1), fmax(0.1 * all, 1e-12));
 }
 
-/* What is believed of a true mean, given the mean of trials and the variance of that. */
+/* What is believed of a true mean, given that of trials: a mixture of normal distributions, one for each of some equally
+ * likely variances, weighed by how well each of these explains where the trials' mean is. So one that is far from all
+ * others after a trial or two is taken to be noisy, and after more trials to be what it is. */
+enum { SPEX_BELIEF_PARTS = 8 };
+
 struct spex_belief {
     double mean;
     double deviation;
+    double weights[SPEX_BELIEF_PARTS];
+    double means[SPEX_BELIEF_PARTS];
+    double deviations[SPEX_BELIEF_PARTS];
 };
 
-SPEX_INLINE struct spex_belief spex_prior_belief(const struct spex_prior *prior, double mean,
-                                                 double variance) {
-    double among = spex_prior_variance(prior), share = among / (among + variance);
-    return (struct spex_belief){prior->mean + share * (mean - prior->mean), sqrt(share * variance)};
+/* A chi-squared variable over its degrees of freedom, at the middle of one of eight equally likely parts: Wilson and
+ * Hilferty's cube of a normal variable, which is far too small at the lowest of one degree of freedom. */
+SPEX_INLINE double spex_belief_chi_squared(unsigned part, double freedom) {
+    static const double normal[SPEX_BELIEF_PARTS] = {-1.5341, -0.8871, -0.4888, -0.1573,
+                                                     0.1573,  0.4888,  0.8871,  1.5341};
+    double ninth = 2 / (9 * freedom), root = 1 - ninth + normal[part] * sqrt(ninth);
+    return fmax(root * root * root, 0.006);
+}
+
+/* `variance` is that of a trial, with so many degrees of freedom. */
+static inline struct spex_belief spex_prior_belief(const struct spex_prior *prior, double mean,
+                                                   double variance, double trials,
+                                                   double freedom) {
+    struct spex_belief belief = {0};
+    double among = spex_prior_variance(prior), distance = mean - prior->mean, sum = 0, squares = 0;
+    for (unsigned k = 0; k < SPEX_BELIEF_PARTS; k++) {
+        double within = variance / spex_belief_chi_squared(k, fmax(freedom, 1)) / trials;
+        double share = among / (among + within);
+        belief.means[k] = prior->mean + share * distance;
+        belief.deviations[k] = sqrt(share * within);
+        belief.weights[k] = exp(-distance * distance / (2 * (among + within))) / sqrt(among + within) +
+                            1e-300;
+        sum += belief.weights[k];
+    }
+    for (unsigned k = 0; k < SPEX_BELIEF_PARTS; k++) {
+        belief.weights[k] /= sum;
+        belief.mean += belief.weights[k] * belief.means[k];
+    }
+    for (unsigned k = 0; k < SPEX_BELIEF_PARTS; k++) {
+        double off = belief.means[k] - belief.mean;
+        squares += belief.weights[k] * (belief.deviations[k] * belief.deviations[k] + off * off);
+    }
+    belief.deviation = sqrt(squares);
+    return belief;
 }
 
 /* Which of two is recommended: the less its mean may well be, if it is bad luck, the better. So one that was lucky once

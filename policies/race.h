@@ -48,7 +48,8 @@ static inline struct spex_noise spex_race_noise(const struct spex_loss *loss,
 
 SPEX_INLINE struct spex_belief spex_race_belief(const struct spex_race *race,
                                                 const struct spex_race_entry *entry) {
-    return spex_prior_belief(&race->prior, entry->mean, entry->variance / entry->trials);
+    return spex_prior_belief(&race->prior, entry->mean, entry->variance, entry->trials,
+                             race->noise.freedom + entry->trials - 1);
 }
 
 static inline void spex_race_lead(struct spex_race *race, const struct spex_loss *loss,
@@ -103,11 +104,16 @@ static inline struct spex_race spex_race_run(const struct spex_loss *loss,
     struct spex_race race = {.noise = spex_race_noise(loss, results),
                              .leader = SPEX_RESULTS_NONE,
                              .challenger = SPEX_RESULTS_NONE};
-    for (size_t c = 0; c < results->count; c++)
-        if (results->configs[c].trials) {
-            struct spex_race_entry entry = spex_race_entry(&race.noise, loss, results, c);
-            spex_prior_add(&race.prior, entry.mean, entry.variance / entry.trials);
-        }
+    for (int pass = 0; pass < 3; pass++) {
+        struct spex_prior before = race.prior;
+        race.prior = (struct spex_prior){0};
+        for (size_t c = 0; c < results->count; c++)
+            if (results->configs[c].trials) {
+                struct spex_race_entry entry = spex_race_entry(&race.noise, loss, results, c);
+                spex_prior_add_clipped(&race.prior, &before, entry.mean,
+                                       entry.variance / entry.trials);
+            }
+    }
     spex_race_lead(&race, loss, results);
     if (race.leader != SPEX_RESULTS_NONE)
         spex_race_challenge(&race, loss, results, trials_max);

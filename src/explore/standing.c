@@ -10,7 +10,7 @@
 #include "student.h"
 
 /* Of the probability that one is the best. */
-enum { DRAWS = 4000 };
+enum { DRAWS = 2000 };
 
 /* One that is further from the best than so many standard deviations of both is never drawn. */
 #define CONTENDS 6.0
@@ -64,7 +64,16 @@ static void learn_noise(struct field *field) {
         contender->variance = fmax(
             spex_noise_variance(&field->noise, contender->trials, contender->squares),
             contender->floor);
-        spex_prior_add(&field->prior, contender->mean, contender->variance / contender->trials);
+    }
+}
+
+static void learn_prior(struct field *field) {
+    for (int pass = 0; pass < 3; pass++) {
+        struct spex_prior before = field->prior;
+        field->prior = (struct spex_prior){0};
+        for (size_t c = 0; c < field->count; c++)
+            spex_prior_add_clipped(&field->prior, &before, field->contenders[c].mean,
+                                   field->contenders[c].variance / field->contenders[c].trials);
     }
 }
 
@@ -77,24 +86,35 @@ static double value_of(const struct field *field, double loss) {
     return field->ratios ? exp(value) : value;
 }
 
-/* The prior bounds it where trials say nothing. */
+/* What a true mean exceeds with this probability. */
+static double quantile(const struct spex_belief *belief, double probability) {
+    double low = belief->mean - 60 * belief->deviation, high = belief->mean + 60 * belief->deviation;
+    for (int i = 0; i < 60; i++) {
+        double middle = (low + high) / 2, above = 0;
+        for (unsigned k = 0; k < SPEX_BELIEF_PARTS; k++) {
+            double z = (middle - belief->means[k]) / belief->deviations[k];
+            above += belief->weights[k] * erfc(z / sqrt(2)) / 2;
+        }
+        if (above > probability)
+            low = middle;
+        else
+            high = middle;
+    }
+    return (low + high) / 2;
+}
+
 static void set_interval(const struct field *field, const struct contender *contender, double level,
                          struct spex_standing *standing) {
-    double margin = spex_student_two_sided(level, freedom(field, contender)) *
-                    sqrt(contender->variance / contender->trials);
-    double prior =
-        spex_student_two_sided(level, 1e6) * sqrt(spex_prior_variance(&field->prior));
-    margin = margin * prior / hypot(margin, prior);
-    double a = value_of(field, contender->belief.mean - margin);
-    double b = value_of(field, contender->belief.mean + margin);
+    double a = value_of(field, quantile(&contender->belief, level / 2));
+    double b = value_of(field, quantile(&contender->belief, 1 - level / 2));
     standing->low = fmin(a, b);
     standing->high = fmax(a, b);
 }
 
 static void estimate(const struct field *field, struct contender *contender,
                      struct spex_standing *standing) {
-    contender->belief = spex_prior_belief(&field->prior, contender->mean,
-                                          contender->variance / contender->trials);
+    contender->belief = spex_prior_belief(&field->prior, contender->mean, contender->variance,
+                                          contender->trials, freedom(field, contender));
     standing->estimate = value_of(field, contender->belief.mean);
     set_interval(field, contender, 0.05, standing);
 }
@@ -114,21 +134,14 @@ static double draw_normal(struct spex_draw *draw) {
     return radius * cos(2 * M_PI * spex_draw_share(draw));
 }
 
-/* By Wilson and Hilferty's cube of a normal variable. */
-static double draw_chi_squared(struct spex_draw *draw, double freedom_of) {
-    double ninth = 2 / (9 * freedom_of);
-    double root = 1 - ninth + draw_normal(draw) * sqrt(ninth);
-    return freedom_of * fmax(root * root * root, 1e-3);
-}
-
-/* A true mean as it may be: first the variance, then the mean given it. */
-static double draw_mean(const struct field *field, const struct contender *contender,
-                        struct spex_draw *draw) {
-    double among = freedom(field, contender);
-    double variance = contender->variance * among / draw_chi_squared(draw, fmax(among, 1));
-    struct spex_belief belief =
-        spex_prior_belief(&field->prior, contender->mean, variance / contender->trials);
-    return fmin(belief.mean, contender->mean) + belief.deviation * draw_normal(draw);
+/* A true mean as it may be: first which variance, then the mean given it. */
+static double draw_mean(const struct contender *contender, struct spex_draw *draw) {
+    const struct spex_belief *belief = &contender->belief;
+    double left = spex_draw_share(draw);
+    unsigned k = 0;
+    while (k + 1 < SPEX_BELIEF_PARTS && (left -= belief->weights[k]) > 0)
+        k++;
+    return belief->means[k] + belief->deviations[k] * draw_normal(draw);
 }
 
 /* Those that have a chance come first; how many. */
@@ -159,7 +172,7 @@ static void draw_wins(struct field *field, size_t chances) {
         size_t first = 0;
         double least = INFINITY;
         for (size_t c = 0; c < chances; c++) {
-            double mean = draw_mean(field, &field->contenders[c], &draw);
+            double mean = draw_mean(&field->contenders[c], &draw);
             if (mean < least) {
                 least = mean;
                 first = c;
@@ -207,6 +220,7 @@ int spex_standing_of(const struct spex_standing_input *inputs, size_t count, boo
             enter(&field, &inputs[i], i);
     }
     learn_noise(&field);
+    learn_prior(&field);
     for (size_t c = 0; c < field.count; c++)
         estimate(&field, &field.contenders[c], &standings[field.contenders[c].index]);
     *best = SPEX_STANDING_NONE;
