@@ -178,7 +178,7 @@ static inline struct spex_belief spex_prior_belief(const struct spex_prior *prio
 
 /* Which of two is recommended: the less its mean may well be, if it is bad luck, the better. So one that was lucky once
  * does not come before one that is known. */
-#define SPEX_BELIEF_CAUTION 1.0
+#define SPEX_BELIEF_CAUTION 0.3
 
 SPEX_INLINE double spex_belief_score(const struct spex_belief *belief) {
     return belief->mean + SPEX_BELIEF_CAUTION * belief->deviation;

@@ -2,10 +2,12 @@
 #include "simulation.h"
 
 #include <err.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "configurations.h"
 #include "loss.h"
 #include "standing.h"
 
@@ -147,6 +149,69 @@ static void judge(struct explored *explored, struct outcome *outcome) {
     free(standings);
 }
 
+/* A configuration as it is to two objectives: the first is maximised, the second minimised. */
+struct point {
+    double x, y;
+};
+
+static int by_x_descending(const void *a, const void *b) {
+    const struct point *one = a, *other = b;
+    return (one->x < other->x) - (one->x > other->x);
+}
+
+/* The area that they dominate, down to (0, worst). */
+static double area(struct point *points, size_t count, double worst) {
+    double sum = 0, least = worst;
+    qsort(points, count, sizeof(*points), by_x_descending);
+    for (size_t i = 0; i < count; i++)
+        if (points[i].y < least) {
+            sum += points[i].x * (least - points[i].y);
+            least = points[i].y;
+        }
+    return sum;
+}
+
+static struct point true_point(const struct landscape *landscape, const size_t *levels) {
+    double truth[LANDSCAPE_CRITERIA];
+    landscape->truth(landscape, levels, truth);
+    return (struct point){truth[0], truth[1]};
+}
+
+static bool is_dominated(const struct spex_results *results, size_t config) {
+    const struct spex_results_values *mine = spex_results_values(results, config);
+    for (size_t c = 0; c < results->count; c++) {
+        const struct spex_results_values *other = spex_results_values(results, c);
+        if (c != config && results->configs[c].trials && other[0].mean >= mine[0].mean &&
+            other[1].mean <= mine[1].mean)
+            return true;
+    }
+    return false;
+}
+
+/* What those that look undominated by their trials dominate in truth, as a share of what all configurations do. */
+static double front_share(const struct explored *explored) {
+    const struct landscape *landscape = explored->landscape;
+    const struct spex_results *results = &explored->results;
+    uint64_t all = spex_space_configurations(&landscape->space);
+    struct point *points = calloc(all, sizeof(*points));
+    size_t levels[LANDSCAPE_PARAMETERS], found = 0;
+    double worst = 0;
+    if (!points)
+        errx(1, "out of memory");
+    for (uint64_t n = 0; n < all; n++) {
+        spex_configuration_levels(&landscape->space, n, levels);
+        points[n] = true_point(landscape, levels);
+        worst = fmax(worst, points[n].y);
+    }
+    double whole = area(points, all, worst);
+    for (size_t c = 0; c < results->count; c++)
+        if (results->configs[c].trials && !is_dominated(results, c))
+            points[found++] = true_point(landscape, spex_results_levels(results, c));
+    double share = area(points, found, worst) / whole;
+    free(points);
+    return share;
+}
+
 void simulate(const struct simulation *simulation, struct outcome *outcome) {
     struct landscape landscape = *simulation->landscape;
     struct explored explored = {.simulation = simulation, .landscape = &landscape};
@@ -171,6 +236,8 @@ void simulate(const struct simulation *simulation, struct outcome *outcome) {
         }
     }
     judge(&explored, outcome);
+    if (landscape.space.objective_count == 2)
+        outcome->front = front_share(&explored);
     outcome->trials = explored.machine.trials;
     outcome->seconds = explored.machine.seconds;
     outcome->policy_seconds = explored.policy_seconds;
