@@ -12,14 +12,8 @@ extern SPEX_POLICY(sensitivity);
 extern SPEX_POLICY(tpe);
 
 const struct spex_policy_ops *const spex_builtin_policies[] = {
-    &spex_policy_gaussian,
-    &spex_policy_climb,
-    &spex_policy_grid,
-    &spex_policy_halving,
-    &spex_policy_random,
-    &spex_policy_sensitivity,
-    &spex_policy_tpe,
-    NULL,
+    &spex_policy_gaussian, &spex_policy_climb,       &spex_policy_grid, &spex_policy_halving,
+    &spex_policy_random,   &spex_policy_sensitivity, &spex_policy_tpe,  NULL,
 };
 
 const struct spex_policy_ops *spex_builtin_policy(const char *name) {

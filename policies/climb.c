@@ -19,15 +19,15 @@ struct climb {
     struct spex_lattice lattice;
     struct spex_draw draw;
     uint64_t budget;
-    bool begun;        /* from `here` */
-    bool exhausted;    /* no configuration to begin from */
-    size_t here;       /* where it stands */
-    size_t there;      /* what it is compared with, or SPEX_RESULTS_NONE */
-    size_t parameter;  /* that is changed */
-    size_t option;     /* of an ordered one 0 for up, 1 for down; of others a level */
-    size_t step;       /* of an ordered one */
-    size_t vain;       /* parameters in a row that were of no use */
-    bool gained;       /* by this parameter */
+    bool begun;       /* from `here` */
+    bool exhausted;   /* no configuration to begin from */
+    size_t here;      /* where it stands */
+    size_t there;     /* what it is compared with, or SPEX_RESULTS_NONE */
+    size_t parameter; /* that is changed */
+    size_t option;    /* of an ordered one 0 for up, 1 for down; of others a level */
+    size_t step;      /* of an ordered one */
+    size_t vain;      /* parameters in a row that were of no use */
+    bool gained;      /* by this parameter */
 };
 
 static size_t climb_state_size(const struct spex_space *space) {
@@ -175,8 +175,8 @@ static bool climb_on(struct climb *climb, size_t *levels) {
 }
 
 static bool repeat(struct climb *climb, size_t *levels) {
-    size_t config = spex_race_repeat(&climb->loss, &climb->results, &climb->draw,
-                                     4 + climb->budget / 8);
+    size_t config =
+        spex_race_repeat(&climb->loss, &climb->results, &climb->draw, 4 + climb->budget / 8);
     if (config == SPEX_RESULTS_NONE)
         return false;
     memcpy(levels, spex_results_levels(&climb->results, config),

@@ -42,8 +42,8 @@ static inline uint64_t spex_configurations_standing(const struct spex_space *spa
     if (!space->settle)
         return all;
     for (uint64_t n = 0; n < looks; n++)
-        stand +=
-            spex_configuration_stands(space, looks == all ? n : spex_draw_below(&draw, all), levels);
+        stand += spex_configuration_stands(space, looks == all ? n : spex_draw_below(&draw, all),
+                                           levels);
     return looks == all ? stand : (uint64_t)((double)all * ((double)stand / (double)looks)) + 1;
 }
 

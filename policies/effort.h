@@ -27,7 +27,8 @@ SPEX_INLINE uint64_t spex_effort_repeats(const struct spex_space *space) {
  * many dimensions is known to make use of. */
 static inline uint64_t spex_effort(const struct spex_space *space, uint64_t standing) {
     double all = (double)standing * (double)spex_effort_repeats(space);
-    double most = 100 * (double)(spex_effort_dimensions(space) + 1), trials = SPEX_EFFORT_SHARE * all;
+    double most = 100 * (double)(spex_effort_dimensions(space) + 1),
+           trials = SPEX_EFFORT_SHARE * all;
     if (space->rules.trials_max)
         return space->rules.trials_max;
     most = fmin(fmax(most, 400), 1000);

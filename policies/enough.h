@@ -13,7 +13,8 @@
 #define SPEX_ENOUGH_ERRORS 3
 
 struct spex_enough {
-    double best[SPEX_ENOUGH_RUNS]; /* values of the first objective of runs that kept all limits, as losses, ascending,
+    double best
+        [SPEX_ENOUGH_RUNS]; /* values of the first objective of runs that kept all limits, as losses, ascending,
                                       each at the worse end of its interval */
     size_t count;
 };
@@ -61,7 +62,8 @@ static inline bool spex_enough_lost(const struct spex_enough *enough,
             sign * run->measured[c].value - SPEX_ENOUGH_ERRORS * run->measured[c].error;
         if (c == 0 && at_best > enough->best[SPEX_ENOUGH_RUNS - 1])
             return true;
-        if (spex_criterion_is_limit(&space->criteria[c]) && at_best > sign * space->criteria[c].bound)
+        if (spex_criterion_is_limit(&space->criteria[c]) &&
+            at_best > sign * space->criteria[c].bound)
             return true;
     }
     return false;
@@ -69,13 +71,13 @@ static inline bool spex_enough_lost(const struct spex_enough *enough,
 
 /* What it is told of a run must not change plans. It is lost only when every thread has made a record, and there are 20
  * of each in the mean: before that errors are not to be relied on. */
-static inline bool spex_enough_run(const struct spex_enough *enough,
-                                   const struct spex_space *space, const struct spex_run *run) {
+static inline bool spex_enough_run(const struct spex_enough *enough, const struct spex_space *space,
+                                   const struct spex_run *run) {
     uint64_t threads = spex_space_threads(space, run->levels);
     if (spex_run_enough(space, run))
         return true;
-    return space->rules.precision > 0 && run->threads >= threads &&
-           run->records >= 20 * threads && spex_enough_lost(enough, space, run);
+    return space->rules.precision > 0 && run->threads >= threads && run->records >= 20 * threads &&
+           spex_enough_lost(enough, space, run);
 }
 
 #endif

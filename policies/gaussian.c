@@ -31,15 +31,15 @@ struct gaussian {
     uint64_t standing; /* configurations */
     uint64_t budget;   /* runs */
     uint64_t finished;
-    uint64_t fitted; /* trials that had finished when lengths were last looked for */
-    uint64_t batch;  /* proposals left before it is fitted again */
-    double centre, scale;  /* of losses, as the process has them */
-    size_t *levels;        /* of each candidate */
-    size_t *order;         /* scratch: configurations by loss */
-    double *losses;        /* scratch, of configurations */
-    double *solution;      /* scratch, of observations */
-    size_t room;           /* of the scratch for configurations */
-    size_t *scratch;       /* one configuration */
+    uint64_t fitted;      /* trials that had finished when lengths were last looked for */
+    uint64_t batch;       /* proposals left before it is fitted again */
+    double centre, scale; /* of losses, as the process has them */
+    size_t *levels;       /* of each candidate */
+    size_t *order;        /* scratch: configurations by loss */
+    double *losses;       /* scratch, of configurations */
+    double *solution;     /* scratch, of observations */
+    size_t room;          /* of the scratch for configurations */
+    size_t *scratch;      /* one configuration */
     int error;
 };
 
@@ -114,7 +114,8 @@ static bool rank(struct gaussian *gaussian) {
         if (!known->trials && !known->failed)
             continue;
         size_t place = ranked++;
-        for (; place > 0 && gaussian->losses[gaussian->order[place - 1]] > gaussian->losses[c]; place--)
+        for (; place > 0 && gaussian->losses[gaussian->order[place - 1]] > gaussian->losses[c];
+             place--)
             gaussian->order[place] = gaussian->order[place - 1];
         gaussian->order[place] = c;
     }
@@ -143,7 +144,8 @@ static void observe(struct gaussian *gaussian, size_t config) {
     struct spex_race_entry entry =
         spex_race_entry(&gaussian->noise, &gaussian->loss, &gaussian->results, config);
     double slope, trials = entry.trials > 0 ? entry.trials : (double)known->failed;
-    spex_gp_point(gp, spex_results_levels(&gaussian->results, config), gp->points + row * gp->dimensions);
+    spex_gp_point(gp, spex_results_levels(&gaussian->results, config),
+                  gp->points + row * gp->dimensions);
     gp->losses[row] = squeeze((entry.mean - gaussian->centre) / gaussian->scale, &slope);
     double deviation = slope * sqrt(entry.variance / trials) / gaussian->scale;
     gp->noise[row] = deviation * deviation + 1e-6;
@@ -199,11 +201,13 @@ static void screen_neighbours(struct gaussian *gaussian, size_t config, size_t *
     size_t bytes = space->parameter_count * sizeof(size_t);
     for (size_t d = 0; d < 2 * gaussian->gp.dimensions; d++) {
         size_t p = gaussian->gp.parameters[d % gaussian->gp.dimensions];
-        size_t other = gaussian->gp.parameters[spex_draw_below(&gaussian->draw, gaussian->gp.dimensions)];
+        size_t other =
+            gaussian->gp.parameters[spex_draw_below(&gaussian->draw, gaussian->gp.dimensions)];
         memcpy(gaussian->scratch, levels, bytes);
         gaussian->scratch[p] = spex_draw_below(&gaussian->draw, space->parameters[p].count);
         if (d >= gaussian->gp.dimensions)
-            gaussian->scratch[other] = spex_draw_below(&gaussian->draw, space->parameters[other].count);
+            gaussian->scratch[other] =
+                spex_draw_below(&gaussian->draw, space->parameters[other].count);
         else if (spex_parameter_ordered(&space->parameters[p]))
             gaussian->scratch[p] = levels[p] ? levels[p] - 1 : levels[p] + 1;
         screen(gaussian, count);
@@ -301,8 +305,7 @@ static double improvement(const struct spex_gp_candidates *candidates, size_t c,
     double variance = fmax(candidates->variances[c], 1e-12), deviation = sqrt(variance);
     double z = (least - candidates->means[c]) / deviation;
     double density = exp(-z * z / 2) / sqrt(2 * M_PI);
-    return deviation * (z * spex_loss_normal(z) + density) *
-           (1 - sqrt(noise / (noise + variance)));
+    return deviation * (z * spex_loss_normal(z) + density) * (1 - sqrt(noise / (noise + variance)));
 }
 
 static size_t best_candidate(const struct gaussian *gaussian) {

@@ -213,7 +213,8 @@ struct spex_gp_candidates {
     size_t count;
     size_t room;
     double *points; /* gp->dimensions of each */
-    double *solved; /* rows of `room`, one for each observation: covariances, solved by the factor */
+    double
+        *solved; /* rows of `room`, one for each observation: covariances, solved by the factor */
     double *means;
     double *variances;
 };

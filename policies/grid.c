@@ -46,7 +46,8 @@ static int grid_init(void *state, const struct spex_space *space) {
 
 static uint64_t grid_runs(const void *state) {
     const struct grid *grid = state;
-    uint64_t runs = grid->standing * spex_effort_repeats(grid->space), most = grid->space->rules.trials_max;
+    uint64_t runs = grid->standing * spex_effort_repeats(grid->space),
+             most = grid->space->rules.trials_max;
     return most && most < runs ? most : runs;
 }
 

@@ -24,12 +24,12 @@ struct halving {
     struct spex_enough enough;
     struct spex_lattice lattice;
     struct spex_draw draw;
-    double budget;       /* full runs */
-    double spent;        /* short ones in part */
-    uint64_t first;      /* configurations in the first round */
-    size_t *survivors;   /* after it */
+    double budget;     /* full runs */
+    double spent;      /* short ones in part */
+    uint64_t first;    /* configurations in the first round */
+    size_t *survivors; /* after it */
     size_t survivor_count;
-    size_t place;        /* in the round */
+    size_t place; /* in the round */
     unsigned round;
 };
 

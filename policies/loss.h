@@ -7,8 +7,8 @@
 
 #include <math.h>
 
-#include "results.h"
 #include "noise.h"
+#include "results.h"
 
 /* Further ones do not count. */
 #define SPEX_LOSS_OBJECTIVES 8
@@ -27,7 +27,7 @@ struct spex_loss {
     double high[SPEX_LOSS_OBJECTIVES];
     double weights[SPEX_LOSS_OBJECTIVES];
     struct spex_noise limits; /* of a trial's figures that are limited, as shares of them */
-    double best; /* scalars of what keeps the limits, with these weights */
+    double best;              /* scalars of what keeps the limits, with these weights */
     double worst;
 };
 
@@ -59,8 +59,8 @@ static inline double spex_loss_scalar(const struct spex_loss *loss,
     if (loss->objectives == 1)
         return spex_loss_cost(loss, 0, values[0].mean);
     for (size_t o = 0; o < loss->objectives; o++) {
-        double distance = spex_loss_scale(loss, o) *
-                          (spex_loss_cost(loss, o, values[o].mean) - loss->low[o]);
+        double distance =
+            spex_loss_scale(loss, o) * (spex_loss_cost(loss, o, values[o].mean) - loss->low[o]);
         most = fmax(most, distance);
         sum += distance;
     }
@@ -75,7 +75,8 @@ SPEX_INLINE double spex_loss_normal(double z) {
 SPEX_INLINE double spex_loss_mean_error(const struct spex_loss *loss,
                                         const struct spex_results_values *values, double trials) {
     double squares = values->mean != 0 ? values->squares / (values->mean * values->mean) : 0;
-    double among = spex_noise_variance(&loss->limits, trials, squares) * values->mean * values->mean;
+    double among =
+        spex_noise_variance(&loss->limits, trials, squares) * values->mean * values->mean;
     double within = isfinite(values->error) ? values->error * values->error : 0;
     return sqrt(fmax(among, within) / trials);
 }
@@ -129,8 +130,7 @@ static inline struct spex_loss_value spex_loss_value(const struct spex_loss *los
     const struct spex_results_values *values = spex_results_values(results, config);
     struct spex_loss_value value = {spex_loss_of(loss, results, config), 0, 0};
     for (size_t o = 0; results->configs[config].trials && o < loss->objectives; o++) {
-        double factor =
-            spex_loss_scale(loss, o) * spex_loss_slope(loss, o, values[o].mean);
+        double factor = spex_loss_scale(loss, o) * spex_loss_slope(loss, o, values[o].mean);
         value.squares += factor * factor * values[o].squares;
         value.error += factor * factor * values[o].error * values[o].error;
     }
@@ -166,7 +166,8 @@ static inline void spex_loss_learn_range(struct spex_loss *loss, const struct sp
     loss->low[objective] = INFINITY;
     loss->high[objective] = -INFINITY;
     for (size_t c = 0; c < results->count; c++) {
-        double cost = spex_loss_cost(loss, objective, spex_results_values(results, c)[objective].mean);
+        double cost =
+            spex_loss_cost(loss, objective, spex_results_values(results, c)[objective].mean);
         if (results->configs[c].trials) {
             loss->low[objective] = fmin(loss->low[objective], cost);
             loss->high[objective] = fmax(loss->high[objective], cost);
@@ -201,7 +202,8 @@ static inline void spex_loss_learn(struct spex_loss *loss, const struct spex_res
         if (!results->configs[c].trials)
             continue;
         double scalar = spex_loss_scalar(loss, values);
-        bool keeps = spex_loss_violation(loss, values, (double)results->configs[c].trials, &kept) <= 0;
+        bool keeps =
+            spex_loss_violation(loss, values, (double)results->configs[c].trials, &kept) <= 0;
         loss->worst = fmax(loss->worst, scalar);
         loss->best = keeps ? fmin(loss->best, scalar) : loss->best;
     }

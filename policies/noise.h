@@ -151,8 +151,7 @@ SPEX_INLINE double spex_belief_chi_squared(unsigned part, double freedom) {
 
 /* `variance` is that of a trial, with so many degrees of freedom. */
 static inline struct spex_belief spex_prior_belief(const struct spex_prior *prior, double mean,
-                                                   double variance, double trials,
-                                                   double freedom) {
+                                                   double variance, double trials, double freedom) {
     struct spex_belief belief = {0};
     double among = spex_prior_variance(prior), distance = mean - prior->mean, sum = 0, squares = 0;
     for (unsigned k = 0; k < SPEX_BELIEF_PARTS; k++) {
@@ -160,8 +159,8 @@ static inline struct spex_belief spex_prior_belief(const struct spex_prior *prio
         double share = among / (among + within);
         belief.means[k] = prior->mean + share * distance;
         belief.deviations[k] = sqrt(share * within);
-        belief.weights[k] = exp(-distance * distance / (2 * (among + within))) / sqrt(among + within) +
-                            1e-300;
+        belief.weights[k] =
+            exp(-distance * distance / (2 * (among + within))) / sqrt(among + within) + 1e-300;
         sum += belief.weights[k];
     }
     for (unsigned k = 0; k < SPEX_BELIEF_PARTS; k++) {

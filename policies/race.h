@@ -12,7 +12,8 @@ struct spex_race {
     struct spex_prior prior;
     size_t leader;
     size_t challenger;
-    double doubt; /* the probability that the challenger is better than the leader by more than `indifferent` */
+    double
+        doubt; /* the probability that the challenger is better than the leader by more than `indifferent` */
 };
 
 struct spex_race_entry {

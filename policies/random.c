@@ -44,10 +44,10 @@ static bool another(struct random *random, size_t *levels) {
             return true;
         random->configs = random->results.count;
     }
-    if (!random->configs || random->results.planned >= random->configs * spex_effort_repeats(random->space))
+    if (!random->configs ||
+        random->results.planned >= random->configs * spex_effort_repeats(random->space))
         return false;
-    memcpy(levels,
-           spex_results_levels(&random->results, random->results.planned % random->configs),
+    memcpy(levels, spex_results_levels(&random->results, random->results.planned % random->configs),
            random->space->parameter_count * sizeof(*levels));
     return true;
 }

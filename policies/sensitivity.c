@@ -11,8 +11,8 @@ struct sensitivity {
     struct spex_lattice lattice;
     struct spex_results results;
     uint64_t budget;
-    size_t *base;  /* configuration */
-    size_t *other; /* where its neighbours have a parameter's level from */
+    size_t *base;     /* configuration */
+    size_t *other;    /* where its neighbours have a parameter's level from */
     size_t parameter; /* that is changed next; parameter_count: another base */
 };
 

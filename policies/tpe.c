@@ -173,8 +173,7 @@ static bool propose(struct tpe *tpe, size_t *levels) {
 }
 
 static bool repeat(struct tpe *tpe, size_t *levels) {
-    size_t config =
-        spex_race_repeat(&tpe->loss, &tpe->results, &tpe->draw, 4 + tpe->budget / 8);
+    size_t config = spex_race_repeat(&tpe->loss, &tpe->results, &tpe->draw, 4 + tpe->budget / 8);
     if (config == SPEX_RESULTS_NONE)
         return false;
     memcpy(levels, spex_results_levels(&tpe->results, config),

@@ -26,8 +26,8 @@ static int check(const struct spex_rate_policy_ops *policy, struct spex_why *why
 
 int spex_rate_object_open(struct spex_rate_object *object, const char *path, struct spex_why *why) {
     object->policy = NULL;
-    int err = spex_object_open(&object->object, path, "spex_rate_policy", "SPEX_RATE_POLICY_OBJECT",
-                               why);
+    int err =
+        spex_object_open(&object->object, path, "spex_rate_policy", "SPEX_RATE_POLICY_OBJECT", why);
     if (err)
         return err;
     object->policy = object->object.found;

@@ -38,9 +38,8 @@ static int one_step_next(void *state, struct spex_plan *plan) {
         bool near = self->planned % 2 && isfinite(self->best);
         size_t changed = draw(self, count);
         for (size_t p = 0; p < count; p++)
-            plan->levels[p] = near && p != changed
-                                  ? self->levels[p]
-                                  : draw(self, self->space->parameters[p].count);
+            plan->levels[p] = near && p != changed ? self->levels[p]
+                                                   : draw(self, self->space->parameters[p].count);
         if (spex_space_settle(self->space, plan->levels)) {
             self->planned++;
             return 1;

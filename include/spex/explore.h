@@ -33,16 +33,17 @@ struct spex_progress {
 };
 
 struct spex_explore_options {
-    size_t size;        /* sizeof(struct spex_explore_options) */
-    const char *space;  /* path of the space's XML */
-    const char *policy; /* name of a built-in policy, or an object's path, which has a "/"; NULL: the default */
-    const char *store;  /* path; continued when it holds trials of the same exploration */
-    char *const *argv;  /* the program and its arguments; ends with NULL */
-    unsigned jobs;      /* trials at a time, each with CPUs of its own; 0 is 1 */
-    bool share_cpus;    /* all of them may use all CPUs, and disturb each other */
-    bool mixed;         /* go on in a store with trials of another machine, kernel or build */
-    bool retry_failed;  /* run those trials again that are in the store as failed */
-    int stop_fd;        /* the exploration ends early when this becomes readable; -1 for none */
+    size_t size;       /* sizeof(struct spex_explore_options) */
+    const char *space; /* path of the space's XML */
+    const char *
+        policy; /* name of a built-in policy, or an object's path, which has a "/"; NULL: the default */
+    const char *store; /* path; continued when it holds trials of the same exploration */
+    char *const *argv; /* the program and its arguments; ends with NULL */
+    unsigned jobs;     /* trials at a time, each with CPUs of its own; 0 is 1 */
+    bool share_cpus;   /* all of them may use all CPUs, and disturb each other */
+    bool mixed;        /* go on in a store with trials of another machine, kernel or build */
+    bool retry_failed; /* run those trials again that are in the store as failed */
+    int stop_fd;       /* the exploration ends early when this becomes readable; -1 for none */
     void (*progress)(void *user,
                      const struct spex_progress *progress); /* may be NULL; called before
                                                                and after each trial */

@@ -178,8 +178,8 @@ static int explore(struct spex_explorer *explorer, struct spex_why *why) {
 
 int spex_explore(const struct spex_explore_options *options, char *text, size_t size) {
     struct spex_why why = {""}, ignored;
-    if (options->size != sizeof(*options) || !options->space || !options->store ||
-        !options->argv || !options->argv[0]) {
+    if (options->size != sizeof(*options) || !options->space || !options->store || !options->argv ||
+        !options->argv[0]) {
         snprintf(text, size, "spex_explore: space, store and argv were expected");
         return -EINVAL;
     }

@@ -6,9 +6,9 @@
 static int check(const struct spex_policy_ops *policy, struct spex_why *why) {
     int err = spex_policy_check(policy);
     if (err == -ENOTSUP && policy->size < sizeof(*policy))
-        return spex_fail(
-            why, err, "a policy of %zu bytes was expected, as in this spex/policy.h, not %zu",
-            sizeof(*policy), policy->size);
+        return spex_fail(why, err,
+                         "a policy of %zu bytes was expected, as in this spex/policy.h, not %zu",
+                         sizeof(*policy), policy->size);
     if (err == -ENOTSUP)
         return spex_fail(why, err, "a policy of version %d of spex/policy.h was expected, not %lu",
                          SPEX_POLICY_ABI, (unsigned long)policy->abi);

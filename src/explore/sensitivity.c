@@ -85,9 +85,8 @@ static int observe(struct analysis *analysis, const struct spex_sensitivity_inpu
             continue;
         double slope = ratios ? 1 / inputs[i].mean : 1, trials = (double)inputs[i].trials;
         double variance = spex_noise_variance(&noise, trials, inputs[i].squares * slope * slope);
-        analysis->observations[analysis->count++] =
-            (struct observation){inputs[i].levels, ratios ? log(inputs[i].mean) : inputs[i].mean,
-                                 variance / trials};
+        analysis->observations[analysis->count++] = (struct observation){
+            inputs[i].levels, ratios ? log(inputs[i].mean) : inputs[i].mean, variance / trials};
     }
     return analysis->count >= SPEX_SENSITIVITY_LEAST && scale(analysis) ? 0 : -ENODATA;
 }
@@ -171,7 +170,8 @@ struct effects {
 };
 
 /* The place-th of some levels of a parameter, evenly chosen. */
-static size_t some_level(const struct spex_space *space, size_t parameter, size_t place, size_t of) {
+static size_t some_level(const struct spex_space *space, size_t parameter, size_t place,
+                         size_t of) {
     size_t count = space->parameters[parameter].count;
     return of < 2 ? 0 : place * (count - 1) / (of - 1);
 }
@@ -203,14 +203,15 @@ static double conditional_mean(struct analysis *analysis, size_t one, size_t lev
 static double main_effect(struct analysis *analysis, size_t one, size_t other) {
     const struct spex_space *space = analysis->space;
     size_t most = one == other ? 8 : 5;
-    size_t ones = some_levels(space, one, most), others = one == other ? 1 : some_levels(space, other, most);
+    size_t ones = some_levels(space, one, most),
+           others = one == other ? 1 : some_levels(space, other, most);
     struct spex_prior means = {0};
     for (size_t i = 0; i < ones; i++)
         for (size_t j = 0; j < others; j++) {
             size_t level_one = some_level(space, one, i, ones);
             size_t level_other = one == other ? level_one : some_level(space, other, j, others);
-            spex_prior_add(&means,
-                           conditional_mean(analysis, one, level_one, other, level_other), 0);
+            spex_prior_add(&means, conditional_mean(analysis, one, level_one, other, level_other),
+                           0);
         }
     return analysis->variance > 0 ? fmin(means.squares / means.count / analysis->variance, 1) : 0;
 }
@@ -296,8 +297,8 @@ int spex_sensitivity_pair(const struct spex_space *space,
     for (size_t s = 0; !err && s <= SAMPLES; s++) {
         fit(&analysis, s ? &draw : NULL);
         integrate(&analysis);
-        double together = main_effect(&analysis, one, other) -
-                          main_effect(&analysis, one, one) - main_effect(&analysis, other, other);
+        double together = main_effect(&analysis, one, other) - main_effect(&analysis, one, one) -
+                          main_effect(&analysis, other, other);
         if (s)
             samples[s - 1] = fmax(together, 0);
         else

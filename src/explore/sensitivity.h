@@ -22,8 +22,9 @@ struct spex_sensitivity_share {
 };
 
 struct spex_sensitivity {
-    struct spex_sensitivity_share main;  /* what the parameter explains by itself */
-    struct spex_sensitivity_share total; /* what is left open when all but it are known: with what it does together
+    struct spex_sensitivity_share main; /* what the parameter explains by itself */
+    struct spex_sensitivity_share
+        total; /* what is left open when all but it are known: with what it does together
                                             with others */
 };
 

@@ -61,9 +61,9 @@ static void learn_noise(struct field *field) {
     field->noise = spex_noise_of(&sums);
     for (size_t c = 0; c < field->count; c++) {
         struct contender *contender = &field->contenders[c];
-        contender->variance = fmax(
-            spex_noise_variance(&field->noise, contender->trials, contender->squares),
-            contender->floor);
+        contender->variance =
+            fmax(spex_noise_variance(&field->noise, contender->trials, contender->squares),
+                 contender->floor);
     }
 }
 
@@ -88,7 +88,8 @@ static double value_of(const struct field *field, double loss) {
 
 /* What a true mean exceeds with this probability. */
 static double quantile(const struct spex_belief *belief, double probability) {
-    double low = belief->mean - 60 * belief->deviation, high = belief->mean + 60 * belief->deviation;
+    double low = belief->mean - 60 * belief->deviation,
+           high = belief->mean + 60 * belief->deviation;
     for (int i = 0; i < 60; i++) {
         double middle = (low + high) / 2, above = 0;
         for (unsigned k = 0; k < SPEX_BELIEF_PARTS; k++) {

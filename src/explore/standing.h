@@ -15,7 +15,8 @@ struct spex_standing_input {
     uint64_t trials;
     double mean;
     double squares; /* sum of squared distances from the mean */
-    double error;   /* mean of the standard errors that the runs themselves gave; NaN or 0: not known */
+    double
+        error; /* mean of the standard errors that the runs themselves gave; NaN or 0: not known */
 };
 
 struct spex_standing {

@@ -34,7 +34,8 @@ double spex_student_two_sided(double probability, double freedom) {
     if (y > 0.05 + a)
         y = by_normal(probability, n, a, b, c, d);
     else
-        y = ((1 / (((n + 6) / (n * y) - 0.089 * d - 0.822) * (n + 2) * 3) + 0.5 / (n + 4)) * y - 1) *
+        y = ((1 / (((n + 6) / (n * y) - 0.089 * d - 0.822) * (n + 2) * 3) + 0.5 / (n + 4)) * y -
+             1) *
                 (n + 1) / (n + 2) +
             1 / y;
     return sqrt(n * y);

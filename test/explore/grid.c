@@ -286,8 +286,9 @@ static void every_policy(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(grid_order), cmocka_unit_test(grid_allowed), cmocka_unit_test(grid_largest), cmocka_unit_test(grid_stops),
-        cmocka_unit_test(names),      cmocka_unit_test(every_policy),
+        cmocka_unit_test(grid_order),   cmocka_unit_test(grid_allowed),
+        cmocka_unit_test(grid_largest), cmocka_unit_test(grid_stops),
+        cmocka_unit_test(names),        cmocka_unit_test(every_policy),
     };
     return cmocka_run_group_tests_name("grid", tests, NULL, NULL);
 }

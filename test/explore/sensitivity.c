@@ -53,8 +53,8 @@ static void make_trials(struct trials *trials, double noise, uint64_t random) {
             trials->levels[t][p] = random_below(&random, LEVELS);
         double one = truth(trials->levels[t]) + noise * normal(&random);
         double other = truth(trials->levels[t]) + noise * normal(&random);
-        trials->inputs[t] = (struct spex_sensitivity_input){
-            trials->levels[t], 2, (one + other) / 2, (one - other) * (one - other) / 2};
+        trials->inputs[t] = (struct spex_sensitivity_input){trials->levels[t], 2, (one + other) / 2,
+                                                            (one - other) * (one - other) / 2};
     }
 }
 

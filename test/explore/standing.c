@@ -45,8 +45,8 @@ static void make_world(struct world *world, uint64_t *random) {
         world->truths[c] = 100 * exp(world->spread * normal(random));
         world->inputs[c] = (struct spex_standing_input){.error = NAN};
         for (uint64_t t = 0; t < trials; t++)
-            add_trial(&world->inputs[c],
-                      world->truths[c] * exp(variation * normal(random) - variation * variation / 2));
+            add_trial(&world->inputs[c], world->truths[c] * exp(variation * normal(random) -
+                                                                variation * variation / 2));
     }
     assert_int_equal(spex_standing_of(world->inputs, world->count, world->maximise,
                                       world->standings, &world->best),
@@ -64,11 +64,11 @@ static size_t really_best(const struct world *world) {
 }
 
 struct coverage {
-    unsigned best; /* interval of what is recommended */
-    unsigned tied; /* the best is among them */
-    double ties;   /* share that is tied, in the mean */
-    double each;   /* share of all intervals */
-    double regret; /* how much worse what is recommended is than the best, in the mean */
+    unsigned best;   /* interval of what is recommended */
+    unsigned tied;   /* the best is among them */
+    double ties;     /* share that is tied, in the mean */
+    double each;     /* share of all intervals */
+    double regret;   /* how much worse what is recommended is than the best, in the mean */
     double luckiest; /* the same of the one with the best mean */
 };
 
@@ -87,7 +87,8 @@ static struct coverage measure(struct world *world, uint64_t seed) {
             const struct spex_standing *standing = &world->standings[c];
             double all = (double)world->count * WORLDS;
             coverage.ties += standing->tied / all;
-            coverage.each += (standing->low <= world->truths[c] && world->truths[c] <= standing->high) / all;
+            coverage.each +=
+                (standing->low <= world->truths[c] && world->truths[c] <= standing->high) / all;
             if ((world->inputs[c].mean > world->inputs[luckiest].mean) == world->maximise)
                 luckiest = c;
         }
@@ -96,9 +97,10 @@ static struct coverage measure(struct world *world, uint64_t seed) {
     print_message("%zu configurations of 1 to %llu trials: best's interval %.1f %%, best among "
                   "tied %.1f %% (%.1f %% tied), all intervals %.1f %%; worse than the best by %.2f "
                   "%%, by best mean %.2f %%\n",
-                  world->count, (unsigned long long)world->trials_max, 100.0 * coverage.best / WORLDS,
-                  100.0 * coverage.tied / WORLDS, 100 * coverage.ties, 100 * coverage.each,
-                  100 * coverage.regret, 100 * coverage.luckiest);
+                  world->count, (unsigned long long)world->trials_max,
+                  100.0 * coverage.best / WORLDS, 100.0 * coverage.tied / WORLDS,
+                  100 * coverage.ties, 100 * coverage.each, 100 * coverage.regret,
+                  100 * coverage.luckiest);
     return coverage;
 }
 
@@ -114,8 +116,12 @@ static void expect_honest(struct world *world, uint64_t seed, double least) {
 static void what_is_said_holds(void **state) {
     static struct world world;
     (void)state;
-    world = (struct world){.count = 30, .trials_max = 8, .spread = 0.15, .variation = 0.08,
-                           .different = 0.5, .maximise = true};
+    world = (struct world){.count = 30,
+                           .trials_max = 8,
+                           .spread = 0.15,
+                           .variation = 0.08,
+                           .different = 0.5,
+                           .maximise = true};
     expect_honest(&world, 1, 0.92);
     world.maximise = false;
     expect_honest(&world, 2, 0.92);
@@ -134,8 +140,12 @@ static void wild_noise_is_told_less_well(void **state) {
     static struct world world;
     struct coverage coverage;
     (void)state;
-    world = (struct world){.count = 30, .trials_max = 8, .spread = 0.15, .variation = 0.08,
-                           .different = 0.949, .maximise = true};
+    world = (struct world){.count = 30,
+                           .trials_max = 8,
+                           .spread = 0.15,
+                           .variation = 0.08,
+                           .different = 0.949,
+                           .maximise = true};
     expect_honest(&world, 5, 0.9);
     world.count = 150;
     world.trials_max = 3;
@@ -212,7 +222,7 @@ static void little_and_strange(void **state) {
 static void quantiles(void **state) {
     static const struct {
         double probability, freedom, quantile;
-    } known[] = {{0.05, 1, 12.7062}, {0.05, 2, 4.3027},  {0.05, 5, 2.5706}, {0.05, 30, 2.0423},
+    } known[] = {{0.05, 1, 12.7062}, {0.05, 2, 4.3027},  {0.05, 5, 2.5706},  {0.05, 30, 2.0423},
                  {0.5, 3, 0.7649},   {0.01, 10, 3.1693}, {0.001, 4, 8.6103}, {0.05, 1e6, 1.95997}};
     (void)state;
     for (size_t k = 0; k < COUNT_OF(known); k++) {
@@ -224,10 +234,13 @@ static void quantiles(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_said_holds), cmocka_unit_test(wild_noise_is_told_less_well),
+        cmocka_unit_test(what_is_said_holds),
+        cmocka_unit_test(wild_noise_is_told_less_well),
         cmocka_unit_test(all_alike_are_all_tied),
-        cmocka_unit_test(a_clear_best_is_alone),   cmocka_unit_test(luck_is_not_recommended),
-        cmocka_unit_test(little_and_strange),      cmocka_unit_test(quantiles),
+        cmocka_unit_test(a_clear_best_is_alone),
+        cmocka_unit_test(luck_is_not_recommended),
+        cmocka_unit_test(little_and_strange),
+        cmocka_unit_test(quantiles),
     };
     return cmocka_run_group_tests_name("standing", tests, NULL, NULL);
 }

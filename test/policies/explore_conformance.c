@@ -67,7 +67,8 @@ static void check_allowed(const struct spex_space *space, const size_t *levels) 
 }
 
 static bool fails(enum failing failing, uint64_t number) {
-    return failing == ALL || (failing == MOST && number % 5) || (failing == SOME && number % 7 == 6);
+    return failing == ALL || (failing == MOST && number % 5) ||
+           (failing == SOME && number % 7 == 6);
 }
 
 struct exploring {

@@ -22,11 +22,12 @@ static void integers(struct landscape *landscape, const char *name, int64_t lowe
     struct spex_parameter *made = parameter(landscape, SPEX_INTEGER, name, count);
     struct spex_value *values = landscape->values[made - landscape->parameters];
     made->logarithmic = factor > 1;
-    for (size_t l = 0; l < count; l++, lowest = factor > 1 ? lowest * factor : lowest + 1)
-        values[l] = (struct spex_value){.text = "",
-                                        .integer = lowest,
-                                        .number = (double)lowest,
-                                        .position = count > 1 ? (double)l / (double)(count - 1) : 0};
+    for (size_t l = 0; l<count; l++, lowest = factor> 1 ? lowest * factor : lowest + 1)
+        values[l] =
+            (struct spex_value){.text = "",
+                                .integer = lowest,
+                                .number = (double)lowest,
+                                .position = count > 1 ? (double)l / (double)(count - 1) : 0};
 }
 
 static void categories(struct landscape *landscape, const char *name, size_t count) {
@@ -98,10 +99,12 @@ static void rugged_truth(const struct landscape *landscape, const size_t *levels
 
 /* Half as fast behind a cliff, level on both sides but for a slope that leads to the edge. */
 static void cliff_truth(const struct landscape *landscape, const size_t *levels, double *truth) {
-    double x = landscape->values[0][levels[0]].position, y = landscape->values[1][levels[1]].position;
+    double x = landscape->values[0][levels[0]].position,
+           y = landscape->values[1][levels[1]].position;
     double z = landscape->values[2][levels[2]].position;
     bool fallen = x + y > 1.15;
-    truth[0] = fallen ? 300 : 500 + 250 * floor(4 * x) / 4 + 150 * floor(4 * y) / 4 + 40 * (z > 0.5);
+    truth[0] =
+        fallen ? 300 : 500 + 250 * floor(4 * x) / 4 + 150 * floor(4 * y) / 4 + 40 * (z > 0.5);
     truth[0] += levels[3] == 1 ? 60 : 0;
 }
 
@@ -111,8 +114,8 @@ static void interacting_truth(const struct landscape *landscape, const size_t *l
     double x[5];
     for (size_t p = 0; p < 5; p++)
         x[p] = landscape->values[p][levels[p]].position - 0.5;
-    truth[0] = 500 * exp(1.6 * x[0] * x[1] * 4 * (levels[4] ? 1 : -1) - 2 * (x[2] - x[0]) * (x[2] - x[0]) -
-                         1.5 * (x[3] + x[1]) * (x[3] + x[1]));
+    truth[0] = 500 * exp(1.6 * x[0] * x[1] * 4 * (levels[4] ? 1 : -1) -
+                         2 * (x[2] - x[0]) * (x[2] - x[0]) - 1.5 * (x[3] + x[1]) * (x[3] + x[1]));
 }
 
 /* Five categorical parameters of 4 to 5 levels; two go together. */
@@ -139,7 +142,8 @@ static void mixed_truth(const struct landscape *landscape, const size_t *levels,
 /* Part of what there is applies in one mode only, and half of the rest is not allowed. */
 static void conditional_truth(const struct landscape *landscape, const size_t *levels,
                               double *truth) {
-    double x = landscape->values[1][levels[1]].position, y = landscape->values[2][levels[2]].position;
+    double x = landscape->values[1][levels[1]].position,
+           y = landscape->values[2][levels[2]].position;
     double z = landscape->values[3][levels[3]].position;
     double own = levels[0] == 0 ? 0.9 : 0.7 + 0.5 * exp(-6 * (y - 0.6) * (y - 0.6));
     truth[0] = 300 * own * exp(-(x - 0.4) * (x - 0.4) - 0.5 * (z - 0.8) * (z - 0.8));
@@ -170,7 +174,8 @@ static void limited_truth(const struct landscape *landscape, const size_t *level
 /* Throughput against latency: a front. */
 static void front_truth(const struct landscape *landscape, const size_t *levels, double *truth) {
     double batch = landscape->values[0][levels[0]].position;
-    double y = landscape->values[1][levels[1]].position, z = landscape->values[2][levels[2]].position;
+    double y = landscape->values[1][levels[1]].position,
+           z = landscape->values[2][levels[2]].position;
     double waste = exp(-2 * (y - 0.5) * (y - 0.5) - 1.5 * (z - 0.3) * (z - 0.3));
     truth[0] = 1000 * (0.25 + batch) * waste;
     truth[1] = 0.001 * (0.4 + 3 * batch * batch) / waste;
@@ -183,18 +188,18 @@ static void small_truth(const struct landscape *landscape, const size_t *levels,
 
 static void make_parameters(struct landscape *landscape, size_t number) {
     static landscape_truth *const truths[LANDSCAPES] = {
-        sqlite_truth,      smooth_truth, rugged_truth,      cliff_truth,   interacting_truth,
-        categorical_truth, mixed_truth,  conditional_truth, limited_truth, front_truth,
-        small_truth};
+        sqlite_truth,      smooth_truth,      rugged_truth, cliff_truth,
+        interacting_truth, categorical_truth, mixed_truth,  conditional_truth,
+        limited_truth,     front_truth,       small_truth};
     static const char *const names[LANDSCAPES] = {
         "sqlite", "smooth",      "rugged",  "cliff", "interacting", "categorical",
         "mixed",  "conditional", "limited", "front", "small"};
     static const char letters[] = "a\0b\0c\0d\0e\0f\0g";
     /* levels: above 0 ordered, below 0 categories, 2 at the end a switch */
     static const int shapes[LANDSCAPES][6] = {
-        {4, 8, 8, -2, -2}, {4, 4, 4, 4, 4}, {4, 4, 4, 4, 4},        {16, 16, 4, 1, 0},
-        {5, 5, 5, 5, 1},   {-4, -4, -4, -4, -4},  {10, 10, 10, 10, -5, 1}, {-2, 10, 8, 10, 0},
-        {6, 6, 6, 4, 1},   {12, 10, 8, 0, 0},     {6, -4, 0, 0, 0}};
+        {4, 8, 8, -2, -2}, {4, 4, 4, 4, 4},      {4, 4, 4, 4, 4},         {16, 16, 4, 1, 0},
+        {5, 5, 5, 5, 1},   {-4, -4, -4, -4, -4}, {10, 10, 10, 10, -5, 1}, {-2, 10, 8, 10, 0},
+        {6, 6, 6, 4, 1},   {12, 10, 8, 0, 0},    {6, -4, 0, 0, 0}};
     landscape->name = names[number];
     landscape->truth = truths[number];
     for (size_t p = 0; p < 6 && shapes[number][p]; p++) {
@@ -231,12 +236,14 @@ void landscape_make(struct landscape *landscape, size_t number) {
         .size = sizeof(landscape->space),
         .parameters = landscape->parameters,
         .criteria = landscape->criteria,
-        .rules = {.trials_per_config = 2, .records_per_thread = 20, .duration_seconds = 0.25, .seed = 1},
+        .rules = {.trials_per_config = 2,
+                  .records_per_thread = 20,
+                  .duration_seconds = 0.25,
+                  .seed = 1},
     };
     make_parameters(landscape, number);
     landscape->space.name = landscape->name;
-    landscape->space.threads_parameter =
-        number == 0 ? 2 : landscape->space.parameter_count;
+    landscape->space.threads_parameter = number == 0 ? 2 : landscape->space.parameter_count;
     criterion(landscape, "throughput", SPEX_MAXIMISE, 0);
     if (landscape->truth == limited_truth)
         criterion(landscape, "p99", SPEX_AT_MOST, 0.0065);
@@ -332,8 +339,8 @@ void machine_run(struct machine *machine, const struct landscape *landscape,
     }
     *run = (struct run){.ok = !machine->failures || machine->trials % 7 != 6};
     machine->trials++;
-    for (uint64_t batch = 1; batch <= BATCHES && tick * (double)batch <= plan->duration_seconds * 1.001;
-         batch++) {
+    for (uint64_t batch = 1;
+         batch <= BATCHES && tick * (double)batch <= plan->duration_seconds * 1.001; batch++) {
         uint64_t threads = spex_space_threads(space, plan->levels);
         show(landscape, plan, run, batch, sums, level, machine);
         run->measured_seconds = tick * (double)batch;

@@ -11,7 +11,8 @@ enum { LANDSCAPE_PARAMETERS = 12, LANDSCAPE_CRITERIA = 3, LANDSCAPE_LEVELS = 32 
 struct landscape;
 
 /* What a configuration is worth, in the unit of each criterion. */
-typedef void landscape_truth(const struct landscape *landscape, const size_t *levels, double *truth);
+typedef void landscape_truth(const struct landscape *landscape, const size_t *levels,
+                             double *truth);
 
 struct landscape {
     const char *name;

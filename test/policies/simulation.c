@@ -65,8 +65,7 @@ static bool begin_run(struct explored *explored) {
     struct spex_plan plan = {.size = sizeof(plan),
                              .levels = slot->levels,
                              .probes = "q:tpt",
-                             .duration_seconds =
-                                 explored->landscape->space.rules.duration_seconds};
+                             .duration_seconds = explored->landscape->space.rules.duration_seconds};
     int got = ask(explored, &plan);
     if (got < 0 && (got != -EAGAIN || !explored->busy))
         errx(1, "%s on %s: next says %d", explored->simulation->policy->name,
@@ -123,12 +122,11 @@ static void judge(struct explored *explored, struct outcome *outcome) {
             spex_loss_violation(&loss, values, (double)results->configs[c].trials, &kept);
         bool keeps = kept >= SPEX_LOSS_SURE;
         outcome->configs += results->configs[c].trials > 0;
-        inputs[c] = (struct spex_standing_input){keeps ? results->configs[c].trials : 0,
-                                                 values[0].mean, values[0].squares,
-                                                 values[0].error};
+        inputs[c] =
+            (struct spex_standing_input){keeps ? results->configs[c].trials : 0, values[0].mean,
+                                         values[0].squares, values[0].error};
     }
-    if (!inputs || !standings ||
-        spex_standing_of(inputs, results->count, true, standings, &best))
+    if (!inputs || !standings || spex_standing_of(inputs, results->count, true, standings, &best))
         errx(1, "out of memory");
     if (best != SPEX_STANDING_NONE) {
         landscape->truth(landscape, spex_results_levels(results, best), truth);

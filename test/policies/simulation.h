@@ -11,8 +11,8 @@ struct outcome {
     double seconds;   /* measured */
     double share;     /* what is recommended, of the best; 0 for none, or one that breaks a limit */
     double policy_seconds; /* processor time of its own, in all */
-    bool covered;     /* the interval of what is recommended holds its true mean */
-    bool best_tied;   /* one that is really best is among the tied */
+    bool covered;          /* the interval of what is recommended holds its true mean */
+    bool best_tied;        /* one that is really best is among the tied */
     uint64_t tied;
     double front; /* with two objectives: share of the front's volume that was found */
 };
