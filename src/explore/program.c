@@ -58,8 +58,13 @@ static void free_environment(char **environment, size_t made) {
     free(environment);
 }
 
+static int limit_cpus(const cpu_set_t *cpus) {
+    return cpus ? sched_setaffinity(0, sizeof(*cpus), cpus) : 0;
+}
+
 /* In the child: only what is allowed between fork and exec. Never returns. */
-static void child_run(char *const *argv, char **environment, int output, int status, pid_t parent) {
+static void child_run(const struct spex_launch *launch, char **environment, int output, int status,
+                      pid_t parent) {
     sigset_t none;
     sigemptyset(&none);
     for (int s = 1; s < NSIG; s++)
@@ -69,12 +74,13 @@ static void child_run(char *const *argv, char **environment, int output, int sta
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (getppid() == parent && nothing >= 0 && dup2(nothing, 0) >= 0 && dup2(output, 1) >= 0 &&
-        dup2(output, 2) >= 0)
-        execvpe(argv[0], argv, environment);
+        dup2(output, 2) >= 0 && limit_cpus(launch->cpus) == 0)
+        execvpe(launch->argv[0], launch->argv, environment);
     spex_exec_failed(status, errno);
 }
 
-static int fork_program(struct spex_program *program, char *const *argv, char **environment) {
+static int fork_program(struct spex_program *program, const struct spex_launch *launch,
+                        char **environment) {
     int output[2] = {-1, -1}, status[2] = {-1, -1};
     int err =
         pipe2(output, O_CLOEXEC | O_NONBLOCK) < 0 || pipe2(status, O_CLOEXEC) < 0 ? -errno : 0;
@@ -85,7 +91,7 @@ static int fork_program(struct spex_program *program, char *const *argv, char **
     if (!err && (program->pid = fork()) < 0)
         err = -errno;
     if (!err && program->pid == 0)
-        child_run(argv, environment, output[1], status[1], parent);
+        child_run(launch, environment, output[1], status[1], parent);
     if (output[1] >= 0)
         close(output[1]);
     if (status[1] >= 0)
@@ -121,7 +127,7 @@ int spex_program_launch(struct spex_program *program, const struct spex_launch *
     *program = (struct spex_program){.pid = -1, .pidfd = -1, .output = -1};
     char **environment = make_environment(launch, &made);
     int err = environment && made == 3 ? 0 : -ENOMEM;
-    err = err ? err : fork_program(program, launch->argv, environment);
+    err = err ? err : fork_program(program, launch, environment);
     err = err ? err : open_pidfd(program);
     if (!err) {
         program->mark = environment[0];

@@ -5,6 +5,7 @@
 #ifndef SPEX_PROGRAM_H
 #define SPEX_PROGRAM_H
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -26,10 +27,11 @@ struct spex_program {
 };
 
 struct spex_launch {
-    char *const *argv;  /* ends with NULL; argv[0] is looked for in PATH */
-    const char *config; /* path: SPEX_CONFIG */
-    const char *probes; /* SPEX_PROBES */
-    const char *socket; /* path: SPEX_OUT */
+    char *const *argv;     /* ends with NULL; argv[0] is looked for in PATH */
+    const char *config;    /* path: SPEX_CONFIG */
+    const char *probes;    /* SPEX_PROBES */
+    const char *socket;    /* path: SPEX_OUT */
+    const cpu_set_t *cpus; /* that it may use, with all that it starts; NULL: those that we may */
 };
 
 /* 0; or a negative errno value with "did not start: …" in `why`. */

@@ -317,6 +317,7 @@ static int run_launch(struct run *run, struct spex_why *why) {
         .config = run->config,
         .probes = run->plan->probes,
         .socket = run->socket,
+        .cpus = run->setup->cpus,
     };
     struct spex_why reason;
     if (spex_program_launch(&run->program, &launch, &reason)) {

@@ -31,15 +31,22 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now) {
     return err;
 }
 
-static void launch(struct spex_program *program, const char *script) {
+static void launch_on(struct spex_program *program, const char *script, const cpu_set_t *cpus) {
     char *argv[] = {(char *)(uintptr_t) "sh",         (char *)(uintptr_t) "-c",
                     (char *)(uintptr_t)script,        (char *)(uintptr_t) "program",
                     (char *)(uintptr_t) "two  words", NULL};
-    struct spex_launch what = {
-        .argv = argv, .config = "a config", .probes = "q:lat,*", .socket = "/a/socket"};
+    struct spex_launch what = {.argv = argv,
+                               .config = "a config",
+                               .probes = "q:lat,*",
+                               .socket = "/a/socket",
+                               .cpus = cpus};
     struct spex_why why = {""};
     if (spex_program_launch(program, &what, &why))
         fail_msg("%s", why.text);
+}
+
+static void launch(struct spex_program *program, const char *script) {
+    launch_on(program, script, NULL);
 }
 
 static void end(struct spex_program *program) {
@@ -83,14 +90,18 @@ static void expect_all_gone(int output, pid_t pid) {
     assert_int_equal(errno, ECHILD);
 }
 
-static void expect_description(const char *script, const char *expected) {
+static void expect_description_on(const char *script, const char *expected, const cpu_set_t *cpus) {
     struct spex_program program;
     char text[256];
-    launch(&program, script);
+    launch_on(&program, script, cpus);
     wait_for_end(&program);
     spex_program_describe(&program, text, sizeof(text));
     assert_string_equal(text, expected);
     end(&program);
+}
+
+static void expect_description(const char *script, const char *expected) {
+    expect_description_on(script, expected, NULL);
 }
 
 static void ends(void **state) {
@@ -212,6 +223,40 @@ static void environment(void **state) {
     unsetenv("SPEX_PROBES");
     unsetenv("SPEX_OUT");
     unsetenv("SPEX_COLLECTORS");
+}
+
+/* The program and what it starts stay where they are told to; we do not move. */
+static void processors(void **state) {
+    (void)state;
+    static const char tell[] = "grep ^Cpus_allowed_list: /proc/self/status | cut -f 2";
+    cpu_set_t ours, after;
+    assert_int_equal(sched_getaffinity(0, sizeof(ours), &ours), 0);
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (!CPU_ISSET(cpu, &ours))
+            continue;
+        cpu_set_t one;
+        char expected[64];
+        CPU_ZERO(&one);
+        CPU_SET(cpu, &one);
+        snprintf(expected, sizeof(expected), "exited with status 0: %d", cpu);
+        expect_description_on(tell, expected, &one);
+    }
+    assert_int_equal(sched_getaffinity(0, sizeof(after), &after), 0);
+    assert_true(CPU_EQUAL(&ours, &after));
+}
+
+static void no_processors(void **state) {
+    (void)state;
+    char *argv[] = {(char *)(uintptr_t) "true", NULL};
+    struct spex_program program;
+    struct spex_why why = {""};
+    cpu_set_t none;
+    CPU_ZERO(&none);
+    struct spex_launch what = {
+        .argv = argv, .config = "", .probes = "", .socket = "", .cpus = &none};
+    assert_int_equal(spex_program_launch(&program, &what, &why), -EINVAL);
+    assert_string_equal(why.text, "did not start: true: Invalid argument");
+    end(&program); /* does nothing */
 }
 
 /* Descriptors that we have from whoever started us, and that any child of ours has. */
@@ -364,6 +409,8 @@ int main(void) {
         cmocka_unit_test(running),
         cmocka_unit_test(did_not_start),
         cmocka_unit_test(environment),
+        cmocka_unit_test(processors),
+        cmocka_unit_test(no_processors),
         cmocka_unit_test(descriptors),
         cmocka_unit_test(signals),
         cmocka_unit_test(process_group),
