@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "space_agent.h"
 #include "space_condition.h"
 #include "space_criterion.h"
 #include "space_parameter.h"
@@ -115,12 +116,13 @@ static int take_element(struct spex_xml *xml, const xmlNode *element, struct spe
         return spex_criterion_take(xml, element, name[0] == 'l', &file->space);
     if (strcmp(name, "heatmap") == 0)
         return take_once(xml, element, &seen->heatmap);
-    if (strcmp(name, "constraint") == 0)
+    if (strcmp(name, "constraint") == 0 || spex_agent_element(name))
         return 0;
     if (strcmp(name, "run") != 0)
         return spex_xml_fail(xml, element,
-                             "<parameter>, <constraint>, <objective>, <limit>, <run> or <heatmap> "
-                             "was expected here");
+                             "<parameter>, <constraint>, <objective>, <limit>, <run>, <heatmap>, "
+                             "<environment>, <configuration>, <setup>, <teardown> or <load> was "
+                             "expected here");
     int err = take_once(xml, element, &seen->run);
     return err ? err : spex_run_take(xml, element, &file->space.rules);
 }
@@ -157,6 +159,7 @@ static int take_space(struct spex_xml *xml, struct spex_space_file *file) {
     err = err ? err : take_constraints(xml, root, file);
     err = err ? err : resolve_threads(xml, seen.run, space);
     err = err ? err : resolve_heatmap(xml, seen.heatmap, file);
+    err = err ? err : spex_agent_take(xml, root, space, &file->agent);
     if (!err && !(file->probes = spex_criteria_probes(space)))
         err = spex_fail(xml->why, -ENOMEM, "out of memory");
     return err;
@@ -213,6 +216,7 @@ void spex_space_free(struct spex_space_file *file) {
         spex_criterion_free(&file->space.criteria[c]);
     drop(file->space.criteria);
     spex_conditions_free(file->conditions);
+    spex_agent_free(file->agent);
     free(file->probes);
     free(file->xml);
     free(file);
@@ -272,6 +276,7 @@ char *spex_space_identity(const struct spex_space_file *file) {
                 spex_criterion_is_limit(&space->criteria[c]) ? "limit" : "objective", criterion);
     }
     print_run(space, out);
+    spex_agent_print(file->agent, out);
     if (fclose(out) != 0) {
         free(text);
         return NULL;

@@ -20,14 +20,16 @@
 
 #define SPEX_SPACE_CONFIGURATIONS_MAX (UINT64_C(1) << 40)
 
+struct spex_agent;
 struct spex_conditions;
 
 struct spex_space_file {
     struct spex_space space; /* all it points to is owned */
     struct spex_conditions *conditions;
-    char *probes;     /* selection of the probes of all criteria */
-    char *xml;        /* the text it was read from */
-    size_t heatmap_x; /* parameters; parameter_count when the space has no such axis */
+    struct spex_agent *agent; /* what is around the program */
+    char *probes;             /* selection of the probes of all criteria */
+    char *xml;                /* the text it was read from */
+    size_t heatmap_x;         /* parameters; parameter_count when the space has no such axis */
     size_t heatmap_y;
 };
 

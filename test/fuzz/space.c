@@ -147,6 +147,11 @@ size_t fuzz_seed(unsigned number, uint8_t *data, size_t room) {
         "<limit probe='q:lat' metric='p99.9' at_most='2.5ms'/>"
         "<run precision='2%' warmup='auto' trials='50'/></space>",
         "<!DOCTYPE space [<!ENTITY a 'b'>]><space name='&a;'/>",
+        "<space name='s'><parameter name='a' type='integer' min='0' max='2'/>"
+        "<objective probe='q:lat' metric='max' goal='minimise'/>"
+        "<environment name='A' value='{a}'/><configuration descriptor='3'/>"
+        "<setup command='echo {a}' timeout='5'/><teardown command='x'/>"
+        "<load stressor='cpu' workers='{a}' options='--cpu-load 5'/></space>",
     };
     if (number >= sizeof(seeds) / sizeof(seeds[0]) || strlen(seeds[number]) > room)
         return 0;
@@ -171,6 +176,14 @@ const char *const fuzz_words[] = {"<space name='s'>",
                                   "max='9' ",
                                   "step='2' ",
                                   "factor='2' ",
+                                  "<environment ",
+                                  "<setup ",
+                                  "<teardown ",
+                                  "<load ",
+                                  "command='{a}' ",
+                                  "workers='{a}' ",
+                                  "{a}",
+                                  "{{",
                                   "threads='a' ",
                                   "seed='0' ",
                                   "duration='1' ",
