@@ -10,6 +10,7 @@
 
 #include "cpu_parts.h"
 #include "leftovers.h"
+#include "load.h"
 #include "trial_run.h"
 
 static void clean_place(const char *directory, size_t place) {
@@ -20,6 +21,8 @@ static void clean_place(const char *directory, size_t place) {
     unlink(path);
     snprintf(path, sizeof(path), "%s/%zu/" SPEX_TRIAL_SOCKET, directory, place);
     unlink(path);
+    snprintf(path, sizeof(path), "%s/%zu/" SPEX_TRIAL_LOADS, directory, place);
+    spex_load_remove_files(path);
     snprintf(path, sizeof(path), "%s/%zu", directory, place);
     rmdir(path);
 }

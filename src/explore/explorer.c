@@ -16,7 +16,9 @@
 
 #include "../clock.h"
 #include "abandoned.h"
+#include "agent_filled.h"
 #include "explorer.h"
+#include "load.h"
 
 static int policy_load(struct spex_explorer *explorer, const char *path, struct spex_why *why) {
     struct spex_why reason;
@@ -163,7 +165,9 @@ static int explore(struct spex_explorer *explorer, struct spex_why *why) {
     if (err)
         return err;
     spex_summary_init(&explorer->summary, &explorer->space->space);
-    err = policy_find(explorer, why);
+    err = spex_agent_check_arguments(&explorer->space->space, options->argv, why);
+    err = err ? err : spex_load_check(explorer->space->agent, why);
+    err = err ? err : policy_find(explorer, why);
     err = err ? err : policy_start(explorer, why);
     err = err ? err : parts_make(explorer, why);
     err = err ? err

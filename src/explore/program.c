@@ -24,29 +24,52 @@
 /* Variables that we set. Others of spex's, such as SPEX_RING_RECORDS, are the user's. */
 static const char *const ours[] = {"SPEX_CONFIG", "SPEX_PROBES", "SPEX_OUT", NULL};
 
-static bool is_ours(const char *variable) {
+static bool is_name_of(const char *name, size_t length, const char *variable) {
+    return strncmp(variable, name, length) == 0 && variable[length] == '=';
+}
+
+/* Whether a variable that we have is not to be handed on. */
+static bool is_replaced(const struct spex_launch *launch, const char *variable) {
     for (size_t i = 0; ours[i]; i++)
-        if (strncmp(variable, ours[i], strlen(ours[i])) == 0 && variable[strlen(ours[i])] == '=')
+        if (is_name_of(ours[i], strlen(ours[i]), variable))
+            return true;
+    for (size_t i = 0; launch->variables && launch->variables[i]; i++)
+        if (is_name_of(launch->variables[i], strcspn(launch->variables[i], "="), variable))
             return true;
     return false;
 }
 
-/* The environment with our variables in it; only the first `*made` strings are to be freed. */
+/* The environment's first strings: 1 to 3, the mark first, or 0. */
+static size_t make_ours(const struct spex_launch *launch, char **environment) {
+    size_t made = 0;
+    if (launch->socket && asprintf(&environment[made], "SPEX_OUT=unix:%s", launch->socket) >= 0)
+        made++;
+    if (launch->probes && asprintf(&environment[made], "SPEX_PROBES=%s", launch->probes) >= 0)
+        made++;
+    if (asprintf(&environment[made], "SPEX_CONFIG=%s", launch->config) >= 0)
+        made++;
+    return made;
+}
+
+/* The environment with our variables in it; only the first `*made` strings are to be freed. NULL when
+ * out of memory. */
 static char **make_environment(const struct spex_launch *launch, size_t *made) {
-    size_t count = 0;
+    size_t count = 0, more = 0;
     while (environ[count])
         count++;
-    char **environment = calloc(count + 4, sizeof(*environment));
+    while (launch->variables && launch->variables[more])
+        more++;
+    char **environment = calloc(count + more + 4, sizeof(*environment));
     *made = 0;
     if (!environment)
         return NULL;
-    if (asprintf(&environment[0], "SPEX_CONFIG=%s", launch->config) >= 0 && ++*made &&
-        asprintf(&environment[1], "SPEX_PROBES=%s", launch->probes) >= 0 && ++*made &&
-        asprintf(&environment[2], "SPEX_OUT=unix:%s", launch->socket) >= 0)
-        ++*made;
+    *made = make_ours(launch, environment);
     size_t to = *made;
-    for (size_t from = 0; environ[from]; from++)
-        if (!is_ours(environ[from]))
+    for (size_t from = 0; from < more; from++)
+        if (strchr(launch->variables[from], '='))
+            environment[to++] = launch->variables[from];
+    for (size_t from = 0; from < count; from++)
+        if (!is_replaced(launch, environ[from]))
             environment[to++] = environ[from];
     environment[to] = NULL;
     return environment;
@@ -62,6 +85,19 @@ static int limit_cpus(const cpu_set_t *cpus) {
     return cpus ? sched_setaffinity(0, sizeof(*cpus), cpus) : 0;
 }
 
+/* Where the program expects its configuration, no descriptor of ours may be. */
+static bool open_configuration(const struct spex_launch *launch, int *status) {
+    if (!launch->descriptor)
+        return true;
+    if (*status == launch->descriptor &&
+        (*status = fcntl(*status, F_DUPFD_CLOEXEC, launch->descriptor + 1)) < 0)
+        return false;
+    int fd = open(launch->config, O_RDONLY | O_CLOEXEC);
+    if (fd == launch->descriptor)
+        return fcntl(fd, F_SETFD, 0) == 0;
+    return fd >= 0 && dup2(fd, launch->descriptor) >= 0;
+}
+
 /* In the child: only what is allowed between fork and exec. Never returns. */
 static void child_run(const struct spex_launch *launch, char **environment, int output, int status,
                       pid_t parent) {
@@ -74,7 +110,8 @@ static void child_run(const struct spex_launch *launch, char **environment, int 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (getppid() == parent && nothing >= 0 && dup2(nothing, 0) >= 0 && dup2(output, 1) >= 0 &&
-        dup2(output, 2) >= 0 && limit_cpus(launch->cpus) == 0)
+        dup2(output, 2) >= 0 && limit_cpus(launch->cpus) == 0 &&
+        open_configuration(launch, &status))
         execvpe(launch->argv[0], launch->argv, environment);
     spex_exec_failed(status, errno);
 }
@@ -126,10 +163,11 @@ int spex_program_launch(struct spex_program *program, const struct spex_launch *
     size_t made;
     *program = (struct spex_program){.pid = -1, .pidfd = -1, .output = -1};
     char **environment = make_environment(launch, &made);
-    int err = environment && made == 3 ? 0 : -ENOMEM;
+    size_t wanted = 1 + (launch->socket != NULL) + (launch->probes != NULL);
+    int err = environment && made == wanted ? 0 : -ENOMEM;
     err = err ? err : fork_program(program, launch, environment);
     err = err ? err : open_pidfd(program);
-    if (!err) {
+    if (!err && launch->socket) {
         program->mark = environment[0];
         environment[0] = NULL;
     }
@@ -247,11 +285,12 @@ int spex_program_teardown(struct spex_program *program, struct spex_why *why) {
         wait_for_end(program);
     }
     signal_program(program, SIGKILL);
-    spex_leftovers_kill(program->mark);
+    if (program->mark)
+        spex_leftovers_kill(program->mark);
     wait_for_end(program);
     int err = 0;
     if (program->ended)
-        waitpid(program->pid, NULL, 0);
+        spex_usage_reap(program->pid, &program->usage);
     else
         err = spex_fail(why, -EPERM, "cannot end the program, process %d", (int)program->pid);
     close(program->pidfd);

@@ -10,13 +10,14 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "usage.h"
 #include "why.h"
 
 #define SPEX_OUTPUT_TAIL_BYTES 2048
 
 struct spex_program {
     pid_t pid;
-    char *mark; /* the variable that all its descendants inherit, owned */
+    char *mark; /* the variable that all its descendants inherit, owned; NULL without a socket */
     int pidfd;  /* readable once the program has ended */
     int output; /* its standard output and error; -1 once closed */
     bool ended;
@@ -24,13 +25,18 @@ struct spex_program {
     int status;                        /*   and the signal or the exit status */
     char tail[SPEX_OUTPUT_TAIL_BYTES]; /* the last of its output */
     size_t tail_length;
+    struct spex_usage usage; /* after teardown */
 };
 
 struct spex_launch {
-    char *const *argv;     /* ends with NULL; argv[0] is looked for in PATH */
-    const char *config;    /* path: SPEX_CONFIG */
-    const char *probes;    /* SPEX_PROBES */
-    const char *socket;    /* path: SPEX_OUT */
+    char *const *argv;  /* ends with NULL; argv[0] is looked for in PATH */
+    const char *config; /* path: SPEX_CONFIG */
+    const char *probes; /* SPEX_PROBES; NULL for what is not to make records, */
+    const char *socket; /*   and the path that is SPEX_OUT */
+    /* Besides those that we have: "NAME=value", or "NAME" for one that is not to be there; ends with
+     * NULL; or is NULL. */
+    char *const *variables;
+    int descriptor;        /* where `config` is open, too; 0: nowhere */
     const cpu_set_t *cpus; /* that it may use, with all that it starts; NULL: those that we may */
 };
 

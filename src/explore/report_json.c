@@ -6,6 +6,8 @@
 
 #include <jansson.h>
 
+#include "report_usage.h"
+
 static json_t *config_json(const struct spex_space *space, const size_t *levels) {
     json_t *config = json_object();
     for (size_t p = 0; p < space->parameter_count; p++) {
@@ -20,11 +22,13 @@ static json_t *config_json(const struct spex_space *space, const size_t *levels)
 
 static json_t *trial_json(const struct spex_space *space, const struct spex_trial *trial) {
     json_t *status = json_string(trial->status);
-    return json_pack("{s:o, s:o, s:I, s:I, s:f, s:o}", "config", config_json(space, trial->levels),
-                     "objective", trial->ok ? json_real(trial->measured[0].value) : json_null(),
-                     "records_used", (json_int_t)trial->records_used, "records_lost",
-                     (json_int_t)trial->records_lost, "seconds", trial->seconds, "status",
-                     status ? status : json_string("failed; the reason is not UTF-8"));
+    return spex_report_usage(
+        json_pack("{s:o, s:o, s:I, s:I, s:f, s:o}", "config", config_json(space, trial->levels),
+                  "objective", trial->ok ? json_real(trial->measured[0].value) : json_null(),
+                  "records_used", (json_int_t)trial->records_used, "records_lost",
+                  (json_int_t)trial->records_lost, "seconds", trial->seconds, "status",
+                  status ? status : json_string("failed; the reason is not UTF-8")),
+        trial);
 }
 
 /* Shaped like a trial, over all of a configuration's successful ones, with their number and range.

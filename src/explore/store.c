@@ -16,6 +16,7 @@
 
 #include "deadline.h"
 #include "store_file.h"
+#include "store_usage.h"
 
 #define APPLICATION_ID 0x53504558 /* "SPEX" */
 #define SCHEMA_VERSION 2
@@ -41,7 +42,8 @@ static const char schema[] =
     "CREATE TABLE trial_metric (trial INTEGER NOT NULL REFERENCES trial, probe INTEGER NOT NULL,"
     " type TEXT NOT NULL, field INTEGER NOT NULL, name TEXT, records INTEGER NOT NULL,"
     " count REAL NOT NULL, rate REAL, mean REAL, deviation REAL, min REAL, p50 REAL, p90 REAL,"
-    " p99 REAL, max REAL, PRIMARY KEY (trial, probe, type, field)) WITHOUT ROWID;";
+    " p99 REAL, max REAL, PRIMARY KEY (trial, probe, type, field)) WITHOUT "
+    "ROWID;" SPEX_STORE_USAGE_SCHEMA;
 
 int spex_store_fail(const struct spex_store *store, const char *what, struct spex_why *why) {
     int code = sqlite3_errcode(store->db) & 0xff;

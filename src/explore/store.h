@@ -8,7 +8,9 @@
  *     plan         one row a plan of the policy that was under way while another trial finished
  *     trial_value  the configuration: one row a trial and parameter
  *     trial_measured  the criteria: one row a trial that succeeded and criterion, with its standard error
- *     trial_metric what every probe said: one row a trial, probe and field; times in seconds */
+ *     trial_metric what every probe said: one row a trial, probe and field; times in seconds
+ *     trial_usage  what the program has used, trial_load what has run beside it: CPU time, memory, input and output
+ *     trial_note   what went wrong without making the trial fail */
 #ifndef SPEX_STORE_H
 #define SPEX_STORE_H
 

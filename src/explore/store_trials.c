@@ -10,10 +10,13 @@
 
 #include "../probe_type.h"
 #include "store_file.h"
+#include "store_usage.h"
 
 static int delete_trial(struct spex_store *store, sqlite3_int64 number, struct spex_why *why) {
-    static const char *const tables[] = {"trial_metric WHERE trial", "trial_measured WHERE trial",
-                                         "trial_value WHERE trial", "trial WHERE number"};
+    static const char *const tables[] = {"trial_usage WHERE trial",    "trial_load WHERE trial",
+                                         "trial_note WHERE trial",     "trial_metric WHERE trial",
+                                         "trial_measured WHERE trial", "trial_value WHERE trial",
+                                         "trial WHERE number"};
     char sql[96];
     int err = 0;
     for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]) && !err; t++) {
@@ -154,6 +157,7 @@ int spex_store_put(struct spex_store *store, uint64_t number, const struct spex_
     err = err ? err : insert_values(store, row, space, trial, why);
     err = err ? err : insert_measured(store, row, space, trial, why);
     err = err ? err : insert_metrics(store, row, trial, why);
+    err = err ? err : spex_store_put_usage(store, row, trial, why);
     err = err ? err : insert_plans(store, unfinished, unfinished_count, why);
     err = err ? err : spex_store_execute(store, "COMMIT", "write to the store", why);
     if (err)
@@ -232,7 +236,8 @@ static int load_trial(const struct reading *reading, struct spex_trial *trial,
     trial->seconds = sqlite3_column_double(reading->rows, 7);
     trial->steady = sqlite3_column_int(reading->rows, 8) != 0;
     int err = load_levels(reading, number, trial->levels, why);
-    return err ? err : load_measured(reading, number, trial, why);
+    err = err ? err : load_measured(reading, number, trial, why);
+    return err ? err : spex_store_get_usage(reading->store, number, trial, why);
 }
 
 /* The row that `rows` is at. */

@@ -25,11 +25,29 @@ int spex_trial_init(struct spex_trial *trial, const struct spex_space *space,
 void spex_trial_free(struct spex_trial *trial) {
     for (size_t m = 0; m < trial->metric_count; m++)
         free(trial->metrics[m].name);
+    for (size_t l = 0; l < trial->load_count; l++)
+        free(trial->loads[l].stressor);
+    free(trial->loads);
+    free(trial->note);
     free(trial->metrics);
     free(trial->measured);
     free(trial->levels);
     free(trial->status);
     *trial = (struct spex_trial){.levels = NULL};
+}
+
+int spex_trial_add_load(struct spex_trial *trial, const char *stressor, unsigned workers,
+                        const struct spex_usage *usage) {
+    struct spex_trial_load *loads =
+        realloc(trial->loads, (trial->load_count + 1) * sizeof(*trial->loads));
+    if (!loads)
+        return -ENOMEM;
+    trial->loads = loads;
+    loads[trial->load_count] = (struct spex_trial_load){strdup(stressor), workers, *usage};
+    if (!loads[trial->load_count].stressor)
+        return -ENOMEM;
+    trial->load_count++;
+    return 0;
 }
 
 int spex_trials_add(struct spex_trials *trials, struct spex_trial *trial) {

@@ -5,6 +5,8 @@
 
 #include <spex/policy.h>
 
+#include "usage.h"
+
 /* What one probe's one value came to; a probe without values has an entry, too. Times in seconds;
  * NaN for what there is none of. */
 struct spex_trial_metric {
@@ -16,6 +18,13 @@ struct spex_trial_metric {
     double count; /* executions */
     double rate;  /* of them, a second */
     double mean, deviation, min, p50, p90, p99, max;
+};
+
+/* What ran beside the program. */
+struct spex_trial_load {
+    char *stressor;
+    unsigned workers;
+    struct spex_usage usage;
 };
 
 struct spex_trial {
@@ -35,6 +44,11 @@ struct spex_trial {
 
     bool retried; /* it was run in the stead of one that failed, of which the policy was told */
 
+    struct spex_usage usage; /* of the program */
+    struct spex_trial_load *loads;
+    size_t load_count;
+    char *note; /* what went wrong without making the trial fail; NULL: nothing */
+
     struct spex_trial_metric *metrics;
     size_t metric_count;
 };
@@ -42,6 +56,10 @@ struct spex_trial {
 /* 0 or -ENOMEM: nothing is to be freed. */
 int spex_trial_init(struct spex_trial *trial, const struct spex_space *space, const size_t *levels);
 void spex_trial_free(struct spex_trial *trial);
+
+/* 0 or -ENOMEM. */
+int spex_trial_add_load(struct spex_trial *trial, const char *stressor, unsigned workers,
+                        const struct spex_usage *usage);
 
 /* Trials in the order in which they finished. */
 struct spex_trials {

@@ -18,6 +18,7 @@
 #include "measure.h"
 #include "program.h"
 #include "receiver.h"
+#include "trial_agent.h"
 #include "trial_metrics.h"
 
 struct run {
@@ -29,6 +30,7 @@ struct run {
     struct spex_measured *measured;    /* so far */
     struct spex_selection *selections; /* of the criteria */
     size_t known;                      /* criteria whose probe has been told */
+    struct spex_trial_agent around;
     struct spex_program program;
     struct spex_receiver *receiver;
     char *config;
@@ -249,7 +251,14 @@ static void expect_end(struct run *run) {
         run->deadline = soon;
 }
 
-enum { STOP, OUTPUT, PROGRAM, STREAM, FDS = STREAM + SPEX_RECEIVER_FDS };
+enum {
+    STOP,
+    OUTPUT,
+    PROGRAM,
+    STREAM,
+    AROUND = STREAM + SPEX_RECEIVER_FDS,
+    FDS = AROUND + SPEX_TRIAL_AGENT_FDS
+};
 
 static int wait_for_something(struct run *run, struct pollfd *fds, struct spex_why *why) {
     const int wanted[] = {[STOP] = run->setup->stop_fd,
@@ -257,13 +266,20 @@ static int wait_for_something(struct run *run, struct pollfd *fds, struct spex_w
                           [PROGRAM] = run->program.pidfd};
     int streams[SPEX_RECEIVER_FDS];
     spex_receiver_fds(run->receiver, streams);
-    for (int f = 0; f < FDS; f++)
+    spex_trial_agent_fds(&run->around, fds + AROUND);
+    for (int f = 0; f < AROUND; f++)
         fds[f] =
             (struct pollfd){.fd = f < STREAM ? wanted[f] : streams[f - STREAM], .events = POLLIN};
     int ready = poll(fds, FDS, spex_deadline_left_ms(run->deadline));
     if (ready < 0 && errno != EINTR)
         return spex_fail(why, -errno, "cannot wait for the program: %s", strerror(errno));
     return ready < 0 ? 0 : ready;
+}
+
+/* A trial whose load has ended is none. */
+static int look_around(struct run *run) {
+    struct spex_why reason;
+    return spex_trial_agent_step(&run->around, &reason) ? end_trial(run, "%s", reason.text) : 0;
 }
 
 /* One wait, and what came of it. 0: go on; 1: the trial is over; negative: our error. */
@@ -276,6 +292,8 @@ static int step(struct run *run, struct spex_why *why) {
         return spex_fail(why, -EINTR, "interrupted");
     if (ready && fds[OUTPUT].revents)
         spex_program_output(&run->program);
+    if (ready && look_around(run))
+        return 1;
     if (ready && fds[PROGRAM].revents && spex_program_ended(&run->program))
         return take_the_rest(run, why);
     if (spex_deadline_left_ms(run->deadline) == 0)
@@ -311,23 +329,47 @@ static int run_account(struct run *run, struct spex_why *why) {
     return 0;
 }
 
-static int run_launch(struct run *run, struct spex_why *why) {
-    struct spex_launch launch = {
-        .argv = run->setup->argv,
-        .config = run->config,
-        .probes = run->plan->probes,
-        .socket = run->socket,
-        .cpus = run->setup->cpus,
-    };
+/* Launches the program and what is to be there before it. 0; 1: the trial has failed; or negative. */
+static int run_begin(struct run *run, struct spex_why *why) {
+    const struct spex_trial_setup *setup = run->setup;
+    struct spex_launch launch = {.config = run->config, .cpus = setup->cpus};
     struct spex_why reason;
-    if (spex_program_launch(&run->program, &launch, &reason)) {
-        end_trial(run, "%s", reason.text);
-        return run_account(run, why);
+    int over = spex_trial_agent_init(&run->around, setup->file, setup->argv, run->plan->levels,
+                                     &launch, setup->stop_fd, &reason);
+    over = over ? over : spex_trial_agent_begin(&run->around, setup->directory, &reason);
+    if (!over) {
+        launch.argv = run->around.filled.argv;
+        launch.variables = run->around.filled.variables;
+        launch.descriptor = setup->file->agent->descriptor;
+        launch.probes = run->plan->probes;
+        launch.socket = run->socket;
+        over = spex_program_launch(&run->program, &launch, &reason) ? 1 : 0;
     }
+    if (over < 0)
+        return spex_fail(why, over, "%s", reason.text);
+    return over ? end_trial(run, "%s", reason.text) : 0;
+}
+
+static int run_trial(struct run *run, struct spex_why *why) {
+    int over = run_begin(run, why);
+    if (over)
+        return over < 0 ? over : run_account(run, why);
     int err = run_watch(run, why);
     if (!err && !run->trial->ok && spex_receiver_late(run->receiver))
         err = spex_fail(why, -EAGAIN, "spex was held up for over a second");
     return err ? err : run_account(run, why);
+}
+
+/* First the stream: the program's collector must not wait for us while it ends. */
+static int run_end(struct run *run, int err, struct spex_why *why) {
+    struct spex_why left;
+    spex_receiver_close(run->receiver);
+    if (spex_program_teardown(&run->program, &left))
+        err = spex_fail(why, -EPERM, "%s", left.text);
+    run->trial->usage = run->program.usage;
+    if (run->around.agent && spex_trial_agent_end(&run->around, run->trial) && !err)
+        err = spex_fail(why, -ENOMEM, "out of memory");
+    return err;
 }
 
 static int run_prepare(struct run *run, struct spex_why *why) {
@@ -369,12 +411,8 @@ int spex_trial_run(const struct spex_trial_setup *setup, const struct spex_plan 
     struct run run = {.setup = setup, .space = &setup->file->space, .plan = plan, .trial = trial};
     run.program.pid = run.program.pidfd = run.program.output = -1;
     int err = run_prepare(&run, why);
-    err = err ? err : run_launch(&run, why);
-    /* First the stream: the program's collector must not wait for us while it ends. */
-    spex_receiver_close(run.receiver);
-    struct spex_why left;
-    if (spex_program_teardown(&run.program, &left))
-        err = spex_fail(why, -EPERM, "%s", left.text);
+    err = err ? err : run_trial(&run, why);
+    err = run_end(&run, err, why);
     run_release(&run);
     return err;
 }

@@ -112,7 +112,7 @@ class Results(Exploration):
         self.assertEqual(len(report["trials"]), 8)
         for trial in report["trials"]:
             self.assertEqual(set(trial), {"config", "objective", "records_used", "records_lost",
-                                          "seconds", "status"})
+                                          "seconds", "status", "usage", "load", "note"})
             self.assertEqual(trial["status"], "ok")
             self.assertEqual(set(trial["config"]), {"work", "threads"})
             self.assertGreaterEqual(trial["records_used"], 20 * trial["config"]["threads"])

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A program to be explored that does what its configuration says, misbehaviour included:
+/* A program to be explored that does what its configuration says, misbehaviour included; it is in the
+ * arguments, "work=200", or when there are none in the file that spex hands over:
  *
  *     work       microseconds that one execution takes, exactly
  *     threads    how many execute
@@ -93,13 +94,31 @@ static void take(const struct spex_config *config) {
         errx(1, "%s", why);
 }
 
-int main(void) {
+static void take_file(void) {
     struct spex_config *config;
     char why[256];
     if (spex_config_receive(&config, why, sizeof(why)) != 0)
         errx(1, "%s", why);
     take(config);
     spex_config_free(config);
+}
+
+static void take_argument(const char *argument) {
+    if (strncmp(argument, "work=", 5) == 0)
+        work_us = atoll(argument + 5);
+    else if (strncmp(argument, "threads=", 8) == 0)
+        threads = atoll(argument + 8);
+    else if (strncmp(argument, "behaviour=", 10) == 0)
+        behaviour = argument + 10;
+    else
+        errx(1, "unknown argument %s", argument);
+}
+
+int main(int argc, char **argv) {
+    if (argc == 1)
+        take_file();
+    for (int a = 1; a < argc; a++)
+        take_argument(argv[a]);
     if (behaves("early"))
         errx(4, "no database");
     if (behaves("group")) /* out of its process group, into its explorer's */

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#include "report_usage.h"
+
+/* Null when it is not known. */
+static json_t *usage_json(const struct spex_usage *usage) {
+    if (!usage->known)
+        return json_null();
+    json_t *object =
+        json_pack("{s:f, s:f, s:I, s:I, s:I, s:I, s:I}", "user_seconds", usage->user_seconds,
+                  "system_seconds", usage->system_seconds, "max_rss_bytes",
+                  (json_int_t)usage->max_rss_bytes, "minor_faults", (json_int_t)usage->minor_faults,
+                  "major_faults", (json_int_t)usage->major_faults, "voluntary_switches",
+                  (json_int_t)usage->voluntary_switches, "involuntary_switches",
+                  (json_int_t)usage->involuntary_switches);
+    const struct {
+        const char *name;
+        uint64_t value;
+    } io[] = {{"read_bytes", usage->read_bytes},
+              {"written_bytes", usage->written_bytes},
+              {"storage_read_bytes", usage->storage_read_bytes},
+              {"storage_written_bytes", usage->storage_written_bytes}};
+    for (size_t i = 0; i < sizeof(io) / sizeof(io[0]); i++)
+        json_object_set_new(object, io[i].name,
+                            usage->io_known ? json_integer((json_int_t)io[i].value) : json_null());
+    return object;
+}
+
+static json_t *load_json(const struct spex_trial_load *load) {
+    return json_pack("{s:s, s:I, s:o}", "stressor", load->stressor, "workers",
+                     (json_int_t)load->workers, "usage", usage_json(&load->usage));
+}
+
+json_t *spex_report_usage(json_t *object, const struct spex_trial *trial) {
+    json_t *loads = json_array();
+    for (size_t l = 0; l < trial->load_count; l++)
+        json_array_append_new(loads, load_json(&trial->loads[l]));
+    json_object_set_new(object, "usage", usage_json(&trial->usage));
+    json_object_set_new(object, "load", loads);
+    json_object_set_new(object, "note", trial->note ? json_string(trial->note) : json_null());
+    return object;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "usage.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+static void take_line(const char *line, struct spex_usage *usage, unsigned *found) {
+    const struct {
+        const char *format;
+        uint64_t *value;
+    } lines[] = {{"rchar: %" SCNu64, &usage->read_bytes},
+                 {"wchar: %" SCNu64, &usage->written_bytes},
+                 {"read_bytes: %" SCNu64, &usage->storage_read_bytes},
+                 {"write_bytes: %" SCNu64, &usage->storage_written_bytes}};
+    for (unsigned l = 0; l < sizeof(lines) / sizeof(lines[0]); l++)
+        if (sscanf(line, lines[l].format, lines[l].value) == 1)
+            *found |= 1U << l;
+}
+
+/* There as long as the process has not been waited for. */
+static void take_io(pid_t pid, struct spex_usage *usage) {
+    char path[64], line[128];
+    unsigned found = 0;
+    snprintf(path, sizeof(path), "/proc/%d/io", (int)pid);
+    FILE *in = fopen(path, "re");
+    while (in && fgets(line, sizeof(line), in))
+        take_line(line, usage, &found);
+    if (in)
+        fclose(in);
+    usage->io_known = found == 0xf;
+}
+
+static double seconds(const struct timeval *time) {
+    return (double)time->tv_sec + (double)time->tv_usec / 1e6;
+}
+
+static void take_resources(const struct rusage *used, struct spex_usage *usage) {
+    usage->known = true;
+    usage->user_seconds = seconds(&used->ru_utime);
+    usage->system_seconds = seconds(&used->ru_stime);
+    usage->max_rss_bytes = (uint64_t)used->ru_maxrss * 1024;
+    usage->minor_faults = (uint64_t)used->ru_minflt;
+    usage->major_faults = (uint64_t)used->ru_majflt;
+    usage->voluntary_switches = (uint64_t)used->ru_nvcsw;
+    usage->involuntary_switches = (uint64_t)used->ru_nivcsw;
+}
+
+void spex_usage_reap(pid_t pid, struct spex_usage *usage) {
+    siginfo_t ended;
+    struct rusage used;
+    pid_t got;
+    *usage = (struct spex_usage){.known = false};
+    while (waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+        ;
+    take_io(pid, usage);
+    while ((got = wait4(pid, NULL, 0, &used)) < 0 && errno == EINTR)
+        ;
+    if (got == pid)
+        take_resources(&used, usage);
+    else
+        *usage = (struct spex_usage){.known = false};
+}
