@@ -97,7 +97,12 @@ static void say_unknown(const char *name) {
     spex_message("%.64s is no variable of spex's; there are: %s", name, all);
 }
 
+/* `spex explore` gives commands of a space the configuration in these, and they may run any program. */
+static const char parameter_prefix[] = "SPEX_PARAMETER_";
+
 static bool is_known(const char *name) {
+    if (strncmp(name, parameter_prefix, strlen(parameter_prefix)) == 0)
+        return true;
     for (size_t v = 0; v < SPEX_VARIABLES; v++)
         if (strcmp(name, names[v]) == 0)
             return true;

@@ -30,7 +30,8 @@ static const char usage[] =
     "  --retry-failed   run those trials again that are in FILE.db as failed\n"
     "\n"
     "PROGRAM must have been built with spex. Each time it finds its configuration in the file\n"
-    "named by SPEX_CONFIG. Ctrl-C ends the exploration; what is finished stays.\n";
+    "named by SPEX_CONFIG, and {NAME} in an argument is the value of that parameter. Ctrl-C\n"
+    "ends the exploration; what is finished stays.\n";
 
 struct request {
     struct spex_explore_options options;

@@ -153,6 +153,12 @@ class Commands(AgentExploration):
             for word, more in (("setup", f" {work} configuration.xml none none"),
                                ("program", ""), ("teardown", ""))])
 
+    def test_a_setup_that_runs_a_program_with_probes(self):
+        """Its records are none of the trial's, and it knows all variables that it has."""
+        self.succeed(space(ONE, rest=command(
+            "setup", f'{explore.SUBJECT} work=100 behaviour=end > "$LOG" 2>&1')))
+        self.assertEqual(self.logged(), [])
+
     def test_a_setup_that_fails(self):
         result = self.explore(
             space(WORK, rest=command("setup", "echo no disk; exit 3")
