@@ -31,22 +31,22 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now) {
     return err;
 }
 
-static void launch_on(struct spex_program *program, const char *script, const cpu_set_t *cpus) {
+/* `what` says all but the script. */
+static void launch_as(struct spex_program *program, const char *script, struct spex_launch what) {
     char *argv[] = {(char *)(uintptr_t) "sh",         (char *)(uintptr_t) "-c",
                     (char *)(uintptr_t)script,        (char *)(uintptr_t) "program",
                     (char *)(uintptr_t) "two  words", NULL};
-    struct spex_launch what = {.argv = argv,
-                               .config = "a config",
-                               .probes = "q:lat,*",
-                               .socket = "/a/socket",
-                               .cpus = cpus};
+    what.argv = argv;
     struct spex_why why = {""};
     if (spex_program_launch(program, &what, &why))
         fail_msg("%s", why.text);
 }
 
+static const struct spex_launch usual = {
+    .config = "a config", .probes = "q:lat,*", .socket = "/a/socket"};
+
 static void launch(struct spex_program *program, const char *script) {
-    launch_on(program, script, NULL);
+    launch_as(program, script, usual);
 }
 
 static void end(struct spex_program *program) {
@@ -90,10 +90,11 @@ static void expect_all_gone(int output, pid_t pid) {
     assert_int_equal(errno, ECHILD);
 }
 
-static void expect_description_on(const char *script, const char *expected, const cpu_set_t *cpus) {
+static void expect_description_as(const char *script, const char *expected,
+                                  struct spex_launch what) {
     struct spex_program program;
     char text[256];
-    launch_on(&program, script, cpus);
+    launch_as(&program, script, what);
     wait_for_end(&program);
     spex_program_describe(&program, text, sizeof(text));
     assert_string_equal(text, expected);
@@ -101,7 +102,7 @@ static void expect_description_on(const char *script, const char *expected, cons
 }
 
 static void expect_description(const char *script, const char *expected) {
-    expect_description_on(script, expected, NULL);
+    expect_description_as(script, expected, usual);
 }
 
 static void ends(void **state) {
@@ -239,7 +240,7 @@ static void processors(void **state) {
         CPU_ZERO(&one);
         CPU_SET(cpu, &one);
         snprintf(expected, sizeof(expected), "exited with status 0: %d", cpu);
-        expect_description_on(tell, expected, &one);
+        expect_description_as(tell, expected, (struct spex_launch){.config = "", .cpus = &one});
     }
     assert_int_equal(sched_getaffinity(0, sizeof(after), &after), 0);
     assert_true(CPU_EQUAL(&ours, &after));
@@ -257,6 +258,87 @@ static void no_processors(void **state) {
     assert_int_equal(spex_program_launch(&program, &what, &why), -EINVAL);
     assert_string_equal(why.text, "did not start: true: Invalid argument");
     end(&program); /* does nothing */
+}
+
+/* What makes no records knows its configuration alone. */
+static void environment_without_probes(void **state) {
+    (void)state;
+    setenv("SPEX_PROBES", "inherited", 1);
+    setenv("SPEX_OUT", "inherited", 1);
+    expect_description_as("echo \"$SPEX_CONFIG|${SPEX_PROBES-none}|${SPEX_OUT-none}\"",
+                          "exited with status 0: a config|none|none",
+                          (struct spex_launch){.config = "a config"});
+    unsetenv("SPEX_PROBES");
+    unsetenv("SPEX_OUT");
+}
+
+static void more_variables(void **state) {
+    (void)state;
+    char *const variables[] = {(char *)(uintptr_t) "NEW=a = b",
+                               (char *)(uintptr_t) "CHANGED=", (char *)(uintptr_t) "GONE",
+                               (char *)(uintptr_t) "NEVER", NULL};
+    struct spex_launch what = usual;
+    what.variables = variables;
+    setenv("CHANGED", "inherited", 1);
+    setenv("GONE", "inherited", 1);
+    setenv("GONE_ELSEWHERE", "kept", 1);
+    expect_description_as("env | grep -c '^CHANGED=' | tr -d '\\n'; echo \"$NEW|${CHANGED-none}|"
+                          "${GONE-none}|${NEVER-none}|$GONE_ELSEWHERE\"",
+                          "exited with status 0: 1a = b||none|none|kept", what);
+    unsetenv("CHANGED");
+    unsetenv("GONE");
+    unsetenv("GONE_ELSEWHERE");
+}
+
+/* Whichever descriptors we happen to have there meanwhile. */
+static void configuration_on_a_descriptor(void **state) {
+    (void)state;
+    char script[64];
+    scratch_text("configuration", "the text\n");
+    for (int descriptor = 3; descriptor < 20; descriptor++) {
+        snprintf(script, sizeof(script), "cat /dev/fd/%d", descriptor);
+        expect_description_as(
+            script, "exited with status 0: the text",
+            (struct spex_launch){.config = "configuration", .descriptor = descriptor});
+    }
+    char *argv[] = {(char *)(uintptr_t) "true", NULL};
+    struct spex_program program;
+    struct spex_why why = {""};
+    struct spex_launch what = {.argv = argv, .config = "missing", .descriptor = 3};
+    assert_int_equal(spex_program_launch(&program, &what, &why), -ENOENT);
+    what = (struct spex_launch){.argv = (char *[]){(char *)(uintptr_t) "./missing", NULL},
+                                .config = "configuration",
+                                .descriptor = 9};
+    assert_int_equal(spex_program_launch(&program, &what, &why), -ENOENT);
+    assert_string_equal(why.text, "did not start: ./missing: No such file or directory");
+}
+
+/* Of it and of what it has waited for, also when it had to be made to end. */
+static void usage(void **state) {
+    (void)state;
+    static const char *const ends[] = {"", "; kill -KILL $$", "; echo ready; exec sleep 1000"};
+    for (size_t e = 0; e < COUNT_OF(ends); e++) {
+        struct spex_program program;
+        char script[256];
+        snprintf(script, sizeof(script),
+                 "head -c 3000000 /dev/zero > written; (for i in 1 2 3; do sh -c :; done)%s",
+                 ends[e]);
+        launch(&program, script);
+        assert_false(program.usage.known);
+        if (e == 2)
+            wait_for(&program, "ready\n");
+        else
+            wait_for_end(&program);
+        end(&program);
+        assert_true(program.usage.known);
+        assert_true(program.usage.user_seconds + program.usage.system_seconds > 0);
+        assert_true(program.usage.max_rss_bytes > 100000);
+        assert_true(program.usage.minor_faults > 100);
+        assert_true(program.usage.voluntary_switches > 0);
+        if (program.usage.io_known)
+            assert_true(program.usage.written_bytes >= 3000000 &&
+                        program.usage.read_bytes >= 3000000);
+    }
 }
 
 /* Descriptors that we have from whoever started us, and that any child of ours has. */
@@ -409,6 +491,10 @@ int main(void) {
         cmocka_unit_test(running),
         cmocka_unit_test(did_not_start),
         cmocka_unit_test(environment),
+        cmocka_unit_test(environment_without_probes),
+        cmocka_unit_test(more_variables),
+        cmocka_unit_test(configuration_on_a_descriptor),
+        cmocka_unit_test(usage),
         cmocka_unit_test(processors),
         cmocka_unit_test(no_processors),
         cmocka_unit_test(descriptors),

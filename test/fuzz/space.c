@@ -9,6 +9,7 @@
 #include <libxml/parser.h>
 #include <libxml/relaxng.h>
 
+#include "agent_filled.h"
 #include "config_file.h"
 #include "memory_file.h"
 #include "space.h"
@@ -102,6 +103,17 @@ static void check_configuration(const struct spex_space *space, size_t *levels) 
     spex_config_free(config);
 }
 
+/* What has been taken can be filled, whatever applies: nothing is named that there is not. */
+static void check_agent(const struct spex_space_file *file, size_t *levels) {
+    char *argv[] = {(char *)(uintptr_t) "program", NULL};
+    struct spex_agent_filled filled;
+    struct spex_why why;
+    FUZZ_CHECK(spex_agent_fill(file, argv, levels, &filled, &why) == 0);
+    for (size_t l = 0; l < filled.load_count; l++)
+        FUZZ_CHECK(filled.loads[l].workers <= SPEX_LOAD_WORKERS_MAX);
+    spex_agent_filled_free(&filled);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct spex_space_file *file;
     struct spex_why why = {""};
@@ -116,9 +128,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     check_again(file);
     check_schema(file->xml);
     check_configuration(&file->space, levels);
+    check_agent(file, levels);
     for (size_t p = 0; p < file->space.parameter_count; p++)
         levels[p] = file->space.parameters[p].count - 1;
     check_configuration(&file->space, levels);
+    check_agent(file, levels);
     spex_space_free(file);
     return 0;
 }

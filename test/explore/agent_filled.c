@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* What one configuration makes of arguments and agent, and what is left out of it. */
+#include <errno.h>
+#include <string.h>
+
+#include "agent_filled.h"
+#include "spaces.h"
+
+static const char xml[] =
+    "<space name='s'><parameter name='threads' type='integer' min='0' max='4'/>"
+    "<parameter name='mode' type='categorical' values='plain cached'/>"
+    "<parameter name='cache.size' type='integer' values='8 16' when=\"$mode = 'cached'\"/>"
+    "<objective probe='q:lat' metric='mean' goal='minimise'/>"
+    "<environment name='T' value='{threads} {mode}'/><environment name='C' value='{cache.size}'/>"
+    "<setup command='start {threads} {{'/><teardown command='stop {cache.size}'/>"
+    "<load stressor='cpu' workers='{threads}' options=' --cpu-load  {threads}0 '/>"
+    "<load stressor='vm' workers='3' options='--vm-bytes {cache.size}m'/>"
+    "<load stressor='io' workers='1'/></space>";
+
+static char *arguments[] = {(char *)(uintptr_t) "program{threads}",
+                            (char *)(uintptr_t) "{cache.size}",
+                            (char *)(uintptr_t) "--mode={mode}",
+                            (char *)(uintptr_t) "{threads}/{cache.size}",
+                            (char *)(uintptr_t) "",
+                            NULL};
+
+static void expect_list(char *const *list, const char *const *expected) {
+    size_t i = 0;
+    for (; expected[i]; i++) {
+        assert_non_null(list[i]);
+        assert_string_equal(list[i], expected[i]);
+    }
+    assert_null(list[i]);
+}
+
+#define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static void fill(const struct spex_space_file *file, const size_t *levels,
+                 struct spex_agent_filled *filled) {
+    struct spex_why why = {""};
+    if (spex_agent_fill(file, arguments, levels, filled, &why))
+        fail_msg("%s", why.text);
+}
+
+static void all_that_applies(void **state) {
+    (void)state;
+    static const size_t levels[] = {2, 1, 1};
+    struct spex_space_file *file = space_of(xml);
+    struct spex_agent_filled filled;
+    fill(file, levels, &filled);
+    expect_list(filled.argv, LIST("program2", "16", "--mode=cached", "2/16", ""));
+    expect_list(filled.variables, LIST("T=2 cached", "C=16"));
+    expect_list(filled.parameters, LIST("SPEX_PARAMETER_THREADS=2", "SPEX_PARAMETER_MODE=cached",
+                                        "SPEX_PARAMETER_CACHE_SIZE=16"));
+    assert_string_equal(filled.setup, "start 2 {");
+    assert_string_equal(filled.teardown, "stop 16");
+    assert_int_equal(filled.load_count, 3);
+    assert_string_equal(filled.loads[0].stressor, "cpu");
+    assert_int_equal(filled.loads[0].workers, 2);
+    expect_list(filled.loads[0].options, LIST("--cpu-load", "20"));
+    assert_int_equal(filled.loads[1].workers, 3);
+    expect_list(filled.loads[1].options, LIST("--vm-bytes", "16m"));
+    assert_int_equal(filled.loads[2].workers, 1);
+    assert_null(filled.loads[2].options[0]);
+    spex_agent_filled_free(&filled);
+    spex_space_free(file);
+}
+
+static void what_does_not_apply(void **state) {
+    (void)state;
+    static const size_t levels[] = {0, 0, 0};
+    struct spex_space_file *file = space_of(xml);
+    struct spex_agent_filled filled;
+    fill(file, levels, &filled);
+    expect_list(filled.argv, LIST("program0", "--mode=plain", ""));
+    expect_list(filled.variables, LIST("T=0 plain", "C"));
+    expect_list(filled.parameters, LIST("SPEX_PARAMETER_THREADS=0", "SPEX_PARAMETER_MODE=plain",
+                                        "SPEX_PARAMETER_CACHE_SIZE"));
+    assert_string_equal(filled.setup, "start 0 {");
+    assert_null(filled.teardown);
+    assert_int_equal(filled.loads[0].workers, 0);
+    assert_int_equal(filled.loads[1].workers, 0);
+    assert_int_equal(filled.loads[2].workers, 1);
+    spex_agent_filled_free(&filled);
+    spex_space_free(file);
+}
+
+static void a_program_that_does_not_apply(void **state) {
+    (void)state;
+    static const size_t levels[] = {0, 0, 0};
+    struct spex_space_file *file = space_of(xml);
+    struct spex_agent_filled filled;
+    struct spex_why why = {""};
+    assert_int_equal(spex_agent_fill(file, arguments + 1, levels, &filled, &why), -EINVAL);
+    assert_string_equal(why.text, "{cache.size} names a parameter that does not apply");
+    spex_agent_filled_free(&filled);
+    spex_space_free(file);
+}
+
+static void arguments_are_checked(void **state) {
+    (void)state;
+    struct spex_space_file *file = space_of(xml);
+    struct spex_why why = {""};
+    char *wrong[] = {arguments[0], arguments[1], (char *)(uintptr_t) "--t={thread}", NULL};
+    assert_int_equal(spex_agent_check_arguments(&file->space, arguments, &why), 0);
+    assert_int_equal(spex_agent_check_arguments(&file->space, wrong, &why), -EINVAL);
+    assert_string_equal(why.text,
+                        "argument 2 of the program, \"--t={thread}\": {thread}: the space has no "
+                        "such parameter; it has threads, mode, cache.size, and {{ is for a brace");
+    spex_space_free(file);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_that_applies),
+        cmocka_unit_test(what_does_not_apply),
+        cmocka_unit_test(a_program_that_does_not_apply),
+        cmocka_unit_test(arguments_are_checked),
+    };
+    return cmocka_run_group_tests_name("agent_filled", tests, NULL, NULL);
+}
