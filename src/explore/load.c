@@ -102,14 +102,21 @@ static bool is_worker(long pid) {
 
 bool spex_load_runs(const struct spex_program *program, unsigned workers) {
     char path[64];
+    char *list = NULL, *end;
+    size_t room = 0;
     unsigned found = 0;
-    long pid;
     snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)program->pid, (int)program->pid);
     FILE *children = fopen(path, "re");
     if (!children)
         return true; /* a kernel that does not tell */
-    while (fscanf(children, "%ld", &pid) == 1)
-        found += is_worker(pid);
+    ssize_t length = getdelim(&list, &room, '\0', children);
     fclose(children);
+    for (const char *at = list; length > 0; at = end) {
+        long pid = strtol(at, &end, 10);
+        if (end == at)
+            break;
+        found += is_worker(pid);
+    }
+    free(list);
     return found >= workers;
 }
