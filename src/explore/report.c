@@ -7,6 +7,8 @@
 
 #include <spex/explore.h>
 
+#include "report_usage.h"
+
 static uint64_t failed_trials(const struct spex_trials *trials, const char **first) {
     uint64_t failed = 0;
     for (size_t t = 0; t < trials->count; t++)
@@ -154,6 +156,7 @@ void spex_report_text(const struct spex_report_data *data, FILE *out) {
     const struct spex_group *best =
         spex_summary_best(data->summary, data->file->space.parameter_count, 0);
     print_header(data, out);
+    spex_report_notes(data->trials, out);
     if (!best) {
         fputs("no trial has a result\n", out);
         return;

@@ -39,3 +39,15 @@ json_t *spex_report_usage(json_t *object, const struct spex_trial *trial) {
     json_object_set_new(object, "note", trial->note ? json_string(trial->note) : json_null());
     return object;
 }
+
+void spex_report_notes(const struct spex_trials *trials, FILE *out) {
+    const char *first = NULL;
+    size_t count = 0;
+    for (size_t t = 0; t < trials->count; t++) {
+        const char *note = trials->items[t].note;
+        count += note != NULL;
+        first = first ? first : note;
+    }
+    if (count)
+        fprintf(out, "notes      of %zu trials, the first: %s\n", count, first);
+}

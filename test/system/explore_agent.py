@@ -186,6 +186,8 @@ class Commands(AgentExploration):
         self.assertEqual([t["status"] for t in trials], ["ok"] * 2)
         self.assertEqual([t["note"] for t in trials],
                          [None, "teardown: exited with status 5: still mounted"])
+        self.assertIn("notes      of 1 trials, the first: teardown: exited with status 5: still "
+                      "mounted\n", self.spex("report", self.store).stdout)
         os.unlink(self.store)
         self.explore(space(ONE, rest=command("teardown", "sleep 1000; true", 'timeout="0.5"')))
         self.assertEqual(self.report()["trials"][0]["note"], "teardown: did not end in 0.5 s")
