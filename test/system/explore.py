@@ -225,7 +225,9 @@ class Failures(Exploration):
             self.assertEqual(trials[behaviour]["objective"] is None, pattern != r"^ok$")
         self.assertIn(report["best"]["config"]["behaviour"],
                       ("flood", "steady", "group", "daemon"))
-        self.assertIn("out of work", result.stderr)
+        for told in re.findall(r"^trial (\d+) failed: (.*)$", result.stderr, re.MULTILINE):
+            self.assertEqual(report["trials"][int(told[0]) - 1]["status"], told[1])
+        self.assertIn("further failures are in the report", result.stderr)
         self.assert_nothing_left()
 
     def test_a_program_that_does_not_start(self):
