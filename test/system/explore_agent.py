@@ -32,17 +32,31 @@ def command(element, text, more=""):
 
 
 def processes(folder):
-    """Whatever carries the configuration of a trial whose files are in the folder: its arguments."""
-    found = []
+    """Whatever carries the configuration of a trial whose files are in the folder: arguments by number."""
+    found = {}
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{pid}/environ", "rb") as environment:
                 of_trial = f"\0SPEX_CONFIG={folder}/".encode() in b"\0" + environment.read()
             if of_trial:
                 with open(f"/proc/{pid}/cmdline", "rb") as arguments:
-                    found.append(arguments.read().split(b"\0"))
+                    found[int(pid)] = arguments.read().split(b"\0")
         except OSError:
             pass  # ended meanwhile, or a thread of the kernel
+    return found
+
+
+def group(number):
+    """The processes of a group. (Workers of stress-ng write their titles over their environment.)"""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
+                fields = stat.read().rpartition(")")[2].split()
+            if int(fields[2]) == number and fields[0] != "Z":
+                found.append(int(pid))
+        except OSError:
+            pass  # ended meanwhile
     return found
 
 
@@ -70,7 +84,7 @@ class AgentExploration(Exploration):
 
     def assert_nothing_left(self):
         super().assert_nothing_left()
-        self.assertEqual(processes(self.dir), [])
+        self.assertEqual(processes(self.dir), {})
 
 
 class Templates(AgentExploration):
@@ -339,16 +353,46 @@ class Loads(AgentExploration):
         limit = time.monotonic() + PATIENCE
         while not explore.subjects(self.dir):
             self.assertLess(time.monotonic(), limit)
+        stress_ng, = (pid for pid, arguments in processes(self.dir).items()
+                      if arguments[0] == b"stress-ng")
+        self.assertGreaterEqual(len(group(stress_ng)), 2)
         explorer.kill()
         explorer.wait()
-        self.assertTrue(any(b"sleep" in arguments for arguments in processes(self.dir)))
+        while group(stress_ng):
+            self.assertLess(time.monotonic(), limit, "the load outlived its explorer")
+        self.assertTrue(any(b"sleep" in arguments for arguments in processes(self.dir).values()))
         explorer = subprocess.Popen([explore.SPEX, *self.command(text)], env=self.environment,
                                     stderr=subprocess.DEVNULL)
         while len(explore.subjects(self.dir)) != 1 or \
-                sum(b"sleep" in arguments for arguments in processes(self.dir)) != 1:
+                sum(b"sleep" in arguments for arguments in processes(self.dir).values()) != 1:
             self.assertLess(time.monotonic(), limit)
+        stress_ng, = (pid for pid, arguments in processes(self.dir).items()
+                      if arguments[0] == b"stress-ng")
         explorer.send_signal(signal.SIGTERM)
         self.assertEqual(explorer.wait(PATIENCE), 130)
+        self.assertEqual(group(stress_ng), [])
+        self.assert_nothing_left()
+
+    def test_of_trials_at_a_time(self):
+        """Each is where its trial is."""
+        script = ("grep Cpus_allowed_list /proc/self/status > own; for p in /proc/[0-9]*; do "
+                  "tr '\\0' '\\n' < $p/environ | grep -qxF \"SPEX_CONFIG=$SPEX_CONFIG\" && "
+                  "grep -h Cpus_allowed_list $p/status; done 2>/dev/null > all; "
+                  "sort -u own all | wc -l >> $LOG; wc -l < all >> $LOG; exec \"$0\"")
+        arguments = self.command(space(WORK, rest=load("cpu", "1", "--cpu-load 20")),
+                                 self.shell("mkdir $LOG.$$ && cd $LOG.$$; LOG=$LOG.$$.log; " + script))
+        self.environment["LOG"] = self.log
+        result = self.spex(*arguments[:1], "--jobs", "2", *arguments[1:])
+        if "CPU" in result.stderr and result.returncode == 1:
+            self.skipTest("too few CPU cores for two trials at a time")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        logs = [name for name in os.listdir(self.dir) if name.endswith(".log")]
+        self.assertEqual(len(logs), 2)
+        for name in logs:
+            with open(os.path.join(self.dir, name), encoding="utf-8") as log:
+                different, found = map(int, log.read().split())
+            self.assertEqual(different, 1)
+            self.assertGreaterEqual(found, 2)  # stress-ng and the program
         self.assert_nothing_left()
 
 
