@@ -19,7 +19,7 @@ import explore
 from explore import Exploration, PATIENCE, WORK, space
 
 ONE = '<parameter name="work" type="integer" values="200"/>'
-CACHE = '<parameter name="cache" type="integer" values="16" when="$mode = \'cached\'"/>'
+CACHE = '<parameter name="cache" type="integer" values="8 16" when="$mode = \'cached\'"/>'
 MODES = '<parameter name="mode" type="categorical" values="plain cached"/>' + CACHE
 
 
@@ -113,6 +113,7 @@ class Templates(AgentExploration):
                        "{mode}", "--cache={cache}", "end"))
         self.assertEqual(self.logged(), [
             "none", "plain end plain none none",
+            "8", "cached --cache=8 end cached 8 cached: 8", "teardown 8",
             "16", "cached --cache=16 end cached 16 cached: 16", "teardown 16"])
 
     def setUp(self):
@@ -133,7 +134,8 @@ class Templates(AgentExploration):
         self.explore(space(ONE + MODES), ["/bin/true{cache}"])
         self.assertEqual(self.statuses(),
                          ["did not start: /bin/true{cache} names a parameter that does not apply"]
-                         + ["did not start: /bin/true16: No such file or directory"])
+                         + [f"did not start: /bin/true{n}: No such file or directory"
+                            for n in (8, 16)])
 
     def test_the_configuration_on_a_descriptor(self):
         for descriptor in (3, 9, 4):
@@ -319,7 +321,7 @@ class Loads(AgentExploration):
         self.succeed(space(ONE + MODES, rest=load("cpu", "{cache}", "--cpu-load 10")
                            + load("cpu", "1", "--cpu-load {cache}")))
         self.assertEqual([[l["workers"] for l in trial["load"]]
-                          for trial in self.report()["trials"]], [[0, 0], [16, 1]])
+                          for trial in self.report()["trials"]], [[0, 0], [8, 1], [16, 1]])
 
     def test_a_load_that_cannot_run(self):
         self.explore(space(ONE, rest=load("cpu", "1", "--cpu-load many")))
