@@ -4,7 +4,7 @@
  * to do it from a program of their own. In libspex-explore.
  *
  * One exploration at a time in a process; not for signal handlers. Makes child processes and waits
- * for them. */
+ * for them; meanwhile the process is a "child subreaper" (prctl), to which orphans of its children come. */
 #ifndef SPEX_EXPLORE_H
 #define SPEX_EXPLORE_H
 

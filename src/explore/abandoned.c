@@ -17,7 +17,7 @@ static void clean_place(const char *directory, size_t place) {
     char path[4096], mark[4200];
     snprintf(path, sizeof(path), "%s/%zu/" SPEX_TRIAL_CONFIG, directory, place);
     snprintf(mark, sizeof(mark), "SPEX_CONFIG=%s", path);
-    spex_leftovers_kill(mark);
+    spex_leftovers_kill_anywhere(mark);
     unlink(path);
     snprintf(path, sizeof(path), "%s/%zu/" SPEX_TRIAL_SOCKET, directory, place);
     unlink(path);

@@ -18,6 +18,7 @@
 #include "abandoned.h"
 #include "agent_filled.h"
 #include "explorer.h"
+#include "leftovers.h"
 #include "load.h"
 
 static int policy_load(struct spex_explorer *explorer, const char *path, struct spex_why *why) {
@@ -188,8 +189,10 @@ int spex_explore(const struct spex_explore_options *options, char *text, size_t 
         return -EINVAL;
     }
     struct spex_explorer explorer = {.options = options, .begin = spex_instant_now()};
+    int adopted_before = spex_leftovers_adopt();
     int err = explore(&explorer, &why);
     spex_runner_destroy(explorer.runner);
+    spex_leftovers_let_go(adopted_before);
     if (explorer.initialised && explorer.policy->fini)
         explorer.policy->fini(explorer.state);
     if (explorer.directory && rmdir(explorer.directory) == 0)

@@ -285,14 +285,14 @@ int spex_program_teardown(struct spex_program *program, struct spex_why *why) {
         wait_for_end(program);
     }
     signal_program(program, SIGKILL);
-    if (program->mark)
-        spex_leftovers_kill(program->mark);
     wait_for_end(program);
     int err = 0;
     if (program->ended)
         spex_usage_reap(program->pid, &program->usage);
     else
         err = spex_fail(why, -EPERM, "cannot end the program, process %d", (int)program->pid);
+    if (program->mark)
+        spex_leftovers_kill(program->mark);
     close(program->pidfd);
     if (program->output >= 0)
         close(program->output);
