@@ -167,7 +167,7 @@ int spex_program_launch(struct spex_program *program, const struct spex_launch *
     int err = environment && made == wanted ? 0 : -ENOMEM;
     err = err ? err : fork_program(program, launch, environment);
     err = err ? err : open_pidfd(program);
-    if (!err && launch->socket) {
+    if (!err && launch->socket && launch->sweep) {
         program->mark = environment[0];
         environment[0] = NULL;
     }

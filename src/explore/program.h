@@ -17,7 +17,7 @@
 
 struct spex_program {
     pid_t pid;
-    char *mark; /* the variable that all its descendants inherit, owned; NULL without a socket */
+    char *mark; /* the variable that all its descendants inherit, owned; NULL: see sweep */
     int pidfd;  /* readable once the program has ended */
     int output; /* its standard output and error; -1 once closed */
     bool ended;
@@ -33,6 +33,8 @@ struct spex_launch {
     const char *config; /* path: SPEX_CONFIG */
     const char *probes; /* SPEX_PROBES; NULL for what is not to make records, */
     const char *socket; /*   and the path that is SPEX_OUT */
+    bool sweep;         /* with a socket: what it has started is looked for at its end, wherever it
+                           has gone */
     /* Besides those that we have: "NAME=value", or "NAME" for one that is not to be there; ends with
      * NULL; or is NULL. */
     char *const *variables;

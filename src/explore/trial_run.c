@@ -343,6 +343,8 @@ static int run_begin(struct run *run, struct spex_why *why) {
         launch.descriptor = setup->file->agent->descriptor;
         launch.probes = run->plan->probes;
         launch.socket = run->socket;
+        /* The teardown meets none of its processes; without one a look at the trial's end will do. */
+        launch.sweep = run->around.filled.teardown != NULL;
         over = spex_program_launch(&run->program, &launch, &reason) ? 1 : 0;
     }
     if (over < 0)

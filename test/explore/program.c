@@ -43,7 +43,7 @@ static void launch_as(struct spex_program *program, const char *script, struct s
 }
 
 static const struct spex_launch usual = {
-    .config = "a config", .probes = "q:lat,*", .socket = "/a/socket"};
+    .config = "a config", .probes = "q:lat,*", .socket = "/a/socket", .sweep = true};
 
 static void launch(struct spex_program *program, const char *script) {
     launch_as(program, script, usual);

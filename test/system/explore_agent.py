@@ -220,6 +220,13 @@ class Commands(AgentExploration):
             self.shell(f'cd {self.dir} && exec "$0"'))
         self.assertEqual(self.logged(), ["server", "daemon", "writer"])
 
+    def test_a_teardown_meets_nothing_of_the_program(self):
+        self.succeed(
+            space(ONE, rest=command("teardown", 'echo teardown >> "$LOG"; '
+                                    'grep "^State:.[^Z]" /proc/$(cat daemon)/status >> "$LOG"; true')),
+            self.shell('setsid sleep 1000 & echo $! > daemon; exec "$0"'))
+        self.assertEqual(self.logged(), ["teardown"])
+
     def explore(self, *arguments, **more):
         return super().explore(*arguments, cwd=self.dir, **more)
 
