@@ -7,13 +7,13 @@
 #include <spex/policy.h>
 
 #include "../clock.h"
+#include "../measure/summary.h"
 #include "cpu_parts.h"
 #include "history.h"
 #include "policy_object.h"
 #include "runner.h"
 #include "space.h"
 #include "store.h"
-#include "summary.h"
 
 /* A plan that waits for a place. */
 struct spex_waiting {

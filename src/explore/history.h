@@ -5,7 +5,7 @@
 #ifndef SPEX_HISTORY_H
 #define SPEX_HISTORY_H
 
-#include "trial.h"
+#include "../measure/trial.h"
 #include "why.h"
 
 /* A plan whose trial had not finished when another one was stored. */

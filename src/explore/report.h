@@ -8,7 +8,7 @@
 #include "space.h"
 #include "space_criterion.h"
 #include "store.h"
-#include "summary.h"
+#include "../measure/summary.h"
 #include "why.h"
 
 struct spex_report_data {

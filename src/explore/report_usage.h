@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-#include "trial.h"
+#include "../measure/trial.h"
 
 /* Puts "usage", "load" and "note" into the object of a trial, which it returns. */
 json_t *spex_report_usage(json_t *object, const struct spex_trial *trial);

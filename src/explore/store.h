@@ -19,7 +19,7 @@
 #include "circumstances.h"
 #include "history.h"
 #include "space.h"
-#include "trial.h"
+#include "../measure/trial.h"
 #include "why.h"
 
 struct spex_store;

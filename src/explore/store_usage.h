@@ -4,7 +4,7 @@
 #define SPEX_STORE_USAGE_H
 
 #include "store_file.h"
-#include "trial.h"
+#include "../measure/trial.h"
 
 #define SPEX_STORE_USAGE_COLUMNS                                                                   \
     " user_seconds REAL, system_seconds REAL, max_rss_bytes INTEGER, minor_faults INTEGER,"        \

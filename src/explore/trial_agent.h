@@ -8,7 +8,7 @@
 
 #include "agent_filled.h"
 #include "program.h"
-#include "trial.h"
+#include "../measure/trial.h"
 #include "why.h"
 
 /* Descriptors to wait for: the setup's output, and of each load output and end. */

@@ -5,7 +5,7 @@
 
 #include "../stream_format.h"
 #include "../tracer.h"
-#include "trial.h"
+#include "../measure/trial.h"
 
 /* `seconds` is the time over which the tracer has its records, `sites` what the program has told.
  * 0 or -ENOMEM; what there is by then is the trial's. */

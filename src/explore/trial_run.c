@@ -15,7 +15,7 @@
 #include "../selection.h"
 #include "config_file.h"
 #include "deadline.h"
-#include "measure.h"
+#include "../measure/measure.h"
 #include "program.h"
 #include "receiver.h"
 #include "trial_agent.h"

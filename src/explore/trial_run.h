@@ -8,7 +8,7 @@
 #include <sched.h>
 
 #include "space.h"
-#include "trial.h"
+#include "../measure/trial.h"
 #include "why.h"
 
 /* In a trial's directory. */
