@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "number.h"
+#include "../number.h"
 #include "template.h"
 
 int spex_agent_check_arguments(const struct spex_space *space, char *const *argv,

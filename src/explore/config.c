@@ -11,8 +11,8 @@
 
 #include <libxml/tree.h>
 
+#include "../number.h"
 #include "config_file.h"
-#include "number.h"
 #include "xml.h"
 
 struct spex_config {

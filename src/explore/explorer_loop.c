@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../measure/plan.h"
 #include "deadline.h"
-#include "space_parameter.h"
 
 static void report_progress(struct spex_explorer *explorer) {
     struct spex_progress *progress = &explorer->progress;
@@ -37,46 +37,21 @@ static void report_progress(struct spex_explorer *explorer) {
     explorer->options->progress(explorer->options->user, progress);
 }
 
-/* Whether the plan is for a configuration of the space, and for that which stands for all like it. */
-static bool is_allowed(const struct spex_explorer *explorer, const struct spex_plan *plan) {
-    const struct spex_space *space = &explorer->space->space;
-    size_t settled[SPEX_PARAMETERS_MAX];
-    if (plan->levels != explorer->levels || !plan->probes ||
-        !(plan->duration_seconds > 0 && plan->duration_seconds <= space->rules.duration_seconds))
-        return false;
-    for (size_t p = 0; p < space->parameter_count; p++) {
-        if (plan->levels[p] >= space->parameters[p].count)
-            return false;
-        settled[p] = plan->levels[p];
-    }
-    return spex_space_settle(space, settled) &&
-           memcmp(settled, plan->levels, space->parameter_count * sizeof(*settled)) == 0;
-}
-
 /* 1 with a plan, 0 when the policy has had enough, -EAGAIN when it wants to be told first, or another error. */
 static int ask(struct spex_explorer *explorer, struct spex_plan *plan, struct spex_why *why) {
-    const struct spex_space *space = &explorer->space->space;
-    for (size_t p = 0; p < space->parameter_count; p++)
-        explorer->levels[p] = space->parameters[p].default_level;
-    *plan = (struct spex_plan){
-        .size = sizeof(*plan),
-        .levels = explorer->levels,
+    const struct spex_asking asking = {
+        .policy = explorer->policy,
+        .state = explorer->state,
+        .space = &explorer->space->space,
         .probes = explorer->space->probes,
-        .duration_seconds = space->rules.duration_seconds,
+        .levels = explorer->levels,
+        .waiting = explorer->asked > explorer->told,
     };
     spex_runner_lock(explorer->runner);
-    int got = explorer->policy->next(explorer->state, plan);
+    int got = spex_plan_ask(&asking, plan, why);
     spex_runner_unlock(explorer->runner);
-    if (got == -EAGAIN && explorer->asked > explorer->told)
-        return got;
-    if (got < 0)
-        return spex_fail(why, got, "policy \"%s\" gave up: %s", explorer->policy->name,
-                         strerror(-got));
-    if (got && !is_allowed(explorer, plan))
-        return spex_fail(why, -ERANGE, "policy \"%s\" planned what is not in the space",
-                         explorer->policy->name);
     explorer->asked += got > 0;
-    return got > 0;
+    return got;
 }
 
 /* `ok`: what the policy is told, which knows of a failed trial that was run again only that it failed. */

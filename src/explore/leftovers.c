@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "number.h"
+#include "../number.h"
 
 /* A process that forks while it is looked for shows up in a later pass. */
 #define PASSES_MAX 16

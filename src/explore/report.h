@@ -5,10 +5,10 @@
 
 #include <stdio.h>
 
+#include "../measure/summary.h"
 #include "space.h"
 #include "space_criterion.h"
 #include "store.h"
-#include "../measure/summary.h"
 #include "why.h"
 
 struct spex_report_data {

@@ -7,18 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../probe_type.h"
+#include "../measure/criterion.h"
+#include "../number.h"
 #include "../selection.h"
-#include "number.h"
 
 #define FIELD_MAX 255
-
-/* One item of a selection, without a glob, with its type. */
-static bool is_one_probe(const struct spex_selection *selection, const char *probe) {
-    const struct spex_selection_item *item = selection->items;
-    return selection->count == 1 && !selection->relative && strchr(probe, ':') && !item->file &&
-           item->sampling.period != SPEX_SELECTION_OFF && !strpbrk(item->what, "*?[");
-}
 
 static int take_probe(struct spex_xml *xml, const xmlNode *element, const char *probe,
                       uint32_t *type) {
@@ -27,7 +20,7 @@ static int take_probe(struct spex_xml *xml, const xmlNode *element, const char *
     int err = spex_selection_parse(probe, &selection, why, sizeof(why));
     if (err)
         return spex_xml_fail(xml, element, "probe=%s", why);
-    if (!is_one_probe(&selection, probe))
+    if (!spex_criterion_names_one(&selection, probe))
         err = spex_xml_fail(xml, element,
                             "probe=\"%s\": one probe and its type was expected, as \"query:tpt\"",
                             probe);
@@ -35,20 +28,6 @@ static int take_probe(struct spex_xml *xml, const xmlNode *element, const char *
         *type = selection.items[0].types;
     spex_selection_free(&selection);
     return err;
-}
-
-/* p50, p99.9 */
-static bool is_quantile(const char *metric) {
-    double percent;
-    return metric[0] == 'p' && spex_number_seconds(metric + 1, &percent) && percent > 0 &&
-           percent < 100;
-}
-
-static bool metric_fits(const char *metric, uint32_t type) {
-    if (strcmp(metric, "throughput") == 0)
-        return type != SPEX_SNAPSHOT;
-    return type != SPEX_CNT && (strcmp(metric, "mean") == 0 || strcmp(metric, "min") == 0 ||
-                                strcmp(metric, "max") == 0 || is_quantile(metric));
 }
 
 static int take_field(struct spex_xml *xml, const xmlNode *element, unsigned *field) {
@@ -73,7 +52,7 @@ static int take_metric(struct spex_xml *xml, const xmlNode *element,
     err = err ? err : take_field(xml, element, &criterion->field);
     if (err)
         return err;
-    if (!metric_fits(metric, type))
+    if (!spex_criterion_fits(metric, type))
         return spex_xml_fail(
             xml, element,
             "metric=\"%s\": throughput (of no snapshot probe), or mean, min, max or "
@@ -187,49 +166,4 @@ int spex_criterion_take(struct spex_xml *xml, const xmlNode *element, bool limit
 void spex_criterion_free(const struct spex_criterion *criterion) {
     free((void *)(uintptr_t)criterion->probe);
     free((void *)(uintptr_t)criterion->metric);
-}
-
-const char *spex_criterion_unit(const struct spex_criterion *criterion) {
-    const char *type = strchr(criterion->probe, ':');
-    if (strcmp(criterion->metric, "throughput") == 0)
-        return "/s";
-    return type && spex_probe_type_ticks(spex_probe_type_named(type + 1, strcspn(type + 1, "@")))
-               ? "s"
-               : "";
-}
-
-void spex_criterion_text(const struct spex_criterion *criterion, char *text, size_t size) {
-    static const char *const words[] = {
-        [SPEX_MAXIMISE] = "maximise ", [SPEX_MINIMISE] = "minimise "};
-    const char *unit = spex_criterion_unit(criterion);
-    char field[16] = "", bound[64] = "";
-    if (criterion->field)
-        snprintf(field, sizeof(field), "[%u]", criterion->field);
-    bool limit = spex_criterion_is_limit(criterion);
-    if (limit)
-        snprintf(bound, sizeof(bound), " at %s %.15g%s%s",
-                 criterion->goal == SPEX_AT_MOST ? "most" : "least", criterion->bound,
-                 *unit == 's' ? " " : "", unit);
-    snprintf(text, size, "%s%s of %s%s%s", limit ? "" : words[criterion->goal], criterion->metric,
-             criterion->probe, field, bound);
-}
-
-char *spex_criteria_probes(const struct spex_space *space) {
-    char *text = NULL;
-    size_t length;
-    FILE *out = open_memstream(&text, &length);
-    if (!out)
-        return NULL;
-    for (size_t c = 0; c < space->criterion_count; c++) {
-        size_t same = 0;
-        while (strcmp(space->criteria[same].probe, space->criteria[c].probe) != 0)
-            same++;
-        if (same == c)
-            fprintf(out, "%s%s", c ? "," : "", space->criteria[c].probe);
-    }
-    if (fclose(out) != 0) {
-        free(text);
-        return NULL;
-    }
-    return text;
 }

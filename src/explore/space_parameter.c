@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "number.h"
+#include "../number.h"
 #include "space_values.h"
 
 /* Names stand in command lines, tables and queries. */

@@ -5,9 +5,8 @@
 
 #include <spex/policy.h>
 
+#include "../measure/plan.h"
 #include "xml.h"
-
-#define SPEX_PARAMETERS_MAX 64
 
 /* What a name begins with; digits, "." and "-" may follow. */
 #define SPEX_NAME_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"

@@ -4,21 +4,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "number.h"
+#include "../number.h"
 
 #define TRIALS_MAX     1000
 #define TRIALS_ALL_MAX 1000000000
 #define RECORDS_MAX    1000000000
 #define SECONDS_MAX    86400
-
-const struct spex_rules spex_rules_default = {
-    .trials_per_config = 1,
-    .records_per_thread = 20,
-    .warmup_seconds = -1,
-    .startup_seconds = 60,
-    .duration_seconds = 60,
-    .seed = 1,
-};
 
 /* An optional whole number; *value stays when the attribute is not there. */
 static int take_count(struct spex_xml *xml, const xmlNode *element, const char *name, int64_t low,

@@ -5,10 +5,8 @@
 
 #include <spex/policy.h>
 
+#include "../measure/rules.h"
 #include "xml.h"
-
-/* What holds without one. */
-extern const struct spex_rules spex_rules_default;
 
 /* All but `threads`, which names a parameter that may come later. */
 int spex_run_take(struct spex_xml *xml, const xmlNode *element, struct spex_rules *rules);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "number.h"
+#include "../number.h"
 
 /* Room for one more, counted; its text is a copy of `length` bytes. */
 static struct spex_value *append(struct spex_xml *xml, const xmlNode *element,

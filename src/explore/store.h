@@ -16,10 +16,10 @@
 
 #include <spex/policy.h>
 
+#include "../measure/trial.h"
 #include "circumstances.h"
 #include "history.h"
 #include "space.h"
-#include "../measure/trial.h"
 #include "why.h"
 
 struct spex_store;

@@ -3,9 +3,9 @@
 #ifndef SPEX_TRIAL_METRICS_H
 #define SPEX_TRIAL_METRICS_H
 
+#include "../measure/trial.h"
 #include "../stream_format.h"
 #include "../tracer.h"
-#include "../measure/trial.h"
 
 /* `seconds` is the time over which the tracer has its records, `sites` what the program has told.
  * 0 or -ENOMEM; what there is by then is the trial's. */

@@ -12,10 +12,10 @@
 
 #include <spex/probe.h>
 
+#include "../measure/measure.h"
 #include "../selection.h"
 #include "config_file.h"
 #include "deadline.h"
-#include "../measure/measure.h"
 #include "program.h"
 #include "receiver.h"
 #include "trial_agent.h"

@@ -7,8 +7,8 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "space.h"
 #include "../measure/trial.h"
+#include "space.h"
 #include "why.h"
 
 /* In a trial's directory. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../number.h"
 #include "../probe_type.h"
 #include "steady.h"
 
@@ -30,7 +31,7 @@ int spex_figure_open(struct spex_figure *figure, const struct spex_criterion *cr
         .measured = {NAN, NAN},
     };
     if (figure->metric == SPEX_FIGURE_QUANTILE)
-        figure->q = strtod(criterion->metric + 1, NULL) / 100;
+        figure->q = spex_number_seconds(criterion->metric + 1, &figure->q) ? figure->q / 100 : NAN;
     return spex_batch_means_open(&figure->means, batch_records,
                                  values && figure->metric == SPEX_FIGURE_QUANTILE);
 }

@@ -16,13 +16,21 @@ bool spex_number_integer(const char *text, int64_t *value) {
     return errno == 0;
 }
 
+/* By itself, since strtod goes by the program's locale. */
 bool spex_number_seconds(const char *text, double *value) {
     size_t whole = strspn(text, "0123456789");
     size_t point = text[whole] == '.';
     size_t rest = point ? strspn(text + whole + 1, "0123456789") : 0;
     if (whole == 0 || (point && rest == 0) || text[whole + point + rest] != '\0' || whole > 9)
         return false;
-    *value = strtod(text, NULL);
+    double digits = 0, scale = 1;
+    for (size_t d = 0; d < whole + point + rest && scale < 1e12; d++) {
+        if (text[d] == '.')
+            continue;
+        digits = digits * 10 + (text[d] - '0');
+        scale *= d > whole ? 10 : 1;
+    }
+    *value = digits / scale;
     return true;
 }
 

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* What a run is judged by: whether it makes sense, and how it is said. */
+#ifndef SPEX_CRITERION_H
+#define SPEX_CRITERION_H
+
+#include <spex/policy.h>
+
+#include "../selection.h"
+
+#define SPEX_OBJECTIVES_MAX 8
+#define SPEX_CRITERIA_MAX   16
+
+/* Whether a criterion's probe, of which this is the selection, is one item, without a glob, with its type. */
+bool spex_criterion_names_one(const struct spex_selection *selection, const char *probe);
+
+/* Whether probes of this type have such a metric. */
+bool spex_criterion_fits(const char *metric, uint32_t type);
+
+/* "/s", "s" or "". */
+const char *spex_criterion_unit(const struct spex_criterion *criterion);
+
+/* "maximise throughput of query:tpt", "p99 of query:lat at most 0.002 s". */
+void spex_criterion_text(const struct spex_criterion *criterion, char *text, size_t size);
+
+/* A selection of the probes of all criteria, to be freed, or NULL: out of memory. */
+char *spex_criteria_probes(const struct spex_space *space);
+
+#endif

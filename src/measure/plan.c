@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Whether the plan is for a configuration of the space, and for that which stands for all like it. */
+static bool is_allowed(const struct spex_asking *asking, const struct spex_plan *plan) {
+    const struct spex_space *space = asking->space;
+    size_t settled[SPEX_PARAMETERS_MAX];
+    if (plan->levels != asking->levels || !plan->probes ||
+        !(plan->duration_seconds > 0 && plan->duration_seconds <= space->rules.duration_seconds))
+        return false;
+    for (size_t p = 0; p < space->parameter_count; p++) {
+        if (plan->levels[p] >= space->parameters[p].count)
+            return false;
+        settled[p] = plan->levels[p];
+    }
+    return spex_space_settle(space, settled) &&
+           memcmp(settled, plan->levels, space->parameter_count * sizeof(*settled)) == 0;
+}
+
+int spex_plan_ask(const struct spex_asking *asking, struct spex_plan *plan, struct spex_why *why) {
+    const struct spex_space *space = asking->space;
+    for (size_t p = 0; p < space->parameter_count; p++)
+        asking->levels[p] = space->parameters[p].default_level;
+    *plan = (struct spex_plan){
+        .size = sizeof(*plan),
+        .levels = asking->levels,
+        .probes = asking->probes,
+        .duration_seconds = space->rules.duration_seconds,
+    };
+    int got = asking->policy->next(asking->state, plan);
+    if (got == -EAGAIN && asking->waiting)
+        return got;
+    if (got < 0)
+        return spex_fail(why, got, "policy \"%s\" gave up: %s", asking->policy->name,
+                         strerror(-got));
+    if (got && !is_allowed(asking, plan))
+        return spex_fail(why, -ERANGE, "policy \"%s\" planned what is not in the space",
+                         asking->policy->name);
+    return got > 0;
+}

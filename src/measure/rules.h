@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* The rules of a space that says nothing of them. */
+#ifndef SPEX_RULES_H
+#define SPEX_RULES_H
+
+#include <spex/policy.h>
+
+extern const struct spex_rules spex_rules_default;
+
+#endif
