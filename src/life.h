@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What spex's start and stop let the control thread do. */
+/* What spex's start and stop let its own threads do. */
 #ifndef SPEX_LIFE_H
 #define SPEX_LIFE_H
 
@@ -8,5 +8,9 @@
 /* As spex_set, for a user of the control socket: what is to be said goes into `answer`. -EBUSY, at once, while another
  * thread starts, sets or stops; it may wait for this one. */
 int spex_life_select(const char *probes, char *answer, size_t size);
+
+/* Switches on what the process itself needs, whatever is selected: sites of which the selection says nothing go by
+ * `probes`. 0; -EPERM where spex has not been started or has stopped; or as spex_start, with the reason. */
+int spex_life_need(const char *probes, char *why, size_t why_size);
 
 #endif

@@ -39,6 +39,7 @@ static struct {
         shortest[UINT16_MAX + 1]; /* by region: period of its probes, while one module's are set */
     uint32_t probing_changes;     /* a site has come to be probed, or has ceased to be */
     struct spex_selection selection;
+    struct spex_selection needed; /* of what the selection says nothing of */
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER, .probing_changes = 1};
 
 uint32_t spex_sites_count(void) {
@@ -238,7 +239,9 @@ static void site_apply(struct spex_site_info *info) {
     if (!info->site || spex_site_is_region(info))
         return;
     const struct spex_selection_probe probe = spex_site_selected_by(info);
-    info->selected = spex_selection_sampling(&registry.selection, &probe);
+    bool decided = spex_selection_decider(&registry.selection, &probe);
+    info->selected =
+        spex_selection_sampling(decided ? &registry.selection : &registry.needed, &probe);
     if (!info->selected.period)
         info->slowed = 0;
     site_update(info);
@@ -532,6 +535,16 @@ int spex_sites_select(struct spex_selection selection) {
     return err ? err : (int)spex_sites_on();
 }
 
+void spex_sites_need(struct spex_selection selection) {
+    pthread_mutex_lock(&registry.lock);
+    spex_selection_free(&registry.needed);
+    registry.needed = selection;
+    for (uint32_t i = 0; i < registry.count; i++)
+        site_apply(&registry.infos[i]);
+    set_regions();
+    pthread_mutex_unlock(&registry.lock);
+}
+
 int spex_sites_selection(char *text, size_t size) {
     pthread_mutex_lock(&registry.lock);
     int err = spex_selection_text(&registry.selection, text, size);
@@ -586,6 +599,7 @@ void spex_sites_fork_child(void) {
             registry.infos[i].slowed = 0;
             site_set_control(&registry.infos[i], 0);
         }
+    spex_selection_free(&registry.needed);
     pthread_mutex_unlock(&registry.lock);
 }
 

@@ -114,6 +114,10 @@ static inline struct spex_selection_probe spex_site_selected_by(const struct spe
  * -ENOMEM: all is as it was. */
 int spex_sites_select(struct spex_selection selection);
 
+/* Replaces what the process itself needs, whatever is selected: sites of which the selection says nothing go by it. Takes
+ * over its contents. */
+void spex_sites_need(struct spex_selection selection);
+
 /* What is selected, as spex_selection_text. */
 int spex_sites_selection(char *text, size_t size);
 

@@ -285,7 +285,36 @@ int spex_life_select(const char *probes, char *answer, size_t size) {
     return on;
 }
 
+static int need_locked(const char *probes, char *why, size_t why_size) {
+    struct spex_selection selection;
+    int err = spex_selection_parse(probes, &selection, why, why_size);
+    if (err)
+        return err;
+    if (spex_selection_any_on(&selection) && !spex_collectors_running())
+        err = collection_start(false);
+    if (err) {
+        snprintf(why, why_size, "records cannot be collected: %s", strerror(-err));
+        spex_selection_free(&selection);
+        return err;
+    }
+    spex_sites_need(selection);
+    spex_collectors_wake();
+    return 0;
+}
+
+int spex_life_need(const char *probes, char *why, size_t why_size) {
+    pthread_mutex_lock(&life.lock);
+    int err = -EPERM;
+    if (life.started)
+        err = need_locked(probes, why, why_size);
+    else
+        snprintf(why, why_size, "spex has not been started");
+    pthread_mutex_unlock(&life.lock);
+    return err;
+}
+
 static void stop_locked(void) {
+    spex_sites_need((struct spex_selection){0});
     spex_sites_select((struct spex_selection){0});
     bool collected = spex_collectors_running() != 0;
     if (collected) {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../collector.h"
+#include "../measure/in_order.h"
 #include "../probe_type.h"
 #include "deadline.h"
 
@@ -28,10 +29,7 @@ struct spex_receiver {
     uint64_t lost;
     struct spex_stream_site *sites;
     size_t site_count;
-    struct spex_record *records; /* [0, handed_out) are the caller's, the rest wait */
-    size_t record_count;
-    size_t record_room;
-    size_t handed_out;
+    struct spex_in_order records;
     char *frame; /* SPEX_STREAM_FRAME_BYTES */
 };
 
@@ -82,7 +80,7 @@ void spex_receiver_close(struct spex_receiver *receiver) {
     close_fd(&receiver->listener);
     close_fd(&receiver->connection);
     free(receiver->sites);
-    free(receiver->records);
+    spex_in_order_free(&receiver->records);
     free(receiver->frame);
     free(receiver);
 }
@@ -109,21 +107,6 @@ static int accept_program(struct spex_receiver *receiver, struct spex_why *why) 
     return 0;
 }
 
-static int grow(struct spex_receiver *receiver, size_t more) {
-    size_t needed = receiver->record_count + more;
-    if (needed <= receiver->record_room)
-        return 0;
-    size_t room = receiver->record_room ? receiver->record_room : 1024;
-    while (room < needed)
-        room *= 2;
-    struct spex_record *records = realloc(receiver->records, room * sizeof(*records));
-    if (!records)
-        return -ENOMEM;
-    receiver->records = records;
-    receiver->record_room = room;
-    return 0;
-}
-
 static bool record_is_sound(const struct spex_record *record) {
     return spex_probe_type_valid(record->probe_type) && record->weight >= 1 &&
            record->field_count <= SPEX_MAX_FIELDS && record->marks < 1u << SPEX_MARKS;
@@ -135,10 +118,8 @@ static int take_records(struct spex_receiver *receiver, const struct spex_stream
     for (uint32_t r = 0; r < header->count; r++)
         if (!record_is_sound(&records[r]))
             return spex_fail(why, -EPROTO, "the program's stream holds a malformed record");
-    if (grow(receiver, header->count))
+    if (spex_in_order_add(&receiver->records, records, header->count))
         return spex_fail(why, -ENOMEM, "out of memory");
-    memcpy(&receiver->records[receiver->record_count], records, header->count * sizeof(*records));
-    receiver->record_count += header->count;
     return 0;
 }
 
@@ -253,11 +234,6 @@ int spex_receiver_take(struct spex_receiver *receiver, struct spex_why *why) {
     return 1;
 }
 
-static int by_time(const void *a, const void *b) {
-    const struct spex_record *one = a, *other = b;
-    return (one->timestamp > other->timestamp) - (one->timestamp < other->timestamp);
-}
-
 static uint64_t watermark(const struct spex_receiver *receiver) {
     uint64_t lowest = UINT64_MAX;
     for (uint32_t c = 0; c < receiver->collectors; c++)
@@ -268,19 +244,8 @@ static uint64_t watermark(const struct spex_receiver *receiver) {
 
 const struct spex_record *spex_receiver_records(struct spex_receiver *receiver, bool all,
                                                 size_t *count) {
-    if (receiver->handed_out) {
-        receiver->record_count -= receiver->handed_out;
-        memmove(receiver->records, receiver->records + receiver->handed_out,
-                receiver->record_count * sizeof(*receiver->records));
-    }
     uint64_t before = all || spex_receiver_ended(receiver) ? UINT64_MAX : watermark(receiver);
-    if (receiver->record_count)
-        qsort(receiver->records, receiver->record_count, sizeof(*receiver->records), by_time);
-    size_t n = 0;
-    while (n < receiver->record_count && receiver->records[n].timestamp < before)
-        n++;
-    receiver->handed_out = *count = n;
-    return receiver->records;
+    return spex_in_order_take(&receiver->records, before, count);
 }
 
 bool spex_receiver_connected(const struct spex_receiver *receiver) {

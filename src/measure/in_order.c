@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#include "in_order.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void spex_in_order_free(struct spex_in_order *waiting) {
+    free(waiting->records);
+    *waiting = (struct spex_in_order){0};
+}
+
+static int grow(struct spex_in_order *waiting, size_t more) {
+    size_t needed = waiting->count + more;
+    if (needed <= waiting->room)
+        return 0;
+    size_t room = waiting->room ? waiting->room : 1024;
+    while (room < needed)
+        room *= 2;
+    struct spex_record *records = realloc(waiting->records, room * sizeof(*records));
+    if (!records)
+        return -ENOMEM;
+    waiting->records = records;
+    waiting->room = room;
+    return 0;
+}
+
+int spex_in_order_add(struct spex_in_order *waiting, const struct spex_record *records,
+                      size_t count) {
+    if (count == 0)
+        return 0;
+    if (grow(waiting, count))
+        return -ENOMEM;
+    memcpy(&waiting->records[waiting->count], records, count * sizeof(*records));
+    waiting->count += count;
+    return 0;
+}
+
+static int by_time(const void *a, const void *b) {
+    const struct spex_record *one = a, *other = b;
+    return (one->timestamp > other->timestamp) - (one->timestamp < other->timestamp);
+}
+
+const struct spex_record *spex_in_order_take(struct spex_in_order *waiting, uint64_t until,
+                                             size_t *count) {
+    if (waiting->handed_out) {
+        waiting->count -= waiting->handed_out;
+        memmove(waiting->records, waiting->records + waiting->handed_out,
+                waiting->count * sizeof(*waiting->records));
+    }
+    if (waiting->count)
+        qsort(waiting->records, waiting->count, sizeof(*waiting->records), by_time);
+    size_t n = 0;
+    while (n < waiting->count && waiting->records[n].timestamp < until)
+        n++;
+    waiting->handed_out = *count = n;
+    return waiting->records;
+}
