@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "own_space.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../measure/criterion.h"
+#include "../measure/plan.h"
+#include "../measure/rules.h"
+
+#define CONFIGURATIONS_MAX (UINT64_C(1) << 40)
+
+/* What is being made: its parts, which a space has as constant. */
+struct making {
+    struct spex_own_space *own;
+    struct spex_parameter *parameters;
+    struct spex_criterion *criteria;
+    struct spex_why *why;
+};
+
+static int out_of_memory(struct spex_why *why) {
+    return spex_fail(why, -ENOMEM, "out of memory");
+}
+
+static bool is_number(enum spex_parameter_kind kind) {
+    return kind == SPEX_INTEGER || kind == SPEX_REAL;
+}
+
+static int check_parameter(const struct spex_parameter *parameter, size_t p, struct spex_why *why) {
+    if (!parameter->name || !*parameter->name)
+        return spex_fail(why, -EINVAL, "parameter %zu: a name was expected", p);
+    if (parameter->kind < SPEX_INTEGER || parameter->kind > SPEX_BOOLEAN)
+        return spex_fail(why, -EINVAL, "parameter %s: a kind was expected", parameter->name);
+    if (!parameter->values || parameter->count == 0)
+        return spex_fail(why, -EINVAL, "parameter %s: values were expected", parameter->name);
+    if (parameter->default_level >= parameter->count)
+        return spex_fail(why, -EINVAL, "parameter %s: default_level: less than %zu was expected",
+                         parameter->name, parameter->count);
+    return 0;
+}
+
+static double distance(const struct spex_parameter *parameter, double from, double to) {
+    return parameter->logarithmic ? log(to / from) : to - from;
+}
+
+/* Numbers and positions of numbers, which must be in order. */
+static int complete_numbers(const struct spex_parameter *parameter, struct spex_value *values,
+                            struct spex_why *why) {
+    const size_t last = parameter->count - 1;
+    for (size_t v = 0; v <= last; v++) {
+        if (parameter->kind == SPEX_INTEGER)
+            values[v].number = (double)values[v].integer;
+        if (!isfinite(values[v].number) || (v && !(values[v].number > values[v - 1].number)))
+            return spex_fail(why, -EINVAL, "parameter %s: ascending values were expected",
+                             parameter->name);
+    }
+    if (parameter->logarithmic && !(values[0].number > 0))
+        return spex_fail(why, -EINVAL, "parameter %s: logarithmic: values above 0 were expected",
+                         parameter->name);
+    double whole = distance(parameter, values[0].number, values[last].number);
+    for (size_t v = 1; v <= last; v++)
+        values[v].position = distance(parameter, values[0].number, values[v].number) / whole;
+    values[0].position = 0;
+    return 0;
+}
+
+static int text_of(const struct spex_parameter *parameter, const struct spex_value *value,
+                   char **text) {
+    if (value->text)
+        return (*text = strdup(value->text)) ? 0 : -ENOMEM;
+    int length = parameter->kind == SPEX_REAL ? asprintf(text, "%.15g", value->number)
+                                              : asprintf(text, "%" PRId64, value->integer);
+    return length < 0 ? -ENOMEM : 0;
+}
+
+/* A text of its own for each value. */
+static int take_texts(const struct spex_parameter *parameter, struct spex_value *values,
+                      const struct spex_value *given, struct spex_why *why) {
+    for (size_t v = 0; v < parameter->count; v++) {
+        char *text;
+        if (!given[v].text && !is_number(parameter->kind))
+            return spex_fail(why, -EINVAL, "parameter %s: value %zu: a text was expected",
+                             parameter->name, v);
+        if (text_of(parameter, &given[v], &text))
+            return out_of_memory(why);
+        values[v].text = text;
+    }
+    return 0;
+}
+
+static const struct spex_value booleans[] = {{.text = "false"}, {.text = "true", .integer = 1}};
+
+static void parameter_free(const struct spex_parameter *parameter) {
+    for (size_t v = 0; parameter->values && v < parameter->count; v++)
+        free((char *)(uintptr_t)parameter->values[v].text);
+    free((void *)(uintptr_t)parameter->values);
+    free((char *)(uintptr_t)parameter->name);
+    free((char *)(uintptr_t)parameter->unit);
+}
+
+static int take_values(struct spex_parameter *parameter, const struct spex_value *given,
+                       struct spex_why *why) {
+    struct spex_value *values = calloc(parameter->count, sizeof(*values));
+    parameter->values = values;
+    if (!values)
+        return out_of_memory(why);
+    for (size_t v = 0; v < parameter->count; v++) {
+        values[v] = given[v];
+        values[v].text = NULL;
+    }
+    int err = is_number(parameter->kind) ? complete_numbers(parameter, values, why) : 0;
+    return err ? err : take_texts(parameter, values, given, why);
+}
+
+static int take_parameter(struct making *making, const struct spex_parameter *given, size_t p) {
+    struct spex_parameter whole = *given, *parameter = &making->parameters[p];
+    if (given->kind == SPEX_BOOLEAN && !given->values) {
+        whole.values = booleans;
+        whole.count = 2;
+    }
+    int err = check_parameter(&whole, p, making->why);
+    if (err)
+        return err;
+    *parameter = whole;
+    parameter->values = NULL;
+    parameter->name = strdup(whole.name);
+    parameter->unit = strdup(whole.unit ? whole.unit : "");
+    making->own->space.parameter_count = p + 1;
+    if (!parameter->name || !parameter->unit)
+        return out_of_memory(making->why);
+    return take_values(parameter, whole.values, making->why);
+}
+
+static int take_parameters(struct making *making, const struct spex_space *given) {
+    uint64_t all = 1;
+    int err = 0;
+    if (given->parameter_count < 1 || given->parameter_count > SPEX_PARAMETERS_MAX ||
+        !given->parameters)
+        return spex_fail(making->why, -EINVAL, "1 to %d parameters were expected",
+                         SPEX_PARAMETERS_MAX);
+    for (size_t p = 0; p < given->parameter_count && !err; p++) {
+        err = take_parameter(making, &given->parameters[p], p);
+        if (!err && (__builtin_mul_overflow(all, making->parameters[p].count, &all) ||
+                     all > CONFIGURATIONS_MAX))
+            err = spex_fail(making->why, -EINVAL, "at most 2^40 configurations were expected");
+    }
+    return err;
+}
+
+static int check_threads(const struct spex_space *space, struct spex_why *why) {
+    size_t p = space->threads_parameter;
+    if (p > space->parameter_count)
+        return spex_fail(why, -EINVAL, "threads_parameter: an index, or %zu for none, was expected",
+                         space->parameter_count);
+    if (p < space->parameter_count &&
+        (space->parameters[p].kind != SPEX_INTEGER || space->parameters[p].values[0].integer < 1))
+        return spex_fail(why, -EINVAL,
+                         "threads_parameter: %s: integers from 1 on were expected; %zu for none",
+                         space->parameters[p].name, space->parameter_count);
+    return 0;
+}
+
+static int check_probe(const struct spex_criterion *criterion, size_t c, struct spex_why *why) {
+    struct spex_selection selection;
+    char reason[256] = "out of memory";
+    if (!criterion->probe || !criterion->metric)
+        return spex_fail(why, -EINVAL, "criterion %zu: a probe and a metric were expected", c);
+    int err = spex_selection_parse(criterion->probe, &selection, reason, sizeof(reason));
+    if (err)
+        return spex_fail(why, err, "criterion %zu: %s", c, reason);
+    if (!spex_criterion_names_one(&selection, criterion->probe))
+        err = spex_fail(why, -EINVAL,
+                        "criterion %zu: \"%s\": one probe and its type was expected, as "
+                        "\"query:tpt\"",
+                        c, criterion->probe);
+    else if (!spex_criterion_fits(criterion->metric, selection.items[0].types))
+        err = spex_fail(why, -EINVAL, "criterion %zu: %s has no metric \"%s\"", c, criterion->probe,
+                        criterion->metric);
+    spex_selection_free(&selection);
+    return err;
+}
+
+static int check_goal(const struct spex_criterion *criterion, size_t c, bool objective,
+                      struct spex_why *why) {
+    if (criterion->goal < SPEX_MAXIMISE || criterion->goal > SPEX_AT_LEAST ||
+        spex_criterion_is_limit(criterion) == objective)
+        return spex_fail(why, -EINVAL, "criterion %zu: the goal of %s was expected", c,
+                         objective ? "an objective" : "a limit");
+    return 0;
+}
+
+static int take_criterion(struct making *making, const struct spex_criterion *given, size_t c) {
+    struct spex_space *space = &making->own->space;
+    int err = check_probe(given, c, making->why);
+    err = err ? err : check_goal(given, c, c < space->objective_count, making->why);
+    if (err)
+        return err;
+    making->criteria[c] = *given;
+    making->criteria[c].probe = strdup(given->probe);
+    making->criteria[c].metric = strdup(given->metric);
+    space->criterion_count = c + 1;
+    return making->criteria[c].probe && making->criteria[c].metric ? 0 : out_of_memory(making->why);
+}
+
+static size_t objectives_of(const struct spex_space *given) {
+    size_t count = given->objective_count;
+    while (given->objective_count == 0 && count < given->criterion_count &&
+           !spex_criterion_is_limit(&given->criteria[count]))
+        count++;
+    return count;
+}
+
+static int take_criteria(struct making *making, const struct spex_space *given) {
+    int err = 0;
+    if (given->criterion_count < 1 || given->criterion_count > SPEX_CRITERIA_MAX ||
+        !given->criteria)
+        return spex_fail(making->why, -EINVAL, "1 to %d criteria were expected", SPEX_CRITERIA_MAX);
+    size_t objectives = objectives_of(given);
+    if (objectives < 1 || objectives > SPEX_OBJECTIVES_MAX || objectives > given->criterion_count)
+        return spex_fail(making->why, -EINVAL,
+                         "1 to %d objectives, before the limits, were expected",
+                         SPEX_OBJECTIVES_MAX);
+    making->own->space.objective_count = objectives;
+    for (size_t c = 0; c < given->criterion_count && !err; c++)
+        err = take_criterion(making, &given->criteria[c], c);
+    return err;
+}
+
+static int take_rules(struct spex_rules *rules, struct spex_why *why) {
+    const struct spex_rules *other = &spex_rules_default;
+    if (!rules->trials_per_config)
+        rules->trials_per_config = other->trials_per_config;
+    if (!rules->records_per_thread)
+        rules->records_per_thread = other->records_per_thread;
+    if (rules->startup_seconds == 0)
+        rules->startup_seconds = other->startup_seconds;
+    if (rules->duration_seconds == 0)
+        rules->duration_seconds = other->duration_seconds;
+    if (!rules->seed)
+        rules->seed = other->seed;
+    if (!(rules->startup_seconds > 0 && rules->startup_seconds <= 86400))
+        return spex_fail(why, -EINVAL, "startup_seconds: up to a day was expected");
+    if (!(rules->duration_seconds > 0 && rules->duration_seconds <= 86400))
+        return spex_fail(why, -EINVAL, "duration_seconds: up to a day was expected");
+    if (!(rules->warmup_seconds < rules->duration_seconds))
+        return spex_fail(why, -EINVAL, "warmup_seconds: less than duration_seconds was expected");
+    if (!(rules->precision >= 0 && rules->precision < 1))
+        return spex_fail(why, -EINVAL, "precision: a share, less than 1, was expected");
+    return 0;
+}
+
+static int make(struct making *making, const struct spex_space *given) {
+    struct spex_space *space = &making->own->space;
+    int err = take_parameters(making, given);
+    err = err ? err : check_threads(space, making->why);
+    err = err ? err : take_criteria(making, given);
+    err = err ? err : take_rules(&space->rules, making->why);
+    if (!err && !(making->own->probes = spex_criteria_probes(space)))
+        err = out_of_memory(making->why);
+    return err;
+}
+
+int spex_own_space_make(const struct spex_space *given, struct spex_own_space **out,
+                        struct spex_why *why) {
+    *out = NULL;
+    if (!given || given->size != sizeof(*given))
+        return spex_fail(why, -EINVAL, "a space of this version was expected");
+    struct making making = {
+        .own = calloc(1, sizeof(*making.own)),
+        .parameters = calloc(SPEX_PARAMETERS_MAX, sizeof(*making.parameters)),
+        .criteria = calloc(SPEX_CRITERIA_MAX, sizeof(*making.criteria)),
+        .why = why,
+    };
+    if (!making.own || !making.parameters || !making.criteria) {
+        free(making.own);
+        free(making.parameters);
+        free(making.criteria);
+        return out_of_memory(why);
+    }
+    struct spex_space *space = &making.own->space;
+    *space = *given;
+    space->name = strdup(given->name ? given->name : "");
+    space->parameters = making.parameters;
+    space->criteria = making.criteria;
+    space->parameter_count = space->criterion_count = 0; /* until they are there */
+    int err = space->name ? make(&making, given) : out_of_memory(why);
+    if (err)
+        spex_own_space_free(making.own);
+    else
+        *out = making.own;
+    return err;
+}
+
+void spex_own_space_free(struct spex_own_space *own) {
+    if (!own)
+        return;
+    for (size_t p = 0; p < own->space.parameter_count; p++)
+        parameter_free(&own->space.parameters[p]);
+    for (size_t c = 0; c < own->space.criterion_count; c++) {
+        free((char *)(uintptr_t)own->space.criteria[c].probe);
+        free((char *)(uintptr_t)own->space.criteria[c].metric);
+    }
+    free((void *)(uintptr_t)own->space.parameters);
+    free((void *)(uintptr_t)own->space.criteria);
+    free((char *)(uintptr_t)own->space.name);
+    free(own->probes);
+    free(own);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* Measures one run of a configuration that has just been applied. What does not work is a result, not an error. */
+#ifndef SPEX_TUNE_RUN_H
+#define SPEX_TUNE_RUN_H
+
+#include <spex/policy.h>
+
+#include "../measure/trial.h"
+#include "../why.h"
+#include "feed.h"
+
+struct spex_tune_setup {
+    const struct spex_space *space;
+    const struct spex_policy_ops *policy;
+    void *policy_state;
+    struct spex_feed *feed;
+    double ticks_per_second;
+};
+
+/* Fills in `trial`, which has been initialised with plan->levels, from records that are made from now on. 0 whatever they
+ * say; -ECANCELED when the end was asked for; or what went wrong. */
+int spex_tune_run(const struct spex_tune_setup *setup, const struct spex_plan *plan,
+                  struct spex_trial *trial, struct spex_why *why);
+
+/* Ends a trial with this status, "ok" or how it failed. 0 or -ENOMEM. */
+__attribute__((format(printf, 2, 3))) int spex_tune_status(struct spex_trial *trial,
+                                                           const char *format, ...);
+
+#endif
