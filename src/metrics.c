@@ -13,6 +13,7 @@
 #include "control/control.h"
 #include "probe_type.h"
 #include "rings.h"
+#include "service_thread.h"
 #include "sites.h"
 #include "threads.h"
 #include "tracer.h"
@@ -55,7 +56,7 @@ static void abandon(struct spex_sink *sink) {
 
 /* Of spex's own threads. */
 static uint64_t own_cpu_ns(void) {
-    return spex_collectors_cpu_ns() + spex_control_cpu_ns();
+    return spex_collectors_cpu_ns() + spex_control_cpu_ns() + spex_service_cpu_ns();
 }
 
 int spex_metrics_open(struct spex_sink **sink) {

@@ -4,6 +4,12 @@
 
 #include <signal.h>
 
+#include <spex/atomic.h>
+
+#include "clock.h"
+
+static uint64_t cpu_ns;
+
 static int start(pthread_t *thread, void *(*run)(void *), void *arg) {
     const struct sched_param none = {.sched_priority = 0}; /* else that of the starting thread */
     pthread_attr_t attributes;
@@ -28,4 +34,14 @@ int spex_service_thread_start(pthread_t *thread, const char *name, void *(*run)(
     if (!err)
         pthread_setname_np(*thread, name);
     return err;
+}
+
+void spex_service_cpu_note(uint64_t *since) {
+    uint64_t now = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    spex_fetch_add_relaxed(&cpu_ns, now - *since); /* a figure for people */
+    *since = now;
+}
+
+uint64_t spex_service_cpu_ns(void) {
+    return spex_load_relaxed(&cpu_ns);
 }

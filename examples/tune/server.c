@@ -121,7 +121,7 @@ static void report(void *out, const struct spex_tune_report *found) {
 
 int main(int argc, char **argv) {
     unsigned seconds =
-        argc == 3 && strcmp(argv[1], "--seconds") == 0 ? (unsigned)atoi(argv[2]) : 10;
+        argc == 3 && strcmp(argv[1], "--seconds") == 0 ? (unsigned)strtoul(argv[2], NULL, 10) : 10;
     const struct spex_tune_options options = {.size = sizeof(options),
                                               .space = &space,
                                               .policy = spex_policy_named("grid"),

@@ -16,7 +16,7 @@
 struct spex_feed;
 
 /* The collectors have it from here on; they may have one. 0 or -ENOMEM. */
-int spex_feed_open(struct spex_feed **feed);
+int spex_feed_open(struct spex_feed **out);
 
 /* No collector has it any more. NULL: nothing. */
 void spex_feed_close(struct spex_feed *feed);

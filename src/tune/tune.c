@@ -79,7 +79,9 @@ static int apply(struct spex_tuning *tuning, const size_t *levels) {
     const struct spex_space *space = spex_tuning_space(tuning);
     if (is_exiting())
         return -ECANCELED;
+    spex_service_cpu_note(&tuning->cpu_ns);
     int err = tuning->options.configure(tuning->options.user, space, levels);
+    tuning->cpu_ns = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     lock();
     tuning->applied = !err;
     memcpy(tuning->now, levels, space->parameter_count * sizeof(*levels));
@@ -96,6 +98,7 @@ static int run(struct spex_tuning *tuning, const struct spex_plan *plan, struct 
         .policy_state = tuning->state,
         .feed = tuning->feed,
         .ticks_per_second = spex_tick_rate_since(tuning->begin),
+        .cpu_ns = &tuning->cpu_ns,
     };
     int err = spex_life_need(plan->probes, why->text, sizeof(why->text));
     if (err || spex_feed_stopped(tuning->feed))

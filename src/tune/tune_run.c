@@ -14,6 +14,7 @@
 #include "../measure/measure.h"
 #include "../rings.h"
 #include "../selection.h"
+#include "../service_thread.h"
 #include "../sites.h"
 
 struct run {
@@ -193,8 +194,10 @@ static int watch(struct run *run) {
     run->lost = spex_rings_totals().lost;
     run->deadline_ns = in_seconds(run->space->rules.startup_seconds);
     spex_feed_begin(run->setup->feed, &run->probes, spex_ticks());
-    while (!over)
+    while (!over) {
         over = step(run);
+        spex_service_cpu_note(run->setup->cpu_ns);
+    }
     uint64_t lost = spex_rings_totals().lost;
     struct spex_run all = spex_measure_run(run->measure);
     run->trial->records_used = all.records;

@@ -15,6 +15,7 @@ struct spex_tune_setup {
     void *policy_state;
     struct spex_feed *feed;
     double ticks_per_second;
+    uint64_t *cpu_ns; /* of this thread, up to which it is accounted for */
 };
 
 /* Fills in `trial`, which has been initialised with plan->levels, from records that are made from now on. 0 whatever they

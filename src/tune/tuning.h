@@ -22,6 +22,7 @@ struct spex_tuning {
     struct spex_instant begin;
     pthread_t thread;
     bool joined;
+    uint64_t cpu_ns; /* of its thread, what is not the program's, up to when it has been noted */
     size_t *planned;
     size_t *now; /* applied last; as far as is known */
 
