@@ -3,8 +3,8 @@
 #ifndef SPEX_STORE_USAGE_H
 #define SPEX_STORE_USAGE_H
 
-#include "store_file.h"
 #include "../measure/trial.h"
+#include "store_file.h"
 
 #define SPEX_STORE_USAGE_COLUMNS                                                                   \
     " user_seconds REAL, system_seconds REAL, max_rss_bytes INTEGER, minor_faults INTEGER,"        \

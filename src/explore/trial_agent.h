@@ -6,9 +6,9 @@
 
 #include <poll.h>
 
+#include "../measure/trial.h"
 #include "agent_filled.h"
 #include "program.h"
-#include "../measure/trial.h"
 #include "why.h"
 
 /* Descriptors to wait for: the setup's output, and of each load output and end. */
