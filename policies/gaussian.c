@@ -14,9 +14,11 @@
 
 /* Shares of the budget after which proposals begin, and repeats of the best. */
 #define DESIGN 0.15
-#define SEARCH 0.62
+#define SEARCH 0.56
 
-enum { CANDIDATES = 224, SCREENED = 768, NEIGHBOURS_OF = 6 };
+/* Screened by what is expected of them: the whole space, if it has no more, else some of it and neighbours of the best.
+ * What is kept is looked at closely. */
+enum { WHOLE = 2048, SCREENED = 768, CANDIDATES = 224, NEIGHBOURS_OF = 6 };
 
 struct gaussian {
     const struct spex_space *space;
@@ -35,6 +37,8 @@ struct gaussian {
     uint64_t batch;       /* proposals left before it is fitted again */
     double centre, scale; /* of losses, as the process has them */
     size_t *levels;       /* of each candidate */
+    size_t *screened;     /* levels of each */
+    double *expected;     /* scratch, of what is screened */
     size_t *order;        /* scratch: configurations by loss */
     double *losses;       /* scratch, of configurations */
     double *solution;     /* scratch, of observations */
@@ -53,6 +57,8 @@ static void gaussian_fini(void *state) {
     spex_results_free(&gaussian->results);
     spex_gp_free(&gaussian->gp);
     spex_gp_candidates_free(&gaussian->candidates);
+    free(gaussian->screened);
+    free(gaussian->expected);
     free(gaussian->levels);
     free(gaussian->order);
     free(gaussian->losses);
@@ -65,9 +71,12 @@ static int gaussian_init(void *state, const struct spex_space *space) {
     *gaussian = (struct gaussian){.space = space, .results = {.space = space}};
     gaussian->draw.state = spex_draw_mix(space->rules.seed);
     gaussian->scratch = calloc(space->parameter_count, sizeof(size_t));
-    gaussian->levels = calloc((CANDIDATES + SCREENED) * space->parameter_count, sizeof(size_t));
-    gaussian->solution = calloc(2 * SPEX_GP_OBSERVATIONS, sizeof(double));
-    if (!gaussian->scratch || !gaussian->levels || !gaussian->solution ||
+    gaussian->screened = calloc(WHOLE * space->parameter_count, sizeof(size_t));
+    gaussian->expected = calloc(WHOLE, sizeof(double));
+    gaussian->levels = calloc(CANDIDATES * space->parameter_count, sizeof(size_t));
+    gaussian->solution = calloc(SPEX_GP_OBSERVATIONS, sizeof(double));
+    if (!gaussian->scratch || !gaussian->screened || !gaussian->expected || !gaussian->levels ||
+        !gaussian->solution ||
         spex_gp_init(&gaussian->gp, space, SPEX_GP_OBSERVATIONS + SPEX_GP_OBSERVATIONS / 4) ||
         spex_gp_candidates_init(&gaussian->candidates, &gaussian->gp, CANDIDATES)) {
         gaussian_fini(gaussian);
@@ -187,50 +196,57 @@ static size_t *candidate_levels(const struct gaussian *gaussian, size_t candidat
     return gaussian->levels + candidate * gaussian->space->parameter_count;
 }
 
+static size_t *screened_levels(const struct gaussian *gaussian, size_t place) {
+    return gaussian->screened + place * gaussian->space->parameter_count;
+}
+
 /* Adds what the scratch has, unless it is not allowed. */
 static void screen(struct gaussian *gaussian, size_t *count) {
-    if (*count < CANDIDATES + SCREENED && spex_space_settle(gaussian->space, gaussian->scratch))
-        memcpy(candidate_levels(gaussian, (*count)++), gaussian->scratch,
+    if (*count < WHOLE && spex_space_settle(gaussian->space, gaussian->scratch))
+        memcpy(screened_levels(gaussian, (*count)++), gaussian->scratch,
                gaussian->space->parameter_count * sizeof(size_t));
+}
+
+/* A good configuration with another level of this parameter, and maybe of another parameter. */
+static void screen_neighbour(struct gaussian *gaussian, const size_t *levels, size_t parameter,
+                             size_t level, size_t other, size_t *count) {
+    const struct spex_space *space = gaussian->space;
+    memcpy(gaussian->scratch, levels, space->parameter_count * sizeof(size_t));
+    gaussian->scratch[parameter] = level;
+    if (other < space->parameter_count)
+        gaussian->scratch[other] = spex_draw_below(&gaussian->draw, space->parameters[other].count);
+    screen(gaussian, count);
 }
 
 /* Configurations that differ from a good one in one parameter, or two. */
 static void screen_neighbours(struct gaussian *gaussian, size_t config, size_t *count) {
     const struct spex_space *space = gaussian->space;
     const size_t *levels = spex_results_levels(&gaussian->results, config);
-    size_t bytes = space->parameter_count * sizeof(size_t);
-    for (size_t d = 0; d < 2 * gaussian->gp.dimensions; d++) {
-        size_t p = gaussian->gp.parameters[d % gaussian->gp.dimensions];
+    for (size_t d = 0; d < gaussian->gp.dimensions; d++) {
+        size_t p = gaussian->gp.parameters[d], last = space->parameters[p].count - 1;
+        size_t any = spex_draw_below(&gaussian->draw, last + 1);
         size_t other =
             gaussian->gp.parameters[spex_draw_below(&gaussian->draw, gaussian->gp.dimensions)];
-        memcpy(gaussian->scratch, levels, bytes);
-        gaussian->scratch[p] = spex_draw_below(&gaussian->draw, space->parameters[p].count);
-        if (d >= gaussian->gp.dimensions)
-            gaussian->scratch[other] =
-                spex_draw_below(&gaussian->draw, space->parameters[other].count);
-        else if (spex_parameter_ordered(&space->parameters[p]))
-            gaussian->scratch[p] = levels[p] ? levels[p] - 1 : levels[p] + 1;
-        screen(gaussian, count);
-        memcpy(gaussian->scratch, levels, bytes);
-        if (d < gaussian->gp.dimensions && levels[p] + 1 < space->parameters[p].count) {
-            gaussian->scratch[p]++;
-            screen(gaussian, count);
+        screen_neighbour(gaussian, levels, p, any, other, count);
+        if (!spex_parameter_ordered(&space->parameters[p])) {
+            screen_neighbour(gaussian, levels, p, any, space->parameter_count, count);
+            continue;
         }
+        if (levels[p] > 0)
+            screen_neighbour(gaussian, levels, p, levels[p] - 1, space->parameter_count, count);
+        if (levels[p] < last)
+            screen_neighbour(gaussian, levels, p, levels[p] + 1, space->parameter_count, count);
     }
+    screen_neighbour(gaussian, levels, 0, levels[0], space->parameter_count, count);
 }
 
 static size_t screen_all(struct gaussian *gaussian) {
     const struct spex_space *space = gaussian->space;
     uint64_t all = spex_space_configurations(space);
     size_t count = 0, ranked = ranked_count(gaussian);
-    bool every = all <= CANDIDATES + SCREENED;
+    bool every = all <= WHOLE;
     for (size_t i = 0; !every && i < NEIGHBOURS_OF && i < ranked; i++)
         screen_neighbours(gaussian, gaussian->order[i], &count);
-    for (size_t i = 0; !every && i < NEIGHBOURS_OF && i < ranked; i++) {
-        memcpy(gaussian->scratch, spex_results_levels(&gaussian->results, gaussian->order[i]),
-               space->parameter_count * sizeof(size_t));
-        screen(gaussian, &count);
-    }
     for (uint64_t n = 0; n < (every ? all : SCREENED); n++) {
         uint64_t number = every ? n : spex_draw_below(&gaussian->draw, all);
         spex_configuration_levels(space, number, gaussian->scratch);
@@ -239,45 +255,42 @@ static size_t screen_all(struct gaussian *gaussian) {
     return count;
 }
 
-/* Keeps those expected to be best, and by turns some others. */
-static void choose_candidates(struct gaussian *gaussian, size_t screened) {
+/* The places of those expected to be best, that first, `most` of them at most. How many. */
+static size_t best_expected(const struct gaussian *gaussian, size_t count, size_t *places,
+                            size_t most) {
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t place = kept;
+        if (kept == most && !(gaussian->expected[i] < gaussian->expected[places[--place]]))
+            continue;
+        kept += kept < most;
+        for (; place > 0 && gaussian->expected[places[place - 1]] > gaussian->expected[i]; place--)
+            places[place] = places[place - 1];
+        places[place] = i;
+    }
+    return kept;
+}
+
+/* Keeps those expected to be best, and some others. */
+static void choose_candidates(struct gaussian *gaussian, size_t count) {
     struct spex_gp_candidates *candidates = &gaussian->candidates;
     struct spex_gp *gp = &gaussian->gp;
-    size_t parameters = gaussian->space->parameter_count, kept = 0;
-    double expected[CANDIDATES + SCREENED], *point = gaussian->solution + SPEX_GP_OBSERVATIONS;
-    size_t by_expected[CANDIDATES];
-    (void)point;
+    size_t places[CANDIDATES] = {0};
     spex_gp_solve(gp, gaussian->solution);
-    for (size_t i = 0; i < screened; i++) {
-        spex_gp_point(gp, candidate_levels(gaussian, i), candidates->points);
-        expected[i] = spex_gp_expected(gp, gaussian->solution, candidates->points);
+    for (size_t i = 0; i < count; i++) {
+        spex_gp_point(gp, screened_levels(gaussian, i), candidates->points);
+        gaussian->expected[i] = spex_gp_expected(gp, gaussian->solution, candidates->points);
     }
-    size_t most = screened < CANDIDATES ? screened : CANDIDATES * 3 / 4;
-    for (size_t i = 0; i < screened; i++) {
-        size_t place = kept < most ? kept++ : most;
-        if (place == most && !(expected[i] < expected[by_expected[--place]]))
-            continue;
-        for (; place > 0 && expected[by_expected[place - 1]] > expected[i]; place--)
-            by_expected[place] = by_expected[place - 1];
-        by_expected[place] = i;
+    size_t kept = best_expected(gaussian, count, places,
+                                count < CANDIDATES ? CANDIDATES : CANDIDATES * 3 / 4);
+    while (kept < count && kept < CANDIDATES)
+        places[kept++] = spex_draw_below(&gaussian->draw, count);
+    for (size_t i = 0; i < kept; i++) {
+        memcpy(candidate_levels(gaussian, i), screened_levels(gaussian, places[i]),
+               gaussian->space->parameter_count * sizeof(size_t));
+        spex_gp_point(gp, candidate_levels(gaussian, i), candidates->points + i * gp->dimensions);
     }
-    while (kept < screened && kept < CANDIDATES)
-        by_expected[kept++] = spex_draw_below(&gaussian->draw, screened);
     candidates->count = kept;
-    for (size_t i = 0; i < kept; i++)
-        spex_gp_point(gp, candidate_levels(gaussian, by_expected[i]),
-                      candidates->points + i * gp->dimensions);
-    /* Levels follow their points: what is kept moves to the front by way of points' order. */
-    size_t *moved = malloc(kept * parameters * sizeof(size_t));
-    if (!moved) {
-        gaussian->error = -ENOMEM;
-        return;
-    }
-    for (size_t i = 0; i < kept; i++)
-        memcpy(moved + i * parameters, candidate_levels(gaussian, by_expected[i]),
-               parameters * sizeof(size_t));
-    memcpy(gaussian->levels, moved, kept * parameters * sizeof(size_t));
-    free(moved);
 }
 
 /* Once there is enough new, everything is fitted again. */

@@ -102,7 +102,8 @@ static inline double spex_loss_violation(const struct spex_loss *loss,
     return violation;
 }
 
-/* What keeps the limits more likely than not, and not surely, counts by so much less; the rest comes after all these. */
+/* What keeps the limits more likely than not, and not surely, counts by so much less; the rest comes after all these.
+ * What fails once in a while is not worse for that, what fails more often than not is. */
 static inline double spex_loss_of(const struct spex_loss *loss, const struct spex_results *results,
                                   size_t config) {
     const struct spex_results_config *known = &results->configs[config];
@@ -111,7 +112,9 @@ static inline double spex_loss_of(const struct spex_loss *loss, const struct spe
     if (!known->trials)
         return loss->worst + 1.5 * span;
     double violation = spex_loss_violation(loss, values, (double)known->trials, &kept);
-    double crashes = (double)known->failed / (double)(known->failed + known->trials);
+    double crashes = known->failed > known->trials ? (double)(known->failed - known->trials) /
+                                                         (double)(known->failed + known->trials)
+                                                   : 0;
     if (violation > 0 && kept >= 0.5)
         kept = 0.499;
     if (violation <= 0 && kept < 0.5)

@@ -24,16 +24,20 @@ struct spex_noise {
 /* Asymptotic series from 6 on, by recurrence below (Abramowitz and Stegun, 6.3.18 and 6.4.12). */
 SPEX_INLINE double spex_noise_digamma(double x) {
     double below = 0;
-    for (; x < 6; x++)
+    while (x < 6) {
         below += 1 / x;
+        x += 1;
+    }
     double r = 1 / (x * x);
     return log(x) - 1 / (2 * x) - r * (1.0 / 12 - r * (1.0 / 120 - r / 252)) - below;
 }
 
 SPEX_INLINE double spex_noise_trigamma(double x) {
     double below = 0;
-    for (; x < 6; x++)
+    while (x < 6) {
         below += 1 / (x * x);
+        x += 1;
+    }
     double r = 1 / (x * x);
     return 1 / x + r / 2 + r / x * (1.0 / 6 - r * (1.0 / 30 - r / 42)) + below;
 }

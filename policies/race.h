@@ -12,8 +12,7 @@ struct spex_race {
     struct spex_prior prior;
     size_t leader;
     size_t challenger;
-    double
-        doubt; /* the probability that the challenger is better than the leader by more than `indifferent` */
+    double doubt; /* probability that the challenger is better by more than is indifferent */
 };
 
 struct spex_race_entry {

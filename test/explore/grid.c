@@ -47,7 +47,10 @@ static void begin(struct exploration *e, const struct spex_policy_ops *policy,
 
 static int next(struct exploration *e) {
     memset(e->levels, 0, sizeof(e->levels));
-    e->plan = (struct spex_plan){.levels = e->levels, .probes = e->space->criteria[0].probe};
+    e->plan = (struct spex_plan){.size = sizeof(e->plan),
+                                 .levels = e->levels,
+                                 .probes = e->space->criteria[0].probe,
+                                 .duration_seconds = e->space->rules.duration_seconds};
     return e->policy->next(e->state, &e->plan);
 }
 
