@@ -16,6 +16,9 @@
 #define DESIGN 0.15
 #define SEARCH 0.56
 
+/* A configuration of which so many runs failed and none succeeded is bad, and not tried again: once may be chance. */
+enum { FAILED = 2 };
+
 /* Screened by what is expected of them: the whole space, if it has no more, else some of it and neighbours of the best.
  * What is kept is looked at closely. */
 enum { WHOLE = 2048, SCREENED = 768, CANDIDATES = 224, NEIGHBOURS_OF = 6 };
@@ -120,7 +123,7 @@ static bool rank(struct gaussian *gaussian) {
     for (size_t c = 0; c < results->count; c++) {
         const struct spex_results_config *known = &results->configs[c];
         gaussian->losses[c] = spex_loss_of(&gaussian->loss, results, c);
-        if (!known->trials && !known->failed)
+        if (!known->trials && known->failed < FAILED)
             continue;
         size_t place = ranked++;
         for (; place > 0 && gaussian->losses[gaussian->order[place - 1]] > gaussian->losses[c];
@@ -331,7 +334,7 @@ static size_t best_candidate(const struct gaussian *gaussian) {
     for (size_t c = 0; c < candidates->count; c++) {
         size_t known = spex_results_find(&gaussian->results, candidate_levels(gaussian, c));
         if (known != SPEX_RESULTS_NONE && (gaussian->results.configs[known].pending ||
-                                           (gaussian->results.configs[known].failed > 1 &&
+                                           (gaussian->results.configs[known].failed >= FAILED &&
                                             !gaussian->results.configs[known].trials)))
             continue;
         double gain = improvement(candidates, c, least, noise);
