@@ -215,7 +215,8 @@ struct spex_policy_ops {
     /* `space` stays valid until fini. 0 or a negative errno value. */
     int (*init)(void *state, const struct spex_space *space);
     /* The next run: 1; nothing left to explore: 0; or a negative errno value, which ends
-     * everything; of these -EAGAIN: none before a run that is under way has finished. */
+     * everything; of these -EAGAIN: none before a run that is under way has finished.
+     * That must change nothing: it is not called for when an exploration is resumed. */
     int (*next)(void *state, struct spex_plan *plan);
     /* Whether the run can be stopped. After every batch; should be quick. */
     bool (*stop_run)(void *state, const struct spex_run *run);
