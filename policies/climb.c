@@ -213,10 +213,7 @@ static void climb_fini(void *state) {
 }
 
 SPEX_POLICY(climb) = {
-    .size = sizeof(struct spex_policy_ops),
-    .abi = SPEX_POLICY_ABI,
-    .name = "climb",
-    .summary = "uphill, one parameter at a time, from several configurations",
+    SPEX_POLICY_NAMED("climb", "uphill, one parameter at a time, from several configurations"),
     .state_size = climb_state_size,
     .init = climb_init,
     .next = climb_next,

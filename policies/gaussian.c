@@ -423,10 +423,9 @@ static void gaussian_run_finished(void *state, const struct spex_result *result)
 }
 
 SPEX_POLICY(gaussian) = {
-    .size = sizeof(struct spex_policy_ops),
-    .abi = SPEX_POLICY_ABI,
-    .name = "gaussian",
-    .summary = "few runs: where a model of the noisy results so far expects the best, then repeats",
+    SPEX_POLICY_NAMED(
+        "gaussian",
+        "few runs: where a model of the noisy results so far expects the best, then repeats"),
     .state_size = gaussian_state_size,
     .init = gaussian_init,
     .next = gaussian_next,

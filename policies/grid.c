@@ -82,10 +82,7 @@ static void grid_run_finished(void *state, const struct spex_result *result) {
 }
 
 SPEX_POLICY(grid) = {
-    .size = sizeof(struct spex_policy_ops),
-    .abi = SPEX_POLICY_ABI,
-    .name = "grid",
-    .summary = "every configuration of the space",
+    SPEX_POLICY_NAMED("grid", "every configuration of the space"),
     .state_size = grid_state_size,
     .init = grid_init,
     .next = grid_next,

@@ -187,10 +187,8 @@ static void halving_fini(void *state) {
 }
 
 SPEX_POLICY(halving) = {
-    .size = sizeof(struct spex_policy_ops),
-    .abi = SPEX_POLICY_ABI,
-    .name = "halving",
-    .summary = "many configurations in short runs, the better half of them again, and so on",
+    SPEX_POLICY_NAMED(
+        "halving", "many configurations in short runs, the better half of them again, and so on"),
     .state_size = halving_state_size,
     .init = halving_init,
     .next = halving_next,

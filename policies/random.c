@@ -75,10 +75,7 @@ static void random_fini(void *state) {
 }
 
 SPEX_POLICY(random) = {
-    .size = sizeof(struct spex_policy_ops),
-    .abi = SPEX_POLICY_ABI,
-    .name = "random",
-    .summary = "configurations spread evenly over the space",
+    SPEX_POLICY_NAMED("random", "configurations spread evenly over the space"),
     .state_size = random_state_size,
     .init = random_init,
     .next = random_next,

@@ -86,19 +86,12 @@ static int sensitivity_next(void *state, struct spex_plan *plan) {
     return err ? err : 1;
 }
 
-static bool sensitivity_stop_run(void *state, const struct spex_run *run) {
-    return spex_run_enough(((struct sensitivity *)state)->space, run);
-}
-
 SPEX_POLICY(sensitivity) = {
-    .size = sizeof(struct spex_policy_ops),
-    .abi = SPEX_POLICY_ABI,
-    .name = "sensitivity",
-    .summary = "what tells which parameters matter, not which configuration is best",
+    SPEX_POLICY_NAMED("sensitivity",
+                      "what tells which parameters matter, not which configuration is best"),
     .state_size = sensitivity_state_size,
     .init = sensitivity_init,
     .next = sensitivity_next,
-    .stop_run = sensitivity_stop_run,
     .runs = sensitivity_runs,
     .fini = sensitivity_fini,
 };

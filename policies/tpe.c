@@ -216,10 +216,8 @@ static void tpe_fini(void *state) {
 }
 
 SPEX_POLICY(tpe) = {
-    .size = sizeof(struct spex_policy_ops),
-    .abi = SPEX_POLICY_ABI,
-    .name = "tpe",
-    .summary = "parameters' values that good configurations have more often than others",
+    SPEX_POLICY_NAMED("tpe",
+                      "parameters' values that good configurations have more often than others"),
     .state_size = tpe_state_size,
     .init = tpe_init,
     .next = tpe_next,

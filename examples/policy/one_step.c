@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An exploration policy of one's own: half of the runs anywhere, half one step from the best so far.
- *
- *     gcc -shared -fPIC $(pkg-config --cflags spex) -o one_step.so one_step.c
- *
- * docs/policies.md goes through it. */
-#include <string.h>
-
+/* A policy of one's own: half of the runs anywhere, half about one step from the best so far (docs/policies.md). */
 #include <spex/policy.h>
 
 struct one_step {
@@ -20,8 +14,7 @@ static size_t one_step_state_size(const struct spex_space *space) {
 }
 
 static int one_step_init(void *state, const struct spex_space *space) {
-    *(struct one_step *)state =
-        (struct one_step){.space = space, .random = space->rules.seed, .best = INFINITY};
+    *(struct one_step *)state = (struct one_step){space, 0, space->rules.seed, INFINITY};
     return 0;
 }
 
@@ -32,43 +25,32 @@ static size_t draw(struct one_step *self, size_t below) {
 
 static int one_step_next(void *state, struct spex_plan *plan) {
     struct one_step *self = state;
-    size_t count = self->space->parameter_count;
-    uint64_t most = self->space->rules.trials_max ? self->space->rules.trials_max : 100;
-    for (int tries = 0; tries < 1000 && self->planned < most; tries++) {
-        bool near = self->planned % 2 && isfinite(self->best);
-        size_t changed = draw(self, count);
-        for (size_t p = 0; p < count; p++)
-            plan->levels[p] = near && p != changed ? self->levels[p]
-                                                   : draw(self, self->space->parameters[p].count);
-        if (spex_space_settle(self->space, plan->levels)) {
-            self->planned++;
-            return 1;
-        }
-    }
-    return 0;
-}
-
-static bool one_step_stop_run(void *state, const struct spex_run *run) {
-    return spex_run_enough(((struct one_step *)state)->space, run);
+    const struct spex_space *space = self->space;
+    if (self->planned++ == (space->rules.trials_max ? space->rules.trials_max : 100))
+        return 0;
+    bool near = self->best < INFINITY && draw(self, 2);
+    do
+        for (size_t p = 0; p < space->parameter_count; p++)
+            plan->levels[p] = near && draw(self, space->parameter_count)
+                                  ? self->levels[p]
+                                  : draw(self, space->parameters[p].count);
+    while (!spex_space_settle(space, plan->levels));
+    return 1;
 }
 
 static void one_step_run_finished(void *state, const struct spex_result *result) {
     struct one_step *self = state;
-    double sign = self->space->criteria[0].goal == SPEX_MAXIMISE ? -1 : 1;
-    if (!result->ok || !(sign * result->measured[0].value < self->best))
-        return;
-    self->best = sign * result->measured[0].value;
-    memcpy(self->levels, result->levels, self->space->parameter_count * sizeof(size_t));
+    bool most = self->space->criteria[0].goal == SPEX_MAXIMISE;
+    double loss = result->ok ? (most ? -1 : 1) * result->measured[0].value : INFINITY;
+    for (size_t p = 0; loss < self->best && p < self->space->parameter_count; p++)
+        self->levels[p] = result->levels[p];
+    self->best = loss < self->best ? loss : self->best;
 }
 
 SPEX_POLICY_OBJECT = {
-    .size = sizeof(struct spex_policy_ops),
-    .abi = SPEX_POLICY_ABI,
-    .name = "one-step",
-    .summary = "anywhere, or one step from the best",
+    SPEX_POLICY_NAMED("one-step", "half of the runs near the best"),
     .state_size = one_step_state_size,
     .init = one_step_init,
     .next = one_step_next,
-    .stop_run = one_step_stop_run,
     .run_finished = one_step_run_finished,
 };

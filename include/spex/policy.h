@@ -181,7 +181,7 @@ SPEX_INLINE double spex_measured_precision(const struct spex_measured *measured)
     return share >= 0 ? share : INFINITY;
 }
 
-/* Whether a run has enough by the rules: what stop_run() says when a policy has no rule of its own. */
+/* Whether a run has enough by the rules. */
 SPEX_INLINE bool spex_run_enough(const struct spex_space *space, const struct spex_run *run) {
     if (run->threads_done < spex_space_threads(space, run->levels))
         return false;
@@ -218,11 +218,12 @@ struct spex_policy_ops {
      * everything; of these -EAGAIN: none before a run that is under way has finished.
      * That must change nothing: it is not called for when an exploration is resumed. */
     int (*next)(void *state, struct spex_plan *plan);
-    /* Whether the run can be stopped. After every batch; should be quick. */
-    bool (*stop_run)(void *state, const struct spex_run *run);
 
     /* Optional, may be NULL. */
 
+    /* Whether the run can be stopped. After every batch; should be quick. NULL: when it has enough by the
+     * rules. */
+    bool (*stop_run)(void *state, const struct spex_run *run);
     /* How many runs this policy will plan in all, as far as it knows now: for the progress bar. */
     uint64_t (*runs)(const void *state);
     /* Records after the warm-up, in batches. */
@@ -231,6 +232,17 @@ struct spex_policy_ops {
     void (*run_finished)(void *state, const struct spex_result *result);
     void (*fini)(void *state);
 };
+
+/* For whoever runs one. */
+SPEX_INLINE bool spex_policy_stop_run(const struct spex_policy_ops *ops, void *state,
+                                      const struct spex_space *space, const struct spex_run *run) {
+    return ops->stop_run ? ops->stop_run(state, run) : spex_run_enough(space, run);
+}
+
+/* How the table of one begins that is compiled with this header. */
+#define SPEX_POLICY_NAMED(name_, summary_)                                                         \
+    .size = sizeof(struct spex_policy_ops), .abi = SPEX_POLICY_ABI, .name = (name_),               \
+    .summary = (summary_)
 
 /* A built-in policy is declared in policies/builtin.c; the same file makes an object of its own when it is compiled with
  * SPEX_POLICY_AS_OBJECT. */
@@ -250,8 +262,7 @@ struct spex_policy_ops {
 SPEX_INLINE int spex_policy_check(const struct spex_policy_ops *ops) {
     if (ops->size < sizeof(*ops) || ops->abi != SPEX_POLICY_ABI)
         return -ENOTSUP;
-    if (!ops->name || !ops->summary || !ops->state_size || !ops->init || !ops->next ||
-        !ops->stop_run)
+    if (!ops->name || !ops->summary || !ops->state_size || !ops->init || !ops->next)
         return -EINVAL;
     return 0;
 }

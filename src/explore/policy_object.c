@@ -14,7 +14,7 @@ static int check(const struct spex_policy_ops *policy, struct spex_why *why) {
                          SPEX_POLICY_ABI, (unsigned long)policy->abi);
     if (err)
         return spex_fail(why, err,
-                         "a policy with name, summary, state_size, init, next and stop_run was "
+                         "a policy with name, summary, state_size, init and next was "
                          "expected");
     return 0;
 }

@@ -119,7 +119,7 @@ static int ask_policy(struct run *run) {
     if (so_far.records == 0)
         return 0;
     pthread_mutex_lock(run->setup->policy_lock);
-    bool enough = policy->stop_run(run->setup->policy_state, &so_far);
+    bool enough = spex_policy_stop_run(policy, run->setup->policy_state, run->space, &so_far);
     pthread_mutex_unlock(run->setup->policy_lock);
     return enough ? succeed(run) : 0;
 }

@@ -114,7 +114,8 @@ static int show_policy(struct run *run, const struct spex_record *used, size_t c
     spex_measure_values(run->measure, run->measured);
     so_far.levels = run->plan->levels;
     so_far.measured = run->measured;
-    if (so_far.records == 0 || !policy->stop_run(run->setup->policy_state, &so_far))
+    if (so_far.records == 0 ||
+        !spex_policy_stop_run(policy, run->setup->policy_state, run->setup->space, &so_far))
         return 0;
     return succeed(run);
 }

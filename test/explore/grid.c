@@ -202,7 +202,7 @@ static void grid_stops(void **state) {
                                .threads = cases[c].threads,
                                .threads_done = cases[c].done,
                                .seconds = 1000};
-        if (e.policy->stop_run(e.state, &run) != cases[c].stops)
+        if (spex_policy_stop_run(e.policy, e.state, e.space, &run) != cases[c].stops)
             fail_msg("case %zu", c);
     }
     end(&e);
@@ -223,20 +223,20 @@ static void check_members(const struct spex_policy_ops *policy) {
     assert_int_equal(policy->abi, SPEX_POLICY_ABI);
     assert_true(policy->name && *policy->name);
     assert_true(policy->summary && *policy->summary && !strchr(policy->summary, '\n'));
-    assert_true(policy->state_size && policy->init && policy->next && policy->stop_run);
+    assert_true(policy->state_size && policy->init && policy->next);
     assert_ptr_equal(spex_builtin_policy(policy->name), policy);
 }
 
 /* A run that every policy must let go on, and one that has made far more than was asked for. */
 static void check_stop(struct exploration *e) {
     struct spex_run run = {.levels = e->levels};
-    assert_false(e->policy->stop_run(e->state, &run));
+    assert_false(spex_policy_stop_run(e->policy, e->state, e->space, &run));
     run = (struct spex_run){.levels = e->levels,
                             .records = 100000000,
                             .threads = spex_space_threads(e->space, e->levels),
                             .threads_done = spex_space_threads(e->space, e->levels),
                             .seconds = 1000};
-    assert_true(e->policy->stop_run(e->state, &run));
+    assert_true(spex_policy_stop_run(e->policy, e->state, e->space, &run));
 }
 
 /* Plans what `other` plans, which an exploration resumed from a store relies on. */

@@ -351,7 +351,7 @@ void machine_run(struct machine *machine, const struct landscape *landscape,
                                 .threads_done = batch >= 2 ? threads : 0,
                                 .seconds = run->measured_seconds,
                                 .measured = run->measured};
-        if (space->rules.precision > 0 && policy->stop_run(state, &seen))
+        if (space->rules.precision > 0 && spex_policy_stop_run(policy, state, space, &seen))
             break;
     }
     machine->seconds += run->measured_seconds;

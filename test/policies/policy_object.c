@@ -41,7 +41,7 @@ static void what_is_no_policy_is_refused(void **state) {
     assert_refused(paths[WRONG_VERSION], -ENOTSUP,
                    "a policy of version 2 of spex/policy.h was expected, not 3");
     assert_refused(paths[WRONG_SUMMARY], -EINVAL,
-                   "a policy with name, summary, state_size, init, next and stop_run was expected");
+                   "a policy with name, summary, state_size, init and next was expected");
 }
 
 static void explores_the_same(const struct spex_policy_ops *policy, const struct landscape *small) {
