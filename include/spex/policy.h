@@ -215,8 +215,7 @@ struct spex_policy_ops {
     /* `space` stays valid until fini. 0 or a negative errno value. */
     int (*init)(void *state, const struct spex_space *space);
     /* The next run: 1; nothing left to explore: 0; or a negative errno value, which ends
-     * everything; of these -EAGAIN: none before a run that is under way has finished.
-     * That must change nothing: it is not called for when an exploration is resumed. */
+     * everything; of these -EAGAIN: none before a run that is under way has finished. */
     int (*next)(void *state, struct spex_plan *plan);
 
     /* Optional, may be NULL. */

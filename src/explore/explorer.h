@@ -46,6 +46,7 @@ struct spex_explorer {
     size_t *levels;               /* of the plan that is asked for */
     uint64_t asked;               /* plans that the policy has made */
     uint64_t told;                /* trials that it has been told */
+    bool refused;                 /* since then it has wanted to be told first */
     bool exhausted;               /* it has no more plans */
     int64_t begin_ns;             /* of the first trial that is run */
     char best[512];

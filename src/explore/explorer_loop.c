@@ -51,6 +51,7 @@ static int ask(struct spex_explorer *explorer, struct spex_plan *plan, struct sp
     int got = spex_plan_ask(&asking, plan, why);
     spex_runner_unlock(explorer->runner);
     explorer->asked += got > 0;
+    explorer->refused |= got == -EAGAIN;
     return got;
 }
 
@@ -66,6 +67,7 @@ static void tell_policy(struct spex_explorer *explorer, const struct spex_trial 
         .seconds = trial->seconds,
     };
     explorer->told++;
+    explorer->refused = false;
     if (!explorer->policy->run_finished)
         return;
     spex_runner_lock(explorer->runner);
@@ -115,10 +117,29 @@ static int wait_in_line(struct spex_explorer *explorer, const struct spex_plan *
     return spex_fail(why, -ENOMEM, "out of memory");
 }
 
+static int fail_replay(const struct spex_explorer *explorer, uint64_t number,
+                       struct spex_why *why) {
+    return spex_fail(why, -EEXIST,
+                     "trial %llu in the store %s is not the one that policy \"%s\" asks for",
+                     (unsigned long long)number, explorer->options->store, explorer->policy->name);
+}
+
+/* Asks as often as was asked, since a policy may draw numbers before it says that it cannot plan yet. */
+static int replay_refusal(struct spex_explorer *explorer, struct spex_why *why) {
+    struct spex_plan plan;
+    int got = ask(explorer, &plan, why);
+    if (got == -EAGAIN)
+        return 0;
+    return got < 0 ? got : fail_replay(explorer, explorer->told + 1, why);
+}
+
 /* Tells the next trial of the store; one that failed may be run again. */
 static int tell_stored(struct spex_explorer *explorer, struct spex_why *why) {
     const struct spex_trial *trial = &explorer->stored.items[explorer->told];
     uint64_t number = explorer->told + 1;
+    int err = trial->refused ? replay_refusal(explorer, why) : 0;
+    if (err)
+        return err;
     tell_policy(explorer, trial, trial->ok && !trial->retried);
     if (trial->ok || !explorer->options->retry_failed) {
         explorer->progress.resumed++;
@@ -147,10 +168,7 @@ static int replay_plan(struct spex_explorer *explorer, struct spex_why *why) {
         return wait_in_line(explorer, &plan, explorer->asked, explorer->told, 0, why);
     if (memcmp(trial->levels, plan.levels, bytes) == 0)
         return 0;
-    return spex_fail(why, -EEXIST,
-                     "trial %llu in the store %s is not the one that policy \"%s\" asks for",
-                     (unsigned long long)(trial - explorer->stored.items) + 1,
-                     explorer->options->store, explorer->policy->name);
+    return fail_replay(explorer, (uint64_t)(trial - explorer->stored.items) + 1, why);
 }
 
 static int replay(struct spex_explorer *explorer, struct spex_why *why) {
@@ -232,6 +250,7 @@ static int finish(struct spex_explorer *explorer, struct spex_trial *trial, stru
     uint64_t number = take_again(explorer, trial->asked);
     size_t count = spex_runner_unfinished(explorer->runner, unfinished);
     trial->retried = number != 0;
+    trial->refused = explorer->refused;
     int err = spex_store_put(explorer->store, number ? number : explorer->told + 1,
                              &explorer->space->space, trial, unfinished, count, why);
     if (!err && !number)

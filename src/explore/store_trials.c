@@ -40,7 +40,7 @@ static int insert_trial(struct spex_store *store, sqlite3_int64 number,
                         const struct spex_trial *trial, struct spex_why *why) {
     sqlite3_stmt *statement = NULL;
     int err = spex_store_prepare(store,
-                                 "INSERT INTO trial VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
+                                 "INSERT INTO trial VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
                                  " datetime('now'))",
                                  &statement, why);
     if (err)
@@ -49,12 +49,13 @@ static int insert_trial(struct spex_store *store, sqlite3_int64 number,
     sqlite3_bind_int64(statement, 2, (sqlite3_int64)trial->asked);
     sqlite3_bind_int64(statement, 3, (sqlite3_int64)trial->told);
     sqlite3_bind_int64(statement, 4, store->machine);
-    sqlite3_bind_int(statement, 5, trial->retried);
-    sqlite3_bind_text(statement, 6, trial->status, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(statement, 7, (sqlite3_int64)trial->records_used);
-    sqlite3_bind_int64(statement, 8, (sqlite3_int64)trial->records_lost);
-    sqlite3_bind_double(statement, 9, trial->seconds);
-    sqlite3_bind_int(statement, 10, trial->steady);
+    sqlite3_bind_int(statement, 5, trial->refused);
+    sqlite3_bind_int(statement, 6, trial->retried);
+    sqlite3_bind_text(statement, 7, trial->status, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(statement, 8, (sqlite3_int64)trial->records_used);
+    sqlite3_bind_int64(statement, 9, (sqlite3_int64)trial->records_lost);
+    sqlite3_bind_double(statement, 10, trial->seconds);
+    sqlite3_bind_int(statement, 11, trial->steady);
     err = put_row(store, statement, why);
     sqlite3_finalize(statement);
     return err;
@@ -235,6 +236,7 @@ static int load_trial(const struct reading *reading, struct spex_trial *trial,
     trial->records_lost = (uint64_t)sqlite3_column_int64(reading->rows, 6);
     trial->seconds = sqlite3_column_double(reading->rows, 7);
     trial->steady = sqlite3_column_int(reading->rows, 8) != 0;
+    trial->refused = sqlite3_column_int(reading->rows, 9) != 0;
     int err = load_levels(reading, number, trial->levels, why);
     err = err ? err : load_measured(reading, number, trial, why);
     return err ? err : spex_store_get_usage(reading->store, number, trial, why);
@@ -274,10 +276,11 @@ int spex_store_trials(struct spex_store *store, const struct spex_space *space,
     /* One transaction: a trial that an exploration adds meanwhile is in all tables or in none. */
     int err = spex_store_execute(store, "BEGIN", "read", why);
     err = err ? err
-              : spex_store_prepare(store,
-                                   "SELECT number, asked, told, retried, status, records_used,"
-                                   " records_lost, seconds, steady FROM trial ORDER BY number",
-                                   &reading.rows, why);
+              : spex_store_prepare(
+                    store,
+                    "SELECT number, asked, told, retried, status, records_used,"
+                    " records_lost, seconds, steady, refused FROM trial ORDER BY number",
+                    &reading.rows, why);
     err = err ? err
               : spex_store_prepare(store,
                                    "SELECT value FROM trial_value WHERE trial = ? AND"

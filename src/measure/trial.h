@@ -42,6 +42,8 @@ struct spex_trial {
     uint64_t asked; /* number of its plan, from 1 */
     uint64_t told;  /* trials that had been told when it was planned */
 
+    bool
+        refused; /* before it was told, the policy was asked for one more plan, and wanted to be told first */
     bool retried; /* it was run in the stead of one that failed, of which the policy was told */
 
     struct spex_usage usage; /* of the program */

@@ -4,7 +4,7 @@
 trials that they should have: nothing that was finished is lost, nothing is run twice, nothing is left
 behind, and the policy finds that there is nothing left to do.
 
-usage: killed.py SPEX SUBJECT [KILLS]
+usage: killed.py SPEX SUBJECT POLICY.so [KILLS]
 """
 
 import os
@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 CONFIGURATIONS, EACH = 12, 2
-POLICIES = "grid", "gaussian", "halving", "climb", "tpe"
+POLICIES = "grid", "gaussian", "halving", "climb", "tpe", None  # None: the object
 SPACE = f"""<space name="killed">
 <parameter name="work" type="integer" min="101" max="{100 + CONFIGURATIONS}"/>
 <objective probe="work:tpt" metric="throughput" goal="maximise"/>
@@ -100,13 +100,13 @@ def explore_until_the_end(spex, subject, policy, jobs, moments, most):
 
 
 def main():
-    spex, subject = (os.path.abspath(path) for path in sys.argv[1:3])
-    wanted = int(sys.argv[3]) if len(sys.argv) > 3 else 24
+    spex, subject, impatient = (os.path.abspath(path) for path in sys.argv[1:4])
+    wanted = int(sys.argv[4]) if len(sys.argv) > 4 else 24
     moments = random.Random(1)
     kills = explorations = 0
     while kills < wanted:
-        policy, jobs = POLICIES[explorations % len(POLICIES)], 1 + explorations % 3
-        kills += explore_until_the_end(spex, subject, policy, jobs, moments, wanted - kills)
+        policy, jobs = POLICIES[explorations % len(POLICIES)], 1 + (explorations + explorations // 3) % 3
+        kills += explore_until_the_end(spex, subject, policy or impatient, jobs, moments, wanted - kills)
         explorations += 1
     print(f"{explorations} explorations, killed {kills} times")
     return 0
