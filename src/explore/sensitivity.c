@@ -10,7 +10,10 @@
 
 /* Pairs of configurations that integrals are taken over, and those of them that means are; bootstrap samples;
  * configurations with trials that are looked at. */
-enum { PAIRS = 160, BASES = 64, SAMPLES = 24, CONFIGS_MAX = 200 };
+enum { PAIRS = 160, BASES = 40, SAMPLES = 24, CONFIGS_MAX = 200 };
+
+/* Of a parameter, at most: on its own, and with another one. */
+enum { LEVELS = 16, LEVELS_OF_PAIR = 6 };
 
 /* A configuration as the process has it. */
 struct observation {
@@ -27,7 +30,8 @@ struct analysis {
     struct spex_gp gp;
     double *solution;
     double *point;
-    size_t *a, *b; /* PAIRS of them */
+    size_t *a, *b; /* PAIRS of each, one after the other */
+    size_t *bases; /* BASES of them */
     size_t *mixed;
     double at_a[PAIRS];
     double variance; /* of what is expected */
@@ -39,7 +43,7 @@ static void analysis_free(struct analysis *analysis) {
     free(analysis->solution);
     free(analysis->point);
     free(analysis->a);
-    free(analysis->b);
+    free(analysis->bases);
     free(analysis->mixed);
 }
 
@@ -91,9 +95,31 @@ static int observe(struct analysis *analysis, const struct spex_sensitivity_inpu
     return analysis->count >= SPEX_SENSITIVITY_LEAST && scale(analysis) ? 0 : -ENODATA;
 }
 
-/* Configurations that are allowed; the space has some, since there were trials. */
+/* The values of each parameter are as evenly taken as can be (a Latin hypercube): so few configurations would else say
+ * by chance how much varies in all, and what the others do in the mean. */
+static int draw_evenly(const struct spex_space *space, struct spex_draw *draw, size_t count,
+                       size_t *levels) {
+    size_t *order = calloc(count, sizeof(*order));
+    if (!order)
+        return -ENOMEM;
+    for (size_t p = 0; p < space->parameter_count; p++) {
+        for (size_t i = 0; i < count; i++) {
+            size_t j = spex_draw_below(draw, i + 1);
+            order[i] = order[j];
+            order[j] = i;
+        }
+        for (size_t i = 0; i < count; i++)
+            levels[i * space->parameter_count + p] = order[i] * space->parameters[p].count / count;
+    }
+    free(order);
+    return 0;
+}
+
+/* As they are if they are allowed, else another one; the space has some, since there were trials. */
 static void draw_configuration(const struct spex_space *space, struct spex_draw *draw,
                                const size_t *otherwise, size_t *levels) {
+    if (spex_space_settle(space, levels))
+        return;
     for (int tries = 0; tries < 100; tries++) {
         for (size_t p = 0; p < space->parameter_count; p++)
             levels[p] = spex_draw_below(draw, space->parameters[p].count);
@@ -111,17 +137,21 @@ static int prepare(struct analysis *analysis, const struct spex_space *space,
     analysis->observations = calloc(count + 1, sizeof(*analysis->observations));
     analysis->solution = calloc(CONFIGS_MAX + 1, sizeof(double));
     analysis->point = calloc(parameters, sizeof(double));
-    analysis->a = calloc(PAIRS * parameters, sizeof(size_t));
-    analysis->b = calloc(PAIRS * parameters, sizeof(size_t));
+    analysis->a = calloc(2 * PAIRS * parameters, sizeof(size_t));
+    analysis->bases = calloc(BASES * parameters, sizeof(size_t));
     analysis->mixed = calloc(parameters, sizeof(size_t));
     if (!analysis->observations || !analysis->solution || !analysis->point || !analysis->a ||
-        !analysis->b || !analysis->mixed || spex_gp_init(&analysis->gp, space, CONFIGS_MAX + 1))
+        !analysis->bases || !analysis->mixed || spex_gp_init(&analysis->gp, space, CONFIGS_MAX + 1))
         return -ENOMEM;
+    analysis->b = analysis->a + PAIRS * parameters;
     int err = observe(analysis, inputs, count);
-    for (size_t i = 0; !err && i < PAIRS; i++) {
+    err = err ? err : draw_evenly(space, &draw, 2 * PAIRS, analysis->a);
+    err = err ? err : draw_evenly(space, &draw, BASES, analysis->bases);
+    for (size_t i = 0; !err && i < 2 * PAIRS + BASES; i++) {
         const size_t *otherwise = analysis->observations[i % analysis->count].levels;
-        draw_configuration(space, &draw, otherwise, analysis->a + i * parameters);
-        draw_configuration(space, &draw, otherwise, analysis->b + i * parameters);
+        size_t *levels = i < 2 * PAIRS ? analysis->a + i * parameters
+                                       : analysis->bases + (i - 2 * PAIRS) * parameters;
+        draw_configuration(space, &draw, otherwise, levels);
     }
     return err;
 }
@@ -169,11 +199,12 @@ struct effects {
     double total;
 };
 
-/* The place-th of some levels of a parameter, evenly chosen. */
+/* The place-th of some levels of a parameter: the middle ones of equal parts. Ends would be too many among few, and make
+ * effects look larger than they are. */
 static size_t some_level(const struct spex_space *space, size_t parameter, size_t place,
                          size_t of) {
     size_t count = space->parameters[parameter].count;
-    return of < 2 ? 0 : place * (count - 1) / (of - 1);
+    return (2 * place + 1) * count / (2 * of);
 }
 
 static size_t some_levels(const struct spex_space *space, size_t parameter, size_t most) {
@@ -188,21 +219,19 @@ static double conditional_mean(struct analysis *analysis, size_t one, size_t lev
     size_t parameters = analysis->space->parameter_count;
     double sum = 0;
     for (size_t i = 0; i < BASES; i++) {
-        const size_t *base = analysis->a + i * parameters;
+        const size_t *base = analysis->bases + i * parameters;
         memcpy(analysis->mixed, base, parameters * sizeof(*base));
         analysis->mixed[one] = level_one;
         analysis->mixed[other] = level_other;
-        sum += spex_space_settle(analysis->space, analysis->mixed)
-                   ? expected(analysis, analysis->mixed)
-                   : analysis->at_a[i];
+        bool allowed = spex_space_settle(analysis->space, analysis->mixed);
+        sum += expected(analysis, allowed ? analysis->mixed : base);
     }
     return sum / BASES;
 }
 
 /* The variance of that between levels, as a share of all. */
-static double main_effect(struct analysis *analysis, size_t one, size_t other) {
+static double main_effect(struct analysis *analysis, size_t one, size_t other, size_t most) {
     const struct spex_space *space = analysis->space;
-    size_t most = one == other ? 8 : 5;
     size_t ones = some_levels(space, one, most),
            others = one == other ? 1 : some_levels(space, other, most);
     struct spex_prior means = {0};
@@ -235,7 +264,7 @@ static double total_effect(struct analysis *analysis, size_t parameter) {
 static struct effects effects_of(struct analysis *analysis, size_t parameter) {
     if (analysis->space->parameters[parameter].count < 2)
         return (struct effects){0, 0};
-    double main = main_effect(analysis, parameter, parameter);
+    double main = main_effect(analysis, parameter, parameter, LEVELS);
     return (struct effects){main, fmax(main, total_effect(analysis, parameter))};
 }
 
@@ -297,8 +326,9 @@ int spex_sensitivity_pair(const struct spex_space *space,
     for (size_t s = 0; !err && s <= SAMPLES; s++) {
         fit(&analysis, s ? &draw : NULL);
         integrate(&analysis);
-        double together = main_effect(&analysis, one, other) - main_effect(&analysis, one, one) -
-                          main_effect(&analysis, other, other);
+        double together = main_effect(&analysis, one, other, LEVELS_OF_PAIR) -
+                          main_effect(&analysis, one, one, LEVELS_OF_PAIR) -
+                          main_effect(&analysis, other, other, LEVELS_OF_PAIR);
         if (s)
             samples[s - 1] = fmax(together, 0);
         else
