@@ -2,6 +2,7 @@
 #include "summary.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,8 +83,11 @@ static struct spex_group *group_of(struct spex_summary *summary, const size_t *l
 }
 
 /* Welford's mean and sum of squares; `number` counts from 1. */
-static void criterion_add(struct spex_group_criterion *criterion, uint64_t number, double value) {
-    double difference = value - criterion->mean;
+static void criterion_add(struct spex_group_criterion *criterion, uint64_t number,
+                          const struct spex_measured *measured) {
+    double value = measured->value, difference = value - criterion->mean;
+    double error = isfinite(measured->error) ? measured->error : criterion->error;
+    criterion->error += (error - criterion->error) / (double)number;
     if (number == 1 || value < criterion->low)
         criterion->low = value;
     if (number == 1 || value > criterion->high)
@@ -102,7 +106,7 @@ int spex_summary_add(struct spex_summary *summary, const struct spex_trial *tria
     }
     group->trials++;
     for (size_t c = 0; c < summary->space->criterion_count; c++)
-        criterion_add(&group->criteria[c], group->trials, trial->measured[c].value);
+        criterion_add(&group->criteria[c], group->trials, &trial->measured[c]);
     group->records_used += trial->records_used;
     group->records_lost += trial->records_lost;
     group->seconds += trial->seconds;
@@ -194,14 +198,22 @@ const struct spex_group *spex_summary_worst(const struct spex_summary *summary) 
     return worst;
 }
 
+const char *spex_level_text(const struct spex_space *space, const size_t *levels,
+                            size_t parameter) {
+    return spex_space_applies(space, levels, parameter)
+               ? space->parameters[parameter].values[levels[parameter]].text
+               : "-";
+}
+
 void spex_levels_text(const struct spex_space *space, const size_t *levels, char *text,
                       size_t size) {
     size_t length = 0;
     text[0] = '\0';
     for (size_t p = 0; p < space->parameter_count && length < size; p++) {
         const struct spex_parameter *parameter = &space->parameters[p];
+        bool unit = parameter->unit[0] && spex_space_applies(space, levels, p);
         length += (size_t)snprintf(text + length, size - length, "%s%s=%s%s%s", p ? " " : "",
-                                   parameter->name, parameter->values[levels[p]].text,
-                                   parameter->unit[0] ? " " : "", parameter->unit);
+                                   parameter->name, spex_level_text(space, levels, p),
+                                   unit ? " " : "", unit ? parameter->unit : "");
     }
 }

@@ -11,6 +11,8 @@ struct spex_group_criterion {
     double squares; /* of the trials' differences from it, their sum */
     double low;
     double high;
+    double
+        error; /* mean of the standard errors that the trials gave themselves; 0 while none did */
 };
 
 /* The trials of one configuration. */
@@ -66,6 +68,9 @@ const struct spex_group *spex_summary_best_of(const struct spex_summary *summary
  * count when there is none: no result, or the highest level with a result beats all others. */
 #define SPEX_KNEE_TOLERANCE 0.05
 size_t spex_summary_knee(const struct spex_summary *summary, size_t fixed, size_t level);
+
+/* The value of a parameter; "-" when it does not apply. */
+const char *spex_level_text(const struct spex_space *space, const size_t *levels, size_t parameter);
 
 /* "threads=2 cache=16 MB": the configuration for people. */
 void spex_levels_text(const struct spex_space *space, const size_t *levels, char *text,
