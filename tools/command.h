@@ -16,6 +16,7 @@ enum {
     SPEX_EXIT_INTERRUPTED = 130
 };
 
+int spex_command_explain(int argc, char **argv);
 int spex_command_explore(int argc, char **argv);
 int spex_command_list(int argc, char **argv);
 int spex_command_plan(int argc, char **argv);

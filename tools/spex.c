@@ -14,6 +14,7 @@ static const struct {
     const char *summary;
     int (*run)(int argc, char **argv);
 } commands[] = {
+    {"explain", "tell what changes from one configuration to another", spex_command_explain},
     {"explore", "find the best configuration of a program", spex_command_explore},
     {"list", "list the running programs that can be controlled", spex_command_list},
     {"plan", "say which events to trace and which to sample", spex_command_plan},

@@ -58,18 +58,49 @@ SPEX_API SPEX_MUST_CHECK int spex_explore(const struct spex_explore_options *opt
                                           size_t why_size);
 
 struct spex_report_options {
-    size_t size;         /* sizeof(struct spex_report_options) */
-    const char *store;   /* path; may belong to an exploration that is still running */
-    FILE *text;          /* where a report for people goes; NULL for none */
-    FILE *json;          /* where the same as JSON goes, with every trial; NULL for none */
-    const char *heatmap; /* path of an SVG file to draw; NULL for none. Needs gnuplot. */
+    size_t size;       /* sizeof(struct spex_report_options) */
+    const char *store; /* path; may belong to an exploration that is still running */
+    FILE *text;        /* where a report for people goes; NULL for none */
+    FILE *json;        /* where the same as JSON goes, with every trial; NULL for none */
+    FILE *csv;         /* where a table goes that has a row for each trial; NULL for none */
+
+    /* Paths of pictures, PNG for a name that ends in .png and SVG for others, and of a page with all of them; NULL for
+     * none. They need gnuplot. */
+    const char *heatmap;   /* the first objective over two parameters */
+    const char *heatmap_x; /* which; NULL: as the space says */
+    const char *heatmap_y;
+    const char *effects;     /* the first objective over each parameter */
+    const char *pareto;      /* the first objective against each other one */
+    const char *convergence; /* the best so far */
+    const char *html;
+
+    const char *
+        other; /* path of a store to compare it with, as text or JSON; NULL: tells of the one alone */
 };
 
-/* Tells what a store holds. 0; -EEXIST when it is no store; -ENODATA when a heat map was asked for
- * and no trial has a result; -ENOENT without gnuplot; or what else went wrong, with one line in
- * `why`. */
+/* Tells what a store holds. 0; -EEXIST when it is no store; -EINVAL for a parameter that the space does not have, or a
+ * picture that it has nothing for; -ENODATA when a picture was asked for and no trial has a result; -ENOENT without
+ * gnuplot; or what else went wrong, with one line in `why`. */
 SPEX_API SPEX_MUST_CHECK int spex_report(const struct spex_report_options *options, char *why,
                                          size_t why_size);
+
+struct spex_explain_options {
+    size_t size;       /* sizeof(struct spex_explain_options) */
+    const char *store; /* path; may belong to an exploration that is still running */
+    const char *
+        a; /* a configuration that was run: "best", "worst", "#17" for that of a trial, or as many of its
+                          values as make it the only one: "threads=4,cache=16" */
+    const char *b;
+    FILE *text; /* where a table for people goes; NULL for none */
+    FILE *json; /* where the same as JSON goes; NULL for none */
+    bool all;   /* in the table also what has not changed, as far as the trials can tell */
+};
+
+/* Sets two configurations side by side, in all that their trials recorded. 0; -EEXIST when it is no store; -EINVAL for
+ * what names no configuration or several; -ENODATA for one of which no trial has a result; or what else went wrong,
+ * with one line in `why`. */
+SPEX_API SPEX_MUST_CHECK int spex_explain(const struct spex_explain_options *options, char *why,
+                                          size_t why_size);
 
 SPEX_EXTERN_C_END
 

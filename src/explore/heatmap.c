@@ -1,281 +1,273 @@
 /* SPDX-License-Identifier: MIT */
-/* The heat map of Go and Colmenares, Figure 3, as a script for gnuplot: x and y are two parameters,
- * every combination of the others is a panel, the colour is the objective's mean. */
-#define _GNU_SOURCE
+/* The heat map of Go and Colmenares, Figure 3: x and y are two parameters, every combination of the others is a panel,
+ * the colour is the objective's mean; with too many combinations, the best of them. */
 #include <errno.h>
-#include <fcntl.h>
-#include <spawn.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "picture_axis.h"
 #include "report.h"
 
-#define PANELS_MAX     256
+#define PANELS_MAX     64
+#define PLACES_MAX     24 /* on an axis of many numbers */
 #define PANEL_WIDTH    250
 #define PANEL_HEIGHT   230
 #define MARGIN_WIDTH   190
-#define MARGIN_HEIGHT  120
+#define MARGIN_HEIGHT  130
 #define SPACING_PIXELS 64
+
+/* The best configuration with the values that a cell stands for; NULL: none with a result. */
+struct cell {
+    const struct spex_group *best;
+};
 
 struct map {
     const struct spex_report_data *data;
     const struct spex_space *space;
     size_t x, y;
+    struct spex_bins x_bins, y_bins;
     size_t across; /* the first of the other parameters: one column of panels a level */
     size_t columns, rows;
+    bool panels;          /* else one, of the best over the other parameters */
     size_t width, height; /* pixels */
-    const struct spex_group *best;
-    size_t *levels; /* of the panel being written */
-    FILE *script;
+    struct cell *cells;   /* of each panel, y and x */
+    struct spex_script *script;
 };
 
-/* In single quotes gnuplot takes everything as it is; a quote is doubled. */
-static void write_text(FILE *script, const char *text) {
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '\'')
-            fputc(c, script);
-        fputc(c < ' ' ? ' ' : c, script);
-    }
-}
-
-static void write_axis(const struct map *map, const char *axis, size_t p) {
-    const struct spex_parameter *parameter = &map->space->parameters[p];
-    size_t every = parameter->count / 16 + 1; /* labels that still fit */
-    fprintf(map->script, "set %slabel '", axis);
-    write_text(map->script, parameter->name);
-    if (parameter->unit[0]) {
-        fputs(" [", map->script);
-        write_text(map->script, parameter->unit);
-        fputs("]", map->script);
-    }
-    fprintf(map->script, "'\nset %stics (", axis);
-    for (size_t l = 0; l < parameter->count; l += every) {
-        fprintf(map->script, "%s'", l ? ", " : "");
-        write_text(map->script, parameter->values[l].text);
-        fprintf(map->script, "' %zu", l);
-    }
-    fprintf(map->script, ") out nomirror scale 0.5\nset %srange [-0.5:%zu.5]\n", axis,
-            parameter->count - 1);
+static void write_title(const struct map *map) {
+    const struct spex_script *script = map->script;
+    spex_script_text(script, map->space->name);
+    fputs(": ", script->out);
+    spex_script_text(script, map->space->criteria[0].metric);
+    fputs(" of ", script->out);
+    spex_script_text(script, map->space->criteria[0].probe);
+    fputs(map->panels ? "; a ring marks the best'\n"
+                      : ", best over the other parameters; a ring marks the best'\n",
+          script->out);
 }
 
 static void write_preamble(const struct map *map) {
     static const char palette[] = /* viridis, darker is more */
         "set palette defined (0 '#fde725', 1 '#90d743', 2 '#35b779', 3 '#21918c', 4 '#31688e', "
         "5 '#443983', 6 '#440154')\n";
-    const struct spex_group *best = map->best;
-    const struct spex_group *worst = spex_summary_worst(map->data->summary);
-    double low = best->criteria[0].mean < worst->criteria[0].mean ? best->criteria[0].mean
-                                                                  : worst->criteria[0].mean;
-    double high = best->criteria[0].mean < worst->criteria[0].mean ? worst->criteria[0].mean
-                                                                   : best->criteria[0].mean;
-    size_t width = map->width, height = map->height;
+    const char *unit = spex_criterion_unit(map->space->criteria);
+    double width = (double)map->width, height = (double)map->height;
+    double low = INFINITY, high = -INFINITY;
+    size_t cells = map->columns * map->rows * map->x_bins.count * map->y_bins.count;
+    for (size_t c = 0; c < cells; c++)
+        if (map->cells[c].best) {
+            low = fmin(low, map->cells[c].best->criteria[0].mean);
+            high = fmax(high, map->cells[c].best->criteria[0].mean);
+        }
     if (high <= low)
-        high = low + (low > 0 ? low : 1) * 1e-6;
-    fprintf(map->script,
-            "set terminal svg noenhanced size %zu,%zu background rgb 'white' font 'sans,11'\n"
+        high = low + (low != 0 ? fabs(low) : 1) * 1e-6;
+    spex_script_terminal(map->script, map->width, map->height);
+    fprintf(map->script->out,
             "set multiplot layout %zu,%zu rowsfirst margins screen %.4f,%.4f,%.4f,%.4f "
             "spacing screen %.4f,%.4f title '",
-            width, height, map->rows, map->columns, 70.0 / (double)width, 1 - 120.0 / (double)width,
-            55.0 / (double)height, 1 - 65.0 / (double)height,
-            (double)SPACING_PIXELS / (double)width, (double)(SPACING_PIXELS + 20) / (double)height);
-    write_text(map->script, map->space->name);
-    fputs(": ", map->script);
-    write_text(map->script, map->space->criteria[0].metric);
-    fputs(" of ", map->script);
-    write_text(map->script, map->space->criteria[0].probe);
-    fputs("; a ring marks the best'\n", map->script);
-    fputs(palette, map->script);
-    fprintf(map->script,
+            map->rows, map->columns, 70.0 / width, 1 - 120.0 / width, 62.0 / height,
+            1 - 65.0 / height, SPACING_PIXELS / width, (SPACING_PIXELS + 20) / height);
+    write_title(map);
+    fputs(palette, map->script->out);
+    fprintf(map->script->out,
             "set cbrange [%.17g:%.17g]\nset cblabel '%s%s%s'\nunset colorbox\nunset key\n", low,
-            high, map->space->criteria[0].metric,
-            *spex_criterion_unit(map->space->criteria) ? ", " : "",
-            spex_criterion_unit(map->space->criteria));
-    write_axis(map, "x", map->x);
-    write_axis(map, "y", map->y);
+            high, map->space->criteria[0].metric, *unit ? ", " : "", unit);
+    spex_script_bins(map->script, "x", &map->x_bins, map->panels ? 30 : 75);
+    spex_script_bins(map->script, "y", &map->y_bins, map->panels ? 32 : 64);
 }
 
-static void write_panel_title(const struct map *map) {
-    const char *separator = "";
-    fputs("set title '", map->script);
-    for (size_t p = 0; p < map->space->parameter_count; p++) {
-        const struct spex_parameter *parameter = &map->space->parameters[p];
-        if (p == map->x || p == map->y)
-            continue;
-        fputs(separator, map->script);
-        write_text(map->script, parameter->name);
-        fputc(' ', map->script);
-        write_text(map->script, parameter->values[map->levels[p]].text);
-        if (parameter->unit[0]) {
-            fputc(' ', map->script);
-            write_text(map->script, parameter->unit);
-        }
-        separator = ", ";
-    }
-    fputs("' offset 0,-0.7\n", map->script);
-}
-
-/* The panel's grid of means; "NaN" leaves a cell blank where no trial succeeded. */
-static bool write_panel_data(const struct map *map, size_t panel) {
-    bool best_is_here = false;
-    fprintf(map->script, "$panel%zu << EOD\n", panel);
-    for (size_t y = 0; y < map->space->parameters[map->y].count; y++)
-        for (size_t x = 0; x < map->space->parameters[map->x].count; x++) {
-            map->levels[map->x] = x;
-            map->levels[map->y] = y;
-            const struct spex_group *group = spex_summary_find(map->data->summary, map->levels);
-            if (group && group->trials)
-                fprintf(map->script, "%zu %zu %.17g\n", x, y, group->criteria[0].mean);
-            else
-                fprintf(map->script, "%zu %zu NaN\n", x, y);
-            best_is_here |= group == map->best;
-        }
-    fputs("EOD\n", map->script);
-    return best_is_here;
-}
-
-static void write_panel(const struct map *map, size_t panel) {
+/* The levels of the other parameters that a panel is of. */
+static void levels_of(const struct map *map, size_t panel, size_t *levels) {
     size_t rest = panel / map->columns;
     for (size_t p = map->space->parameter_count; p-- > 0;) {
         if (p == map->x || p == map->y || p == map->across)
             continue;
-        map->levels[p] = rest % map->space->parameters[p].count;
+        levels[p] = rest % map->space->parameters[p].count;
         rest /= map->space->parameters[p].count;
     }
     if (map->across < map->space->parameter_count)
-        map->levels[map->across] = panel % map->columns;
-    write_panel_title(map);
-    bool best_is_here = write_panel_data(map, panel);
-    if (panel == map->columns * map->rows - 1)
-        fprintf(map->script, "set colorbox user origin screen %.4f,0.15 size screen %.4f,0.7\n",
-                1 - 105.0 / (double)map->width, 18.0 / (double)map->width);
-    fprintf(map->script, "plot $panel%zu using 1:2:3 with image pixels", panel);
-    if (best_is_here)
-        fprintf(map->script,
-                ", '+' using (%zu):(%zu) every ::0::0 with points pt 6 ps 1.6 lw 3 lc rgb 'white'",
-                map->best->levels[map->x], map->best->levels[map->y]);
-    fputc('\n', map->script);
+        levels[map->across] = panel % map->columns;
 }
 
-/* The axes that the space names, or else the threads parameter against the first other. */
+static void write_panel_title(const struct map *map, const size_t *levels) {
+    const struct spex_script *script = map->script;
+    const char *separator = "";
+    fputs("set title '", script->out);
+    for (size_t p = 0; p < map->space->parameter_count && map->panels; p++) {
+        const struct spex_parameter *parameter = &map->space->parameters[p];
+        if (p == map->x || p == map->y)
+            continue;
+        fputs(separator, script->out);
+        spex_script_text(script, parameter->name);
+        fputc(' ', script->out);
+        spex_script_text(script, parameter->values[levels[p]].text);
+        if (parameter->unit[0]) {
+            fputc(' ', script->out);
+            spex_script_text(script, parameter->unit);
+        }
+        separator = ", ";
+    }
+    fputs("' offset 0,-0.7\n", script->out);
+}
+
+static struct cell *cell(const struct map *map, size_t panel, size_t y, size_t x) {
+    return &map->cells[(panel * map->y_bins.count + y) * map->x_bins.count + x];
+}
+
+/* The panel's grid of means; "NaN" leaves a cell blank where no trial succeeded. */
+static bool write_panel_data(const struct map *map, size_t panel, size_t *best_x, size_t *best_y) {
+    const struct spex_group *best = &map->data->summary->groups[map->data->findings->best];
+    bool best_is_here = false;
+    fprintf(map->script->out, "$panel%zu << EOD\n", panel);
+    for (size_t y = 0; y < map->y_bins.count; y++)
+        for (size_t x = 0; x < map->x_bins.count; x++) {
+            const struct spex_group *group = cell(map, panel, y, x)->best;
+            if (group)
+                fprintf(map->script->out, "%zu %zu %.17g\n", x, y, group->criteria[0].mean);
+            else
+                fprintf(map->script->out, "%zu %zu NaN\n", x, y);
+            if (group != best)
+                continue;
+            best_is_here = true;
+            *best_x = x;
+            *best_y = y;
+        }
+    fputs("EOD\n", map->script->out);
+    return best_is_here;
+}
+
+static void write_panel(const struct map *map, size_t panel, size_t *levels) {
+    FILE *out = map->script->out;
+    size_t x = 0, y = 0;
+    if (map->panels)
+        levels_of(map, panel, levels);
+    write_panel_title(map, levels);
+    bool best_is_here = write_panel_data(map, panel, &x, &y);
+    if (panel == map->columns * map->rows - 1)
+        fprintf(out, "set colorbox user origin screen %.4f,0.15 size screen %.4f,0.7\n",
+                1 - 105.0 / (double)map->width, 18.0 / (double)map->width);
+    fprintf(out, "plot $panel%zu using 1:2:3 with image pixels", panel);
+    if (best_is_here)
+        fprintf(out,
+                ", '+' using (%zu):(%zu) every ::0::0 with points pt 6 ps 1.6 lw 3 lc rgb 'white'",
+                x, y);
+    fputc('\n', out);
+}
+
+/* Axes that were asked for by name; the other one, if only one was, is the first other parameter. */
+static int choose_named_axes(struct map *map, struct spex_why *why) {
+    const char *names[] = {map->data->heatmap_x, map->data->heatmap_y};
+    size_t *axes[] = {&map->x, &map->y}, none = map->space->parameter_count;
+    for (int a = 0; a < 2; a++) {
+        if (!names[a])
+            continue;
+        *axes[a] = spex_space_parameter(map->space, names[a]);
+        if (*axes[a] == none)
+            return spex_fail(why, -EINVAL, "the space has no parameter \"%s\" for the heat map",
+                             names[a]);
+    }
+    for (int a = 0; a < 2; a++)
+        if (!names[a] && (*axes[a] == none || *axes[a] == *axes[1 - a]))
+            *axes[a] = *axes[1 - a] == 0 ? 1 : 0;
+    if (map->x == map->y)
+        return spex_fail(why, -EINVAL, "the axes of a heat map were expected to differ");
+    return 0;
+}
+
+/* The axes that were asked for, that the space names, or else the threads parameter against the first other. */
 static int choose_axes(struct map *map, struct spex_why *why) {
-    const struct spex_space *space = map->space;
-    size_t none = space->parameter_count;
+    size_t none = map->space->parameter_count, threads = map->space->threads_parameter;
+    if (none < 2)
+        return spex_fail(why, -EINVAL, "a heat map needs a space of two parameters or more");
     map->x = map->data->file->heatmap_x;
     map->y = map->data->file->heatmap_y;
+    if (map->data->heatmap_x || map->data->heatmap_y)
+        return choose_named_axes(map, why);
     if (map->x == none) {
-        if (none < 2)
-            return spex_fail(why, -EINVAL, "a heat map needs a space of two parameters or more");
-        map->y = space->threads_parameter < none ? space->threads_parameter : 1;
+        map->y = threads < none ? threads : 1;
         map->x = map->y == 0 ? 1 : 0;
     }
+    return 0;
+}
+
+static void choose_panels(struct map *map) {
+    size_t none = map->space->parameter_count;
     map->across = none;
     map->columns = map->rows = 1;
-    for (size_t p = 0; p < none; p++) {
+    map->panels = true;
+    for (size_t p = 0; p < none && map->panels; p++) {
         if (p == map->x || p == map->y)
             continue;
         size_t *along = map->across == none ? &map->columns : &map->rows;
         if (map->across == none)
             map->across = p;
-        *along *= space->parameters[p].count;
-        if (map->columns * map->rows > PANELS_MAX)
-            return spex_fail(why, -E2BIG, "a heat map of this space has more than %d panels",
-                             PANELS_MAX);
+        *along *= map->space->parameters[p].count;
+        map->panels = map->columns * map->rows <= PANELS_MAX;
     }
-    return 0;
+    if (!map->panels)
+        map->columns = map->rows = 1;
+    map->width = MARGIN_WIDTH + map->columns * PANEL_WIDTH * (map->panels ? 1 : 2);
+    map->height = MARGIN_HEIGHT + map->rows * PANEL_HEIGHT * (map->panels ? 1 : 2);
 }
 
-static int write_script(const struct spex_report_data *data, int fd, struct spex_why *why) {
-    struct map map = {.data = data, .space = &data->file->space};
-    int err = choose_axes(&map, why);
+/* The inverse of levels_of. */
+static size_t panel_of(const struct map *map, const size_t *levels) {
+    size_t row = 0;
+    for (size_t p = 0; p < map->space->parameter_count && map->panels; p++)
+        if (p != map->x && p != map->y && p != map->across)
+            row = row * map->space->parameters[p].count + levels[p];
+    bool across = map->panels && map->across < map->space->parameter_count;
+    return row * map->columns + (across ? levels[map->across] : 0);
+}
+
+static void fill_cells(const struct map *map) {
+    const struct spex_summary *summary = map->data->summary;
+    const struct spex_group *best = &summary->groups[map->data->findings->best];
+    for (size_t g = 0; g < summary->count; g++) {
+        const struct spex_group *group = &summary->groups[g];
+        if (!group->trials)
+            continue;
+        struct cell *at =
+            cell(map, panel_of(map, group->levels), map->y_bins.of_level[group->levels[map->y]],
+                 map->x_bins.of_level[group->levels[map->x]]);
+        if (at->best != best && (group == best || spex_group_better(map->space, group, at->best)))
+            at->best = group;
+    }
+}
+
+static int fail_memory(struct spex_why *why) {
+    return spex_fail(why, -ENOMEM, "out of memory");
+}
+
+static int prepare(struct map *map, struct spex_why *why) {
+    int err = choose_axes(map, why);
     if (err)
         return err;
-    map.width = MARGIN_WIDTH + map.columns * PANEL_WIDTH;
-    map.height = MARGIN_HEIGHT + map.rows * PANEL_HEIGHT;
-    map.best = spex_summary_best(data->summary, map.space->parameter_count, 0);
-    map.levels = calloc(map.space->parameter_count, sizeof(size_t));
-    map.script = fdopen(dup(fd), "w");
-    if (!map.levels || !map.script) {
-        free(map.levels);
-        return spex_fail(why, -ENOMEM, "out of memory");
+    choose_panels(map);
+    if (spex_bins_init(&map->x_bins, &map->space->parameters[map->x], PLACES_MAX) ||
+        spex_bins_init(&map->y_bins, &map->space->parameters[map->y], PLACES_MAX))
+        return fail_memory(why);
+    map->cells = calloc(map->columns * map->rows * map->x_bins.count * map->y_bins.count,
+                        sizeof(*map->cells));
+    return map->cells ? 0 : fail_memory(why);
+}
+
+int spex_draw_heatmap(const void *subject, struct spex_script *script, struct spex_why *why) {
+    const struct spex_report_data *data = subject;
+    struct map map = {.data = data, .space = &data->file->space, .script = script};
+    size_t *levels = calloc(map.space->parameter_count, sizeof(*levels));
+    int err = levels ? prepare(&map, why) : fail_memory(why);
+    if (!err) {
+        fill_cells(&map);
+        write_preamble(&map);
+        for (size_t panel = 0; panel < map.columns * map.rows; panel++)
+            write_panel(&map, panel, levels);
+        fputs("unset multiplot\n", script->out);
     }
-    write_preamble(&map);
-    for (size_t panel = 0; panel < map.columns * map.rows; panel++)
-        write_panel(&map, panel);
-    fputs("unset multiplot\n", map.script);
-    free(map.levels);
-    if (fclose(map.script) != 0)
-        return spex_fail(why, -errno, "cannot write gnuplot's script: %s", strerror(errno));
-    return 0;
-}
-
-static int fail_gnuplot(int complaints, int status, struct spex_why *why) {
-    char text[256] = "";
-    ssize_t length = pread(complaints, text, sizeof(text) - 1, 0);
-    text[length > 0 ? length : 0] = '\0';
-    char *line = text + strspn(text, " \n");
-    line[strcspn(line, "\n")] = '\0';
-    return spex_fail(why, -EIO, "gnuplot failed with status %d: %s", status, line);
-}
-
-/* Runs gnuplot with the script as its input and the picture as its output. */
-static int run_gnuplot(int script, int picture, struct spex_why *why) {
-    char name[] = "gnuplot", input[] = "-";
-    char *argv[] = {name, input, NULL};
-    posix_spawn_file_actions_t actions;
-    pid_t pid = -1;
-    int status = 0;
-    int complaints = memfd_create("gnuplot-stderr", MFD_CLOEXEC);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, script, 0);
-    posix_spawn_file_actions_adddup2(&actions, picture, 1);
-    posix_spawn_file_actions_adddup2(&actions, complaints, 2);
-    int err = complaints < 0 ? errno : posix_spawnp(&pid, "gnuplot", &actions, NULL, argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (err == ENOENT)
-        err = spex_fail(why, -ENOENT,
-                        "a heat map needs gnuplot, which is not installed (Debian: gnuplot-nox)");
-    else if (err)
-        err = spex_fail(why, -err, "cannot run gnuplot: %s", strerror(err));
-    else if (waitpid(pid, &status, 0) != pid || status != 0)
-        err = fail_gnuplot(complaints, status, why);
-    if (complaints >= 0)
-        close(complaints);
-    return err;
-}
-
-static int draw(const struct spex_report_data *data, int picture, struct spex_why *why) {
-    int script = memfd_create("gnuplot-script", MFD_CLOEXEC);
-    if (script < 0)
-        return spex_fail(why, -errno, "cannot make a file in memory: %s", strerror(errno));
-    int err = write_script(data, script, why);
-    if (!err && lseek(script, 0, SEEK_SET) < 0)
-        err = spex_fail(why, -errno, "cannot read gnuplot's script: %s", strerror(errno));
-    err = err ? err : run_gnuplot(script, picture, why);
-    close(script);
-    return err;
-}
-
-/* The picture appears under its name when it is whole. */
-int spex_report_heatmap(const struct spex_report_data *data, const char *path,
-                        struct spex_why *why) {
-    char *part;
-    if (!spex_summary_worst(data->summary))
-        return spex_fail(why, -ENODATA, "no trial has a result: there is nothing to draw");
-    if (asprintf(&part, "%s.part", path) < 0)
-        return spex_fail(why, -ENOMEM, "out of memory");
-    int picture = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    int err = picture < 0 ? spex_fail(why, -errno, "cannot write %s: %s", part, strerror(errno))
-                          : draw(data, picture, why);
-    if (picture >= 0 && close(picture) != 0 && !err)
-        err = spex_fail(why, -errno, "cannot write %s: %s", part, strerror(errno));
-    if (!err && rename(part, path) != 0)
-        err = spex_fail(why, -errno, "cannot write %s: %s", path, strerror(errno));
-    if (err && picture >= 0)
-        unlink(part);
-    free(part);
+    free(levels);
+    free(map.cells);
+    spex_bins_free(&map.x_bins);
+    spex_bins_free(&map.y_bins);
     return err;
 }

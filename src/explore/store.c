@@ -71,6 +71,22 @@ int spex_store_prepare(struct spex_store *store, const char *sql, sqlite3_stmt *
     return spex_store_fail(store, "use", why);
 }
 
+int spex_store_has_table(struct spex_store *store, const char *table, bool *has,
+                         struct spex_why *why) {
+    sqlite3_stmt *statement = NULL;
+    int err = spex_store_prepare(
+        store, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", &statement, why);
+    if (err)
+        return err;
+    sqlite3_bind_text(statement, 1, table, -1, SQLITE_STATIC);
+    int got = sqlite3_step(statement);
+    *has = got == SQLITE_ROW;
+    if (got != SQLITE_ROW && got != SQLITE_DONE)
+        err = spex_store_fail(store, "read", why);
+    sqlite3_finalize(statement);
+    return err;
+}
+
 static int integer_of(struct spex_store *store, const char *sql, int64_t *value,
                       struct spex_why *why) {
     sqlite3_stmt *statement = NULL;
@@ -285,6 +301,8 @@ int spex_store_read(const char *path, struct spex_store **out, struct spex_why *
 void spex_store_close(struct spex_store *store) {
     if (!store)
         return;
+    for (size_t u = 0; u < SPEX_STORE_USAGE_READINGS; u++)
+        sqlite3_finalize(store->usage[u]);
     sqlite3_close(store->db);
     if (store->lock >= 0)
         close(store->lock);

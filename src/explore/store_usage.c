@@ -91,29 +91,34 @@ int spex_store_put_usage(struct spex_store *store, sqlite3_int64 number,
     return err || !trial->note ? err : put_note(store, number, trial->note, why);
 }
 
+enum { PROGRAM, LOADS, NOTE };
+
 /* A statement that reads rows of one trial; NULL after an error. */
-static sqlite3_stmt *rows_of(struct spex_store *store, const char *sql, sqlite3_int64 number,
-                             int *err, struct spex_why *why) {
-    sqlite3_stmt *rows = NULL;
-    *err = spex_store_prepare(store, sql, &rows, why);
+static sqlite3_stmt *rows_of(struct spex_store *store, size_t kind, sqlite3_int64 number, int *err,
+                             struct spex_why *why) {
+    static const char *const sql[SPEX_STORE_USAGE_READINGS] = {
+        [PROGRAM] = "SELECT * FROM trial_usage WHERE trial = ?",
+        [LOADS] = "SELECT * FROM trial_load WHERE trial = ? ORDER BY load",
+        [NOTE] = "SELECT note FROM trial_note WHERE trial = ?",
+    };
+    *err = store->usage[kind] ? 0 : spex_store_prepare(store, sql[kind], &store->usage[kind], why);
     if (!*err)
-        sqlite3_bind_int64(rows, 1, number);
-    return rows;
+        sqlite3_bind_int64(store->usage[kind], 1, number);
+    return store->usage[kind];
 }
 
 static int end_rows(struct spex_store *store, sqlite3_stmt *rows, int got, int err,
                     struct spex_why *why) {
     if (!err && got != SQLITE_DONE && got != SQLITE_ROW)
         err = spex_store_fail(store, "read", why);
-    sqlite3_finalize(rows);
+    sqlite3_reset(rows);
     return err;
 }
 
 static int get_program(struct spex_store *store, sqlite3_int64 number, struct spex_trial *trial,
                        struct spex_why *why) {
     int err, got = SQLITE_DONE;
-    sqlite3_stmt *rows =
-        rows_of(store, "SELECT * FROM trial_usage WHERE trial = ?", number, &err, why);
+    sqlite3_stmt *rows = rows_of(store, PROGRAM, number, &err, why);
     if (!err && (got = sqlite3_step(rows)) == SQLITE_ROW)
         read_usage(rows, 1, &trial->usage);
     return end_rows(store, rows, got, err, why);
@@ -132,8 +137,7 @@ static int take_load(sqlite3_stmt *row, struct spex_trial *trial, struct spex_wh
 static int get_loads(struct spex_store *store, sqlite3_int64 number, struct spex_trial *trial,
                      struct spex_why *why) {
     int err, got = SQLITE_DONE;
-    sqlite3_stmt *rows =
-        rows_of(store, "SELECT * FROM trial_load WHERE trial = ? ORDER BY load", number, &err, why);
+    sqlite3_stmt *rows = rows_of(store, LOADS, number, &err, why);
     while (!err && (got = sqlite3_step(rows)) == SQLITE_ROW)
         err = take_load(rows, trial, why);
     return end_rows(store, rows, got, err, why);
@@ -142,8 +146,7 @@ static int get_loads(struct spex_store *store, sqlite3_int64 number, struct spex
 static int get_note(struct spex_store *store, sqlite3_int64 number, struct spex_trial *trial,
                     struct spex_why *why) {
     int err, got = SQLITE_DONE;
-    sqlite3_stmt *rows =
-        rows_of(store, "SELECT note FROM trial_note WHERE trial = ?", number, &err, why);
+    sqlite3_stmt *rows = rows_of(store, NOTE, number, &err, why);
     if (!err && (got = sqlite3_step(rows)) == SQLITE_ROW &&
         !(trial->note = spex_store_text(rows, 0)))
         err = spex_fail(why, -ENOMEM, "out of memory");

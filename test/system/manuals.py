@@ -28,7 +28,7 @@ def commands():
 
 
 def options_of_help(text):
-    return set(re.findall(r'(?<![\w-])(-[A-Za-z]|--[a-z][a-z-]+)\b', text)) - EVERYWHERE
+    return set(re.findall(r'(?<![\w-])(-[A-Za-z]|--[a-z][a-z-]*)\b', text)) - EVERYWHERE
 
 
 def read(name):

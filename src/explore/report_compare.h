@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* Two stores side by side, for people or as JSON. */
+#ifndef SPEX_REPORT_COMPARE_H
+#define SPEX_REPORT_COMPARE_H
+
+#include "report.h"
+
+/* Either may be NULL. 0; -ENOMEM; -EIO. */
+int spex_report_compare(const struct spex_report_data *a, const struct spex_report_data *b,
+                        FILE *text, FILE *json, struct spex_why *why);
+
+#endif

@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: MIT */
+/* Reports of stores whose truth is known, in every form, of one store and of two; explanations; and what goes wrong. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+#include <spex/explore.h>
+
+#include "scratch.h"
+#include "spaces.h"
+#include "store.h"
+
+/* a: 1 2 4; mode: x "y,z". */
+#define PARAMETERS                                                                                 \
+    "<parameter name='a' type='integer' unit='MB' values='1 2 4'/>"                                \
+    "<parameter name='mode' type='categorical' values='x &lt;y,z&gt;&quot;'/>"
+#define OBJECTIVE "<objective probe='q:tpt' metric='throughput' goal='maximise'/>"
+
+static const char one[] = "<space name='s&lt;script&gt;'>" PARAMETERS OBJECTIVE "</space>";
+static const char two[] = "<space name='s'>" PARAMETERS OBJECTIVE
+                          "<objective probe='q:lat' metric='p99' goal='minimise'/></space>";
+static const char other[] =
+    "<space name='s'>" PARAMETERS "<objective probe='q:lat' metric='p99' goal='minimise'/></space>";
+
+static char *const program[] = {(char *)(uintptr_t) "./taxi", NULL};
+
+/* A store that is being made. */
+struct making {
+    struct spex_space_file *file;
+    struct spex_store *store;
+    uint64_t number;
+};
+
+static void must(int err, const struct spex_why *why) {
+    if (err)
+        fail_msg("%s", why->text);
+}
+
+static void begin(struct making *making, const char *path, const char *xml) {
+    struct spex_why why = {""};
+    char texts[SPEX_ON_COUNT][2] = {"h", "k", "c", "2", "8", "b", "1"};
+    struct spex_circumstances now;
+    unlink(path);
+    *making = (struct making){.file = space_of(xml)};
+    for (size_t c = 0; c < SPEX_ON_COUNT; c++)
+        now.texts[c] = texts[c];
+    must(spex_store_open(path, making->file, "grid", program, &making->store, &why), &why);
+    must(spex_store_begin(making->store, &now, true, &why), &why);
+}
+
+static void end(struct making *making) {
+    spex_store_close(making->store);
+    spex_space_free(making->file);
+}
+
+/* A metric of probe 7, a throughput as well as a latency. */
+static struct spex_trial_metric metric_of(double rate, double p99) {
+    return (struct spex_trial_metric){.probe_id = 7,
+                                      .probe_type = SPEX_LAT,
+                                      .records = 5,
+                                      .count = 5,
+                                      .rate = rate,
+                                      .mean = 0.25,
+                                      .deviation = NAN,
+                                      .min = NAN,
+                                      .p50 = NAN,
+                                      .p90 = NAN,
+                                      .p99 = p99,
+                                      .max = NAN};
+}
+
+static bool with_usage;
+
+/* Failed when there is a reason. */
+static void put(struct making *making, size_t a, size_t mode, double value, double second,
+                const char *reason) {
+    struct spex_trial_metric metric = metric_of(value, second);
+    struct spex_trial trial;
+    struct spex_why why = {""};
+    assert_int_equal(spex_trial_init(&trial, &making->file->space, (size_t[]){a, mode}), 0);
+    trial.ok = !reason;
+    trial.status = (char *)(uintptr_t)(reason ? reason : "ok");
+    trial.measured[0] = (struct spex_measured){.value = value, .error = value / 100};
+    if (making->file->space.criterion_count > 1)
+        trial.measured[1] = (struct spex_measured){.value = second, .error = NAN};
+    trial.records_used = 5;
+    trial.records_lost = 0;
+    trial.seconds = 1.5;
+    trial.steady = true;
+    metric.name = (char *)(uintptr_t) "q";
+    trial.usage.known = with_usage;
+    trial.usage.max_rss_bytes = with_usage ? (uint64_t)(value * 1000) : 0;
+    trial.metrics = &metric;
+    trial.metric_count = 1;
+    must(spex_store_put(making->store, ++making->number, &making->file->space, &trial, NULL, 0,
+                        &why),
+         &why);
+    trial.status = NULL;
+    trial.metrics = NULL;
+    trial.metric_count = 0;
+    spex_trial_free(&trial);
+}
+
+/* Every configuration four times: a * 100, times `by` with the second mode; p99 stays 0.5. */
+static void make_whole(const char *path, const char *xml, double by) {
+    struct making making;
+    begin(&making, path, xml);
+    for (int t = 0; t < 4; t++)
+        for (size_t a = 0; a < 3; a++)
+            for (size_t mode = 0; mode < 2; mode++)
+                put(&making, a, mode, 100 * (1 << a) * (mode ? by : 1) * (t % 2 ? 1.01 : 0.99),
+                    t % 2 ? 0.51 : 0.49, NULL);
+    put(&making, 0, 0, NAN, NAN, "no \"luck\", today\nor ever");
+    end(&making);
+}
+
+static struct spex_report_options report_of(const char *path) {
+    return (struct spex_report_options){.size = sizeof(struct spex_report_options), .store = path};
+}
+
+static char why_text[512];
+
+/* What is written to the FILE of this option. */
+static char *written(struct spex_report_options *options, FILE **out) {
+    char *text = NULL;
+    size_t size;
+    *out = open_memstream(&text, &size);
+    assert_non_null(*out);
+    if (spex_report(options, why_text, sizeof(why_text)))
+        fail_msg("%s", why_text);
+    fclose(*out);
+    return text;
+}
+
+static json_t *json_of(struct spex_report_options *options) {
+    char *text = written(options, &options->json);
+    json_t *json = json_loads(text, 0, NULL);
+    assert_non_null(json);
+    free(text);
+    return json;
+}
+
+static double number_at(const json_t *object, const char *name) {
+    return json_number_value(json_object_get(object, name));
+}
+
+static bool contains(const char *text, const char *part) {
+    return strstr(text, part) != NULL;
+}
+
+static void text_report(void **state) {
+    (void)state;
+    make_whole("trials.db", one, 2);
+    struct spex_report_options options = report_of("trials.db");
+    char *text = written(&options, &options.text);
+    static const char *const parts[] = {
+        "best       800/s (95 %: ",
+        "4 trials)  a=4 MB mode=<y,z>\"",
+        "worst      100/s",
+        "1 failed\n         1 no \"luck\", today\nor ever\n",
+        "tied       none",
+        "on         host h, kernel k, cpu c, cpus 2, memory 8, build b, spex 1",
+        "best so far",
+        "effects on the first objective",
+    };
+    for (size_t i = 0; i < COUNT_OF(parts); i++)
+        if (!contains(text, parts[i]))
+            fail_msg("%s not in\n%s", parts[i], text);
+    free(text);
+}
+
+/* RFC 4180: quotes and line ends. */
+static void csv(void **state) {
+    (void)state;
+    make_whole("trials.db", two, 2);
+    struct spex_report_options options = report_of("trials.db");
+    char *text = written(&options, &options.csv);
+    static const char head[] =
+        "trial,status,a,mode,throughput of q:tpt [/s],error of throughput of "
+        "q:tpt [/s],p99 of q:lat [s],error of p99 of q:lat [s],"
+        "records_used,records_lost,seconds,steady\r\n"
+        "1,ok,1,x,99,0.99,0.49,,5,0,1.5,1\r\n"
+        "2,ok,1,\"<y,z>\"\"\",198,1.98,0.49,,5,0,1.5,1\r\n";
+    static const char tail[] = "\r\n25,\"no \"\"luck\"\", today\nor ever\",1,x,,,,,5,0,1.5,1\r\n";
+    assert_memory_equal(text, head, strlen(head));
+    assert_string_equal(text + strlen(text) - strlen(tail), tail);
+    free(text);
+}
+
+static void json(void **state) {
+    (void)state;
+    make_whole("trials.db", two, 2);
+    struct spex_report_options options = report_of("trials.db");
+    json_t *report = json_of(&options);
+    const json_t *best = json_object_get(report, "best");
+    assert_true(fabs(number_at(best, "objective") - 800) < 1e-9);
+    assert_true(fabs(number_at(best, "low") - 792) < 1e-9);
+    const json_t *interval = json_object_get(best, "interval");
+    assert_true(json_number_value(json_array_get(interval, 0)) < 800);
+    assert_true(json_number_value(json_array_get(interval, 1)) > 800);
+    assert_int_equal(json_array_size(json_object_get(report, "criteria")), 2);
+    assert_int_equal(json_array_size(json_object_get(report, "ties")), 1);
+    assert_int_equal(json_array_size(json_object_get(report, "trials")), 25);
+    assert_int_equal(json_array_size(json_object_get(report, "machines")), 1);
+    assert_int_equal(json_array_size(json_object_get(report, "failures")), 1);
+    const json_t *trial = json_array_get(json_object_get(report, "trials"), 0);
+    const json_t *measured = json_object_get(trial, "measured");
+    assert_true(number_at(json_array_get(measured, 0), "error") == 0.99);
+    assert_true(number_at(json_array_get(measured, 1), "value") == 0.49);
+    assert_true(json_is_null(json_object_get(json_array_get(measured, 1), "error")));
+    /* Latencies are all the same, so only the fastest is in front by its mean. */
+    const json_t *front = json_object_get(report, "pareto");
+    assert_true(json_array_size(front) >= 1);
+    size_t in_front = 0, f;
+    const json_t *point;
+    json_array_foreach(front, f, point) in_front +=
+        json_is_true(json_object_get(point, "in_front"));
+    assert_int_equal(in_front, 1);
+    json_decref(report);
+}
+
+/* A page takes what is not its own as text. */
+static void page(void **state) {
+    (void)state;
+    make_whole("trials.db", one, 2);
+    struct spex_report_options options = report_of("trials.db");
+    options.html = "page.html";
+    int err = spex_report(&options, why_text, sizeof(why_text));
+    if (err == -ENOENT)
+        skip();
+    assert_int_equal(err, 0);
+    FILE *file = fopen("page.html", "r");
+    assert_non_null(file);
+    char *text = calloc(1, 1 << 22);
+    assert_non_null(text);
+    assert_true(fread(text, 1, (1 << 22) - 1, file) > 1000);
+    fclose(file);
+    assert_null(strstr(text, "<script"));
+    assert_null(strstr(text, "<y,z>"));
+    assert_non_null(strstr(text, "s&lt;script&gt;"));
+    assert_non_null(strstr(text, "&lt;y,z&gt;&quot;"));
+    assert_non_null(strstr(text, "no &quot;luck&quot;, today"));
+    assert_non_null(strstr(text, "</html>"));
+    assert_int_equal(access("page.html.part", F_OK), -1);
+    free(text);
+}
+
+static void expect_failure(struct spex_report_options *options, int err, const char *part) {
+    why_text[0] = '\0';
+    int got = spex_report(options, why_text, sizeof(why_text));
+    if (got != err || !contains(why_text, part))
+        fail_msg("%d: %s", got, why_text);
+}
+
+static void what_can_go_wrong(void **state) {
+    (void)state;
+    struct making making;
+    make_whole("trials.db", one, 2);
+    struct spex_report_options options = report_of("trials.db");
+    options.pareto = "p.svg";
+    expect_failure(&options, -EINVAL, "two objectives or more");
+    options = report_of("trials.db");
+    options.heatmap = "h.svg";
+    options.heatmap_x = "b";
+    expect_failure(&options, -EINVAL, "no parameter \"b\"");
+    options.heatmap_x = options.heatmap_y = "a";
+    expect_failure(&options, -EINVAL, "expected to differ");
+    options = report_of("trials.db");
+    options.effects = "/nonexistent/e.svg";
+    expect_failure(&options, -ENOENT, "cannot write /nonexistent/e.svg.part");
+    options = report_of("trials.db");
+    options.html = "/nonexistent/page.html";
+    expect_failure(&options, -ENOENT, "cannot write /nonexistent/page.html.part");
+    options = report_of("absent.db");
+    expect_failure(&options, -ENOENT, "absent.db");
+    options = report_of("trials.db");
+    options.other = "absent.db";
+    expect_failure(&options, -ENOENT, "absent.db");
+    options.html = "page.html";
+    expect_failure(&options, -EINVAL, "as text or JSON only");
+    begin(&making, "empty.db", one);
+    put(&making, 0, 0, NAN, NAN, "no luck");
+    end(&making);
+    options = report_of("empty.db");
+    options.convergence = "c.svg";
+    expect_failure(&options, -ENODATA, "no trial has a result");
+    assert_int_equal(access("c.svg", F_OK), -1);
+    assert_int_equal(access("e.svg.part", F_OK), -1);
+}
+
+/* One trial, or none with a result: everything but pictures is there. */
+static void little(void **state) {
+    (void)state;
+    struct making making;
+    for (int results = 0; results < 2; results++) {
+        begin(&making, "little.db", two);
+        put(&making, 0, 0, results ? 5 : NAN, results ? 1 : NAN, results ? NULL : "no luck");
+        end(&making);
+        struct spex_report_options options = report_of("little.db");
+        char *text = written(&options, &options.text);
+        assert_true(contains(text, results ? "best       5/s" : "no trial has a result"));
+        free(text);
+        options = report_of("little.db");
+        json_t *report = json_of(&options);
+        assert_true(json_is_null(json_object_get(report, "best")) == !results);
+        json_decref(report);
+        options = report_of("little.db");
+        options.html = "little.html";
+        int err = spex_report(&options, why_text, sizeof(why_text));
+        assert_true(err == 0 || err == -ENOENT);
+    }
+}
+
+/* B is 10 % faster, but for one configuration, which is half as fast. */
+static void two_stores(void **state) {
+    (void)state;
+    struct making making;
+    make_whole("a.db", one, 2);
+    begin(&making, "b.db", one);
+    for (int t = 0; t < 4; t++)
+        for (size_t a = 0; a < 3; a++)
+            for (size_t mode = 0; mode < 2; mode++)
+                put(&making, a, mode,
+                    100 * (1 << a) * (mode ? 2 : 1) * (t % 2 ? 1.01 : 0.99) *
+                        (a == 1 && mode == 0 ? 0.5 : 1.1),
+                    NAN, NULL);
+    end(&making);
+    struct spex_report_options options = report_of("a.db");
+    options.other = "b.db";
+    json_t *report = json_of(&options);
+    assert_true(json_is_true(json_object_get(report, "same_space")));
+    assert_true(json_is_true(json_object_get(report, "same_machine")));
+    assert_int_equal(json_array_size(json_object_get(report, "pairs")), 6);
+    const json_t *drift =
+        json_object_get(json_array_get(json_object_get(report, "drift"), 0), "change");
+    assert_true(fabs(number_at(drift, "ratio") - pow(pow(1.1, 5) * 0.5, 1.0 / 6)) < 1e-9);
+    assert_true(json_is_false(json_object_get(drift, "significant")));
+    const json_t *best = json_object_get(report, "best_change");
+    assert_true(fabs(number_at(best, "ratio") - 1.1) < 1e-9);
+    assert_true(json_is_true(json_object_get(best, "significant")));
+    const json_t *pair = json_array_get(json_object_get(report, "pairs"), 0);
+    assert_true(json_is_true(json_object_get(pair, "apart")));
+    assert_true(fabs(number_at(json_object_get(pair, "change"), "ratio") - 0.5) < 1e-9);
+    /* A ranks 100 200 200 400 400 800 as 0 1.5 1.5 3.5 3.5 5, B 110 220 100 440 440 880 as 1 2 0 3.5 3.5 5. */
+    assert_true(fabs(number_at(report, "rank_correlation") - 15 / sqrt(16.5 * 17)) < 1e-9);
+    json_decref(report);
+    options = report_of("a.db");
+    options.other = "b.db";
+    char *text = written(&options, &options.text);
+    assert_true(contains(text, "space      the same"));
+    assert_true(contains(text, "they are the same configuration"));
+    free(text);
+}
+
+static void stores_of_different_spaces(void **state) {
+    (void)state;
+    make_whole("a.db", two, 2);
+    make_whole("b.db", other, 2);
+    struct spex_report_options options = report_of("a.db");
+    options.other = "b.db";
+    json_t *report = json_of(&options);
+    assert_true(json_is_false(json_object_get(report, "same_space")));
+    assert_int_equal(json_array_size(json_object_get(report, "pairs")), 0);
+    assert_true(json_is_null(json_object_get(report, "best_change")));
+    json_decref(report);
+    options = report_of("a.db");
+    options.other = "b.db";
+    char *text = written(&options, &options.text);
+    assert_true(contains(text, "space      differs: A has \"objective maximise throughput"));
+    assert_true(contains(text, "not comparable"));
+    free(text);
+}
+
+static struct spex_explain_options explain_of(const char *a, const char *b) {
+    return (struct spex_explain_options){
+        .size = sizeof(struct spex_explain_options), .store = "trials.db", .a = a, .b = b};
+}
+
+static json_t *explained(const char *a, const char *b) {
+    struct spex_explain_options options = explain_of(a, b);
+    char *text = NULL;
+    size_t size;
+    options.json = open_memstream(&text, &size);
+    if (spex_explain(&options, why_text, sizeof(why_text)))
+        fail_msg("%s", why_text);
+    fclose(options.json);
+    json_t *json = json_loads(text, 0, NULL);
+    assert_non_null(json);
+    free(text);
+    return json;
+}
+
+/* The throughput doubled eightfold, the latency stayed. */
+static void explanation(void **state) {
+    (void)state;
+    make_whole("trials.db", one, 2);
+    static const char *const names[] = {"best", "a=4,mode=<y,z>\"", "mode=<y,z>\",a=4", "#6"};
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        json_t *report = explained("worst", names[i]);
+        const json_t *quantities = json_object_get(report, "quantities");
+        const json_t *first = json_array_get(quantities, 0);
+        assert_int_equal(json_array_size(quantities), 3); /* throughput, mean, p99 */
+        assert_string_equal(json_string_value(json_object_get(first, "name")), "q:lat throughput");
+        const json_t *change = json_object_get(first, "change");
+        assert_true(fabs(number_at(change, "ratio") - 8) < 1e-9);
+        assert_true(json_is_true(json_object_get(change, "significant")));
+        const json_t *last = json_object_get(json_array_get(quantities, 2), "change");
+        assert_true(json_is_false(json_object_get(last, "significant")));
+        assert_int_equal(json_array_size(json_object_get(report, "differ")), 2);
+        json_decref(report);
+    }
+}
+
+static void usage(void **state) {
+    (void)state;
+    with_usage = true;
+    make_whole("trials.db", one, 2);
+    with_usage = false;
+    json_t *report = explained("worst", "best");
+    const json_t *quantities = json_object_get(report, "quantities"), *quantity;
+    size_t q, found = 0;
+    json_array_foreach(quantities, q, quantity) {
+        if (strcmp(json_string_value(json_object_get(quantity, "name")), "usage max_rss_bytes") !=
+            0)
+            continue;
+        found++;
+        assert_true(fabs(number_at(quantity, "a") - 100000) < 1e-6);
+        assert_true(fabs(number_at(json_object_get(quantity, "change"), "ratio") - 8) < 1e-9);
+    }
+    assert_int_equal(found, 1);
+    json_decref(report);
+}
+
+static void names_that_explain_nothing(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        int err;
+        const char *part;
+    } cases[] = {
+        {"#0", -EINVAL, "from #1 to #25"},
+        {"#26", -EINVAL, "from #1 to #25"},
+        {"#x", -EINVAL, "from #1 to #25"},
+        {"b=1", -EINVAL, "best, worst, #TRIAL"},
+        {"", -EINVAL, "best, worst, #TRIAL"},
+        {"a", -EINVAL, "best, worst, #TRIAL"},
+        {"a=3", -EINVAL, "\"3\" is no value of parameter \"a\""},
+        {"a=4", -EINVAL, "2 configurations have these values: a=4 MB mode=x; a=4 MB"},
+        {"best", -EINVAL, "are the same configuration"},
+    };
+    make_whole("trials.db", one, 2);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct spex_explain_options options = explain_of("best", cases[i].name);
+        int err = spex_explain(&options, why_text, sizeof(why_text));
+        if (err != cases[i].err || !contains(why_text, cases[i].part))
+            fail_msg("%s: %d: %s", cases[i].name, err, why_text);
+    }
+    struct making making;
+    begin(&making, "trials.db", one);
+    put(&making, 0, 0, 5, NAN, NULL);
+    put(&making, 1, 0, NAN, NAN, "no luck");
+    end(&making);
+    struct spex_explain_options options = explain_of("best", "a=2");
+    assert_int_equal(spex_explain(&options, why_text, sizeof(why_text)), -ENODATA);
+    options.b = "a=4";
+    assert_int_equal(spex_explain(&options, why_text, sizeof(why_text)), -EINVAL);
+    assert_true(contains(why_text, "no such configuration was run"));
+    options.size = 3;
+    assert_int_equal(spex_explain(&options, why_text, sizeof(why_text)), -EINVAL);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_report),
+        cmocka_unit_test(csv),
+        cmocka_unit_test(json),
+        cmocka_unit_test(page),
+        cmocka_unit_test(what_can_go_wrong),
+        cmocka_unit_test(little),
+        cmocka_unit_test(two_stores),
+        cmocka_unit_test(stores_of_different_spaces),
+        cmocka_unit_test(explanation),
+        cmocka_unit_test(usage),
+        cmocka_unit_test(names_that_explain_nothing),
+    };
+    return cmocka_run_group_tests_name("report", tests, scratch_enter, scratch_leave);
+}
