@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/* How long a report of many trials takes, next to reading the rows with SQLite alone: 10,000 trials of a space of two
+ * objectives and six parameters. Their results are made up; where a store takes them does not matter. */
+#include <errno.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <sqlite3.h>
+
+#include <spex/explore.h>
+
+#include "bench.h"
+#include "explore/store.h"
+
+#define TRIALS         10000
+#define PER_CONFIG     2
+#define METRICS        4
+#define ROUNDS_DEFAULT 5
+
+static const char space_xml[] =
+    "<space name='made'>"
+    "<parameter name='threads' type='integer' min='1' max='16'/>"
+    "<parameter name='cache' type='integer' unit='MB' min='1' max='4096' factor='2'/>"
+    "<parameter name='share' type='real' min='0' max='1' points='1001'/>"
+    "<parameter name='rate' type='real' min='0.001' max='1000' points='601' scale='log'/>"
+    "<parameter name='mode' type='categorical' values='a b c d'/>"
+    "<parameter name='fast' type='boolean'/>"
+    "<objective probe='q:tpt' metric='throughput' goal='maximise'/>"
+    "<objective probe='q:lat' metric='p99' goal='minimise'/>"
+    "<run trials_per_config='2' threads='threads'/></space>";
+
+static char *const program[] = {(char *)(uintptr_t) "./made", NULL};
+
+/* Steele, Lea and Flood's SplitMix. */
+static double draw(uint64_t *state) {
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
+}
+
+static _Noreturn void give_up(const char *what) {
+    fprintf(stderr, "bench/report: %s\n", what);
+    exit(1);
+}
+
+static void fill_metrics(struct spex_trial *trial, uint64_t *state) {
+    static struct spex_trial_metric metrics[METRICS];
+    for (size_t m = 0; m < METRICS; m++) {
+        double value = 1e-3 * (1 + draw(state));
+        metrics[m] = (struct spex_trial_metric){.probe_id = (uint16_t)(m + 1),
+                                                .probe_type = SPEX_LAT,
+                                                .records = 100,
+                                                .count = 100,
+                                                .rate = 1 / value,
+                                                .mean = value,
+                                                .deviation = value / 10,
+                                                .min = value / 2,
+                                                .p50 = value,
+                                                .p90 = value * 2,
+                                                .p99 = value * 3,
+                                                .max = value * 4};
+    }
+    trial->metrics = metrics;
+    trial->metric_count = METRICS;
+}
+
+static void make_trial(struct spex_trial *trial, uint64_t *state) {
+    static char ok[] = "ok", failed[] = "killed by signal 11 (Segmentation fault)";
+    double threads = (double)trial->levels[0] + 1, share = (double)trial->levels[2] / 1000;
+    trial->ok = draw(state) > 0.02;
+    trial->status = trial->ok ? ok : failed;
+    trial->measured[0].value =
+        1000 * threads / (1 + threads / 8) * (1 + share) * (0.98 + 0.04 * draw(state));
+    trial->measured[0].error = trial->measured[0].value / 100;
+    trial->measured[1].value = 1e-3 * (1 + share * share * 3) * threads * (0.9 + 0.2 * draw(state));
+    trial->measured[1].error = NAN;
+    trial->records_used = 1000;
+    trial->seconds = 0.5;
+    fill_metrics(trial, state);
+}
+
+static void make_store(const char *path) {
+    struct spex_why why = {""};
+    struct spex_space_file *file;
+    struct spex_store *store;
+    struct spex_circumstances now;
+    size_t levels[6] = {0};
+    uint64_t state = 1;
+    if (spex_space_parse("made", space_xml, &file, &why) ||
+        spex_store_open(path, file, "random", program, &store, &why))
+        give_up(why.text);
+    if (spex_circumstances_now(program[0], &now) || spex_store_begin(store, &now, true, &why))
+        give_up(why.text);
+    for (size_t t = 0; t < TRIALS; t++) {
+        struct spex_trial trial;
+        for (size_t p = 0; p < 6 && t % PER_CONFIG == 0; p++)
+            levels[p] = (size_t)(draw(&state) * (double)file->space.parameters[p].count);
+        if (spex_trial_init(&trial, &file->space, levels))
+            give_up("out of memory");
+        trial.asked = t + 1;
+        trial.told = t;
+        make_trial(&trial, &state);
+        if (spex_store_put(store, t + 1, &file->space, &trial, NULL, 0, &why))
+            give_up(why.text);
+        trial.status = NULL;
+        trial.metrics = NULL;
+        trial.metric_count = 0;
+        spex_trial_free(&trial);
+    }
+    spex_circumstances_free(&now);
+    spex_store_close(store);
+    spex_space_free(file);
+}
+
+static double seconds_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static double time_report(const char *path, bool json) {
+    char why[512];
+    FILE *out = fopen("/dev/null", "we");
+    struct spex_report_options options = {.size = sizeof(options), .store = path};
+    *(json ? &options.json : &options.text) = out;
+    double begin = seconds_now();
+    if (!out || spex_report(&options, why, sizeof(why)))
+        give_up(out ? why : strerror(errno));
+    double seconds = seconds_now() - begin;
+    fclose(out);
+    return seconds;
+}
+
+static double time_rows(const char *path) {
+    static const char *const tables[] = {"SELECT * FROM trial", "SELECT * FROM trial_value",
+                                         "SELECT * FROM trial_measured"};
+    sqlite3 *db;
+    double begin = seconds_now();
+    if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
+        give_up("cannot open the store");
+    for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++) {
+        sqlite3_stmt *rows;
+        if (sqlite3_prepare_v2(db, tables[t], -1, &rows, NULL) != SQLITE_OK)
+            give_up(sqlite3_errmsg(db));
+        while (sqlite3_step(rows) == SQLITE_ROW)
+            for (int c = 0; c < sqlite3_column_count(rows); c++)
+                sqlite3_column_text(rows, c);
+        sqlite3_finalize(rows);
+    }
+    sqlite3_close(db);
+    return seconds_now() - begin;
+}
+
+int main(int argc, char **argv) {
+    size_t rounds = ROUNDS_DEFAULT;
+    bool json = false;
+    /* In memory where there is room for it: each trial is put in on its own, and waits for the disk. */
+    char path[64];
+    double text[100], as_json[100], rows[100];
+    bench_options(argc, argv, 1, 100, &rounds, &json);
+    snprintf(path, sizeof(path), "%s/spex-bench-report-XXXXXX",
+             access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+    int fd = mkstemp(path);
+    if (fd < 0)
+        give_up("cannot make a file");
+    close(fd);
+    make_store(path);
+    for (size_t r = 0; r < rounds; r++) {
+        rows[r] = time_rows(path);
+        text[r] = time_report(path, false);
+        as_json[r] = time_report(path, true);
+    }
+    unlink(path);
+    double alone = bench_median(rows, rounds).median;
+    double of_text = bench_median(text, rounds).median,
+           of_json = bench_median(as_json, rounds).median;
+    if (json)
+        printf("{\"trials\": %d, \"rows_seconds\": %.6f, \"text_seconds\": %.6f, \"json_seconds\": "
+               "%.6f, \"text_ratio\": %.3f, \"json_ratio\": %.3f}\n",
+               TRIALS, alone, of_text, of_json, of_text / alone, of_json / alone);
+    else
+        printf("%d trials: rows alone %.3f s, report %.3f s (x %.1f), as JSON %.3f s (x %.1f)\n",
+               TRIALS, alone, of_text, of_text / alone, of_json, of_json / alone);
+    return 0;
+}
