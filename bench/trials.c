@@ -74,7 +74,7 @@ static void run_bare(char *self) {
     snprintf(output, sizeof(output), "unix:%s", socket_path);
     int listening = listen_only();
     for (int t = 0; t < TRIALS; t++) {
-        int status;
+        int status = 0;
         pid_t pid = fork();
         if (pid == 0) {
             setenv("SPEX_OUT", output, 1);
