@@ -42,15 +42,16 @@ int spex_cpu_parts_divide(const size_t *cores, size_t count, size_t parts, size_
 /* The lowest of the CPUs that share a core with this one; itself where the kernel does not say. */
 static size_t core_of(size_t cpu) {
     char path[96];
-    unsigned first;
+    char line[32] = "";
     snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%zu/topology/thread_siblings_list",
              cpu);
     FILE *in = fopen(path, "re");
     if (!in)
         return cpu;
-    int got = fscanf(in, "%u", &first);
+    char *got = fgets(line, sizeof(line), in), *end;
     fclose(in);
-    return got == 1 ? first : cpu;
+    unsigned long first = strtoul(line, &end, 10); /* of "0-1" or "0,4" */
+    return got && end != line ? first : cpu;
 }
 
 static int divide_ours(const cpu_set_t *ours, struct spex_cpu_parts *parts, struct spex_why *why) {

@@ -275,7 +275,8 @@ bool spex_conditions_apply(const struct spex_space *space, const size_t *levels,
     struct spex_conditions *conditions = space->context;
     size_t settled[SPEX_PARAMETERS_MAX];
     memcpy(settled, levels, space->parameter_count * sizeof(*levels));
-    return !(settle(conditions, settled, parameter + 1) >> parameter & 1);
+    return !(settle(conditions, settled, parameter + 1) & UINT64_C(1)
+                                                              << parameter % SPEX_PARAMETERS_MAX);
 }
 
 void spex_conditions_print(const struct spex_conditions *conditions, FILE *out) {

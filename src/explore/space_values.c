@@ -14,18 +14,18 @@
 static struct spex_value *append(struct spex_xml *xml, const xmlNode *element,
                                  struct spex_parameter *parameter, const char *text,
                                  size_t length) {
-    struct spex_value *values = (struct spex_value *)(uintptr_t)parameter->values;
+    struct spex_value *values = (struct spex_value *)(uintptr_t)parameter->values, *more = values;
     if (parameter->count == SPEX_VALUES_MAX) {
         spex_xml_complain(xml, element, "at most %d values were expected", SPEX_VALUES_MAX);
         return NULL;
     }
     if ((parameter->count & (parameter->count - 1)) == 0) {
         size_t room = parameter->count ? parameter->count * 2 : 1;
-        values = realloc(values, room * sizeof(*values));
-        if (values)
-            parameter->values = values;
+        more = realloc(values, room * sizeof(*values));
+        if (more)
+            parameter->values = values = more;
     }
-    char *copy = values ? strndup(text, length) : NULL;
+    char *copy = more ? strndup(text, length) : NULL;
     if (!copy) {
         spex_why_set(xml->why, "out of memory");
         return NULL;

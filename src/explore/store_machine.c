@@ -84,8 +84,9 @@ int spex_store_begin(struct spex_store *store, const struct spex_circumstances *
                             "one store only when they may be mixed",
                             store->path, spex_circumstance_names[other], machines[m].texts[other],
                             now->texts[other]);
-    while (same < count && (spex_circumstances_differ(&machines[same], now) != SPEX_ON_COUNT ||
-                            strcmp(machines[same].texts[SPEX_ON_HOST], now->texts[SPEX_ON_HOST])))
+    while (same < count &&
+           (spex_circumstances_differ(&machines[same], now) != SPEX_ON_COUNT ||
+            strcmp(machines[same].texts[SPEX_ON_HOST], now->texts[SPEX_ON_HOST]) != 0))
         same++;
     store->machine = (int64_t)same + 1;
     if (!err && same == count)
