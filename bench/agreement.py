@@ -40,7 +40,7 @@ def explored(build, db_dir, configuration):
         with open(space, "w", encoding="utf-8") as file:
             file.write(SPACE.format(*configuration))
         spex = os.path.join(build, "tools/spex")
-        subprocess.run([spex, "explore", space, "--store", store, "--",
+        subprocess.run([spex, "explore", space, "--policy", "grid", "--store", store, "--",
                         os.path.join(build, "examples/sqlite/taxi"), "--db-dir", db_dir],
                        check=True, stderr=subprocess.DEVNULL)
         report = subprocess.run([spex, "report", store, "--json"], check=True, capture_output=True)
