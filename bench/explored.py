@@ -3,7 +3,7 @@
 """How good is what a policy finds in a real program's space, and what does it take? All configurations are run first, the
 best of them again and again: that is the truth. Then the policy explores with one seed after another.
 
-usage: explored.py [--json] [--policy NAME] [--seeds N] [--precision 5%] SPEX SPACE.xml FOLDER -- PROGRAM [ARGUMENT...]
+usage: explored.py [--json] [--policy NAME] [--seeds N] [--repeats N] [--precision 5%] SPEX SPACE.xml FOLDER -- PROGRAM [ARGUMENT...]
 
 With --precision brute force stops its runs by it, which is compared, too. Stores are kept in FOLDER; what is in them is
 not run again.
@@ -19,7 +19,6 @@ import sys
 import time
 
 CONTENDERS = 40  # configurations whose truth is measured better
-REPEATS = 4
 
 
 class Explorations:
@@ -69,23 +68,33 @@ def by_config(trials):
     return found
 
 
-def truth(explorations):
-    """Mean of each configuration; of the contenders over more trials."""
+def only(explorations, config):
+    """The space with this one configuration, run once."""
+    text = explorations.with_run(trials_per_config=1)
+    for name, value in json.loads(config).items():
+        value = str(value).lower() if isinstance(value, bool) else value
+        text = re.sub(rf'(<parameter name="{re.escape(name)}"[^>]*?)(?:\s+default="[^"]*")?(/?>)',
+                      rf'\1 fixed="{value}"\2', text)
+    return text
+
+
+def truth(explorations, repeats):
+    """Mean of each configuration; of the contenders over trials that take turns, so that a machine that drifts does so
+    for all. Not with the trials that made them contenders: these were lucky."""
     brute, _ = explorations.run("brute", "grid", explorations.space)
     sign = -1 if brute["objective"]["goal"] == "maximise" else 1
     values = by_config(brute["trials"])
     best = sorted(values, key=lambda config: sign * statistics.mean(values[config]))[:CONTENDERS]
-    for number, config in enumerate(best):
-        text = explorations.with_run(trials_per_config=REPEATS)
-        for name, value in json.loads(config).items():
-            value = str(value).lower() if isinstance(value, bool) else value
-            text = re.sub(rf'(<parameter name="{re.escape(name)}"[^>]*?)(?:\s+default="[^"]*")?(/?>)',
-                          rf'\1 fixed="{value}"\2', text)
-        again, _ = explorations.run(f"contender-{number}", "grid", text)
-        # Not with the trials that made it one: they were lucky.
-        values[config] = by_config(again["trials"])[config]
+    again = {config: [] for config in best}
+    for repeat in range(repeats):
+        for number, config in enumerate(best):
+            report, _ = explorations.run(f"contender-{number}-{repeat}", "grid", only(explorations, config))
+            again[config] += by_config(report["trials"]).get(config, [])
+    values.update(again)
     means = {config: statistics.mean(of) for config, of in values.items()}
-    return brute, sign, means
+    errors = [statistics.stdev(of) / len(of) ** 0.5 / abs(means[config]) for config, of in again.items()
+              if len(of) > 1]
+    return brute, sign, means, statistics.median(errors)
 
 
 def judge(report, sign, means):
@@ -100,6 +109,7 @@ def main():
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--policy", default="gaussian")
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--repeats", type=int, default=16)
     parser.add_argument("--precision")
     parser.add_argument("spex")
     parser.add_argument("space")
@@ -111,10 +121,10 @@ def main():
         parser.error('"-- PROGRAM" was expected')
     os.makedirs(arguments.folder, exist_ok=True)
     explorations = Explorations(arguments, program)
-    brute, sign, means = truth(explorations)
+    brute, sign, means, error = truth(explorations, max(arguments.repeats, 2))
     result = {"bench": "explored", "space": brute["space"], "policy": arguments.policy,
               "configurations": len(means), "brute_seconds": measured(brute),
-              "brute_trials": len(brute["trials"]), "brute_behind": judge(brute, sign, means),
+              "truth_error": error, "brute_trials": len(brute["trials"]), "brute_behind": judge(brute, sign, means),
               "within_5_percent": sum(sign * (value - min(means.values(), key=lambda v: sign * v))
                                       <= 0.05 * abs(min(means.values(), key=lambda v: sign * v))
                                       for value in means.values()),
@@ -134,8 +144,8 @@ def main():
         json.dump(result, sys.stdout, indent=2)
         print()
         return 0
-    print(f"{result['space']}: {len(means)} configurations, {result['within_5_percent']} within 5 % of the best; "
-          f"brute force {result['brute_seconds']:.0f} s, its best {result['brute_behind']:.1%} behind")
+    print(f"{result['space']}: {len(means)} configurations, {result['within_5_percent']} within 5 % of the best (whose "
+          f"figures are known to {error:.1%}, one standard error); brute force {result['brute_seconds']:.0f} s, its best {result['brute_behind']:.1%} behind")
     if "stopped" in result:
         print(f"stopped at {arguments.precision}: {result['stopped']['time']:.0%} of the time, "
               f"{result['stopped']['behind']:.1%} behind")
