@@ -175,13 +175,7 @@ static bool climb_on(struct climb *climb, size_t *levels) {
 }
 
 static bool repeat(struct climb *climb, size_t *levels) {
-    size_t config =
-        spex_race_repeat(&climb->loss, &climb->results, &climb->draw, 4 + climb->budget / 8);
-    if (config == SPEX_RESULTS_NONE)
-        return false;
-    memcpy(levels, spex_results_levels(&climb->results, config),
-           climb->space->parameter_count * sizeof(*levels));
-    return true;
+    return spex_race_repeat(&climb->loss, &climb->results, &climb->draw, climb->budget, levels);
 }
 
 static int climb_next(void *state, struct spex_plan *plan) {
@@ -191,10 +185,8 @@ static int climb_next(void *state, struct spex_plan *plan) {
     bool climbing = (double)climb->results.planned < CLIMBING * (double)climb->budget;
     if (climbing && !climb->exhausted && climb->results.pending)
         return -EAGAIN;
-    if (!(climbing && climb_on(climb, plan->levels)) && !repeat(climb, plan->levels))
-        return climb->results.pending ? -EAGAIN : 0;
-    int err = spex_results_plan(&climb->results, plan->levels);
-    return err ? err : 1;
+    bool planned = (climbing && climb_on(climb, plan->levels)) || repeat(climb, plan->levels);
+    return spex_results_answer(&climb->results, planned, plan->levels);
 }
 
 static bool climb_stop_run(void *state, const struct spex_run *run) {

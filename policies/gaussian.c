@@ -377,13 +377,8 @@ static bool propose(struct gaussian *gaussian, size_t *levels) {
 }
 
 static bool repeat(struct gaussian *gaussian, size_t *levels) {
-    size_t config = spex_race_repeat(&gaussian->loss, &gaussian->results, &gaussian->draw,
-                                     4 + gaussian->budget / 8);
-    if (config == SPEX_RESULTS_NONE)
-        return false;
-    memcpy(levels, spex_results_levels(&gaussian->results, config),
-           gaussian->space->parameter_count * sizeof(size_t));
-    return true;
+    return spex_race_repeat(&gaussian->loss, &gaussian->results, &gaussian->draw, gaussian->budget,
+                            levels);
 }
 
 static bool choose(struct gaussian *gaussian, size_t *levels) {
@@ -401,13 +396,10 @@ static int gaussian_next(void *state, struct spex_plan *plan) {
     struct gaussian *gaussian = state;
     if (gaussian->results.planned >= gaussian->budget)
         return 0;
-    if (!choose(gaussian, plan->levels)) {
-        if (gaussian->error)
-            return gaussian->error;
-        return gaussian->results.pending ? -EAGAIN : 0;
-    }
-    int err = spex_results_plan(&gaussian->results, plan->levels);
-    return err ? err : 1;
+    bool planned = choose(gaussian, plan->levels);
+    if (!planned && gaussian->error)
+        return gaussian->error;
+    return spex_results_answer(&gaussian->results, planned, plan->levels);
 }
 
 static bool gaussian_stop_run(void *state, const struct spex_run *run) {

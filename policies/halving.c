@@ -146,27 +146,18 @@ static int round_next(struct halving *halving, struct spex_plan *plan) {
     return 1;
 }
 
-static int final_next(struct halving *halving, struct spex_plan *plan) {
-    size_t config = spex_race_repeat(&halving->loss, &halving->results, &halving->draw,
-                                     4 + (uint64_t)(halving->budget / 8));
-    if (config == SPEX_RESULTS_NONE)
-        return halving->results.pending ? -EAGAIN : 0;
-    memcpy(plan->levels, spex_results_levels(&halving->results, config),
-           halving->space->parameter_count * sizeof(*plan->levels));
-    return 1;
-}
-
 static int halving_next(void *state, struct spex_plan *plan) {
     struct halving *halving = state;
     if (halving->spent + 1e-9 >= halving->budget)
         return 0;
     int got = round_next(halving, plan);
-    got = got ? got : final_next(halving, plan);
-    if (got <= 0)
+    if (got < 0)
         return got;
-    halving->spent += cost(halving, plan->duration_seconds);
-    int err = spex_results_plan(&halving->results, plan->levels);
-    return err ? err : 1;
+    bool planned = got || spex_race_repeat(&halving->loss, &halving->results, &halving->draw,
+                                           (uint64_t)halving->budget, plan->levels);
+    if (planned)
+        halving->spent += cost(halving, plan->duration_seconds);
+    return spex_results_answer(&halving->results, planned, plan->levels);
 }
 
 static bool halving_stop_run(void *state, const struct spex_run *run) {

@@ -137,7 +137,7 @@ static inline size_t spex_race_next(const struct spex_race *race, const struct s
 
 /* The configuration to run once more; SPEX_RESULTS_NONE when it is clear which is best, or nothing has succeeded. With
  * several objectives it is never clear: weights are others every time. */
-static inline size_t spex_race_repeat(struct spex_loss *loss, const struct spex_results *results,
+static inline size_t spex_race_choose(struct spex_loss *loss, const struct spex_results *results,
                                       struct spex_draw *draw, uint64_t trials_max) {
     if (loss->objectives > 1)
         spex_loss_turn(loss, draw);
@@ -151,6 +151,17 @@ static inline size_t spex_race_repeat(struct spex_loss *loss, const struct spex_
     if (loss->objectives == 1 && race.doubt < 0.01)
         return SPEX_RESULTS_NONE;
     return spex_race_next(&race, loss, results);
+}
+
+/* Its levels; false when there is none. No configuration has much more than an eighth of the budget, in runs. */
+static inline bool spex_race_repeat(struct spex_loss *loss, const struct spex_results *results,
+                                    struct spex_draw *draw, uint64_t budget, size_t *levels) {
+    size_t config = spex_race_choose(loss, results, draw, 4 + budget / 8);
+    if (config == SPEX_RESULTS_NONE)
+        return false;
+    memcpy(levels, spex_results_levels(results, config),
+           results->space->parameter_count * sizeof(*levels));
+    return true;
 }
 
 #endif

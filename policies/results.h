@@ -126,6 +126,15 @@ static inline int spex_results_plan(struct spex_results *results, const size_t *
     return 0;
 }
 
+/* What next() says when it has levels for one more run, or none for now. */
+static inline int spex_results_answer(struct spex_results *results, bool planned,
+                                      const size_t *levels) {
+    if (!planned)
+        return results->pending ? -EAGAIN : 0;
+    int err = spex_results_plan(results, levels);
+    return err ? err : 1;
+}
+
 /* Welford's, A Note on a Method for Calculating Corrected Sums of Squares and Products, 1962. */
 SPEX_INLINE void spex_results_value(struct spex_results_values *values, uint64_t trials,
                                     const struct spex_measured *measured) {

@@ -173,12 +173,7 @@ static bool propose(struct tpe *tpe, size_t *levels) {
 }
 
 static bool repeat(struct tpe *tpe, size_t *levels) {
-    size_t config = spex_race_repeat(&tpe->loss, &tpe->results, &tpe->draw, 4 + tpe->budget / 8);
-    if (config == SPEX_RESULTS_NONE)
-        return false;
-    memcpy(levels, spex_results_levels(&tpe->results, config),
-           tpe->space->parameter_count * sizeof(*levels));
-    return true;
+    return spex_race_repeat(&tpe->loss, &tpe->results, &tpe->draw, tpe->budget, levels);
 }
 
 static bool choose(struct tpe *tpe, size_t *levels) {
@@ -192,10 +187,7 @@ static int tpe_next(void *state, struct spex_plan *plan) {
     struct tpe *tpe = state;
     if (tpe->results.planned >= tpe->budget)
         return 0;
-    if (!choose(tpe, plan->levels))
-        return tpe->results.pending ? -EAGAIN : 0;
-    int err = spex_results_plan(&tpe->results, plan->levels);
-    return err ? err : 1;
+    return spex_results_answer(&tpe->results, choose(tpe, plan->levels), plan->levels);
 }
 
 static bool tpe_stop_run(void *state, const struct spex_run *run) {

@@ -113,11 +113,11 @@ static int succeed(struct run *run) {
 static int ask_policy(struct run *run) {
     const struct spex_policy_ops *policy = run->setup->policy;
     struct spex_run so_far = spex_measure_run(run->measure);
+    if (so_far.records == 0)
+        return 0;
     spex_measure_values(run->measure, run->measured);
     so_far.levels = run->plan->levels;
     so_far.measured = run->measured;
-    if (so_far.records == 0)
-        return 0;
     pthread_mutex_lock(run->setup->policy_lock);
     bool enough = spex_policy_stop_run(policy, run->setup->policy_state, run->space, &so_far);
     pthread_mutex_unlock(run->setup->policy_lock);

@@ -84,16 +84,22 @@ static size_t machines(struct spex_store *store) {
     return found;
 }
 
-static void in_the_store(void **state) {
-    (void)state;
+static struct spex_store *new_store(struct spex_space_file **file) {
     static char *const program[] = {(char *)(uintptr_t) "p", NULL};
-    struct spex_space_file *file =
-        space_of("<space name='s'><parameter name='a' type='integer' min='1' max='4'/>"
-                 "<objective probe='q:lat' metric='mean' goal='minimise'/></space>");
+    *file = space_of("<space name='s'><parameter name='a' type='integer' min='1' max='4'/>"
+                     "<objective probe='q:lat' metric='mean' goal='minimise'/></space>");
     struct spex_store *store;
     struct spex_why why = {""};
     unlink(PATH);
-    assert_int_equal(spex_store_open(PATH, file, "grid", program, &store, &why), 0);
+    assert_int_equal(spex_store_open(PATH, *file, "grid", program, &store, &why), 0);
+    return store;
+}
+
+static void in_the_store(void **state) {
+    (void)state;
+    struct spex_space_file *file = NULL;
+    struct spex_store *store = new_store(&file);
+    struct spex_why why = {""};
     assert_int_equal(machines(store), 0);
     assert_int_equal(begin(store, "6.1", "a", false, &why), 0);
     assert_int_equal(begin(store, "6.1", "a", false, &why), 0);
@@ -112,15 +118,10 @@ static void in_the_store(void **state) {
 
 static void directory(void **state) {
     (void)state;
-    static char *const program[] = {(char *)(uintptr_t) "p", NULL};
-    struct spex_space_file *file =
-        space_of("<space name='s'><parameter name='a' type='integer' min='1' max='4'/>"
-                 "<objective probe='q:lat' metric='mean' goal='minimise'/></space>");
-    struct spex_store *store;
+    struct spex_space_file *file = NULL;
+    struct spex_store *store = new_store(&file);
     struct spex_why why = {""};
     char *found;
-    unlink(PATH);
-    assert_int_equal(spex_store_open(PATH, file, "grid", program, &store, &why), 0);
     assert_int_equal(spex_store_directory(store, &found, &why), 0);
     assert_null(found);
     assert_int_equal(spex_store_set_directory(store, "/tmp/spex-x'y", &why), 0);
