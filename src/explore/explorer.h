@@ -23,6 +23,7 @@ struct spex_waiting {
     uint64_t asked;
     uint64_t told;
     uint64_t number; /* of the failed trial in whose stead it is run; 0 for none */
+    bool refused;    /* of that trial */
     struct spex_waiting *next;
 };
 

@@ -93,18 +93,16 @@ static void waiting_free(struct spex_waiting *waiting) {
     free(waiting);
 }
 
-/* Puts a plan at the end of those that wait for a place. */
+/* Puts a plan at the end of those that wait for a place; `as` says what is stored of it. */
 static int wait_in_line(struct spex_explorer *explorer, const struct spex_plan *plan,
-                        uint64_t asked, uint64_t told, uint64_t number, struct spex_why *why) {
+                        const struct spex_waiting *as, struct spex_why *why) {
     size_t bytes = explorer->space->space.parameter_count * sizeof(*plan->levels);
     struct spex_waiting *waiting = calloc(1, sizeof(*waiting)), **end = &explorer->waiting;
     if (waiting) {
-        *waiting = (struct spex_waiting){.levels = malloc(bytes),
-                                         .probes = strdup(plan->probes),
-                                         .duration_seconds = plan->duration_seconds,
-                                         .asked = asked,
-                                         .told = told,
-                                         .number = number};
+        *waiting = *as;
+        waiting->levels = malloc(bytes);
+        waiting->probes = strdup(plan->probes);
+        waiting->duration_seconds = plan->duration_seconds;
         if (waiting->levels && waiting->probes) {
             memcpy(waiting->levels, plan->levels, bytes);
             while (*end)
@@ -136,7 +134,6 @@ static int replay_refusal(struct spex_explorer *explorer, struct spex_why *why) 
 /* Tells the next trial of the store; one that failed may be run again. */
 static int tell_stored(struct spex_explorer *explorer, struct spex_why *why) {
     const struct spex_trial *trial = &explorer->stored.items[explorer->told];
-    uint64_t number = explorer->told + 1;
     int err = trial->refused ? replay_refusal(explorer, why) : 0;
     if (err)
         return err;
@@ -150,7 +147,11 @@ static int tell_stored(struct spex_explorer *explorer, struct spex_why *why) {
         .probes = explorer->space->probes,
         .duration_seconds = explorer->space->space.rules.duration_seconds,
     };
-    return wait_in_line(explorer, &plan, trial->asked, trial->told, number, why);
+    const struct spex_waiting again = {.asked = trial->asked,
+                                       .told = trial->told,
+                                       .number = explorer->told,
+                                       .refused = trial->refused};
+    return wait_in_line(explorer, &plan, &again, why);
 }
 
 /* Asks for the next plan that the store knows of. */
@@ -164,8 +165,9 @@ static int replay_plan(struct spex_explorer *explorer, struct spex_why *why) {
     if (got != 1)
         return spex_fail(why, -EEXIST, "the store %s holds more trials than policy \"%s\" asks for",
                          explorer->options->store, explorer->policy->name);
+    const struct spex_waiting unfinished = {.asked = explorer->asked, .told = explorer->told};
     if (!trial)
-        return wait_in_line(explorer, &plan, explorer->asked, explorer->told, 0, why);
+        return wait_in_line(explorer, &plan, &unfinished, why);
     if (memcmp(trial->levels, plan.levels, bytes) == 0)
         return 0;
     return fail_replay(explorer, (uint64_t)(trial - explorer->stored.items) + 1, why);
@@ -213,14 +215,16 @@ static int start_waiting(struct spex_explorer *explorer, struct spex_why *why) {
     return err;
 }
 
-/* Fills the places: with what waits, then with what the policy asks for. */
+/* Fills the places: with what waits, then with what the policy asks for. It is not asked again before it is told what
+ * it wants: a replay could not know how often. */
 static int fill_places(struct spex_explorer *explorer, struct spex_why *why) {
     while (spex_runner_running(explorer->runner) < spex_runner_places(explorer->runner)) {
         struct spex_plan plan;
         int got = 1;
         if (explorer->waiting)
             got = start_waiting(explorer, why);
-        else if (explorer->exhausted || (got = ask(explorer, &plan, why)) == -EAGAIN)
+        else if (explorer->exhausted || explorer->refused ||
+                 (got = ask(explorer, &plan, why)) == -EAGAIN)
             return 0;
         else if (got > 0)
             got = start(explorer, &plan, explorer->asked, explorer->told, why);
@@ -232,12 +236,13 @@ static int fill_places(struct spex_explorer *explorer, struct spex_why *why) {
     return 0;
 }
 
-/* The failed trial in whose stead this one was run: its number, or 0. */
-static uint64_t take_again(struct spex_explorer *explorer, uint64_t asked) {
+/* The number of the failed trial in whose stead this one was run, and that trial's `refused`; or 0. */
+static uint64_t take_again(struct spex_explorer *explorer, uint64_t asked, bool *refused) {
     for (struct spex_waiting **at = &explorer->again; *at; at = &(*at)->next)
         if ((*at)->asked == asked) {
             struct spex_waiting *found = *at;
             uint64_t number = found->number;
+            *refused = found->refused;
             *at = found->next;
             waiting_free(found);
             return number;
@@ -247,10 +252,10 @@ static uint64_t take_again(struct spex_explorer *explorer, uint64_t asked) {
 
 static int finish(struct spex_explorer *explorer, struct spex_trial *trial, struct spex_why *why) {
     struct spex_unfinished unfinished[SPEX_CPU_PARTS_MAX];
-    uint64_t number = take_again(explorer, trial->asked);
+    trial->refused = explorer->refused;
+    uint64_t number = take_again(explorer, trial->asked, &trial->refused);
     size_t count = spex_runner_unfinished(explorer->runner, unfinished);
     trial->retried = number != 0;
-    trial->refused = explorer->refused;
     int err = spex_store_put(explorer->store, number ? number : explorer->told + 1,
                              &explorer->space->space, trial, unfinished, count, why);
     if (!err && !number)

@@ -13,8 +13,7 @@ static bool note(struct spex_history *history, uint64_t asked, uint64_t told, si
     return true;
 }
 
-/* Plans that nothing is known of were made after all that is stored. A trial is told after it was planned, and nothing
- * is planned before what was planned before it. */
+/* A trial is told after it was planned, and nothing is planned before what was planned before it. */
 static bool is_history(const struct spex_history *history) {
     for (uint64_t p = 0; p < history->plans; p++) {
         if (p && history->told[p] < history->told[p - 1])
@@ -32,6 +31,8 @@ int spex_history_make(struct spex_history *history, const struct spex_trials *tr
     bool good = true;
     for (size_t t = 0; t < trials->count; t++)
         plans = trials->items[t].asked > plans ? trials->items[t].asked : plans;
+    for (size_t u = 0; u < unfinished_count; u++)
+        plans = unfinished[u].asked > plans ? unfinished[u].asked : plans;
     if (plans > 2 * trials->count + SPEX_HISTORY_UNFINISHED_MAX)
         return spex_fail(why, -EBADMSG, "it has trials of plans that cannot have been made");
     *history = (struct spex_history){
@@ -47,8 +48,7 @@ int spex_history_make(struct spex_history *history, const struct spex_trials *tr
     for (uint64_t p = 0; p < plans; p++)
         history->told[p] = trials->count;
     for (size_t u = 0; u < unfinished_count; u++)
-        if (unfinished[u].asked <= plans)
-            good &= note(history, unfinished[u].asked, unfinished[u].told, 0);
+        good &= note(history, unfinished[u].asked, unfinished[u].told, 0);
     for (size_t t = 0; t < trials->count; t++)
         good &= note(history, trials->items[t].asked, trials->items[t].told, t + 1);
     if (good && is_history(history))
