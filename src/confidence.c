@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "student.h"
+
 bool spex_sampled(const struct spex_profile_probe *probe) {
     bool silent = !probe->records && probe->count > 0;
     return probe->weight > (double)probe->records || probe->lost > 0 || silent;
@@ -23,14 +25,8 @@ static double finite_population(const struct spex_profile_probe *probe) {
     return share < 1 ? sqrt(1 - share) : 0;
 }
 
-/* By its expansion in the normal quantile (Abramowitz and Stegun, 26.7.5). */
 double spex_student_95(double freedom) {
-    const double z = SPEX_NORMAL_95, z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z,
-                 z9 = z7 * z * z;
-    const double f = freedom;
-    return z + (z3 + z) / (4 * f) + (5 * z5 + 16 * z3 + 3 * z) / (96 * f * f) +
-           (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * f * f * f) +
-           (79 * z9 + 776 * z7 + 1482 * z5 - 1920 * z3 - 945 * z) / (92160 * f * f * f * f);
+    return spex_student_two_sided(0.05, freedom);
 }
 
 double spex_count_margin(const struct spex_profile_probe *probe) {

@@ -15,7 +15,7 @@ bool spex_sampled(const struct spex_profile_probe *probe);
 /* Of the standard normal distribution 95 % lie within it. */
 #define SPEX_NORMAL_95 1.959964
 
-/* Of Student's, with so many degrees of freedom, from two on within 1 %. */
+/* Of Student's, with so many degrees of freedom, from one on. */
 double spex_student_95(double freedom);
 
 /* How far the count may be off: 0 where each execution was counted. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "accuracy.h"
 
-#include "student.h"
+#include "../student.h"
 
 /* A small change of the value changes what the noise is of by so much. */
 static double slope(const struct spex_accuracy *accuracy, double mean) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "change.h"
 
-#include "student.h"
+#include "../student.h"
 
 /* From a difference of logarithms, or of values that are about as large as `scale`. */
 static struct spex_change change_of(double difference, double margin, bool ratio, double scale) {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "student.h"
+#include "../student.h"
 
 /* Both sides, and of the parameters which of b's is which of a's. */
 struct sides {

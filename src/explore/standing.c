@@ -5,9 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "../student.h"
 #include "draw.h"
 #include "noise.h"
-#include "student.h"
 
 /* Of the probability that one is the best. */
 enum { DRAWS = 2000 };

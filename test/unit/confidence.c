@@ -35,7 +35,7 @@ static void means_of_small_samples(void **state) {
     for (size_t k = 0; k < COUNT_OF(known); k++) {
         struct spex_profile_probe probe = sample(known[k].freedom + 1, 1e9);
         expect_near(spex_mean_margin(&probe, &values), known[k].t / sqrt(known[k].freedom + 1),
-                    0.01);
+                    0.001);
     }
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Quantiles that intervals for several comparisons at a time need. */
+/* Quantiles of Student's distribution. */
 #ifndef SPEX_STUDENT_H
 #define SPEX_STUDENT_H
 
