@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* What exploring adds to each run of a program: the time of explorations of a few trials next to that of as many runs of
- * the same program, which makes the same records for a socket that nobody reads, started and waited for by this one.
+/* What exploring adds to each run of a program: by how much an exploration of many trials takes longer than one of few,
+ * next to as many runs of the same program, which makes the same records for a socket that nobody reads, started and
+ * waited for by this one. What is the same for both, an exploration takes once.
  *
  *     trials [--json] [--rounds N]
  *
- * The program is this one, too. Explorations and bare runs take turns; figures are medians over the rounds. */
+ * The program is this one, too. Explorations and bare runs take turns; figures are milliseconds, medians over the
+ * rounds: of a bare run, of one more trial, what that adds, and what an exploration takes besides its trials. */
 #define _GNU_SOURCE
 #include <err.h>
 #include <errno.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,11 +27,11 @@
 
 #include "bench.h"
 
-enum { TRIALS = 16, RECORDS = 200, ROUNDS_DEFAULT = 15, ROUNDS_MAX = 1000, WORK = 1 };
+enum { FEW = 8, MANY = 72, RECORDS = 200, ROUNDS_DEFAULT = 15, ROUNDS_MAX = 1000, WORK = 1 };
 SPEX_PROBE_NAME(WORK, "work");
 
 static const char space[] =
-    "<space name='trials'><parameter name='a' type='integer' min='1' max='16'/>"
+    "<space name='trials'><parameter name='a' type='integer' min='1' max='%d'/>"
     "<objective probe='work:tpt' metric='throughput' goal='maximise'/>"
     "<run records_per_thread='100' warmup='0'/></space>";
 
@@ -52,9 +55,9 @@ static int work(void) {
     return spex_stop() ? 1 : 0;
 }
 
-static void write_space(void) {
+static void write_space(int configurations) {
     FILE *out = fopen(space_path, "we");
-    if (!out || fputs(space, out) == EOF || fclose(out) != 0)
+    if (!out || fprintf(out, space, configurations) < 0 || fclose(out) != 0)
         err(1, "%s", space_path);
 }
 
@@ -64,27 +67,27 @@ static int listen_only(void) {
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     snprintf(address.sun_path, sizeof(address.sun_path), "%s", socket_path);
     if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
-        listen(fd, TRIALS) < 0)
+        listen(fd, MANY) < 0)
         err(1, "%s", socket_path);
     return fd;
 }
 
-static void run_bare(char *self) {
+static void run_bare(char *self, int runs) {
     char output[80];
     snprintf(output, sizeof(output), "unix:%s", socket_path);
+    char *const argv[] = {self, (char *)(uintptr_t) "work", NULL};
     int listening = listen_only();
-    for (int t = 0; t < TRIALS; t++) {
+    setenv("SPEX_OUT", output, 1);
+    setenv("SPEX_PROBES", "work:tpt", 1);
+    for (int t = 0; t < runs; t++) {
         int status = 0;
-        pid_t pid = fork();
-        if (pid == 0) {
-            setenv("SPEX_OUT", output, 1);
-            setenv("SPEX_PROBES", "work:tpt", 1);
-            execl(self, self, "work", NULL);
-            _exit(127);
-        }
-        if (pid < 0 || waitpid(pid, &status, 0) < 0 || status != 0)
+        pid_t pid;
+        if (posix_spawn(&pid, self, NULL, NULL, argv, environ) != 0 ||
+            waitpid(pid, &status, 0) < 0 || status != 0)
             errx(1, "the program ended with status %d", status);
     }
+    unsetenv("SPEX_OUT");
+    unsetenv("SPEX_PROBES");
     close(listening);
     unlink(socket_path);
 }
@@ -93,7 +96,8 @@ static void count_failed(void *user, const struct spex_progress *progress) {
     *(uint64_t *)user = progress->failed;
 }
 
-static void run_explored(char *self) {
+static void run_explored(char *self, int trials) {
+    write_space(trials);
     char *const argv[] = {self, (char *)(uintptr_t) "work", NULL};
     uint64_t failed = 0;
     char why[512];
@@ -112,11 +116,10 @@ static void run_explored(char *self) {
     unlink(store_path);
 }
 
-/* Milliseconds a run. */
-static double time_of(void (*run)(char *self), char *self) {
+static double milliseconds(void (*run)(char *self, int runs), char *self, int runs) {
     double begin = seconds_now();
-    run(self);
-    return (seconds_now() - begin) * 1e3 / TRIALS;
+    run(self, runs);
+    return (seconds_now() - begin) * 1e3;
 }
 
 static void print_result(const char *name, struct bench_result result, bool json, bool last) {
@@ -124,14 +127,13 @@ static void print_result(const char *name, struct bench_result result, bool json
         printf("  \"%s\": {\"milliseconds\": %.4g, \"ci95\": [%.4g, %.4g]}%s\n", name,
                result.median, result.low, result.high, last ? "" : ",");
     else
-        printf("%-10s %8.3f ms a run (%.3f to %.3f)\n", name, result.median, result.low,
-               result.high);
+        printf("%-10s %8.3f ms (%.3f to %.3f)\n", name, result.median, result.low, result.high);
 }
 
 int main(int argc, char **argv) {
     if (argc == 2 && strcmp(argv[1], "work") == 0)
         return work();
-    static double bare[ROUNDS_MAX], explored[ROUNDS_MAX], added[ROUNDS_MAX];
+    static double bare[ROUNDS_MAX], explored[ROUNDS_MAX], added[ROUNDS_MAX], once[ROUNDS_MAX];
     size_t rounds = ROUNDS_DEFAULT;
     bool json = false;
     bench_options(argc, argv, 1, ROUNDS_MAX, &rounds, &json);
@@ -141,21 +143,22 @@ int main(int argc, char **argv) {
     snprintf(space_path, sizeof(space_path), "%s/space.xml", folder);
     snprintf(store_path, sizeof(store_path), "%s/trials.db", folder);
     snprintf(socket_path, sizeof(socket_path), "%s/socket", folder);
-    write_space();
     for (size_t r = 0; r < rounds; r++) {
-        bare[r] = time_of(run_bare, self);
-        explored[r] = time_of(run_explored, self);
+        double few = milliseconds(run_explored, self, FEW);
+        explored[r] = (milliseconds(run_explored, self, MANY) - few) / (MANY - FEW);
+        bare[r] = milliseconds(run_bare, self, MANY) / MANY;
         added[r] = explored[r] - bare[r];
+        once[r] = few - FEW * explored[r];
     }
     unlink(space_path);
     rmdir(folder);
     free(self);
     if (json)
-        printf("{\n  \"bench\": \"trials\",\n  \"rounds\": %zu,\n  \"trials\": %d,\n", rounds,
-               TRIALS);
+        printf("{\n  \"bench\": \"trials\",\n  \"rounds\": %zu,\n", rounds);
     print_result("bare", bench_median(bare, rounds), json, false);
     print_result("explored", bench_median(explored, rounds), json, false);
-    print_result("added", bench_median(added, rounds), json, true);
+    print_result("added", bench_median(added, rounds), json, false);
+    print_result("once", bench_median(once, rounds), json, true);
     if (json)
         puts("}");
     return 0;

@@ -98,7 +98,7 @@ static bool open_configuration(const struct spex_launch *launch, int *status) {
     return fd >= 0 && dup2(fd, launch->descriptor) >= 0;
 }
 
-/* In the child: only what is allowed between fork and exec. Never returns. */
+/* In the child, which is in its parent's memory: only what is allowed there. Never returns. */
 static void child_run(const struct spex_launch *launch, char **environment, int output, int status,
                       pid_t parent) {
     sigset_t none;
@@ -116,19 +116,32 @@ static void child_run(const struct spex_launch *launch, char **environment, int 
     spex_exec_failed(status, errno);
 }
 
-static int fork_program(struct spex_program *program, const struct spex_launch *launch,
-                        char **environment) {
+/* vfork copies no page tables, which an explorer has many of; until the program runs this thread stands still. No
+ * handler of ours may run in the child. */
+static int vfork_program(struct spex_program *program, const struct spex_launch *launch,
+                         char **environment, int output, int status) {
+    sigset_t all, before;
+    pid_t parent = getpid();
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pid_t pid = vfork(); // NOLINT(clang-analyzer-security.insecureAPI.vfork)
+    if (pid == 0)
+        child_run(launch, environment, output, status, parent); // NOLINT(clang-analyzer-unix.Vfork)
+    int err = pid < 0 ? -errno : 0;
+    program->pid = pid;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return err;
+}
+
+static int start_program(struct spex_program *program, const struct spex_launch *launch,
+                         char **environment) {
     int output[2] = {-1, -1}, status[2] = {-1, -1};
     int err =
         pipe2(output, O_CLOEXEC | O_NONBLOCK) < 0 || pipe2(status, O_CLOEXEC) < 0 ? -errno : 0;
-    pid_t parent = getpid();
     /* The program writes to its end as to any pipe. */
     if (!err && fcntl(output[1], F_SETFL, 0) < 0)
         err = -errno;
-    if (!err && (program->pid = fork()) < 0)
-        err = -errno;
-    if (!err && program->pid == 0)
-        child_run(launch, environment, output[1], status[1], parent);
+    err = err ? err : vfork_program(program, launch, environment, output[1], status[1]);
     if (output[1] >= 0)
         close(output[1]);
     if (status[1] >= 0)
@@ -165,7 +178,7 @@ int spex_program_launch(struct spex_program *program, const struct spex_launch *
     char **environment = make_environment(launch, &made);
     size_t wanted = 1 + (launch->socket != NULL) + (launch->probes != NULL);
     int err = environment && made == wanted ? 0 : -ENOMEM;
-    err = err ? err : fork_program(program, launch, environment);
+    err = err ? err : start_program(program, launch, environment);
     err = err ? err : open_pidfd(program);
     if (!err && launch->socket && launch->sweep) {
         program->mark = environment[0];

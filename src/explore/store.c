@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "store.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -69,6 +70,32 @@ int spex_store_prepare(struct spex_store *store, const char *sql, sqlite3_stmt *
     if (sqlite3_prepare_v2(store->db, sql, -1, statement, NULL) == SQLITE_OK)
         return 0;
     return spex_store_fail(store, "use", why);
+}
+
+int spex_store_keep(struct spex_store *store, const char *sql, sqlite3_stmt **statement,
+                    struct spex_why *why) {
+    size_t k = 0;
+    while (k < store->kept_count && store->kept[k].sql != sql)
+        k++;
+    if (k == store->kept_count) {
+        assert(k < SPEX_STORE_KEPT_MAX);
+        if (sqlite3_prepare_v3(store->db, sql, -1, SQLITE_PREPARE_PERSISTENT,
+                               &store->kept[k].statement, NULL) != SQLITE_OK)
+            return spex_store_fail(store, "use", why);
+        store->kept[k].sql = sql;
+        store->kept_count++;
+    }
+    *statement = store->kept[k].statement;
+    return 0;
+}
+
+int spex_store_put_row(struct spex_store *store, sqlite3_stmt *statement, struct spex_why *why) {
+    int err = sqlite3_step(statement) == SQLITE_DONE
+                  ? 0
+                  : spex_store_fail(store, "write to the store", why);
+    sqlite3_reset(statement);
+    sqlite3_clear_bindings(statement);
+    return err;
 }
 
 int spex_store_has_table(struct spex_store *store, const char *table, bool *has,
@@ -271,6 +298,19 @@ static struct spex_store *store_new(const char *path) {
     return store;
 }
 
+/* A write-ahead log takes one synchronisation a trial instead of three, and no new file. Where there can be none the
+ * store stays as it is. */
+static void write_ahead(struct spex_store *store) {
+    sqlite3_exec(store->db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
+}
+
+/* So that a store can be moved, and read from where nothing can be written. Not while somebody reads: then it keeps its
+ * log. */
+static void become_one_file(struct spex_store *store) {
+    sqlite3_busy_timeout(store->db, 0);
+    sqlite3_exec(store->db, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
+}
+
 int spex_store_open(const char *path, const struct spex_space_file *space, const char *policy,
                     char *const *argv, struct spex_store **out, struct spex_why *why) {
     struct spex_store *store = store_new(path);
@@ -280,6 +320,8 @@ int spex_store_open(const char *path, const struct spex_space_file *space, const
     if (err) {
         spex_store_close(store);
         store = NULL;
+    } else {
+        write_ahead(store);
     }
     *out = store;
     return err;
@@ -301,8 +343,10 @@ int spex_store_read(const char *path, struct spex_store **out, struct spex_why *
 void spex_store_close(struct spex_store *store) {
     if (!store)
         return;
-    for (size_t u = 0; u < SPEX_STORE_USAGE_READINGS; u++)
-        sqlite3_finalize(store->usage[u]);
+    for (size_t k = 0; k < store->kept_count; k++)
+        sqlite3_finalize(store->kept[k].statement);
+    if (store->db && store->lock >= 0)
+        become_one_file(store);
     sqlite3_close(store->db);
     if (store->lock >= 0)
         close(store->lock);

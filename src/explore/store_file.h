@@ -10,16 +10,22 @@
 
 #include "why.h"
 
-#define SPEX_STORE_USAGE_READINGS 3
+/* Statements that are used for every trial. */
+#define SPEX_STORE_KEPT_MAX 24
+
+struct spex_store_kept {
+    const char *sql;
+    sqlite3_stmt *statement;
+};
 
 struct spex_store {
     char *path;
     int lock; /* descriptor that holds the writer's lock; must outlive `db`, whose own locks on the
                  same file any close of ours would drop */
     sqlite3 *db;
-    sqlite3_stmt *
-        usage[SPEX_STORE_USAGE_READINGS]; /* prepared once: there are thousands of trials to read */
-    int64_t machine;                      /* row of what is put in */
+    struct spex_store_kept kept[SPEX_STORE_KEPT_MAX];
+    size_t kept_count;
+    int64_t machine; /* row of what is put in */
     char *space;
     char *identity;
     char *policy;
@@ -34,6 +40,13 @@ int spex_store_execute(struct spex_store *store, const char *sql, const char *wh
 
 int spex_store_prepare(struct spex_store *store, const char *sql, sqlite3_stmt **statement,
                        struct spex_why *why);
+
+/* The same, prepared once; `sql` has to be the same literal each time. It is the store's, and to be reset after use. */
+int spex_store_keep(struct spex_store *store, const char *sql, sqlite3_stmt **statement,
+                    struct spex_why *why);
+
+/* Runs a statement that gives no rows, and makes it ready for the next time. */
+int spex_store_put_row(struct spex_store *store, sqlite3_stmt *statement, struct spex_why *why);
 
 /* Whether the file has this table: versions of spex differ in what they keep. 0 or what went wrong. */
 int spex_store_has_table(struct spex_store *store, const char *table, bool *has,

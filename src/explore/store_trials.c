@@ -13,36 +13,30 @@
 #include "store_usage.h"
 
 static int delete_trial(struct spex_store *store, sqlite3_int64 number, struct spex_why *why) {
-    static const char *const tables[] = {"trial_usage WHERE trial",    "trial_load WHERE trial",
-                                         "trial_note WHERE trial",     "trial_metric WHERE trial",
-                                         "trial_measured WHERE trial", "trial_value WHERE trial",
-                                         "trial WHERE number"};
-    char sql[96];
+    static const char *const deletes[] = {
+        "DELETE FROM trial_usage WHERE trial = ?",    "DELETE FROM trial_load WHERE trial = ?",
+        "DELETE FROM trial_note WHERE trial = ?",     "DELETE FROM trial_metric WHERE trial = ?",
+        "DELETE FROM trial_measured WHERE trial = ?", "DELETE FROM trial_value WHERE trial = ?",
+        "DELETE FROM trial WHERE number = ?"};
     int err = 0;
-    for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]) && !err; t++) {
-        snprintf(sql, sizeof(sql), "DELETE FROM %s = %lld", tables[t], (long long)number);
-        err = spex_store_execute(store, sql, "write to the store", why);
+    for (size_t d = 0; d < sizeof(deletes) / sizeof(deletes[0]) && !err; d++) {
+        sqlite3_stmt *statement = NULL;
+        err = spex_store_keep(store, deletes[d], &statement, why);
+        if (!err) {
+            sqlite3_bind_int64(statement, 1, number);
+            err = spex_store_put_row(store, statement, why);
+        }
     }
-    return err;
-}
-
-/* Runs a statement that puts one row in, and makes it ready for the next. */
-static int put_row(struct spex_store *store, sqlite3_stmt *statement, struct spex_why *why) {
-    int err = sqlite3_step(statement) == SQLITE_DONE
-                  ? 0
-                  : spex_store_fail(store, "write to the store", why);
-    sqlite3_reset(statement);
-    sqlite3_clear_bindings(statement);
     return err;
 }
 
 static int insert_trial(struct spex_store *store, sqlite3_int64 number,
                         const struct spex_trial *trial, struct spex_why *why) {
     sqlite3_stmt *statement = NULL;
-    int err = spex_store_prepare(store,
-                                 "INSERT INTO trial VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
-                                 " datetime('now'))",
-                                 &statement, why);
+    int err = spex_store_keep(store,
+                              "INSERT INTO trial VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
+                              " datetime('now'))",
+                              &statement, why);
     if (err)
         return err;
     sqlite3_bind_int64(statement, 1, number);
@@ -56,26 +50,22 @@ static int insert_trial(struct spex_store *store, sqlite3_int64 number,
     sqlite3_bind_int64(statement, 9, (sqlite3_int64)trial->records_lost);
     sqlite3_bind_double(statement, 10, trial->seconds);
     sqlite3_bind_int(statement, 11, trial->steady);
-    err = put_row(store, statement, why);
-    sqlite3_finalize(statement);
-    return err;
+    return spex_store_put_row(store, statement, why);
 }
 
 static int insert_values(struct spex_store *store, sqlite3_int64 number,
                          const struct spex_space *space, const struct spex_trial *trial,
                          struct spex_why *why) {
     sqlite3_stmt *statement = NULL;
-    int err =
-        spex_store_prepare(store, "INSERT INTO trial_value VALUES (?, ?, ?)", &statement, why);
+    int err = spex_store_keep(store, "INSERT INTO trial_value VALUES (?, ?, ?)", &statement, why);
     for (size_t p = 0; p < space->parameter_count && !err; p++) {
         const struct spex_parameter *parameter = &space->parameters[p];
         sqlite3_bind_int64(statement, 1, number);
         sqlite3_bind_text(statement, 2, parameter->name, -1, SQLITE_STATIC);
         sqlite3_bind_text(statement, 3, parameter->values[trial->levels[p]].text, -1,
                           SQLITE_STATIC);
-        err = put_row(store, statement, why);
+        err = spex_store_put_row(store, statement, why);
     }
-    sqlite3_finalize(statement);
     return err;
 }
 
@@ -91,16 +81,15 @@ static int insert_measured(struct spex_store *store, sqlite3_int64 number,
     sqlite3_stmt *statement = NULL;
     if (!trial->ok)
         return 0;
-    int err = spex_store_prepare(store, "INSERT INTO trial_measured VALUES (?, ?, ?, ?)",
-                                 &statement, why);
+    int err =
+        spex_store_keep(store, "INSERT INTO trial_measured VALUES (?, ?, ?, ?)", &statement, why);
     for (size_t c = 0; c < space->criterion_count && !err; c++) {
         sqlite3_bind_int64(statement, 1, number);
         sqlite3_bind_int64(statement, 2, (sqlite3_int64)c);
         bind_number(statement, 3, trial->measured[c].value);
         bind_number(statement, 4, trial->measured[c].error);
-        err = put_row(store, statement, why);
+        err = spex_store_put_row(store, statement, why);
     }
-    sqlite3_finalize(statement);
     return err;
 }
 
@@ -118,17 +107,16 @@ static int insert_metric(struct spex_store *store, sqlite3_stmt *statement, sqli
     sqlite3_bind_double(statement, 7, metric->count);
     for (int n = 0; n < 8; n++)
         bind_number(statement, 8 + n, numbers[n]);
-    return put_row(store, statement, why);
+    return spex_store_put_row(store, statement, why);
 }
 
 static int insert_metrics(struct spex_store *store, sqlite3_int64 number,
                           const struct spex_trial *trial, struct spex_why *why) {
     sqlite3_stmt *statement = NULL;
-    int err = spex_store_prepare(
+    int err = spex_store_keep(
         store, "INSERT INTO trial_metric VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", &statement, why);
     for (size_t m = 0; m < trial->metric_count && !err; m++)
         err = insert_metric(store, statement, number, &trial->metrics[m], why);
-    sqlite3_finalize(statement);
     return err;
 }
 
@@ -137,14 +125,12 @@ static int insert_plans(struct spex_store *store, const struct spex_unfinished *
     sqlite3_stmt *statement = NULL;
     if (count == 0)
         return 0;
-    int err =
-        spex_store_prepare(store, "INSERT OR IGNORE INTO plan VALUES (?, ?)", &statement, why);
+    int err = spex_store_keep(store, "INSERT OR IGNORE INTO plan VALUES (?, ?)", &statement, why);
     for (size_t u = 0; u < count && !err; u++) {
         sqlite3_bind_int64(statement, 1, (sqlite3_int64)unfinished[u].asked);
         sqlite3_bind_int64(statement, 2, (sqlite3_int64)unfinished[u].told);
-        err = put_row(store, statement, why);
+        err = spex_store_put_row(store, statement, why);
     }
-    sqlite3_finalize(statement);
     return err;
 }
 

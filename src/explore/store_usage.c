@@ -5,14 +5,6 @@
 
 enum { USAGE_COLUMNS = 11 };
 
-static int put(struct spex_store *store, sqlite3_stmt *statement, struct spex_why *why) {
-    int err = sqlite3_step(statement) == SQLITE_DONE
-                  ? 0
-                  : spex_store_fail(store, "write to the store", why);
-    sqlite3_finalize(statement);
-    return err;
-}
-
 static void bind_count(sqlite3_stmt *statement, int column, bool known, uint64_t value) {
     if (known)
         sqlite3_bind_int64(statement, column, (sqlite3_int64)value);
@@ -48,19 +40,19 @@ static void read_usage(sqlite3_stmt *row, int first, struct spex_usage *usage) {
 static int put_program(struct spex_store *store, sqlite3_int64 number,
                        const struct spex_usage *usage, struct spex_why *why) {
     sqlite3_stmt *statement = NULL;
-    int err = spex_store_prepare(store, "INSERT INTO trial_usage VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
-                                 &statement, why);
+    int err = spex_store_keep(store, "INSERT INTO trial_usage VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
+                              &statement, why);
     if (err)
         return err;
     sqlite3_bind_int64(statement, 1, number);
     bind_usage(statement, 2, usage);
-    return put(store, statement, why);
+    return spex_store_put_row(store, statement, why);
 }
 
 static int put_load(struct spex_store *store, sqlite3_int64 number, size_t load,
                     const struct spex_trial_load *what, struct spex_why *why) {
     sqlite3_stmt *statement = NULL;
-    int err = spex_store_prepare(
+    int err = spex_store_keep(
         store, "INSERT INTO trial_load VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", &statement, why);
     if (err)
         return err;
@@ -69,18 +61,18 @@ static int put_load(struct spex_store *store, sqlite3_int64 number, size_t load,
     sqlite3_bind_text(statement, 3, what->stressor, -1, SQLITE_STATIC);
     sqlite3_bind_int64(statement, 4, what->workers);
     bind_usage(statement, 5, &what->usage);
-    return put(store, statement, why);
+    return spex_store_put_row(store, statement, why);
 }
 
 static int put_note(struct spex_store *store, sqlite3_int64 number, const char *note,
                     struct spex_why *why) {
     sqlite3_stmt *statement = NULL;
-    int err = spex_store_prepare(store, "INSERT INTO trial_note VALUES (?, ?)", &statement, why);
+    int err = spex_store_keep(store, "INSERT INTO trial_note VALUES (?, ?)", &statement, why);
     if (err)
         return err;
     sqlite3_bind_int64(statement, 1, number);
     sqlite3_bind_text(statement, 2, note, -1, SQLITE_STATIC);
-    return put(store, statement, why);
+    return spex_store_put_row(store, statement, why);
 }
 
 int spex_store_put_usage(struct spex_store *store, sqlite3_int64 number,
@@ -91,20 +83,14 @@ int spex_store_put_usage(struct spex_store *store, sqlite3_int64 number,
     return err || !trial->note ? err : put_note(store, number, trial->note, why);
 }
 
-enum { PROGRAM, LOADS, NOTE };
-
 /* A statement that reads rows of one trial; NULL after an error. */
-static sqlite3_stmt *rows_of(struct spex_store *store, size_t kind, sqlite3_int64 number, int *err,
-                             struct spex_why *why) {
-    static const char *const sql[SPEX_STORE_USAGE_READINGS] = {
-        [PROGRAM] = "SELECT * FROM trial_usage WHERE trial = ?",
-        [LOADS] = "SELECT * FROM trial_load WHERE trial = ? ORDER BY load",
-        [NOTE] = "SELECT note FROM trial_note WHERE trial = ?",
-    };
-    *err = store->usage[kind] ? 0 : spex_store_prepare(store, sql[kind], &store->usage[kind], why);
+static sqlite3_stmt *rows_of(struct spex_store *store, const char *sql, sqlite3_int64 number,
+                             int *err, struct spex_why *why) {
+    sqlite3_stmt *rows = NULL;
+    *err = spex_store_keep(store, sql, &rows, why);
     if (!*err)
-        sqlite3_bind_int64(store->usage[kind], 1, number);
-    return store->usage[kind];
+        sqlite3_bind_int64(rows, 1, number);
+    return rows;
 }
 
 static int end_rows(struct spex_store *store, sqlite3_stmt *rows, int got, int err,
@@ -118,7 +104,8 @@ static int end_rows(struct spex_store *store, sqlite3_stmt *rows, int got, int e
 static int get_program(struct spex_store *store, sqlite3_int64 number, struct spex_trial *trial,
                        struct spex_why *why) {
     int err, got = SQLITE_DONE;
-    sqlite3_stmt *rows = rows_of(store, PROGRAM, number, &err, why);
+    sqlite3_stmt *rows =
+        rows_of(store, "SELECT * FROM trial_usage WHERE trial = ?", number, &err, why);
     if (!err && (got = sqlite3_step(rows)) == SQLITE_ROW)
         read_usage(rows, 1, &trial->usage);
     return end_rows(store, rows, got, err, why);
@@ -137,7 +124,8 @@ static int take_load(sqlite3_stmt *row, struct spex_trial *trial, struct spex_wh
 static int get_loads(struct spex_store *store, sqlite3_int64 number, struct spex_trial *trial,
                      struct spex_why *why) {
     int err, got = SQLITE_DONE;
-    sqlite3_stmt *rows = rows_of(store, LOADS, number, &err, why);
+    sqlite3_stmt *rows =
+        rows_of(store, "SELECT * FROM trial_load WHERE trial = ? ORDER BY load", number, &err, why);
     while (!err && (got = sqlite3_step(rows)) == SQLITE_ROW)
         err = take_load(rows, trial, why);
     return end_rows(store, rows, got, err, why);
@@ -146,7 +134,8 @@ static int get_loads(struct spex_store *store, sqlite3_int64 number, struct spex
 static int get_note(struct spex_store *store, sqlite3_int64 number, struct spex_trial *trial,
                     struct spex_why *why) {
     int err, got = SQLITE_DONE;
-    sqlite3_stmt *rows = rows_of(store, NOTE, number, &err, why);
+    sqlite3_stmt *rows =
+        rows_of(store, "SELECT note FROM trial_note WHERE trial = ?", number, &err, why);
     if (!err && (got = sqlite3_step(rows)) == SQLITE_ROW &&
         !(trial->note = spex_store_text(rows, 0)))
         err = spex_fail(why, -ENOMEM, "out of memory");
