@@ -18,6 +18,7 @@ enum {
 
 int spex_command_explain(int argc, char **argv);
 int spex_command_explore(int argc, char **argv);
+int spex_command_fit(int argc, char **argv);
 int spex_command_list(int argc, char **argv);
 int spex_command_plan(int argc, char **argv);
 int spex_command_probes(int argc, char **argv);

@@ -2,12 +2,14 @@
 #include "csv.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LARGEST_TABLE = 16 << 20 };
+enum { LARGEST_TABLE = 128 << 20 };
 
 /* Where reading has got to. The text stays as it is until all of it has been found to be good. */
 struct cursor {
@@ -202,4 +204,39 @@ void spex_csv_free(struct spex_csv *csv) {
     free(csv->cells);
     free(csv->text);
     *csv = (struct spex_csv){.name = csv->name};
+}
+
+int spex_csv_complain(const struct spex_csv *csv, const struct spex_csv_cell *cell,
+                      struct spex_why *why, const char *format, ...) {
+    struct spex_why what;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(what.text, sizeof(what.text), format, args);
+    va_end(args);
+    return spex_fail(why, -EINVAL, "%s:%u:%u: %.300s", csv->name, cell->line, cell->column,
+                     what.text);
+}
+
+static size_t skip_digits(const char **at) {
+    size_t count = strspn(*at, "0123456789");
+    *at += count;
+    return count;
+}
+
+bool spex_csv_number(const char *text, double *value) {
+    const char *at = text;
+    size_t digits = skip_digits(&at);
+    if (*at == '.') {
+        at++;
+        digits += skip_digits(&at);
+    }
+    if (digits && (*at == 'e' || *at == 'E')) {
+        at++;
+        at += *at == '+' || *at == '-';
+        digits = skip_digits(&at);
+    }
+    if (digits == 0 || *at != '\0')
+        return false;
+    *value = strtod(text, NULL);
+    return isfinite(*value);
 }

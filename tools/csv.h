@@ -31,6 +31,15 @@ int spex_csv_parse(struct spex_csv *csv, const char *name, char *text, size_t le
 /* The file at `path`, or standard input for "-". Or another negative errno value. */
 int spex_csv_read(struct spex_csv *csv, const char *path, struct spex_why *why);
 
+/* "FILE:LINE:COLUMN: …": what is wrong with a cell. -EINVAL. */
+__attribute__((format(printf, 4, 5))) int spex_csv_complain(const struct spex_csv *csv,
+                                                            const struct spex_csv_cell *cell,
+                                                            struct spex_why *why,
+                                                            const char *format, ...);
+
+/* Decimal, 0 or more, as strtod takes it in the C locale, but no sign, no infinity and nothing hexadecimal. */
+bool spex_csv_number(const char *text, double *value);
+
 void spex_csv_free(struct spex_csv *csv);
 
 #endif

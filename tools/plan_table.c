@@ -2,7 +2,6 @@
 #include "plan_table.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,19 +41,6 @@ struct header {
     size_t count;
 };
 
-__attribute__((format(printf, 4, 5))) static int complain(const struct spex_csv *csv,
-                                                          const struct spex_csv_cell *cell,
-                                                          struct spex_why *why, const char *format,
-                                                          ...) {
-    struct spex_why what;
-    va_list args;
-    va_start(args, format);
-    vsnprintf(what.text, sizeof(what.text), format, args);
-    va_end(args);
-    return spex_fail(why, -EINVAL, "%s:%u:%u: %.300s", csv->name, cell->line, cell->column,
-                     what.text);
-}
-
 static const struct column *find_column(const char *name) {
     for (size_t c = 0; c < COLUMNS; c++)
         if (strcmp(columns[c].name, name) == 0)
@@ -73,8 +59,8 @@ static int check_required(const struct spex_csv *csv, const struct header *heade
                           struct spex_why *why) {
     for (size_t c = 0; c < COLUMNS; c++)
         if (columns[c].required && !has_column(header, &columns[c]))
-            return complain(csv, &csv->cells[0], why, "a column \"%s\" was expected",
-                            columns[c].name);
+            return spex_csv_complain(csv, &csv->cells[0], why, "a column \"%s\" was expected",
+                                     columns[c].name);
     return 0;
 }
 
@@ -87,42 +73,21 @@ static int read_header(const struct spex_csv *csv, struct header *header, struct
         const struct spex_csv_cell *cell = &csv->cells[at];
         const struct column *column = find_column(cell->text);
         if (!column)
-            return complain(csv, cell, why,
-                            "name, share, frequency, weight, report_cost, detect_cost, "
-                            "min_frequency or pinned was expected, not \"%.60s\"",
-                            cell->text);
+            return spex_csv_complain(csv, cell, why,
+                                     "name, share, frequency, weight, report_cost, detect_cost, "
+                                     "min_frequency or pinned was expected, not \"%.60s\"",
+                                     cell->text);
         if (has_column(header, column))
-            return complain(csv, cell, why, "one column \"%s\" was expected, not two",
-                            column->name);
+            return spex_csv_complain(csv, cell, why, "one column \"%s\" was expected, not two",
+                                     column->name);
         header->order[header->count++] = column;
         ended = cell->ends_row;
     }
     return check_required(csv, header, why);
 }
 
-static size_t skip_digits(const char **at) {
-    size_t count = strspn(*at, "0123456789");
-    *at += count;
-    return count;
-}
-
-/* Decimal, as strtod takes it in the C locale, but no sign, no infinity and nothing hexadecimal. */
 static bool read_number(const char *text, double *value) {
-    const char *at = text;
-    size_t digits = skip_digits(&at);
-    if (*at == '.') {
-        at++;
-        digits += skip_digits(&at);
-    }
-    if (digits && (*at == 'e' || *at == 'E')) {
-        at++;
-        at += *at == '+' || *at == '-';
-        digits = skip_digits(&at);
-    }
-    if (digits == 0 || *at != '\0')
-        return false;
-    *value = strtod(text, NULL);
-    return spex_rate_is_number(*value);
+    return spex_csv_number(text, value) && spex_rate_is_number(*value);
 }
 
 static bool read_yes_no(const char *text, bool *value) {
@@ -155,15 +120,17 @@ static int read_class(const struct spex_csv *csv, const struct header *header, s
         const struct spex_csv_cell *cell = &csv->cells[(*at)++];
         bool last = c + 1 == header->count;
         if (cell->ends_row && !last)
-            return complain(csv, cell, why, "%zu cells were expected, as in the header, not %zu",
-                            header->count, c + 1);
+            return spex_csv_complain(csv, cell, why,
+                                     "%zu cells were expected, as in the header, not %zu",
+                                     header->count, c + 1);
         if (!read_cell(header->order[c], cell->text, cls))
-            return complain(csv, cell, why, "%s was expected, not \"%.60s\"",
-                            header->order[c]->expected, cell->text);
+            return spex_csv_complain(csv, cell, why, "%s was expected, not \"%.60s\"",
+                                     header->order[c]->expected, cell->text);
         if (!cell->ends_row && last)
-            return complain(csv, &csv->cells[*at], why,
-                            "the end of the line was expected after %zu cells, as in the header",
-                            header->count);
+            return spex_csv_complain(
+                csv, &csv->cells[*at], why,
+                "the end of the line was expected after %zu cells, as in the header",
+                header->count);
     }
     return 0;
 }
@@ -197,8 +164,8 @@ static int check_names(const struct spex_plan_table *table, struct spex_why *why
         return spex_fail(why, -ENOMEM, "out of memory");
     for (size_t c = 0; name && c < table->csv.count; c++)
         if (table->csv.cells[c].text == name)
-            return complain(&table->csv, &table->csv.cells[c], why,
-                            "a name of its own was expected, not \"%.60s\" again", name);
+            return spex_csv_complain(&table->csv, &table->csv.cells[c], why,
+                                     "a name of its own was expected, not \"%.60s\" again", name);
     return 0;
 }
 

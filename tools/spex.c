@@ -16,6 +16,7 @@ static const struct {
 } commands[] = {
     {"explain", "tell what changes from one configuration to another", spex_command_explain},
     {"explore", "find the best configuration of a program", spex_command_explore},
+    {"fit", "find how a time depends on parameters", spex_command_fit},
     {"list", "list the running programs that can be controlled", spex_command_list},
     {"plan", "say which events to trace and which to sample", spex_command_plan},
     {"probes", "list the probes of a program or process", spex_command_probes},

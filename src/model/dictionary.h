@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* The functions of one parameter that a term may be made of, and how much simpler than others each is taken to be. */
+#ifndef SPEX_DICTIONARY_H
+#define SPEX_DICTIONARY_H
+
+#include "model.h"
+
+struct spex_function {
+    struct spex_exponents exponents;
+    double complexity; /* 0 and more */
+};
+
+enum { SPEX_FUNCTIONS = 56 };
+
+/* All of them, the simplest first. */
+const struct spex_function *spex_functions(void);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#include "model.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "../student.h"
+
+double spex_exponents_apply(struct spex_exponents exponents, double log2x) {
+    double value = exponents.twelfths ? exp2(exponents.twelfths / 12.0 * log2x) : 1;
+    for (unsigned l = 0; l < exponents.log; l++)
+        value *= log2x;
+    return value;
+}
+
+void spex_model_columns(const struct spex_model *model, const double *parameters, double *columns) {
+    double logs[SPEX_MODEL_PARAMETERS_MAX];
+    for (size_t p = 0; p < model->parameter_count; p++)
+        logs[p] = log2(parameters[p]);
+    columns[0] = 1;
+    for (size_t t = 0; t < model->term_count; t++) {
+        columns[t + 1] = 1;
+        for (size_t p = 0; p < model->parameter_count; p++) {
+            struct spex_exponents of = model->terms[t].factors[p];
+            if (of.twelfths || of.log)
+                columns[t + 1] *= spex_exponents_apply(of, logs[p]);
+        }
+    }
+}
+
+static double value_of(const struct spex_model *model, const double *columns) {
+    double value = model->constant;
+    for (size_t t = 0; t < model->term_count; t++)
+        value += model->terms[t].coefficient * columns[t + 1];
+    return value;
+}
+
+double spex_model_value(const struct spex_model *model, const double *parameters) {
+    double columns[SPEX_MODEL_COLUMNS_MAX];
+    spex_model_columns(model, parameters, columns);
+    return value_of(model, columns);
+}
+
+struct spex_prediction spex_model_predict(const struct spex_model *model,
+                                          const double *parameters) {
+    double columns[SPEX_MODEL_COLUMNS_MAX], variance = 0;
+    spex_model_columns(model, parameters, columns);
+    struct spex_prediction prediction = {.value = value_of(model, columns)};
+    for (size_t a = 0; a <= model->term_count; a++)
+        for (size_t b = 0; b <= model->term_count; b++)
+            variance += columns[a] * model->covariance[a][b] * columns[b];
+    double own = model->share * prediction.value;
+    variance = fmax(variance, 0) + model->floor * model->floor + own * own;
+    double margin = model->freedom > 0
+                        ? spex_student_two_sided(0.05, model->freedom) * sqrt(variance)
+                        : INFINITY;
+    prediction.low = fmax(prediction.value - margin, 0);
+    prediction.high = prediction.value + margin;
+    return prediction;
+}
+
+const char *spex_model_class_name(enum spex_model_class class) {
+    static const char *const names[] = {"unknown", "constant", "logarithmic", "linear",
+                                        "polynomial"};
+    return names[class];
+}
+
+struct text {
+    char *at;
+    size_t left;
+};
+
+__attribute__((format(printf, 2, 3))) static void put(struct text *text, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(text->at, text->left, format, args);
+    va_end(args);
+    size_t used = length < 0 ? 0 : (size_t)length < text->left ? (size_t)length : text->left - 1;
+    text->at += used;
+    text->left -= used;
+}
+
+static void put_factor(struct text *text, const char *name, struct spex_exponents of) {
+    if (of.twelfths == 12)
+        put(text, "·%s", name);
+    else if (of.twelfths % 12 == 0 && of.twelfths)
+        put(text, "·%s^%d", name, of.twelfths / 12);
+    else if (of.twelfths % 3 == 0 && of.twelfths)
+        put(text, of.twelfths % 6 ? "·%s^(%d/4)" : "·%s^(%d/2)", name,
+            of.twelfths / (of.twelfths % 6 ? 3 : 6));
+    else if (of.twelfths)
+        put(text, "·%s^(%d/3)", name, of.twelfths / 4);
+    if (of.log == 1)
+        put(text, "·log2(%s)", name);
+    else if (of.log)
+        put(text, "·log2(%s)^%d", name, of.log);
+}
+
+void spex_model_text(const struct spex_model *model, const char *const *names, char *text,
+                     size_t size) {
+    struct text out = {text, size};
+    if (size == 0)
+        return;
+    put(&out, "%.6g", model->constant);
+    for (size_t t = 0; t < model->term_count; t++) {
+        put(&out, " + %.6g", model->terms[t].coefficient);
+        for (size_t p = 0; p < model->parameter_count; p++)
+            put_factor(&out, names[p], model->terms[t].factors[p]);
+    }
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* What a fit takes, what it refuses, and what it makes of little and strange measurements. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../check.h"
+#include "fit.h"
+#include "least_squares.h"
+
+static struct spex_fit must_fit(size_t width, size_t rows, const double *parameters,
+                                const double *times) {
+    const struct spex_measurements measured = {width, rows, parameters, times};
+    struct spex_fit fit;
+    assert_int_equal(spex_fit(&measured, &fit), 0);
+    return fit;
+}
+
+static void expect_text(const struct spex_model *model, const char *expected) {
+    static const char *const names[] = {"n", "m", "k"};
+    char text[256];
+    spex_model_text(model, names, text, sizeof(text));
+    assert_string_equal(text, expected);
+}
+
+static void linear(void **state) {
+    const double n[] = {10, 20, 30, 40, 50}, times[] = {25, 45, 65, 85, 105};
+    (void)state;
+    struct spex_fit fit = must_fit(1, 5, n, times);
+    assert_int_equal(fit.model.class, SPEX_MODEL_LINEAR);
+    assert_true(fit.model.adjusted_r2 > 0.999999);
+    expect_text(&fit.model, "5 + 2·n");
+    struct spex_prediction prediction = spex_model_predict(&fit.model, &(double){1000});
+    assert_true(fabs(prediction.value - 2005) < 1e-6);
+    assert_true(prediction.low <= prediction.value && prediction.value <= prediction.high);
+}
+
+static void texts(void **state) {
+    struct spex_model model = {.parameter_count = 2,
+                               .constant = 0.5,
+                               .term_count = 4,
+                               .terms = {{1, 0, {{12, 1}, {6, 0}}},
+                                         {2, 0, {{0, 2}}},
+                                         {3, 0, {{16, 0}, {27, 0}}},
+                                         {4, 0, {{36, 0}}}}};
+    const char *const names[] = {"n", "m"};
+    char little[8];
+    (void)state;
+    expect_text(&model, "0.5 + 1·n·log2(n)·m^(1/2) + 2·log2(n)^2 + 3·n^(4/3)·m^(9/4) + 4·n^3");
+    spex_model_text(&model, names, little, sizeof(little));
+    assert_string_equal(little, "0.5 + 1");
+}
+
+static void refused(void **state) {
+    (void)state;
+    static const double good[SPEX_MODEL_PARAMETERS_MAX + 1] = {1}, bad[][1] = {{-1}, {NAN}, {INFINITY}};
+    struct spex_fit fit;
+    for (size_t b = 0; b < COUNT_OF(bad); b++) {
+        assert_int_equal(spex_fit(&(struct spex_measurements){1, 1, bad[b], good}, &fit), -EINVAL);
+        assert_int_equal(spex_fit(&(struct spex_measurements){1, 1, good, bad[b]}, &fit), -EINVAL);
+    }
+    assert_int_equal(spex_fit(&(struct spex_measurements){1, 0, good, good}, &fit), -EINVAL);
+    assert_int_equal(
+        spex_fit(&(struct spex_measurements){SPEX_MODEL_PARAMETERS_MAX + 1, 1, good, good}, &fit),
+        -EINVAL);
+}
+
+static void little(void **state) {
+    (void)state;
+    const double n[] = {3, 3, 5, 5}, times[] = {2, 2, 7, 7}, zeros[4] = {0};
+    struct spex_fit one = must_fit(1, 1, n, times), same = must_fit(1, 2, n, times);
+    assert_true(fabs(one.model.constant - 2) < 1e-12 && one.model.term_count == 0);
+    assert_true(isinf(spex_model_predict(&one.model, n).high));
+    assert_true(fabs(same.model.constant - 2) < 1e-12 && same.points == 1);
+    struct spex_fit two = must_fit(1, 4, n, times);
+    assert_int_equal(two.points, 2);
+    assert_int_equal(two.model.class, SPEX_MODEL_UNKNOWN); /* two points do not tell a line from a curve */
+    struct spex_fit nothing = must_fit(1, 4, n, zeros);
+    assert_int_equal(nothing.model.class, SPEX_MODEL_CONSTANT);
+    assert_true(nothing.model.constant == 0);
+    struct spex_fit none = must_fit(0, 4, NULL, times + 2);
+    assert_int_equal(none.points, 1);
+}
+
+/* Zero has no logarithm and still is a size. */
+static void from_zero(void **state) {
+    double n[8], times[8];
+    (void)state;
+    for (size_t i = 0; i < 8; i++) {
+        n[i] = (double)i;
+        times[i] = 1 + (double)(i * i);
+    }
+    struct spex_fit fit = must_fit(1, 8, n, times);
+    expect_text(&fit.model, "1 + 1·n^2");
+}
+
+static void what_does_not_vary_does_not_matter(void **state) {
+    double x[3 * 6], times[6];
+    (void)state;
+    for (size_t i = 0; i < 6; i++) {
+        x[3 * i] = 7;
+        x[3 * i + 1] = 100 * (double)(i + 1);
+        x[3 * i + 2] = 0;
+        times[i] = 3 * x[3 * i + 1];
+    }
+    struct spex_fit fit = must_fit(3, 6, x, times);
+    expect_text(&fit.model, "0 + 3·m");
+}
+
+/* Of parameters that move together nothing tells which it is: one is enough, and foretells as well. */
+static void together(void **state) {
+    double x[2 * 8], times[8];
+    (void)state;
+    for (size_t i = 0; i < 8; i++) {
+        x[2 * i] = exp2((double)i + 3);
+        x[2 * i + 1] = 2 * x[2 * i];
+        times[i] = 1 + 5 * x[2 * i];
+    }
+    struct spex_fit fit = must_fit(2, 8, x, times);
+    double further[] = {8192, 16384};
+    assert_int_equal(fit.model.class, SPEX_MODEL_LINEAR);
+    assert_true(fabs(spex_model_value(&fit.model, further) / (1 + 5 * 8192.0) - 1) < 1e-3);
+}
+
+/* No two measurements in the same place, nor in line with each other. */
+static void scattered(void **state) {
+    enum { ROWS = 300 };
+    static double x[2 * ROWS], times[ROWS];
+    uint64_t random = 3;
+    (void)state;
+    for (size_t i = 0; i < ROWS; i++) {
+        x[2 * i] = exp2(3 + (double)random_below(&random, 7000) / 1000);
+        x[2 * i + 1] = exp2(2 + (double)random_below(&random, 6000) / 1000);
+        times[i] = (2 + x[2 * i] * x[2 * i + 1]) * (0.98 + (double)random_below(&random, 41) / 1000);
+    }
+    struct spex_fit fit = must_fit(2, ROWS, x, times);
+    assert_int_equal(fit.model.term_count, 1);
+    assert_int_equal(fit.model.terms[0].factors[0].twelfths, 12);
+    assert_int_equal(fit.model.terms[0].factors[1].twelfths, 12);
+}
+
+/* More parameters than combinations of all can be tried of. */
+static void five_parameters(void **state) {
+    enum { ROWS = 243 };
+    static double x[5 * ROWS], times[ROWS];
+    (void)state;
+    for (size_t i = 0; i < ROWS; i++) {
+        size_t left = i;
+        for (size_t p = 0; p < 5; p++, left /= 3)
+            x[5 * i + p] = 8 * exp2(2 * (double)(left % 3));
+        times[i] = 10 + x[5 * i] * x[5 * i + 1] + 20 * x[5 * i + 2] + 100 * log2(x[5 * i + 4]);
+    }
+    struct spex_fit fit = must_fit(5, ROWS, x, times);
+    double further[] = {512, 512, 512, 512, 512};
+    double truth = 10 + 512.0 * 512 + 20 * 512 + 900;
+    assert_true(fabs(spex_model_value(&fit.model, further) / truth - 1) < 0.02);
+}
+
+static void very_many(void **state) {
+    enum { ROWS = 200000 };
+    double *x = calloc(ROWS, sizeof(double)), *times = calloc(ROWS, sizeof(double));
+    uint64_t random = 9;
+    (void)state;
+    assert_true(x && times);
+    for (size_t i = 0; i < ROWS; i++) {
+        x[i] = (double)(1 + random_below(&random, 1000000));
+        times[i] = 1e-6 * x[i] * log2(x[i]) * (0.9 + (double)random_below(&random, 200) / 1000);
+    }
+    struct spex_fit fit = must_fit(1, ROWS, x, times);
+    assert_int_equal(fit.model.term_count, 1);
+    assert_int_equal(fit.model.terms[0].factors[0].twelfths, 12);
+    assert_int_equal(fit.model.terms[0].factors[0].log, 1);
+    free(x);
+    free(times);
+}
+
+/* What is missed by leaving out is what a fit without it misses. */
+static void left_out(void **state) {
+    const double y[] = {1, 3, 2, 5, 9}, weights[] = {1, 2, 1, 0.5, 1}, ones[] = {1, 1, 1, 1, 1},
+                 x[] = {1, 2, 3, 4, 7};
+    const double *const columns[] = {ones, x};
+    const struct spex_data data = {5, y, weights};
+    struct spex_least_squares all, fewer;
+    double sum = 0;
+    (void)state;
+    assert_true(spex_least_squares(&data, columns, 2, &all));
+    for (size_t out = 0; out < 5; out++) {
+        double kept[5];
+        memcpy(kept, weights, sizeof(kept));
+        kept[out] = 0;
+        assert_true(spex_least_squares(&(struct spex_data){5, y, kept}, columns, 2, &fewer));
+        double miss = y[out] - fewer.coefficients[0] - fewer.coefficients[1] * x[out];
+        sum += weights[out] * miss * miss / 5;
+    }
+    assert_true(fabs(spex_left_out(&data, columns, &all) / sum - 1) < 1e-9);
+    const double *const twice[] = {x, x};
+    assert_false(spex_least_squares(&data, twice, 2, &all));
+    assert_false(spex_least_squares(&(struct spex_data){1, y, weights}, columns, 2, &all));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(linear),
+        cmocka_unit_test(texts),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(little),
+        cmocka_unit_test(from_zero),
+        cmocka_unit_test(what_does_not_vary_does_not_matter),
+        cmocka_unit_test(together),
+        cmocka_unit_test(scattered),
+        cmocka_unit_test(five_parameters),
+        cmocka_unit_test(very_many),
+        cmocka_unit_test(left_out),
+    };
+    return cmocka_run_group_tests_name("fit", tests, NULL, NULL);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/* How often the model that is found is the true one, on made-up cases; and how often its intervals hold. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../check.h"
+#include "cases.h"
+
+enum { SEEDS = 24 };
+
+struct tally {
+    size_t known, exact, lead, wrongly_unknown;
+    size_t all, class_right, unknown, unknown_found;
+    double beyond[SEEDS * 64];
+};
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void count(struct tally *tally, const struct model_case *made, const struct spex_fit *fit) {
+    struct model_verdict verdict = model_verdict_of(made, fit);
+    bool called_unknown = fit->model.class == SPEX_MODEL_UNKNOWN;
+    tally->all++;
+    tally->class_right += verdict.class_right;
+    if (made->truth.class == SPEX_MODEL_UNKNOWN) {
+        tally->unknown++;
+        tally->unknown_found += called_unknown;
+        return;
+    }
+    tally->beyond[tally->known++] = verdict.beyond;
+    tally->exact += verdict.exact;
+    tally->lead += verdict.lead;
+    tally->wrongly_unknown += called_unknown;
+}
+
+static void must_fit(const struct model_case *made, struct spex_fit *fit) {
+    int err = spex_fit(&made->measured, fit);
+    if (err)
+        fail_msg("%s: %d", made->name, err);
+}
+
+static void expect_share(const char *what, size_t good, size_t all, double at_least) {
+    double share = (double)good / (double)all;
+    print_message("%s: %.1f %% of %zu\n", what, 100 * share, all);
+    if (share < at_least)
+        fail_msg("%s: less than %.0f %%", what, 100 * at_least);
+}
+
+static void what_is_found_is_true(void **state) {
+    static struct tally tally;
+    (void)state;
+    assert_true(model_case_kinds() <= 64);
+    for (size_t kind = 0; kind < model_case_kinds(); kind++)
+        for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+            struct model_case made;
+            struct spex_fit fit;
+            model_case_make(&made, kind, seed);
+            must_fit(&made, &fit);
+            count(&tally, &made, &fit);
+            model_case_free(&made);
+        }
+    qsort(tally.beyond, tally.known, sizeof(double), by_value);
+    expect_share("exact", tally.exact, tally.known, 0.9);
+    expect_share("lead", tally.lead, tally.known, 0.96);
+    expect_share("class", tally.class_right, tally.all, 0.96);
+    expect_share("patternless found", tally.unknown_found, tally.unknown, 1);
+    expect_share("not wrongly unknown", tally.known - tally.wrongly_unknown, tally.known, 0.98);
+    double beyond = tally.beyond[tally.known * 95 / 100];
+    print_message("at four times the range: %.1f %% off (95th percentile)\n", 100 * beyond);
+    assert_true(beyond < 0.12);
+}
+
+/* Where there is no noise there is no excuse. */
+static void without_noise_all_are_exact(void **state) {
+    (void)state;
+    for (size_t kind = 0; kind < model_case_kinds(); kind++)
+        for (uint64_t seed = 12; seed <= 60; seed += 12) {
+            struct model_case made;
+            struct spex_fit fit;
+            model_case_make(&made, kind, seed);
+            assert_true(made.noise == 0);
+            must_fit(&made, &fit);
+            struct model_verdict verdict = model_verdict_of(&made, &fit);
+            if (made.truth.class != SPEX_MODEL_UNKNOWN && !verdict.exact)
+                fail_msg("%s, seed %d", made.name, (int)seed);
+            model_case_free(&made);
+        }
+}
+
+/* Half of the measurements, chosen by chance, foretell the others. */
+static void intervals_hold(void **state) {
+    size_t held = 0, all = 0;
+    uint64_t random = 5;
+    (void)state;
+    for (size_t kind = 0; kind < model_case_kinds(); kind++)
+        for (uint64_t seed = 1; seed <= 16; seed++) {
+            struct model_case made;
+            struct spex_fit fit;
+            model_case_make(&made, kind, seed);
+            size_t width = made.parameter_count, rows = made.measured.count, kept = 0;
+            double *parameters = calloc(rows * width, sizeof(double)), *times = calloc(rows, sizeof(double));
+            bool *chosen = calloc(rows, sizeof(bool));
+            assert_true(parameters && times && chosen);
+            for (size_t r = 0; r < rows; r++) {
+                chosen[r] = random_below(&random, 2);
+                for (size_t p = 0; p < width && chosen[r]; p++)
+                    parameters[kept * width + p] = made.parameters[r * width + p];
+                if (chosen[r])
+                    times[kept++] = made.times[r];
+            }
+            const struct spex_measurements half = {width, kept, parameters, times};
+            assert_int_equal(spex_fit(&half, &fit), 0);
+            bool judged = made.noise > 0 && made.truth.class != SPEX_MODEL_UNKNOWN &&
+                          !strstr(made.name, "outliers");
+            for (size_t r = 0; r < rows && judged; r++)
+                if (!chosen[r]) {
+                    struct spex_prediction prediction =
+                        spex_model_predict(&fit.model, made.parameters + r * width);
+                    all++;
+                    held += prediction.low <= made.times[r] && made.times[r] <= prediction.high;
+                }
+            free(parameters);
+            free(times);
+            free(chosen);
+            model_case_free(&made);
+        }
+    double share = (double)held / (double)all;
+    print_message("intervals hold in %.1f %% of %zu\n", 100 * share, all);
+    assert_true(share > 0.92 && share < 0.98);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_found_is_true),
+        cmocka_unit_test(without_noise_all_are_exact),
+        cmocka_unit_test(intervals_hold),
+    };
+    return cmocka_run_group_tests_name("quality", tests, NULL, NULL);
+}
