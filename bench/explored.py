@@ -22,6 +22,7 @@ import subprocess
 import sys
 
 DEFAULT = "gaussian"
+POLICIES = "gaussian", "grid", "halving", "climb", "random", "sensitivity", "tpe"
 EACH = 2  # brute force's trials of each configuration
 CONTENDERS = 16  # configurations that look best in the recording; and those that are recommended
 
@@ -130,13 +131,13 @@ def choice_of(report):
 def explore_all(explorations, arguments):
     """The recording's report, and by name what was recommended, seed by seed."""
     recorded = explorations.run("recording", "grid", explorations.with_run(trials_per_config=arguments.rounds))
+    policies = POLICIES if arguments.all else (DEFAULT, "grid")
     replays = json.loads(subprocess.run(
         [arguments.replayed, "--json", "--rounds", str(arguments.seeds),
-         os.path.join(arguments.folder, "recording.db"), str(EACH)], check=True, stdout=subprocess.PIPE).stdout)
+         os.path.join(arguments.folder, "recording.db"), str(EACH), *policies], check=True, stdout=subprocess.PIPE).stdout)
     choices = {}
     for replay in replays:
-        if arguments.all or replay["policy"] in (DEFAULT, "grid"):
-            choices.setdefault(replay["policy"], []).append(replay)
+        choices.setdefault(replay["policy"], []).append(replay)
     for seed in range(1, arguments.live + 1):
         report = explorations.run(f"live-{seed}", DEFAULT, explorations.with_run(seed=seed))
         choices.setdefault(DEFAULT + ", live", []).append(choice_of(report))

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* What exploration policies recommend when they are told trials of a real program that were run before:
  *
- *     replayed [--json] [--rounds SEEDS] STORE TRIALS_PER_CONFIG
+ *     replayed [--json] [--rounds SEEDS] STORE TRIALS_PER_CONFIG POLICY…
  *
  * The store has to have several trials of every configuration, in an order of chance. A policy that asks for one gets
  * one of them, each once, in another order with every seed; when there are none left, they begin again, and are
  * counted. What is recommended is what `spex report` would recommend. */
 #include <err.h>
 #include <errno.h>
+#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -206,24 +207,30 @@ static void print(const json_t *results) {
     }
 }
 
+static const struct spex_policy_ops *policy_named(const char *name) {
+    const struct spex_policy_ops *policy = spex_builtin_policy(name);
+    if (!policy)
+        errx(2, "%s: the name of a policy was expected", name);
+    return policy;
+}
+
 int main(int argc, char **argv) {
     static struct recording recording;
     size_t seeds = SEEDS_DEFAULT;
     bool json;
-    char *end = NULL;
-    unsigned long each = argc > 2 ? strtoul(argv[argc - 1], &end, 10) : 0;
-    if (!end || *end || each < 1 || each > UINT32_MAX)
-        errx(2, "[--json] [--rounds SEEDS] STORE TRIALS_PER_CONFIG was expected");
-    bench_options(argc - 2, argv, 1, SEEDS_MAX, &seeds, &json);
-    recording_read(&recording, argv[argc - 2]);
+    struct spex_why why = {""};
+    bench_options(argc, argv, 1, SEEDS_MAX, &seeds, &json);
+    unsigned long each = optind + 2 < argc ? strtoul(argv[optind + 1], NULL, 10) : 0;
+    if (each < 1 || each > UINT32_MAX)
+        errx(2, "[--json] [--rounds SEEDS] STORE TRIALS_PER_CONFIG POLICY… was expected");
+    recording_read(&recording, argv[optind]);
     struct spex_space space = recording.source.file->space;
     space.rules.trials_per_config = (uint32_t)each;
     json_t *results = json_array();
-    for (size_t p = 0; spex_builtin_policies[p]; p++)
+    for (int name = optind + 2; name < argc; name++)
         for (space.rules.seed = 1; space.rules.seed <= seeds; space.rules.seed++)
             json_array_append_new(results,
-                                  replay_one(&recording, &space, spex_builtin_policies[p]));
-    struct spex_why why = {""};
+                                  replay_one(&recording, &space, policy_named(argv[name])));
     if (!json)
         print(results);
     else if (spex_json_write(json_incref(results), stdout, &why))

@@ -186,7 +186,8 @@ static void print_text(const struct spex_fit_table *table, const struct result *
     if (result->fit.outliers)
         printf(", %zu outliers left out", result->fit.outliers);
     putchar('\n');
-    print_margin(model, "constant", model->constant, model->constant_error);
+    if (model->constant > 0)
+        print_margin(model, "constant", model->constant, model->constant_error);
     for (size_t t = 0; t < model->term_count; t++) {
         char name[24];
         snprintf(name, sizeof(name), "term %zu", t + 1);

@@ -7,7 +7,7 @@
 
 #include "search.h"
 
-/* A good fit (Bhattacharyya and Amza, ADLER, 3.2). */
+/* A good fit (ADLER, 3.2). */
 #define GOOD_R2              0.95
 /* Terms that make less than this share of the most that the model comes to do not decide about its class. */
 #define SIGNIFICANT_SHARE    0.01

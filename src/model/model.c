@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "../student.h"
@@ -102,9 +103,11 @@ void spex_model_text(const struct spex_model *model, const char *const *names, c
     struct text out = {text, size};
     if (size == 0)
         return;
-    put(&out, "%.6g", model->constant);
+    bool constant = model->constant > 0 || model->term_count == 0;
+    if (constant)
+        put(&out, "%.6g", model->constant);
     for (size_t t = 0; t < model->term_count; t++) {
-        put(&out, " + %.6g", model->terms[t].coefficient);
+        put(&out, t || constant ? " + %.6g" : "%.6g", model->terms[t].coefficient);
         for (size_t p = 0; p < model->parameter_count; p++)
             put_factor(&out, names[p], model->terms[t].factors[p]);
     }

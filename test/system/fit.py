@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`spex fit` finds what a time was made of, foretells it, and says where a table is wrong.
+
+usage: fit.py SPEX
+"""
+
+import json
+import math
+import random
+import subprocess
+import sys
+import unittest
+
+SPEX = None
+
+
+def fit(table, *arguments):
+    return subprocess.run([SPEX, "fit", "-", *arguments], input=table, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+
+
+def table_of(function, names, rows, noise=0.0, repeats=1):
+    chance = random.Random(1)
+    lines = [",".join([*names, "rep", "time"])]
+    for row in rows:
+        for repeat in range(repeats):
+            time = function(*row) * (1 + noise * chance.gauss(0, 1))
+            lines.append(",".join([*(str(value) for value in row), str(repeat), repr(time)]))
+    return "\n".join(lines) + "\n"
+
+
+class Fits(unittest.TestCase):
+    def model(self, table, *arguments):
+        result = fit(table, "--json", *arguments)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return json.loads(result.stdout)
+
+    def refused(self, status, message, table, *arguments):
+        result = fit(table, *arguments)
+        self.assertEqual((result.returncode, result.stdout), (status, ""))
+        self.assertEqual(result.stderr.count("\n"), 1)
+        self.assertIn(message, result.stderr)
+
+    def test_one_parameter(self):
+        table = table_of(lambda n: 1e-3 + 2e-8 * n * math.log2(n), ["n"], [[2 ** i] for i in range(6, 14)])
+        model = self.model(table, "--predict", "n=65536")
+        self.assertEqual([term["factors"] for term in model["terms"]], [{"n": [1, 1]}])
+        self.assertAlmostEqual(model["terms"][0]["coef"] / 2e-8, 1, 6)
+        self.assertAlmostEqual(model["const"], 1e-3, 9)
+        self.assertEqual((model["class"], model["points"], model["measurements"]), ("polynomial", 8, 8))
+        self.assertGreater(model["adjusted_r2"], 0.9999)
+        self.assertLess(model["fit_ms"], 10000)
+        self.assertAlmostEqual(model["prediction"]["value"], 1e-3 + 2e-8 * 65536 * 16, 8)
+
+    def test_products_and_noise(self):
+        rows = [[a, b] for a in (10, 20, 40, 80, 160) for b in (4, 8, 16, 32, 64)]
+        model = self.model(table_of(lambda a, b: 1e-5 + 3e-7 * a * b, ["a", "b"], rows, 0.05, 5),
+                           "--predict", "a=300,b=100")
+        self.assertEqual([term["factors"] for term in model["terms"]], [{"a": [1, 0], "b": [1, 0]}])
+        low, high = model["terms"][0]["interval"]
+        self.assertTrue(low < 3e-7 < high, model)
+        prediction = model["prediction"]
+        self.assertTrue(prediction["low"] < 3e-7 * 300 * 100 < prediction["high"], model)
+
+    def test_text(self):
+        result = fit("n,time\n1,3\n2,5\n3,7\n4,9\n5,11\n", "--predict", "n=10")
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("time = 1 + 2·n s\n", result.stdout)
+        self.assertIn("linear, adjusted R² 1.0000 over 5 points of 5 measurements", result.stdout)
+        self.assertIn("prediction   21 s", result.stdout)
+
+    def test_nothing_to_go_by(self):
+        model = self.model("n,time\n5,1.5\n", "--predict", "n=7")
+        self.assertEqual(model["terms"], [])
+        self.assertIsNone(model["prediction"]["high"])
+        self.assertEqual(model["const_interval"], [None, None])
+        self.assertEqual(self.model("time\n2\n2\n2\n")["class"], "constant")
+
+    def test_tables_that_are_none(self):
+        for message, table in (
+                ("standard input:1:1: a header was expected", ""),
+                ('standard input:1:3: "time" was expected as the last column, not "t"', "n,t\n1,2\n"),
+                ("standard input:2:1: a measurement was expected", "n,time\n"),
+                ('standard input:2:3: a number of 0 or more was expected, not ""', "n,time\n1,\n"),
+                ('standard input:3:1: a number of 0 or more was expected, not "-1"', "n,time\n1,2\n-1,2\n"),
+                ('standard input:2:3: a number of 0 or more was expected, not "nan"', "n,time\n1,nan\n"),
+                ('standard input:1:3: one column "n" was expected, not two', "n,n,time\n1,1,1\n"),
+                ("standard input:2:1: 2 cells were expected, as in the header, not 1", "n,time\n1\n"),
+                ("standard input:2:5: the end of the line was expected after 2 cells", "n,time\n1,2,3\n"),
+                ("8 parameters at most were expected", "a,b,c,d,e,f,g,h,i,time\n1,1,1,1,1,1,1,1,1,1\n")):
+            with self.subTest(table=table):
+                self.refused(1, message, table)
+
+    def test_predictions_that_are_none(self):
+        table = "n,m,time\n1,2,3\n2,2,4\n3,2,5\n4,2,6\n"
+        for message, text in (('has no parameter "x"', "x=1,n=1,m=1"), ('a value of "m" was expected', "n=1"),
+                              ('one number of 0 or more was expected for "n"', "n=-1,m=1"),
+                              ('one number of 0 or more was expected for "n"', "n=1,m=1,n=2"),
+                              ('one number of 0 or more was expected for "n"', "n,m=1")):
+            with self.subTest(text=text):
+                self.refused(2, message, table, "--predict", text)
+        logarithm = table_of(lambda n: 1 + 5 * math.log2(n), ["n"], [[2 ** i] for i in range(1, 9)])
+        self.refused(1, 'the model has a logarithm of "n": 1 or more was expected, not 0.5', logarithm,
+                     "--predict", "n=0.5")
+
+    def test_a_million_rows(self):
+        chance = random.Random(2)
+        rows = "".join(f"{n},{n * 1e-6 * chance.uniform(0.9, 1.1):.9f}\n"
+                       for n in (chance.randrange(1, 100000) for _ in range(1000000)))
+        model = self.model("n,time\n" + rows)
+        self.assertEqual((model["class"], model["measurements"]), ("linear", 1000000))
+
+
+if __name__ == "__main__":
+    SPEX = sys.argv.pop(1)
+    unittest.main()
