@@ -2,20 +2,22 @@
 # SPDX-License-Identifier: MIT
 """How good is what policies find in a real program's space, and what does it take? All configurations are run several
 times, in an order of chance: that is the recording. The default policy, with --all each, explores it with one seed after
-another (bench/replayed). What they recommend and what looks best in the recording is then run again, in turns: that is the truth.
+another (bench/replayed); of what they ask for more often than it was recorded, more is recorded, until nothing is missing.
+What they recommend and what looks best in the recording is then run for longer, in turns: that is the truth.
 
-usage: explored.py [--json] [--seeds N] [--rounds N] [--repeats N] [--live N] [--all] [--precision 5%] [--duration S] SPEX REPLAYED SPACE.xml FOLDER -- PROGRAM [ARGUMENT...]
+usage: explored.py [--json] [--seeds N] [--rounds N] [--repeats N] [--all] [--precision 5%] [--duration S] [--truth S] BUILD SPACE.xml FOLDER -- PROGRAM [ARGUMENT...]
 
---live N explores with the default policy and N seeds, too, instead of replaying. With --precision brute force stops its
-runs by it, which is compared with brute force that does not. Stores are kept in FOLDER; what is in them is not run again. With
---duration all runs end after so many seconds, warm-up included, instead of by their records.
-Only the space's first objective counts.
+BUILD is meson's folder. --rounds: trials of each configuration; --repeats: of those that the truth is asked about, for S
+seconds (--truth). With --precision brute force stops its runs by it, which is compared with brute force that does not.
+With --duration all runs end after so many seconds, warm-up included, instead of by their records. Stores are kept in
+FOLDER; what is in them is not run again. Only the space's first objective counts.
 """
 
 import argparse
 import hashlib
 import json
 import os
+import random
 import re
 import statistics
 import subprocess
@@ -23,13 +25,17 @@ import sys
 
 DEFAULT = "gaussian"
 POLICIES = "gaussian", "grid", "halving", "climb", "random", "sensitivity", "tpe"
+STOPPED = "grid, stopped"
 EACH = 2  # brute force's trials of each configuration
-CONTENDERS = 16  # configurations that look best in the recording; and those that are recommended
+CONTENDERS = 16  # that look best in the recording, besides what is recommended
+MORE_MAX = 6  # times that more is recorded
 
 
 class Explorations:
     def __init__(self, arguments, program):
-        self.spex = arguments.spex
+        self.spex = os.path.join(arguments.build, "tools", "spex")
+        self.replayed = os.path.join(arguments.build, "bench", "replayed")
+        self.listed = os.path.join(arguments.build, "bench", "liblisted.so")
         self.folder = arguments.folder
         self.program = program
         with open(arguments.space, encoding="utf-8") as file:
@@ -50,15 +56,27 @@ class Explorations:
                 text = text.replace("<run", f'<run {name}="{value}"', 1)
         return text
 
-    def run(self, name, policy, text):
+    def store(self, name):
+        return os.path.join(self.folder, name + ".db")
+
+    def run(self, name, policy, text, **environment):
         """The report of an exploration."""
         path = os.path.join(self.folder, name)
         with open(path + ".xml", "w", encoding="utf-8") as file:
             file.write(text)
-        subprocess.run([self.spex, "explore", path + ".xml", "--policy", policy, "--store", path + ".db", "--",
-                        *self.program], check=True, stderr=subprocess.DEVNULL)
-        report = subprocess.run([self.spex, "report", path + ".db", "--json"], check=True, stdout=subprocess.PIPE)
+        subprocess.run([self.spex, "explore", path + ".xml", "--policy", policy, "--store", self.store(name), "--",
+                        *self.program], check=True, stderr=subprocess.DEVNULL, env=dict(os.environ, **environment))
+        report = subprocess.run([self.spex, "report", self.store(name), "--json"], check=True, stdout=subprocess.PIPE)
         return json.loads(report.stdout)
+
+    def run_list(self, kind, trials, text):
+        """Runs the trials, each given by its levels, in this order. The name, by what is in the list, and the report."""
+        lines = "".join(" ".join(map(str, levels)) + "\n" for levels in trials)
+        name = f"{kind}-{hashlib.sha256(lines.encode()).hexdigest()[:12]}"
+        path = os.path.join(self.folder, name + ".list")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(lines)
+        return name, self.run(name, self.listed, text, BENCH_LIST=path)
 
 
 def key(config):
@@ -76,27 +94,6 @@ def by_config(trials):
         if trial["status"] == "ok":
             found.setdefault(key(trial["config"]), []).append(trial["objective"])
     return found
-
-
-def only(explorations, config):
-    """The space with this one configuration, run once."""
-    text = explorations.with_run(trials_per_config=1)
-    for name, value in json.loads(config).items():
-        value = str(value).lower() if isinstance(value, bool) else value
-        text = re.sub(rf'(<parameter name="{re.escape(name)}"[^>]*?)(?:\s+default="[^"]*")?(/?>)',
-                      rf'\1 fixed="{value}"\2', text)
-    return text
-
-
-def run_in_turns(explorations, configs, repeats):
-    """Trials of each, taking turns, so that a machine that drifts does so for all."""
-    values = {config: [] for config in configs}
-    for repeat in range(repeats):
-        for config in configs:
-            name = hashlib.sha256(config.encode()).hexdigest()[:16]
-            report = explorations.run(f"contender-{name}-{repeat}", "grid", only(explorations, config))
-            values[config] += by_config(report["trials"]).get(config, [])
-    return values
 
 
 class Truth:
@@ -128,23 +125,40 @@ def choice_of(report):
     return {"config": report["best"]["config"], "seconds": measured(report), "trials": len(report["trials"])}
 
 
-def explore_all(explorations, arguments):
-    """The recording's report, and by name what was recommended, seed by seed."""
-    recorded = explorations.run("recording", "grid", explorations.with_run(trials_per_config=arguments.rounds))
+def replay(explorations, arguments, stores):
     policies = POLICIES if arguments.all else (DEFAULT, "grid")
-    replays = json.loads(subprocess.run(
-        [arguments.replayed, "--json", "--rounds", str(arguments.seeds),
-         os.path.join(arguments.folder, "recording.db"), str(EACH), *policies], check=True, stdout=subprocess.PIPE).stdout)
-    choices = {}
-    for replay in replays:
-        choices.setdefault(replay["policy"], []).append(replay)
-    for seed in range(1, arguments.live + 1):
-        report = explorations.run(f"live-{seed}", DEFAULT, explorations.with_run(seed=seed))
-        choices.setdefault(DEFAULT + ", live", []).append(choice_of(report))
-    if arguments.precision:
-        stopped = explorations.with_run(precision=arguments.precision)
-        choices["grid, stopped"] = [choice_of(explorations.run("stopped", "grid", stopped))]
-    return recorded, choices
+    replayed = subprocess.run([explorations.replayed, "--json", "--rounds", str(arguments.seeds), str(EACH),
+                               ",".join(policies), *map(explorations.store, stores)], check=True,
+                              stdout=subprocess.PIPE)
+    return json.loads(replayed.stdout)
+
+
+def record(explorations, arguments):
+    """What is replayed of the recording, when there is as much of it as is asked for."""
+    stores, chance = ["recording"], random.Random(1)
+    explorations.run("recording", "grid", explorations.with_run(trials_per_config=arguments.rounds))
+    for _ in range(MORE_MAX):
+        replayed = replay(explorations, arguments, stores)
+        if not replayed["wanted"]:
+            break
+        trials = [wanted["levels"] for wanted in replayed["wanted"]
+                  for _ in range(wanted["trials"] * 3 // 2 + 1)]  # other seeds will want some, too
+        chance.shuffle(trials)
+        stores.append(explorations.run_list("more", trials, explorations.space)[0])
+    else:
+        replayed = replay(explorations, arguments, stores)
+    return replayed
+
+
+def find_truth(explorations, arguments, replayed, choices):
+    """The best in the recording and what was recommended, run in turns, so that a machine that drifts does so for all."""
+    levels = {key(one["config"]): one["levels"] for one in replayed["ranked"]}
+    contenders = {key(one["config"]) for one in replayed["ranked"][:CONTENDERS]}
+    contenders |= {key(one["config"]) for of in choices.values() for one in of}
+    trials = [levels[config] for config in sorted(contenders)] * arguments.repeats
+    report = explorations.run_list("truth", trials, explorations.with_run(duration=arguments.truth))[1]
+    values = by_config(report["trials"])
+    return Truth(values, -1 if report["objective"]["goal"] == "maximise" else 1)
 
 
 def parse():
@@ -152,12 +166,12 @@ def parse():
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=4)
-    parser.add_argument("--repeats", type=int, default=16)
-    parser.add_argument("--live", type=int, default=0)
+    parser.add_argument("--repeats", type=int, default=8)
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--precision")
     parser.add_argument("--duration")
-    for name in "spex", "replayed", "space", "folder":
+    parser.add_argument("--truth", default="4")
+    for name in "build", "space", "folder":
         parser.add_argument(name)
     own = sys.argv[1:sys.argv.index("--")] if "--" in sys.argv else sys.argv[1:]
     arguments = parser.parse_args(own)
@@ -170,25 +184,29 @@ def main():
     arguments, program = parse()
     os.makedirs(arguments.folder, exist_ok=True)
     explorations = Explorations(arguments, program)
-    recorded, choices = explore_all(explorations, arguments)
-    sign = -1 if recorded["objective"]["goal"] == "maximise" else 1
-    values = by_config(recorded["trials"])
-    contenders = set(sorted(values, key=lambda config: sign * statistics.mean(values[config]))[:CONTENDERS])
-    contenders |= {key(choice["config"]) for of in choices.values() for choice in of}
-    truth = Truth(run_in_turns(explorations, sorted(contenders), max(arguments.repeats, 2)), sign)
+    replayed = record(explorations, arguments)
+    choices = {}
+    for one in replayed["results"]:
+        choices.setdefault(one["policy"], []).append(one)
+    if arguments.precision:
+        choices[STOPPED] = [choice_of(explorations.run(
+            "stopped", "grid", explorations.with_run(precision=arguments.precision)))]
+    truth = find_truth(explorations, arguments, replayed, choices)
     brute_seconds = statistics.mean(choice["seconds"] for choice in choices["grid"])
+    recorded = explorations.run("recording", "grid", explorations.with_run(trials_per_config=arguments.rounds))
+    values = by_config(recorded["trials"])
     result = {"bench": "explored", "space": recorded["space"], "configurations": len(values),
               "noise": statistics.median(statistics.stdev(of) / abs(statistics.mean(of))
                                          for of in values.values() if len(of) > 1),
-              "brute_seconds": brute_seconds, "contenders": len(contenders), "truth_error": truth.error,
-              "good_contenders": sum(truth.behind(json.loads(config)) <= 0.05 for config in contenders),
+              "brute_seconds": brute_seconds, "contenders": len(truth.means), "truth_error": truth.error,
+              "good_contenders": sum(truth.behind(json.loads(config)) <= 0.05 for config in truth.means),
               "results": [line_of(name, of, truth, brute_seconds) for name, of in choices.items()]}
     if arguments.json:
         json.dump(result, sys.stdout, indent=2)
         print()
         return 0
     print(f"{result['space']}: {len(values)} configurations, whose trials vary by {result['noise']:.1%} (median); brute "
-          f"force {brute_seconds:.0f} s. Of {len(contenders)} contenders, known to {truth.error:.1%} (one standard "
+          f"force {brute_seconds:.0f} s. Of {len(truth.means)} contenders, known to {truth.error:.1%} (one standard "
           f"error), {result['good_contenders']} are within 5 % of the best.")
     for line in result["results"]:
         print(f"{line['policy']:14} within 5 % {line['good']:2} of {line['seeds']:2}, behind {line['median_behind']:6.1%} "

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* What exploration policies recommend when they are told trials of a real program that were run before:
  *
- *     replayed [--json] [--rounds SEEDS] STORE TRIALS_PER_CONFIG POLICY…
+ *     replayed [--json] [--rounds SEEDS] TRIALS_PER_CONFIG POLICY,… STORE…
  *
- * The store has to have several trials of every configuration, in an order of chance. A policy that asks for one gets
- * one of them, each once, in another order with every seed; when there are none left, they begin again, and are
- * counted. What is recommended is what `spex report` would recommend. */
+ * The stores have to have trials of every configuration, in an order of chance. A policy that asks for one gets one of
+ * them, each once, in another order with every seed. When there are none left they begin again: `again` counts them, and
+ * `wanted` says how many more there would have to be. What is recommended is what `spex report` would recommend. */
+#define _GNU_SOURCE
 #include <err.h>
 #include <errno.h>
 #include <getopt.h>
@@ -22,11 +23,16 @@
 
 enum { SEEDS_DEFAULT = 20, SEEDS_MAX = 1000 };
 
-/* The trials of each configuration, by the group of the store's summary. */
+/* The trials of each configuration, by the group of the summary. */
 struct recording {
-    struct spex_report_source source;
-    size_t *of;    /* trials, group by group */
-    size_t *first; /* in `of`, of each group, and one more */
+    struct spex_report_source *sources;
+    size_t source_count;
+    const struct spex_trial **trials;
+    size_t trial_count;
+    struct spex_summary summary; /* of all */
+    size_t *of;                  /* trials, group by group */
+    size_t *first;               /* in `of`, of each group, and one more */
+    size_t *most;                /* that were asked for of each group, by any one seed */
 };
 
 struct replay {
@@ -50,36 +56,67 @@ static void *allocate(size_t count, size_t size) {
 }
 
 static size_t group_of(const struct recording *recording, const size_t *levels) {
-    const struct spex_summary *summary = &recording->source.summary;
-    const struct spex_group *group = spex_summary_find(summary, levels);
+    const struct spex_group *group = spex_summary_find(&recording->summary, levels);
     if (!group)
-        errx(1, "%s: a configuration has no trial: all were expected", recording->source.path);
-    return (size_t)(group - summary->groups);
+        errx(1, "a configuration has no trial: all were expected");
+    return (size_t)(group - recording->summary.groups);
 }
 
-static void recording_read(struct recording *recording, const char *path) {
+static size_t recorded(const struct recording *recording, size_t group) {
+    return recording->first[group + 1] - recording->first[group];
+}
+
+static void read_stores(struct recording *recording, char **paths, size_t count) {
     struct spex_why why = {""};
-    if (spex_report_source_read(&recording->source, path, &why))
-        errx(1, "%s", why.text);
-    const struct spex_trials *trials = &recording->source.trials;
-    size_t groups = recording->source.summary.count;
+    recording->sources = allocate(count, sizeof(*recording->sources));
+    recording->source_count = count;
+    for (size_t s = 0; s < count; s++) {
+        if (spex_report_source_read(&recording->sources[s], paths[s], &why))
+            errx(1, "%s", why.text);
+        recording->trial_count += recording->sources[s].trials.count;
+    }
+    recording->trials = allocate(recording->trial_count, sizeof(*recording->trials));
+    spex_summary_init(&recording->summary, &recording->sources[0].file->space);
+    size_t to = 0;
+    for (size_t s = 0; s < count; s++)
+        for (size_t t = 0; t < recording->sources[s].trials.count; t++) {
+            recording->trials[to] = &recording->sources[s].trials.items[t];
+            if (spex_summary_add(&recording->summary, recording->trials[to++]))
+                errx(1, "out of memory");
+        }
+}
+
+static void sort_into_groups(struct recording *recording) {
+    size_t groups = recording->summary.count;
     size_t *end = allocate(groups, sizeof(*end));
-    recording->of = allocate(trials->count, sizeof(size_t));
+    recording->of = allocate(recording->trial_count, sizeof(size_t));
     recording->first = allocate(groups, sizeof(size_t));
-    for (size_t t = 0; t < trials->count; t++)
-        end[group_of(recording, trials->items[t].levels)]++;
+    recording->most = allocate(groups, sizeof(size_t));
+    for (size_t t = 0; t < recording->trial_count; t++)
+        end[group_of(recording, recording->trials[t]->levels)]++;
     for (size_t g = 0; g < groups; g++) {
         recording->first[g + 1] = recording->first[g] + end[g];
         end[g] = recording->first[g];
     }
-    for (size_t t = 0; t < trials->count; t++)
-        recording->of[end[group_of(recording, trials->items[t].levels)]++] = t;
+    for (size_t t = 0; t < recording->trial_count; t++)
+        recording->of[end[group_of(recording, recording->trials[t]->levels)]++] = t;
     free(end);
+}
+
+static void recording_free(struct recording *recording) {
+    for (size_t s = 0; s < recording->source_count; s++)
+        spex_report_source_free(&recording->sources[s]);
+    spex_summary_free(&recording->summary);
+    free(recording->sources);
+    free(recording->trials);
+    free(recording->of);
+    free(recording->first);
+    free(recording->most);
 }
 
 static void shuffle(struct replay *replay) {
     const struct recording *recording = replay->recording;
-    for (size_t g = 0; g < recording->source.summary.count; g++)
+    for (size_t g = 0; g < recording->summary.count; g++)
         for (size_t i = recording->first[g + 1]; i > recording->first[g] + 1; i--) {
             size_t other =
                 recording->first[g] + spex_draw_below(&replay->draw, i - recording->first[g]);
@@ -91,10 +128,10 @@ static void shuffle(struct replay *replay) {
 
 static void replay_begin(struct replay *replay, uint64_t seed) {
     const struct recording *recording = replay->recording;
-    size_t count = recording->source.trials.count;
+    size_t count = recording->trial_count;
     replay->draw.state = seed;
     replay->order = allocate(count, sizeof(size_t));
-    replay->taken = allocate(recording->source.summary.count, sizeof(size_t));
+    replay->taken = allocate(recording->summary.count, sizeof(size_t));
     memcpy(replay->order, recording->of, count * sizeof(size_t));
     shuffle(replay);
     spex_summary_init(&replay->summary, replay->space);
@@ -109,11 +146,10 @@ static void replay_end(struct replay *replay) {
 
 static const struct spex_trial *take(struct replay *replay, const size_t *levels) {
     const struct recording *recording = replay->recording;
-    size_t group = group_of(recording, levels);
-    size_t first = recording->first[group], count = recording->first[group + 1] - first;
+    size_t group = group_of(recording, levels), count = recorded(recording, group);
     size_t taken = replay->taken[group]++;
     replay->again += taken >= count;
-    return &recording->source.trials.items[replay->order[first + taken % count]];
+    return recording->trials[replay->order[recording->first[group] + taken % count]];
 }
 
 static void keep(struct replay *replay, const struct spex_trial *trial) {
@@ -167,27 +203,83 @@ static void explore(struct replay *replay) {
     free(levels);
 }
 
-static json_t *replay_one(const struct recording *recording, const struct spex_space *space,
+static json_t *levels_json(const struct spex_space *space, const size_t *levels) {
+    json_t *list = json_array();
+    for (size_t p = 0; p < space->parameter_count; p++)
+        json_array_append_new(list, json_integer((json_int_t)levels[p]));
+    return list;
+}
+
+static json_t *config_json(const struct spex_space *space, const size_t *levels) {
+    return json_pack("{s:o, s:o}", "config", spex_json_config(space, levels), "levels",
+                     levels_json(space, levels));
+}
+
+static json_t *result_json(const struct replay *replay, const size_t *levels) {
+    json_t *result = config_json(replay->space, levels);
+    json_object_set_new(result, "policy", json_string(replay->policy->name));
+    json_object_set_new(result, "seed", json_integer((json_int_t)replay->space->rules.seed));
+    json_object_set_new(result, "trials", json_integer((json_int_t)replay->trials.count));
+    json_object_set_new(result, "configurations", json_integer((json_int_t)replay->summary.count));
+    json_object_set_new(result, "again", json_integer((json_int_t)replay->again));
+    json_object_set_new(result, "seconds", json_real(replay->seconds));
+    return result;
+}
+
+static json_t *replay_one(struct recording *recording, const struct spex_space *space,
                           const struct spex_policy_ops *policy) {
     struct replay replay = {.recording = recording, .space = space, .policy = policy};
     struct spex_findings findings;
     replay_begin(&replay, space->rules.seed);
     explore(&replay);
+    for (size_t g = 0; g < recording->summary.count; g++)
+        if (replay.taken[g] > recording->most[g])
+            recording->most[g] = replay.taken[g];
     if (spex_findings_init(&findings, &replay.summary, &replay.trials))
         errx(1, "out of memory");
-    json_t *config = findings.best == SPEX_STANDING_NONE
-                         ? json_null()
-                         : spex_json_config(space, replay.summary.groups[findings.best].levels);
-    json_t *result =
-        json_pack("{s:s, s:I, s:I, s:I, s:I, s:f, s:o}", "policy", policy->name, "seed",
-                  (json_int_t)space->rules.seed, "trials", (json_int_t)replay.trials.count,
-                  "configurations", (json_int_t)replay.summary.count, "again",
-                  (json_int_t)replay.again, "seconds", replay.seconds, "config", config);
+    if (findings.best == SPEX_STANDING_NONE)
+        errx(1, "%s: no trial has a result", policy->name);
+    json_t *result = result_json(&replay, replay.summary.groups[findings.best].levels);
     spex_findings_free(&findings);
     replay_end(&replay);
-    if (!result)
-        errx(1, "out of memory");
     return result;
+}
+
+/* Configurations of which more trials were asked for than there are, and how many more. */
+static json_t *wanted_json(const struct recording *recording) {
+    json_t *list = json_array();
+    for (size_t g = 0; g < recording->summary.count; g++) {
+        size_t there = recorded(recording, g);
+        if (recording->most[g] <= there)
+            continue;
+        json_t *wanted = config_json(recording->summary.space, recording->summary.groups[g].levels);
+        json_object_set_new(wanted, "trials",
+                            json_integer((json_int_t)(recording->most[g] - there)));
+        json_array_append_new(list, wanted);
+    }
+    return list;
+}
+
+static int better_first(const void *a, const void *b, void *user) {
+    const struct spex_summary *summary = user;
+    const struct spex_group *one = &summary->groups[*(const size_t *)a],
+                            *other = &summary->groups[*(const size_t *)b];
+    if (spex_group_better(summary->space, one, other))
+        return -1;
+    return spex_group_better(summary->space, other, one) ? 1 : 0;
+}
+
+/* All configurations, the best by their means first. */
+static json_t *ranked_json(struct spex_summary *summary) {
+    json_t *list = json_array();
+    size_t *order = allocate(summary->count, sizeof(*order));
+    for (size_t g = 0; g < summary->count; g++)
+        order[g] = g;
+    qsort_r(order, summary->count, sizeof(*order), better_first, summary);
+    for (size_t g = 0; g < summary->count; g++)
+        json_array_append_new(list, config_json(summary->space, summary->groups[order[g]].levels));
+    free(order);
+    return list;
 }
 
 static void print(const json_t *results) {
@@ -214,30 +306,41 @@ static const struct spex_policy_ops *policy_named(const char *name) {
     return policy;
 }
 
+/* Each of the policies whose names are in the list, which is taken apart. */
+static json_t *replay_all(struct recording *recording, struct spex_space *space, char *policies,
+                          size_t seeds) {
+    json_t *results = json_array();
+    for (char *rest = NULL, *name = strtok_r(policies, ",", &rest); name;
+         name = strtok_r(NULL, ",", &rest)) {
+        const struct spex_policy_ops *policy = policy_named(name);
+        for (space->rules.seed = 1; space->rules.seed <= seeds; space->rules.seed++)
+            json_array_append_new(results, replay_one(recording, space, policy));
+    }
+    return results;
+}
+
 int main(int argc, char **argv) {
     static struct recording recording;
     size_t seeds = SEEDS_DEFAULT;
     bool json;
     struct spex_why why = {""};
     bench_options(argc, argv, 1, SEEDS_MAX, &seeds, &json);
-    unsigned long each = optind + 2 < argc ? strtoul(argv[optind + 1], NULL, 10) : 0;
+    unsigned long each = optind + 2 < argc ? strtoul(argv[optind], NULL, 10) : 0;
     if (each < 1 || each > UINT32_MAX)
-        errx(2, "[--json] [--rounds SEEDS] STORE TRIALS_PER_CONFIG POLICY… was expected");
-    recording_read(&recording, argv[optind]);
-    struct spex_space space = recording.source.file->space;
+        errx(2, "[--json] [--rounds SEEDS] TRIALS_PER_CONFIG POLICY,… STORE… was expected");
+    read_stores(&recording, argv + optind + 2, (size_t)(argc - optind) - 2);
+    sort_into_groups(&recording);
+    struct spex_space space = recording.sources[0].file->space;
     space.rules.trials_per_config = (uint32_t)each;
-    json_t *results = json_array();
-    for (int name = optind + 2; name < argc; name++)
-        for (space.rules.seed = 1; space.rules.seed <= seeds; space.rules.seed++)
-            json_array_append_new(results,
-                                  replay_one(&recording, &space, policy_named(argv[name])));
+    json_t *results = replay_all(&recording, &space, argv[optind + 1], seeds);
     if (!json)
         print(results);
-    else if (spex_json_write(json_incref(results), stdout, &why))
+    else if (spex_json_write(json_pack("{s:O, s:o, s:o}", "results", results, "wanted",
+                                       wanted_json(&recording), "ranked",
+                                       ranked_json(&recording.summary)),
+                             stdout, &why))
         errx(1, "%s", why.text);
     json_decref(results);
-    spex_report_source_free(&recording.source);
-    free(recording.of);
-    free(recording.first);
+    recording_free(&recording);
     return 0;
 }
