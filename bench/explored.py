@@ -28,6 +28,7 @@ POLICIES = "gaussian", "grid", "halving", "climb", "random", "sensitivity", "tpe
 STOPPED = "grid, stopped"
 EACH = 2  # brute force's trials of each configuration
 CONTENDERS = 16  # that look best in the recording, besides what is recommended
+MORE_EACH = 10  # of a configuration, at most, each time that more is recorded
 MORE_MAX = 6  # times that more is recorded
 
 
@@ -141,8 +142,9 @@ def record(explorations, arguments):
         replayed = replay(explorations, arguments, stores)
         if not replayed["wanted"]:
             break
+        # Other seeds will want some, too; and none as many as when it is told the same again and again.
         trials = [wanted["levels"] for wanted in replayed["wanted"]
-                  for _ in range(wanted["trials"] * 3 // 2 + 1)]  # other seeds will want some, too
+                  for _ in range(min(wanted["trials"] * 3 // 2 + 1, MORE_EACH))]
         chance.shuffle(trials)
         stores.append(explorations.run_list("more", trials, explorations.space)[0])
     else:
