@@ -32,23 +32,26 @@ def print_report(report):
 def print_explored(explored):
     print(f"### {explored['space']}\n")
     print(f"{explored['configurations']:,} configurations, whose trials vary by {percent(explored['noise'], 1)} (median coefficient of "
-          f"variation). Brute force takes\n{explored['brute_seconds']:.0f} s of measuring. {explored['contenders']} configurations "
-          f"that look best or were recommended were run again in turns, and are\nknown to "
-          f"{percent(explored['truth_error'], 1)} (one standard error); {explored['good_contenders']} of them are within 5 % of the best.\n")
-    print("| policy | within 5 % | behind, median | behind, most | measuring time | trials |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: |")
+          f"variation). Brute force takes\n{explored['brute_seconds']:.0f} s of measuring. The {explored['contenders']} "
+          f"that look best or were recommended differ by {percent(explored['truth_spread'], 1)} (one\nstandard deviation), "
+          f"and each is known to {percent(explored['truth_error'], 1)}.\n")
+    print("| policy | within 5 % of the best | behind | worst seed | measuring time | trials | told again |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     for line in explored["results"]:
         name = "grid, stopped by `precision`" if line["policy"] == STOPPED else line["policy"]
-        print(f"| {name} | {line['good']} of {line['seeds']} | {percent(line['median_behind'], 1)} | "
-              f"{percent(max(line['behind']), 1)} | {percent(line['time'], 1)} | {line['trials']:.0f} |")
+        print(f"| {name} | {percent(line['within_5_percent'], 0)} | {percent(line['mean_behind'], 1)} | "
+              f"{percent(max(line['behind']), 1)} | {percent(line['time'], 1)} | {line['trials']:.0f} | "
+              f"{line['told_again']:.0f} |")
     print()
 
 
 def print_all_explored(all_explored):
     print("## What policies find in real programs (`bench/explored.py`)\n")
-    print("Every configuration is run several times, in an order of chance; policies are told these trials, with 20 seeds,\n"
-          "and what they recommend, as a report would, is run again, in turns with what looked best. Brute force is `grid`\n"
-          "with two trials of each configuration; the measuring time is a share of its.\n")
+    print("Every configuration is run several times, in an order of chance; policies are told these trials, with 20 seeds\n"
+          "(told again: trials of which there were not enough). What they recommend, as a report would, is run again, for\n"
+          "longer and in turns with what looked best. How far behind the best it is, and whether within 5 %, is said with\n"
+          "what chance has in that taken into account: means, and probabilities. Brute force is `grid` with two trials of\n"
+          "each configuration; the measuring time is a share of its.\n")
     for explored in all_explored:
         print_explored(explored)
 

@@ -16,6 +16,7 @@ FOLDER; what is in them is not run again. Only the space's first objective count
 import argparse
 import hashlib
 import json
+import math
 import os
 import random
 import re
@@ -98,25 +99,49 @@ def by_config(trials):
 
 
 class Truth:
-    """What the contenders are worth: not by the trials that made them contenders, which were lucky."""
+    """What the contenders are worth: not by the trials that made them contenders, which were lucky, and with what chance
+    has in the trials that are asked. A turn's mean is taken out of its trials, so that a machine that drifts does so for
+    all; true differences are taken to be drawn from a normal distribution, as wide as the means are beyond their errors
+    (empirical Bayes). Without that the luckiest of many that are alike would pass for the best, and all others for
+    worse."""
 
-    def __init__(self, values, sign):
-        self.means = {config: statistics.mean(of) for config, of in values.items()}
-        self.best = min(self.means.values(), key=lambda value: sign * value)
-        self.sign = sign
-        self.error = statistics.median(statistics.stdev(of) / len(of) ** 0.5 / abs(self.means[config])
-                                       for config, of in values.items())
+    DRAWS = 4000
+
+    def __init__(self, trials, count, sign):
+        """Trials are (configuration, value), `count` a turn."""
+        left = {}
+        for begin in range(0, len(trials), count):
+            turn = [(config, -sign * math.log(value)) for config, value in trials[begin:begin + count]]
+            mean = statistics.mean(value for _, value in turn)
+            for config, value in turn:
+                left.setdefault(config, []).append(value - mean)
+        means = {config: statistics.mean(of) for config, of in left.items()}
+        variance = statistics.mean(statistics.variance(of) / len(of) for of in left.values())
+        among = max(statistics.variance(means.values()) - variance, 0)
+        share = among / (among + variance)
+        self.error, self.spread = math.sqrt(variance), math.sqrt(among)
+        chance, self.gaps = random.Random(1), {config: [] for config in means}
+        for _ in range(self.DRAWS):
+            draw = {config: chance.gauss(share * mean, math.sqrt(share * variance)) for config, mean in means.items()}
+            best = max(draw.values())
+            for config, value in draw.items():
+                self.gaps[config].append(1 - math.exp(value - best))
 
     def behind(self, config):
-        """How far from the best, as a share of it."""
-        return self.sign * (self.means[key(config)] - self.best) / abs(self.best)
+        """By how much it is expected to be worse than the best, as a share."""
+        return statistics.mean(self.gaps[key(config)])
+
+    def within(self, config, share):
+        """The probability that it is worse by no more than this share."""
+        return statistics.mean(gap <= share for gap in self.gaps[key(config)])
 
 
 def line_of(name, choices, truth, brute_seconds):
     """What a policy's seeds come to."""
     behind = sorted(truth.behind(choice["config"]) for choice in choices)
-    return {"policy": name, "seeds": len(choices), "good": sum(value <= 0.05 for value in behind),
-            "behind": behind, "median_behind": statistics.median(behind),
+    return {"policy": name, "seeds": len(choices),
+            "within_5_percent": statistics.mean(truth.within(choice["config"], 0.05) for choice in choices),
+            "behind": behind, "mean_behind": statistics.mean(behind),
             "time": statistics.mean(choice["seconds"] for choice in choices) / brute_seconds,
             "trials": statistics.mean(choice["trials"] for choice in choices),
             "told_again": statistics.mean(choice.get("again", 0) for choice in choices)}
@@ -159,8 +184,11 @@ def find_truth(explorations, arguments, replayed, choices):
     contenders |= {key(one["config"]) for of in choices.values() for one in of}
     trials = [levels[config] for config in sorted(contenders)] * arguments.repeats
     report = explorations.run_list("truth", trials, explorations.with_run(duration=arguments.truth))[1]
-    values = by_config(report["trials"])
-    return Truth(values, -1 if report["objective"]["goal"] == "maximise" else 1)
+    failed = [trial for trial in report["trials"] if trial["status"] != "ok"]
+    if failed:
+        sys.exit(f"{key(failed[0]['config'])}: {failed[0]['status']}")
+    return Truth([(key(trial["config"]), trial["objective"]) for trial in report["trials"]], len(contenders),
+                 -1 if report["objective"]["goal"] == "maximise" else 1)
 
 
 def parse():
@@ -200,20 +228,20 @@ def main():
     result = {"bench": "explored", "space": recorded["space"], "configurations": len(values),
               "noise": statistics.median(statistics.stdev(of) / abs(statistics.mean(of))
                                          for of in values.values() if len(of) > 1),
-              "brute_seconds": brute_seconds, "contenders": len(truth.means), "truth_error": truth.error,
-              "good_contenders": sum(truth.behind(json.loads(config)) <= 0.05 for config in truth.means),
+              "brute_seconds": brute_seconds, "contenders": len(truth.gaps), "truth_error": truth.error,
+              "truth_spread": truth.spread,
               "results": [line_of(name, of, truth, brute_seconds) for name, of in choices.items()]}
     if arguments.json:
         json.dump(result, sys.stdout, indent=2)
         print()
         return 0
     print(f"{result['space']}: {len(values)} configurations, whose trials vary by {result['noise']:.1%} (median); brute "
-          f"force {brute_seconds:.0f} s. Of {len(truth.means)} contenders, known to {truth.error:.1%} (one standard "
-          f"error), {result['good_contenders']} are within 5 % of the best.")
+          f"force {brute_seconds:.0f} s. {len(truth.gaps)} contenders, which differ by {truth.spread:.1%} (one standard "
+          f"deviation) and are each known to {truth.error:.1%}.")
     for line in result["results"]:
-        print(f"{line['policy']:14} within 5 % {line['good']:2} of {line['seeds']:2}, behind {line['median_behind']:6.1%} "
-              f"(median) {max(line['behind']):6.1%} (most), in {line['time']:6.1%} of the time, {line['trials']:.0f} trials, "
-              f"{line['told_again']:.0f} told again")
+        print(f"{line['policy']:14} within 5 % of the best with probability {line['within_5_percent']:.2f}, expected "
+              f"{line['mean_behind']:.1%} behind, worst seed {max(line['behind']):.1%}, in {line['time']:.1%} of the time, "
+              f"{line['trials']:.0f} trials, {line['told_again']:.0f} told again")
     return 0
 
 

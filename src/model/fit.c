@@ -219,7 +219,7 @@ static int fit_points(const struct spex_points *points, struct spex_model *model
     err = err ? err : spex_bench_make(&bench, &problem);
     err = err ? err : spex_search(&bench, &best);
     if (!err) {
-        spex_hypothesis_judge(&bench, &best, &squares);
+        spex_hypothesis_judge(&bench, &best, INFINITY, &squares);
         model_of(&bench, &best, &squares, model);
         spread(&problem, &squares, &best, model);
         model->adjusted_r2 = adjusted_r2(points, model);

@@ -91,8 +91,14 @@ static bool grows(const struct spex_bench *bench, const struct spex_hypothesis *
     return true;
 }
 
+static double score(const struct spex_bench *bench, const struct spex_hypothesis *hypothesis,
+                    double error) {
+    return (double)bench->problem->data.count * log(error + ERROR_MIN * ERROR_MIN) +
+           price(hypothesis, bench->problem->points->parameter_count);
+}
+
 void spex_hypothesis_judge(struct spex_bench *bench, struct spex_hypothesis *hypothesis,
-                           struct spex_least_squares *fit) {
+                           double bound, struct spex_least_squares *fit) {
     const struct spex_problem *problem = bench->problem;
     const double *const *columns = bench->columns;
     size_t count = hypothesis->terms + 1;
@@ -109,15 +115,15 @@ void spex_hypothesis_judge(struct spex_bench *bench, struct spex_hypothesis *hyp
     }
     if (!solved || !grows(bench, hypothesis, fit))
         return;
-    double error = spex_left_out(&problem->data, columns, fit);
-    hypothesis->score = (double)problem->data.count * log(error + ERROR_MIN * ERROR_MIN) +
-                        price(hypothesis, problem->points->parameter_count);
+    /* What is left out is missed by more than what is not. */
+    if (score(bench, hypothesis, fit->squares / (double)problem->data.count) < bound)
+        hypothesis->score = score(bench, hypothesis, spex_left_out(&problem->data, columns, fit));
 }
 
 bool spex_hypothesis_try(struct spex_bench *bench, struct spex_hypothesis hypothesis,
                          struct spex_hypothesis *best) {
     struct spex_least_squares fit;
-    spex_hypothesis_judge(bench, &hypothesis, &fit);
+    spex_hypothesis_judge(bench, &hypothesis, best->score, &fit);
     if (!(hypothesis.score < best->score))
         return false;
     *best = hypothesis;

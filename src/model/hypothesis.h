@@ -24,9 +24,9 @@ int spex_bench_make(struct spex_bench *bench, const struct spex_problem *problem
 void spex_bench_free(struct spex_bench *bench);
 
 /* Fits it; its `constant` and `score` are set. *fit may be used when the score is finite: the constant first, if it has
- * one. */
+ * one. The score is not worked out, and INFINITY, where it cannot be below `bound`. */
 void spex_hypothesis_judge(struct spex_bench *bench, struct spex_hypothesis *hypothesis,
-                           struct spex_least_squares *fit);
+                           double bound, struct spex_least_squares *fit);
 
 /* Judges it, and takes it for the best if it is. */
 bool spex_hypothesis_try(struct spex_bench *bench, struct spex_hypothesis hypothesis,

@@ -31,6 +31,38 @@ static void weigh(struct spex_problem *problem) {
     }
 }
 
+/* Points whose values of a parameter are different: grids have few, and powers are dear. */
+enum { SEEN_MAX = 32 };
+
+struct seen {
+    size_t count;
+    size_t points[SEEN_MAX];
+};
+
+static double *place(const struct spex_problem *problem, size_t parameter, size_t function,
+                     size_t point) {
+    return problem->columns + (parameter * SPEX_FUNCTIONS + function) * problem->points->count +
+           point;
+}
+
+static void fill_point(struct spex_problem *problem, size_t parameter, size_t point,
+                       struct seen *seen) {
+    const struct spex_points *points = problem->points;
+    const double *x = points->parameters + parameter;
+    size_t width = points->parameter_count, like = 0;
+    while (like < seen->count && x[seen->points[like] * width] != x[point * width])
+        like++;
+    bool known = like < seen->count;
+    double log2x = known ? 0 : log2(x[point * width]);
+    for (size_t f = 0; f < SPEX_FUNCTIONS; f++)
+        if (problem->usable[parameter][f])
+            *place(problem, parameter, f, point) =
+                known ? *place(problem, parameter, f, seen->points[like])
+                      : spex_exponents_apply(spex_functions()[f].exponents, log2x);
+    if (!known && seen->count < SEEN_MAX)
+        seen->points[seen->count++] = point;
+}
+
 /* Of one parameter: its functions at all points. A logarithm is none of theirs where it would be negative, nor a
  * function that is the same everywhere. */
 static void fill(struct spex_problem *problem, size_t parameter) {
@@ -43,15 +75,12 @@ static void fill(struct spex_problem *problem, size_t parameter) {
         most = fmax(most, x);
     }
     problem->varies[parameter] = most > least;
-    for (size_t i = 0; i < points->count && most > least; i++) {
-        double log2x = log2(points->parameters[i * points->parameter_count + parameter]);
-        for (size_t f = 0; f < SPEX_FUNCTIONS; f++) {
-            bool usable = least >= 1 || functions[f].exponents.log == 0;
-            problem->usable[parameter][f] = usable;
-            problem->columns[(parameter * SPEX_FUNCTIONS + f) * points->count + i] =
-                usable ? spex_exponents_apply(functions[f].exponents, log2x) : 0;
-        }
-    }
+    for (size_t f = 0; f < SPEX_FUNCTIONS; f++)
+        problem->usable[parameter][f] =
+            most > least && (least >= 1 || functions[f].exponents.log == 0);
+    struct seen seen = {.count = 0};
+    for (size_t i = 0; i < points->count && most > least; i++)
+        fill_point(problem, parameter, i, &seen);
 }
 
 int spex_problem_make(struct spex_problem *problem, const struct spex_points *points) {
