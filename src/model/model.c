@@ -8,24 +8,35 @@
 
 #include "../student.h"
 
-double spex_exponents_apply(struct spex_exponents exponents, double log2x) {
-    double value = exponents.twelfths ? exp2(exponents.twelfths / 12.0 * log2x) : 1;
+double spex_exponents_apply(struct spex_exponents exponents, double x, double log2x) {
+    unsigned whole = exponents.twelfths / 12, part = exponents.twelfths % 12;
+    double value = part == 0 ? 1 : part == 6 ? sqrt(x) : exp2(part / 12.0 * log2x);
+    for (unsigned w = 0; w < whole; w++)
+        value *= x;
     for (unsigned l = 0; l < exponents.log; l++)
         value *= log2x;
     return value;
 }
 
-void spex_model_columns(const struct spex_model *model, const double *parameters, double *columns) {
-    double logs[SPEX_MODEL_PARAMETERS_MAX];
-    for (size_t p = 0; p < model->parameter_count; p++)
-        logs[p] = log2(parameters[p]);
-    columns[0] = 1;
+/* Whether the logarithm is asked for: most powers do without. */
+static bool needs_log(const struct spex_model *model, size_t parameter) {
     for (size_t t = 0; t < model->term_count; t++) {
-        columns[t + 1] = 1;
-        for (size_t p = 0; p < model->parameter_count; p++) {
+        struct spex_exponents of = model->terms[t].factors[parameter];
+        if (of.log || of.twelfths % 6)
+            return true;
+    }
+    return false;
+}
+
+void spex_model_columns(const struct spex_model *model, const double *parameters, double *columns) {
+    for (size_t t = 0; t <= model->term_count; t++)
+        columns[t] = 1;
+    for (size_t p = 0; p < model->parameter_count; p++) {
+        double log2x = needs_log(model, p) ? log2(parameters[p]) : 0;
+        for (size_t t = 0; t < model->term_count; t++) {
             struct spex_exponents of = model->terms[t].factors[p];
             if (of.twelfths || of.log)
-                columns[t + 1] *= spex_exponents_apply(of, logs[p]);
+                columns[t + 1] *= spex_exponents_apply(of, parameters[p], log2x);
         }
     }
 }

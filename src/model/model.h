@@ -55,7 +55,7 @@ struct spex_prediction {
 };
 
 /* x^(twelfths / 12) · log2(x)^log; `log2x` is log2(x). */
-double spex_exponents_apply(struct spex_exponents exponents, double log2x);
+double spex_exponents_apply(struct spex_exponents exponents, double x, double log2x);
 
 /* What the constant (0) and the terms (1 and on) are multiplied by. */
 void spex_model_columns(const struct spex_model *model, const double *parameters, double *columns);

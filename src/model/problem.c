@@ -57,8 +57,9 @@ static void fill_point(struct spex_problem *problem, size_t parameter, size_t po
     for (size_t f = 0; f < SPEX_FUNCTIONS; f++)
         if (problem->usable[parameter][f])
             *place(problem, parameter, f, point) =
-                known ? *place(problem, parameter, f, seen->points[like])
-                      : spex_exponents_apply(spex_functions()[f].exponents, log2x);
+                known
+                    ? *place(problem, parameter, f, seen->points[like])
+                    : spex_exponents_apply(spex_functions()[f].exponents, x[point * width], log2x);
     if (!known && seen->count < SEEN_MAX)
         seen->points[seen->count++] = point;
 }

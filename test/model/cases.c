@@ -6,11 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../check.h"
+#include "draw.h"
 
 enum { POINTS_MAX = 10, REPEATS = 5, STREAM = 2000, OUTLIERS_IN = 10 };
 
 /* Exponents of up to two terms of up to three parameters, as twelfths of the power and the logarithm's. */
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 #define N(twelfths, log)                                                                           \
     { twelfths, log }
 
@@ -73,25 +74,21 @@ static const struct kind {
 };
 
 size_t model_case_kinds(void) {
-    return COUNT_OF(kinds);
+    return LENGTH(kinds);
 }
 
-static double uniform(uint64_t *random) {
-    return (double)(random_next(random) >> 11) * 0x1p-53;
-}
-
-static double normal(uint64_t *random) {
-    return sqrt(-2 * log(1 - uniform(random))) * cos(2 * M_PI * uniform(random));
+static double normal(struct spex_draw *draw) {
+    return sqrt(-2 * log(1 - spex_draw_share(draw))) * cos(2 * M_PI * spex_draw_share(draw));
 }
 
 /* Values of one parameter: doubling, evenly apart, or somewhere between. How many. */
-static size_t values_of(uint64_t *random, size_t parameters, double *values) {
+static size_t values_of(struct spex_draw *draw, size_t parameters, double *values) {
     static const double begins[] = {32, 50, 64, 100, 128, 1000}, few_begins[] = {4, 8, 10, 20, 100};
     bool few = parameters > 1;
-    double begin = few ? few_begins[random_below(random, COUNT_OF(few_begins))]
-                       : begins[random_below(random, COUNT_OF(begins))];
-    uint64_t how = random_below(random, 3);
-    size_t count = few ? 5 : how == 0 ? 5 + random_below(random, 6) : POINTS_MAX - how / 2;
+    double begin = few ? few_begins[spex_draw_below(draw, LENGTH(few_begins))]
+                       : begins[spex_draw_below(draw, LENGTH(begins))];
+    uint64_t how = spex_draw_below(draw, 3);
+    size_t count = few ? 5 : how == 0 ? 5 + spex_draw_below(draw, 6) : POINTS_MAX - how / 2;
     for (size_t v = 0; v < count; v++)
         values[v] = how == 0   ? begin * exp2((double)v)
                     : how == 1 ? begin * (double)(v + 1)
@@ -102,7 +99,7 @@ static size_t values_of(uint64_t *random, size_t parameters, double *values) {
 struct made {
     struct model_case *of;
     const struct kind *kind;
-    uint64_t random;
+    struct spex_draw draw;
     double values[3][POINTS_MAX];
     size_t counts[3];
     double table[POINTS_MAX];
@@ -113,7 +110,7 @@ static void make_truth(struct made *made) {
     struct spex_model *truth = &made->of->truth;
     const struct kind *kind = made->kind;
     double middle[3], columns[SPEX_MODEL_COLUMNS_MAX],
-        scale = pow(10, -6 + 4 * uniform(&made->random));
+        scale = pow(10, -6 + 4 * spex_draw_share(&made->draw));
     truth->parameter_count = kind->parameters;
     truth->term_count = kind->terms;
     for (size_t p = 0; p < kind->parameters; p++) {
@@ -124,9 +121,10 @@ static void make_truth(struct made *made) {
         memcpy(truth->terms[t].factors, kind->factors[t], sizeof(kind->factors[t]));
     spex_model_columns(truth, middle, columns);
     for (size_t t = 0; t < kind->terms; t++)
-        truth->terms[t].coefficient = scale * (0.3 + 0.7 * uniform(&made->random)) / columns[t + 1];
-    if (!kind->terms || random_below(&made->random, 3))
-        truth->constant = scale * (kind->terms ? 0.5 * uniform(&made->random) : 1);
+        truth->terms[t].coefficient =
+            scale * (0.3 + 0.7 * spex_draw_share(&made->draw)) / columns[t + 1];
+    if (!kind->terms || spex_draw_below(&made->draw, 3))
+        truth->constant = scale * (kind->terms ? 0.5 * spex_draw_share(&made->draw) : 1);
 }
 
 static void make_class(struct made *made) {
@@ -158,7 +156,7 @@ static double time_at(struct made *made, const double *x, size_t point) {
     case TABLE:
         return made->table[point];
     case PER_CALL:
-        return 1e-5 * exp2(8 * uniform(&made->random));
+        return 1e-5 * exp2(8 * spex_draw_share(&made->draw));
     case SAWTOOTH:
         return 1e-4 * (point % 2 ? 4 : 1);
     case VEE:
@@ -170,9 +168,9 @@ static double time_at(struct made *made, const double *x, size_t point) {
 
 static void add_row(struct made *made, const double *x, size_t point) {
     struct model_case *of = made->of;
-    double time = time_at(made, x, point) * fmax(1 + of->noise * normal(&made->random), 0.05);
-    if (made->kind->design == WITH_OUTLIERS && random_below(&made->random, OUTLIERS_IN) == 0)
-        time *= 2 + 3 * uniform(&made->random);
+    double time = time_at(made, x, point) * fmax(1 + of->noise * normal(&made->draw), 0.05);
+    if (made->kind->design == WITH_OUTLIERS && spex_draw_below(&made->draw, OUTLIERS_IN) == 0)
+        time *= 2 + 3 * spex_draw_share(&made->draw);
     memcpy(of->parameters + of->measured.count * of->parameter_count, x,
            of->parameter_count * sizeof(*x));
     of->times[of->measured.count++] = time;
@@ -181,7 +179,7 @@ static void add_row(struct made *made, const double *x, size_t point) {
 static void add_stream(struct made *made) {
     double least = made->values[0][0], most = made->of->most[0];
     for (size_t r = 0; r < STREAM; r++) {
-        double x = floor(least * pow(most / least, uniform(&made->random)));
+        double x = floor(least * pow(most / least, spex_draw_share(&made->draw)));
         add_row(made, &x, 0);
     }
 }
@@ -212,7 +210,8 @@ static void add_points(struct made *made) {
 
 void model_case_make(struct model_case *of, size_t kind, uint64_t seed) {
     static const double noises[] = {0, 0.02, 0.05, 0.1};
-    struct made made = {.of = of, .kind = &kinds[kind], .random = mix(seed * 1000 + kind)};
+    struct made made = {
+        .of = of, .kind = &kinds[kind], .draw = {spex_draw_mix(seed * 1000 + kind)}};
     size_t rows = STREAM > 125 * REPEATS ? STREAM : 125 * REPEATS;
     *of = (struct model_case){.name = made.kind->name,
                               .parameter_count = made.kind->parameters,
@@ -222,9 +221,9 @@ void model_case_make(struct model_case *of, size_t kind, uint64_t seed) {
     if (!of->parameters || !of->times)
         errx(1, "out of memory");
     for (size_t p = 0; p < of->parameter_count; p++)
-        made.counts[p] = values_of(&made.random, of->parameter_count, made.values[p]);
+        made.counts[p] = values_of(&made.draw, of->parameter_count, made.values[p]);
     for (size_t v = 0; v < POINTS_MAX; v++)
-        made.table[v] = 1e-5 * exp2(8 * uniform(&made.random));
+        made.table[v] = 1e-5 * exp2(8 * spex_draw_share(&made.draw));
     make_truth(&made);
     make_class(&made);
     if (made.kind->design == STREAMED)
