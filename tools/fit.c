@@ -189,7 +189,7 @@ static void print_text(const struct spex_fit_table *table, const struct result *
     if (model->constant > 0)
         print_margin(model, "constant", model->constant, model->constant_error);
     for (size_t t = 0; t < model->term_count; t++) {
-        char name[24];
+        char name[32];
         snprintf(name, sizeof(name), "term %zu", t + 1);
         print_margin(model, name, model->terms[t].coefficient, model->terms[t].error);
     }

@@ -102,7 +102,8 @@ static void intervals_hold(void **state) {
             struct spex_fit fit;
             model_case_make(&made, kind, seed);
             size_t width = made.parameter_count, rows = made.measured.count, kept = 0;
-            double *parameters = calloc(rows * width, sizeof(double)), *times = calloc(rows, sizeof(double));
+            double *parameters = calloc(rows * width, sizeof(double)),
+                   *times = calloc(rows, sizeof(double));
             bool *chosen = calloc(rows, sizeof(bool));
             assert_true(parameters && times && chosen);
             for (size_t r = 0; r < rows; r++) {
