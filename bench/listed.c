@@ -2,6 +2,7 @@
 /* An exploration policy that runs what a list says, in its order: for explored.py. The file whose path is in
  * BENCH_LIST has a line a trial, with the level of every parameter, from 0. */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -24,12 +25,24 @@ static int listed_init(void *state, const struct spex_space *space) {
     return self->list ? 0 : path ? -errno : -EINVAL;
 }
 
+/* The levels of one line. */
+static bool read_levels(const struct spex_space *space, char *line, size_t *levels) {
+    for (size_t p = 0; p < space->parameter_count; p++) {
+        char *end;
+        levels[p] = strtoul(line, &end, 10);
+        if (end == line)
+            return false;
+        line = end;
+    }
+    return true;
+}
+
 static int listed_next(void *state, struct spex_plan *plan) {
     struct listed *self = state;
-    for (size_t p = 0; p < self->space->parameter_count; p++)
-        if (fscanf(self->list, "%zu", &plan->levels[p]) != 1)
-            return p == 0 && feof(self->list) ? 0 : -EINVAL;
-    return 1;
+    char line[1024];
+    if (!fgets(line, sizeof(line), self->list))
+        return ferror(self->list) ? -EIO : 0;
+    return read_levels(self->space, line, plan->levels) ? 1 : -EINVAL;
 }
 
 static void listed_fini(void *state) {

@@ -75,7 +75,7 @@ static void read_stores(struct recording *recording, char **paths, size_t count)
             errx(1, "%s", why.text);
         recording->trial_count += recording->sources[s].trials.count;
     }
-    recording->trials = allocate(recording->trial_count, sizeof(*recording->trials));
+    recording->trials = allocate(recording->trial_count, sizeof(void *));
     spex_summary_init(&recording->summary, &recording->sources[0].file->space);
     size_t to = 0;
     for (size_t s = 0; s < count; s++)

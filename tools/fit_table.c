@@ -69,9 +69,9 @@ static int read_row(struct spex_fit_table *table, const struct header *header, s
     for (size_t c = 0; c < header->columns; c++) {
         const struct spex_csv_cell *cell = &csv->cells[at + c];
         bool last = c + 1 == header->columns;
-        double ignored, *value = last                      ? &table->times[measured->count]
-                                 : c == header->repetition ? &ignored
-                                                           : to++;
+        double ignored = 0, *value = last                      ? &table->times[measured->count]
+                                     : c == header->repetition ? &ignored
+                                                               : to++;
         if (cell->ends_row && !last)
             return spex_csv_complain(csv, cell, why,
                                      "%zu cells were expected, as in the header, not %zu",

@@ -19,7 +19,7 @@ enum {
 struct column {
     size_t parameter[2];
     size_t function[2];
-    bool product;
+    size_t factors; /* 1, or 2 of a product */
     double coefficient;
 };
 
@@ -53,12 +53,12 @@ static double centre(const struct lasso *lasso, double *values) {
 static void add_column(struct lasso *lasso, struct column column) {
     const struct spex_problem *problem = lasso->problem;
     double *values = lasso->values + lasso->column_count * lasso->count;
-    for (size_t f = 0; f <= column.product; f++)
+    for (size_t f = 0; f < column.factors; f++)
         if (!problem->usable[column.parameter[f]][column.function[f]])
             return;
     for (size_t i = 0; i < lasso->count; i++) {
         values[i] = 1;
-        for (size_t f = 0; f <= column.product; f++)
+        for (size_t f = 0; f < column.factors; f++)
             values[i] *= spex_problem_column(problem, column.parameter[f],
                                              column.function[f])[i * lasso->stride];
     }
@@ -75,10 +75,10 @@ static void add_columns(struct lasso *lasso) {
     size_t parameters = problem->points->parameter_count;
     for (size_t p = 0; p < parameters; p++) {
         for (size_t f = 0; f < SPEX_FUNCTIONS && problem->varies[p]; f++)
-            add_column(lasso, (struct column){{p, 0}, {f, 0}, false, 0});
+            add_column(lasso, (struct column){{p, 0}, {f, 0}, 1, 0});
         for (size_t q = 0; q < p && problem->varies[p]; q++)
             for (size_t f = 0; f < (size_t)SIMPLE * SIMPLE && problem->varies[q]; f++)
-                add_column(lasso, (struct column){{p, q}, {f / SIMPLE, f % SIMPLE}, true, 0});
+                add_column(lasso, (struct column){{p, q}, {f / SIMPLE, f % SIMPLE}, 2, 0});
     }
 }
 
@@ -125,7 +125,7 @@ static size_t take_active(const struct lasso *lasso, struct spex_candidates *can
         if (column->coefficient == 0)
             continue;
         active++;
-        for (size_t f = 0; f <= column->product; f++)
+        for (size_t f = 0; f < column->factors; f++)
             if (wanted[column->parameter[f]]) {
                 propose(&candidates[column->parameter[f]], column->function[f]);
                 candidates[column->parameter[f]].gain =
