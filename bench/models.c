@@ -64,9 +64,10 @@ static struct bench_result time_large(void) {
     double taken[LARGE_ROUNDS];
     for (size_t i = 0; i < ROWS; i++) {
         double *x = parameters + 3 * i;
-        x[0] = 8 << i % LARGE_SIDE;
-        x[1] = 4 << i / LARGE_SIDE % LARGE_SIDE;
-        x[2] = 10 * (double)(i / LARGE_SIDE / LARGE_SIDE + 1);
+        size_t second = i / LARGE_SIDE, third = second / LARGE_SIDE;
+        x[0] = exp2((double)(3 + i % LARGE_SIDE));
+        x[1] = exp2((double)(2 + second % LARGE_SIDE));
+        x[2] = 10 * (double)(third + 1);
         /* Noise of 5 % that needs no generator: what is left of the golden ratio's multiples. */
         double noise = 0.05 * (fmod((double)i * 0.6180339887498949, 1) - 0.5);
         times[i] = (1e-6 + 3e-9 * x[0] * x[1] + 2e-8 * x[2]) * (1 + noise);
