@@ -22,6 +22,7 @@
 #define APPLICATION_ID 0x53504558 /* "SPEX" */
 #define SCHEMA_VERSION 2
 #define LOCK_SECONDS   2
+#define LOG_TRIES      20
 
 static const char schema[] =
     "CREATE TABLE exploration (space TEXT NOT NULL, identity TEXT NOT NULL, policy TEXT NOT NULL,"
@@ -301,7 +302,39 @@ static struct spex_store *store_new(const char *path) {
 /* A write-ahead log takes one synchronisation a trial instead of three, and no new file. Where there can be none the
  * store stays as it is. */
 static void write_ahead(struct spex_store *store) {
-    sqlite3_exec(store->db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
+    sqlite3_exec(store->db, "PRAGMA journal_mode = WAL; SELECT 1 FROM exploration", NULL, NULL,
+                 NULL);
+}
+
+/* Whether the file says that it has a log (SQLite, Database File Format, 1.3.3). Read by SQLite's own descriptor: to
+ * close another would drop the locks of whoever has the file open in this process. */
+static bool says_log(sqlite3 *db) {
+    enum { WRITE_VERSION = 18, WITH_LOG = 2 };
+    sqlite3_file *file = NULL;
+    unsigned char version = 0;
+    return sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK &&
+           file && file->pMethods &&
+           file->pMethods->xRead(file, &version, 1, WRITE_VERSION) == SQLITE_OK &&
+           version == WITH_LOG;
+}
+
+/* What says it has a log and has none was copied without it, unless an explorer is just ending, which removes the log
+ * first. To be asked before anything is read, since SQLite makes an empty one then. */
+static int check_whole(const struct spex_store *store, struct spex_why *why) {
+    const struct timespec pause = {.tv_nsec = 10000000};
+    char *log = NULL;
+    if (asprintf(&log, "%s-wal", store->path) < 0)
+        return spex_fail(why, -ENOMEM, "out of memory");
+    int tries = 0, err = 0;
+    while (tries < LOG_TRIES && says_log(store->db) && access(log, F_OK) < 0) {
+        nanosleep(&pause, NULL);
+        tries++;
+    }
+    if (tries == LOG_TRIES)
+        err = spex_fail(why, -EBADMSG, "%s is not complete: %s, which belongs to it, is missing",
+                        store->path, log);
+    free(log);
+    return err;
 }
 
 /* So that a store can be moved, and read from where nothing can be written. Not while somebody reads: then it keeps its
@@ -331,6 +364,7 @@ int spex_store_read(const char *path, struct spex_store **out, struct spex_why *
     struct spex_store *store = store_new(path);
     int err = store ? 0 : spex_fail(why, -ENOMEM, "out of memory");
     err = err ? err : open_database(store, SQLITE_OPEN_READONLY, why);
+    err = err ? err : check_whole(store, why);
     err = err ? err : load(store, why);
     if (err) {
         spex_store_close(store);

@@ -364,6 +364,42 @@ static void reader_beside(void **state) {
     end(&bench);
 }
 
+static void copy(const char *from, const char *to) {
+    char bytes[4096];
+    FILE *in = fopen(from, "r"), *out = fopen(to, "w");
+    assert_true(in && out);
+    for (size_t got; (got = fread(bytes, 1, sizeof(bytes), in)) > 0;)
+        assert_int_equal(fwrite(bytes, 1, got, out), got);
+    fclose(in);
+    assert_int_equal(fclose(out), 0);
+}
+
+/* Without its log it has not all of its trials. */
+static void copied_in_part(void **state) {
+    (void)state;
+    struct bench bench;
+    struct spex_store *store;
+    struct spex_why why = {""};
+    begin(&bench);
+    must_add(&bench, 0, 0, 1, NULL);
+    copy(PATH, "copy.db");
+    assert_int_equal(spex_store_read("copy.db", &store, &why), -EBADMSG);
+    assert_non_null(strstr(why.text, "copy.db-wal"));
+    assert_int_equal(spex_store_read("copy.db", &store, &why), -EBADMSG); /* it makes none itself */
+    copy(PATH "-wal", "copy.db-wal");
+    struct bench whole = {.file = bench.file};
+    assert_int_equal(spex_store_read("copy.db", &whole.store, &why), 0);
+    assert_int_equal(count_trials(&whole), 1);
+    spex_store_close(whole.store);
+    end(&bench);
+    unlink("copy.db-wal");
+    unlink("copy.db-shm");
+    copy(PATH, "copy.db"); /* it has become one file */
+    assert_int_equal(spex_store_read("copy.db", &store, &why), 0);
+    spex_store_close(store);
+    unlink("copy.db");
+}
+
 static void tampered(void **state) {
     (void)state;
     static const struct {
@@ -466,16 +502,6 @@ static void full_disk(void **state) {
     end(&bench);
 }
 
-static void copy(const char *from, const char *to) {
-    char bytes[4096];
-    FILE *in = fopen(from, "r"), *out = fopen(to, "w");
-    assert_true(in && out);
-    for (size_t got; (got = fread(bytes, 1, sizeof(bytes), in)) > 0;)
-        assert_int_equal(fwrite(bytes, 1, got, out), got);
-    fclose(in);
-    assert_int_equal(fclose(out), 0);
-}
-
 /* Killed while it made the store: pages are in the file, and a journal says to take them back. */
 static void killed_at_the_start(void **state) {
     (void)state;
@@ -537,6 +563,7 @@ int main(void) {
         cmocka_unit_test(nothing_to_read),
         cmocka_unit_test(second_writer),
         cmocka_unit_test(reader_beside),
+        cmocka_unit_test(copied_in_part),
         cmocka_unit_test(tampered),
         cmocka_unit_test(damaged_tables),
         cmocka_unit_test(full_disk),
