@@ -54,8 +54,7 @@ class Explorations:
         text = self.space
         for name, value in attributes.items():
             text = re.sub(rf'(<run\b[^>]*?)\s+{name}="[^"]*"', r"\1", text)
-            if value is not None:
-                text = text.replace("<run", f'<run {name}="{value}"', 1)
+            text = text.replace("<run", f'<run {name}="{value}"', 1)
         return text
 
     def store(self, name):
@@ -160,9 +159,9 @@ def replay(explorations, arguments, stores):
 
 
 def record(explorations, arguments):
-    """What is replayed of the recording, when there is as much of it as is asked for."""
+    """The recording's report, and what is replayed of it when there is as much as is asked for."""
     stores, chance = ["recording"], random.Random(1)
-    explorations.run("recording", "grid", explorations.with_run(trials_per_config=arguments.rounds))
+    recorded = explorations.run("recording", "grid", explorations.with_run(trials_per_config=arguments.rounds))
     for _ in range(MORE_MAX):
         replayed = replay(explorations, arguments, stores)
         if not replayed["wanted"]:
@@ -174,7 +173,7 @@ def record(explorations, arguments):
         stores.append(explorations.run_list("more", trials, explorations.space)[0])
     else:
         replayed = replay(explorations, arguments, stores)
-    return replayed
+    return recorded, replayed
 
 
 def find_truth(explorations, arguments, replayed, choices):
@@ -214,7 +213,7 @@ def main():
     arguments, program = parse()
     os.makedirs(arguments.folder, exist_ok=True)
     explorations = Explorations(arguments, program)
-    replayed = record(explorations, arguments)
+    recorded, replayed = record(explorations, arguments)
     choices = {}
     for one in replayed["results"]:
         choices.setdefault(one["policy"], []).append(one)
@@ -223,7 +222,6 @@ def main():
             "stopped", "grid", explorations.with_run(precision=arguments.precision)))]
     truth = find_truth(explorations, arguments, replayed, choices)
     brute_seconds = statistics.mean(choice["seconds"] for choice in choices["grid"])
-    recorded = explorations.run("recording", "grid", explorations.with_run(trials_per_config=arguments.rounds))
     values = by_config(recorded["trials"])
     result = {"bench": "explored", "space": recorded["space"], "configurations": len(values),
               "noise": statistics.median(statistics.stdev(of) / abs(statistics.mean(of))

@@ -5,11 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <jansson.h>
 
 #include "command.h"
+#include "explore/deadline.h"
+#include "explore/report_json.h"
 #include "fit_table.h"
 #include "printable.h"
 #include "student.h"
@@ -116,15 +117,11 @@ static int predict(const struct spex_fit_table *table, char *text, struct result
     return SPEX_EXIT_OK;
 }
 
-static json_t *number(double value) {
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 /* null, null where there is no telling. */
 static json_t *interval(const struct spex_model *model, double value, double error) {
     double margin =
         model->freedom > 0 ? spex_student_two_sided(0.05, model->freedom) * error : INFINITY;
-    return json_pack("[o, o]", number(value - margin), number(value + margin));
+    return json_pack("[o, o]", spex_json_number(value - margin), spex_json_number(value + margin));
 }
 
 static json_t *term_json(const struct spex_fit_table *table, const struct spex_model *model,
@@ -132,7 +129,7 @@ static json_t *term_json(const struct spex_fit_table *table, const struct spex_m
     json_t *factors = json_object();
     for (size_t p = 0; p < model->parameter_count; p++) {
         struct spex_exponents of = term->factors[p];
-        if (of.twelfths || of.log)
+        if (spex_exponents_any(of))
             json_object_set_new(factors, table->names[p],
                                 json_pack("[f, i]", of.twelfths / 12.0, (int)of.log));
     }
@@ -156,8 +153,8 @@ static int print_json(const struct spex_fit_table *table, const struct result *r
     if (all && result->predicted)
         json_object_set_new(all, "prediction",
                             json_pack("{s:f, s:o, s:o}", "value", result->prediction.value, "low",
-                                      number(result->prediction.low), "high",
-                                      number(result->prediction.high)));
+                                      spex_json_number(result->prediction.low), "high",
+                                      spex_json_number(result->prediction.high)));
     if (!all || json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) != 0) {
         json_decref(all);
         return spex_complain(SPEX_EXIT_FAILED, "the model cannot be written");
@@ -201,18 +198,12 @@ static void print_text(const struct spex_fit_table *table, const struct result *
                result->prediction.value);
 }
 
-static double milliseconds_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
-}
-
 static int fit_table(const struct request *request, const struct spex_fit_table *table) {
     struct result result = {.predicted = false};
     char text[1024];
-    double begin = milliseconds_now();
+    int64_t begin_ns = spex_monotonic_ns();
     int err = spex_fit(&table->measured, &result.fit);
-    result.milliseconds = milliseconds_now() - begin;
+    result.milliseconds = (double)(spex_monotonic_ns() - begin_ns) / 1e6;
     if (err)
         return spex_complain(SPEX_EXIT_FAILED, "%s: %s", table->csv.name, strerror(-err));
     int status = request->predict ? predict(table, request->predict, &result) : SPEX_EXIT_OK;

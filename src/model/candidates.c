@@ -5,15 +5,12 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "hypothesis.h"
 #include "lasso.h"
 
 /* A slice: points that differ in one parameter alone. */
 enum { SLICE_MIN = 3 };
-/* As in hypothesis.c, for the slices' errors together. */
-#define ERROR_MIN        3e-4
-#define COMPLEXITY_PRICE 4.5
 
 struct slicing {
     const struct spex_problem *problem;
@@ -134,8 +131,8 @@ static void choose(const struct slicing *slicing, struct spex_candidates *candid
         if (!problem->usable[slicing->parameter][f])
             continue;
         double left = left_in_slices(slicing, spex_problem_column(problem, slicing->parameter, f));
-        double score = count * log(left / count + ERROR_MIN * ERROR_MIN) +
-                       COMPLEXITY_PRICE * spex_functions()[f].complexity;
+        /* Each has one term: its price makes no difference. */
+        double score = spex_score(count, left / count, spex_functions()[f].complexity, 0);
         insert(candidates, scores, f, score);
         least = fmin(least, left);
     }

@@ -10,7 +10,8 @@ struct spex_function {
     double complexity; /* 0 and more */
 };
 
-enum { SPEX_FUNCTIONS = 56 };
+/* The first few are what programs mostly have: products and pairs are made of them. */
+enum { SPEX_FUNCTIONS = 56, SPEX_FUNCTIONS_SIMPLE = 6 };
 
 /* All of them, the simplest first. */
 const struct spex_function *spex_functions(void);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <string.h>
 
 #include "search.h"
 
@@ -178,8 +177,7 @@ static bool has_three_values(const struct spex_points *points, size_t parameter)
 static bool is_told_by_enough(const struct spex_points *points, const struct spex_model *model) {
     for (size_t t = 0; t < model->term_count; t++)
         for (size_t p = 0; p < model->parameter_count; p++)
-            if ((model->terms[t].factors[p].twelfths || model->terms[t].factors[p].log) &&
-                !has_three_values(points, p))
+            if (spex_exponents_any(model->terms[t].factors[p]) && !has_three_values(points, p))
                 return false;
     return true;
 }

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Below it (as a share of the time) errors of prediction say nothing: what is better by less is no better. */
 #define ERROR_MIN        3e-4
@@ -53,15 +52,18 @@ static const double *term_column(struct spex_bench *bench, const struct spex_hyp
     return multiplied ? product : first;
 }
 
-static double price(const struct spex_hypothesis *hypothesis, size_t parameters) {
+double spex_score(double count, double error, double complexity, size_t terms) {
+    return count * log(error + ERROR_MIN * ERROR_MIN) + COMPLEXITY_PRICE * complexity +
+           TERM_PRICE * (double)terms;
+}
+
+static double complexity(const struct spex_hypothesis *hypothesis, size_t parameters) {
     const struct spex_function *functions = spex_functions();
     double sum = 0;
-    for (size_t t = 0; t < hypothesis->terms; t++) {
-        sum += TERM_PRICE;
+    for (size_t t = 0; t < hypothesis->terms; t++)
         for (size_t p = 0; p < parameters; p++)
             if (hypothesis->functions[t][p])
-                sum += COMPLEXITY_PRICE * functions[hypothesis->functions[t][p] - 1].complexity;
-    }
+                sum += functions[hypothesis->functions[t][p] - 1].complexity;
     return sum;
 }
 
@@ -93,8 +95,9 @@ static bool grows(const struct spex_bench *bench, const struct spex_hypothesis *
 
 static double score(const struct spex_bench *bench, const struct spex_hypothesis *hypothesis,
                     double error) {
-    return (double)bench->problem->data.count * log(error + ERROR_MIN * ERROR_MIN) +
-           price(hypothesis, bench->problem->points->parameter_count);
+    return spex_score((double)bench->problem->data.count, error,
+                      complexity(hypothesis, bench->problem->points->parameter_count),
+                      hypothesis->terms);
 }
 
 void spex_hypothesis_judge(struct spex_bench *bench, struct spex_hypothesis *hypothesis,

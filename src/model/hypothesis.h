@@ -13,6 +13,10 @@ struct spex_hypothesis {
     double score;  /* INFINITY where it cannot be */
 };
 
+/* The score of what misses `count` points by so much in the mean square, relative to the weights, and has this
+ * complexity and so many terms. */
+double spex_score(double count, double error, double complexity, size_t terms);
+
 /* Room for the columns of one hypothesis. */
 struct spex_bench {
     const struct spex_problem *problem;

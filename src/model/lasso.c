@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 enum {
-    SIMPLE = 6, /* functions that products are made of */
     POINTS_MAX = 256,
     STEPS = 40, /* of the path, from the penalty at which nothing is chosen to 1e-4 of it */
     SWEEPS_MAX = 60,
@@ -77,8 +76,13 @@ static void add_columns(struct lasso *lasso) {
         for (size_t f = 0; f < SPEX_FUNCTIONS && problem->varies[p]; f++)
             add_column(lasso, (struct column){{p, 0}, {f, 0}, 1, 0});
         for (size_t q = 0; q < p && problem->varies[p]; q++)
-            for (size_t f = 0; f < (size_t)SIMPLE * SIMPLE && problem->varies[q]; f++)
-                add_column(lasso, (struct column){{p, q}, {f / SIMPLE, f % SIMPLE}, 2, 0});
+            for (size_t f = 0;
+                 f < (size_t)SPEX_FUNCTIONS_SIMPLE * SPEX_FUNCTIONS_SIMPLE && problem->varies[q];
+                 f++)
+                add_column(
+                    lasso,
+                    (struct column){
+                        {p, q}, {f / SPEX_FUNCTIONS_SIMPLE, f % SPEX_FUNCTIONS_SIMPLE}, 2, 0});
     }
 }
 
@@ -138,7 +142,8 @@ static size_t take_active(const struct lasso *lasso, struct spex_candidates *can
 
 static void follow_path(struct lasso *lasso, struct spex_candidates *candidates,
                         const bool *wanted) {
-    double most = 0, active = 0;
+    double most = 0;
+    size_t active = 0;
     for (size_t c = 0; c < lasso->column_count; c++)
         most = fmax(most, along(lasso, c));
     for (int step = 1; step <= STEPS && active < ACTIVE_MAX && most > 0; step++) {
@@ -146,14 +151,15 @@ static void follow_path(struct lasso *lasso, struct spex_candidates *candidates,
         for (int sweeps = 0; sweeps < SWEEPS_MAX && sweep(lasso, penalty) > TOLERANCE * most;
              sweeps++)
             ;
-        active = (double)take_active(lasso, candidates, wanted);
+        active = take_active(lasso, candidates, wanted);
     }
 }
 
 int spex_lasso_candidates(const struct spex_problem *problem, struct spex_candidates *candidates) {
     size_t parameters = problem->points->parameter_count, count = problem->data.count;
     size_t stride = (count + POINTS_MAX - 1) / POINTS_MAX;
-    size_t columns = parameters * SPEX_FUNCTIONS + parameters * parameters * SIMPLE * SIMPLE / 2;
+    size_t columns = parameters * SPEX_FUNCTIONS +
+                     parameters * parameters * SPEX_FUNCTIONS_SIMPLE * SPEX_FUNCTIONS_SIMPLE / 2;
     struct lasso lasso = {
         .problem = problem, .stride = stride, .count = (count + stride - 1) / stride};
     bool wanted[SPEX_MODEL_PARAMETERS_MAX];
@@ -171,7 +177,7 @@ int spex_lasso_candidates(const struct spex_problem *problem, struct spex_candid
         follow_path(&lasso, candidates, wanted);
     }
     for (size_t p = 0; p < parameters; p++)
-        for (size_t f = 0; f < SIMPLE && wanted[p] && !err; f++)
+        for (size_t f = 0; f < SPEX_FUNCTIONS_SIMPLE && wanted[p] && !err; f++)
             if (problem->usable[p][f])
                 propose(&candidates[p], f);
     free(lasso.columns);

@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "../student.h"
@@ -35,7 +34,7 @@ void spex_model_columns(const struct spex_model *model, const double *parameters
         double log2x = needs_log(model, p) ? log2(parameters[p]) : 0;
         for (size_t t = 0; t < model->term_count; t++) {
             struct spex_exponents of = model->terms[t].factors[p];
-            if (of.twelfths || of.log)
+            if (spex_exponents_any(of))
                 columns[t + 1] *= spex_exponents_apply(of, parameters[p], log2x);
         }
     }

@@ -4,6 +4,7 @@
 #ifndef SPEX_MODEL_H
 #define SPEX_MODEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +15,10 @@ struct spex_exponents {
     uint8_t twelfths; /* of the power: quarters and thirds are exact */
     uint8_t log;      /* of the logarithm */
 };
+
+static inline bool spex_exponents_any(struct spex_exponents of) {
+    return of.twelfths || of.log;
+}
 
 struct spex_model_term {
     double coefficient;

@@ -33,7 +33,7 @@ static int by_keys(const void *a, const void *b, void *user) {
     return one < other ? -1 : one > other;
 }
 
-static int by_value(const void *a, const void *b) {
+int spex_ascending(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return x < y ? -1 : x > y;
 }
@@ -48,7 +48,7 @@ static double outlier_distance(const double *values, double *scratch, size_t cou
     double middle = median(values, count);
     for (size_t v = 0; v < count; v++)
         scratch[v] = fabs(values[v] - middle);
-    qsort(scratch, count, sizeof(*scratch), by_value);
+    qsort(scratch, count, sizeof(*scratch), spex_ascending);
     return fmax(OUTLIER_DEVIATIONS * NORMAL_PER_MAD * median(scratch, count),
                 OUTLIER_SHARE * fabs(middle));
 }
@@ -58,7 +58,7 @@ static void summarise(struct spex_points *points, size_t point, double *values, 
                       size_t count) {
     double middle = 0, distance = INFINITY, mean = 0, squares = 0, used = 0;
     if (count >= OUTLIER_ROWS_MIN) {
-        qsort(values, count, sizeof(*values), by_value);
+        qsort(values, count, sizeof(*values), spex_ascending);
         middle = median(values, count);
         distance = outlier_distance(values, scratch, count);
     }

@@ -8,15 +8,10 @@
 /* A deviation is at least this share of the median time: what a clock and a call take is in every measurement. */
 #define FLOOR_SHARE 0.005
 
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 static double median_time(const struct spex_points *points, double *scratch) {
     for (size_t i = 0; i < points->count; i++)
         scratch[i] = points->times[i];
-    qsort(scratch, points->count, sizeof(*scratch), by_value);
+    qsort(scratch, points->count, sizeof(*scratch), spex_ascending);
     return scratch[points->count / 2];
 }
 
@@ -112,5 +107,5 @@ void spex_problem_free(struct spex_problem *problem) {
 
 const double *spex_problem_column(const struct spex_problem *problem, size_t parameter,
                                   size_t function) {
-    return problem->columns + (parameter * SPEX_FUNCTIONS + function) * problem->data.count;
+    return place(problem, parameter, function, 0);
 }

@@ -2,13 +2,11 @@
 #include "search.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "candidates.h"
 
 enum {
     TOGETHER_MAX = 3, /* parameters whose combinations are all tried */
-    SIMPLE = 6,       /* functions that may come in pairs */
     ROUNDS_MAX = 4
 };
 
@@ -68,7 +66,7 @@ static void try_all_of_one(struct search *search, size_t parameter) {
             continue;
         one.functions[0][parameter] = (uint8_t)(f + 1);
         spex_hypothesis_try(search->bench, one, search->best);
-        for (size_t g = 0; g < f && f < SIMPLE; g++) {
+        for (size_t g = 0; g < f && f < SPEX_FUNCTIONS_SIMPLE; g++) {
             struct spex_hypothesis two = one;
             if (!problem->usable[parameter][g])
                 continue;

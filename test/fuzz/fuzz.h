@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -25,5 +26,14 @@ extern const char *const fuzz_words[];
             abort();                                                                               \
         }                                                                                          \
     } while (0)
+
+/* What comes in as text, zero-terminated; to be freed. */
+static inline char *fuzz_text(const uint8_t *data, size_t size) {
+    char *text = malloc(size + 1);
+    FUZZ_CHECK(text);
+    memcpy(text, data, size);
+    text[size] = '\0';
+    return text;
+}
 
 #endif

@@ -77,11 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct spex_plan_table table;
     struct spex_csv csv;
     struct spex_why why = {""};
-    char *text = malloc(size + 1);
-    FUZZ_CHECK(text);
-    memcpy(text, data, size);
-    text[size] = '\0';
-    int err = spex_csv_parse(&csv, "table", text, size, &why);
+    int err = spex_csv_parse(&csv, "table", fuzz_text(data, size), size, &why);
     if (!err)
         err = spex_plan_table_make(&table, &csv, &why);
     if (err) {

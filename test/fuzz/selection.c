@@ -74,10 +74,7 @@ static void take_line(struct spex_selection *present, const char *line) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct spex_selection present = {0};
-    char *lines = malloc(size + 1), *rest = lines, *line;
-    FUZZ_CHECK(lines);
-    memcpy(lines, data, size);
-    lines[size] = '\0';
+    char *lines = fuzz_text(data, size), *rest = lines, *line;
     while ((line = strsep(&rest, "\n")))
         take_line(&present, line);
     spex_selection_free(&present);

@@ -62,11 +62,8 @@ static void check_filled(const char *text, uint64_t named) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    char *text = malloc(size + 1), why[SPEX_TEMPLATE_WHY_BYTES] = "";
+    char *text = fuzz_text(data, size), why[SPEX_TEMPLATE_WHY_BYTES] = "";
     uint64_t named;
-    FUZZ_CHECK(text);
-    memcpy(text, data, size);
-    text[size] = '\0';
     check_escaped(text);
     int err = spex_template_check(text, space(), &named, why, sizeof(why));
     FUZZ_CHECK(err == 0 || err == -EINVAL);

@@ -246,10 +246,6 @@ struct structure {
     bool together[SPEX_MODEL_PARAMETERS_MAX][SPEX_MODEL_PARAMETERS_MAX];
 };
 
-static bool in(const struct spex_model_term *term, size_t p) {
-    return term->factors[p].twelfths || term->factors[p].log;
-}
-
 /* Of terms that make 1 % of the whole, at least. */
 static struct structure structure_of(const struct spex_model *model,
                                      const struct model_case *made) {
@@ -268,7 +264,8 @@ static struct structure structure_of(const struct spex_model *model,
                 (of.twelfths == most->twelfths && of.log > most->log))
                 *most = of;
             for (size_t q = 0; q < p; q++)
-                structure.together[p][q] |= in(term, p) && in(term, q);
+                structure.together[p][q] |=
+                    spex_exponents_any(term->factors[p]) && spex_exponents_any(term->factors[q]);
         }
     }
     return structure;
@@ -297,8 +294,7 @@ struct model_verdict model_verdict_of(const struct model_case *made, const struc
     if (memcmp(truth.together, found.together, sizeof(truth.together)) != 0)
         verdict.exact = verdict.lead = false;
     for (size_t p = 0; p < made->parameter_count; p++) {
-        bool there = truth.most[p].twelfths || truth.most[p].log,
-             here = found.most[p].twelfths || found.most[p].log;
+        bool there = spex_exponents_any(truth.most[p]), here = spex_exponents_any(found.most[p]);
         double distance =
             effective(truth.most[p], made->most[p]) - effective(found.most[p], made->most[p]);
         verdict.exact =
