@@ -39,6 +39,12 @@
 #define CPU_PASSES  16
 #define CPU_RECORDS 4096
 
+/* Held for reading during a pass. A collector may allocate there, and not every allocator can be used in the child of
+ * a fork that has happened meanwhile (AddressSanitizer's before gcc 14 cannot): with this a fork comes between passes.
+ * Writers first, or a collector with a backlog would keep them out. */
+static pthread_rwlock_t passes = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+static bool passes_held; /* by who forks */
+
 struct collector {
     pthread_t thread;
     unsigned number;
@@ -122,6 +128,13 @@ static struct pass_result pass(struct collector *self) {
         spex_controller_pass();
         spex_regions_tell();
     }
+    return result;
+}
+
+static struct pass_result pass_between_forks(struct collector *self) {
+    pthread_rwlock_rdlock(&passes);
+    struct pass_result result = pass(self);
+    pthread_rwlock_unlock(&passes);
     return result;
 }
 
@@ -212,7 +225,7 @@ static void *collector_run(void *arg) {
         return NULL;
     double fullest = 0;
     while (!spex_load_acquire(&all.stopping)) { /* C3 (C4) */
-        struct pass_result last = pass(self);
+        struct pass_result last = pass_between_forks(self);
         if (last.fullest > fullest)
             fullest = last.fullest;
         note_cpu_now_and_then(self, last.taken, sleep_ns);
@@ -226,7 +239,7 @@ static void *collector_run(void *arg) {
     }
     /* What is in the rings now; not what a probe that is still under way will add for ever. */
     for (int visit = 0; visit < FINAL_VISITS && !all_drained(self); visit++)
-        while (pass(self).taken > 0)
+        while (pass_between_forks(self).taken > 0)
             ;
     note_cpu(self);
     return NULL;
@@ -312,7 +325,20 @@ unsigned spex_collectors_running(void) {
     return spex_load_relaxed(&all.count);
 }
 
+void spex_collectors_fork_prepare(uint64_t until_ns) {
+    struct timespec limit = {.tv_sec = (time_t)(until_ns / 1000000000),
+                             .tv_nsec = (long)(until_ns % 1000000000)};
+    passes_held = pthread_rwlock_timedwrlock(&passes, &limit) == 0;
+}
+
+void spex_collectors_fork_parent(void) {
+    if (passes_held)
+        pthread_rwlock_unlock(&passes);
+}
+
 void spex_collectors_fork_child(void) {
+    passes = (pthread_rwlock_t)
+        PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP; /* its holders are gone */
     buffers_free();
     all.former_cpu_ns = 0;
     spex_store_relaxed(&all.count, 0);

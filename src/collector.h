@@ -29,7 +29,10 @@ unsigned spex_collectors_running(void);
 /* CPU time that collectors have used in this process, those that have ended included. */
 uint64_t spex_collectors_cpu_ns(void);
 
-/* In the child of a fork: there are none. */
+/* Around a fork, so that it comes between the collectors' passes if that is before until_ns of CLOCK_REALTIME. In the
+ * child there are none. */
+void spex_collectors_fork_prepare(uint64_t until_ns);
+void spex_collectors_fork_parent(void);
 void spex_collectors_fork_child(void);
 
 #endif

@@ -30,6 +30,7 @@
 #include "regions.h"
 #include "rings.h"
 #include "selection.h"
+#include "service_thread.h"
 #include "sinks.h"
 #include "sites.h"
 #include "stream.h"
@@ -39,6 +40,9 @@
 #include "variables.h"
 
 enum { WHY_BYTES = 512 };
+
+/* How long a fork waits for threads of ours to be at rest. A sink that blocks must not block the program. */
+#define FORK_WAIT_NS 20000000
 
 static struct {
     pthread_mutex_t lock;
@@ -56,6 +60,9 @@ static struct {
  * thread ask, with sites. */
 static void fork_prepare(void) {
     pthread_mutex_lock(&life.lock);
+    uint64_t until_ns = spex_clock_ns(CLOCK_REALTIME) + FORK_WAIT_NS;
+    spex_service_threads_await(until_ns);
+    spex_collectors_fork_prepare(until_ns); /* while it has no lock that a pass may want */
     spex_control_fork_prepare();
     spex_sinks_fork_prepare();
     spex_sites_fork_prepare();
@@ -67,6 +74,7 @@ static void fork_parent(void) {
     spex_sites_fork_parent();
     spex_sinks_fork_parent();
     spex_control_fork_parent();
+    spex_collectors_fork_parent();
     pthread_mutex_unlock(&life.lock);
 }
 
@@ -103,6 +111,7 @@ static void fork_child(void) {
     spex_sites_inherit(&selection);
     spex_control_fork_child();
     spex_collectors_fork_child();
+    spex_service_threads_fork_child();
     spex_threads_fork_child();
     spex_rings_fork_child();
     spex_output_abandon(life.output); /* which the parent has */
