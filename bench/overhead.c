@@ -29,8 +29,8 @@
 
 enum { CASES_MAX = 64, LARGE_RECORDS = 1 << 22 };
 
-static const char *const type_names[] = {"CNT", "LAT",   "TPT",      "LLC",
-                                         "FLT", "CTXSW", "PERFCNTR", "SNAPSHOT"};
+static const char *const type_names[] = {"CNT",   "LAT",      "TPT",      "LLC",   "FLT",
+                                         "CTXSW", "PERFCNTR", "SNAPSHOT", "KERNEL"};
 
 /* One setting's process, and what it has measured. */
 struct process {
@@ -210,6 +210,7 @@ static bool shown(int setting, size_t c) {
 static size_t limits_make(struct limit *limits) {
     size_t lat = bench_case_find("LAT", "on"), tpt = bench_case_find("TPT", "on");
     size_t perfcntr = bench_case_find("PERFCNTR", "on"), llc = bench_case_find("LLC", "on");
+    size_t kernel = bench_case_find("KERNEL", "on");
     size_t count = 0;
     for (size_t t = 0; t < sizeof(type_names) / sizeof(type_names[0]); t++) {
         limits[count++] = (struct limit){"off, over the empty loop",
@@ -234,7 +235,7 @@ static size_t limits_make(struct limit *limits) {
                                          EMPTY,
                                          NO_CASE,
                                          1,
-                                         3,
+                                         strcmp(type_names[t], "KERNEL") == 0 ? 18 : 3,
                                          false};
     }
     const struct limit others[] = {
@@ -247,6 +248,7 @@ static size_t limits_make(struct limit *limits) {
         {"recorded / LAT", BEST, bench_case_find("CTXSW", "on"), EMPTY, lat, 1, 1.2, false},
         {"(recorded - LAT) / two counter reads", BEST, perfcntr, lat, COUNTER_READ, 2, 1.1, false},
         {"(recorded - LAT) / two counter reads", BEST, llc, lat, COUNTER_READ, 2, 1.1, false},
+        {"recorded, over LAT", BEST, kernel, lat, NO_CASE, 1, 15, false},
         {"added / two RDTSC", BEST, CHASE_ON, CHASE, TWO_RDTSC, 1, 1.1, false},
         {"2 threads / 1", BEST, LAT_TWO_THREADS, EMPTY, LAT_ONE_THREAD, 1, 1.05, false},
         {"8 threads / 1", BEST, LAT_EIGHT_THREADS, EMPTY, LAT_ONE_THREAD, 1, 1.1, false},

@@ -14,13 +14,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <spex/kernel.h>
 #include <spex/probe.h>
 #include <spex/spex.h>
 
 #include "../queues/atomic.h"
 #include "../queues/rseq.h"
 
-enum { CNT = 1, LAT, TPT, SNAPSHOT, LLC, FLT, CTXSW, PERFCNTR, CHASE_OFF_ID, CHASE_ON_ID };
+enum { CNT = 1, LAT, TPT, SNAPSHOT, LLC, FLT, CTXSW, PERFCNTR, CHASE_OFF_ID, CHASE_ON_ID, KERNEL };
 enum { THREADS_MAX = 8 };
 
 /* What is between BEGIN and END; the compiler cannot take it away. */
@@ -54,6 +55,8 @@ LOOP(run_ctxsw, CTXSW_PROBE_BEGIN(CTXSW, 1); WORK(); CTXSW_PROBE_END(CTXSW);)
 LOOP(run_perfcntr, PERFCNTR_PROBE_BEGIN(PERFCNTR, 1, 0); WORK(); PERFCNTR_PROBE_END(PERFCNTR);)
 LOOP(run_snapshot, WORK(); SNAPSHOT_PROBE(SNAPSHOT, 1, i, i, i);)
 
+LOOP(run_kernel, KERNEL_PROBE_BEGIN(KERNEL, 1); WORK(); KERNEL_PROBE_END(KERNEL);)
+
 LOOP(run_cnt_scope, SPEX_CNT_SCOPE(CNT, 1); WORK();)
 LOOP(run_lat_scope, SPEX_LAT_SCOPE(LAT, 1); WORK();)
 LOOP(run_tpt_scope, SPEX_TPT_SCOPE(TPT, 1); WORK();)
@@ -61,6 +64,7 @@ LOOP(run_llc_scope, SPEX_LLC_SCOPE(LLC, 1); WORK();)
 LOOP(run_flt_scope, SPEX_FLT_SCOPE(FLT, 1); WORK();)
 LOOP(run_ctxsw_scope, SPEX_CTXSW_SCOPE(CTXSW, 1); WORK();)
 LOOP(run_perfcntr_scope, SPEX_PERFCNTR_SCOPE(PERFCNTR, 1, 0); WORK();)
+LOOP(run_kernel_scope, SPEX_KERNEL_SCOPE(KERNEL, 1); WORK();)
 
 LOOP(run_chase, chased = *chased; WORK();)
 LOOP(run_chase_off, LAT_PROBE_BEGIN(CHASE_OFF_ID, 1); chased = *chased; WORK();
@@ -112,6 +116,7 @@ const struct bench_case bench_cases[] = {
     PROBES("FLT", 6, run_flt, IN_RINGS, BUSY_REPETITIONS),
     PROBES("CTXSW", 7, run_ctxsw, IN_RINGS, BUSY_REPETITIONS),
     PROBES("PERFCNTR", 8, run_perfcntr, IN_RINGS, SLOW_REPETITIONS),
+    PROBES("KERNEL", 11, run_kernel, IN_RINGS, BUSY_REPETITIONS),
     {"SNAPSHOT", "off", NULL, run_snapshot, IDLE_REPETITIONS, 0, IN_DOORS},
     {"SNAPSHOT", "skipped", "4@1000", run_snapshot, IDLE_REPETITIONS, 0, IN_RINGS},
     {"SNAPSHOT", "on", "4", run_snapshot, BUSY_REPETITIONS, 0, IN_RINGS},

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include <spex/atomic.h>
+#include <spex/kernel.h>
 
 #include "recording.h"
 
@@ -50,8 +51,21 @@ LOOP(run_cnt,
 LOOP(run_ticks,
      struct spex_span span = spex_lat_begin_(spex_sample_(&bench->site));
      if (SPEX_UNLIKELY(span.weight))
-         spex_record_ticks(&bench->rings, bench->site.probe_type, &bench->site, span.weight,
+         spex_record_ticks(&bench->rings, spex_site_type_(&bench->site), &bench->site, span.weight,
                            span.begin, spex_ticks());)
+LOOP(run_kernel,
+     struct spex_kernel_span span = {0, 0, 0, 0};
+     const uint64_t parameters[SPEX_KERNEL_PARAMETERS] = {i};
+     if (SPEX_UNLIKELY(spex_load_relaxed(&bench->site.control))) {
+         spex_kernel_enter_(&span, 0);
+         span.weight = spex_sample_(&bench->site);
+         if (SPEX_UNLIKELY(span.weight)) {
+             span.begin = spex_ticks();
+             spex_record_kernel(&bench->rings, &bench->site, span.weight, span.context, span.begin,
+                                spex_ticks(), parameters);
+         }
+         spex_kernel_leave_(&span);
+     })
 LOOP(run_snapshot,
      uint32_t weight = spex_sample_(&bench->site);
      if (SPEX_UNLIKELY(weight)) {
@@ -89,6 +103,8 @@ static loop *loop_of(uint32_t type) {
     case SPEX_LAT:
     case SPEX_TPT:
         return run_ticks;
+    case SPEX_KERNEL:
+        return run_kernel;
     case SPEX_SNAPSHOT:
         return run_snapshot;
     case SPEX_FLT:
@@ -128,8 +144,10 @@ static void measure(uint32_t type, unsigned detail, struct bench *bench) {
     bench->rings.look = UINT64_MAX;
     bench->site = (struct spex_site){
         .index = SPEX_MAX_SITES,
-        .probe_type = (uint8_t)type,
-        .detail = (uint8_t)(type == SPEX_SNAPSHOT ? SPEX_MAX_FIELDS : detail),
+        .type_number = (uint8_t)SPEX_TYPE_NUMBER_(type),
+        .detail = (uint8_t)(type == SPEX_SNAPSHOT ? SPEX_MAX_FIELDS
+                            : type == SPEX_KERNEL ? SPEX_KERNEL_PARAMETERS
+                                                  : detail),
     };
     calibration.costs[spex_probe_type_ring(type)] = (struct spex_cost){
         .test = cost_at(loop_of(type), bench, 0),

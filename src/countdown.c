@@ -211,7 +211,7 @@ static uint32_t sample_countdown(struct spex_thread *thread, const struct spex_s
     if ((*word & SPEX_CONTROL_PERIOD_MASK) < SPEX_CONTROL_COUNTDOWN)
         return 0;
     if (spex_allowance_bounded() &&
-        !spex_allowance_take(&thread->allowance, spex_probe_type_ring(where->probe_type))) {
+        !spex_allowance_take(&thread->allowance, spex_probe_type_ring(spex_site_type_(where)))) {
         deny(thread, site, generation, countdown->gap);
         return 0;
     }

@@ -8,10 +8,15 @@ static const struct {
     const char *name;
     uint32_t values;
 } types[SPEX_PROBE_TYPES] = {
-    {SPEX_CNT, "cnt", 0},     {SPEX_LAT, "lat", 1},
-    {SPEX_TPT, "tpt", 1},     {SPEX_SNAPSHOT, "snapshot", SPEX_MAX_FIELDS},
-    {SPEX_LLC, "llc", 2},     {SPEX_FLT, "flt", 1},
-    {SPEX_CTXSW, "ctxsw", 1}, {SPEX_PERFCNTR, "perfcntr", 1},
+    {SPEX_CNT, "cnt", 0},
+    {SPEX_LAT, "lat", 1},
+    {SPEX_TPT, "tpt", 1},
+    {SPEX_SNAPSHOT, "snapshot", SPEX_MAX_FIELDS},
+    {SPEX_LLC, "llc", 2},
+    {SPEX_FLT, "flt", 1},
+    {SPEX_CTXSW, "ctxsw", 1},
+    {SPEX_PERFCNTR, "perfcntr", 1},
+    {SPEX_KERNEL, "kernel", SPEX_MAX_FIELDS},
 };
 
 uint32_t spex_probe_type_of_ring(unsigned ring) {

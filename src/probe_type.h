@@ -33,12 +33,17 @@ static inline unsigned spex_probe_type_first_value(uint32_t type) {
 
 /* Whether its value is a time. */
 static inline bool spex_probe_type_ticks(uint32_t type) {
-    return type & (SPEX_LAT | SPEX_TPT);
+    return type & (SPEX_LAT | SPEX_TPT | SPEX_KERNEL);
 }
 
 /* Whether it has a BEGIN and an END, and time between them. */
 static inline bool spex_probe_type_lasts(uint32_t type) {
     return type != SPEX_SNAPSHOT;
+}
+
+/* Of a record's fields, those that are measured. */
+static inline unsigned spex_probe_type_measured(uint32_t type, unsigned fields) {
+    return type == SPEX_KERNEL && fields > 1 ? 1 : fields;
 }
 
 /* Most values a record of this type stores beside its weight. */

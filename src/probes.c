@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The recording half of the probes: reached only where a site's control word is not 0. */
 #include <spex/atomic.h>
+#include <spex/kernel.h>
 #include <spex/probe.h>
 
 #include "preparation.h"
@@ -59,4 +60,9 @@ void spex_counter_begin(struct spex_site *site, struct spex_counter_span *span) 
 
 void spex_counter_end(struct spex_site *site, uint32_t weight, struct spex_counter_span *span) {
     spex_record_counters(&spex_rings, site, weight, span);
+}
+
+void spex_kernel_end(struct spex_site *site, uint32_t weight, uint32_t context, uint64_t begin,
+                     uint64_t now, const uint64_t *parameters) {
+    spex_record_kernel(&spex_rings, site, weight, context, begin, now, parameters);
 }

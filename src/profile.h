@@ -75,8 +75,9 @@ struct spex_profile_site {
     uint32_t subsample;
     uint32_t period; /* 0: off */
     uint16_t probe_id;
-    uint8_t probe_type;
-    uint8_t detail;
+    uint16_t probe_type;
+    uint16_t detail;
+    uint16_t reserved;
     uint32_t loaded;                    /* 0: its library is gone */
     char name[SPEX_PROFILE_NAME_BYTES]; /* empty: none */
     char file[SPEX_PROFILE_FILE_BYTES]; /* its end when it is longer */

@@ -110,7 +110,7 @@ void spex_profile_type_now(unsigned n, struct spex_profile_type *type) {
         type->record = cost.record;
         type->probed = spex_cost_probed();
     }
-    if (there && type->probe_type >= SPEX_LLC)
+    if (there && type->probe_type >= SPEX_LLC && !spex_probe_type_ticks(type->probe_type))
         spex_describe(type->probe_type, type->pcid, type->text, sizeof(type->text));
     spex_metrics_lock();
     spex_metrics_type(type);

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include <spex/kernel.h>
 #include <spex/probe.h>
 
 #include "collector.h"
@@ -113,6 +114,20 @@ static inline void spex_record_ticks(const struct spex_rings *rings, uint32_t ty
     spex_put1(rings, type, now, spex_header(thread, site, sampled, marks), now - begin);
 }
 
+static inline void spex_record_kernel(const struct spex_rings *rings, const struct spex_site *site,
+                                      uint32_t sampled, uint32_t context, uint64_t begin,
+                                      uint64_t now, const uint64_t *parameters) {
+    struct spex_thread *thread = spex_thread_current();
+    if (!spex_weight_left(thread, site, sampled))
+        return;
+    uint32_t marks = begin < thread->opened_at ? SPEX_MARK_OPENING : 0;
+    uint64_t values[SPEX_KERNEL_VALUES + SPEX_KERNEL_PARAMETERS] = {now - begin, context};
+    for (unsigned p = 0; p < site->detail; p++)
+        values[SPEX_KERNEL_VALUES + p] = parameters[p];
+    spex_put(rings, SPEX_KERNEL, now, spex_header(thread, site, sampled, marks), values,
+             SPEX_KERNEL_VALUES + site->detail);
+}
+
 static inline void spex_record_snapshot(const struct spex_rings *rings,
                                         const struct spex_site *site, uint32_t sampled,
                                         uint64_t now, const uint64_t *values) {
@@ -174,7 +189,7 @@ static inline void spex_counters_begin(const struct spex_site *site,
     *span = (struct spex_counter_span){0};
     if (!thread) /* as above; END finds out by itself */
         return;
-    spex_counter_now(thread, spex_counter_of(site->probe_type, site->detail), &reading);
+    spex_counter_now(thread, spex_counter_of(spex_site_type_(site), site->detail), &reading);
     *span = (struct spex_counter_span){
         .values = {reading.values[0], reading.values[1]},
         .enabled = reading.enabled,
@@ -192,7 +207,8 @@ static inline void spex_record_counters(const struct spex_rings *rings,
     struct spex_reading end;
     if (!spex_weight_left(thread, site, sampled))
         return;
-    spex_counter_read(&thread->counters, spex_counter_of(site->probe_type, site->detail), &end);
+    spex_counter_read(&thread->counters, spex_counter_of(spex_site_type_(site), site->detail),
+                      &end);
     const struct spex_reading begin = {.values = {span->values[0], span->values[1]},
                                        .enabled = span->enabled,
                                        .running = span->running,
@@ -206,7 +222,7 @@ static inline void spex_record_counters(const struct spex_rings *rings,
     if (scaled)
         marks |= SPEX_MARK_SCALED;
     uint64_t header = spex_header(thread, site, sampled, marks);
-    if (site->probe_type == SPEX_LLC)
+    if (spex_site_type_(site) == SPEX_LLC)
         spex_put(rings, SPEX_LLC, spex_ticks(), header, values, 2);
     else
         spex_put1(rings, SPEX_PERFCNTR, spex_ticks(), header, values[0]);

@@ -215,14 +215,14 @@ static void module_set_regions(const struct module *module) {
     for (const struct spex_site *site = module->sites; site < module->sites_end; site++)
         registry.shortest[site->region] = 0;
     for (const struct spex_site *site = module->sites; site < module->sites_end; site++)
-        if (site->probe_type && spex_load_relaxed(&site->control))
+        if (site->type_number && spex_load_relaxed(&site->control))
             shorten(&registry.shortest[site->region], registry.infos[site->index].sampling.period);
     for (const struct spex_site *site = module->sites; site < module->sites_end; site++) {
         struct spex_site_info *info = &registry.infos[site->index];
         uint32_t period = registry.shortest[site->region];
         if (!site->region || info->site != site) /* it may have been refused */
             continue;
-        if (!site->probe_type)
+        if (!site->type_number)
             region_set(info, period);
         else if (period)
             info->region_period = period < SPEX_GAP_PERIOD_MAX ? period : SPEX_GAP_PERIOD_MAX;
@@ -256,14 +256,29 @@ static const char *name_of(uint16_t id, const struct spex_probe_name *names,
 }
 
 static uint8_t values_of(const struct spex_site *site) {
-    if (!site->probe_type)
+    switch (spex_site_type_(site)) {
+    case 0:
         return 0;
-    return site->probe_type == SPEX_SNAPSHOT ? site->detail
-                                             : (uint8_t)spex_probe_type_values(site->probe_type);
+    case SPEX_SNAPSHOT:
+        return site->detail;
+    case SPEX_KERNEL:
+        return (uint8_t)(SPEX_KERNEL_VALUES + site->detail);
+    default:
+        return (uint8_t)spex_probe_type_values(spex_site_type_(site));
+    }
 }
 
 static const char *file_of(const struct spex_site *site) {
     return (const char *)&site->file_offset + site->file_offset;
+}
+
+/* Behind the file's name stands what is in the brackets, of which `sc` comes first. */
+static char *parameters_of(const struct spex_site *site) {
+    if (spex_site_type_(site) != SPEX_KERNEL)
+        return NULL;
+    const char *text = file_of(site) + strlen(file_of(site)) + 1;
+    text += strcspn(text, ",");
+    return strdup(text + strspn(text, ", "));
 }
 
 static bool same_name(const char *a, const char *b) {
@@ -274,7 +289,7 @@ static bool same_name(const char *a, const char *b) {
 static bool stands_for(const struct spex_site_info *info, const struct spex_site *site,
                        const char *name) {
     return !info->site && info->line == site->line && info->probe_id == site->probe_id &&
-           info->region == site->region && info->probe_type == site->probe_type &&
+           info->region == site->region && info->probe_type == spex_site_type_(site) &&
            info->detail == site->detail && info->subsample == site->subsample &&
            same_name(info->name, name) && info->file && strcmp(info->file, file_of(site)) == 0;
 }
@@ -292,7 +307,7 @@ static struct spex_site_info *info_of_former_life(const struct spex_site *site, 
 
 /* Joins the info to the other sites of its probe. */
 static void info_join(struct spex_site_info *info) {
-    uint32_t at = (info->probe_id * 8u + spex_probe_type_ring(info->probe_type)) * 2654435761u;
+    uint32_t at = (info->probe_id * 16u + spex_probe_type_ring(info->probe_type)) * 2654435761u;
     struct spex_site_info *first;
     uint16_t self = (uint16_t)(info - registry.infos);
     for (;; at++) {
@@ -317,11 +332,12 @@ static struct spex_site_info *info_add(const struct spex_site *site, const char 
     *info = (struct spex_site_info){
         .name = name ? strdup(name) : NULL,
         .file = strdup(file_of(site)),
+        .parameters = parameters_of(site),
         .line = site->line,
         .subsample = site->subsample,
         .probe_id = site->probe_id,
         .region = site->region,
-        .probe_type = site->probe_type,
+        .probe_type = (uint16_t)spex_site_type_(site),
         .detail = site->detail,
         .values = values_of(site),
         .probe = SPEX_MAX_SITES,

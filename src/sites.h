@@ -28,12 +28,13 @@ struct spex_site_info {
     struct spex_site *site; /* NULL once unloaded */
     char *name;             /* NULL: unnamed */
     char *file;
+    char *parameters; /* KERNEL: as they are written, "n, m"; NULL: it has no such thing */
     uint32_t line;
     uint32_t subsample;
     uint32_t generation; /* 1 to SPEX_CONTROL_GENERATIONS; 0: it has never been on */
     uint16_t probe_id;
     uint16_t region;               /* that it stands in; 0: none */
-    uint8_t probe_type;            /* 0: no probe, but a region's own site */
+    uint16_t probe_type;           /* 0: no probe, but a region's own site */
     uint8_t detail;                /* PERFCNTR: which counter */
     uint8_t values;                /* that a record of it stores beside its weight */
     uint16_t probe;                /* the first site with this id and type: they make one probe; a

@@ -12,7 +12,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <spex/kernel.h>
+
 #include "clock.h"
+#include "contexts.h"
 #include "descriptor.h"
 #include "message.h"
 #include "rings.h"
@@ -25,12 +28,20 @@
  * program. */
 #define SEND_TIMEOUT_SECONDS 2
 
+/* Contexts of one frame: where there are no more than SOME, there is room for another path, which is no longer than
+ * there are kernels. */
+enum { CONTEXTS_SOME = 64, CONTEXTS_MAX = CONTEXTS_SOME + SPEX_MAX_SITES };
+
+_Static_assert(CONTEXTS_MAX <= SPEX_STREAM_ENTRIES_MAX(struct spex_stream_context), "one frame");
+
 struct stream {
     struct spex_sink sink;
     pthread_mutex_t lock;
     struct spex_descriptor socket;
     unsigned collectors;
     uint32_t sites_sent;
+    uint64_t contexts_sent[SPEX_CONTEXTS_MAX / 64 + 1]; /* a bit for each number */
+    struct spex_stream_context contexts[CONTEXTS_MAX];  /* to be sent */
 };
 
 static bool frame_send(struct stream *stream, struct spex_stream_header *header,
@@ -86,9 +97,38 @@ static bool sites_send(struct stream *stream) {
             site->probe_type = info->probe_type;
             copy_text(site->name, info->name);
             copy_text(site->file, info->file);
+            copy_text(site->parameters, info->parameters);
         }
         if (header.count && !frame_send(stream, &header, sites, sizeof(sites[0])))
             return false;
+    }
+    return true;
+}
+
+/* From `number` up to what has been sent before; behind the first `count`. How many there are then. */
+static uint32_t contexts_collect(struct stream *stream, uint64_t number, uint32_t count) {
+    struct spex_context_node node;
+    while (count < CONTEXTS_MAX && spex_context_node(number, &node) &&
+           !(stream->contexts_sent[number / 64] >> number % 64 & 1)) {
+        stream->contexts_sent[number / 64] |= UINT64_C(1) << number % 64;
+        stream->contexts[count++] = (struct spex_stream_context){
+            .number = (uint32_t)number, .parent = node.parent, .kernel = node.kernel};
+        number = node.parent;
+    }
+    return count;
+}
+
+static bool contexts_send(struct stream *stream, const struct spex_record *records, size_t count) {
+    struct spex_stream_header header = {.kind = SPEX_STREAM_CONTEXTS};
+    for (size_t r = 0; r < count; r++) {
+        if (records[r].probe_type == SPEX_KERNEL)
+            header.count = contexts_collect(stream, records[r].fields[1], header.count);
+        bool last = r + 1 == count;
+        if (header.count <= (last ? 0 : CONTEXTS_SOME))
+            continue;
+        if (!frame_send(stream, &header, stream->contexts, sizeof(stream->contexts[0])))
+            return false;
+        header.count = 0;
     }
     return true;
 }
@@ -98,7 +138,7 @@ static bool stream_records(struct spex_sink *sink, const struct spex_record *rec
     struct stream *stream = (struct stream *)sink; /* sink is the first member */
     const size_t most = SPEX_STREAM_ENTRIES_MAX(struct spex_record);
     pthread_mutex_lock(&stream->lock);
-    bool good = sites_send(stream);
+    bool good = sites_send(stream) && contexts_send(stream, records, count);
     while (good && count > 0) {
         size_t some = count < most ? count : most;
         struct spex_stream_header header = {.kind = SPEX_STREAM_RECORDS, .count = (uint32_t)some};

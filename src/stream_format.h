@@ -2,7 +2,7 @@
 /* The stream from a program's collectors to a spex command: one frame a packet on a Unix-domain
  * SOCK_SEQPACKET socket, host byte order (both ends are on one machine).
  *
- *   program ──► HELLO, SITES…, then RECORDS and PASS in any order, END ──► command
+ *   program ──► HELLO, SITES…, then CONTEXTS, RECORDS and PASS in any order, END ──► command
  *
  * A frame is its header and, right behind it, `count` entries of the kind's type. */
 #ifndef SPEX_STREAM_FORMAT_H
@@ -13,7 +13,7 @@
 #include <spex/record.h>
 
 #define SPEX_STREAM_MAGIC       0x58455053u /* "SPEX" */
-#define SPEX_STREAM_VERSION     1
+#define SPEX_STREAM_VERSION     2
 #define SPEX_STREAM_FRAME_BYTES 65536
 
 enum spex_stream_kind {
@@ -22,6 +22,7 @@ enum spex_stream_kind {
     SPEX_STREAM_RECORDS,   /* struct spex_record, all from one ring, oldest first */
     SPEX_STREAM_PASS, /* no entries: collector `collector` has handed over all before `watermark` */
     SPEX_STREAM_END,  /* no entries: the program has stopped spex in an orderly way */
+    SPEX_STREAM_CONTEXTS, /* struct spex_stream_context, before the first record that is in one of them */
 };
 
 struct spex_stream_header {
@@ -46,10 +47,17 @@ struct spex_stream_site {
     uint32_t line;
     uint32_t subsample;
     uint16_t probe_id;
-    uint8_t probe_type;
-    uint8_t reserved;
-    char name[SPEX_STREAM_TEXT_BYTES]; /* empty: unnamed */
-    char file[SPEX_STREAM_TEXT_BYTES]; /* its end when it is longer */
+    uint16_t probe_type;
+    char name[SPEX_STREAM_TEXT_BYTES];       /* empty: unnamed */
+    char file[SPEX_STREAM_TEXT_BYTES];       /* its end when it is longer */
+    char parameters[SPEX_STREAM_TEXT_BYTES]; /* KERNEL: "n, m"; its end when it is longer */
+};
+
+/* A node of the tree of calling contexts. */
+struct spex_stream_context {
+    uint32_t number; /* above SPEX_CONTEXT_ROOT */
+    uint32_t parent; /* a lower one */
+    uint32_t kernel; /* probe id */
 };
 
 #define SPEX_STREAM_ENTRIES_MAX(type)                                                              \

@@ -47,6 +47,7 @@ const char *spex_value_name(uint32_t probe_type, unsigned n) {
     switch (probe_type) {
     case SPEX_LAT:
     case SPEX_TPT:
+    case SPEX_KERNEL:
         return "time";
     case SPEX_LLC:
         return n == 0 ? "references" : "misses";

@@ -210,7 +210,8 @@ static int run_add(struct spex_tracer *tracer, const struct spex_record *records
     /* Where the first field is the weight, it is counted above already. */
     unsigned skip = spex_probe_type_first_value(records[0].probe_type);
     bool all = weight == count && !batch->stretch && !(marks & SPEX_MARK_BURST);
-    for (unsigned f = skip; f < records[0].field_count; f++) {
+    unsigned fields = spex_probe_type_measured(records[0].probe_type, records[0].field_count);
+    for (unsigned f = skip; f < fields; f++) {
         struct spex_values **values = &probe->values[f - skip];
         if (!values_add(values, records, count, f, batch))
             return -ENOMEM;

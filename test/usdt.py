@@ -9,7 +9,7 @@ import subprocess
 Site = collections.namedtuple('Site', 'type id values region')
 Note = collections.namedtuple('Note', 'name address arguments')
 
-TYPES = ['cnt', 'lat', 'tpt', 'snapshot', 'llc', 'flt', 'ctxsw', 'perfcntr']
+TYPES = ['cnt', 'lat', 'tpt', 'snapshot', 'llc', 'flt', 'ctxsw', 'perfcntr', 'kernel']
 SITE = struct.Struct('<IIIIHBBH2xq')
 
 
@@ -27,7 +27,7 @@ def sites(path):
     with open(path, 'rb') as file:
         file.seek(offset)
         data = file.read(size)
-    return [Site(TYPES[kind.bit_length() - 1], probe_id, detail, region)
+    return [Site(TYPES[kind - 1], probe_id, detail, region)
             for _, _, _, _, probe_id, kind, detail, region, _ in SITE.iter_unpack(data) if kind]
 
 

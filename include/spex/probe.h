@@ -275,18 +275,20 @@ SPEX_COUNTER_SCOPE_END_(perfcntr)
  * object with a section of its own cannot stand in an inline function or template of C++; "?" keeps
  * the site in its function's group, so that the two are discarded together. */
 #define SPEX_SITE_ASM_(site, type_, detail_, id_, sc_)                                             \
-    __asm__(                                                                                       \
-        ".pushsection spex_sites, \"aw?\", %%progbits\n"                                           \
-        ".balign 8\n"                                                                              \
-        "991: .4byte 0, 0, %c[subsample], %c[line]\n"                                              \
-        ".2byte %c[id]\n"                                                                          \
-        ".byte %c[type], %c[detail]\n"                                                             \
-        ".2byte %c[region], 0\n"                                                                   \
-        ".8byte %c[file] - .\n"                                                                    \
-        ".popsection\n" SPEX_ASM_ADDRESS_("%0")                                                    \
-        : "=r"(site)                                                                               \
-        : [subsample] "i"(sc_), [line] "i"(__LINE__), [id] "i"(id_), [type] "i"(type_),            \
-          [detail] "i"(detail_), [region] "i"(spex_region_id_), [file] SPEX_ASM_SYMBOL_(__FILE__))
+    SPEX_SITE_TEXT_ASM_(site, type_, detail_, id_, sc_, __FILE__)
+#define SPEX_SITE_TEXT_ASM_(site, type_, detail_, id_, sc_, text_)                                 \
+    __asm__(".pushsection spex_sites, \"aw?\", %%progbits\n"                                       \
+            ".balign 8\n"                                                                          \
+            "991: .4byte 0, 0, %c[subsample], %c[line]\n"                                          \
+            ".2byte %c[id]\n"                                                                      \
+            ".byte %c[type], %c[detail]\n"                                                         \
+            ".2byte %c[region], 0\n"                                                               \
+            ".8byte %c[file] - .\n"                                                                \
+            ".popsection\n" SPEX_ASM_ADDRESS_("%0")                                                \
+            : "=r"(site)                                                                           \
+            : [subsample] "i"(sc_), [line] "i"(__LINE__), [id] "i"(id_),                           \
+              [type] "i"(SPEX_TYPE_NUMBER_(type_)), [detail] "i"(detail_),                         \
+              [region] "i"(spex_region_id_), [file] SPEX_ASM_SYMBOL_(text_))
 
 /* In the fast copy of a region there is none. */
 #define SPEX_SITE_(site, type_, detail_, id_, sc_)                                                 \

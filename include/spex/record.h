@@ -17,9 +17,10 @@ enum spex_probe_type {
     SPEX_FLT = 1 << 5,      /* page faults */
     SPEX_CTXSW = 1 << 6,    /* context switches */
     SPEX_PERFCNTR = 1 << 7, /* events of a performance counter */
+    SPEX_KERNEL = 1 << 8,   /* ticks a function or loop takes, with what they depend on */
 };
 
-#define SPEX_PROBE_TYPES 8
+#define SPEX_PROBE_TYPES 9
 
 /* Performance counters that a program can set up. */
 #define SPEX_PERFCNTRS 8
@@ -29,6 +30,9 @@ enum spex_probe_type {
 #ifndef SPEX_MAX_FIELDS
 #define SPEX_MAX_FIELDS 6
 #endif
+
+/* What a KERNEL's record holds before its parameters: ticks and context. */
+#define SPEX_KERNEL_VALUES 2
 
 /* What is to be said of a record, a mask. */
 enum spex_mark {
@@ -64,7 +68,7 @@ struct spex_record {
     uint8_t reserved;
     uint32_t lost; /* records of its ring, which were lost before it and are nobody else's share */
     /* CNT: {weight}; LAT: {ticks}; TPT: {weight, ticks}; SNAPSHOT: the values given; LLC:
-     * {references, misses}; FLT, CTXSW, PERFCNTR: {events}.
+     * {references, misses}; FLT, CTXSW, PERFCNTR: {events}; KERNEL: {ticks, context, parameters}.
      * All but weight tell of the recorded execution, not of all that the weight stands for. */
     uint64_t fields[SPEX_MAX_FIELDS];
 };

@@ -22,14 +22,21 @@ struct spex_site {
         subsample; /* the developer's sc: executions per record, at least 1; a region's weight, as in force */
     uint32_t line; /* source line */
     uint16_t probe_id;
-    uint8_t probe_type; /* enum spex_probe_type; 0: no probe, but the region itself */
-    uint8_t detail;     /* SNAPSHOT: values given; PERFCNTR: which counter */
-    uint16_t region;    /* SPEX_REGION that it stands in; 0: none */
-    uint8_t on_since;   /* generation with which it was last switched on; library only, as is */
-    uint8_t changes;    /* of generations since then; UINT8_MAX: so many or more */
+    uint8_t type_number; /* as SPEX_TYPE_NUMBER_; 0: no probe, but the region itself */
+    uint8_t detail;      /* SNAPSHOT, KERNEL: values given; PERFCNTR: which counter */
+    uint16_t region;     /* SPEX_REGION that it stands in; 0: none */
+    uint8_t on_since;    /* generation with which it was last switched on; library only, as is */
+    uint8_t changes;     /* of generations since then; UINT8_MAX: so many or more */
     int64_t
         file_offset; /* from this member to the source file's name, a string in the same object */
 };
+
+/* A type as one byte: 1 + the number of its bit. */
+#define SPEX_TYPE_NUMBER_(type) ((type) ? __builtin_ctz(type) + 1 : 0)
+
+SPEX_INLINE uint32_t spex_site_type_(const struct spex_site *site) {
+    return site->type_number ? 1u << (site->type_number - 1) : 0;
+}
 
 /* The first two members as one: little-endian, as all architectures here are. */
 typedef uint64_t __attribute__((may_alias)) spex_site_head;

@@ -16,7 +16,7 @@
 #include "../profile.h"
 
 #define SPEX_CONTROL_MAGIC       0x43505853u /* "SXPC" */
-#define SPEX_CONTROL_VERSION     1
+#define SPEX_CONTROL_VERSION     2
 #define SPEX_CONTROL_FRAME_BYTES 65536
 
 /* Of a request's text, and of an answer's. */

@@ -10,6 +10,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <spex/kernel.h>
+
 #include "../collector.h"
 #include "../measure/in_order.h"
 #include "../probe_type.h"
@@ -27,6 +29,7 @@ struct spex_receiver {
     uint32_t collectors;
     uint64_t watermarks[SPEX_MAX_COLLECTORS];
     uint64_t lost;
+    struct spex_context_node *contexts; /* by number; NULL: none yet */
     struct spex_stream_site *sites;
     size_t site_count;
     struct spex_in_order records;
@@ -80,6 +83,7 @@ void spex_receiver_close(struct spex_receiver *receiver) {
     close_fd(&receiver->listener);
     close_fd(&receiver->connection);
     free(receiver->sites);
+    free(receiver->contexts);
     spex_in_order_free(&receiver->records);
     free(receiver->frame);
     free(receiver);
@@ -138,6 +142,25 @@ static int take_sites(struct spex_receiver *receiver, const struct spex_stream_h
         *site = sites[s];
         site->name[sizeof(site->name) - 1] = '\0';
         site->file[sizeof(site->file) - 1] = '\0';
+        site->parameters[sizeof(site->parameters) - 1] = '\0';
+    }
+    return 0;
+}
+
+static int take_contexts(struct spex_receiver *receiver, const struct spex_stream_header *header,
+                         struct spex_why *why) {
+    const struct spex_stream_context *contexts = (const void *)(receiver->frame + sizeof(*header));
+    if (!receiver->contexts)
+        receiver->contexts = calloc(SPEX_CONTEXTS_MAX + 1, sizeof(*receiver->contexts));
+    if (!receiver->contexts)
+        return spex_fail(why, -ENOMEM, "out of memory");
+    for (uint32_t c = 0; c < header->count; c++) {
+        const struct spex_stream_context *context = &contexts[c];
+        if (context->number > SPEX_CONTEXTS_MAX || context->parent < SPEX_CONTEXT_ROOT ||
+            context->parent >= context->number || context->kernel > UINT16_MAX)
+            return spex_fail(why, -EPROTO, "the program's stream holds a malformed context");
+        receiver->contexts[context->number] = (struct spex_context_node){
+            .parent = context->parent, .kernel = (uint16_t)context->kernel};
     }
     return 0;
 }
@@ -154,6 +177,8 @@ static long entry_bytes(uint16_t kind) {
         return sizeof(struct spex_stream_site);
     case SPEX_STREAM_RECORDS:
         return sizeof(struct spex_record);
+    case SPEX_STREAM_CONTEXTS:
+        return sizeof(struct spex_stream_context);
     default:
         return -1;
     }
@@ -199,6 +224,8 @@ static int take_frame(struct spex_receiver *receiver, size_t length, struct spex
         return take_sites(receiver, &header, why);
     case SPEX_STREAM_RECORDS:
         return take_records(receiver, &header, why);
+    case SPEX_STREAM_CONTEXTS:
+        return take_contexts(receiver, &header, why);
     case SPEX_STREAM_PASS:
         receiver->watermarks[header.collector] = header.watermark;
         return 0;
@@ -261,7 +288,7 @@ bool spex_receiver_late(const struct spex_receiver *receiver) {
 }
 
 static uint64_t probe_key(const struct spex_stream_site *site) {
-    return ((uint64_t)site->probe_id << 8 | site->probe_type) + 1;
+    return ((uint64_t)site->probe_id << 16 | site->probe_type) + 1;
 }
 
 /* The site whose probe comes next after `key`, by id and type; NULL at the end. */
@@ -292,6 +319,14 @@ const struct spex_stream_site *spex_receiver_sites(const struct spex_receiver *r
                                                    size_t *count) {
     *count = receiver->site_count;
     return receiver->sites;
+}
+
+bool spex_receiver_context(const struct spex_receiver *receiver, uint64_t number,
+                           struct spex_context_node *node) {
+    if (!receiver->contexts || number > SPEX_CONTEXTS_MAX || !receiver->contexts[number].parent)
+        return false;
+    *node = receiver->contexts[number];
+    return true;
 }
 
 uint64_t spex_receiver_lost(const struct spex_receiver *receiver) {

@@ -9,6 +9,7 @@
 
 #include <spex/record.h>
 
+#include "../contexts.h"
 #include "../stream_format.h"
 #include "why.h"
 
@@ -44,6 +45,10 @@ void spex_receiver_list_probes(const struct spex_receiver *receiver, char *list,
 /* Sites told so far. */
 const struct spex_stream_site *spex_receiver_sites(const struct spex_receiver *receiver,
                                                    size_t *count);
+
+/* Of a number that a record holds. False: the program has told of none such. A node's parent has a lower number. */
+bool spex_receiver_context(const struct spex_receiver *receiver, uint64_t number,
+                           struct spex_context_node *node);
 
 /* Records the program has lost so far, as of its last frame. */
 uint64_t spex_receiver_lost(const struct spex_receiver *receiver);

@@ -7,6 +7,8 @@
 
 #include <gelf.h>
 
+#include <spex/record.h>
+
 #include "elf_file.h"
 #include "printable.h"
 
@@ -138,11 +140,16 @@ static int set_file(struct reading *reading, struct spex_object_site *site, uint
     return 0;
 }
 
+/* Of what a file says, which may be no type. */
+static uint32_t type_of(const struct spex_site *raw) {
+    return raw->type_number <= SPEX_PROBE_TYPES ? spex_site_type_(raw) : 0;
+}
+
 static int take_site(struct reading *reading, const struct spex_site *raw, uint64_t address) {
     struct spex_object_site *site = &reading->sites->items[reading->sites->count++];
     *site = (struct spex_object_site){
         .probe_id = raw->probe_id,
-        .probe_type = raw->probe_type,
+        .probe_type = (uint16_t)type_of(raw),
         .detail = raw->detail,
         .region = raw->region,
         .subsample = raw->subsample,
@@ -168,7 +175,7 @@ static int take_sites(struct reading *reading, const GElf_Shdr *header, const vo
     for (size_t s = 0; s < count && !err; s++) {
         struct spex_site raw; /* the file need not have it at an aligned place */
         memcpy(&raw, (const char *)entries + s * sizeof(raw), sizeof(raw));
-        if (!raw.probe_type && raw.region) /* a region's own */
+        if (!raw.type_number && raw.region) /* a region's own */
             continue;
         err = take_site(reading, &raw, header->sh_addr + s * sizeof(raw));
     }

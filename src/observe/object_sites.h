@@ -15,9 +15,9 @@ enum { SPEX_OBJECT_SITES_MAX = 1 << 16, SPEX_OBJECT_NAMES_MAX = 1 << 16 };
 
 struct spex_object_site {
     uint16_t probe_id;
-    uint8_t probe_type; /* as the file has it; may be no type */
-    uint8_t detail;     /* as in struct spex_site */
-    uint16_t region;    /* that it stands in; 0: none */
+    uint16_t probe_type; /* 0: the file has none that there is */
+    uint16_t region;     /* that it stands in; 0: none */
+    uint8_t detail;      /* as in struct spex_site */
     uint32_t subsample;
     uint32_t line;
     uint32_t copies;                /* so many sites say the same: inlined code, or a template's */

@@ -8,6 +8,8 @@
 #include <sys/un.h>
 
 #include "deadline.h"
+#include <spex/kernel.h>
+
 #include "receiver.h"
 #include "scratch.h"
 
@@ -273,7 +275,7 @@ struct damage {
 static const struct damage damages[] = {
     {"magic",
      false,
-     {.magic = 0x58455054, .version = 1, .kind = 1, .collectors = 2},
+     {.magic = 0x58455054, .version = SPEX_STREAM_VERSION, .kind = 1, .collectors = 2},
      0,
      "not spex's"},
     {"all zero", true, {0}, 0, "not spex's"},
@@ -281,12 +283,12 @@ static const struct damage damages[] = {
      false,
      {.magic = SPEX_STREAM_MAGIC, .kind = 1, .collectors = 2},
      0,
-     "stream version 0, this one 1"},
-    {"version 2",
+     "stream version 0, this one 2"},
+    {"version 3",
      true,
-     {.magic = SPEX_STREAM_MAGIC, .version = 2, .kind = 4, .collectors = 2},
+     {.magic = SPEX_STREAM_MAGIC, .version = 3, .kind = 4, .collectors = 2},
      0,
-     "stream version 2, this one 1"},
+     "stream version 3, this one 2"},
     {"kind 0", true, HEAD(.kind = 0), 0, "malformed frame"},
     {"kind 6", true, HEAD(.kind = 6), 0, "malformed frame"},
     {"kind 65535", true, HEAD(.kind = 65535), 0, "malformed frame"},
@@ -315,12 +317,12 @@ static const struct damage damages[] = {
     {"two HELLOs", true, HEAD(.kind = SPEX_STREAM_HELLO), 0, "out of order"},
     {"no collectors",
      false,
-     {.magic = SPEX_STREAM_MAGIC, .version = 1, .kind = 1},
+     {.magic = SPEX_STREAM_MAGIC, .version = SPEX_STREAM_VERSION, .kind = 1},
      0,
      "out of order"},
     {"65 collectors",
      false,
-     {.magic = SPEX_STREAM_MAGIC, .version = 1, .kind = 1, .collectors = 65},
+     {.magic = SPEX_STREAM_MAGIC, .version = SPEX_STREAM_VERSION, .kind = 1, .collectors = 65},
      0,
      "out of order"},
     {"a collector of none", true, HEAD(.kind = SPEX_STREAM_PASS, .collector = 2), 0,
@@ -329,7 +331,10 @@ static const struct damage damages[] = {
      "out of order"},
     {"another number of collectors",
      true,
-     {.magic = SPEX_STREAM_MAGIC, .version = 1, .kind = SPEX_STREAM_PASS, .collectors = 3},
+     {.magic = SPEX_STREAM_MAGIC,
+      .version = SPEX_STREAM_VERSION,
+      .kind = SPEX_STREAM_PASS,
+      .collectors = 3},
      0,
      "out of order"},
     {"a record of zeroes", true, HEAD(.kind = SPEX_STREAM_RECORDS, .count = 1),
@@ -419,7 +424,7 @@ static void damaged_records(void **state) {
     } cases[] = {
         {"no type", {.weight = 1}},
         {"two types", {.probe_type = SPEX_LAT | SPEX_CNT, .weight = 1}},
-        {"type 256", {.probe_type = 256, .weight = 1}},
+        {"type 512", {.probe_type = 512, .weight = 1}},
         {"an unknown mark", {.probe_type = SPEX_LAT, .weight = 1, .marks = 1 << SPEX_MARKS}},
         {"type 2^31", {.probe_type = 1u << 31, .weight = 1}},
         {"no weight", {.probe_type = SPEX_LAT}},
@@ -433,6 +438,46 @@ static void damaged_records(void **state) {
         send_kind(&stream, SPEX_STREAM_HELLO);
         send_frame(&stream, header(SPEX_STREAM_RECORDS, 3), records, sizeof(records));
         expect_refusal(&stream, cases[c].what, "malformed record"); /* nor the two good ones */
+        close_stream(&stream);
+    }
+}
+
+static void contexts_are_told(void **state) {
+    static const struct spex_stream_context contexts[] = {
+        {.number = 2, .parent = 1, .kernel = 7}, {.number = 5, .parent = 2, .kernel = 65535}};
+    struct spex_context_node node;
+    struct stream stream;
+    (void)state;
+    open_stream(&stream);
+    send_kind(&stream, SPEX_STREAM_HELLO);
+    assert_false(spex_receiver_context(stream.receiver, 2, &node));
+    send_frame(&stream, header(SPEX_STREAM_CONTEXTS, 2), contexts, sizeof(contexts));
+    take(&stream);
+    assert_true(spex_receiver_context(stream.receiver, 5, &node));
+    assert_int_equal(node.parent, 2);
+    assert_int_equal(node.kernel, 65535);
+    for (uint64_t none = 0; none < 5; none += none == 1 ? 2 : 1)
+        assert_false(spex_receiver_context(stream.receiver, none, &node));
+    assert_false(spex_receiver_context(stream.receiver, SPEX_CONTEXTS_MAX + 1, &node));
+    assert_false(spex_receiver_context(stream.receiver, UINT64_MAX, &node));
+    close_stream(&stream);
+}
+
+/* Also such as would make a circle of the tree. */
+static void malformed_contexts(void **state) {
+    static const struct spex_stream_context contexts[] = {
+        {.number = 0, .parent = 1},          {.number = 1, .parent = 1},
+        {.number = 2, .parent = 2},          {.number = 2, .parent = 3},
+        {.number = 2, .parent = 0},          {.number = SPEX_CONTEXTS_MAX + 1, .parent = 1},
+        {.number = UINT32_MAX, .parent = 1}, {.number = 2, .parent = 1, .kernel = 65536},
+    };
+    (void)state;
+    for (size_t c = 0; c < COUNT_OF(contexts); c++) {
+        struct stream stream;
+        open_stream(&stream);
+        send_kind(&stream, SPEX_STREAM_HELLO);
+        send_frame(&stream, header(SPEX_STREAM_CONTEXTS, 1), &contexts[c], sizeof(contexts[c]));
+        expect_refusal(&stream, "a context", "malformed context");
         close_stream(&stream);
     }
 }
@@ -528,14 +573,24 @@ static void bad_paths(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(order),           cmocka_unit_test(end),
-        cmocka_unit_test(end_of_file),     cmocka_unit_test(many),
-        cmocka_unit_test(sites),           cmocka_unit_test(lost),
-        cmocka_unit_test(damaged_frames),  cmocka_unit_test(short_frames),
-        cmocka_unit_test(empty_packet),    cmocka_unit_test(frame_sizes),
-        cmocka_unit_test(damaged_records), cmocka_unit_test(too_many_sites),
-        cmocka_unit_test(second_program),  cmocka_unit_test(late),
-        cmocka_unit_test(nobody),          cmocka_unit_test(bad_paths),
+        cmocka_unit_test(order),
+        cmocka_unit_test(end),
+        cmocka_unit_test(end_of_file),
+        cmocka_unit_test(many),
+        cmocka_unit_test(sites),
+        cmocka_unit_test(lost),
+        cmocka_unit_test(damaged_frames),
+        cmocka_unit_test(short_frames),
+        cmocka_unit_test(empty_packet),
+        cmocka_unit_test(frame_sizes),
+        cmocka_unit_test(damaged_records),
+        cmocka_unit_test(too_many_sites),
+        cmocka_unit_test(contexts_are_told),
+        cmocka_unit_test(malformed_contexts),
+        cmocka_unit_test(second_program),
+        cmocka_unit_test(late),
+        cmocka_unit_test(nobody),
+        cmocka_unit_test(bad_paths),
     };
     return cmocka_run_group_tests_name("receiver", tests, scratch_enter, scratch_leave);
 }

@@ -10,6 +10,8 @@
 
 #include "fuzz.h"
 #include "packets.h"
+#include <spex/kernel.h>
+
 #include "receiver.h"
 
 static char directory[] = "/tmp/spex-fuzz-XXXXXX";
@@ -54,6 +56,15 @@ static size_t check_records(struct spex_receiver *receiver, bool all) {
     return count;
 }
 
+/* From every node there is a way to the root. */
+static void check_contexts(const struct spex_receiver *receiver) {
+    for (uint64_t number = 0; number <= SPEX_CONTEXTS_MAX + 1; number++) {
+        struct spex_context_node node;
+        if (spex_receiver_context(receiver, number, &node))
+            FUZZ_CHECK(node.parent >= SPEX_CONTEXT_ROOT && node.parent < number);
+    }
+}
+
 static void check_sites(const struct spex_receiver *receiver) {
     size_t count;
     const struct spex_stream_site *sites = spex_receiver_sites(receiver, &count);
@@ -76,6 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         FUZZ_CHECK(err == 0 || (err == -EPROTO && *why.text && !strchr(why.text, '\n')));
         out += check_records(receiver, false);
         check_sites(receiver);
+        check_contexts(receiver);
     }
     close(program);
     out += check_records(receiver, true);
@@ -101,6 +113,8 @@ size_t fuzz_seed(unsigned number, uint8_t *data, size_t room) {
     };
     static const struct spex_stream_site sites[2] = {
         {.probe_id = 7, .probe_type = SPEX_LAT, .name = "query"}, {.probe_id = 8, .probe_type = 1}};
+    static const struct spex_stream_context contexts[2] = {{.number = 2, .parent = 1, .kernel = 7},
+                                                           {.number = 3, .parent = 2, .kernel = 8}};
     static const struct {
         struct spex_stream_header header;
         const void *entries;
@@ -108,6 +122,7 @@ size_t fuzz_seed(unsigned number, uint8_t *data, size_t room) {
     } frames[] = {
         {{.kind = SPEX_STREAM_HELLO}, NULL, 0},
         {{.kind = SPEX_STREAM_SITES, .count = 2}, sites, sizeof(sites)},
+        {{.kind = SPEX_STREAM_CONTEXTS, .count = 2}, contexts, sizeof(contexts)},
         {{.kind = SPEX_STREAM_RECORDS, .count = 3}, records, sizeof(records)},
         {{.kind = SPEX_STREAM_PASS, .watermark = 25}, NULL, 0},
         {{.kind = SPEX_STREAM_PASS, .watermark = 35, .collector = 1}, NULL, 0},

@@ -125,7 +125,7 @@ class Headers(unittest.TestCase):
                 self.assertNotIn('spex_names', sections)
 
     def test_no_short_names(self):
-        source = '#include <spex/probe.h>\n#ifdef %s\n#error there\n#endif\n'
+        source = '#include <spex/kernel.h>\n#ifdef %s\n#error there\n#endif\n'
         for _, command in compilations():
             for name in SHORT_NAMES:
                 with self.subTest(command=command, name=name):
@@ -145,6 +145,13 @@ class Headers(unittest.TestCase):
             'SPEX_LLC_SCOPE(1, 0);': 'a subsampling counter is 1 to',
             'PERFCNTR_PROBE_BEGIN(1, 1, 8); PERFCNTR_PROBE_END(1);': 'a performance counter is 0 to 7',
             'SPEX_PERFCNTR_SCOPE(1, 1, 8);': 'a performance counter is 0 to 7',
+            'KERNEL_PROBE_BEGIN(65536, 1); KERNEL_PROBE_END(65536);': 'a probe id is 0 to 65535',
+            'KERNEL_PROBE_BEGIN(1, 0); KERNEL_PROBE_END(1);': 'a subsampling counter is 1 to',
+            'KERNEL_PROBE_BEGIN(1, 1); KERNEL_PROBE_END(2);': 'spex_kernel_2',
+            'KERNEL_PROBE_BEGIN(1, 1, 1, 2, 3, 4, 5); KERNEL_PROBE_END(1);': 'too many parameters for one kernel',
+            'SPEX_KERNEL_SCOPE(1, 1, 1, 2, 3, 4, 5);': 'too many parameters for one kernel',
+            'SPEX_REGION(1, 1, KERNEL_PROBE_BEGIN(1, 1); f(); KERNEL_PROBE_END(1);)':
+                'a kernel cannot stand in a SPEX_REGION',
             'FLT_PROBE_BEGIN(1, 1); CTXSW_PROBE_END(1);': 'spex_ctxsw_1',
             'SPEX_REGION(0, 1, ;)': 'the id of a region is 1 to 65535',
             'SPEX_REGION(1, 0, ;)': 'the weight of a region is 1 to 16777214',
@@ -154,7 +161,7 @@ class Headers(unittest.TestCase):
         }
         for (_, command), (body, message) in itertools.product(compilations(), mistakes.items()):
             with self.subTest(command=command, body=body):
-                source = '#include <spex/probe.h>\nvoid f(void);\nvoid f(void) { %s }\n' % body
+                source = '#include <spex/kernel.h>\nvoid f(void);\nvoid f(void) { %s }\n' % body
                 result = run(command + ['-fsyntax-only', '-'], input=source)
                 self.assertNotEqual(result.returncode, 0)
                 self.assertIn(message, result.stdout)

@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 
+#include <spex/kernel.h>
 #include <spex/probe.h>
 
 enum usage_probe {

@@ -59,6 +59,24 @@ static int usage_counters(int x) {
     return x;
 }
 
+static int usage_kernels(int x) {
+    KERNEL_PROBE_BEGIN(USAGE_PLAIN, 1);
+    SPEX_KERNEL_PROBE_BEGIN(USAGE_MACRO_ID, 1, x, x * 2, 'a', 2.5);
+    x += 1;
+    for (int i = 0; i < 3; i++) {
+        KERNEL_PROBE_BEGIN(USAGE_NESTED, 1, i);
+        if (i == 1)
+            continue;
+        KERNEL_PROBE_END(USAGE_NESTED);
+        USAGE_RAN(SPEX_KERNEL);
+    }
+    SPEX_KERNEL_PROBE_END(USAGE_MACRO_ID);
+    KERNEL_PROBE_END(USAGE_PLAIN);
+    USAGE_RAN(SPEX_KERNEL);
+    USAGE_RAN(SPEX_KERNEL);
+    return x;
+}
+
 static int usage_long_counters(int x) {
     SPEX_LLC_PROBE_BEGIN(USAGE_MACRO_ID, 1);
     SPEX_FLT_PROBE_BEGIN(USAGE_MACRO_ID, 1);
@@ -118,6 +136,7 @@ static int usage_scopes(int x) {
     SPEX_FLT_SCOPE(USAGE_SCOPE, 1);
     SPEX_CTXSW_SCOPE(USAGE_SCOPE, 1);
     SPEX_PERFCNTR_SCOPE(USAGE_SCOPE, 1, USAGE_COUNTER);
+    SPEX_KERNEL_SCOPE(USAGE_SCOPE, 1, x);
     for (unsigned type = 0; type < SPEX_PROBE_TYPES; type++)
         usage_executed[type] += 1u << type != SPEX_SNAPSHOT;
     for (int i = 0; i < 5; i++) {
@@ -248,7 +267,7 @@ static int usage_region(int x) {
             CNT_PROBE_END(USAGE_PLAIN);
             SNAPSHOT_PROBE(USAGE_PLAIN, 1, i, sum, x);
             for (unsigned type = 0; type < SPEX_PROBE_TYPES; type++)
-                usage_executed[type] += 1u << type != SPEX_TPT;
+                usage_executed[type] += !(1u << type & (SPEX_TPT | SPEX_KERNEL));
             USAGE_RAN(SPEX_LAT);
             if (i == 1)
                 continue;
@@ -307,7 +326,7 @@ static inline int usage_inline(int x) {
 
 static int usage_all(void) {
     return usage_plain(1) == 2 && usage_snapshots(3) == 3 && usage_counters(1) == 2 &&
-           usage_long_counters(1) == 1 && usage_long_counters(-1) == -1 &&
+           usage_kernels(1) == 2 && usage_long_counters(1) == 1 && usage_long_counters(-1) == -1 &&
            usage_recursive_scopes(5) == 0 && usage_other(1) == 4 && usage_long_names(1) == 2 &&
            usage_nested(4) == 4 && usage_nested(-4) == -1 && usage_loops(10) == 42 &&
            usage_label(5) == 0 && usage_switch(1) == 10 && usage_switch(2) == 2 &&

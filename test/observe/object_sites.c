@@ -60,7 +60,7 @@ static int release(void **state) {
     return 0;
 }
 
-static void assert_site(size_t s, const char *name, uint16_t id, uint8_t type, uint32_t subsample,
+static void assert_site(size_t s, const char *name, uint16_t id, uint16_t type, uint32_t subsample,
                         uint8_t detail, uint32_t copies) {
     assert_string_equal(sites.items[s].name, name);
     assert_int_equal(sites.items[s].probe_id, id);
@@ -130,7 +130,7 @@ static void names_are_printable_and_end(void **state) {
 
 static void types_may_be_unknown(void **state) {
     (void)state;
-    first_site()->probe_type = 0x33;
+    first_site()->type_number = 0x33;
     assert_int_equal(read_bytes(length), 0);
 }
 

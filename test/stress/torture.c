@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The whole library under torture: threads that are moved, interrupted and replaced all the while
- * execute probes of all eight types, in their signal handlers too, on rings of a few records.
+ * execute probes of all nine types, in their signal handlers too, on rings of a few records.
  * Whatever comes out is whole, comes once, in its order, and the accounts are exact.
  *
  *     torture MODE RING_RECORDS RING_CPUS [--seconds N] [--seed N]
@@ -15,10 +15,12 @@
 #define _GNU_SOURCE
 #include "torture.h"
 
+#include <spex/kernel.h>
 #include <spex/probe.h>
 #include <spex/spex.h>
 
 #include "../capture.h"
+#include "contexts.h"
 #include "probe_type.h"
 #include "rings.h"
 
@@ -81,6 +83,11 @@ static uint64_t records;
     ALONE who##_perfcntr(void) {                                                                   \
         PERFCNTR_PROBE_BEGIN(base##7, 1, 0);                                                       \
         PERFCNTR_PROBE_END(base##7);                                                               \
+    }                                                                                              \
+    ALONE who##_kernel(void) {                                                                     \
+        uint64_t nested = spex_context;                                                            \
+        KERNEL_PROBE_BEGIN(base##8, 1, nested, ~nested);                                           \
+        KERNEL_PROBE_END(base##8);                                                                 \
     }
 
 EXECUTE(own, 1)
@@ -91,9 +98,9 @@ enum { SNAPSHOT_TYPE = 3, FIRST_COUNTER_TYPE = 4, VALUES = 6 };
 _Static_assert(SPEX_MAX_FIELDS >= VALUES, "a snapshot here has six values");
 
 static void (*const execute[TORTURE_SOURCES][TORTURE_TYPES])(void) = {
-    {own_cnt, own_lat, own_tpt, NULL, own_llc, own_flt, own_ctxsw, own_perfcntr},
+    {own_cnt, own_lat, own_tpt, NULL, own_llc, own_flt, own_ctxsw, own_perfcntr, own_kernel},
     {handler_cnt, handler_lat, handler_tpt, NULL, handler_llc, handler_flt, handler_ctxsw,
-     handler_perfcntr},
+     handler_perfcntr, handler_kernel},
 };
 
 static uint64_t key_of(uint32_t life, enum torture_source source, uint64_t turn) {
@@ -155,8 +162,9 @@ static void see_snapshot(const struct spex_record *record, uint32_t life,
 }
 
 static void see_fields(const struct spex_record *record) {
-    static const unsigned fields[TORTURE_TYPES] = {1, 1, 2, VALUES, 2, 1, 1, 1};
+    static const unsigned fields[TORTURE_TYPES] = {1, 1, 2, VALUES, 2, 1, 1, 1, 4};
     unsigned type = spex_probe_type_ring(record->probe_type);
+    unsigned measured = spex_probe_type_measured(record->probe_type, record->field_count);
     bool unavailable = record->marks & SPEX_MARK_UNAVAILABLE;
     if (unavailable && type < FIRST_COUNTER_TYPE)
         torture_fail("no values where nothing is counted");
@@ -165,11 +173,21 @@ static void see_fields(const struct spex_record *record) {
     if ((record->probe_type & (SPEX_CNT | SPEX_TPT)) && record->fields[0] != record->weight)
         torture_fail("a record whose first field is not its weight");
     if (spex_probe_type_ticks(record->probe_type) &&
-        record->fields[record->field_count - 1] > record->timestamp - round_begin)
+        record->fields[spex_probe_type_first_value(record->probe_type)] >
+            record->timestamp - round_begin)
         torture_fail("an execution that began before the round");
-    for (unsigned f = 0; type >= FIRST_COUNTER_TYPE && f < record->field_count; f++)
+    for (unsigned f = 0; type >= FIRST_COUNTER_TYPE && f < measured; f++)
         if (record->fields[f] >= TOO_MANY)
             torture_fail("a counter that went backwards");
+}
+
+/* It is in a context that ends with it; a handler's may be within its thread's. */
+static void see_kernel(const struct spex_record *record) {
+    struct spex_context_node node;
+    if (!spex_context_node(record->fields[1], &node) || node.kernel != record->probe_id)
+        torture_fail("a kernel in another's context");
+    if (record->fields[2] != ~record->fields[3])
+        torture_fail("a kernel with another's parameters");
 }
 
 /* Timestamps of one site in one thread and ring: each record has a later one than that before. */
@@ -201,6 +219,8 @@ static void see(const struct spex_record *record, void *context) {
     see_time(record, life, source);
     if (type == SNAPSHOT_TYPE)
         see_snapshot(record, life, source);
+    if (record->probe_type == SPEX_KERNEL)
+        see_kernel(record);
     records++;
 }
 

@@ -19,7 +19,7 @@ BUDGET = None
 REACTION = None
 REGIONS = None
 
-TYPES = ("CNT", "LAT", "TPT", "LLC", "FLT", "CTXSW", "PERFCNTR", "SNAPSHOT")
+TYPES = ("CNT", "LAT", "TPT", "LLC", "FLT", "CTXSW", "PERFCNTR", "SNAPSHOT", "KERNEL")
 
 
 def output(*command):

@@ -44,7 +44,7 @@ static int enter(void **state) {
             (struct spex_site){.subsample = 1,
                                .line = p,
                                .probe_id = (uint16_t)(p + 1),
-                               .probe_type = SPEX_CNT,
+                               .type_number = SPEX_TYPE_NUMBER_(SPEX_CNT),
                                .file_offset = name_text - (const char *)&sites[p].file_offset};
     spex_module_register(sites, sites + PROBES, NULL, NULL);
     struct spex_selection selection;

@@ -581,7 +581,7 @@ static void a_library_that_comes_while_all_is_off_is_collected(void **state) {
 
 /* A span whose site was off, or not of this generation, when it was looked at again. */
 static void an_end_of_a_probe_that_is_off_makes_no_record(void **state) {
-    struct spex_site off = {.subsample = 1, .probe_type = SPEX_LAT};
+    struct spex_site off = {.subsample = 1, .type_number = SPEX_TYPE_NUMBER_(SPEX_LAT)};
     struct spex_status before = status();
     (void)state;
     assert_int_equal(start("life.work"), 0);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include <spex/atomic.h>
+#include <spex/kernel.h>
 #include <spex/probe.h>
 #include <spex/spex.h>
 
@@ -44,6 +45,12 @@ PLACE place_snapshot(void) {
     SNAPSHOT_PROBE(PLACES_ID, 1, 1, 2, 3);
 }
 
+PLACE place_kernel(void) {
+    KERNEL_PROBE_BEGIN(PLACES_ID, 1, 1, 2);
+    __asm__ volatile("" ::: "memory");
+    KERNEL_PROBE_END(PLACES_ID);
+}
+
 /* One execution of each type. */
 PLACE places_all(void) {
     place_cnt();
@@ -54,6 +61,7 @@ PLACE places_all(void) {
     place_flt();
     place_ctxsw();
     place_perfcntr();
+    place_kernel();
 }
 
 /* All types nested into each other, whose records are made one after the other at the end. */
@@ -65,6 +73,7 @@ PLACE places_around(void (*inside)(void)) {
     SPEX_FLT_SCOPE(PLACES_ID, 1);
     SPEX_CTXSW_SCOPE(PLACES_ID, 1);
     SPEX_PERFCNTR_SCOPE(PLACES_ID, 1, 0);
+    SPEX_KERNEL_SCOPE(PLACES_ID, 1, 1, 2);
     inside();
     SNAPSHOT_PROBE(PLACES_ID, 1, 1, 2, 3);
 }

@@ -23,7 +23,7 @@ static struct spex_site site_at(const struct spex_site *place, unsigned line) {
         .subsample = 1,
         .line = line,
         .probe_id = (uint16_t)(FIRST_ID + line),
-        .probe_type = SPEX_SNAPSHOT,
+        .type_number = SPEX_TYPE_NUMBER_(SPEX_SNAPSHOT),
         .file_offset = (int64_t)((intptr_t)file - (intptr_t)&place->file_offset),
     };
 }
@@ -112,7 +112,7 @@ static void an_index_is_not_used_for_something_else(void **state) {
         now->file_offset = (intptr_t)text - (intptr_t)&now->file_offset;
         now->line += difference == 1;
         now->probe_id = (uint16_t)(now->probe_id + 1000 * (difference == 2));
-        now->probe_type = difference == 3 ? SPEX_LAT : now->probe_type;
+        now->type_number = difference == 3 ? SPEX_TYPE_NUMBER_(SPEX_LAT) : now->type_number;
         now->detail = difference == 4;
         now->subsample += difference == 5;
         enter(now, 1);

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include <spex/atomic.h>
-#include <spex/probe.h>
+#include <spex/kernel.h>
 #include <spex/spex.h>
 
 #include "../capture.h"
@@ -26,6 +26,7 @@
 #include "stream_format.h"
 
 enum { FIRST = 31, SECOND, PLUGIN = 21 };
+enum { INNER = 901, CHAINS = 300 };
 enum { THREADS = 4, EACH = 3000, ALL_FRAMES = 1 << 20 };
 
 SPEX_PROBE_NAME(FIRST, "stream.first");
@@ -36,6 +37,7 @@ struct frame {
     union {
         struct spex_record *records;
         struct spex_stream_site *sites;
+        struct spex_stream_context *contexts;
         void *entries;
     };
 };
@@ -88,6 +90,8 @@ static size_t entry_bytes(const struct spex_stream_header *header) {
         return sizeof(struct spex_stream_site);
     case SPEX_STREAM_RECORDS:
         return sizeof(struct spex_record);
+    case SPEX_STREAM_CONTEXTS:
+        return sizeof(struct spex_stream_context);
     default:
         return 0;
     }
@@ -284,6 +288,54 @@ static void sites_are_described(void **state) {
         assert_true(site->line > 0);
     }
     assert_int_equal(described, 3);
+}
+
+/* A chain of kernels of its own for each `n`. */
+static void chain(uint64_t n) {
+    struct spex_kernel_span outer, other;
+    spex_kernel_enter_(&outer, 1000 + (uint32_t)n);
+    spex_kernel_enter_(&other, 2000 + (uint32_t)n);
+    KERNEL_PROBE_BEGIN(INNER, 1, n);
+    KERNEL_PROBE_END(INNER);
+    spex_kernel_leave_(&other);
+    spex_kernel_leave_(&outer);
+}
+
+static const struct spex_stream_context *told_before(size_t frame, uint64_t number) {
+    for (size_t f = 0; f < frame; f++)
+        for (uint32_t c = 0; receiver.frames[f].header.kind == SPEX_STREAM_CONTEXTS &&
+                             c < receiver.frames[f].header.count;
+             c++)
+            if (receiver.frames[f].contexts[c].number == number)
+                return &receiver.frames[f].contexts[c];
+    fail_msg("context %llu was not told before it was used", (unsigned long long)number);
+    return NULL;
+}
+
+static void see_kernel(size_t frame, const struct spex_record *record) {
+    const struct spex_stream_context *context = told_before(frame, record->fields[1]);
+    assert_int_equal(context->kernel, INNER);
+    context = told_before(frame, context->parent);
+    assert_int_equal(context->kernel, 2000 + record->fields[2]);
+    context = told_before(frame, context->parent);
+    assert_int_equal(context->kernel, 1000 + record->fields[2]);
+    assert_int_equal(context->parent, SPEX_CONTEXT_ROOT);
+}
+
+static void contexts_come_before_their_records_and_once(void **state) {
+    size_t told = 0;
+    (void)state;
+    receiver_start(ALL_FRAMES);
+    assert_int_equal(start("901", 1, 0), 0);
+    for (uint64_t n = 0; n < 2 * CHAINS; n++)
+        chain(n % CHAINS);
+    spex_stop();
+    receiver_join();
+    assert_int_equal(for_each_record(see_kernel), 2 * CHAINS);
+    for (size_t f = 0; f < receiver.count; f++)
+        if (receiver.frames[f].header.kind == SPEX_STREAM_CONTEXTS)
+            told += receiver.frames[f].header.count;
+    assert_int_equal(told, 3 * CHAINS);
 }
 
 static void sites_of_a_library_come_before_its_records(void **state) {
@@ -522,6 +574,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         TEST(every_record_arrives_once),
         TEST(sites_are_described),
+        TEST(contexts_come_before_their_records_and_once),
         TEST(sites_of_a_library_come_before_its_records),
         TEST(a_receiver_that_leaves_is_no_harm),
         TEST(a_receiver_that_takes_nothing_is_given_up),

@@ -24,7 +24,7 @@ static struct spex_site site_at(const struct spex_site *place, uint16_t id, uint
         .subsample = 1,
         .line = 1,
         .probe_id = id,
-        .probe_type = type,
+        .type_number = (uint8_t)SPEX_TYPE_NUMBER_(type),
         .file_offset = (int64_t)((intptr_t)file - (intptr_t)&place->file_offset),
     };
 }

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* Kernels: functions and loops whose time depends on parameters, and on where they are called from.
+ *
+ *     KERNEL_PROBE_BEGIN(SORT, 1, n);
+ *     sort(rows, n);
+ *     KERNEL_PROBE_END(SORT);
+ *
+ * A probe like those of probe.h, of type `kernel`, with what is said there of `id`, `sc`, threads and handlers, and
+ * with up to SPEX_KERNEL_PARAMETERS parameters behind `sc`: whole numbers, converted to uint64_t, evaluated once and
+ * only by an execution that makes a record. How they are written is how they are called: above, `n`. Its record holds
+ * the ticks between BEGIN and END, the calling context, and the parameters.
+ *
+ * The calling context (Bhattacharyya and Amza: ADLER, section 3.1) is the path of kernels that are on and being
+ * executed on this thread. Every execution of a kernel that is on enters a node below that of the kernel around it, and
+ * leaves it with the block, however that is left, whether it makes a record or not:
+ *
+ *     main ── sort ── compare          in `compare` called by `sort`, node 3
+ *          └─ load ── compare          in `compare` called by `load`, node 5
+ *
+ * A kernel that is called within an execution of its own is in the node of that execution: recursion, of several
+ * kernels too, folds into one. There is room for SPEX_CONTEXTS_MAX nodes in a process; kernels that find none stay in
+ * the node of the kernel around them, and the records say so (spex/contexts.h of the library drops them, and counts).
+ * longjmp out of a kernel leaves the thread in its context until the kernel around it ends. A kernel cannot stand in a
+ * SPEX_REGION. */
+#ifndef SPEX_KERNEL_H
+#define SPEX_KERNEL_H
+
+#include <spex/probe.h>
+
+/* Most parameters of one kernel. */
+#define SPEX_KERNEL_PARAMETERS (SPEX_MAX_FIELDS - SPEX_KERNEL_VALUES)
+
+/* Most nodes, from 1 on; 1 is where no kernel is executed. */
+#define SPEX_CONTEXTS_MAX 8192u
+#define SPEX_CONTEXT_ROOT 1u
+
+/* A kernel's state between BEGIN and END, on the stack. */
+struct spex_kernel_span {
+    uint64_t begin;   /* ticks; of an execution that makes a record */
+    uint32_t weight;  /* as spex_sample_ */
+    uint32_t context; /* the node entered */
+    uint32_t before;  /* the node to go back to; 0: none was entered, or it has been left */
+};
+
+SPEX_EXTERN_C_BEGIN
+
+/* The node that this thread is in. */
+SPEX_PROBE_API extern __thread uint32_t spex_context __attribute__((tls_model("initial-exec")));
+
+/* Where a kernel leads from a node, by a hash of both: above, the node's number and the kernel's; below, the node that
+ * is entered; 0: nothing yet. */
+#define SPEX_CONTEXT_STEPS_BITS 15
+SPEX_PROBE_API extern uint64_t spex_context_steps[1u << SPEX_CONTEXT_STEPS_BITS];
+
+/* The node, where the inline half does not find it. Any thread, signal handlers; lock-free. */
+SPEX_PROBE_API uint32_t spex_context_step(uint32_t key);
+
+SPEX_PROBE_API void spex_kernel_end(struct spex_site *site, uint32_t weight, uint32_t context,
+                                    uint64_t begin, uint64_t now, const uint64_t *parameters);
+
+SPEX_EXTERN_C_END
+
+#define SPEX_CONTEXT_KEY_(node, kernel) ((node) << 16 | (kernel))
+#define SPEX_CONTEXT_HASH_(key)         ((key)*2654435761u >> (32 - SPEX_CONTEXT_STEPS_BITS))
+
+SPEX_INLINE void spex_kernel_enter_(struct spex_kernel_span *span, uint32_t kernel) {
+    uint32_t node = spex_context, key = SPEX_CONTEXT_KEY_(node, kernel);
+    uint64_t step = spex_load_relaxed(&spex_context_steps[SPEX_CONTEXT_HASH_(key)]);
+    span->before = node;
+    span->context = SPEX_LIKELY(step >> 32 == key) ? SPEX_LOW_(step) : spex_context_step(key);
+    spex_context = span->context;
+}
+
+/* Also at the end of the block, where it has been left before. */
+SPEX_INLINE void spex_kernel_leave_(struct spex_kernel_span *span) {
+    if (SPEX_UNLIKELY(span->before)) {
+        spex_context = span->before;
+        span->before = 0;
+    }
+}
+
+/* `parameters` is not const: they are there only where there is a weight, which compilers cannot know. */
+SPEX_INLINE void spex_kernel_end_(struct spex_site *site, struct spex_kernel_span *span,
+                                  uint64_t *parameters) {
+    if (SPEX_UNLIKELY(span->before)) {
+        SPEX_FINISH_(site, span->weight,
+                     spex_kernel_end(site, span->weight, span->context, span->begin, spex_ticks(),
+                                     parameters));
+        spex_kernel_leave_(span);
+    }
+}
+
+/* One that ends with its block. */
+struct spex_kernel_scope {
+    struct spex_site *site;
+    struct spex_kernel_span *span;
+    uint64_t *parameters;
+    uint16_t probe_id;
+};
+
+SPEX_INLINE void spex_kernel_scope_end_(const struct spex_kernel_scope *scope) {
+    spex_kernel_end_(scope->site, scope->span, scope->parameters);
+    SPEX_SDT_SCOPE_END_(kernel, scope);
+}
+
+#ifndef SPEX_DISABLE
+
+/* The text behind the file's name is what stands between the brackets, from `sc` on. values[0] is `sc`. */
+#define SPEX_KERNEL_BEGIN_(var, id, sc, text, ...)                                                 \
+    (void)0;                                                                                       \
+    SPEX_STATIC_ASSERT_(spex_region_copy_ == 0, "spex: a kernel cannot stand in a SPEX_REGION");   \
+    SPEX_STATIC_ASSERT_(SPEX_COUNT_(__VA_ARGS__) <= SPEX_KERNEL_PARAMETERS + 1,                    \
+                        "spex: too many parameters for one kernel");                               \
+    SPEX_STATIC_ASSERT_((id) >= 0 && (id) <= 65535, "spex: a probe id is 0 to 65535");             \
+    SPEX_STATIC_ASSERT_((sc) >= 1 && (sc) <= SPEX_CONTROL_PERIOD_MAX,                              \
+                        "spex: a subsampling counter is 1 to 16777214");                           \
+    struct spex_site *var##_site;                                                                  \
+    SPEX_SITE_TEXT_ASM_(var##_site, SPEX_KERNEL, SPEX_COUNT_(__VA_ARGS__) - 1, id, sc,             \
+                        __FILE__ "\0" text);                                                       \
+    SPEX_SDT_BEGIN_(kernel, id);                                                                   \
+    uint64_t var##_parameters[SPEX_KERNEL_PARAMETERS];                                             \
+    struct spex_kernel_span var __attribute__((cleanup(spex_kernel_leave_))) = {0, 0, 0, 0};       \
+    if (SPEX_UNLIKELY(spex_load_relaxed(&var##_site->control))) {                                  \
+        spex_kernel_enter_(&var, id);                                                              \
+        var.weight = spex_sample_(var##_site);                                                     \
+        if (SPEX_UNLIKELY(spex_records_(var.weight))) {                                            \
+            const uint64_t spex_values_[] = {SPEX_WORDS_(__VA_ARGS__)};                            \
+            for (unsigned spex_at_ = 1; spex_at_ < SPEX_COUNT_(__VA_ARGS__); spex_at_++)           \
+                var##_parameters[spex_at_ - 1] = spex_values_[spex_at_];                           \
+            var.begin = spex_ticks();                                                              \
+        }                                                                                          \
+    }                                                                                              \
+    (void)0
+
+#define SPEX_KERNEL_END_(var, id)                                                                  \
+    SPEX_SDT_END_(spex_kernel_end_(var##_site, &var, var##_parameters), kernel, id)
+
+#define SPEX_KERNEL_SCOPE_(var, id, sc, text, ...)                                                 \
+    SPEX_KERNEL_BEGIN_(var##_span, id, sc, text, __VA_ARGS__);                                     \
+    const struct spex_kernel_scope var                                                             \
+        __attribute__((cleanup(spex_kernel_scope_end_), unused)) = {                               \
+            var##_span_site, &var##_span, var##_span_parameters, SPEX_ID_(id)}
+
+#else
+
+#define SPEX_KERNEL_NOTHING_(...)                                                                  \
+    do {                                                                                           \
+        if (0) {                                                                                   \
+            uint64_t spex_values_[] = {SPEX_WORDS_(__VA_ARGS__)};                                  \
+            (void)spex_values_;                                                                    \
+        }                                                                                          \
+    } while (0)
+#define SPEX_KERNEL_BEGIN_(var, id, sc, text, ...)                                                 \
+    (void)0;                                                                                       \
+    enum { var = (id) + 0 * (sc) };                                                                \
+    SPEX_KERNEL_NOTHING_(__VA_ARGS__)
+#define SPEX_KERNEL_END_(var, id) ((void)var)
+#define SPEX_KERNEL_SCOPE_(var, id, sc, text, ...)                                                 \
+    (void)0;                                                                                       \
+    SPEX_STATIC_ASSERT_((id) >= 0 && (sc) >= 1, "spex: an id and a subsampling counter");          \
+    SPEX_KERNEL_NOTHING_(__VA_ARGS__)
+
+#endif
+
+/* KERNEL_PROBE_BEGIN(id, sc, p1, …). */
+#define SPEX_KERNEL_PROBE_BEGIN(id, ...)                                                           \
+    SPEX_KERNEL_BEGIN_(spex_kernel_##id, id, SPEX_FIRST_(__VA_ARGS__, 0), #__VA_ARGS__, __VA_ARGS__)
+#define SPEX_KERNEL_PROBE_END(id) SPEX_KERNEL_END_(spex_kernel_##id, id)
+
+/* From where it stands to the end of the block, as SPEX_LAT_SCOPE. */
+#define SPEX_KERNEL_SCOPE(id, ...)                                                                 \
+    SPEX_KERNEL_SCOPE_AT_(__COUNTER__, id, SPEX_FIRST_(__VA_ARGS__, 0), #__VA_ARGS__, __VA_ARGS__)
+#define SPEX_KERNEL_SCOPE_AT_(number, id, sc, text, ...)                                           \
+    SPEX_KERNEL_SCOPE_NAMED_(number, id, sc, text, __VA_ARGS__)
+#define SPEX_KERNEL_SCOPE_NAMED_(number, id, sc, text, ...)                                        \
+    SPEX_KERNEL_SCOPE_(spex_scope_##number, id, sc, text, __VA_ARGS__)
+
+#ifndef SPEX_NO_SHORT_NAMES
+#define KERNEL_PROBE_BEGIN(id, ...)                                                                \
+    SPEX_KERNEL_BEGIN_(spex_kernel_##id, id, SPEX_FIRST_(__VA_ARGS__, 0), #__VA_ARGS__, __VA_ARGS__)
+#define KERNEL_PROBE_END(id) SPEX_KERNEL_END_(spex_kernel_##id, id)
+#endif
+
+#endif
