@@ -26,6 +26,7 @@ int spex_command_report(int argc, char **argv);
 int spex_command_run(int argc, char **argv);
 int spex_command_set(int argc, char **argv);
 int spex_command_top(int argc, char **argv);
+int spex_command_train(int argc, char **argv);
 
 /* "spex: …" on standard error; returns `status`. */
 __attribute__((format(printf, 2, 3))) int spex_complain(int status, const char *format, ...);

@@ -2,17 +2,16 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <getopt.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <spex/explore.h>
 
 #include "command.h"
 #include "progress.h"
+#include "stop_signals.h"
 
 static const char usage[] =
     "usage: spex explore SPACE.xml --store FILE.db [--policy NAME] -- PROGRAM [ARGUMENT…]\n"
@@ -114,19 +113,6 @@ static int parse(int argc, char **argv, struct request *request) {
     return 0;
 }
 
-/* Signals that ask us to end become input that the explorer waits for. */
-static int open_stop_signals(void) {
-    sigset_t stop;
-    sigemptyset(&stop);
-    sigaddset(&stop, SIGINT);
-    sigaddset(&stop, SIGTERM);
-    sigaddset(&stop, SIGHUP);
-    sigprocmask(SIG_BLOCK, &stop, NULL);
-    signal(SIGXFSZ, SIG_IGN); /* a full disk is an error to report, not our end */
-    signal(SIGPIPE, SIG_IGN);
-    return signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 static int finish(const struct request *request, int err, const char *why) {
     const struct spex_progress *last = &request->last;
     unsigned long long done = last->trials, expected = last->trials_expected;
@@ -156,7 +142,7 @@ int spex_command_explore(int argc, char **argv) {
     int bad = parse(argc, argv, &request);
     if (bad)
         return bad < 0 ? SPEX_EXIT_OK : bad;
-    request.options.stop_fd = open_stop_signals();
+    request.options.stop_fd = spex_stop_signals_open();
     if (request.options.stop_fd < 0)
         return spex_complain(SPEX_EXIT_FAILED, "cannot wait for signals: %s", strerror(errno));
     spex_progress_bar_init(&request.bar, stderr);

@@ -24,6 +24,7 @@ static const struct {
     {"run", "run a program with probes on", spex_command_run},
     {"set", "change which probes of a running program are on", spex_command_set},
     {"top", "show the probes of a running program live", spex_command_top},
+    {"train", "find models of the time of a program's kernels", spex_command_train},
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

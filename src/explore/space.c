@@ -65,8 +65,6 @@ static int check_size(struct spex_xml *xml, const xmlNode *root, const struct sp
         if (__builtin_mul_overflow(count, space->parameters[p].count, &count) ||
             count > SPEX_SPACE_CONFIGURATIONS_MAX)
             return spex_xml_fail(xml, root, "at most 2^40 configurations were expected");
-    if (space->objective_count == 0)
-        return spex_xml_fail(xml, root, "an <objective> was expected inside");
     return 0;
 }
 
@@ -142,7 +140,7 @@ static int take_constraints(struct spex_xml *xml, const xmlNode *root,
     return err;
 }
 
-static int take_space(struct spex_xml *xml, struct spex_space_file *file) {
+static int take_space(struct spex_xml *xml, struct spex_space_file *file, bool judged) {
     static const char *const known[] = {"name", NULL};
     struct spex_space *space = &file->space;
     struct elements seen = {NULL, NULL};
@@ -156,6 +154,8 @@ static int take_space(struct spex_xml *xml, struct spex_space_file *file) {
     for (const xmlNode *e = err ? NULL : spex_xml_child(root); e && !err; e = spex_xml_next(e))
         err = take_element(xml, e, file, &seen);
     err = err ? err : check_size(xml, root, space);
+    if (!err && judged && space->objective_count == 0)
+        err = spex_xml_fail(xml, root, "an <objective> was expected inside");
     err = err ? err : take_constraints(xml, root, file);
     err = err ? err : resolve_threads(xml, seen.run, space);
     err = err ? err : resolve_heatmap(xml, seen.heatmap, file);
@@ -166,13 +166,13 @@ static int take_space(struct spex_xml *xml, struct spex_space_file *file) {
 }
 
 /* Takes the document over in any case. */
-static int space_from(struct spex_xml *xml, struct spex_space_file **out) {
+static int space_from(struct spex_xml *xml, bool judged, struct spex_space_file **out) {
     struct spex_space_file *file = calloc(1, sizeof(*file));
     int err = file ? 0 : spex_fail(xml->why, -ENOMEM, "out of memory");
     if (!err) {
         file->space.size = sizeof(file->space);
         file->space.rules = spex_rules_default;
-        err = take_space(xml, file);
+        err = take_space(xml, file, judged);
         file->xml = xml->text;
         xml->text = NULL;
     }
@@ -185,19 +185,38 @@ static int space_from(struct spex_xml *xml, struct spex_space_file **out) {
     return err;
 }
 
-int spex_space_read(const char *path, struct spex_space_file **file, struct spex_why *why) {
+static int space_read(const char *path, bool judged, struct spex_space_file **file,
+                      struct spex_why *why) {
     struct spex_xml xml;
     *file = NULL;
     int err = spex_xml_read_file(&xml, path, why);
-    return err ? err : space_from(&xml, file);
+    return err ? err : space_from(&xml, judged, file);
+}
+
+static int space_parse(const char *path, const char *text, bool judged,
+                       struct spex_space_file **file, struct spex_why *why) {
+    struct spex_xml xml;
+    *file = NULL;
+    int err = spex_xml_read_text(&xml, path, text, why);
+    return err ? err : space_from(&xml, judged, file);
+}
+
+int spex_space_read(const char *path, struct spex_space_file **file, struct spex_why *why) {
+    return space_read(path, true, file, why);
+}
+
+int spex_space_read_plan(const char *path, struct spex_space_file **file, struct spex_why *why) {
+    return space_read(path, false, file, why);
 }
 
 int spex_space_parse(const char *path, const char *text, struct spex_space_file **file,
                      struct spex_why *why) {
-    struct spex_xml xml;
-    *file = NULL;
-    int err = spex_xml_read_text(&xml, path, text, why);
-    return err ? err : space_from(&xml, file);
+    return space_parse(path, text, true, file, why);
+}
+
+int spex_space_parse_plan(const char *path, const char *text, struct spex_space_file **file,
+                          struct spex_why *why) {
+    return space_parse(path, text, false, file, why);
 }
 
 /* What is const to everyone else is ours to free. */

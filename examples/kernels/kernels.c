@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* A report over made-up sales: kernels of several orders of growth, all called by one.
+ *
+ *     kernels [ROWS [REPORTS]]
+ *
+ *     report ──┬── load    n
+ *              ├── sort    n log n
+ *              ├── find    n / 4 keys, log n each
+ *              └── pairs   (n / 8)²
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <spex/kernel.h>
+#include <spex/spex.h>
+
+enum { REPORT = 1, LOAD, SORT, FIND, PAIRS };
+
+SPEX_PROBE_NAME(REPORT, "report");
+SPEX_PROBE_NAME(LOAD, "load");
+SPEX_PROBE_NAME(SORT, "sort");
+SPEX_PROBE_NAME(FIND, "find");
+SPEX_PROBE_NAME(PAIRS, "pairs");
+
+struct sale {
+    uint32_t customer;
+    uint32_t cents;
+};
+
+static uint64_t random_state = 1;
+
+static uint32_t random_next(void) {
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(random_state >> 33);
+}
+
+static void load(struct sale *sales, size_t rows) {
+    KERNEL_PROBE_BEGIN(LOAD, 1, rows);
+    for (size_t r = 0; r < rows; r++)
+        sales[r] = (struct sale){.customer = random_next(), .cents = random_next() % 100000};
+    KERNEL_PROBE_END(LOAD);
+}
+
+static int by_customer(const void *a, const void *b) {
+    uint32_t one = ((const struct sale *)a)->customer, other = ((const struct sale *)b)->customer;
+    return (one > other) - (one < other);
+}
+
+static void sort(struct sale *sales, size_t rows) {
+    KERNEL_PROBE_BEGIN(SORT, 1, rows);
+    qsort(sales, rows, sizeof(*sales), by_customer);
+    KERNEL_PROBE_END(SORT);
+}
+
+static uint64_t find(const struct sale *sales, size_t rows, size_t keys) {
+    uint64_t sum = 0;
+    KERNEL_PROBE_BEGIN(FIND, 1, keys);
+    for (size_t k = 0; k < keys; k++) {
+        struct sale key = {.customer = sales[random_next() % rows].customer};
+        const struct sale *found = bsearch(&key, sales, rows, sizeof(*sales), by_customer);
+        sum += found ? found->cents : 0;
+    }
+    KERNEL_PROBE_END(FIND);
+    return sum;
+}
+
+static uint64_t pairs(const struct sale *sales, size_t best) {
+    uint64_t near = 0;
+    KERNEL_PROBE_BEGIN(PAIRS, 1, best);
+    for (size_t a = 0; a < best; a++)
+        for (size_t b = 0; b < best; b++)
+            near += sales[a].cents < sales[b].cents + 100;
+    KERNEL_PROBE_END(PAIRS);
+    return near;
+}
+
+static uint64_t report(struct sale *sales, size_t rows) {
+    KERNEL_PROBE_BEGIN(REPORT, 1, rows);
+    load(sales, rows);
+    sort(sales, rows);
+    uint64_t sum = find(sales, rows, rows / 4) + pairs(sales, rows / 8);
+    KERNEL_PROBE_END(REPORT);
+    return sum;
+}
+
+int main(int argc, char **argv) {
+    size_t rows = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000;
+    size_t reports = argc > 2 ? strtoul(argv[2], NULL, 10) : 10;
+    if (rows < 8 || rows > 100000000) {
+        fputs("usage: kernels [ROWS [REPORTS]]: 8 to 100000000 rows were expected\n", stderr);
+        return 2;
+    }
+    struct sale *sales = malloc(rows * sizeof(*sales));
+    if (!sales) {
+        fputs("kernels: out of memory\n", stderr);
+        return 1;
+    }
+    if (spex_start(NULL) < 0)
+        return 1;
+    uint64_t sum = 0;
+    for (size_t r = 0; r < reports; r++)
+        sum += report(sales, rows);
+    spex_stop();
+    printf("%llu\n", (unsigned long long)sum);
+    free(sales);
+    return 0;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "train.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../clock.h"
+#include "../measure/plan.h"
+#include "../measure/summary.h"
+#include "agent_filled.h"
+#include "builtin.h"
+#include "leftovers.h"
+#include "load.h"
+
+/* Where there is no plan: one run of one configuration. */
+static const char one_run[] =
+    "<space name=\"run\"><parameter name=\"run\" type=\"integer\" min=\"1\" max=\"1\"/>"
+    "<run trials_per_config=\"1\"/></space>";
+
+struct train {
+    const struct spex_train_options *options;
+    struct spex_training *training;
+    struct spex_space_file *file;
+    const struct spex_policy_ops *policy;
+    void *state;
+    size_t *levels;
+    char directory[4096];
+    double ticks_per_second;
+    struct spex_train_progress progress;
+};
+
+static int plan_read(struct train *train, struct spex_why *why) {
+    const char *plan = train->options->plan;
+    int err = plan ? spex_space_read_plan(plan, &train->file, why)
+                   : spex_space_parse_plan("run", one_run, &train->file, why);
+    err = err ? err : spex_agent_check_arguments(&train->file->space, train->options->argv, why);
+    return err ? err : spex_load_check(train->file->agent, why);
+}
+
+static int policy_start(struct train *train, struct spex_why *why) {
+    const struct spex_space *space = &train->file->space;
+    train->policy = spex_builtin_policy("grid");
+    train->levels = calloc(space->parameter_count, sizeof(*train->levels));
+    train->state = calloc(1, train->policy->state_size(space));
+    if (!train->levels || !train->state || train->policy->init(train->state, space))
+        return spex_fail(why, -ENOMEM, "out of memory");
+    train->progress.runs = train->policy->runs(train->state);
+    return 0;
+}
+
+static int directory_make(struct train *train, struct spex_why *why) {
+    const char *parent = secure_getenv("TMPDIR");
+    char *whole = realpath(parent && *parent ? parent : "/tmp", NULL);
+    int length = snprintf(train->directory, sizeof(train->directory), "%s/spex-train-XXXXXX",
+                          whole ? whole : "/tmp");
+    free(whole);
+    if (length < (int)sizeof(train->directory) && mkdtemp(train->directory))
+        return 0;
+    int err = -errno;
+    spex_why_set(why, "cannot make a directory %s: %s", train->directory, strerror(errno));
+    train->directory[0] = '\0';
+    return err;
+}
+
+static void tell(struct train *train, const struct spex_training_outcome *outcome) {
+    char levels[512], text[sizeof(levels) + sizeof(outcome->failure.text) + 4];
+    struct spex_train_progress *progress = &train->progress;
+    progress->done++;
+    progress->failed += outcome->failed;
+    progress->records += outcome->records;
+    progress->lost += outcome->lost;
+    progress->left_out += outcome->left_out;
+    spex_levels_text(&train->file->space, train->levels, levels, sizeof(levels));
+    snprintf(text, sizeof(text), "%s: %s", levels, outcome->failure.text);
+    progress->failure = outcome->failed ? text : NULL;
+    train->options->progress(train->options->user, progress);
+    progress->failure = NULL;
+}
+
+/* 1: there was one more run; 0: there is none. */
+static int run_next(struct train *train, struct spex_why *why) {
+    const struct spex_asking asking = {.policy = train->policy,
+                                       .state = train->state,
+                                       .space = &train->file->space,
+                                       .probes = train->options->probes,
+                                       .levels = train->levels};
+    struct spex_plan plan;
+    int got = spex_plan_ask(&asking, &plan, why);
+    if (got <= 0)
+        return got;
+    const struct spex_training_setup setup = {.file = train->file,
+                                              .argv = train->options->argv,
+                                              .probes = train->options->probes,
+                                              .directory = train->directory,
+                                              .ticks_per_second = train->ticks_per_second,
+                                              .stop_fd = train->options->stop_fd};
+    struct spex_training_outcome outcome;
+    int err = spex_training_run(&setup, train->levels, train->training, &outcome, why);
+    if (err)
+        return err;
+    tell(train, &outcome);
+    return 1;
+}
+
+int spex_train(const struct spex_train_options *options, struct spex_training *training,
+               struct spex_why *why) {
+    struct train train = {.options = options, .training = training};
+    struct spex_instant begin = spex_instant_now();
+    int adopted_before = spex_leftovers_adopt();
+    int err = plan_read(&train, why);
+    err = err ? err : policy_start(&train, why);
+    err = err ? err : directory_make(&train, why);
+    train.ticks_per_second = spex_tick_rate_since(begin);
+    while (!err) {
+        int got = run_next(&train, why);
+        err = got < 0 ? got : 0;
+        if (got <= 0)
+            break;
+    }
+    if (train.directory[0])
+        rmdir(train.directory);
+    spex_leftovers_let_go(adopted_before);
+    spex_space_free(train.file);
+    free(train.levels);
+    free(train.state);
+    return err;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#include "models.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int spex_models_add(struct spex_models *models, const char *path, const char *const *names,
+                    size_t parameter_count, struct spex_kernel_model **model) {
+    if (models->count == models->room) {
+        size_t room = models->room ? 2 * models->room : 32;
+        struct spex_kernel_model *items = realloc(models->items, room * sizeof(*items));
+        if (!items)
+            return -ENOMEM;
+        models->items = items;
+        models->room = room;
+    }
+    *model = &models->items[models->count++];
+    **model = (struct spex_kernel_model){.path = strdup(path)};
+    if (!(*model)->path)
+        return -ENOMEM;
+    for (size_t p = 0; p < parameter_count; p++) {
+        (*model)->names[p] = strdup(names[p]);
+        if (!(*model)->names[p])
+            return -ENOMEM;
+        (*model)->model.parameter_count = p + 1;
+    }
+    return 0;
+}
+
+void spex_models_free(struct spex_models *models) {
+    for (size_t k = 0; k < models->count; k++) {
+        for (size_t p = 0; p < SPEX_MODEL_PARAMETERS_MAX; p++)
+            free(models->items[k].names[p]);
+        free(models->items[k].path);
+    }
+    free(models->items);
+    *models = (struct spex_models){.count = 0};
+}
+
+static int by_path(const void *key, const void *item) {
+    return strcmp(key, ((const struct spex_kernel_model *)item)->path);
+}
+
+const struct spex_kernel_model *spex_models_find(const struct spex_models *models,
+                                                 const char *path) {
+    if (models->count == 0)
+        return NULL;
+    return bsearch(path, models->items, models->count, sizeof(*models->items), by_path);
+}

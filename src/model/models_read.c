@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/* Every line begins with its word, in the order in which they are written: what is in another place is a mistake. */
+#define _GNU_SOURCE
+#include "models.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* More than any process has contexts. */
+enum { MODELS_MAX = 1 << 20 };
+
+struct reading {
+    FILE *in;
+    const char *name;
+    struct spex_why *why;
+    char *line;
+    size_t size;
+    unsigned long number; /* of the line, from 1 */
+    char *rest;           /* of it, behind what has been taken */
+};
+
+static int expected(const struct reading *reading, const char *what) {
+    return spex_fail(reading->why, -EINVAL, "%s: line %lu: %s was expected", reading->name,
+                     reading->number, what);
+}
+
+/* 0; 1 at the end; -EIO. */
+static int next_line(struct reading *reading) {
+    ssize_t length = getline(&reading->line, &reading->size, reading->in);
+    if (length < 0 && ferror(reading->in))
+        return spex_fail(reading->why, -EIO, "%s: cannot be read", reading->name);
+    reading->number++;
+    if (length < 0)
+        return 1;
+    if (length > 0 && reading->line[length - 1] == '\n')
+        reading->line[--length] = '\0';
+    if (strlen(reading->line) != (size_t)length)
+        return expected(reading, "text");
+    reading->rest = reading->line;
+    return 0;
+}
+
+/* Whether the line begins with this word, which is then taken. */
+static bool take_word(struct reading *reading, const char *word) {
+    size_t length = strlen(word);
+    if (strncmp(reading->rest, word, length) != 0 ||
+        (reading->rest[length] != ' ' && reading->rest[length] != '\0'))
+        return false;
+    reading->rest += length + (reading->rest[length] == ' ');
+    return true;
+}
+
+/* The next line, which is to begin with this word. */
+static int line_of(struct reading *reading, const char *word) {
+    char what[64];
+    int got = next_line(reading);
+    if (got < 0 || (got == 0 && take_word(reading, word)))
+        return got;
+    snprintf(what, sizeof(what), "\"%s …\"", word);
+    return expected(reading, what);
+}
+
+static bool ends_number(char c) {
+    return c == ' ' || c == ':' || c == '\0';
+}
+
+/* A finite number of at least `least`. */
+static int take_number(struct reading *reading, double least, double *number) {
+    char *end;
+    *number = strtod(reading->rest, &end);
+    if (isspace((unsigned char)*reading->rest) || end == reading->rest || !ends_number(*end) ||
+        !isfinite(*number) || *number < least)
+        return expected(reading, least == 0 ? "a number of 0 or more" : "a number");
+    reading->rest = end + (*end != '\0');
+    return 0;
+}
+
+/* A whole number up to `most`. */
+static int take_count(struct reading *reading, size_t most, size_t *count) {
+    double number;
+    int err = take_number(reading, 0, &number);
+    if (!err && (number != floor(number) || number > (double)most))
+        return expected(reading, "a smaller whole number");
+    *count = err ? 0 : (size_t)number;
+    return err;
+}
+
+static int take_end(const struct reading *reading) {
+    return *reading->rest ? expected(reading, "the end of the line") : 0;
+}
+
+static int read_numbers(struct reading *reading, const char *word, size_t count, double least,
+                        double *numbers) {
+    int err = line_of(reading, word);
+    for (size_t n = 0; n < count && !err; n++)
+        err = take_number(reading, least, &numbers[n]);
+    return err ? err : take_end(reading);
+}
+
+static int read_count(struct reading *reading, const char *word, size_t most, size_t *count) {
+    int err = line_of(reading, word);
+    err = err ? err : take_count(reading, most, count);
+    return err ? err : take_end(reading);
+}
+
+static int read_parameter(struct reading *reading, struct spex_kernel_model *kernel, size_t p) {
+    int err = line_of(reading, "parameter");
+    err = err ? err : take_number(reading, 0, &kernel->low[p]);
+    err = err ? err : take_number(reading, kernel->low[p], &kernel->high[p]);
+    if (err)
+        return err;
+    if (!*reading->rest)
+        return expected(reading, "the parameter's name");
+    kernel->names[p] = strdup(reading->rest);
+    kernel->model.parameter_count = p + 1;
+    return kernel->names[p] ? 0 : spex_fail(reading->why, -ENOMEM, "out of memory");
+}
+
+static int read_class(struct reading *reading, struct spex_model *model) {
+    int err = line_of(reading, "class");
+    if (err)
+        return err;
+    for (enum spex_model_class class = SPEX_MODEL_UNKNOWN; class <= SPEX_MODEL_POLYNOMIAL; class ++)
+        if (strcmp(reading->rest, spex_model_class_name(class)) == 0) {
+            model->class = class;
+            return 0;
+        }
+    return expected(reading, "a class of models");
+}
+
+static int read_term(struct reading *reading, const struct spex_model *model,
+                     struct spex_model_term *term) {
+    enum { TWELFTHS_MAX = 36, LOGS_MAX = 2 };
+    int err = line_of(reading, "term");
+    err = err ? err : take_number(reading, -INFINITY, &term->coefficient);
+    err = err ? err : take_number(reading, 0, &term->error);
+    for (size_t p = 0; p < model->parameter_count && !err; p++) {
+        size_t twelfths = 0, log = 0;
+        err = take_count(reading, TWELFTHS_MAX, &twelfths);
+        err = err ? err : take_count(reading, LOGS_MAX, &log);
+        term->factors[p] =
+            (struct spex_exponents){.twelfths = (uint8_t)twelfths, .log = (uint8_t)log};
+    }
+    return err ? err : take_end(reading);
+}
+
+static int read_model(struct reading *reading, struct spex_model *model) {
+    double spread[3] = {0}, constant[2] = {0};
+    int err = read_class(reading, model);
+    err = err ? err : read_numbers(reading, "adjusted-r2", 1, -INFINITY, &model->adjusted_r2);
+    err = err ? err : read_numbers(reading, "spread", 3, 0, spread);
+    err = err ? err : read_numbers(reading, "constant", 2, -INFINITY, constant);
+    err = err ? err : read_count(reading, "terms", SPEX_MODEL_TERMS_MAX, &model->term_count);
+    model->floor = spread[0];
+    model->share = spread[1];
+    model->freedom = spread[2];
+    model->constant = constant[0];
+    model->constant_error = constant[1];
+    for (size_t t = 0; t < model->term_count && !err; t++)
+        err = read_term(reading, model, &model->terms[t]);
+    for (size_t a = 0; a <= model->term_count && !err; a++)
+        err = read_numbers(reading, "covariance", model->term_count + 1, -INFINITY,
+                           model->covariance[a]);
+    return err;
+}
+
+/* Paths ascend, so that they can be searched; none stands twice. */
+static int read_kernel(struct reading *reading, struct spex_models *models) {
+    struct spex_kernel_model *kernel;
+    size_t parameters = 0;
+    if (!*reading->rest)
+        return expected(reading, "a kernel's path");
+    if (models->count && strcmp(models->items[models->count - 1].path, reading->rest) >= 0)
+        return expected(reading, "a path behind the one before");
+    if (models->count == MODELS_MAX)
+        return expected(reading, "the end");
+    if (spex_models_add(models, reading->rest, NULL, 0, &kernel))
+        return spex_fail(reading->why, -ENOMEM, "out of memory");
+    int err = read_numbers(reading, "executions", 1, 0, &kernel->executions);
+    err = err ? err : read_numbers(reading, "least", 1, 0, &kernel->least_seconds);
+    err = err ? err : read_count(reading, "parameters", SPEX_MODEL_PARAMETERS_MAX, &parameters);
+    for (size_t p = 0; p < parameters && !err; p++)
+        err = read_parameter(reading, kernel, p);
+    return err ? err : read_model(reading, &kernel->model);
+}
+
+/* The last line tells how many there are: a file that was cut off is not taken for a shorter one. */
+static int read_end(struct reading *reading, const struct spex_models *models) {
+    size_t count;
+    int err = take_count(reading, MODELS_MAX, &count);
+    err = err ? err : take_end(reading);
+    if (!err && count != models->count)
+        err = expected(reading, "the number of kernels before it");
+    if (err)
+        return err;
+    int got = next_line(reading);
+    return got == 0 ? expected(reading, "nothing behind the end") : got < 0 ? got : 0;
+}
+
+static int read_kernels(struct reading *reading, struct spex_models *models) {
+    for (;;) {
+        int err = next_line(reading);
+        if (err < 0)
+            return err;
+        if (err)
+            return expected(reading, "\"kernel …\" or \"end …\"");
+        if (take_word(reading, "end"))
+            return read_end(reading, models);
+        if (!take_word(reading, "kernel"))
+            return expected(reading, "\"kernel …\" or \"end …\"");
+        err = read_kernel(reading, models);
+        if (err)
+            return err;
+    }
+}
+
+int spex_models_read(struct spex_models *models, FILE *in, const char *name, struct spex_why *why) {
+    struct reading reading = {.in = in, .name = name, .why = why};
+    size_t version = 0;
+    *models = (struct spex_models){.count = 0};
+    int err = line_of(&reading, "spex-models");
+    err = err ? err : take_count(&reading, UINT32_MAX, &version);
+    if (!err && (version != 1 || *reading.rest))
+        err = expected(&reading, "version 1, which is what this spex reads,");
+    err = err ? err : read_kernels(&reading, models);
+    free(reading.line);
+    return err;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+#include "models.h"
+
+#include <errno.h>
+
+/* 17 digits, so that what is read is what was written. */
+#define NUMBER "%.17g"
+
+static void write_model(const struct spex_model *model, FILE *out) {
+    fprintf(out, "class %s\n", spex_model_class_name(model->class));
+    fprintf(out, "adjusted-r2 " NUMBER "\n", model->adjusted_r2);
+    fprintf(out, "spread " NUMBER " " NUMBER " " NUMBER "\n", model->floor, model->share,
+            model->freedom);
+    fprintf(out, "constant " NUMBER " " NUMBER "\n", model->constant, model->constant_error);
+    fprintf(out, "terms %zu\n", model->term_count);
+    for (size_t t = 0; t < model->term_count; t++) {
+        const struct spex_model_term *term = &model->terms[t];
+        fprintf(out, "term " NUMBER " " NUMBER, term->coefficient, term->error);
+        for (size_t p = 0; p < model->parameter_count; p++)
+            fprintf(out, " %u:%u", term->factors[p].twelfths, term->factors[p].log);
+        fputc('\n', out);
+    }
+    for (size_t a = 0; a <= model->term_count; a++) {
+        fputs("covariance", out);
+        for (size_t b = 0; b <= model->term_count; b++)
+            fprintf(out, " " NUMBER, model->covariance[a][b]);
+        fputc('\n', out);
+    }
+}
+
+int spex_models_write(const struct spex_models *models, FILE *out) {
+    fprintf(out, "spex-models 1\n");
+    for (size_t k = 0; k < models->count; k++) {
+        const struct spex_kernel_model *kernel = &models->items[k];
+        fprintf(out, "kernel %s\n", kernel->path);
+        fprintf(out, "executions " NUMBER "\n", kernel->executions);
+        fprintf(out, "least " NUMBER "\n", kernel->least_seconds);
+        fprintf(out, "parameters %zu\n", kernel->model.parameter_count);
+        for (size_t p = 0; p < kernel->model.parameter_count; p++)
+            fprintf(out, "parameter " NUMBER " " NUMBER " %s\n", kernel->low[p], kernel->high[p],
+                    kernel->names[p]);
+        write_model(&kernel->model, out);
+    }
+    fprintf(out, "end %zu\n", models->count);
+    return ferror(out) ? -EIO : 0;
+}

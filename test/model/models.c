@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* The file of models: what is read is what was written, and what is no such file is refused where it is wrong. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../check.h"
+#include "models.h"
+
+static struct spex_model any_model(uint64_t *seed, size_t parameters) {
+    struct spex_model model = {.parameter_count = parameters,
+                               .constant = (double)random_below(seed, 1000) / 7e9,
+                               .constant_error = (double)random_below(seed, 1000) / 3e9,
+                               .term_count = random_below(seed, SPEX_MODEL_TERMS_MAX + 1),
+                               .class = (enum spex_model_class)random_below(seed, 5),
+                               .adjusted_r2 = 1 - (double)random_below(seed, 100) / 33,
+                               .floor = 1e-7 / 3,
+                               .share = 0.1,
+                               .freedom = (double)random_below(seed, 50)};
+    for (size_t t = 0; t < model.term_count; t++) {
+        model.terms[t].coefficient = 1e-9 / (double)(1 + random_below(seed, 99));
+        model.terms[t].error = 1e-11 / (double)(1 + random_below(seed, 99));
+        for (size_t p = 0; p < parameters; p++)
+            model.terms[t].factors[p] = (struct spex_exponents){
+                .twelfths = (uint8_t)random_below(seed, 37), .log = (uint8_t)random_below(seed, 3)};
+    }
+    for (size_t a = 0; a <= model.term_count; a++)
+        for (size_t b = 0; b <= model.term_count; b++)
+            model.covariance[a][b] = (double)random_below(seed, 1000) / 3e20 - 1e-19;
+    return model;
+}
+
+static void fill(struct spex_models *models, uint64_t seed, size_t count) {
+    static const char *const names[] = {"n", "rows * 2", "f(a, b)", "x", "y", "z", "u", "v"};
+    *models = (struct spex_models){.count = 0};
+    for (size_t k = 0; k < count; k++) {
+        struct spex_kernel_model *kernel;
+        char path[64];
+        snprintf(path, sizeof(path), "main/kernel %04zu", k);
+        size_t parameters = random_below(&seed, SPEX_MODEL_PARAMETERS_MAX + 1);
+        assert_int_equal(spex_models_add(models, path, names, parameters, &kernel), 0);
+        kernel->executions = (double)random_below(&seed, 1 << 30);
+        kernel->least_seconds = 1e-6 / 3;
+        for (size_t p = 0; p < parameters; p++) {
+            kernel->low[p] = (double)random_below(&seed, 100) / 3;
+            kernel->high[p] = kernel->low[p] + (double)p;
+        }
+        kernel->model = any_model(&seed, parameters);
+    }
+}
+
+static char *written(const struct spex_models *models) {
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    assert_non_null(out);
+    assert_int_equal(spex_models_write(models, out), 0);
+    fclose(out);
+    return text;
+}
+
+static int read_text(const char *text, size_t length, struct spex_models *models,
+                     struct spex_why *why) {
+    FILE *in = fmemopen((void *)(uintptr_t)text, length, "r");
+    assert_non_null(in);
+    int err = spex_models_read(models, in, "models", why);
+    fclose(in);
+    return err;
+}
+
+static void what_is_written_is_read(void **state) {
+    (void)state;
+    for (size_t count = 0; count < 60; count += 7) {
+        struct spex_models models, read;
+        struct spex_why why = {""};
+        fill(&models, count + 1, count);
+        char *text = written(&models);
+        if (read_text(text, strlen(text), &read, &why) != 0)
+            fail_msg("%s", why.text);
+        assert_int_equal(read.count, count);
+        char *again = written(&read);
+        assert_string_equal(again, text);
+        for (size_t k = 0; k < count; k++)
+            assert_memory_equal(&read.items[k].model, &models.items[k].model,
+                                sizeof(struct spex_model));
+        free(text);
+        free(again);
+        spex_models_free(&models);
+        spex_models_free(&read);
+    }
+}
+
+static void models_are_found_by_their_path(void **state) {
+    struct spex_models models;
+    (void)state;
+    fill(&models, 1, 20);
+    assert_ptr_equal(spex_models_find(&models, "main/kernel 0013"), &models.items[13]);
+    assert_null(spex_models_find(&models, "main"));
+    spex_models_free(&models);
+    assert_null(spex_models_find(&models, "main"));
+}
+
+/* A file that was cut off anywhere is refused, but for its last line's end. */
+static void a_part_is_no_file(void **state) {
+    struct spex_models models, read;
+    (void)state;
+    fill(&models, 3, 4);
+    char *text = written(&models);
+    for (size_t length = 1; length < strlen(text) - 1; length++) {
+        struct spex_why why = {""};
+        assert_int_equal(read_text(text, length, &read, &why), -EINVAL);
+        assert_int_equal(strncmp(why.text, "models: line ", 13), 0);
+        spex_models_free(&read);
+    }
+    free(text);
+    spex_models_free(&models);
+}
+
+#define FIRST            "spex-models 1\n"
+#define UP_TO_PARAMETERS FIRST "kernel main\nexecutions 3\nleast 1e-6\n"
+#define UP_TO_CLASS      UP_TO_PARAMETERS "parameters 1\nparameter 1 10 n\n"
+#define UP_TO_TERMS      UP_TO_CLASS "class linear\nadjusted-r2 0.99\nspread 1 2 3\nconstant 0 0\n"
+
+static const struct {
+    const char *text;
+    const char *expected;
+} mistakes[] = {
+    {"PNG\n", "line 1: \"spex-models …\" was expected"},
+    {"spex-models 2\nend 0\n", "line 1: version 1, which is what this spex reads, was expected"},
+    {"spex-models\nend 0\n", "line 1: a number of 0 or more was expected"},
+    {FIRST "end 1\n", "line 2: the number of kernels before it was expected"},
+    {FIRST "end 0\nkernel x\n", "line 3: nothing behind the end was expected"},
+    {FIRST, "line 2: \"kernel …\" or \"end …\" was expected"},
+    {FIRST "kernels\n", "line 2: \"kernel …\" or \"end …\" was expected"},
+    {FIRST "kernel\n", "line 2: a kernel's path was expected"},
+    {FIRST "kernel main\nleast 1\n", "line 3: \"executions …\" was expected"},
+    {FIRST "kernel main\nexecutions many\n", "line 3: a number of 0 or more was expected"},
+    {FIRST "kernel main\nexecutions -1\n", "line 3: a number of 0 or more was expected"},
+    {FIRST "kernel main\nexecutions 1e999\n", "line 3: a number of 0 or more was expected"},
+    {FIRST "kernel main\nexecutions nan\n", "line 3: a number of 0 or more was expected"},
+    {FIRST "kernel main\nexecutions 1 2\n", "line 3: the end of the line was expected"},
+    {FIRST "kernel main\nexecutions  1\n", "line 3: a number of 0 or more was expected"},
+    {UP_TO_PARAMETERS "parameters 9\n", "line 5: a smaller whole number was expected"},
+    {UP_TO_PARAMETERS "parameters 0.5\n", "line 5: a smaller whole number was expected"},
+    {UP_TO_PARAMETERS "parameters 1\nparameter 1 10\n", "line 6: the parameter's name"},
+    {UP_TO_PARAMETERS "parameters 1\nparameter 10 1 n\n", "line 6: a number was expected"},
+    {UP_TO_CLASS "class cubic\n", "line 7: a class of models was expected"},
+    {UP_TO_TERMS "terms 9\n", "line 11: a smaller whole number was expected"},
+    {UP_TO_TERMS "terms 1\nterm 1 1\n", "line 12: a number of 0 or more was expected"},
+    {UP_TO_TERMS "terms 1\nterm 1 1 37:0\n", "line 12: a smaller whole number was expected"},
+    {UP_TO_TERMS "terms 1\nterm 1 1 12:3\n", "line 12: a smaller whole number was expected"},
+    {UP_TO_TERMS "terms 1\nterm 1 1 12:1 0:0\n", "line 12: the end of the line was expected"},
+    {UP_TO_TERMS "terms 0\ncovariance\n", "line 12: a number was expected"},
+    {UP_TO_TERMS "terms 0\ncovariance 0\nkernel main\n", "line 13: a path behind the one before"},
+    {UP_TO_TERMS "terms 0\ncovariance 0\nkernel a\n", "line 13: a path behind the one before"},
+};
+
+static void mistakes_are_told_with_their_line(void **state) {
+    (void)state;
+    for (size_t m = 0; m < COUNT_OF(mistakes); m++) {
+        struct spex_models models;
+        struct spex_why why = {""};
+        assert_int_equal(read_text(mistakes[m].text, strlen(mistakes[m].text), &models, &why),
+                         -EINVAL);
+        if (!strstr(why.text, mistakes[m].expected))
+            fail_msg("\"%s\" instead of \"%s\"", why.text, mistakes[m].expected);
+        spex_models_free(&models);
+    }
+}
+
+static void a_zero_within_is_no_text(void **state) {
+    static const char text[] = "spex-models 1\nkernel a\0b\n";
+    struct spex_models models;
+    struct spex_why why = {""};
+    (void)state;
+    assert_int_equal(read_text(text, sizeof(text) - 1, &models, &why), -EINVAL);
+    assert_string_equal(why.text, "models: line 2: text was expected");
+    spex_models_free(&models);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(models_are_found_by_their_path),
+        cmocka_unit_test(a_part_is_no_file),
+        cmocka_unit_test(mistakes_are_told_with_their_line),
+        cmocka_unit_test(a_zero_within_is_no_text),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

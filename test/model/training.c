@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* Trainings: what comes often weighs no more than what comes rarely, and memory has a bound. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../check.h"
+#include "training.h"
+
+static const char *const n[] = {"n"};
+static const char *const n_m[] = {"n", "m"};
+
+static struct spex_training *make(void) {
+    struct spex_training *training;
+    assert_int_equal(spex_training_create(&training, 1), 0);
+    return training;
+}
+
+static struct spex_trained *kernel_of(struct spex_training *training, const char *path,
+                                      const char *const *names, size_t count) {
+    struct spex_trained *kernel;
+    assert_int_equal(spex_training_kernel(training, path, names, count, &kernel), 0);
+    return kernel;
+}
+
+/* Between 0.95 and 1.05, the same in each run. */
+static double noise(uint64_t *seed) {
+    return 0.95 + (double)random_below(seed, 1000) / 10000;
+}
+
+static void kernels_have_models_by_their_paths(void **state) {
+    static const char *const paths[] = {"main/sort", "main", "main/load/sort", "main/load"};
+    struct spex_training *training = make();
+    struct spex_models models;
+    uint64_t seed = 1;
+    (void)state;
+    for (double rows = 16; rows <= 65536; rows *= 2)
+        for (size_t k = 0; k < COUNT_OF(paths); k++)
+            for (int r = 0; r < 5; r++) {
+                double time = (k == 0   ? 1e-8 * rows * log2(rows)
+                               : k == 1 ? 1e-7 * rows
+                               : k == 2 ? 1e-10 * rows * rows
+                                        : 1e-6 * log2(rows)) *
+                              noise(&seed);
+                assert_int_equal(
+                    spex_trained_add(training, kernel_of(training, paths[k], n, 1), &rows, time, 2),
+                    0);
+            }
+    assert_int_equal(spex_training_fit(training, &models), 0);
+    assert_int_equal(models.count, 4);
+    assert_string_equal(models.items[0].path, "main");
+    assert_int_equal(models.items[0].model.class, SPEX_MODEL_LINEAR);
+    assert_int_equal(spex_models_find(&models, "main/load")->model.class, SPEX_MODEL_LOGARITHMIC);
+    assert_int_equal(
+        spex_models_find(&models, "main/load/sort")->model.terms[0].factors[0].twelfths, 24);
+    const struct spex_kernel_model *sort = spex_models_find(&models, "main/sort");
+    assert_int_equal(sort->model.terms[0].factors[0].log, 1);
+    assert_true(sort->executions == 2 * 5 * 13);
+    assert_true(sort->low[0] == 16 && sort->high[0] == 65536);
+    assert_true(sort->least_seconds >= 0.95e-8 * 64 && sort->least_seconds <= 1.05e-8 * 64);
+    spex_models_free(&models);
+    spex_training_destroy(training);
+}
+
+static void a_kernel_keeps_its_parameters(void **state) {
+    struct spex_training *training = make();
+    struct spex_trained *kernel = kernel_of(training, "main", n, 1), *other;
+    (void)state;
+    assert_int_equal(spex_training_kernel(training, "main", n_m, 2, &other), -EINVAL);
+    assert_int_equal(spex_training_kernel(training, "main", n_m + 1, 1, &other), -EINVAL);
+    assert_int_equal(spex_training_kernel(training, "main", n, 1, &other), 0);
+    assert_ptr_equal(other, kernel);
+    assert_int_equal(
+        spex_training_kernel(training, "other", n, SPEX_MODEL_PARAMETERS_MAX + 1, &other), -E2BIG);
+    spex_training_destroy(training);
+}
+
+/* A million measurements with one value, some with others: all values have their say. */
+static void the_frequent_do_not_crowd_out_the_rare(void **state) {
+    struct spex_training *training = make();
+    struct spex_trained *kernel = kernel_of(training, "main", n, 1);
+    struct spex_models models;
+    uint64_t seed = 1;
+    (void)state;
+    for (int r = 0; r < 1000000; r++) {
+        double rows = r % 10000 ? 10 : 10 * (double)(1 + r / 10000);
+        spex_trained_add(training, kernel, &rows, 1e-6 * rows * noise(&seed), 1);
+    }
+    assert_int_equal(spex_training_fit(training, &models), 0);
+    assert_int_equal(models.items[0].model.class, SPEX_MODEL_LINEAR);
+    assert_true(fabs(models.items[0].model.terms[0].coefficient / 1e-6 - 1) < 0.02);
+    assert_true(models.items[0].executions == 1000000);
+    spex_models_free(&models);
+    spex_training_destroy(training);
+}
+
+/* More combinations than are kept: those that are kept come from all times alike. */
+static void of_many_combinations_some_are_kept_at_random(void **state) {
+    struct spex_training *training = make();
+    struct spex_trained *kernel = kernel_of(training, "main", n_m, 2);
+    struct spex_models models;
+    (void)state;
+    for (int r = 1; r <= 100000; r++) {
+        const double values[] = {r, r % 7 + 1};
+        spex_trained_add(training, kernel, values, 1e-9 * r, 1);
+    }
+    assert_int_equal(spex_training_fit(training, &models), 0);
+    assert_int_equal(models.items[0].model.class, SPEX_MODEL_LINEAR);
+    assert_true(models.items[0].low[0] < 1000 && models.items[0].high[0] > 99000);
+    const double half[] = {50000, 3};
+    assert_true(fabs(spex_model_value(&models.items[0].model, half) / 5e-5 - 1) < 0.01);
+    spex_models_free(&models);
+    spex_training_destroy(training);
+}
+
+static void there_may_be_no_parameter_and_no_measurement(void **state) {
+    struct spex_training *training = make();
+    struct spex_models models;
+    (void)state;
+    kernel_of(training, "never", n, 1);
+    for (int r = 0; r < 100; r++)
+        spex_trained_add(training, kernel_of(training, "main", NULL, 0), NULL, 1e-3, 1);
+    assert_int_equal(spex_training_fit(training, &models), 0);
+    assert_int_equal(models.count, 1);
+    assert_int_equal(models.items[0].model.class, SPEX_MODEL_CONSTANT);
+    assert_true(fabs(models.items[0].model.constant - 1e-3) < 1e-9);
+    spex_models_free(&models);
+    spex_training_destroy(training);
+}
+
+static void there_are_not_more_kernels_than_may_be(void **state) {
+    struct spex_training *training = make();
+    struct spex_trained *kernel;
+    char path[32];
+    (void)state;
+    for (unsigned k = 0; k < SPEX_TRAINING_KERNELS; k++) {
+        snprintf(path, sizeof(path), "%u", k * 7919 % SPEX_TRAINING_KERNELS);
+        kernel_of(training, path, n, 1);
+    }
+    assert_int_equal(spex_training_kernel(training, "one more", n, 1, &kernel), -E2BIG);
+    assert_int_equal(spex_training_kernel(training, "17", n, 1, &kernel), 0);
+    spex_training_destroy(training);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_have_models_by_their_paths),
+        cmocka_unit_test(a_kernel_keeps_its_parameters),
+        cmocka_unit_test(the_frequent_do_not_crowd_out_the_rare),
+        cmocka_unit_test(of_many_combinations_some_are_kept_at_random),
+        cmocka_unit_test(there_may_be_no_parameter_and_no_measurement),
+        cmocka_unit_test(there_are_not_more_kernels_than_may_be),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

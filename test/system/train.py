@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`spex train` runs a program over a plan and writes the models of its kernels; what goes wrong is said.
+
+usage: train.py SOURCE_ROOT SPEX KERNELS
+"""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = SPEX = KERNELS = None
+
+PLAN = """<space name="test">
+  <parameter name="rows" type="integer" values="%s"/>
+  <parameter name="mode" type="categorical" values="fast"/>
+  <run trials_per_config="%d"/>
+</space>
+"""
+
+
+class Trains(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.models = self.path("models")
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def plan(self, rows="500 1000 2000 4000 8000", each=2):
+        with open(self.path("plan.xml"), "w", encoding="utf-8") as file:
+            file.write(PLAN % (rows, each))
+        return self.path("plan.xml")
+
+    def train(self, *arguments, **keywords):
+        return subprocess.run([SPEX, "train", *arguments], text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, check=False, **keywords)
+
+    def refused(self, status, message, *arguments):
+        result = self.train(*arguments)
+        self.assertEqual((result.returncode, result.stdout), (status, ""), result)
+        self.assertIn(message, result.stderr)
+        self.assertFalse(os.path.exists(self.models))
+        self.assertEqual([name for name in os.listdir(self.folder) if name.startswith("models")], [])
+
+    def test_a_plan(self):
+        result = self.train(self.models, "--runs", self.plan(), "--", KERNELS, "{rows}", "5")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stderr, r"spex: 10 runs, 0 failed; 250 records of kernels, 0 lost\n")
+        rows = {fields[0]: fields[1:] for fields in (line.split() for line in result.stdout.splitlines())}
+        self.assertEqual(list(rows), ["kernel", "report", "report/find", "report/load", "report/pairs", "report/sort"])
+        self.assertEqual({rows[name][0] for name in rows if name != "kernel"}, {"50"})
+        with open(self.models, encoding="utf-8") as file:
+            text = file.read()
+        self.assertTrue(text.startswith("spex-models 1\nkernel report\nexecutions 50\n"), text)
+        self.assertTrue(text.endswith("\nend 5\n"), text)
+        self.assertIn("parameter 500 8000 rows\n", text)
+        self.assertIn("parameter 125 2000 keys\n", text)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["models", "plan.xml"])
+
+    def test_the_example_as_the_readme_has_it(self):
+        plan = os.path.join(ROOT, "examples", "kernels", "plan.xml")
+        result = self.train(self.models, "--runs", plan, "--", KERNELS, "{rows}", "2")
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_one_run(self):
+        result = self.train(self.models, "--", KERNELS, "1000", "7")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("spex: 1 run, 0 failed; 35 records of kernels, 0 lost\n", result.stderr)
+
+    def test_some_kernels(self):
+        result = self.train(self.models, "--probes", "sort:kernel,find:kernel", "--", KERNELS, "1000", "3")
+        self.assertEqual(re.findall(r"^\w+", result.stdout, flags=re.MULTILINE), ["kernel", "find", "sort"])
+
+    def test_a_file_that_is_there_is_replaced(self):
+        for _ in range(2):
+            self.assertEqual(self.train(self.models, "--", KERNELS, "100", "3").returncode, 0)
+        umask = os.umask(0)
+        os.umask(umask)
+        self.assertEqual(os.stat(self.models).st_mode & 0o777, 0o666 & ~umask)
+
+    def test_failed_runs_are_told(self):
+        script = '[ "$1" = 2000 ] && exit 3; exec "$0" "$1" 2'
+        result = self.train(self.models, "--runs", self.plan("1000 2000 4000", 1), "--", "sh", "-c", script, KERNELS,
+                            "{rows}")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stderr, r"spex: run \d of 3 failed: rows=2000,? mode=fast: exited with status 3")
+        self.assertIn("3 runs, 1 failed; 20 records", result.stderr)
+
+    def test_what_is_wrong_is_said(self):
+        self.refused(2, "one file for the models was expected, not 0", "--", KERNELS)
+        self.refused(2, "the program goes after \"--\"", self.models, KERNELS)
+        self.refused(2, "\"-- PROGRAM\" was expected", self.models, "--")
+        self.refused(2, "--probes", self.models, "--probes", "a@b", "--", KERNELS)
+        self.refused(1, "nothing.xml", self.models, "--runs", self.path("nothing.xml"), "--", KERNELS)
+        self.refused(1, "{colour}", self.models, "--runs", self.plan(), "--", KERNELS, "{colour}")
+        self.refused(1, "no run has come to a good end", self.models, "--", "false")
+        self.refused(1, "did not call spex_start", self.models, "--", "true")
+        self.refused(1, "did not start", self.models, "--", self.path("nothing"))
+        self.refused(1, "no kernel has made a record", self.models, "--probes", "nothing:kernel", "--", KERNELS)
+
+    def test_a_folder_that_is_not_there(self):
+        self.refused(1, "cannot be written: No such file", self.path("models-not/there"), "--", KERNELS, "100")
+
+    def test_an_interruption_ends_it(self):
+        script = 'kill -INT $PPID; sleep 1000'
+        result = self.train(self.models, "--", "sh", "-c", script)
+        self.assertEqual((result.returncode, result.stdout), (130, ""))
+        self.assertIn("interrupted; nothing is written", result.stderr)
+        self.assertEqual(os.listdir(self.folder), [])
+
+
+if __name__ == "__main__":
+    ROOT, SPEX, KERNELS = sys.argv[1:4]
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    unittest.main(argv=sys.argv[:1])

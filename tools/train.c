@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "columns.h"
+#include "command.h"
+#include "explore/train.h"
+#include "model/training.h"
+#include "printable.h"
+#include "selection.h"
+#include "stop_signals.h"
+
+static const char usage[] =
+    "usage: spex train MODELS [--runs PLAN.xml] [--probes SELECTION] -- PROGRAM [ARGUMENT…]\n"
+    "\n"
+    "Runs PROGRAM to its end with its kernels on, fits a model of the time to each of them in\n"
+    "each of its calling contexts, and writes all of them to the file MODELS.\n"
+    "\n"
+    "  --runs PLAN.xml     run it once for each configuration of this space, as often as its\n"
+    "                      trials_per_config says; {NAME} in an argument is the value of that\n"
+    "                      parameter. Kernels without parameters have those of the space that\n"
+    "                      are numbers. Without it, PROGRAM runs once.\n"
+    "  --probes SELECTION  the kernels to train; all of them (\"*:kernel\") otherwise\n"
+    "\n"
+    "PROGRAM must have been built with spex, and have kernels (spex probes PROGRAM).\n";
+
+struct request {
+    const char *models;
+    struct spex_train_options options;
+    struct spex_train_progress last; /* its text is not valid any more */
+};
+
+static int parse(int argc, char **argv, struct request *request) {
+    static const struct option known[] = {{"runs", required_argument, NULL, 'r'},
+                                          {"probes", required_argument, NULL, 'p'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    int separator = 1;
+    while (separator < argc && strcmp(argv[separator], "--") != 0)
+        separator++;
+    for (int option; (option = getopt_long(separator, argv, "h", known, NULL)) != -1;) {
+        switch (option) {
+        case 'r':
+            request->options.plan = optarg;
+            break;
+        case 'p':
+            request->options.probes = optarg;
+            break;
+        case 'h':
+            fputs(usage, stdout);
+            return -1;
+        default:
+            return SPEX_EXIT_USAGE;
+        }
+    }
+    if (separator - optind != 1)
+        return spex_complain(SPEX_EXIT_USAGE,
+                             "train: one file for the models was expected, not "
+                             "%d%s",
+                             separator - optind,
+                             separator == argc ? "; the program goes after \"--\"" : "");
+    if (separator + 1 >= argc)
+        return spex_complain(SPEX_EXIT_USAGE, "train: \"-- PROGRAM\" was expected");
+    request->models = argv[optind];
+    request->options.argv = &argv[separator + 1];
+    return 0;
+}
+
+static int check_probes(const char *probes) {
+    struct spex_selection selection;
+    char why[256];
+    if (spex_selection_parse(probes, &selection, why, sizeof(why)) != 0)
+        return spex_complain(SPEX_EXIT_USAGE, "train: --probes: %s", why);
+    spex_selection_free(&selection);
+    return 0;
+}
+
+static void take_progress(void *user, const struct spex_train_progress *progress) {
+    struct request *request = user;
+    char text[1024];
+    request->last = *progress;
+    if (!progress->failure)
+        return;
+    snprintf(text, sizeof(text), "%s", progress->failure);
+    spex_make_printable(text);
+    fprintf(stderr, "spex: run %llu of %llu failed: %s\n", (unsigned long long)progress->done,
+            (unsigned long long)progress->runs, text);
+}
+
+static void print_models(const struct spex_models *models) {
+    static const char *const headings[] = {"kernel", "executions", "class", "adjusted R²",
+                                           "time in seconds"};
+    struct spex_columns columns;
+    char text[1024];
+    spex_columns_init(&columns, headings, 5, 1u << 0 | 1u << 2 | 1u << 4);
+    for (size_t k = 0; k < models->count; k++) {
+        const struct spex_kernel_model *kernel = &models->items[k];
+        const char *const *names = (const char *const *)kernel->names;
+        spex_columns_add(&columns, "%s", kernel->path);
+        spex_columns_add(&columns, "%.0f", kernel->executions);
+        spex_columns_add(&columns, "%s", spex_model_class_name(kernel->model.class));
+        spex_columns_add(&columns, "%.4f", kernel->model.adjusted_r2);
+        spex_model_text(&kernel->model, names, text, sizeof(text));
+        spex_columns_add(&columns, "%s", text);
+    }
+    spex_columns_print(&columns, stdout);
+}
+
+static mode_t new_file_mode(void) {
+    mode_t mask = umask(0);
+    umask(mask);
+    return 0666 & ~mask;
+}
+
+/* The file is there as a whole, or as it was. */
+static int write_models(const char *path, const struct spex_models *models) {
+    char *other;
+    if (asprintf(&other, "%s.XXXXXX", path) < 0)
+        return spex_complain(SPEX_EXIT_FAILED, "out of memory");
+    int fd = mkostemp(other, O_CLOEXEC);
+    FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+    int err = out ? spex_models_write(models, out) : -errno;
+    if (out && !err)
+        err = spex_written(out);
+    if (out && fclose(out) != 0 && !err)
+        err = -errno;
+    if (!err && (chmod(other, new_file_mode()) != 0 || rename(other, path) != 0))
+        err = -errno;
+    if (err && fd >= 0)
+        unlink(other);
+    free(other);
+    return err ? spex_complain(SPEX_EXIT_FAILED, "%s: cannot be written: %s", path, strerror(-err))
+               : SPEX_EXIT_OK;
+}
+
+static void print_account(const struct spex_train_progress *last) {
+    fprintf(stderr, "spex: %llu run%s, %llu failed; %llu records of kernels, %llu lost\n",
+            (unsigned long long)last->done, last->done == 1 ? "" : "s",
+            (unsigned long long)last->failed, (unsigned long long)last->records,
+            (unsigned long long)last->lost);
+    if (last->left_out)
+        fprintf(stderr,
+                "spex: %llu records left out: their time holds what was prepared meanwhile, or "
+                "there was no room for their context\n",
+                (unsigned long long)last->left_out);
+}
+
+static int finish(const struct request *request, const struct spex_training *training) {
+    const struct spex_train_progress *last = &request->last;
+    struct spex_models models;
+    if (last->failed == last->done)
+        return spex_complain(SPEX_EXIT_FAILED, "no run has come to a good end; nothing is written");
+    if (last->records == 0)
+        return spex_complain(SPEX_EXIT_FAILED,
+                             "no kernel has made a record; spex probes lists what the program has");
+    int err = spex_training_fit(training, &models);
+    int status =
+        err ? spex_complain(SPEX_EXIT_FAILED, "the models cannot be fitted: %s", strerror(-err))
+            : write_models(request->models, &models);
+    if (!status) {
+        print_models(&models);
+        print_account(last);
+    }
+    spex_models_free(&models);
+    return status;
+}
+
+int spex_command_train(int argc, char **argv) {
+    struct request request = {
+        .options = {.probes = "*:kernel", .progress = take_progress, .user = &request}};
+    struct spex_training *training;
+    struct spex_why why = {""};
+    int bad = parse(argc, argv, &request);
+    bad = bad ? bad : check_probes(request.options.probes);
+    if (bad)
+        return bad < 0 ? SPEX_EXIT_OK : bad;
+    request.options.stop_fd = spex_stop_signals_open();
+    if (request.options.stop_fd < 0)
+        return spex_complain(SPEX_EXIT_FAILED, "cannot wait for signals: %s", strerror(errno));
+    if (spex_training_create(&training, 1) != 0)
+        return spex_complain(SPEX_EXIT_FAILED, "out of memory");
+    int err = spex_train(&request.options, training, &why), status;
+    if (err == -EINTR)
+        status = spex_complain(SPEX_EXIT_INTERRUPTED, "interrupted; nothing is written");
+    else if (err)
+        status = spex_complain(SPEX_EXIT_FAILED, "%s", why.text);
+    else
+        status = finish(&request, training);
+    spex_training_destroy(training);
+    close(request.options.stop_fd);
+    return status;
+}
