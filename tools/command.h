@@ -20,6 +20,7 @@ int spex_command_explain(int argc, char **argv);
 int spex_command_explore(int argc, char **argv);
 int spex_command_fit(int argc, char **argv);
 int spex_command_list(int argc, char **argv);
+int spex_command_models(int argc, char **argv);
 int spex_command_plan(int argc, char **argv);
 int spex_command_probes(int argc, char **argv);
 int spex_command_report(int argc, char **argv);

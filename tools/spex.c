@@ -18,6 +18,7 @@ static const struct {
     {"explore", "find the best configuration of a program", spex_command_explore},
     {"fit", "find how a time depends on parameters", spex_command_fit},
     {"list", "list the running programs that can be controlled", spex_command_list},
+    {"models", "tell what kinds of kernels a program has", spex_command_models},
     {"plan", "say which events to trace and which to sample", spex_command_plan},
     {"probes", "list the probes of a program or process", spex_command_probes},
     {"report", "tell what an exploration has found", spex_command_report},

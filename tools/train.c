@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "columns.h"
 #include "command.h"
 #include "explore/train.h"
+#include "explore/whole_file.h"
 #include "model/training.h"
 #include "printable.h"
 #include "selection.h"
@@ -113,31 +111,21 @@ static void print_models(const struct spex_models *models) {
     spex_columns_print(&columns, stdout);
 }
 
-static mode_t new_file_mode(void) {
-    mode_t mask = umask(0);
-    umask(mask);
-    return 0666 & ~mask;
-}
-
-/* The file is there as a whole, or as it was. */
 static int write_models(const char *path, const struct spex_models *models) {
-    char *other;
-    if (asprintf(&other, "%s.XXXXXX", path) < 0)
-        return spex_complain(SPEX_EXIT_FAILED, "out of memory");
-    int fd = mkostemp(other, O_CLOEXEC);
-    FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
-    int err = out ? spex_models_write(models, out) : -errno;
-    if (out && !err)
-        err = spex_written(out);
-    if (out && fclose(out) != 0 && !err)
-        err = -errno;
-    if (!err && (chmod(other, new_file_mode()) != 0 || rename(other, path) != 0))
-        err = -errno;
-    if (err && fd >= 0)
-        unlink(other);
-    free(other);
-    return err ? spex_complain(SPEX_EXIT_FAILED, "%s: cannot be written: %s", path, strerror(-err))
-               : SPEX_EXIT_OK;
+    struct spex_whole_file file;
+    struct spex_why why;
+    int err = spex_whole_file_begin(&file, path, &why);
+    if (!err) {
+        int copy = dup(file.fd);
+        FILE *out = copy < 0 ? NULL : fdopen(copy, "w");
+        err = out ? spex_models_write(models, out) : -ENOMEM;
+        if (out && fclose(out) != 0 && !err)
+            err = -errno;
+        if (err)
+            spex_why_set(&why, "%s: cannot be written: %s", path, strerror(-err));
+        err = spex_whole_file_end(&file, err, &why);
+    }
+    return err ? spex_complain(SPEX_EXIT_FAILED, "%s", why.text) : SPEX_EXIT_OK;
 }
 
 static void print_account(const struct spex_train_progress *last) {

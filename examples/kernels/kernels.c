@@ -96,9 +96,8 @@ int main(int argc, char **argv) {
         fputs("kernels: out of memory\n", stderr);
         return 1;
     }
-    if (spex_start(NULL) < 0)
-        return 1;
     uint64_t sum = 0;
+    spex_start(NULL);
     for (size_t r = 0; r < reports; r++)
         sum += report(sales, rows);
     spex_stop();

@@ -36,36 +36,47 @@ void spex_script_text(const struct spex_script *script, const char *text) {
     }
 }
 
-static int fail_gnuplot(int complaints, int status, struct spex_why *why) {
+struct drawer {
+    char *svg[3]; /* command lines that read a script and write a picture */
+    char *png[3];
+    const char *package; /* Debian's */
+};
+
+static char gnuplot[] = "gnuplot", dot[] = "dot", input[] = "-", to_svg[] = "-Tsvg",
+            to_png[] = "-Tpng";
+static const struct drawer of_plots = {{gnuplot, input}, {gnuplot, input}, "gnuplot-nox"};
+static const struct drawer of_graphs = {{dot, to_svg}, {dot, to_png}, "graphviz"};
+
+static int fail_drawer(const char *name, int complaints, int status, struct spex_why *why) {
     char text[256] = "";
     ssize_t length = pread(complaints, text, sizeof(text) - 1, 0);
     text[length > 0 ? length : 0] = '\0';
     char *line = text + strspn(text, " \n");
     line[strcspn(line, "\n")] = '\0';
-    return spex_fail(why, -EIO, "gnuplot failed with status %d: %s", status, line);
+    return spex_fail(why, -EIO, "%s failed with status %d: %s", name, status, line);
 }
 
-/* Runs gnuplot with the script as its input and the picture as its output. */
-static int run_gnuplot(int script, int picture, struct spex_why *why) {
-    char name[] = "gnuplot", input[] = "-";
-    char *argv[] = {name, input, NULL};
+/* Runs the program with the script as its input and the picture as its output. */
+static int run_drawer(const struct drawer *drawer, bool png, int script, int picture,
+                      struct spex_why *why) {
+    char *const *argv = png ? drawer->png : drawer->svg;
     posix_spawn_file_actions_t actions;
     pid_t pid = -1;
     int status = 0;
-    int complaints = memfd_create("gnuplot-stderr", MFD_CLOEXEC);
+    int complaints = memfd_create("drawer-stderr", MFD_CLOEXEC);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, script, 0);
     posix_spawn_file_actions_adddup2(&actions, picture, 1);
     posix_spawn_file_actions_adddup2(&actions, complaints, 2);
-    int err = complaints < 0 ? errno : posix_spawnp(&pid, "gnuplot", &actions, NULL, argv, environ);
+    int err = complaints < 0 ? errno : posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
     if (err == ENOENT)
-        err = spex_fail(why, -ENOENT,
-                        "a picture needs gnuplot, which is not installed (Debian: gnuplot-nox)");
+        err = spex_fail(why, -ENOENT, "a picture needs %s, which is not installed (Debian: %s)",
+                        argv[0], drawer->package);
     else if (err)
-        err = spex_fail(why, -err, "cannot run gnuplot: %s", strerror(err));
+        err = spex_fail(why, -err, "cannot run %s: %s", argv[0], strerror(err));
     else if (waitpid(pid, &status, 0) != pid || status != 0)
-        err = fail_gnuplot(complaints, status, why);
+        err = fail_drawer(argv[0], complaints, status, why);
     if (complaints >= 0)
         close(complaints);
     return err;
@@ -80,18 +91,18 @@ static int write_script(const struct spex_picture *picture, bool png, int fd,
         return spex_fail(why, -ENOMEM, "out of memory");
     int err = picture->draw(picture->subject, &script, why);
     if (fclose(script.out) != 0 && !err)
-        err = spex_fail(why, -errno, "cannot write gnuplot's script: %s", strerror(errno));
+        err = spex_fail(why, -errno, "cannot write the picture's script: %s", strerror(errno));
     return err;
 }
 
 static int draw(const struct spex_picture *picture, bool png, int out, struct spex_why *why) {
-    int script = memfd_create("gnuplot-script", MFD_CLOEXEC);
+    int script = memfd_create("picture-script", MFD_CLOEXEC);
     if (script < 0)
         return spex_fail(why, -errno, "cannot make a file in memory: %s", strerror(errno));
     int err = write_script(picture, png, script, why);
     if (!err && lseek(script, 0, SEEK_SET) < 0)
-        err = spex_fail(why, -errno, "cannot read gnuplot's script: %s", strerror(errno));
-    err = err ? err : run_gnuplot(script, out, why);
+        err = spex_fail(why, -errno, "cannot read the picture's script: %s", strerror(errno));
+    err = err ? err : run_drawer(picture->graph ? &of_graphs : &of_plots, png, script, out, why);
     close(script);
     return err;
 }
@@ -135,7 +146,7 @@ int spex_picture_svg(const struct spex_picture *picture, char **svg, struct spex
     close(out);
     const char *element = text ? strstr(text, "<svg") : NULL; /* after the declaration of XML */
     if (!err && !element)
-        err = spex_fail(why, -EIO, "gnuplot made no SVG");
+        err = spex_fail(why, -EIO, "no SVG has been drawn");
     if (!err && !(*svg = strdup(element)))
         err = spex_fail(why, -ENOMEM, "out of memory");
     free(text);

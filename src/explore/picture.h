@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pictures, drawn by gnuplot from scripts that others write. */
+/* Pictures, drawn by gnuplot, or graphs by Graphviz, from scripts that others write. */
 #ifndef SPEX_PICTURE_H
 #define SPEX_PICTURE_H
 
@@ -27,12 +27,13 @@ typedef int spex_drawing(const void *subject, struct spex_script *script, struct
 
 struct spex_picture {
     const char *name;
+    bool graph; /* the script is for Graphviz's dot */
     spex_drawing *draw;
     const void *subject;
 };
 
 /* A file, which appears under its name when it is whole: PNG if it ends in .png, else SVG. 0; -ENOENT without
- * gnuplot; or what else went wrong. */
+ * the program that draws it; or what else went wrong. */
 int spex_picture_file(const struct spex_picture *picture, const char *path, struct spex_why *why);
 
 /* The text of an SVG element, to be freed. */

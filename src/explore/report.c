@@ -24,10 +24,11 @@ static int draw_pictures(const struct spex_report_options *options,
         const char *path;
         struct spex_picture picture;
     } pictures[] = {
-        {options->heatmap, {"heatmap", spex_draw_heatmap, data}},
-        {options->effects, {"effects", spex_draw_effects, data}},
-        {options->pareto, {"pareto", spex_draw_pareto, data}},
-        {options->convergence, {"convergence", spex_draw_convergence, data}},
+        {options->heatmap, {.name = "heatmap", .draw = spex_draw_heatmap, .subject = data}},
+        {options->effects, {.name = "effects", .draw = spex_draw_effects, .subject = data}},
+        {options->pareto, {.name = "pareto", .draw = spex_draw_pareto, .subject = data}},
+        {options->convergence,
+         {.name = "convergence", .draw = spex_draw_convergence, .subject = data}},
     };
     int err = 0;
     for (size_t p = 0; p < sizeof(pictures) / sizeof(pictures[0]) && !err; p++) {

@@ -336,7 +336,7 @@ static void write_circumstances(const struct spex_report_data *data, FILE *out) 
 
 static int write_picture(const struct spex_report_data *data, const char *name, spex_drawing *draw,
                          FILE *out, struct spex_why *why) {
-    const struct spex_picture picture = {name, draw, data};
+    const struct spex_picture picture = {.name = name, .draw = draw, .subject = data};
     char *svg;
     int err = spex_picture_svg(&picture, &svg, why);
     if (err)

@@ -116,7 +116,7 @@ static bool same_names(const struct spex_trained *kernel, const char *const *nam
 static int insert(struct spex_training *training, size_t at, struct spex_trained *kernel) {
     if (training->count == training->room) {
         size_t room = training->room ? 2 * training->room : 64;
-        struct spex_trained **kernels = realloc(training->kernels, room * sizeof(*kernels));
+        struct spex_trained **kernels = realloc(training->kernels, room * sizeof(void *));
         if (!kernels)
             return -ENOMEM;
         training->kernels = kernels;

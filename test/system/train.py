@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`spex train` runs a program over a plan and writes the models of its kernels; what goes wrong is said.
+"""`spex train` runs a program over a plan and writes the models of its kernels, `spex models` shows them; what goes wrong
+is said.
 
 usage: train.py SOURCE_ROOT SPEX KERNELS
 """
 
+import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
 ROOT = SPEX = KERNELS = None
 
@@ -106,7 +110,50 @@ class Trains(unittest.TestCase):
         self.refused(1, "no kernel has made a record", self.models, "--probes", "nothing:kernel", "--", KERNELS)
 
     def test_a_folder_that_is_not_there(self):
-        self.refused(1, "cannot be written: No such file", self.path("models-not/there"), "--", KERNELS, "100")
+        self.refused(1, "there.part: No such file", self.path("models-not/there"), "--", KERNELS, "100")
+
+    def show(self, *arguments):
+        return subprocess.run([SPEX, "models", *arguments], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              check=False)
+
+    def test_models_are_shown(self):
+        self.assertEqual(self.train(self.models, "--runs", self.plan(), "--", KERNELS, "{rows}", "3").returncode, 0)
+        result = self.show(self.models)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout, r"^kernels  constant  logarithmic  linear  polynomial  unknown  switching points\n +5 ")
+        self.assertRegex(result.stdout, r"(?m)^ +- +report +")
+        shown = json.loads(self.show(self.models, "--json").stdout)
+        self.assertEqual((shown["kernels"], sum(shown["classes"].values())), (5, 5))
+        self.assertEqual([model["path"] for model in shown["models"]],
+                         ["report", "report/find", "report/load", "report/pairs", "report/sort"])
+        groups = [model["group"] for model in shown["models"]]
+        self.assertEqual((groups[0], len(set(groups[1:]))), (None, shown["switching_points"]))
+
+    def test_models_are_drawn(self):
+        self.assertEqual(self.train(self.models, "--", KERNELS, "1000", "3").returncode, 0)
+        svg = self.path("graph.svg")
+        result = self.show(self.models, "--graph", svg)
+        if not shutil.which("dot"):
+            print("SKIP: pictures of graphs: there is no dot")
+            self.assertIn("needs dot, which is not installed (Debian: graphviz)", result.stderr)
+            return
+        self.assertEqual(result.returncode, 0, result.stderr)
+        text = "".join(xml.etree.ElementTree.parse(svg).getroot().itertext())
+        for word in "report", "find", "load", "pairs", "sort", "switch 1":
+            self.assertIn(word, text)
+        self.assertEqual(self.show(self.models, "--graph", self.path("graph.png")).returncode, 0)
+        with open(self.path("graph.png"), "rb") as file:
+            self.assertEqual(file.read(4), b"\x89PNG")
+
+    def test_what_are_no_models_is_said(self):
+        for arguments, status, message in (
+                ([], 2, "one file of models was expected"),
+                ([self.path("nothing")], 1, "No such file"),
+                ([KERNELS], 1, "line 1: text was expected"),
+                ([self.plan()], 1, "line 1: \"spex-models …\" was expected")):
+            result = self.show(*arguments)
+            self.assertEqual((result.returncode, result.stdout, result.stderr.count("\n")), (status, "", 1))
+            self.assertIn(message, result.stderr)
 
     def test_an_interruption_ends_it(self):
         script = 'kill -INT $PPID; sleep 1000'
