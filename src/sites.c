@@ -14,6 +14,7 @@
 #include "countdown.h"
 #include "gap.h"
 #include "message.h"
+#include "parameters.h"
 #include "preparation.h"
 #include "probe_type.h"
 
@@ -272,13 +273,10 @@ static const char *file_of(const struct spex_site *site) {
     return (const char *)&site->file_offset + site->file_offset;
 }
 
-/* Behind the file's name stands what is in the brackets, of which `sc` comes first. */
 static char *parameters_of(const struct spex_site *site) {
     if (spex_site_type_(site) != SPEX_KERNEL)
         return NULL;
-    const char *text = file_of(site) + strlen(file_of(site)) + 1;
-    text += strcspn(text, ",");
-    return strdup(text + strspn(text, ", "));
+    return strdup(spex_parameters_of(file_of(site) + strlen(file_of(site)) + 1));
 }
 
 static bool same_name(const char *a, const char *b) {

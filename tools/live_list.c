@@ -155,7 +155,7 @@ int spex_live_list_print(const struct spex_profile *profile, FILE *out) {
         const struct spex_profile_site *site = entries[e].site;
         spex_probe_list_add_name(&columns, site->name, site->probe_id);
         spex_columns_add(&columns, "%u", site->probe_id);
-        spex_probe_list_add_type(&columns, site->probe_type, site->detail);
+        spex_probe_list_add_type(&columns, site->probe_type, site->detail, NULL);
         spex_columns_add(&columns, "%u", site->subsample);
         add_state(&columns, &entries[e]);
         add_figures(&columns, profile, &entries[e]);

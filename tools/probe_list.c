@@ -59,12 +59,17 @@ void spex_probe_list_add_name(struct spex_columns *columns, const char *name, un
         spex_columns_add(columns, "%u", id);
 }
 
-void spex_probe_list_add_type(struct spex_columns *columns, uint32_t probe_type, unsigned detail) {
+void spex_probe_list_add_type(struct spex_columns *columns, uint32_t probe_type, unsigned detail,
+                              const char *parameters) {
     const char *type = spex_probe_type_name(probe_type);
     if (probe_type == SPEX_PERFCNTR)
         spex_columns_add(columns, "%s, counter %u", type, detail);
     else if (probe_type == SPEX_SNAPSHOT)
         spex_columns_add(columns, "%s, %u value%s", type, detail, detail == 1 ? "" : "s");
+    else if (probe_type == SPEX_KERNEL && parameters)
+        spex_columns_add(columns, "%s of %s", type, parameters);
+    else if (probe_type == SPEX_KERNEL && detail > 0)
+        spex_columns_add(columns, "%s, %u parameter%s", type, detail, detail == 1 ? "" : "s");
     else
         spex_columns_add(columns, "%s", type);
 }
@@ -80,7 +85,7 @@ static void add_site(struct spex_columns *columns, const struct spex_object_site
                      const char *object) {
     spex_probe_list_add_name(columns, site->name, site->probe_id);
     spex_columns_add(columns, "%u", site->probe_id);
-    spex_probe_list_add_type(columns, site->probe_type, site->detail);
+    spex_probe_list_add_type(columns, site->probe_type, site->detail, site->parameters);
     spex_columns_add(columns, "%u", site->subsample);
     spex_columns_add(columns, "%s:%u", site->file, site->line);
     spex_probe_list_add_copies(columns, site->copies);
@@ -116,6 +121,9 @@ static json_t *site_json(const struct spex_object_site *site, const char *object
         json_object_set_new(json, "counter", json_integer(site->detail));
     if (site->probe_type == SPEX_SNAPSHOT)
         json_object_set_new(json, "values", json_integer(site->detail));
+    if (site->probe_type == SPEX_KERNEL)
+        json_object_set_new(json, "parameters",
+                            json_string(site->parameters ? site->parameters : ""));
     if (site->region)
         json_object_set_new(json, "region", json_integer(site->region));
     return json;

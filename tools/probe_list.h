@@ -27,10 +27,12 @@ int spex_probe_list_add(struct spex_probe_list *list, const char *path,
                         struct spex_object_sites *sites);
 void spex_probe_list_free(struct spex_probe_list *list);
 
-/* Cells of a list of probes: a probe without a name is called by its id; PERFCNTR has its counter and SNAPSHOT the
- * number of its values with the type; copies are empty for one. */
+/* Cells of a list of probes: a probe without a name is called by its id; PERFCNTR has its counter, SNAPSHOT the number of
+ * its values and KERNEL its parameters with the type, or their number where `parameters` is NULL; copies are empty for
+ * one. */
 void spex_probe_list_add_name(struct spex_columns *columns, const char *name, unsigned id);
-void spex_probe_list_add_type(struct spex_columns *columns, uint32_t probe_type, unsigned detail);
+void spex_probe_list_add_type(struct spex_columns *columns, uint32_t probe_type, unsigned detail,
+                              const char *parameters);
 void spex_probe_list_add_copies(struct spex_columns *columns, uint32_t copies);
 
 /* 0, -ENOMEM, or what writing failed with. */

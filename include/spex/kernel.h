@@ -19,9 +19,9 @@
  *
  * A kernel that is called within an execution of its own is in the node of that execution: recursion, of several
  * kernels too, folds into one. There is room for SPEX_CONTEXTS_MAX nodes in a process; kernels that find none stay in
- * the node of the kernel around them, and the records say so (spex/contexts.h of the library drops them, and counts).
+ * the node of the kernel around them, which their records then hold.
  * longjmp out of a kernel leaves the thread in its context until the kernel around it ends. A kernel cannot stand in a
- * SPEX_REGION. */
+ * SPEX_REGION, and a coroutine must not be suspended within one: what runs next on the thread would be in its context. */
 #ifndef SPEX_KERNEL_H
 #define SPEX_KERNEL_H
 

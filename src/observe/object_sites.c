@@ -10,6 +10,7 @@
 #include <spex/record.h>
 
 #include "elf_file.h"
+#include "parameters.h"
 #include "printable.h"
 
 enum {
@@ -121,13 +122,30 @@ static void set_name(const struct reading *reading, struct spex_object_site *sit
     spex_make_printable(site->name);
 }
 
+/* What stands in the object behind the file's name, of which `got` bytes have been read. */
+static int set_parameters(struct reading *reading, struct spex_object_site *site, const char *text,
+                          size_t got) {
+    size_t length = strnlen(text, got);
+    if (length == got)
+        return 0;
+    const char *parameters = spex_parameters_of(text);
+    reading->file_names_bytes += strlen(parameters);
+    if (!*parameters)
+        return 0;
+    site->parameters = strdup(parameters);
+    if (!site->parameters)
+        return spex_fail(reading->why, -ENOMEM, "out of memory");
+    spex_make_printable(site->parameters);
+    return 0;
+}
+
 /* The string at this address; "?" when there is none. */
 static int set_file(struct reading *reading, struct spex_object_site *site, uint64_t address) {
     char text[FILE_NAME_BYTES];
     size_t got = spex_elf_file_at(reading->file, address, text, sizeof(text));
     size_t length = strnlen(text, got);
     if (length == 0 || length == got)
-        length = (size_t)(stpcpy(text, "?") - text);
+        got = length = (size_t)(stpcpy(text, "?") - text);
     reading->file_names_bytes += length + 1;
     if (reading->file_names_bytes > FILE_NAMES_BYTES_MAX)
         return spex_fail(reading->why, -EINVAL,
@@ -137,7 +155,9 @@ static int set_file(struct reading *reading, struct spex_object_site *site, uint
     if (!site->file)
         return spex_fail(reading->why, -ENOMEM, "out of memory");
     spex_make_printable(site->file);
-    return 0;
+    return site->probe_type == SPEX_KERNEL && length < got
+               ? set_parameters(reading, site, text + length + 1, got - length - 1)
+               : 0;
 }
 
 /* Of what a file says, which may be no type. */
@@ -197,7 +217,13 @@ static int compare(const void *left, const void *right) {
     by = by ? by : order(a->line, b->line);
     by = by ? by : order(a->subsample, b->subsample);
     by = by ? by : order(a->region, b->region);
-    return by ? by : order(a->detail, b->detail);
+    by = by ? by : order(a->detail, b->detail);
+    return by ? by : strcmp(a->parameters ? a->parameters : "", b->parameters ? b->parameters : "");
+}
+
+static void site_free(struct spex_object_site *site) {
+    free(site->file);
+    free(site->parameters);
 }
 
 static void sort_and_merge(struct spex_object_sites *sites) {
@@ -207,7 +233,7 @@ static void sort_and_merge(struct spex_object_sites *sites) {
     for (size_t s = 0; s < sites->count; s++) {
         if (kept && compare(&sites->items[kept - 1], &sites->items[s]) == 0) {
             sites->items[kept - 1].copies++;
-            free(sites->items[s].file);
+            site_free(&sites->items[s]);
         } else {
             sites->items[kept++] = sites->items[s];
         }
@@ -256,7 +282,7 @@ int spex_object_sites_read(int fd, const char *name, struct spex_object_sites *s
 
 void spex_object_sites_free(struct spex_object_sites *sites) {
     for (size_t s = 0; s < sites->count; s++)
-        free(sites->items[s].file);
+        site_free(&sites->items[s]);
     free(sites->items);
     *sites = (struct spex_object_sites){NULL, 0};
 }

@@ -23,6 +23,8 @@ struct spex_object_site {
     uint32_t copies;                /* so many sites say the same: inlined code, or a template's */
     char name[SPEX_NAME_BYTES + 1]; /* printable; empty: it has none */
     char *file;                     /* printable; "?" where the object does not tell */
+    char *
+        parameters; /* printable: of a KERNEL, "n, m"; NULL: it has none, or the object does not tell */
 };
 
 struct spex_object_sites {

@@ -73,6 +73,14 @@ class Trains(unittest.TestCase):
         result = self.train(self.models, "--runs", plan, "--", KERNELS, "{rows}", "2")
         self.assertEqual(result.returncode, 0, result.stderr)
 
+    def test_parameters_are_listed(self):
+        result = subprocess.run([SPEX, "probes", KERNELS], text=True, stdout=subprocess.PIPE, check=True)
+        self.assertRegex(result.stdout, r"(?m)^find +4 +kernel of keys +1 ")
+        listed = json.loads(subprocess.run([SPEX, "probes", "--json", KERNELS], text=True, stdout=subprocess.PIPE,
+                                           check=True).stdout)
+        self.assertEqual({site["name"]: site["parameters"] for site in listed["sites"]},
+                         {"report": "rows", "load": "rows", "sort": "rows", "find": "keys", "pairs": "best"})
+
     def test_one_run(self):
         result = self.train(self.models, "--", KERNELS, "1000", "7")
         self.assertEqual(result.returncode, 0, result.stderr)
