@@ -43,7 +43,7 @@ static uint32_t step_make(uint64_t *place, uint64_t *found, uint32_t key) {
     if (!node)
         return 0;
     *found = 0;
-    if (spex_cas_acq_rel(place, found, (uint64_t)key << 32 | node)) /* N1 (N2): the node */
+    if (spex_cas_acq_rel(place, found, (uint64_t)key << 32 | node)) /* N1 (N2, N3 in kernel.h) */
         return node;
     return *found >> 32 == key ? (uint32_t)*found : 0;
 }
@@ -69,7 +69,7 @@ uint32_t spex_context_step(uint32_t key) {
 bool spex_context_node(uint64_t number, struct spex_context_node *node) {
     if (number <= SPEX_CONTEXT_ROOT || number > spex_load_relaxed(&last))
         return false;
-    /* Relaxed: the number came with a record, which was made after the step to it was. */
+    /* Plain: the number came with a record, whose maker had it from the step. */
     *node = nodes[number];
     return true;
 }

@@ -65,7 +65,8 @@ SPEX_EXTERN_C_END
 
 SPEX_INLINE void spex_kernel_enter_(struct spex_kernel_span *span, uint32_t kernel) {
     uint32_t node = spex_context, key = SPEX_CONTEXT_KEY_(node, kernel);
-    uint64_t step = spex_load_relaxed(&spex_context_steps[SPEX_CONTEXT_HASH_(key)]);
+    const uint64_t *place = &spex_context_steps[SPEX_CONTEXT_HASH_(key)];
+    uint64_t step = spex_load_acquire(place); /* N3 (N1 in contexts.c): the node */
     span->before = node;
     span->context = SPEX_LIKELY(step >> 32 == key) ? SPEX_LOW_(step) : spex_context_step(key);
     spex_context = span->context;
