@@ -67,7 +67,8 @@ uint32_t spex_context_step(uint32_t key) {
 }
 
 bool spex_context_node(uint64_t number, struct spex_context_node *node) {
-    if (number <= SPEX_CONTEXT_ROOT || number > spex_load_relaxed(&last))
+    if (number <= SPEX_CONTEXT_ROOT || number > SPEX_CONTEXTS_MAX ||
+        number > spex_load_relaxed(&last))
         return false;
     /* Plain: the number came with a record, whose maker had it from the step. */
     *node = nodes[number];

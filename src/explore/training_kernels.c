@@ -49,7 +49,7 @@ static const struct spex_stream_site *site_of(const struct spex_training_kernels
 /* Writes the names from the root to this context, backwards from the end of `path`. NULL: it does not fit. */
 static char *path_of(const struct spex_training_kernels *kernels, uint64_t context, char *path) {
     struct spex_context_node node;
-    char *at = path + PATH_BYTES - 1;
+    char *at = &path[PATH_BYTES - 1];
     *at = '\0';
     while (context != SPEX_CONTEXT_ROOT &&
            spex_receiver_context(kernels->receiver, context, &node)) {
