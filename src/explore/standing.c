@@ -15,6 +15,11 @@ enum { DRAWS = 2000 };
 /* One that is further from the best than so many standard deviations of both is never drawn. */
 #define CONTENDS 6.0
 
+/* Trials beyond the first that it takes to doubt what runs say of themselves; and how much more than it the trials of one
+ * configuration, which may have been disturbed, count for at most. */
+#define TRUST_FREEDOM 8
+#define RATIO_MAX     4.0
+
 /* A configuration as a loss: logarithms if all values are positive, the less the better. */
 struct contender {
     size_t index;
@@ -54,16 +59,40 @@ static void enter(struct field *field, const struct spex_standing_input *input, 
     };
 }
 
+/* Runs say themselves how far they may be off, and may be wrong: where records come in bursts that add up to the same in
+ * every run, trials vary by far less. So what they say is held against how trials vary, of those configurations for which
+ * it would matter. What it is to be multiplied by: 1 at most, with what chance has in it on the side of the runs. */
+static double trust_in_runs(const struct field *field) {
+    double varies = 0, said = 0, said_squares = 0;
+    for (size_t c = 0; c < field->count; c++) {
+        const struct contender *contender = &field->contenders[c];
+        double freedom = contender->trials - 1, says = contender->floor * freedom;
+        if (contender->trials < 2 || contender->floor <= field->noise.variance)
+            continue;
+        varies += fmin(contender->squares, RATIO_MAX * says);
+        said += says;
+        said_squares += says * contender->floor;
+    }
+    double freedom = said > 0 ? said * said / said_squares : 0;
+    if (freedom < TRUST_FREEDOM)
+        return 1;
+    /* The lower 5 % of a chi-squared variable over its degrees of freedom, by Wilson and Hilferty. */
+    double ninth = 2 / (9 * freedom);
+    double least = pow(1 - ninth - 1.645 * sqrt(ninth), 3);
+    return fmin(varies / said / least, 1);
+}
+
 static void learn_noise(struct field *field) {
     struct spex_noise_sums sums = {0};
     for (size_t c = 0; c < field->count; c++)
         spex_noise_add(&sums, field->contenders[c].trials, field->contenders[c].squares);
     field->noise = spex_noise_of(&sums);
+    double trust = trust_in_runs(field);
     for (size_t c = 0; c < field->count; c++) {
         struct contender *contender = &field->contenders[c];
         contender->variance =
             fmax(spex_noise_variance(&field->noise, contender->trials, contender->squares),
-                 contender->floor);
+                 trust * contender->floor);
     }
 }
 

@@ -200,6 +200,55 @@ static void luck_is_not_recommended(void **state) {
     assert_true(standings[11].estimate < 104);
 }
 
+/* Runs that believe to be off by a fifth, of a program whose trials vary by a hundredth: the best is not taken for luck.
+ * Among others of which runs say the truth, of one trial each or of several. */
+static void what_runs_say_is_held_against_trials(void **state) {
+    enum { COUNT = 60, WRONG = 30 };
+    (void)state;
+    for (uint64_t trials = 1; trials <= 3; trials++) {
+        struct spex_standing_input inputs[COUNT] = {{0}};
+        struct spex_standing standings[COUNT];
+        uint64_t random = trials;
+        size_t best;
+        for (size_t c = 0; c < COUNT; c++) {
+            double truth = c < WRONG ? 110 + (double)c / 5 : 100;
+            inputs[c].error = c < WRONG ? 0.2 * truth : 1;
+            for (uint64_t t = 0; t < trials; t++)
+                add_trial(&inputs[c], truth * (1 + 0.01 * normal(&random)));
+        }
+        assert_int_equal(spex_standing_of(inputs, COUNT, true, standings, &best), 0);
+        double width = standings[WRONG - 1].high - standings[WRONG - 1].low;
+        if (trials == 1) /* there is nothing else to go by */
+            assert_true(width > 10);
+        else
+            assert_true(best >= WRONG - 6 && best < WRONG && standings[best].estimate > 112);
+    }
+}
+
+/* Where they are right, trials that happen to be alike are not believed more. */
+static void what_runs_say_truly_counts(void **state) {
+    enum { COUNT = 40 };
+    unsigned held = 0, said = 0;
+    (void)state;
+    for (uint64_t world = 1; world <= 100; world++) {
+        struct spex_standing_input inputs[COUNT] = {{0}};
+        struct spex_standing standings[COUNT];
+        uint64_t random = world;
+        size_t best;
+        for (size_t c = 0; c < COUNT; c++) {
+            inputs[c].error = c % 2 ? 20 : 1;
+            for (int t = 0; t < 2; t++)
+                add_trial(&inputs[c], 100 + inputs[c].error * normal(&random));
+        }
+        assert_int_equal(spex_standing_of(inputs, COUNT, true, standings, &best), 0);
+        for (size_t c = 0; c < COUNT; c++) {
+            held += standings[c].low <= 100 && standings[c].high >= 100;
+            said++;
+        }
+    }
+    assert_true(held > 0.93 * said);
+}
+
 static void little_and_strange(void **state) {
     struct spex_standing_input inputs[3] = {{0}, {1, -5, 0, 0.5}, {0}};
     struct spex_standing standings[3];
@@ -239,6 +288,8 @@ int main(void) {
         cmocka_unit_test(all_alike_are_all_tied),
         cmocka_unit_test(a_clear_best_is_alone),
         cmocka_unit_test(luck_is_not_recommended),
+        cmocka_unit_test(what_runs_say_is_held_against_trials),
+        cmocka_unit_test(what_runs_say_truly_counts),
         cmocka_unit_test(little_and_strange),
         cmocka_unit_test(quantiles),
     };
