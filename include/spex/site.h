@@ -32,7 +32,7 @@ struct spex_site {
 };
 
 /* A type as one byte: 1 + the number of its bit. */
-#define SPEX_TYPE_NUMBER_(type) ((type) ? __builtin_ctz(type) + 1 : 0)
+#define SPEX_TYPE_NUMBER_(type) ((type) != 0 ? __builtin_ctz(type) + 1 : 0)
 
 SPEX_INLINE uint32_t spex_site_type_(const struct spex_site *site) {
     return site->type_number ? 1u << (site->type_number - 1) : 0;

@@ -56,14 +56,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0;
 }
 
-static const char *const seeds[] = {
+static const char with_a_term[] =
     "spex-models 1\nkernel main\nexecutions 3\nleast 1e-06\nparameters 2\nparameter 1 10 n\n"
     "parameter 0 4 m * 2\nclass linear\nadjusted-r2 0.99\nspread 0 0.1 7\nconstant 1e-06 1e-07\n"
-    "terms 1\nterm 2e-09 1e-10 12:0 0:1\ncovariance 1 2\ncovariance 2 3\nend 1\n",
-    "spex-models 1\nend 0\n",
+    "terms 1\nterm 2e-09 1e-10 12:0 0:1\ncovariance 1 2\ncovariance 2 3\nend 1\n";
+static const char without[] =
     "spex-models 1\nkernel a\nexecutions 1\nleast 0\nparameters 0\nclass unknown\nadjusted-r2 -1\n"
-    "spread 0 0 0\nconstant 5 0\nterms 0\ncovariance 0\nend 1\n",
-};
+    "spread 0 0 0\nconstant 5 0\nterms 0\ncovariance 0\nend 1\n";
+static const char *const seeds[] = {with_a_term, "spex-models 1\nend 0\n", without};
 
 size_t fuzz_seed(unsigned number, uint8_t *data, size_t room) {
     if (number >= sizeof(seeds) / sizeof(seeds[0]) || strlen(seeds[number]) > room)
