@@ -29,6 +29,9 @@ int spex_command_set(int argc, char **argv);
 int spex_command_top(int argc, char **argv);
 int spex_command_train(int argc, char **argv);
 
+/* Where "--" stands, before which arguments are ours and behind which they are a program's; argc where it does not. */
+int spex_command_separator(int argc, char **argv);
+
 /* "spex: …" on standard error; returns `status`. */
 __attribute__((format(printf, 2, 3))) int spex_complain(int status, const char *format, ...);
 

@@ -44,14 +44,6 @@ static void take_progress(void *user, const struct spex_progress *progress) {
     spex_progress_bar_show(&request->bar, progress);
 }
 
-/* What stands before "--" is ours, what follows is the program's. */
-static int find_program(int argc, char **argv) {
-    int separator = 1;
-    while (separator < argc && strcmp(argv[separator], "--") != 0)
-        separator++;
-    return separator;
-}
-
 static bool take_jobs(const char *text, unsigned *jobs) {
     char *end;
     unsigned long value = *text >= '0' && *text <= '9' ? strtoul(text, &end, 10) : 0;
@@ -68,7 +60,7 @@ static int parse(int argc, char **argv, struct request *request) {
         {"mixed", no_argument, NULL, 'm'},       {"retry-failed", no_argument, NULL, 'r'},
         {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0}};
     struct spex_explore_options *options = &request->options;
-    int separator = find_program(argc, argv);
+    int separator = spex_command_separator(argc, argv);
     for (int option; (option = getopt_long(separator, argv, "h", known, NULL)) != -1;) {
         switch (option) {
         case 's':

@@ -30,6 +30,13 @@ static const struct {
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
+int spex_command_separator(int argc, char **argv) {
+    int separator = 1;
+    while (separator < argc && strcmp(argv[separator], "--") != 0)
+        separator++;
+    return separator;
+}
+
 int spex_complain(int status, const char *format, ...) {
     va_list args;
     va_start(args, format);

@@ -40,9 +40,7 @@ static int parse(int argc, char **argv, struct request *request) {
                                           {"probes", required_argument, NULL, 'p'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
-    int separator = 1;
-    while (separator < argc && strcmp(argv[separator], "--") != 0)
-        separator++;
+    int separator = spex_command_separator(argc, argv);
     for (int option; (option = getopt_long(separator, argv, "h", known, NULL)) != -1;) {
         switch (option) {
         case 'r':

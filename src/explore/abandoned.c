@@ -11,7 +11,7 @@
 #include "cpu_parts.h"
 #include "leftovers.h"
 #include "load.h"
-#include "trial_run.h"
+#include "program_run.h"
 
 static void clean_place(const char *directory, size_t place) {
     char path[4096], mark[4200];

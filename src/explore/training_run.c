@@ -1,33 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE
 #include "training_run.h"
 
 #include <errno.h>
-#include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "../measure/trial.h"
-#include "config_file.h"
-#include "program.h"
-#include "receiver.h"
+#include "program_run.h"
 #include "training_kernels.h"
-#include "trial_agent.h"
-#include "trial_run.h"
 
 struct run {
     const struct spex_training_setup *setup;
     struct spex_training_outcome *outcome;
     struct spex_trial trial; /* for what the agent has to say */
-    struct spex_trial_agent around;
-    struct spex_program program;
-    struct spex_receiver *receiver;
+    struct spex_program_run in;
     struct spex_training_kernels *kernels;
     struct spex_run_parameters parameters;
-    char *config;
-    char *socket;
 };
 
 /* Those of a configuration's values that are numbers and change, as far as a model takes them. */
@@ -54,7 +40,7 @@ static int run_fails(struct run *run, const char *why) {
 static int take_records(struct run *run, bool all, struct spex_why *why) {
     struct spex_why reason;
     size_t count;
-    const struct spex_record *records = spex_receiver_records(run->receiver, all, &count);
+    const struct spex_record *records = spex_receiver_records(run->in.receiver, all, &count);
     int err = spex_training_kernels_take(run->kernels, records, count, &run->outcome->records,
                                          &run->outcome->left_out, &reason);
     return err ? spex_fail(why, err, "%s", reason.text) : 0;
@@ -65,7 +51,7 @@ static int take_stream(struct run *run, bool all, struct spex_why *why) {
     struct spex_why reason;
     int more = 1;
     while (more > 0) {
-        more = spex_receiver_take(run->receiver, &reason);
+        more = spex_receiver_take(run->in.receiver, &reason);
         if (more == -ENOMEM)
             return spex_fail(why, more, "%s", reason.text);
         if (more < 0)
@@ -82,72 +68,42 @@ static int take_stream(struct run *run, bool all, struct spex_why *why) {
 /* The program is gone. 1. */
 static int take_the_rest(struct run *run, struct spex_why *why) {
     char how[384];
-    spex_program_output(&run->program);
+    spex_program_output(&run->in.program);
     int err = take_stream(run, true, why);
     if (err)
         return err;
-    if (run->program.by_signal || run->program.status != 0) {
-        spex_program_describe(&run->program, how, sizeof(how));
+    if (run->in.program.by_signal || run->in.program.status != 0) {
+        spex_program_describe(&run->in.program, how, sizeof(how));
         return run_fails(run, how);
     }
-    if (!spex_receiver_connected(run->receiver))
+    if (!spex_receiver_connected(run->in.receiver))
         return run_fails(run, "did not call spex_start");
     return 1;
 }
 
-enum {
-    STOP,
-    OUTPUT,
-    PROGRAM,
-    STREAM,
-    AROUND = STREAM + SPEX_RECEIVER_FDS,
-    FDS = AROUND + SPEX_TRIAL_AGENT_FDS
-};
-
 /* Waits for something, and does what there is to do. 0: go on; 1: it is over; or negative. */
 static int step(struct run *run, struct spex_why *why) {
-    const int wanted[] = {[STOP] = run->setup->stop_fd,
-                          [OUTPUT] = run->program.output,
-                          [PROGRAM] = run->program.pidfd};
-    struct pollfd fds[FDS];
+    struct pollfd fds[SPEX_RUN_FDS];
     struct spex_why reason;
-    int streams[SPEX_RECEIVER_FDS];
-    spex_receiver_fds(run->receiver, streams);
-    spex_trial_agent_fds(&run->around, fds + AROUND);
-    for (int f = 0; f < AROUND; f++)
-        fds[f] =
-            (struct pollfd){.fd = f < STREAM ? wanted[f] : streams[f - STREAM], .events = POLLIN};
-    if (poll(fds, FDS, -1) < 0)
-        return errno == EINTR
-                   ? 0
-                   : spex_fail(why, -errno, "cannot wait for the program: %s", strerror(errno));
-    if (fds[STOP].revents)
+    int ready = spex_program_run_wait(&run->in, fds, -1, why);
+    if (ready <= 0)
+        return ready;
+    if (fds[SPEX_RUN_STOP].revents)
         return spex_fail(why, -EINTR, "interrupted");
-    if (fds[OUTPUT].revents)
-        spex_program_output(&run->program);
-    if (spex_trial_agent_step(&run->around, &reason))
+    if (fds[SPEX_RUN_OUTPUT].revents)
+        spex_program_output(&run->in.program);
+    if (spex_trial_agent_step(&run->in.around, &reason))
         return run_fails(run, reason.text);
-    if (fds[PROGRAM].revents && spex_program_ended(&run->program))
+    if (fds[SPEX_RUN_PROGRAM].revents && spex_program_ended(&run->in.program))
         return take_the_rest(run, why);
     return take_stream(run, false, why);
 }
 
 static int launch(struct run *run, const size_t *levels, struct spex_why *why) {
     const struct spex_training_setup *setup = run->setup;
-    struct spex_launch launch = {.config = run->config};
     struct spex_why reason;
-    int over = spex_trial_agent_init(&run->around, setup->file, setup->argv, levels, &launch,
-                                     setup->stop_fd, &reason);
-    over = over ? over : spex_trial_agent_begin(&run->around, setup->directory, &reason);
-    if (!over) {
-        launch.argv = run->around.filled.argv;
-        launch.variables = run->around.filled.variables;
-        launch.descriptor = setup->file->agent->descriptor;
-        launch.probes = setup->probes;
-        launch.socket = run->socket;
-        launch.sweep = run->around.filled.teardown != NULL;
-        over = spex_program_launch(&run->program, &launch, &reason) ? 1 : 0;
-    }
+    int over = spex_program_run_begin(&run->in, setup->file, setup->argv, levels, setup->probes,
+                                      NULL, &reason);
     if (over < 0)
         return spex_fail(why, over, "%s", reason.text);
     return over ? run_fails(run, reason.text) : 0;
@@ -158,41 +114,25 @@ static int prepare(struct run *run, const size_t *levels, struct spex_training *
     const struct spex_training_setup *setup = run->setup;
     const struct spex_space *space = &setup->file->space;
     parameters_of(space, levels, &run->parameters);
-    if (asprintf(&run->config, "%s/" SPEX_TRIAL_CONFIG, setup->directory) < 0)
-        run->config = NULL;
-    if (asprintf(&run->socket, "%s/" SPEX_TRIAL_SOCKET, setup->directory) < 0)
-        run->socket = NULL;
-    if (!run->config || !run->socket || spex_trial_init(&run->trial, space, levels))
+    if (spex_trial_init(&run->trial, space, levels))
         return spex_fail(why, -ENOMEM, "out of memory");
-    int err = spex_config_write(run->config, space, levels, why);
-    err = err ? err : spex_receiver_open(run->socket, &run->receiver, why);
+    int err = spex_program_run_prepare(&run->in, space, levels, why);
     if (err)
         return err;
-    run->kernels = spex_training_kernels_new(training, run->receiver, &run->parameters,
+    run->kernels = spex_training_kernels_new(training, run->in.receiver, &run->parameters,
                                              setup->ticks_per_second);
     return run->kernels ? 0 : spex_fail(why, -ENOMEM, "out of memory");
 }
 
-/* First the stream: the program's collector must not wait for us while it ends. */
 static int finish(struct run *run, int err, struct spex_why *why) {
-    struct spex_why left;
-    if (run->receiver)
-        run->outcome->lost = spex_receiver_lost(run->receiver);
-    spex_receiver_close(run->receiver);
-    if (spex_program_teardown(&run->program, &left))
-        err = spex_fail(why, -EPERM, "%s", left.text);
-    if (run->around.agent && spex_trial_agent_end(&run->around, &run->trial) && !err)
-        err = spex_fail(why, -ENOMEM, "out of memory");
+    if (run->in.receiver)
+        run->outcome->lost = spex_receiver_lost(run->in.receiver);
+    err = spex_program_run_end(&run->in, err, &run->trial, why);
     if (!err && run->trial.note && !run->outcome->failed)
         run_fails(run, run->trial.note);
-    if (run->socket)
-        unlink(run->socket);
-    if (run->config)
-        unlink(run->config);
+    spex_program_run_release(&run->in);
     spex_training_kernels_free(run->kernels);
     spex_trial_free(&run->trial);
-    free(run->socket);
-    free(run->config);
     return err;
 }
 
@@ -201,7 +141,7 @@ int spex_training_run(const struct spex_training_setup *setup, const size_t *lev
                       struct spex_why *why) {
     struct run run = {.setup = setup, .outcome = outcome};
     *outcome = (struct spex_training_outcome){.failed = false};
-    run.program.pid = run.program.pidfd = run.program.output = -1;
+    spex_program_run_init(&run.in, setup->directory, setup->stop_fd);
     int over = prepare(&run, levels, training, why);
     over = over ? over : launch(&run, levels, why);
     while (!over)

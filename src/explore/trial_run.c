@@ -3,22 +3,17 @@
 #include "trial_run.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <spex/probe.h>
 
 #include "../measure/measure.h"
 #include "../selection.h"
-#include "config_file.h"
 #include "deadline.h"
-#include "program.h"
-#include "receiver.h"
-#include "trial_agent.h"
+#include "program_run.h"
 #include "trial_metrics.h"
 
 struct run {
@@ -30,11 +25,7 @@ struct run {
     struct spex_measured *measured;    /* so far */
     struct spex_selection *selections; /* of the criteria */
     size_t known;                      /* criteria whose probe has been told */
-    struct spex_trial_agent around;
-    struct spex_program program;
-    struct spex_receiver *receiver;
-    char *config;
-    char *socket;
+    struct spex_program_run in;
     struct spex_deadline deadline;
     bool stream_ended; /* and the deadline is for the program to end, too */
 };
@@ -54,7 +45,7 @@ __attribute__((format(printf, 2, 3))) static int end_trial(struct run *run, cons
 /* Finds the one probe that a criterion names among the sites told so far. */
 static int find_probe(struct run *run, size_t c) {
     size_t count;
-    const struct spex_stream_site *sites = spex_receiver_sites(run->receiver, &count);
+    const struct spex_stream_site *sites = spex_receiver_sites(run->in.receiver, &count);
     const struct spex_stream_site *found = NULL;
     for (size_t s = 0; s < count; s++) {
         const struct spex_stream_site *site = &sites[s];
@@ -144,7 +135,7 @@ static int take_records(struct run *run, bool all, struct spex_why *why) {
         return over;
     size_t count, used_count;
     bool started = spex_measure_started(run->measure);
-    const struct spex_record *used, *records = spex_receiver_records(run->receiver, all, &count);
+    const struct spex_record *used, *records = spex_receiver_records(run->in.receiver, all, &count);
     if (spex_measure_add(run->measure, records, count, &used, &used_count))
         return spex_fail(why, -ENOMEM, "out of memory");
     if (!started && spex_measure_started(run->measure))
@@ -164,7 +155,7 @@ static int end_records(struct run *run, struct spex_why *why) {
 /* *more: whether another call would find something without waiting. */
 static int take_stream(struct run *run, bool *more, struct spex_why *why) {
     struct spex_why reason;
-    int got = spex_receiver_take(run->receiver, &reason);
+    int got = spex_receiver_take(run->in.receiver, &reason);
     *more = got > 0;
     if (got == -ENOMEM)
         return spex_fail(why, got, "%s", reason.text);
@@ -185,14 +176,14 @@ static int take_all(struct run *run, struct spex_why *why) {
 /* The program is gone: what it had sent may still be enough. Its end of the stream need not be
  * closed: a child of it may hold it. */
 static int take_the_rest(struct run *run, struct spex_why *why) {
-    spex_program_output(&run->program);
+    spex_program_output(&run->in.program);
     int over = take_all(run, why);
     over = over ? over : take_records(run, true, why);
     over = over ? over : end_records(run, why);
     if (over)
         return over;
     char how[384];
-    spex_program_describe(&run->program, how, sizeof(how));
+    spex_program_describe(&run->in.program, how, sizeof(how));
     return end_trial(run, "%s", how);
 }
 
@@ -201,11 +192,11 @@ static int fail_startup(struct run *run, const char *words) {
     const char *objective = run->space->criteria[0].probe;
     double limit = run->space->rules.startup_seconds;
     char probes[256];
-    if (!spex_receiver_connected(run->receiver))
+    if (!spex_receiver_connected(run->in.receiver))
         return end_trial(run, "did not call spex_start in %g s%s", limit, words);
     if (is_known(run, 0))
         return end_trial(run, "hung: no record of %s in %g s%s", objective, limit, words);
-    spex_receiver_list_probes(run->receiver, probes, sizeof(probes));
+    spex_receiver_list_probes(run->in.receiver, probes, sizeof(probes));
     return end_trial(run, "has no probe %s; it has: %s", objective, probes);
 }
 
@@ -234,8 +225,8 @@ static int deadline_over(struct run *run, struct spex_why *why) {
     over = end_records(run, why);
     if (over)
         return over;
-    spex_program_output(&run->program);
-    spex_program_last_output(&run->program, words, sizeof(words));
+    spex_program_output(&run->in.program);
+    spex_program_last_output(&run->in.program, words, sizeof(words));
     if (run->stream_ended)
         return end_trial(run, "ended its records before the run was over%s", words);
     if (spex_measure_started(run->measure))
@@ -251,56 +242,31 @@ static void expect_end(struct run *run) {
         run->deadline = soon;
 }
 
-enum {
-    STOP,
-    OUTPUT,
-    PROGRAM,
-    STREAM,
-    AROUND = STREAM + SPEX_RECEIVER_FDS,
-    FDS = AROUND + SPEX_TRIAL_AGENT_FDS
-};
-
-static int wait_for_something(struct run *run, struct pollfd *fds, struct spex_why *why) {
-    const int wanted[] = {[STOP] = run->setup->stop_fd,
-                          [OUTPUT] = run->program.output,
-                          [PROGRAM] = run->program.pidfd};
-    int streams[SPEX_RECEIVER_FDS];
-    spex_receiver_fds(run->receiver, streams);
-    spex_trial_agent_fds(&run->around, fds + AROUND);
-    for (int f = 0; f < AROUND; f++)
-        fds[f] =
-            (struct pollfd){.fd = f < STREAM ? wanted[f] : streams[f - STREAM], .events = POLLIN};
-    int ready = poll(fds, FDS, spex_deadline_left_ms(run->deadline));
-    if (ready < 0 && errno != EINTR)
-        return spex_fail(why, -errno, "cannot wait for the program: %s", strerror(errno));
-    return ready < 0 ? 0 : ready;
-}
-
 /* A trial whose load has ended is none. */
 static int look_around(struct run *run) {
     struct spex_why reason;
-    return spex_trial_agent_step(&run->around, &reason) ? end_trial(run, "%s", reason.text) : 0;
+    return spex_trial_agent_step(&run->in.around, &reason) ? end_trial(run, "%s", reason.text) : 0;
 }
 
 /* One wait, and what came of it. 0: go on; 1: the trial is over; negative: our error. */
 static int step(struct run *run, struct spex_why *why) {
-    struct pollfd fds[FDS];
-    int ready = wait_for_something(run, fds, why);
+    struct pollfd fds[SPEX_RUN_FDS];
+    int ready = spex_program_run_wait(&run->in, fds, spex_deadline_left_ms(run->deadline), why);
     if (ready < 0)
         return ready;
-    if (fds[STOP].revents && ready)
+    if (fds[SPEX_RUN_STOP].revents && ready)
         return spex_fail(why, -EINTR, "interrupted");
-    if (ready && fds[OUTPUT].revents)
-        spex_program_output(&run->program);
+    if (ready && fds[SPEX_RUN_OUTPUT].revents)
+        spex_program_output(&run->in.program);
     if (ready && look_around(run))
         return 1;
-    if (ready && fds[PROGRAM].revents && spex_program_ended(&run->program))
+    if (ready && fds[SPEX_RUN_PROGRAM].revents && spex_program_ended(&run->in.program))
         return take_the_rest(run, why);
     if (spex_deadline_left_ms(run->deadline) == 0)
         return deadline_over(run, why);
     bool more;
     int over = ready ? take_stream(run, &more, why) : 0;
-    if (!over && !run->stream_ended && spex_receiver_ended(run->receiver))
+    if (!over && !run->stream_ended && spex_receiver_ended(run->in.receiver))
         expect_end(run);
     return over;
 }
@@ -317,9 +283,9 @@ static int run_watch(struct run *run, struct spex_why *why) {
 static int run_account(struct run *run, struct spex_why *why) {
     struct spex_run all = spex_measure_run(run->measure);
     size_t site_count;
-    const struct spex_stream_site *sites = spex_receiver_sites(run->receiver, &site_count);
+    const struct spex_stream_site *sites = spex_receiver_sites(run->in.receiver, &site_count);
     run->trial->records_used = all.records;
-    run->trial->records_lost = spex_receiver_lost(run->receiver);
+    run->trial->records_lost = spex_receiver_lost(run->in.receiver);
     run->trial->seconds = all.seconds;
     run->trial->steady = spex_measure_steady(run->measure);
     if (!run->trial->status ||
@@ -329,24 +295,12 @@ static int run_account(struct run *run, struct spex_why *why) {
     return 0;
 }
 
-/* Launches the program and what is to be there before it. 0; 1: the trial has failed; or negative. */
+/* 0; 1: the trial has failed; or negative. */
 static int run_begin(struct run *run, struct spex_why *why) {
     const struct spex_trial_setup *setup = run->setup;
-    struct spex_launch launch = {.config = run->config, .cpus = setup->cpus};
     struct spex_why reason;
-    int over = spex_trial_agent_init(&run->around, setup->file, setup->argv, run->plan->levels,
-                                     &launch, setup->stop_fd, &reason);
-    over = over ? over : spex_trial_agent_begin(&run->around, setup->directory, &reason);
-    if (!over) {
-        launch.argv = run->around.filled.argv;
-        launch.variables = run->around.filled.variables;
-        launch.descriptor = setup->file->agent->descriptor;
-        launch.probes = run->plan->probes;
-        launch.socket = run->socket;
-        /* The teardown meets none of its processes; without one a look at the trial's end will do. */
-        launch.sweep = run->around.filled.teardown != NULL;
-        over = spex_program_launch(&run->program, &launch, &reason) ? 1 : 0;
-    }
+    int over = spex_program_run_begin(&run->in, setup->file, setup->argv, run->plan->levels,
+                                      run->plan->probes, setup->cpus, &reason);
     if (over < 0)
         return spex_fail(why, over, "%s", reason.text);
     return over ? end_trial(run, "%s", reason.text) : 0;
@@ -357,64 +311,42 @@ static int run_trial(struct run *run, struct spex_why *why) {
     if (over)
         return over < 0 ? over : run_account(run, why);
     int err = run_watch(run, why);
-    if (!err && !run->trial->ok && spex_receiver_late(run->receiver))
+    if (!err && !run->trial->ok && spex_receiver_late(run->in.receiver))
         err = spex_fail(why, -EAGAIN, "spex was held up for over a second");
     return err ? err : run_account(run, why);
-}
-
-/* First the stream: the program's collector must not wait for us while it ends. */
-static int run_end(struct run *run, int err, struct spex_why *why) {
-    struct spex_why left;
-    spex_receiver_close(run->receiver);
-    if (spex_program_teardown(&run->program, &left))
-        err = spex_fail(why, -EPERM, "%s", left.text);
-    run->trial->usage = run->program.usage;
-    if (run->around.agent && spex_trial_agent_end(&run->around, run->trial) && !err)
-        err = spex_fail(why, -ENOMEM, "out of memory");
-    return err;
 }
 
 static int run_prepare(struct run *run, struct spex_why *why) {
     const struct spex_trial_setup *setup = run->setup;
     size_t criteria = run->space->criterion_count;
-    if (asprintf(&run->config, "%s/" SPEX_TRIAL_CONFIG, setup->directory) < 0)
-        run->config = NULL;
-    if (asprintf(&run->socket, "%s/" SPEX_TRIAL_SOCKET, setup->directory) < 0)
-        run->socket = NULL;
     run->selections = calloc(criteria, sizeof(*run->selections));
     run->measured = calloc(criteria, sizeof(*run->measured));
-    if (!run->config || !run->socket || !run->selections || !run->measured ||
+    if (!run->selections || !run->measured ||
         spex_measure_create(run->space, setup->ticks_per_second, &run->measure))
         return spex_fail(why, -ENOMEM, "out of memory");
     int err = 0;
     for (size_t c = 0; c < criteria && !err; c++)
         err = spex_selection_parse(run->space->criteria[c].probe, &run->selections[c], why->text,
                                    sizeof(why->text));
-    err = err ? err : spex_config_write(run->config, run->space, run->plan->levels, why);
-    return err ? err : spex_receiver_open(run->socket, &run->receiver, why);
+    return err ? err : spex_program_run_prepare(&run->in, run->space, run->plan->levels, why);
 }
 
 static void run_release(struct run *run) {
     for (size_t c = 0; run->selections && c < run->space->criterion_count; c++)
         spex_selection_free(&run->selections[c]);
-    if (run->socket)
-        unlink(run->socket);
-    if (run->config)
-        unlink(run->config);
     spex_measure_destroy(run->measure);
     free(run->selections);
     free(run->measured);
-    free(run->socket);
-    free(run->config);
+    spex_program_run_release(&run->in);
 }
 
 int spex_trial_run(const struct spex_trial_setup *setup, const struct spex_plan *plan,
                    struct spex_trial *trial, struct spex_why *why) {
     struct run run = {.setup = setup, .space = &setup->file->space, .plan = plan, .trial = trial};
-    run.program.pid = run.program.pidfd = run.program.output = -1;
+    spex_program_run_init(&run.in, setup->directory, setup->stop_fd);
     int err = run_prepare(&run, why);
     err = err ? err : run_trial(&run, why);
-    err = run_end(&run, err, why);
+    err = spex_program_run_end(&run.in, err, trial, why);
     run_release(&run);
     return err;
 }

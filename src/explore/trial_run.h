@@ -11,10 +11,6 @@
 #include "space.h"
 #include "why.h"
 
-/* In a trial's directory. */
-#define SPEX_TRIAL_CONFIG "configuration.xml"
-#define SPEX_TRIAL_SOCKET "records"
-
 struct spex_trial_setup {
     const struct spex_space_file *file;
     const struct spex_policy_ops *policy;
