@@ -155,6 +155,7 @@ int spex_settings_read(const struct spex_options *options, struct spex_settings 
     }
     *settings = (struct spex_settings){
         .probes = read_text(SPEX_VARIABLE_PROBES, options->probes),
+        .functions = read_text(SPEX_VARIABLE_FUNCTIONS, options->functions),
         .out = read_text(SPEX_VARIABLE_OUT, options->out),
         .probing = SPEX_PROBING_HZ,
         .collectors = options->collectors ? options->collectors : 1,

@@ -12,10 +12,11 @@
 #include "rate_object.h"
 
 struct spex_settings {
-    const char *probes;   /* NULL: no selection */
-    const char *out;      /* NULL: standard error */
-    double budget;        /* share of its time that a program lets probes have; 0: any */
-    double thread_budget; /* share of any 10 ms that a thread lets its records have; 0: any */
+    const char *probes;    /* NULL: no selection */
+    const char *functions; /* NULL: none are to be kernels */
+    const char *out;       /* NULL: standard error */
+    double budget;         /* share of its time that a program lets probes have; 0: any */
+    double thread_budget;  /* share of any 10 ms that a thread lets its records have; 0: any */
     const struct spex_rate_policy_ops *rate_policy; /* how it is shared out */
     struct spex_rate_object rate_object;            /* where it is, if it was loaded */
     unsigned probing;                               /* looks a second at what is probed */

@@ -21,6 +21,7 @@
 #include "controller.h"
 #include "counters/counters.h"
 #include "environment.h"
+#include "functions.h"
 #include "life.h"
 #include "message.h"
 #include "metrics.h"
@@ -356,6 +357,18 @@ static int settings_keep(void) {
     return 0;
 }
 
+/* Programs that are not instrumented do not have what makes kernels of functions. */
+static int functions_make(void) {
+    if (!life.settings.functions)
+        return 0;
+    if (spex_functions_make)
+        return spex_functions_make(life.settings.functions);
+    spex_message(
+        "SPEX_FUNCTIONS: this program was not compiled with -finstrument-functions, or linked "
+        "with -flto and without -Wl,-u,__cyg_profile_func_enter");
+    return 0;
+}
+
 static int start_locked(const struct spex_options *options) {
     if (life.started) {
         bool followed = life.followed;
@@ -367,6 +380,7 @@ static int start_locked(const struct spex_options *options) {
     if (err)
         return err;
     err = settings_keep();
+    err = err ? err : functions_make();
     err = err ? err : control_start();
     life.started = true;
     int on = err;

@@ -10,6 +10,8 @@
 
 #include <spex/atomic.h>
 
+#include "functions.h"
+
 static struct {
     struct spex_thread *states;
     uint32_t room;      /* how many there are */
@@ -80,6 +82,8 @@ static void thread_ended(void *state) {
     spex_executed = spex_none_executed;
     spex_counters_close(&thread->counters);
     forget_activity(thread);
+    if (spex_function_frames_free)
+        spex_function_frames_free();
     spex_store_relaxed(&thread->thread_id, 0);
     state_release(thread);
 }

@@ -141,6 +141,14 @@ static void print_texts(const struct spex_profile *profile, FILE *out) {
                     profile->types[t].text);
 }
 
+/* Functions have no line. */
+static void add_place(struct spex_columns *columns, const struct spex_profile_site *site) {
+    if (site->line)
+        spex_columns_add(columns, "%s:%u", site->file, site->line);
+    else
+        spex_columns_add(columns, "%s", site->file);
+}
+
 int spex_live_list_print(const struct spex_profile *profile, FILE *out) {
     static const char *const headings[] = {"probe", "id",         "type",     "sc",
                                            "state", "per second", "a record", "lost",
@@ -159,7 +167,7 @@ int spex_live_list_print(const struct spex_profile *profile, FILE *out) {
         spex_columns_add(&columns, "%u", site->subsample);
         add_state(&columns, &entries[e]);
         add_figures(&columns, profile, &entries[e]);
-        spex_columns_add(&columns, "%s:%u", site->file, site->line);
+        add_place(&columns, site);
         spex_probe_list_add_copies(&columns, entries[e].copies);
         spex_columns_add(&columns, "%s", entries[e].row ? entries[e].row->probe.why : "");
     }

@@ -13,18 +13,21 @@
 #include "clock.h"
 #include "command.h"
 #include "control/format.h"
+#include "functions_argument.h"
 #include "run_watch.h"
 #include "selection.h"
 #include "variables.h"
 
 static const char usage[] =
-    "usage: spex run [-e PROBES] [-o OUT] [-b PERCENT] [--thread-budget PERCENT] [-i SECONDS]\n"
-    "                [-f] [--json] -- PROGRAM [ARGUMENT…]\n"
+    "usage: spex run [-e PROBES] [--functions GLOBS] [-o OUT] [-b PERCENT] [--thread-budget PERCENT]\n"
+    "                [-i SECONDS] [-f] [--json] -- PROGRAM [ARGUMENT…]\n"
     "\n"
     "Runs PROGRAM with probes switched on and prints a table of them when it has ended. Its\n"
     "input, output, signals and exit status are its own.\n"
     "\n"
     "  -e PROBES               which probes; SPEX_PROBES or all when absent: man spex_probes\n"
+    "  --functions GLOBS       makes kernels of these functions, in a program that was compiled with\n"
+    "                          -finstrument-functions\n"
     "  -b, --budget PERCENT    how much of its time probes may take, such as 2%; SPEX_BUDGET, or\n"
     "                          as much as they do, when absent\n"
     "  --thread-budget PERCENT how much of any 10 ms a thread may lose to its records\n"
@@ -71,6 +74,7 @@ static int parse_budget(const char *option, const char *text, const char **budge
 static int parse(int argc, char **argv, struct request *request) {
     static const struct option known[] = {{"budget", required_argument, NULL, 'b'},
                                           {"thread-budget", required_argument, NULL, 't'},
+                                          {"functions", required_argument, NULL, 'F'},
                                           {"interval", required_argument, NULL, 'i'},
                                           {"follow-forks", no_argument, NULL, 'f'},
                                           {"json", no_argument, NULL, 'j'},
@@ -89,6 +93,9 @@ static int parse(int argc, char **argv, struct request *request) {
             break;
         case 'e':
             request->probes = optarg;
+            break;
+        case 'F':
+            bad = spex_functions_argument("run", optarg);
             break;
         case 'o':
             request->out = optarg;

@@ -10,13 +10,15 @@
 #include "command.h"
 #include "explore/train.h"
 #include "explore/whole_file.h"
+#include "functions_argument.h"
 #include "model/training.h"
 #include "printable.h"
 #include "selection.h"
 #include "stop_signals.h"
 
 static const char usage[] =
-    "usage: spex train MODELS [--runs PLAN.xml] [--probes SELECTION] -- PROGRAM [ARGUMENT…]\n"
+    "usage: spex train MODELS [--runs PLAN.xml] [--probes SELECTION] [--functions GLOBS]\n"
+    "                  -- PROGRAM [ARGUMENT…]\n"
     "\n"
     "Runs PROGRAM to its end with its kernels on, fits a model of the time to each of them in\n"
     "each of its calling contexts, and writes all of them to the file MODELS.\n"
@@ -26,6 +28,8 @@ static const char usage[] =
     "                      parameter. Kernels without parameters have those of the space that\n"
     "                      are numbers. Without it, PROGRAM runs once.\n"
     "  --probes SELECTION  the kernels to train; all of them (\"*:kernel\") otherwise\n"
+    "  --functions GLOBS   makes kernels of these functions, in a program that was compiled\n"
+    "                      with -finstrument-functions\n"
     "\n"
     "PROGRAM must have been built with spex, and have kernels (spex probes PROGRAM).\n";
 
@@ -38,6 +42,7 @@ struct request {
 static int parse(int argc, char **argv, struct request *request) {
     static const struct option known[] = {{"runs", required_argument, NULL, 'r'},
                                           {"probes", required_argument, NULL, 'p'},
+                                          {"functions", required_argument, NULL, 'F'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
     int separator = spex_command_separator(argc, argv);
@@ -48,6 +53,10 @@ static int parse(int argc, char **argv, struct request *request) {
             break;
         case 'p':
             request->options.probes = optarg;
+            break;
+        case 'F':
+            if (spex_functions_argument("train", optarg) != 0)
+                return SPEX_EXIT_USAGE;
             break;
         case 'h':
             fputs(usage, stdout);

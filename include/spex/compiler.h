@@ -16,7 +16,8 @@
 #endif
 
 #define SPEX_API         __attribute__((visibility("default")))
-#define SPEX_INLINE      static inline __attribute__((always_inline, unused))
+/* -finstrument-functions knows nothing of them. */
+#define SPEX_INLINE      static inline __attribute__((always_inline, unused, no_instrument_function))
 #define SPEX_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define SPEX_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define SPEX_MUST_CHECK  __attribute__((warn_unused_result))

@@ -122,13 +122,13 @@ extern const struct spex_probe_name spex_names_end_[] __asm__("__stop_spex_names
     __attribute__((weak, visibility("hidden")));
 
 #if !defined(SPEX_DISABLE) && !defined(SPEX_BUILDING)
-__attribute__((constructor)) static void spex_module_enter_(void) {
+__attribute__((constructor, no_instrument_function)) static void spex_module_enter_(void) {
     if (spex_module_register)
         spex_module_register(spex_sites_begin_, spex_sites_end_, spex_names_begin_,
                              spex_names_end_);
 }
 
-__attribute__((destructor)) static void spex_module_leave_(void) {
+__attribute__((destructor, no_instrument_function)) static void spex_module_leave_(void) {
     if (spex_module_unregister)
         spex_module_unregister(spex_sites_begin_);
 }

@@ -19,6 +19,7 @@
  * word; one line is written for each SPEX_… of an unknown name):
  *
  *     SPEX_PROBES         the selection
+ *     SPEX_FUNCTIONS      functions that are to be kernels, of a program compiled for it: spex/functions.h
  *     SPEX_OUT            where metrics go: "-" standard output, a file's path, or unix:PATH, the
  *                         socket of a spex command that takes records, or metrics:PATH, of one that
  *                         takes metrics; standard error when absent
@@ -83,6 +84,7 @@ struct spex_options {
     const char
         *rate_policy; /* as SPEX_RATE_POLICY; set-user-ID programs load no objects either way */
     const char *thread_budget; /* as SPEX_THREAD_BUDGET */
+    const char *functions;     /* as SPEX_FUNCTIONS; of the first start alone */
 };
 
 struct spex_status {

@@ -47,6 +47,7 @@ WAYS = {
     'no plt': (['-O2', '-fPIE', '-fno-plt'], ['-pie', '-Wl,-z,now']),
     'no pic': (['-O2', '-fno-pic'], ['-no-pie']),
     'static': (['-O2'], ['-static', '-Wl,--fatal-warnings']),
+    'instrumented': (['-O2', '-finstrument-functions'], []),
     'sanitizer': (['-O1', '-fsanitize=undefined', '-fno-sanitize-recover=all'], []),
     'sections': (['-O2', '-ffunction-sections', '-fdata-sections'], ['-Wl,--gc-sections']),
     'sections lld': (['-O2', '-ffunction-sections', '-fdata-sections'],

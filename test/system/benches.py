@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The benches run, count what they did and print what docs are made from.
 
-usage: benches.py OVERHEAD DRAIN RATES BUDGET REACTION REGIONS
+usage: benches.py OVERHEAD DRAIN RATES BUDGET REACTION REGIONS FUNCTIONS
 """
 
 import json
@@ -18,6 +18,7 @@ RATES = None
 BUDGET = None
 REACTION = None
 REGIONS = None
+FUNCTIONS = None
 
 TYPES = ("CNT", "LAT", "TPT", "LLC", "FLT", "CTXSW", "PERFCNTR", "SNAPSHOT", "KERNEL")
 
@@ -172,7 +173,19 @@ class Benches(unittest.TestCase):
         for bad in (["--rounds", "2"], ["--what"]):
             self.refuse(REGIONS, *bad)
 
+    def test_functions(self):
+        result = json.loads(output(FUNCTIONS, "--json", "--rounds", "3"))
+        self.assertEqual([case["what"] for case in result["results"]],
+                         ["no kernel", "off", "skipped", "recorded", "kernel, recorded"])
+        for case in result["results"]:
+            low, high = case["ci95"]
+            self.assertLessEqual(low, case["ticks"])
+            self.assertLessEqual(case["ticks"], high)
+        self.assertRegex(output(FUNCTIONS, "--rounds", "3"), r"recorded +-?[0-9.]+ ")
+        for bad in (["--rounds", "2"], ["--what"]):
+            self.refuse(FUNCTIONS, *bad)
+
 
 if __name__ == "__main__":
-    OVERHEAD, DRAIN, RATES, BUDGET, REACTION, REGIONS = sys.argv[1:7]
-    unittest.main(argv=sys.argv[:1] + sys.argv[7:], verbosity=2)
+    OVERHEAD, DRAIN, RATES, BUDGET, REACTION, REGIONS, FUNCTIONS = sys.argv[1:8]
+    unittest.main(argv=sys.argv[:1] + sys.argv[8:], verbosity=2)

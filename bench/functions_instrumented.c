@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+#include "functions.h"
+
+uint64_t bench_instrumented(uint64_t value) {
+    __asm__ volatile("" : "+r"(value));
+    return value;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* The instrumented functions of what is loaded, by the symbol tables of its files. */
+#ifndef SPEX_FUNCTION_SEARCH_H
+#define SPEX_FUNCTION_SEARCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <spex/site.h>
+
+#include "function_names.h"
+
+struct spex_found_function {
+    uintptr_t address;
+    const char *file; /* of the object, the same pointer for all of one */
+    char name[SPEX_NAME_BYTES];
+};
+
+struct spex_found_functions {
+    struct spex_found_function *items; /* object by object, by name */
+    size_t count;
+    size_t matched;   /* with those for which there was no room */
+    size_t functions; /* instrumented ones, whether they match or not */
+    size_t objects;   /* that have, or may have, instrumented functions */
+    char **files;     /* what the items' refer to */
+    size_t file_count;
+};
+
+/* The first `most` of those that the filter chooses; which of the functions of another object than that with the hooks
+ * are instrumented is not known, so there it is all. To be freed in any case. 0 or -ENOMEM. */
+int spex_functions_find(const char *filter, size_t most, struct spex_found_functions *found);
+void spex_functions_found_free(struct spex_found_functions *found);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#include "instrumented.h"
+
+#include <spex/functions.h>
+
+#define NOTHING() __asm__ volatile("" ::: "memory")
+
+void fn_inner(uint64_t n) {
+    spex_parameter("n", n);
+    NOTHING();
+}
+
+void fn_plain(void) {
+    NOTHING();
+}
+
+void fn_outer(uint64_t n) {
+    spex_parameter("n", n);
+    fn_inner(n + 1);
+    fn_plain();
+}
+
+void fn_calls(work *what, void *user) {
+    what(user);
+    NOTHING();
+}
+
+void fn_left_out(void) {
+    fn_plain();
+    NOTHING();
+}
+
+void fn_recursive(unsigned depth) {
+    if (depth > 1)
+        fn_recursive(depth - 1);
+    NOTHING();
+}
+
+void fn_jumps(jmp_buf *to) {
+    longjmp(*to, 1);
+}
+
+void give_size(uint64_t size) {
+    spex_parameter("size", size);
+}
