@@ -23,8 +23,10 @@ const struct spex_function_table *spex_function_table;
 /* What the sites refer to, for the life of the process. */
 struct sites {
     struct spex_site *sites;
-    struct spex_probe_name *names;
+    struct spex_probe_name *names; /* until they are registered */
     size_t count;
+    char **texts; /* one for each file */
+    size_t text_count;
 };
 
 /* Ids of the program's own kernels are not given again, since contexts know a kernel by its id alone. */
@@ -48,6 +50,9 @@ static char *text_make(const char *file, const char *parameters) {
 }
 
 static void sites_free(struct sites *made) {
+    for (size_t t = 0; t < made->text_count; t++)
+        free(made->texts[t]);
+    free(made->texts);
     free(made->sites);
     free(made->names);
     *made = (struct sites){.count = 0};
@@ -66,23 +71,27 @@ static void site_fill(struct spex_site *site, uint16_t id, unsigned parameters, 
 /* Functions of one object follow each other. */
 static int sites_make(const struct spex_found_functions *found, struct sites *made) {
     static bool taken[UINT16_MAX + 1];
-    char parameters[PARAMETERS_BYTES], *text = NULL;
+    char parameters[PARAMETERS_BYTES];
+    const char *file = NULL, *text = NULL;
     unsigned parameter_count = spex_parameters_give();
     size_t id = UINT16_MAX;
     spex_parameters_text(parameters, sizeof(parameters));
     note_taken_ids(taken);
     made->sites = calloc(found->count, sizeof(*made->sites));
     made->names = calloc(found->count, sizeof(*made->names));
-    if (!made->sites || !made->names)
+    made->texts = calloc(found->file_count, sizeof(*made->texts));
+    if (!made->sites || !made->names || !made->texts)
         return -ENOMEM;
     for (made->count = 0; made->count < found->count; made->count++, id--) {
         const struct spex_found_function *function = &found->items[made->count];
-        if (!text || strcmp(text, function->file) != 0)
-            text = text_make(function->file, parameters);
+        if (function->file != file) {
+            file = function->file;
+            text = made->texts[made->text_count++] = text_make(file, parameters);
+            if (!text)
+                return -ENOMEM;
+        }
         while (id > 0 && taken[id])
             id--;
-        if (!text)
-            return -ENOMEM;
         site_fill(&made->sites[made->count], (uint16_t)id, parameter_count, text);
         made->names[made->count].probe_id = (uint16_t)id;
         memcpy(made->names[made->count].name, function->name, SPEX_NAME_BYTES);
@@ -110,6 +119,7 @@ static struct spex_function_table *table_make(const struct spex_found_functions 
         return NULL;
     table->shift = 64 - bits;
     table->mask = places - 1;
+    table->texts = made->texts;
     for (size_t f = 0; f < found->count; f++)
         table_add(table, found->items[f].address, &made->sites[f]);
     return table;
@@ -124,9 +134,8 @@ static int make_kernels(const struct spex_found_functions *found) {
         return -ENOMEM;
     }
     spex_module_register(made.sites, made.sites + made.count, made.names, made.names + made.count);
-    spex_store_release(&spex_function_table,
-                       table); /* F2 (F1 in function_hooks.c): it is complete */
-    free(made.names);          /* the registry has its own */
+    spex_store_release(&spex_function_table, table); /* F2 (F1 in function_hooks.c) */
+    free(made.names);                                /* the registry has its own */
     return 0;
 }
 

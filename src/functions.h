@@ -18,6 +18,7 @@ struct spex_function {
 struct spex_function_table {
     unsigned shift; /* of the hash */
     size_t mask;
+    char **texts; /* that the sites refer to by offset */
     struct spex_function places[];
 };
 
