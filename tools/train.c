@@ -12,13 +12,14 @@
 #include "explore/whole_file.h"
 #include "functions_argument.h"
 #include "model/training.h"
+#include "number.h"
 #include "printable.h"
 #include "selection.h"
 #include "stop_signals.h"
 
 static const char usage[] =
     "usage: spex train MODELS [--runs PLAN.xml] [--probes SELECTION] [--functions GLOBS]\n"
-    "                  -- PROGRAM [ARGUMENT…]\n"
+    "                  [--least SECONDS] -- PROGRAM [ARGUMENT…]\n"
     "\n"
     "Runs PROGRAM to its end with its kernels on, fits a model of the time to each of them in\n"
     "each of its calling contexts, and writes all of them to the file MODELS.\n"
@@ -30,11 +31,13 @@ static const char usage[] =
     "  --probes SELECTION  the kernels to train; all of them (\"*:kernel\") otherwise\n"
     "  --functions GLOBS   makes kernels of these functions, in a program that was compiled\n"
     "                      with -finstrument-functions\n"
+    "  --least SECONDS     leaves out kernels that take less on average, such as 1e-6\n"
     "\n"
     "PROGRAM must have been built with spex, and have kernels (spex probes PROGRAM).\n";
 
 struct request {
     const char *models;
+    double least_seconds;
     struct spex_train_options options;
     struct spex_train_progress last; /* its text is not valid any more */
 };
@@ -43,6 +46,7 @@ static int parse(int argc, char **argv, struct request *request) {
     static const struct option known[] = {{"runs", required_argument, NULL, 'r'},
                                           {"probes", required_argument, NULL, 'p'},
                                           {"functions", required_argument, NULL, 'F'},
+                                          {"least", required_argument, NULL, 'l'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
     int separator = spex_command_separator(argc, argv);
@@ -57,6 +61,12 @@ static int parse(int argc, char **argv, struct request *request) {
         case 'F':
             if (spex_functions_argument("train", optarg) != 0)
                 return SPEX_EXIT_USAGE;
+            break;
+        case 'l':
+            if (!spex_number_real(optarg, &request->least_seconds) || request->least_seconds < 0)
+                return spex_complain(SPEX_EXIT_USAGE,
+                                     "train: --least %s: seconds were expected, such as 1e-6",
+                                     optarg);
             break;
         case 'h':
             fputs(usage, stdout);
@@ -155,13 +165,17 @@ static int finish(const struct request *request, const struct spex_training *tra
     if (last->records == 0)
         return spex_complain(SPEX_EXIT_FAILED,
                              "no kernel has made a record; spex probes lists what the program has");
-    int err = spex_training_fit(training, &models);
+    size_t left_out;
+    int err = spex_training_fit(training, request->least_seconds, &models, &left_out);
     int status =
         err ? spex_complain(SPEX_EXIT_FAILED, "the models cannot be fitted: %s", strerror(-err))
             : write_models(request->models, &models);
     if (!status) {
         print_models(&models);
         print_account(last);
+        if (left_out)
+            fprintf(stderr, "spex: %zu kernels that take less than %g s on average left out\n",
+                    left_out, request->least_seconds);
     }
     spex_models_free(&models);
     return status;

@@ -23,6 +23,7 @@ struct spex_trained {
     char *names[SPEX_MODEL_PARAMETERS_MAX];
     size_t parameter_count;
     double executions;
+    double seconds; /* of all executions */
     double least_seconds;
     struct point *points;
     size_t count;
@@ -217,6 +218,7 @@ int spex_trained_add(struct spex_training *training, struct spex_trained *kernel
     if (kernel->executions == 0 || seconds < kernel->least_seconds)
         kernel->least_seconds = seconds;
     kernel->executions += weight;
+    kernel->seconds += weight * seconds;
     struct point *point = point_of(training, kernel, parameters, &err);
     if (!point)
         return err;
@@ -282,13 +284,19 @@ static int fit_kernel(const struct spex_trained *kernel, struct spex_kernel_mode
     return 0;
 }
 
-int spex_training_fit(const struct spex_training *training, struct spex_models *models) {
+int spex_training_fit(const struct spex_training *training, double least_seconds,
+                      struct spex_models *models, size_t *left_out) {
     *models = (struct spex_models){.count = 0};
+    *left_out = 0;
     for (size_t k = 0; k < training->count; k++) {
         const struct spex_trained *kernel = training->kernels[k];
         struct spex_kernel_model *model;
         if (kernel->count == 0)
             continue;
+        if (kernel->seconds < least_seconds * kernel->executions) {
+            ++*left_out;
+            continue;
+        }
         int err = spex_models_add(models, kernel->path, (const char *const *)kernel->names,
                                   kernel->parameter_count, &model);
         err = err ? err : fit_kernel(kernel, model);

@@ -33,7 +33,9 @@ int spex_training_kernel(struct spex_training *training, const char *path, const
 int spex_trained_add(struct spex_training *training, struct spex_trained *kernel,
                      const double *parameters, double seconds, double weight);
 
-/* The models of all, by their paths' order. To be freed in any case. 0 or -ENOMEM. */
-int spex_training_fit(const struct spex_training *training, struct spex_models *models);
+/* The models of all whose executions take `least_seconds` on average, by their paths' order. To be freed in any case.
+ * 0 or -ENOMEM. */
+int spex_training_fit(const struct spex_training *training, double least_seconds,
+                      struct spex_models *models, size_t *left_out);
 
 #endif

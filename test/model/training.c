@@ -17,6 +17,14 @@ static struct spex_training *make(void) {
     return training;
 }
 
+/* How many were left out. */
+static size_t fit(const struct spex_training *training, double least_seconds,
+                  struct spex_models *models) {
+    size_t left_out;
+    assert_int_equal(spex_training_fit(training, least_seconds, models, &left_out), 0);
+    return left_out;
+}
+
 static struct spex_trained *kernel_of(struct spex_training *training, const char *path,
                                       const char *const *names, size_t count) {
     struct spex_trained *kernel;
@@ -47,7 +55,7 @@ static void kernels_have_models_by_their_paths(void **state) {
                     spex_trained_add(training, kernel_of(training, paths[k], n, 1), &rows, time, 2),
                     0);
             }
-    assert_int_equal(spex_training_fit(training, &models), 0);
+    fit(training, 0, &models);
     assert_int_equal(models.count, 4);
     assert_string_equal(models.items[0].path, "main");
     assert_int_equal(models.items[0].model.class, SPEX_MODEL_LINEAR);
@@ -87,7 +95,7 @@ static void the_frequent_do_not_crowd_out_the_rare(void **state) {
         double rows = r % 10000 ? 10 : 10 * (double)(1 + r / 10000);
         spex_trained_add(training, kernel, &rows, 1e-6 * rows * noise(&seed), 1);
     }
-    assert_int_equal(spex_training_fit(training, &models), 0);
+    fit(training, 0, &models);
     assert_int_equal(models.items[0].model.class, SPEX_MODEL_LINEAR);
     assert_true(fabs(models.items[0].model.terms[0].coefficient / 1e-6 - 1) < 0.02);
     assert_true(models.items[0].executions == 1000000);
@@ -105,11 +113,33 @@ static void of_many_combinations_some_are_kept_at_random(void **state) {
         const double values[] = {r, r % 7 + 1};
         spex_trained_add(training, kernel, values, 1e-9 * r, 1);
     }
-    assert_int_equal(spex_training_fit(training, &models), 0);
+    fit(training, 0, &models);
     assert_int_equal(models.items[0].model.class, SPEX_MODEL_LINEAR);
     assert_true(models.items[0].low[0] < 1000 && models.items[0].high[0] > 99000);
     const double half[] = {50000, 3};
     assert_true(fabs(spex_model_value(&models.items[0].model, half) / 5e-5 - 1) < 0.01);
+    spex_models_free(&models);
+    spex_training_destroy(training);
+}
+
+/* By their means: of three of 1, 2 and 3 us, the second has one execution that is short. */
+static void short_kernels_can_be_left_out(void **state) {
+    static const char *const paths[] = {"one", "three", "two"};
+    static const double seconds[] = {1e-6, 3e-6, 2e-6};
+    struct spex_training *training = make();
+    struct spex_models models;
+    const double value = 1;
+    (void)state;
+    for (int k = 0; k < 3; k++)
+        for (int r = 0; r < 10; r++)
+            spex_trained_add(training, kernel_of(training, paths[k], n, 1), &value,
+                             k == 2 && r == 0 ? 1e-9 : seconds[k], r ? 1 : 0.01);
+    assert_int_equal(fit(training, 1.5e-6, &models), 1);
+    assert_int_equal(models.count, 2);
+    assert_null(spex_models_find(&models, "one"));
+    spex_models_free(&models);
+    assert_int_equal(fit(training, 1, &models), 3);
+    assert_int_equal(models.count, 0);
     spex_models_free(&models);
     spex_training_destroy(training);
 }
@@ -121,7 +151,7 @@ static void there_may_be_no_parameter_and_no_measurement(void **state) {
     kernel_of(training, "never", n, 1);
     for (int r = 0; r < 100; r++)
         spex_trained_add(training, kernel_of(training, "main", NULL, 0), NULL, 1e-3, 1);
-    assert_int_equal(spex_training_fit(training, &models), 0);
+    fit(training, 0, &models);
     assert_int_equal(models.count, 1);
     assert_int_equal(models.items[0].model.class, SPEX_MODEL_CONSTANT);
     assert_true(fabs(models.items[0].model.constant - 1e-3) < 1e-9);
@@ -149,6 +179,7 @@ int main(void) {
         cmocka_unit_test(a_kernel_keeps_its_parameters),
         cmocka_unit_test(the_frequent_do_not_crowd_out_the_rare),
         cmocka_unit_test(of_many_combinations_some_are_kept_at_random),
+        cmocka_unit_test(short_kernels_can_be_left_out),
         cmocka_unit_test(there_may_be_no_parameter_and_no_measurement),
         cmocka_unit_test(there_are_not_more_kernels_than_may_be),
     };

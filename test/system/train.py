@@ -105,7 +105,14 @@ class Trains(unittest.TestCase):
         self.assertRegex(result.stderr, r"spex: run \d of 3 failed: rows=2000,? mode=fast: exited with status 3")
         self.assertIn("3 runs, 1 failed; 20 records", result.stderr)
 
+    def test_short_kernels_can_be_left_out(self):
+        result = self.train(self.models, "--least", "1e3", "--", KERNELS, "1000", "3")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("spex: 5 kernels that take less than 1000 s on average left out\n", result.stderr)
+        self.assertEqual(len(result.stdout.splitlines()), 1)
+
     def test_what_is_wrong_is_said(self):
+        self.refused(2, "--least -1: seconds were expected", self.models, "--least", "-1", "--", KERNELS)
         self.refused(2, "one file for the models was expected, not 0", "--", KERNELS)
         self.refused(2, "the program goes after \"--\"", self.models, KERNELS)
         self.refused(2, "\"-- PROGRAM\" was expected", self.models, "--")
