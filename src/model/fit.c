@@ -14,6 +14,9 @@
  * that explains little. */
 #define CONSTANT_SPREAD      0.15
 #define CONSTANT_SPREAD_NEXT 0.10
+/* Or they differ by no more than those at one point do, and their mean is known this well (standard error by mean): few
+ * measurements of a noisy constant. What is different each time is not. */
+#define CONSTANT_ERROR       0.10
 
 /* Of an F test: measurements at one point are enough to know their variance, and the points' residuals exceed it by so
  * much, over the root of their degrees of freedom, in one of 40 cases where there is nothing else. */
@@ -189,8 +192,10 @@ static enum spex_model_class class_of(const struct spex_points *points,
         sqrt(squares_about(points->times, points->count, mean) / (double)points->count);
     double share = mean > 0 ? deviation / mean : 0;
     enum spex_model_class class = class_of_terms(points, model);
-    if (class == SPEX_MODEL_CONSTANT)
-        return share <= CONSTANT_SPREAD ? class : SPEX_MODEL_UNKNOWN;
+    if (class == SPEX_MODEL_CONSTANT) {
+        bool noisy = good && model->constant_error <= CONSTANT_ERROR * model->constant;
+        return share <= CONSTANT_SPREAD || noisy ? class : SPEX_MODEL_UNKNOWN;
+    }
     if ((good || model->adjusted_r2 >= GOOD_R2) && is_told_by_enough(points, model))
         return class;
     return share <= CONSTANT_SPREAD_NEXT ? SPEX_MODEL_CONSTANT : SPEX_MODEL_UNKNOWN;

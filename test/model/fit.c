@@ -144,6 +144,30 @@ static void scattered(void **state) {
 }
 
 /* More parameters than combinations of all can be tried of. */
+/* 8 measurements of each of 6 values: `spread` in logarithms to both sides of 1. How many of 200 such fits are constant. */
+static unsigned constants(double spread) {
+    enum { VALUES = 6, EACH = 8, FITS = 200 };
+    double n[VALUES * EACH], times[VALUES * EACH];
+    uint64_t seed = 3;
+    unsigned constant = 0;
+    for (int f = 0; f < FITS; f++) {
+        for (int i = 0; i < VALUES * EACH; i++) {
+            double chance = 2 * ((double)(random_next(&seed) >> 11) / 0x1p53) - 1;
+            n[i] = exp2(10 + i % VALUES);
+            times[i] = 1e-6 * exp(spread * chance);
+        }
+        constant += must_fit(1, VALUES * EACH, n, times).model.class == SPEX_MODEL_CONSTANT;
+    }
+    return constant;
+}
+
+/* A constant that is measured badly is one; what is different by factors of a thousand each time is not. */
+static void a_noisy_constant(void **state) {
+    (void)state;
+    assert_true(constants(1) >= 70);
+    assert_true(constants(log(1000) / 2) <= 10);
+}
+
 static void five_parameters(void **state) {
     enum { ROWS = 243 };
     static double x[5 * ROWS], times[ROWS];
@@ -204,12 +228,12 @@ static void left_out(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(linear),          cmocka_unit_test(texts),
-        cmocka_unit_test(refused),         cmocka_unit_test(little),
-        cmocka_unit_test(from_zero),       cmocka_unit_test(what_does_not_vary_does_not_matter),
-        cmocka_unit_test(together),        cmocka_unit_test(scattered),
-        cmocka_unit_test(five_parameters), cmocka_unit_test(very_many),
-        cmocka_unit_test(left_out),
+        cmocka_unit_test(linear),           cmocka_unit_test(texts),
+        cmocka_unit_test(refused),          cmocka_unit_test(little),
+        cmocka_unit_test(from_zero),        cmocka_unit_test(what_does_not_vary_does_not_matter),
+        cmocka_unit_test(together),         cmocka_unit_test(scattered),
+        cmocka_unit_test(a_noisy_constant), cmocka_unit_test(five_parameters),
+        cmocka_unit_test(very_many),        cmocka_unit_test(left_out),
     };
     return cmocka_run_group_tests_name("fit", tests, NULL, NULL);
 }

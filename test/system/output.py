@@ -427,7 +427,7 @@ class Output(unittest.TestCase):
         for name in ['NOTHING_LIKE_IT', 'X' * 500, '']:
             result = run('twice', **{name: '1'})  # once, however often it starts
             self.assertEqual(result.stdout, 'done 0\n')
-            self.assertRegex(result.stderr, r"\Aspex: SPEX_%s is no variable of spex's; there are: SPEX_PROBES, "
+            self.assertRegex(result.stderr, r"\Aspex: SPEX_%s is no variable of spex's; there are: SPEX_PROBES, SPEX_FUNCTIONS, "
                              r"SPEX_OUT, [A-Z_, ]+\n\Z" % name[:59])
 
     def test_an_unknown_variable_is_printable(self):
