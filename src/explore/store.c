@@ -302,8 +302,10 @@ static struct spex_store *store_new(const char *path) {
 /* A write-ahead log takes one synchronisation a trial instead of three, and no new file. Where there can be none the
  * store stays as it is. */
 static void write_ahead(struct spex_store *store) {
-    sqlite3_exec(store->db, "PRAGMA journal_mode = WAL; SELECT 1 FROM exploration", NULL, NULL,
-                 NULL);
+    sqlite3_exec(store->db,
+                 "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; SELECT 1 FROM exploration",
+                 NULL, NULL, NULL);
+    store->syncs = true;
 }
 
 /* Whether the file says that it has a log (SQLite, Database File Format, 1.3.3). Read by SQLite's own descriptor: to

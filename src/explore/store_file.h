@@ -25,7 +25,9 @@ struct spex_store {
     sqlite3 *db;
     struct spex_store_kept kept[SPEX_STORE_KEPT_MAX];
     size_t kept_count;
-    int64_t machine; /* row of what is put in */
+    uint64_t synced_ns; /* when a trial was last put on the disk at once; CLOCK_MONOTONIC */
+    bool syncs;         /* what is written now will be */
+    int64_t machine;    /* row of what is put in */
     char *space;
     char *identity;
     char *policy;

@@ -8,9 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../clock.h"
 #include "../probe_type.h"
 #include "store_file.h"
 #include "store_usage.h"
+
+#define SYNC_INTERVAL_NS UINT64_C(1000000000)
 
 static int delete_trial(struct spex_store *store, sqlite3_int64 number, struct spex_why *why) {
     static const char *const deletes[] = {
@@ -134,10 +137,24 @@ static int insert_plans(struct spex_store *store, const struct spex_unfinished *
     return err;
 }
 
+/* A trial is on the disk at once, unless another was within the last second: what a failure of power may cost took no
+ * longer than that. What ends the explorer alone costs nothing. */
+static void choose_durability(struct spex_store *store) {
+    uint64_t now_ns = spex_clock_ns(CLOCK_MONOTONIC);
+    bool sync = now_ns - store->synced_ns >= SYNC_INTERVAL_NS;
+    if (sync)
+        store->synced_ns = now_ns;
+    if (sync != store->syncs &&
+        sqlite3_exec(store->db, sync ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL",
+                     NULL, NULL, NULL) == SQLITE_OK)
+        store->syncs = sync;
+}
+
 int spex_store_put(struct spex_store *store, uint64_t number, const struct spex_space *space,
                    const struct spex_trial *trial, const struct spex_unfinished *unfinished,
                    size_t unfinished_count, struct spex_why *why) {
     sqlite3_int64 row = (sqlite3_int64)number;
+    choose_durability(store);
     int err = spex_store_execute(store, "BEGIN IMMEDIATE", "write to the store", why);
     err = err ? err : delete_trial(store, row, why);
     err = err ? err : insert_trial(store, row, trial, why);
