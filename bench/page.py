@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Makes docs/performance.md of what the benches print.
 
-usage: page.py OVERHEAD.json REGIONS.json DRAIN.json BUDGET.json REACTION.json AGREEMENT.json
+usage: page.py OVERHEAD.json FUNCTIONS.json REGIONS.json DRAIN.json BUDGET.json REACTION.json AGREEMENT.json MODELS.json
 """
 
 import json
@@ -64,6 +64,28 @@ def print_overhead(overhead):
         print(f"| {limit['type']}: {limit['what']} | {limit['figure']:.3f} | {interval(limit, 3)} | "
               f"{bound} | {'kept' if limit['kept'] else '**not kept**'} |")
     print()
+
+
+def print_functions(functions):
+    print("## What instrumented functions cost (`bench/functions`)\n")
+    print("A function compiled with `-finstrument-functions`, beyond the same without it: ticks an execution, median of "
+          f"{functions['rounds']}\nrounds. No kernel: none was chosen with `SPEX_FUNCTIONS`; then as a kernel that is off, "
+          "skipped and recorded; at last a\nkernel in the source, in the same function.\n")
+    print("| | ticks | 95 % interval |\n| --- | ---: | ---: |")
+    for case in functions["results"]:
+        print(f"| {case['what']} | {case['ticks']:.2f} | {interval(case)} |")
+    print()
+
+
+def print_models(models):
+    print("\n## What models cost (`bench/models`)\n")
+    print(f"Fits of {models['fits']} made-up kernels, one fit of 1,000 points of three parameters, and a prediction by five "
+          "terms;\nreading the time stamp counter takes "
+          f"{models['rdtsc_cycles']['median']:.1f} ticks.\n")
+    print("| | median | 95 % interval |\n| --- | ---: | ---: |")
+    for name, key, digits in (("a fit, ms", "fit_ms", 3), ("the large fit, ms", "large_fit_ms", 2),
+                              ("a prediction, ticks", "prediction_cycles", 1)):
+        print(f"| {name} | {models[key]['median']:.{digits}f} | {interval(models[key], digits)} |")
 
 
 def print_drain(drain):
@@ -150,15 +172,17 @@ def print_agreement(agreement):
 
 
 def main():
-    overhead, regions, drain, budget, reaction, agreement = (json.load(open(path, encoding="utf-8"))
-                                                             for path in sys.argv[1:7])
+    overhead, functions, regions, drain, budget, reaction, agreement, models = (
+        json.load(open(path, encoding="utf-8")) for path in sys.argv[1:9])
     print_head()
     print_overhead(overhead)
+    print_functions(functions)
     print_regions(regions)
     print_drain(drain)
     print_budget(budget)
     print_reaction(reaction)
     print_agreement(agreement)
+    print_models(models)
 
 
 if __name__ == "__main__":
