@@ -83,6 +83,7 @@ struct spex_profile_site {
     char file[SPEX_PROFILE_FILE_BYTES]; /* its end when it is longer */
     uint32_t kind;                      /* enum spex_sampling_kind, while it is on */
     uint32_t burst;
+    char parameters[SPEX_PROFILE_FILE_BYTES]; /* KERNEL: as much of them as fits; empty: none */
 };
 
 struct spex_profile_probe {

@@ -135,6 +135,7 @@ void spex_profile_site_now(uint32_t index, struct spex_profile_site *site) {
     };
     copy_text(site->name, sizeof(site->name), info->name);
     copy_path(site->file, sizeof(site->file), info->file);
+    copy_text(site->parameters, sizeof(site->parameters), info->parameters);
 }
 
 uint32_t spex_profile_next_probe(uint32_t index) {

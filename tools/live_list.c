@@ -163,7 +163,8 @@ int spex_live_list_print(const struct spex_profile *profile, FILE *out) {
         const struct spex_profile_site *site = entries[e].site;
         spex_probe_list_add_name(&columns, site->name, site->probe_id);
         spex_columns_add(&columns, "%u", site->probe_id);
-        spex_probe_list_add_type(&columns, site->probe_type, site->detail, NULL);
+        spex_probe_list_add_type(&columns, site->probe_type, site->detail,
+                                 site->parameters[0] ? site->parameters : NULL);
         spex_columns_add(&columns, "%u", site->subsample);
         add_state(&columns, &entries[e]);
         add_figures(&columns, profile, &entries[e]);
@@ -205,6 +206,8 @@ static json_t *entry_json(const struct spex_profile *profile, const struct entry
         json_object_set_new(json, "counter", json_integer(site->detail));
     if (site->probe_type == SPEX_SNAPSHOT)
         json_object_set_new(json, "values", json_integer(site->detail));
+    if (site->probe_type == SPEX_KERNEL)
+        json_object_set_new(json, "parameters", json_string(site->parameters));
     return json;
 }
 

@@ -112,6 +112,7 @@ static int take_sites(struct spex_profile_reader *reader, const char *entries,
         copy_entry(site, sizeof(*site), entries + (size_t)i * head->entry_bytes, head->entry_bytes);
         end_text(site->name, sizeof(site->name));
         end_text(site->file, sizeof(site->file));
+        end_text(site->parameters, sizeof(site->parameters));
         if (!spex_probe_type_valid(site->probe_type))
             err = -EPROTO;
     }

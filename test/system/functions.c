@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A program that knows nothing of kernels, compiled by functions.py in several ways and languages:
  *
- *     work ROUNDS SIZE */
+ *     work ROUNDS SIZE [wait]    says that it is done, and waits until its input ends */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -47,11 +47,17 @@ void other_object(unsigned long size);
 #endif
 
 int main(int argc, char **argv) {
-    if (argc != 3 || spex_start(NULL) != 0)
+    if (argc < 3 || spex_start(NULL) != 0)
         return 1;
     for (int round = 0; round < atoi(argv[1]); round++) {
         one_round(strtoul(argv[2], NULL, 10));
         other_object(1);
+    }
+    if (argc > 3) {
+        puts("done");
+        fflush(stdout);
+        while (getchar() != EOF)
+            continue;
     }
     return 0;
 }

@@ -7,6 +7,7 @@ usage: functions.py SOURCE_ROOT LIBRARY SPEX
 """
 
 import itertools
+import json
 import os
 import shutil
 import subprocess
@@ -121,6 +122,20 @@ class Functions(unittest.TestCase):
                              stderr=subprocess.PIPE, check=False)
         self.assertEqual(bad.returncode, 2)
         self.assertIn("--functions: item 2: a glob over the names of functions was expected", bad.stderr)
+
+    def test_a_running_program_lists_its_functions(self):
+        program = self.compile("c", "gcc", ["-O2"], [])
+        control = self.path("control")
+        os.mkdir(control, 0o700)
+        environment = dict(os.environ, SPEX_FUNCTIONS="add_*", SPEX_CONTROL=control)
+        with subprocess.Popen([program, "1", "10", "wait"], env=environment, stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE) as process:
+            self.assertEqual(process.stdout.readline(), b"done\n")
+            listed = self.succeeds(SPEX, "probes", str(process.pid), env=environment).stdout
+            sites = json.loads(self.succeeds(SPEX, "probes", "--json", str(process.pid), env=environment).stdout)["sites"]
+            process.stdin.close()
+        self.assertRegex(listed, r"(?m)^add_up +65535 +kernel of size +1 .*/work( |$)")
+        self.assertEqual([(site["name"], site["parameters"], site["line"]) for site in sites], [("add_up", "size", 0)])
 
     def test_what_cannot_be_chosen_is_said(self):
         program = self.compile("c", "gcc", ["-O2"], [])
