@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a probe does that makes a record, from its BEGIN to the ring. Inline, since it is most of what a
- * record costs; calibration measures the same code on rings of its own. */
+ * record costs; calibration measures the same code on rings of its own. What is seldom done is called, at the end, so
+ * that the rest needs no frame (recording.c). */
 #ifndef SPEX_RECORDING_H
 #define SPEX_RECORDING_H
 
@@ -21,12 +22,12 @@
 
 /* The rest of a push, once every so many records, or where there is no restartable sequence.
  * `committed`: what the push has returned. */
-static inline void spex_put_finish(const struct spex_rings *rings, unsigned type_ring,
-                                   uint64_t committed, const uint64_t *words, size_t count) {
-    if (committed ? spex_rings_due(rings, type_ring)
-                  : spex_rings_push_atomic(rings, type_ring, words, count))
-        spex_collectors_alarm();
-}
+void spex_put_finish(const struct spex_rings *rings, unsigned type_ring, uint64_t committed,
+                     const uint64_t *words, size_t count);
+void spex_put0_finish(const struct spex_rings *rings, unsigned type_ring, uint64_t committed,
+                      uint64_t now, uint64_t header);
+void spex_put1_finish(const struct spex_rings *rings, unsigned type_ring, uint64_t committed,
+                      uint64_t now, uint64_t header, uint64_t value);
 
 /* A record with no, one, and several values. */
 static inline void spex_put0(const struct spex_rings *rings, uint32_t type, uint64_t now,
@@ -35,7 +36,7 @@ static inline void spex_put0(const struct spex_rings *rings, uint32_t type, uint
     spex_rseq_announce();
     uint64_t committed = spex_rseq_push2(&rings->rseq[ring], now, header);
     if (SPEX_UNLIKELY((committed & rings->look) == 0))
-        spex_put_finish(rings, ring, committed, (uint64_t[]){now, header}, 2);
+        spex_put0_finish(rings, ring, committed, now, header);
 }
 
 static inline void spex_put1(const struct spex_rings *rings, uint32_t type, uint64_t now,
@@ -44,7 +45,7 @@ static inline void spex_put1(const struct spex_rings *rings, uint32_t type, uint
     spex_rseq_announce();
     uint64_t committed = spex_rseq_push3(&rings->rseq[ring], now, header, value);
     if (SPEX_UNLIKELY((committed & rings->look) == 0))
-        spex_put_finish(rings, ring, committed, (uint64_t[]){now, header, value}, 3);
+        spex_put1_finish(rings, ring, committed, now, header, value);
 }
 
 static inline void spex_put(const struct spex_rings *rings, uint32_t type, uint64_t now,
@@ -97,21 +98,52 @@ static inline uint64_t spex_header(const struct spex_thread *thread, const struc
     return spex_pack(sampled & SPEX_CONTROL_PERIOD_MASK, thread->thread_id, site->index, marks);
 }
 
+/* Whether nothing is to be said of the execution but what `sampled` says, as of most: the site is on, has the same
+ * generation, and there is no note, whose bit is 0 in a control word. */
+static inline bool spex_is_plain(const struct spex_thread *thread, const struct spex_site *site,
+                                 uint32_t sampled) {
+    uint32_t control = spex_load_relaxed(&site->control);
+    return thread && control && (control ^ sampled) <= SPEX_CONTROL_PERIOD_MASK;
+}
+
+/* Its total and header, as spex_weight_left and spex_header. */
+static inline uint64_t spex_plain_header(struct spex_thread *thread, const struct spex_site *site,
+                                         uint32_t sampled, uint32_t marks) {
+    uint32_t index = site->index, weight = sampled & SPEX_CONTROL_PERIOD_MASK;
+    spex_own_add(&thread->countdowns[index].total, weight);
+    return spex_pack(weight, thread->thread_id, index, marks);
+}
+
+/* Of executions that are not plain. */
+void spex_record_count_noted(const struct spex_rings *rings, const struct spex_site *site,
+                             uint32_t sampled, uint64_t now);
+void spex_record_ticks_noted(const struct spex_rings *rings, uint32_t type,
+                             const struct spex_site *site, uint32_t sampled, uint64_t begin,
+                             uint64_t now);
+
 static inline void spex_record_count(const struct spex_rings *rings, const struct spex_site *site,
                                      uint32_t sampled, uint64_t now) {
     struct spex_thread *thread = spex_thread_current();
-    if (spex_weight_left(thread, site, sampled))
-        spex_put0(rings, SPEX_CNT, now, spex_header(thread, site, sampled, 0));
+    if (SPEX_LIKELY(spex_is_plain(thread, site, sampled)))
+        spex_put0(rings, SPEX_CNT, now, spex_plain_header(thread, site, sampled, 0));
+    else
+        spex_record_count_noted(rings, site, sampled, now);
+}
+
+static inline uint32_t spex_opening(const struct spex_thread *thread, uint64_t begin) {
+    return begin < thread->opened_at ? SPEX_MARK_OPENING : 0;
 }
 
 static inline void spex_record_ticks(const struct spex_rings *rings, uint32_t type,
                                      const struct spex_site *site, uint32_t sampled, uint64_t begin,
                                      uint64_t now) {
     struct spex_thread *thread = spex_thread_current();
-    if (!spex_weight_left(thread, site, sampled))
-        return;
-    uint32_t marks = begin < thread->opened_at ? SPEX_MARK_OPENING : 0;
-    spex_put1(rings, type, now, spex_header(thread, site, sampled, marks), now - begin);
+    if (SPEX_LIKELY(spex_is_plain(thread, site, sampled)))
+        spex_put1(rings, type, now,
+                  spex_plain_header(thread, site, sampled, spex_opening(thread, begin)),
+                  now - begin);
+    else
+        spex_record_ticks_noted(rings, type, site, sampled, begin, now);
 }
 
 static inline void spex_record_kernel(const struct spex_rings *rings, const struct spex_site *site,
@@ -120,7 +152,7 @@ static inline void spex_record_kernel(const struct spex_rings *rings, const stru
     struct spex_thread *thread = spex_thread_current();
     if (!spex_weight_left(thread, site, sampled))
         return;
-    uint32_t marks = begin < thread->opened_at ? SPEX_MARK_OPENING : 0;
+    uint32_t marks = spex_opening(thread, begin);
     uint64_t values[SPEX_KERNEL_VALUES + SPEX_KERNEL_PARAMETERS] = {now - begin, context};
     for (unsigned p = 0; p < site->detail; p++)
         values[SPEX_KERNEL_VALUES + p] = parameters[p];
