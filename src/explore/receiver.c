@@ -3,6 +3,7 @@
 #include "receiver.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,14 +54,31 @@ static int listen_at(const char *path, struct spex_why *why) {
     return err;
 }
 
-int spex_receiver_open(const char *path, struct spex_receiver **out, struct spex_why *why) {
-    *out = NULL;
+static struct spex_receiver *receiver_make(void) {
     struct spex_receiver *receiver = calloc(1, sizeof(*receiver));
     if (!receiver || !(receiver->frame = malloc(SPEX_STREAM_FRAME_BYTES))) {
         free(receiver);
-        return spex_fail(why, -ENOMEM, "out of memory");
+        return NULL;
     }
-    receiver->connection = -1;
+    receiver->listener = receiver->connection = -1;
+    return receiver;
+}
+
+int spex_receiver_of(int socket, struct spex_receiver **out, struct spex_why *why) {
+    *out = receiver_make();
+    if (!*out)
+        return spex_fail(why, -ENOMEM, "out of memory");
+    fcntl(socket, F_SETFL, fcntl(socket, F_GETFL) | O_NONBLOCK);
+    (*out)->connection = socket;
+    (*out)->connected = true;
+    return 0;
+}
+
+int spex_receiver_open(const char *path, struct spex_receiver **out, struct spex_why *why) {
+    *out = NULL;
+    struct spex_receiver *receiver = receiver_make();
+    if (!receiver)
+        return spex_fail(why, -ENOMEM, "out of memory");
     receiver->listener = listen_at(path, why);
     if (receiver->listener < 0) {
         int err = receiver->listener;
@@ -96,6 +114,8 @@ void spex_receiver_fds(const struct spex_receiver *receiver, int fds[SPEX_RECEIV
 
 /* Which of several streams were meant nobody could tell. */
 static int accept_program(struct spex_receiver *receiver, struct spex_why *why) {
+    if (receiver->listener < 0)
+        return 0;
     int fd = accept4(receiver->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0)
         return 0;
@@ -327,6 +347,28 @@ bool spex_receiver_context(const struct spex_receiver *receiver, uint64_t number
         return false;
     *node = receiver->contexts[number];
     return true;
+}
+
+static bool node_known(const void *by, uint64_t number, struct spex_context_node *node) {
+    return spex_receiver_context(by, number, node);
+}
+
+static bool site_known(const void *by, uint16_t kernel, const char **name,
+                       const char **parameters) {
+    const struct spex_receiver *receiver = by;
+    for (size_t s = 0; s < receiver->site_count; s++) {
+        const struct spex_stream_site *site = &receiver->sites[s];
+        if (site->probe_id != kernel || site->probe_type != SPEX_KERNEL)
+            continue;
+        *name = site->name;
+        *parameters = site->parameters;
+        return true;
+    }
+    return false;
+}
+
+struct spex_kernels_known spex_receiver_kernels(const struct spex_receiver *receiver) {
+    return (struct spex_kernels_known){.by = receiver, .node = node_known, .site = site_known};
 }
 
 uint64_t spex_receiver_lost(const struct spex_receiver *receiver) {

@@ -11,12 +11,16 @@
 
 #include "../contexts.h"
 #include "../stream_format.h"
+#include "../watch/kernel_paths.h"
 #include "why.h"
 
 struct spex_receiver;
 
 /* Listens at `path`. 0, or as making the socket failed. */
 int spex_receiver_open(const char *path, struct spex_receiver **out, struct spex_why *why);
+
+/* Of a program that is connected already; takes over its socket when it succeeds. */
+int spex_receiver_of(int socket, struct spex_receiver **out, struct spex_why *why);
 void spex_receiver_close(struct spex_receiver *receiver);
 
 /* What to poll for input: the listening socket and the program's, -1 for one that is closed. */
@@ -49,6 +53,9 @@ const struct spex_stream_site *spex_receiver_sites(const struct spex_receiver *r
 /* Of a number that a record holds. False: the program has told of none such. A node's parent has a lower number. */
 bool spex_receiver_context(const struct spex_receiver *receiver, uint64_t number,
                            struct spex_context_node *node);
+
+/* Its kernels, as it has told of them. */
+struct spex_kernels_known spex_receiver_kernels(const struct spex_receiver *receiver);
 
 /* Records the program has lost so far, as of its last frame. */
 uint64_t spex_receiver_lost(const struct spex_receiver *receiver);

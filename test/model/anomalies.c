@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/* Anomalies against the truth: times that are made up, of which it is known what is usual and what is not. The figures are
+ * printed. */
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../check.h"
+#include "anomalies.h"
+
+enum { LONG = 200000, CASES = 100, BEFORE = 5000 };
+
+#define EACH_SECONDS 0.001
+
+enum noise { GAUSSIAN, LOGNORMAL, MIXTURE, BIMODAL, NOISES };
+
+static const char *const noise_names[NOISES] = {"Gaussian", "lognormal", "heavy-tailed mixture",
+                                                "two modes"};
+
+/* What one watching has told. */
+struct seen {
+    uint64_t begun, ended, goes_on, shifts;
+    struct spex_anomaly last;
+};
+
+struct world {
+    struct spex_models models;
+    struct spex_anomalies *anomalies;
+    struct spex_watched *kernel;
+    struct seen seen;
+    uint64_t random;
+    double now;
+    enum noise noise;
+};
+
+static const char *const names[] = {"n"};
+
+static double uniform(struct world *world) {
+    return ((double)(random_next(&world->random) >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static double normal(struct world *world) {
+    return sqrt(-2 * log(uniform(world))) * cos(2 * M_PI * uniform(world));
+}
+
+/* Around 1, as a time is around what is predicted. */
+static double noise_of(struct world *world) {
+    switch (world->noise) {
+    case GAUSSIAN:
+        return fmax(1 + 0.05 * normal(world), 0.1);
+    case LOGNORMAL:
+        return exp(0.2 * normal(world));
+    case MIXTURE: /* a hundredth of the executions is interrupted, some for very long: Pareto's 1.5 */
+        return exp(0.05 * normal(world)) *
+               (uniform(world) < 0.01 ? 1.2 * pow(uniform(world), -1 / 1.5) : 1);
+    default: /* caches that are warm or cold */
+        return exp(0.05 * normal(world)) * (uniform(world) < 0.4 ? 1.7 : 1);
+    }
+}
+
+static double share_of(enum noise noise) {
+    return noise == LOGNORMAL ? 0.2 : noise == BIMODAL ? 0.3 : 0.05;
+}
+
+static void told(void *user, enum spex_anomaly_event event, const struct spex_anomaly *anomaly) {
+    struct seen *seen = user;
+    seen->begun += event == SPEX_ANOMALY_BEGINS;
+    seen->ended += event == SPEX_ANOMALY_ENDS;
+    seen->goes_on += event == SPEX_ANOMALY_GOES_ON;
+    seen->shifts += event != SPEX_ANOMALY_BEGINS && anomaly->shift;
+    seen->last = *anomaly;
+}
+
+/* A model of 1 µs for each n. */
+static void world_open(struct world *world, enum noise noise, double rate, uint64_t seed) {
+    struct spex_kernel_model *model;
+    *world = (struct world){.noise = noise, .random = seed};
+    assert_int_equal(spex_models_add(&world->models, "main/work", names, 1, &model), 0);
+    model->low[0] = 10;
+    model->high[0] = 1000;
+    model->model.class = SPEX_MODEL_LINEAR;
+    model->model.term_count = 1;
+    model->model.terms[0].coefficient = 1e-6;
+    model->model.terms[0].factors[0].twelfths = 12;
+    model->model.share = share_of(noise);
+    model->model.freedom = 500;
+    assert_int_equal(
+        spex_anomalies_create(&world->anomalies, &world->models, rate, told, &world->seen), 0);
+    assert_int_equal(spex_anomalies_kernel(world->anomalies, "main/work", names, 1, &world->kernel),
+                     0);
+}
+
+static void world_close(struct world *world) {
+    spex_anomalies_destroy(world->anomalies);
+    spex_models_free(&world->models);
+}
+
+/* `slower`: by what else than noise. */
+static void execute(struct world *world, double slower) {
+    double n = 10 + floor(uniform(world) * 990);
+    struct spex_execution execution = {.parameters = &n,
+                                       .seconds = n * 1e-6 * noise_of(world) * slower,
+                                       .weight = 1,
+                                       .end = world->now += EACH_SECONDS,
+                                       .thread = 7};
+    spex_anomalies_take(world->anomalies, world->kernel, &execution);
+}
+
+static void execute_usual(struct world *world, unsigned executions) {
+    for (unsigned e = 0; e < executions; e++)
+        execute(world, 1);
+}
+
+/* In all of it nothing happens. */
+static void false_alarms(enum noise noise, double rate, double drift) {
+    struct world world;
+    world_open(&world, noise, rate, 1 + noise);
+    for (unsigned e = 0; e < LONG; e++)
+        execute(&world, 1 + drift * e / 100000);
+    spex_anomalies_end(world.anomalies);
+    const struct spex_anomalies_account *account = spex_anomalies_account(world.anomalies);
+    printf("%s, rate %g, drift %g: %llu false alarms of %.0f allowed, %llu of them shifts\n",
+           noise_names[noise], rate, drift, (unsigned long long)account->anomalous, rate * LONG,
+           (unsigned long long)world.seen.shifts);
+    assert_int_equal(account->judged, LONG);
+    assert_int_equal(world.seen.shifts, 0);
+    /* Beyond what chance may add to a rate that is kept, and a few before much has been learnt. */
+    assert_true((double)account->anomalous <= rate * LONG + 3 * sqrt(rate * LONG) + 5);
+    world_close(&world);
+}
+
+static void false_alarms_are_as_rare_as_asked_for(void **state) {
+    (void)state;
+    for (int noise = 0; noise < NOISES; noise++) {
+        false_alarms((enum noise)noise, 1e-3, 0);
+        false_alarms((enum noise)noise, 1e-4, 0);
+        false_alarms((enum noise)noise, 1e-5, 0);
+    }
+}
+
+static void slow_drift_is_no_anomaly(void **state) {
+    (void)state;
+    for (int noise = 0; noise < NOISES; noise++) {
+        false_alarms((enum noise)noise, 1e-4, 0.3);
+        false_alarms((enum noise)noise, 1e-4, -0.2);
+    }
+}
+
+/* Of CASES single executions that take so much longer; how many were told. */
+static unsigned singles_found(enum noise noise, double slower) {
+    unsigned found = 0;
+    for (uint64_t c = 0; c < CASES; c++) {
+        struct world world;
+        world_open(&world, noise, 1e-5, 1000 + c);
+        execute_usual(&world, BEFORE);
+        uint64_t before = spex_anomalies_account(world.anomalies)->anomalous;
+        execute(&world, slower);
+        found += spex_anomalies_account(world.anomalies)->anomalous > before;
+        world_close(&world);
+    }
+    printf("%s: of single executions %g times as long %u of %d found\n", noise_names[noise], slower,
+           found, CASES);
+    return found;
+}
+
+static void single_delays_are_found(void **state) {
+    (void)state;
+    assert_true(singles_found(GAUSSIAN, 2) >= 99);
+    assert_true(singles_found(GAUSSIAN, 5) == CASES);
+    assert_true(singles_found(LOGNORMAL, 5) >= 95);
+    assert_true(singles_found(BIMODAL, 5) >= 95);
+}
+
+/* From the beginning of a shift to its alarm, in executions; of CASES the slowest. 0: one was not found. */
+static unsigned shift_delay(enum noise noise, double slower) {
+    unsigned worst = 0, sum = 0;
+    for (uint64_t c = 0; c < CASES; c++) {
+        struct world world;
+        unsigned executions = 0;
+        world_open(&world, noise, 1e-5, 2000 + c);
+        execute_usual(&world, BEFORE);
+        const struct spex_anomalies_account *account = spex_anomalies_account(world.anomalies);
+        uint64_t before = account->anomalous;
+        for (; account->anomalous == before && executions < 5000; executions++)
+            execute(&world, slower);
+        sum += executions;
+        worst = executions > worst ? executions : worst;
+        world_close(&world);
+        if (executions == 5000)
+            return 0;
+    }
+    printf(
+        "%s: %g times as long from some execution on is found after %.1f executions, %u at most\n",
+        noise_names[noise], slower, (double)sum / CASES, worst);
+    return worst;
+}
+
+static void lasting_delays_are_found_soon(void **state) {
+    (void)state;
+    for (int noise = 0; noise < NOISES; noise++) {
+        unsigned half = shift_delay((enum noise)noise, 1.5),
+                 two = shift_delay((enum noise)noise, 2);
+        unsigned five = shift_delay((enum noise)noise, 5);
+        assert_in_range(half, 1, 250);
+        assert_in_range(two, 1, 100);
+        assert_in_range(five, 1, 60);
+    }
+}
+
+static void an_anomaly_has_a_beginning_and_an_end(void **state) {
+    struct world world;
+    (void)state;
+    world_open(&world, GAUSSIAN, 1e-5, 5);
+    execute_usual(&world, BEFORE);
+    double begin = world.now;
+    for (int e = 0; e < 1000; e++)
+        execute(&world, 3);
+    assert_int_equal(world.seen.begun, 1);
+    assert_int_equal(world.seen.ended, 0);
+    double end = world.now;
+    execute_usual(&world, 2000);
+    assert_int_equal(world.seen.begun, 1);
+    assert_int_equal(world.seen.ended, 1);
+    assert_true(world.seen.last.shift);
+    assert_true(fabs(world.seen.last.begin - begin) < 0.01);
+    assert_true(fabs(world.seen.last.end - end) < 0.1);
+    assert_true(world.seen.last.executions >= 990 && world.seen.last.executions <= 1010);
+    assert_true(fabs(world.seen.last.median - 3) < 0.1);
+    assert_true(world.seen.last.worst > 3.2 && world.seen.last.worst < 4);
+    assert_string_equal(world.seen.last.kernel->path, "main/work");
+    assert_int_equal(world.seen.last.thread, 7);
+    world_close(&world);
+}
+
+/* However long it lasts, it does not become usual. */
+static void what_lasts_is_not_learnt(void **state) {
+    struct world world;
+    (void)state;
+    world_open(&world, LOGNORMAL, 1e-5, 6);
+    execute_usual(&world, BEFORE);
+    for (int e = 0; e < LONG; e++)
+        execute(&world, 2.5);
+    assert_int_equal(world.seen.begun, 1);
+    spex_anomalies_end(world.anomalies);
+    assert_int_equal(world.seen.goes_on, 1);
+    assert_true(world.seen.last.executions > LONG * 0.95);
+    world_close(&world);
+}
+
+/* Too slow from the first execution on: the model says so. */
+static void what_was_there_before_is_found(void **state) {
+    struct world world;
+    (void)state;
+    world_open(&world, GAUSSIAN, 1e-5, 7);
+    for (int e = 0; e < 1000; e++)
+        execute(&world, 4);
+    assert_int_equal(world.seen.begun, 1);
+    assert_true(world.seen.last.median > 3.5 || world.seen.last.seconds > 0);
+    world_close(&world);
+}
+
+/* One that rarely runs is not over between two executions. */
+static void a_slow_rhythm_is_one_anomaly(void **state) {
+    struct world world;
+    (void)state;
+    world_open(&world, GAUSSIAN, 1e-5, 8);
+    for (int e = 0; e < 200; e++) {
+        world.now += 10;
+        execute(&world, e < 100 ? 1 : 2);
+        spex_anomalies_pass(world.anomalies, world.now);
+    }
+    assert_int_equal(world.seen.begun, 1);
+    assert_int_equal(world.seen.ended, 0);
+    world.now += 1000;
+    spex_anomalies_pass(world.anomalies, world.now);
+    assert_int_equal(world.seen.ended, 1);
+    world_close(&world);
+}
+
+static void what_is_not_judged_is_counted(void **state) {
+    struct world world;
+    struct spex_watched *kernel;
+    const char *const others[] = {"m"};
+    double n = 100;
+    struct spex_execution execution = {.parameters = &n, .seconds = 1e-4, .weight = 1, .end = 1};
+    (void)state;
+    world_open(&world, GAUSSIAN, 1e-5, 9);
+    const struct spex_anomalies_account *account = spex_anomalies_account(world.anomalies);
+    assert_int_equal(spex_anomalies_kernel(world.anomalies, "main/other", names, 1, &kernel), 0);
+    spex_anomalies_take(world.anomalies, kernel, &execution);
+    assert_int_equal(account->unjudged[SPEX_NO_MODEL], 1);
+    assert_int_equal(spex_anomalies_kernel(world.anomalies, "main/work", others, 1, &kernel), 0);
+    spex_anomalies_take(world.anomalies, kernel, &execution);
+    assert_int_equal(account->unjudged[SPEX_OTHER_PARAMETERS], 1);
+    n = 1001;
+    spex_anomalies_take(world.anomalies, world.kernel, &execution);
+    n = 9;
+    spex_anomalies_take(world.anomalies, world.kernel, &execution);
+    assert_int_equal(account->unjudged[SPEX_OUT_OF_RANGE], 2);
+    assert_int_equal(account->judged, 0);
+    world.models.items[0].model.class = SPEX_MODEL_UNKNOWN;
+    assert_int_equal(spex_anomalies_kernel(world.anomalies, "main/work", names, 1, &kernel), 0);
+    spex_anomalies_take(world.anomalies, kernel, &execution);
+    assert_int_equal(account->unjudged[SPEX_NO_CLASS], 1);
+    world_close(&world);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(false_alarms_are_as_rare_as_asked_for),
+        cmocka_unit_test(slow_drift_is_no_anomaly),
+        cmocka_unit_test(single_delays_are_found),
+        cmocka_unit_test(lasting_delays_are_found_soon),
+        cmocka_unit_test(an_anomaly_has_a_beginning_and_an_end),
+        cmocka_unit_test(what_lasts_is_not_learnt),
+        cmocka_unit_test(what_was_there_before_is_found),
+        cmocka_unit_test(a_slow_rhythm_is_one_anomaly),
+        cmocka_unit_test(what_is_not_judged_is_counted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
