@@ -295,6 +295,25 @@ int spex_life_select(const char *probes, char *answer, size_t size) {
     return on;
 }
 
+static int stream_locked(struct spex_descriptor socket, uint32_t types, char *answer, size_t size) {
+    int err = life.started ? spex_stream_attach(socket, types, life.settings.collectors) : -EPERM;
+    if (err == -EUSERS)
+        tell(answer, size, "this program streams to %d others already: no more may be",
+             SPEX_STREAMS_MAX);
+    else if (err)
+        tell(answer, size, "records cannot be streamed: %s",
+             err == -EPERM ? "spex has not been started" : strerror(-err));
+    return err;
+}
+
+int spex_life_stream(struct spex_descriptor socket, uint32_t types, char *answer, size_t size) {
+    if (pthread_mutex_trylock(&life.lock) != 0)
+        return -EBUSY;
+    int err = stream_locked(socket, types, answer, size);
+    pthread_mutex_unlock(&life.lock);
+    return err;
+}
+
 static int need_locked(const char *probes, char *why, size_t why_size) {
     struct spex_selection selection;
     int err = spex_selection_parse(probes, &selection, why, why_size);
@@ -337,9 +356,7 @@ static void stop_locked(void) {
     spex_control_stop();
     if (life.output)
         spex_output_finish(life.output);
-    if (collected) {
-        spex_sinks_finish();
-    }
+    spex_sinks_finish();   /* a command may have asked for a stream though nothing was collected */
     spex_controller_end(); /* may have begun though collectors could not */
     settings_free();
     spex_rate_object_close(&life.settings.rate_object);

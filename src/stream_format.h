@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The stream from a program's collectors to a spex command: one frame a packet on a Unix-domain
- * SOCK_SEQPACKET socket, host byte order (both ends are on one machine).
+ * SOCK_SEQPACKET socket, host byte order (both ends are on one machine). The program has connected
+ * (SPEX_OUT=unix:PATH), or the command, to its control socket.
  *
  *   program ──► HELLO, SITES…, then CONTEXTS, RECORDS and PASS in any order, END ──► command
  *
@@ -37,7 +38,8 @@ struct spex_stream_header {
     uint64_t monotonic_ns; /* CLOCK_MONOTONIC when the frame was sent */
     uint64_t produced;     /* totals of the process so far */
     uint64_t consumed;
-    uint64_t lost; /* and never made, for want of room for a thread */
+    uint64_t
+        lost; /* and never made, for want of room for a thread; and left out, since this reader was too slow */
 };
 
 #define SPEX_STREAM_TEXT_BYTES 128

@@ -10,6 +10,7 @@
 
 #include "../clock.h"
 #include "../life.h"
+#include "../probe_type.h"
 
 /* At most so many frames at once, so that one client cannot keep the others waiting. */
 enum { FRAMES_AT_ONCE = 16 };
@@ -18,14 +19,14 @@ void spex_connection_open(struct spex_connection *connection, int socket, bool o
     connection->socket = spex_descriptor_of(socket);
     connection->ours = ours;
     connection->reports = false;
-    connection->selects = false;
+    connection->waits = false;
     connection->reply.next = 0;
     connection->active_ns = spex_clock_ns(CLOCK_MONOTONIC);
 }
 
 void spex_connection_close(struct spex_connection *connection) {
     spex_descriptor_close(&connection->socket);
-    connection->selects = false;
+    connection->waits = false;
     connection->reports = false;
     connection->reply.next = 0;
 }
@@ -59,23 +60,63 @@ static void subscribe(struct spex_connection *connection) {
         spex_reply_done(&connection->reply, connection->request.number, 0);
 }
 
-void spex_connection_select(struct spex_connection *connection) {
-    if (!connection->selects)
+/* "kernel, llc": a mask; of nothing, all types. 0: one of them is none. */
+static uint32_t types_of(const char *text) {
+    uint32_t types = 0;
+    if (!*text)
+        return (1u << SPEX_PROBE_TYPES) - 1;
+    while (*text) {
+        size_t length = strcspn(text, ",");
+        uint32_t type = spex_probe_type_named(text, length);
+        if (!type)
+            return 0;
+        types |= type;
+        text += length;
+        text += strspn(text, ", ");
+    }
+    return types;
+}
+
+/* 0: the socket is the stream's. What goes wrong is answered as for a selection. */
+static int stream_begin(struct spex_connection *connection, char *answer, size_t size) {
+    uint32_t types = types_of(connection->text);
+    if (connection->ours || connection->reports) {
+        snprintf(answer, size, "a connection of its own was expected for a stream");
+        return -EINVAL;
+    }
+    if (!types) {
+        snprintf(answer, size, "types of probes were expected for a stream, not \"%.64s\"",
+                 connection->text);
+        return -EINVAL;
+    }
+    int err = spex_life_stream(connection->socket, types, answer, size);
+    if (!err)
+        connection->socket = SPEX_NO_DESCRIPTOR;
+    return err;
+}
+
+void spex_connection_retry(struct spex_connection *connection) {
+    if (!connection->waits)
         return;
     char answer[SPEX_CONTROL_ANSWER_BYTES] = "";
-    int on = spex_life_select(connection->text, answer, sizeof(answer));
-    if (on == -EBUSY)
+    bool streams = connection->request.kind == SPEX_CONTROL_STREAM;
+    int got = streams ? stream_begin(connection, answer, sizeof(answer))
+                      : spex_life_select(connection->text, answer, sizeof(answer));
+    if (got == -EBUSY)
         return;
-    connection->selects = false;
-    spex_reply_done(&connection->reply, connection->request.number, on);
+    connection->waits = false;
+    if (!spex_connection_there(connection))
+        return;
+    spex_reply_done(&connection->reply, connection->request.number, got);
     memcpy(connection->reply.text, answer, sizeof(answer));
 }
 
 static void carry_out(struct spex_connection *connection) {
     switch (connection->request.kind) {
     case SPEX_CONTROL_SELECT:
-        connection->selects = true;
-        spex_connection_select(connection);
+    case SPEX_CONTROL_STREAM:
+        connection->waits = true;
+        spex_connection_retry(connection);
         break;
     case SPEX_CONTROL_PROFILE:
         spex_reply_profile(&connection->reply, connection->request.number, false);

@@ -16,7 +16,7 @@ struct spex_connection {
     bool ours;              /* this process called: it does not go for being silent, and when it
                                       goes, so do the probes that it was to watch */
     bool reports;           /* subscribed */
-    bool selects;           /* `request` is a selection that is still to be made */
+    bool waits;             /* `request` is a selection or a stream that is still to be made */
     uint32_t interval_ms;   /* of the subscription, */
     uint32_t report_number; /* its request's number */
     uint64_t due_ns;        /* and when its next report is */
@@ -45,15 +45,16 @@ static inline bool spex_connection_there(const struct spex_connection *connectio
 
 /* Whether it is at an answer, or has one to make. */
 static inline bool spex_connection_busy(const struct spex_connection *connection) {
-    return connection->reply.next || connection->selects;
+    return connection->reply.next || connection->waits;
 }
 
 /* Reads a request, if there is one, and begins its answer; `buffer` is for a packet. */
 enum spex_connection_end spex_connection_read(struct spex_connection *connection,
                                               char buffer[SPEX_CONTROL_FRAME_BYTES]);
 
-/* Carries out a selection that waits for somebody else's to end. */
-void spex_connection_select(struct spex_connection *connection);
+/* Carries out a request that waits for somebody else's to end. One for a stream takes the socket along: the place is
+ * free then. */
+void spex_connection_retry(struct spex_connection *connection);
 
 /* Begins the next report when it is time; at the end the last. */
 void spex_connection_report(struct spex_connection *connection, uint64_t now_ns, bool final);

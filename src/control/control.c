@@ -267,7 +267,7 @@ static void serve(struct control *c, struct spex_connection *connection, short e
                   uint64_t now) {
     enum spex_connection_end end = SPEX_CONNECTION_STAYS;
     call_again(c, connection);
-    spex_connection_select(connection);
+    spex_connection_retry(connection);
     spex_connection_report(connection, now, false);
     if (!spex_connection_busy(connection) && events)
         end = spex_connection_read(connection, c->buffer);
@@ -300,7 +300,7 @@ static int prepare(const struct control *c, uint64_t now, struct pollfd fds[POLL
     for (int i = 0; i < CONNECTIONS; i++) {
         const struct spex_connection *connection = &c->connections[i];
         fds[FIRST + i] = (struct pollfd){
-            .fd = connection->selects ? -1 : connection->socket.number,
+            .fd = connection->waits ? -1 : connection->socket.number,
             .events = connection->reply.next ? POLLOUT : POLLIN,
         };
     }
@@ -325,7 +325,7 @@ static uint64_t next_time(const struct control *c, uint64_t now) {
         const struct spex_connection *connection = &c->connections[i];
         if (!spex_connection_there(connection))
             continue;
-        if (connection->selects)
+        if (connection->waits)
             sooner(&when, now + MS);
         if (connection->reports && !spex_connection_busy(connection))
             sooner(&when, connection->due_ns);
@@ -368,7 +368,7 @@ static bool send_last(struct control *c, struct pollfd fds[POLLED]) {
         fds[i] = (struct pollfd){.fd = -1};
         if (!spex_connection_there(connection))
             continue;
-        connection->selects = false;
+        connection->waits = false;
         call_again(c, connection);
         if (!connection->reply.next && connection->reports) {
             spex_connection_report(connection, 0, true);

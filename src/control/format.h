@@ -5,6 +5,8 @@
  *   command ──► SELECT text                              ──► DONE status, text
  *           ──► PROFILE                                  ──► PROCESS TYPES… SITES… (PROBE (VALUES SPREAD)…)… DONE
  *           ──► SUBSCRIBE interval                       ──► the same, every so often; at last with FINAL
+ *           ──► STREAM types                             ──► a stream's frames (../stream_format.h) from here on, or
+ *                                                            DONE status, text
  *
  * A client has one answer at a time: the next request is read when it is complete. Structures only grow at
  * their ends; `entry_bytes` says how long they are here. */
@@ -32,6 +34,8 @@ enum spex_control_kind {
     SPEX_CONTROL_SELECT = 1, /* followed by a selection of probes, without a 0 at its end */
     SPEX_CONTROL_PROFILE,
     SPEX_CONTROL_SUBSCRIBE, /* the first answer comes at once; an interval of 0 ends it */
+    SPEX_CONTROL_STREAM, /* followed by types of probes, "kernel,llc", or nothing for all: their records. The connection
+                            is the stream's then, and ends it */
     /* frames of answers */
     SPEX_CONTROL_PROCESS = 16, /* struct spex_profile_process */
     SPEX_CONTROL_TYPES,        /* struct spex_profile_type … */

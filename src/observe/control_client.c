@@ -14,6 +14,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "../stream_format.h"
 #include "process_place.h"
 
 /* For one frame of an answer. */
@@ -201,6 +202,59 @@ int spex_client_ask(pid_t process, enum spex_control_kind kind, const char *text
         snprintf(why, why_size, "%s", reader->text[0] ? reader->text : strerror(-reader->status));
         err = reader->status;
     }
+    return err;
+}
+
+/* Of the next frame that comes; 0: none has come. */
+static uint32_t magic_of(int socket) {
+    struct pollfd fd = {.fd = socket, .events = POLLIN};
+    uint32_t magic = 0;
+    int ready;
+    do
+        ready = poll(&fd, 1, ANSWER_MS);
+    while (ready < 0 && errno == EINTR);
+    if (ready == 1 && recv(socket, &magic, sizeof(magic), MSG_PEEK) != sizeof(magic))
+        return 0;
+    return magic;
+}
+
+/* What stands in the way of a stream. */
+static int refusal(int socket, char *why, size_t why_size) {
+    struct spex_profile_reader reader = {0};
+    int err = spex_client_receive(socket, &reader, 0, why, why_size);
+    if (err > 0) {
+        err = reader.status < 0 ? reader.status : -EPROTO;
+        snprintf(why, why_size, "%s",
+                 err == -ENOSYS   ? "this program's spex is of a release that cannot be asked for "
+                                    "a stream of its records"
+                 : reader.text[0] ? reader.text
+                                  : strerror(-err));
+    }
+    spex_profile_reader_free(&reader);
+    return err;
+}
+
+int spex_client_stream_over(int socket, const char *types, char *why, size_t why_size) {
+    int err = spex_client_send(socket, SPEX_CONTROL_STREAM, 0, types, why, why_size);
+    if (!err && magic_of(socket) != SPEX_STREAM_MAGIC)
+        err = refusal(socket, why, why_size);
+    return err;
+}
+
+static int stream_once(pid_t process, const char *types, char *why, size_t why_size) {
+    int fd = spex_client_connect(process, why, why_size);
+    int err = fd < 0 ? fd : spex_client_stream_over(fd, types, why, why_size);
+    if (!err)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return err;
+}
+
+int spex_client_stream(pid_t process, const char *types, char *why, size_t why_size) {
+    int err = -ECONNRESET;
+    for (int call = 0; call < CALLS && err == -ECONNRESET; call++)
+        err = stream_once(process, types, why, why_size);
     return err;
 }
 

@@ -29,6 +29,13 @@ int spex_client_receive(int socket, struct spex_profile_reader *reader, int time
 int spex_client_ask(pid_t process, enum spex_control_kind kind, const char *text,
                     struct spex_profile_reader *reader, char *why, size_t why_size);
 
+/* Connects and asks for a stream of records of these types of probes ("kernel,llc"; "": all). The socket, on which the
+ * stream's frames come, or a negative errno value with the reason; -ENOSYS from a release that has no such streams. */
+int spex_client_stream(pid_t process, const char *types, char *why, size_t why_size);
+
+/* The same over a socket that is connected: 0, or what stands in the way. */
+int spex_client_stream_over(int socket, const char *types, char *why, size_t why_size);
+
 /* Processes of this user, or, for root, of all, that have a control socket here: their numbers into `processes`, to be
  * freed. How many, or -ENOMEM. */
 long spex_client_list(pid_t **processes);

@@ -71,7 +71,7 @@ static int answers(struct spex_connection *connection, int client, uint32_t numb
     int ended = 0;
     spex_connection_report(connection, spex_clock_ns(CLOCK_MONOTONIC), false);
     while (spex_connection_busy(connection)) {
-        spex_connection_select(connection);
+        spex_connection_retry(connection);
         FUZZ_CHECK(spex_connection_write(connection, buffer) != SPEX_CONNECTION_GONE);
         ended += receive(client, &reader, number);
     }

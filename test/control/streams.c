@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/* Streams that commands ask a running program for: what comes over them, who is refused, and that no reader, however it
+ * behaves, is anything to the program or to the others. */
+#include "serving.h"
+
+#include <sys/wait.h>
+
+#include <spex/kernel.h>
+
+#include "stream_format.h"
+
+#include "../unit/messages.h"
+
+enum { OUTER = 95, INNER, COUNTED };
+
+SPEX_PROBE_NAME(OUTER, "streams.outer");
+SPEX_PROBE_NAME(INNER, "streams.inner");
+SPEX_PROBE_NAME(COUNTED, "streams.counted");
+
+/* What one reader has got. */
+struct got {
+    uint64_t frames[SPEX_STREAM_CONTEXTS + 1];
+    uint64_t records;
+    uint64_t contexts;
+    uint64_t sites;
+    uint64_t last_value; /* of INNER's parameter */
+    uint64_t lost;
+    uint32_t types;
+    bool over;
+};
+
+__attribute__((noinline)) static void work(uint64_t first, uint64_t executions) {
+    for (uint64_t i = first; i < first + executions; i++) {
+        KERNEL_PROBE_BEGIN(OUTER, 1);
+        KERNEL_PROBE_BEGIN(INNER, 1, i);
+        __asm__ volatile("" ::: "memory");
+        KERNEL_PROBE_END(INNER);
+        KERNEL_PROBE_END(OUTER);
+        CNT_PROBE_BEGIN(COUNTED, 1);
+        CNT_PROBE_END(COUNTED);
+    }
+}
+
+static struct spex_status status(void) {
+    struct spex_status now = {.size = sizeof(now)};
+    assert_int_equal(spex_status_get(&now), 0);
+    return now;
+}
+
+static int start(void **state) {
+    (void)state;
+    return serving_start(NULL);
+}
+
+static int stop(void **state) {
+    (void)state;
+    return spex_stop();
+}
+
+static int stream_open(const char *types) {
+    char why[256];
+    int fd = caller_connect();
+    if (spex_client_stream_over(fd, types, why, sizeof(why)) != 0)
+        fail_msg("%s", why);
+    return fd;
+}
+
+/* The status and the reason of a request that is refused. */
+static int refused(const char *types, char *why, size_t size) {
+    int fd = caller_connect();
+    int err = spex_client_stream_over(fd, types, why, size);
+    close(fd);
+    return err;
+}
+
+static void frame_take(struct got *got, const char *packet, size_t length) {
+    struct spex_stream_header header;
+    assert_true(length >= sizeof(header));
+    memcpy(&header, packet, sizeof(header));
+    assert_int_equal(header.magic, SPEX_STREAM_MAGIC);
+    assert_true(header.kind <= SPEX_STREAM_CONTEXTS);
+    got->frames[header.kind]++;
+    got->lost = header.lost;
+    const struct spex_record *records = (const void *)(packet + sizeof(header));
+    for (uint32_t r = 0; header.kind == SPEX_STREAM_RECORDS && r < header.count; r++) {
+        got->records++;
+        got->types |= records[r].probe_type;
+        if (records[r].probe_id == INNER)
+            got->last_value = records[r].fields[SPEX_KERNEL_VALUES];
+    }
+    got->contexts += header.kind == SPEX_STREAM_CONTEXTS ? header.count : 0;
+    got->sites += header.kind == SPEX_STREAM_SITES ? header.count : 0;
+}
+
+/* What is there. */
+static void read_all(int fd, struct got *got) {
+    static char packet[SPEX_STREAM_FRAME_BYTES];
+    ssize_t length;
+    while ((length = recv(fd, packet, sizeof(packet), MSG_DONTWAIT)) > 0)
+        frame_take(got, packet, (size_t)length);
+    got->over = length == 0 || (length < 0 && errno != EAGAIN);
+}
+
+static bool has_read(int fd, struct got *got, uint64_t records) {
+    read_all(fd, got);
+    return got->records >= records;
+}
+
+static void a_stream_brings_what_is_on(void **state) {
+    struct got got = {.over = false};
+    int fd = stream_open("kernel");
+    (void)state;
+    spex_set("streams.*");
+    work(0, 100);
+    WAIT_UNTIL(has_read(fd, &got, 200));
+    assert_int_equal(got.frames[SPEX_STREAM_HELLO], 1);
+    assert_int_equal(got.sites, status().sites);
+    assert_int_equal(got.contexts, 2);
+    assert_int_equal(got.records, 200);
+    assert_int_equal(got.types, SPEX_KERNEL);
+    assert_int_equal(got.last_value, 99);
+    assert_int_equal(got.lost, 0);
+    spex_stop();
+    read_all(fd, &got);
+    assert_int_equal(got.frames[SPEX_STREAM_END], 1);
+    assert_true(got.over);
+    close(fd);
+}
+
+/* Nothing has been collected yet, and nothing is. */
+static void one_that_nothing_came_of_is_ended(void **state) {
+    struct got got = {.over = false};
+    int fd = stream_open("");
+    (void)state;
+    spex_stop();
+    read_all(fd, &got);
+    assert_int_equal(got.frames[SPEX_STREAM_END], 1);
+    assert_true(got.over);
+    close(fd);
+}
+
+static void two_get_the_same(void **state) {
+    struct got one = {.over = false}, other = {.over = false};
+    int fd = stream_open("kernel"), second = stream_open("");
+    (void)state;
+    spex_set("streams.*");
+    work(0, 50);
+    WAIT_UNTIL(has_read(fd, &one, 100));
+    WAIT_UNTIL(has_read(second, &other, 150));
+    assert_int_equal(one.records, 100);
+    assert_int_equal(other.records, 150);
+    assert_int_equal(other.types, SPEX_KERNEL | SPEX_CNT);
+    close(fd);
+    close(second);
+}
+
+static void so_many_and_no_more(void **state) {
+    int fds[4];
+    char why[256];
+    (void)state;
+    for (size_t s = 0; s < COUNT_OF(fds); s++)
+        fds[s] = stream_open("");
+    assert_int_equal(refused("", why, sizeof(why)), -EUSERS);
+    assert_non_null(strstr(why, "streams to 4 others already"));
+    /* One that has gone makes room, though all is at rest. */
+    close(fds[2]);
+    fds[2] = stream_open("");
+    for (size_t s = 0; s < COUNT_OF(fds); s++)
+        close(fds[s]);
+}
+
+static void readers_may_go_without_a_word(void **state) {
+    struct got got = {.over = false};
+    (void)state;
+    messages_begin();
+    spex_set("streams.*");
+    int stays = stream_open("kernel");
+    for (uint64_t i = 0; i < 20; i++) {
+        int fd = stream_open("kernel");
+        work(i * 10, 10);
+        close(fd);
+    }
+    WAIT_UNTIL(has_read(stays, &got, 400));
+    WAIT_UNTIL(status().pending == 0);
+    assert_int_equal(status().undelivered, 0);
+    assert_int_equal(status().lost, 0);
+    close(stays);
+    spex_stop();
+    assert_null(strstr(messages_end(), "spex:"));
+}
+
+/* It reads nothing at all: the other gets everything, and it is told what it has missed. */
+static void a_reader_that_sleeps_holds_nobody_up(void **state) {
+    struct got awake = {.over = false}, slept = {.over = false};
+    int fd = stream_open("kernel"), asleep = stream_open("kernel");
+    uint64_t made = 0;
+    (void)state;
+    spex_set("streams.outer,streams.inner");
+    for (; made < 40000; made += 250) {
+        work(made, 250);
+        WAIT_UNTIL(has_read(fd, &awake, 2 * made));
+    }
+    WAIT_UNTIL(has_read(fd, &awake, 2 * made));
+    assert_int_equal(awake.lost, 0);
+    assert_int_equal(status().lost, 0);
+    assert_int_equal(status().undelivered, 0);
+    /* Since the last frame that has reached it there may have been more. */
+    WAIT_UNTIL((read_all(asleep, &slept), slept.records + slept.lost == 2 * made));
+    assert_true(slept.lost > 0);
+    assert_int_equal(slept.contexts, 2);
+    close(fd);
+    close(asleep);
+}
+
+static void what_is_no_type_is_refused(void **state) {
+    struct spex_profile_reader reader = {0};
+    char why[256];
+    (void)state;
+    assert_int_equal(refused("kernel,soup", why, sizeof(why)), -EINVAL);
+    assert_string_equal(why, "types of probes were expected for a stream, not \"kernel,soup\"");
+    int fd = caller_connect();
+    assert_true(caller_send(fd, SPEX_CONTROL_SUBSCRIBE, 60000, NULL));
+    assert_int_equal(caller_receive(fd, &reader), 1);
+    assert_int_equal(caller_ask(fd, SPEX_CONTROL_STREAM, "", &reader), -EINVAL);
+    assert_non_null(strstr(reader.text, "a connection of its own"));
+    spex_profile_reader_free(&reader);
+    close(fd);
+}
+
+static void the_child_of_a_fork_has_none(void **state) {
+    struct got got = {.over = false};
+    int fd = stream_open("kernel"), ended = 0;
+    (void)state;
+    spex_set("streams.outer");
+    work(0, 10);
+    pid_t child = fork();
+    if (child == 0) {
+        work(0, 10);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &ended, 0), child);
+    assert_int_equal(ended, 0);
+    work(10, 10);
+    WAIT_UNTIL(has_read(fd, &got, 20));
+    spex_stop();
+    read_all(fd, &got);
+    assert_int_equal(got.records, 20);
+    assert_int_equal(got.frames[SPEX_STREAM_END], 1);
+    close(fd);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, start, stop)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(a_stream_brings_what_is_on),
+        TEST(one_that_nothing_came_of_is_ended),
+        TEST(two_get_the_same),
+        TEST(so_many_and_no_more),
+        TEST(readers_may_go_without_a_word),
+        TEST(a_reader_that_sleeps_holds_nobody_up),
+        TEST(what_is_no_type_is_refused),
+        TEST(the_child_of_a_fork_has_none),
+    };
+    serving_begin();
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    serving_end();
+    return failed;
+}
