@@ -11,6 +11,7 @@ enum {
     SPEX_EXIT_OK = 0,
     SPEX_EXIT_FAILED = 1,           /* the command could not do what it was told */
     SPEX_EXIT_USAGE = 2,            /* it could not be understood */
+    SPEX_EXIT_FOUND = 3,            /* it has found what it was to look for, and nobody hopes for */
     SPEX_EXIT_NOT_EXECUTABLE = 126, /* as in shells */
     SPEX_EXIT_NOT_FOUND = 127,
     SPEX_EXIT_INTERRUPTED = 130
@@ -28,6 +29,7 @@ int spex_command_run(int argc, char **argv);
 int spex_command_set(int argc, char **argv);
 int spex_command_top(int argc, char **argv);
 int spex_command_train(int argc, char **argv);
+int spex_command_watch(int argc, char **argv);
 
 /* Where "--" stands, before which arguments are ours and behind which they are a program's; argc where it does not. */
 int spex_command_separator(int argc, char **argv);

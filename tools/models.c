@@ -12,6 +12,7 @@
 #include "explore/picture.h"
 #include "explore/report_json.h"
 #include "groups.h"
+#include "models_file.h"
 #include "models_graph.h"
 #include "printable.h"
 
@@ -54,18 +55,6 @@ static int parse(int argc, char **argv, struct request *request) {
                              "models: one file of models was expected; see spex models --help");
     request->path = argv[optind];
     return SPEX_EXIT_OK;
-}
-
-static int read_models(const char *path, struct spex_models *models) {
-    struct spex_why why = {""};
-    FILE *in = fopen(path, "re");
-    *models = (struct spex_models){.count = 0};
-    if (!in)
-        return spex_complain(SPEX_EXIT_FAILED, "%s: %s", path, strerror(errno));
-    int err = spex_models_read(models, in, path, &why);
-    fclose(in);
-    spex_make_printable(why.text);
-    return err ? spex_complain(SPEX_EXIT_FAILED, "%s", why.text) : SPEX_EXIT_OK;
 }
 
 static const enum spex_model_class classes[] = {SPEX_MODEL_CONSTANT, SPEX_MODEL_LOGARITHMIC,
@@ -182,7 +171,7 @@ int spex_command_models(int argc, char **argv) {
     int status = parse(argc, argv, &request);
     if (status)
         return status < 0 ? SPEX_EXIT_OK : status;
-    status = read_models(request.path, &models);
+    status = spex_models_file_read(request.path, &models);
     status = status ? status : show(&request, &models);
     spex_models_free(&models);
     return status;

@@ -26,6 +26,7 @@ static const struct {
     {"set", "change which probes of a running program are on", spex_command_set},
     {"top", "show the probes of a running program live", spex_command_top},
     {"train", "find models of the time of a program's kernels", spex_command_train},
+    {"watch", "tell when kernels of a running program take too long", spex_command_watch},
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

@@ -9,9 +9,9 @@
 #include "columns.h"
 #include "command.h"
 #include "explore/train.h"
-#include "explore/whole_file.h"
 #include "functions_argument.h"
 #include "model/training.h"
+#include "models_file.h"
 #include "number.h"
 #include "printable.h"
 #include "selection.h"
@@ -128,23 +128,6 @@ static void print_models(const struct spex_models *models) {
     spex_columns_print(&columns, stdout);
 }
 
-static int write_models(const char *path, const struct spex_models *models) {
-    struct spex_whole_file file;
-    struct spex_why why;
-    int err = spex_whole_file_begin(&file, path, &why);
-    if (!err) {
-        int copy = dup(file.fd);
-        FILE *out = copy < 0 ? NULL : fdopen(copy, "w");
-        err = out ? spex_models_write(models, out) : -ENOMEM;
-        if (out && fclose(out) != 0 && !err)
-            err = -errno;
-        if (err)
-            spex_why_set(&why, "%s: cannot be written: %s", path, strerror(-err));
-        err = spex_whole_file_end(&file, err, &why);
-    }
-    return err ? spex_complain(SPEX_EXIT_FAILED, "%s", why.text) : SPEX_EXIT_OK;
-}
-
 static void print_account(const struct spex_train_progress *last) {
     fprintf(stderr, "spex: %llu run%s, %llu failed; %llu records of kernels, %llu lost\n",
             (unsigned long long)last->done, last->done == 1 ? "" : "s",
@@ -169,7 +152,7 @@ static int finish(const struct request *request, const struct spex_training *tra
     int err = spex_training_fit(training, request->least_seconds, &models, &left_out);
     int status =
         err ? spex_complain(SPEX_EXIT_FAILED, "the models cannot be fitted: %s", strerror(-err))
-            : write_models(request->models, &models);
+            : spex_models_file_write(request->models, &models);
     if (!status) {
         print_models(&models);
         print_account(last);

@@ -20,6 +20,12 @@
 #define RARE_SHARE      0.1
 #define RARE_AMONG      300
 
+/* Before so many executions and so much time nobody knows what happens now and then. What may be until then is what a busy
+ * machine's scheduler does to anybody: a delay of this length. */
+#define YOUNG_EXECUTIONS 1000
+#define YOUNG_SECONDS    3.0
+#define HICCUP_SECONDS   0.02
+
 enum { RATIOS = 64 };
 
 struct spex_watched {
@@ -228,16 +234,29 @@ static bool is_over(const struct spex_watched *kernel, double now) {
     return !kernel->detector.shifted && kernel->calm >= CALM_EXECUTIONS && since >= CALM_SECONDS;
 }
 
+static bool is_young(const struct spex_watched *kernel, double now) {
+    return kernel->executions < YOUNG_EXECUTIONS || now - kernel->first_end < YOUNG_SECONDS;
+}
+
+/* By how long it is beyond what was predicted, where it is beyond what the model allows; 0 otherwise. A model that cannot
+ * tell allows nothing. */
+static double seconds_beyond(const struct spex_watched *kernel,
+                             const struct spex_execution *execution, double log_ratio) {
+    if (!spex_detector_high(&kernel->detector, log_ratio))
+        return 0;
+    struct spex_prediction predicted =
+        spex_model_predict(&kernel->model->model, execution->parameters);
+    bool allowed = isfinite(predicted.high) && execution->seconds <= predicted.high;
+    return allowed ? 0 : fmax(execution->seconds - predicted.value, 0);
+}
+
 static void judge(struct spex_anomalies *anomalies, struct spex_watched *kernel,
                   const struct spex_execution *execution, double log_ratio) {
-    const struct spex_model *model = &kernel->model->model;
-    bool outlier = spex_detector_unlikely(&kernel->detector, log_ratio);
-    if (outlier) { /* what the model itself allows is none; where it cannot tell it allows nothing */
-        double high = spex_model_predict(model, execution->parameters).high;
-        outlier = execution->seconds > high || isinf(high);
-    }
+    double beyond = seconds_beyond(kernel, execution, log_ratio);
+    bool outlier = beyond > 0 && spex_detector_unlikely(&kernel->detector, log_ratio) &&
+                   (beyond > HICCUP_SECONDS || !is_young(kernel, execution->end));
     enum spex_verdict verdict =
-        spex_detector_take(&kernel->detector, log_ratio, execution->end, outlier);
+        spex_detector_take(&kernel->detector, log_ratio, execution->end, beyond > 0, outlier);
     kernel->among += kernel->open;
     kernel->calm += kernel->open;
     if (verdict != SPEX_USUAL)

@@ -27,7 +27,7 @@
  * before anybody could notice is none. */
 #define EVIDENCE      2.0
 #define EVIDENCE_MORE 5.0
-#define SHIFT_SECONDS 0.05
+#define SHIFT_SECONDS 0.2
 
 /* Before anything is known. */
 #define UNLIKELY_AT_FIRST 2.302585 /* ln 10 */
@@ -101,10 +101,15 @@ static void learn(struct spex_detector *detector, double distance, double second
     spex_tail_add(&detector->tail, distance);
 }
 
-static enum spex_verdict judge(struct spex_detector *detector, double log_ratio, double when,
-                               bool outlier) {
+bool spex_detector_high(const struct spex_detector *detector, double log_ratio) {
     double distance = log_ratio - detector->centre;
-    bool above = distance > fmax(detector->upper, SHIFT_LEAST);
+    return is_learning(detector) || distance > fmax(detector->upper, SHIFT_LEAST);
+}
+
+static enum spex_verdict judge(struct spex_detector *detector, double log_ratio, double when,
+                               bool beyond, bool outlier) {
+    double distance = log_ratio - detector->centre;
+    bool above = beyond && spex_detector_high(detector, log_ratio);
     double seconds = limited(when - detector->last, 0, 1);
     evidence_take(detector, above, when);
     detector->seen++;
@@ -114,10 +119,10 @@ static enum spex_verdict judge(struct spex_detector *detector, double log_ratio,
 }
 
 enum spex_verdict spex_detector_take(struct spex_detector *detector, double log_ratio, double when,
-                                     bool outlier) {
+                                     bool beyond, bool outlier) {
     enum spex_verdict verdict = outlier ? SPEX_OUTLIER : SPEX_USUAL;
     if (!is_learning(detector)) {
-        verdict = judge(detector, log_ratio, when, outlier);
+        verdict = judge(detector, log_ratio, when, beyond, outlier);
     } else if (!outlier) {
         detector->first[detector->seen++] = (float)log_ratio;
         detector->evidence_since = when;

@@ -9,8 +9,8 @@
  *     tail     what an execution exceeds at the rate of false alarms that is allowed
  *
  * One that exceeds the tail is an outlier. Too many above the upper tenth, one after the other, are a shift (a CUSUM
- * of Bernoulli's: Reynolds and Stoumbos, Journal of Quality Technology 31, 1999): that knows nothing of the distribution
- * but that a tenth lie above. What is found is not learnt from. */
+ * of Bernoulli's: Reynolds and Stoumbos, Journal of Quality Technology 31, 1999), where they are beyond what the model
+ * allows, too: that knows nothing of the distribution but that a tenth lie above. What is found is not learnt from. */
 #ifndef SPEX_DETECTOR_H
 #define SPEX_DETECTOR_H
 
@@ -43,9 +43,13 @@ void spex_detector_init(struct spex_detector *detector, double rate);
 /* Whether an execution with this logarithm is an outlier, unless something speaks for it. */
 bool spex_detector_unlikely(struct spex_detector *detector, double log_ratio);
 
-/* Takes one in, that ended `when` (seconds of any clock), and was an `outlier` or not. */
+/* Whether it is among the upper tenth, or may be: then it is to be known whether it is `beyond` what the model allows. */
+bool spex_detector_high(const struct spex_detector *detector, double log_ratio);
+
+/* Takes one in, that ended `when` (seconds of any clock), is `beyond` what the model allows or not, and an `outlier` or
+ * not. */
 enum spex_verdict spex_detector_take(struct spex_detector *detector, double log_ratio, double when,
-                                     bool outlier);
+                                     bool beyond, bool outlier);
 
 /* An outlier was nothing that happened, but something that happens: learns from it after all. */
 void spex_detector_absorb(struct spex_detector *detector, double log_ratio);

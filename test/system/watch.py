@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`spex watch` finds what makes a running program slow, and says why; it leaves the program as it was. `spex train --pid`
+trains from a running program.
+
+usage: watch.py SPEX STALLED LIVE
+"""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from running import Programs
+
+SPEX = STALLED = LIVE = None
+
+PATIENCE = 120
+
+PLAN = """<space name="test">
+  <parameter name="rows" type="integer" values="200 500 1000 2000 4000"/>
+  <run trials_per_config="2"/>
+</space>
+"""
+
+
+class Watches(Programs):
+    @classmethod
+    def setUpClass(cls):
+        cls.spex, cls.live = SPEX, LIVE
+
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+    def write(self, name, text=""):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+        return self.path(name)
+
+    def models(self):
+        models = self.path("models")
+        result = self.run_spex("train", models, "--runs", self.write("plan.xml", PLAN), "--", STALLED, "{rows}", "60")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return models
+
+    def serve(self, requests="1000000000", **variables):
+        """One that runs until it is killed."""
+        process = self.start(STALLED, "2000", program=requests,
+                             environment=self.environment(STALL=self.path("slow"), **variables))
+        self.addCleanup(process.kill)
+        return process
+
+    def watch(self, process, *arguments):
+        watch = subprocess.Popen([SPEX, "watch", str(process.pid), *arguments], stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, text=True, env=self.environment())
+        self.addCleanup(watch.communicate)
+        self.addCleanup(watch.kill)
+        return watch
+
+    def until(self, condition):
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            self.assertLess(time.monotonic(), end)
+
+    def let_it_run(self, process, seconds):
+        """So long by its own account, which begins when something is on."""
+        begin = self.programs()[process.pid]["seconds"]
+        self.until(lambda: self.programs()[process.pid]["seconds"] > begin + seconds)
+
+    def next_event(self, watch, event, kernel):
+        """Of a watch whose standard output is JSON Lines."""
+        for line in watch.stdout:
+            told = json.loads(line)
+            if told["event"] == event and told.get("kernel") == kernel:
+                return told
+        self.fail(watch.stderr.read())
+
+    def test_a_slow_disk_is_found_and_the_selection_put_back(self):
+        models = self.models()
+        process = self.serve()
+        self.set(process.pid, "request@1000000")
+        before = self.selected(process)
+        watch = self.watch(process, "--model", models, "--alarms", "1e-6", "--json")
+        # Enough to know what is usual.
+        self.until(lambda: "kernel" in self.selected(process))
+        self.let_it_run(process, 5)
+        self.write("slow")
+        begins = self.next_event(watch, "begins", "request/fetch")
+        self.assertTrue(begins["shift"] or begins["seconds"] > 0.002, begins)
+        self.assertEqual(begins["parameters"], {"rows": 2000})
+        self.assertEqual(begins["cause"], "waits for I/O or a lock", begins)
+        self.assertIn("voluntary switches", begins["changes"])
+        self.assertLess(begins["predicted_seconds"], begins["seconds"])
+        self.let_it_run(process, 1)
+        os.unlink(self.path("slow"))
+        ends = self.next_event(watch, "ends", "request/fetch")
+        self.assertEqual(ends["number"], begins["number"])
+        self.assertGreater(ends["executions"], 10)
+        self.assertGreater(ends["worst_ratio"], 2)
+        watch.send_signal(signal.SIGINT)
+        output, errors = watch.communicate(timeout=PATIENCE)
+        account = json.loads(output.splitlines()[-1])
+        self.assertEqual((watch.returncode, account["event"]), (3, "account"), errors)
+        self.assertGreaterEqual(account["anomalies"], 1)
+        self.assertEqual(self.selected(process), before)
+
+    def test_nothing_is_found_where_nothing_happens(self):
+        models = self.models()
+        process = self.serve()
+        watch = self.watch(process, "--model", models, "--alarms", "1e-6", "--for", "4", "--json")
+        output, errors = watch.communicate(timeout=PATIENCE)
+        account = json.loads(output.splitlines()[-1])
+        self.assertGreater(account["judged"], 1000, errors)
+        self.assertEqual(account["kernels"], 3)
+        # What else runs on this machine may take the CPU away for long.
+        self.assertLessEqual(account["anomalous"], 5 + account["judged"] / 100, output)
+        self.assertEqual(self.selected(process), "off")
+
+    def test_two_may_watch_and_the_program_may_end(self):
+        models = self.models()
+        process = self.serve()
+        watches = [self.watch(process, "--model", models) for _ in range(2)]
+        self.let_it_run(process, 1)
+        process.kill()
+        for watch in watches:
+            output, errors = watch.communicate(timeout=PATIENCE)
+            self.assertIn(watch.returncode, (0, 3), errors)
+            self.assertRegex(output, r"(?m)^\d+ executions of \d kernels? judged in \d+\.\d s: \d+ anomal")
+
+    def test_text_goes_into_a_file(self):
+        models = self.models()
+        self.write("slow")
+        process = self.serve()
+        watch = self.watch(process, "--model", models, "--for", "3", "-o", self.path("out"))
+        output, errors = watch.communicate(timeout=PATIENCE)
+        self.assertEqual((watch.returncode, output), (3, ""), errors)
+        with open(self.path("out"), encoding="utf-8") as file:
+            text = file.read()
+        self.assertRegex(text, r"(?m)^\d\d:\d\d:\d\d\.\d{3}  begins   #\d+ request/fetch\(rows=2000\): \S+ ms instead of \S+ us "
+                         r"\(\S+ us to \S+ us\), thread \d+")
+        self.assertRegex(text, r"(?m)^\S+  (goes on|ends   )  #\d+ request/fetch: after \S+ s; \d+ executions took ")
+
+    def test_what_is_not_judged_is_told(self):
+        models = self.models()
+        process = self.start(STALLED, "9000", program="1000000000")
+        self.addCleanup(process.kill)
+        watch = self.watch(process, "--model", models, "--for", "1")
+        output, errors = watch.communicate(timeout=PATIENCE)
+        self.assertEqual(watch.returncode, 0, errors)
+        self.assertRegex(output, r"(?m)^not judged: \d+ with parameters beyond those of the training$")
+
+    def refuse(self, status, message, *arguments):
+        result = self.run_spex("watch", *arguments)
+        self.assertEqual((result.returncode, result.stdout), (status, ""), result.stderr)
+        self.assertIn(message, result.stderr)
+
+    def test_what_is_wrong_is_said(self):
+        models = self.models()
+        live = self.start()
+        self.refuse(2, "--model MODELS was expected", live.pid)
+        self.refuse(2, "one process was expected, not 0", "--model", models)
+        self.refuse(2, "the number of a process was expected", "live", "--model", models)
+        self.refuse(2, "--alarms: 1e-9 to 0.01", live.pid, "--model", models, "--alarms", "0.5")
+        self.refuse(2, "--for: seconds were expected", live.pid, "--model", models, "--for", "soon")
+        self.refuse(2, "--probes: ", live.pid, "--model", models, "--probes", "a@b")
+        self.refuse(1, "No such file", live.pid, "--model", self.path("nothing"))
+        self.refuse(1, "has none of the kernels", live.pid, "--model", models)
+        self.refuse(1, "has no control socket", self.stranger(), "--model", models)
+        self.assertEqual(self.selected(live), "off")
+
+
+if __name__ == "__main__":
+    SPEX, STALLED, LIVE = sys.argv[1:4]
+    unittest.main(argv=sys.argv[:1])
