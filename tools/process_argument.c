@@ -23,3 +23,9 @@ int spex_process_argument(const char *command, const char *text, pid_t *process)
     *process = (pid_t)number;
     return SPEX_EXIT_OK;
 }
+
+double spex_seconds_argument(const char *text) {
+    char *end;
+    double seconds = strtod(text, &end);
+    return end != text && *end == '\0' && seconds >= 0.001 && seconds <= 1e9 ? seconds : 0;
+}

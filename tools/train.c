@@ -14,12 +14,15 @@
 #include "models_file.h"
 #include "number.h"
 #include "printable.h"
+#include "process_argument.h"
 #include "selection.h"
 #include "stop_signals.h"
+#include "train_running.h"
 
 static const char usage[] =
     "usage: spex train MODELS [--runs PLAN.xml] [--probes SELECTION] [--functions GLOBS]\n"
     "                  [--least SECONDS] -- PROGRAM [ARGUMENT…]\n"
+    "       spex train MODELS --pid PID [--for SECONDS] [--probes SELECTION] [--least SECONDS]\n"
     "\n"
     "Runs PROGRAM to its end with its kernels on, fits a model of the time to each of them in\n"
     "each of its calling contexts, and writes all of them to the file MODELS.\n"
@@ -33,6 +36,10 @@ static const char usage[] =
     "                      with -finstrument-functions\n"
     "  --least SECONDS     leaves out kernels that take less on average, such as 1e-6\n"
     "\n"
+    "  --pid PID           train from what the running program PID does, until it ends, for so\n"
+    "                      long, or until Ctrl-C: MODELS is written every minute and at the end\n"
+    "  --for SECONDS       with --pid: so long\n"
+    "\n"
     "PROGRAM must have been built with spex, and have kernels (spex probes PROGRAM).\n";
 
 struct request {
@@ -40,40 +47,63 @@ struct request {
     double least_seconds;
     struct spex_train_options options;
     struct spex_train_progress last; /* its text is not valid any more */
+    pid_t process;                   /* that runs already; 0: none */
+    double seconds;                  /* it is followed so long; 0: any */
 };
+
+static int take_option(struct request *request, int option) {
+    switch (option) {
+    case 'r':
+        request->options.plan = optarg;
+        break;
+    case 'p':
+        request->options.probes = optarg;
+        break;
+    case 'P':
+        return spex_process_argument("train", optarg, &request->process);
+    case 'f':
+        request->seconds = spex_seconds_argument(optarg);
+        if (request->seconds <= 0)
+            return spex_complain(SPEX_EXIT_USAGE, "train: --for: seconds were expected, not \"%s\"",
+                                 optarg);
+        break;
+    case 'F':
+        return spex_functions_argument("train", optarg);
+    case 'l':
+        if (!spex_number_real(optarg, &request->least_seconds) || request->least_seconds < 0)
+            return spex_complain(SPEX_EXIT_USAGE,
+                                 "train: --least %s: seconds were expected, such as 1e-6", optarg);
+        break;
+    case 'h':
+        fputs(usage, stdout);
+        return -1;
+    default:
+        return SPEX_EXIT_USAGE;
+    }
+    return SPEX_EXIT_OK;
+}
+
+static int check_running(const struct request *request, bool has_program) {
+    if (has_program || request->options.plan)
+        return spex_complain(SPEX_EXIT_USAGE,
+                             "train: either --pid or a program to be run was expected, not both");
+    return SPEX_EXIT_OK;
+}
 
 static int parse(int argc, char **argv, struct request *request) {
     static const struct option known[] = {{"runs", required_argument, NULL, 'r'},
                                           {"probes", required_argument, NULL, 'p'},
+                                          {"pid", required_argument, NULL, 'P'},
+                                          {"for", required_argument, NULL, 'f'},
                                           {"functions", required_argument, NULL, 'F'},
                                           {"least", required_argument, NULL, 'l'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
     int separator = spex_command_separator(argc, argv);
     for (int option; (option = getopt_long(separator, argv, "h", known, NULL)) != -1;) {
-        switch (option) {
-        case 'r':
-            request->options.plan = optarg;
-            break;
-        case 'p':
-            request->options.probes = optarg;
-            break;
-        case 'F':
-            if (spex_functions_argument("train", optarg) != 0)
-                return SPEX_EXIT_USAGE;
-            break;
-        case 'l':
-            if (!spex_number_real(optarg, &request->least_seconds) || request->least_seconds < 0)
-                return spex_complain(SPEX_EXIT_USAGE,
-                                     "train: --least %s: seconds were expected, such as 1e-6",
-                                     optarg);
-            break;
-        case 'h':
-            fputs(usage, stdout);
-            return -1;
-        default:
-            return SPEX_EXIT_USAGE;
-        }
+        int status = take_option(request, option);
+        if (status != SPEX_EXIT_OK)
+            return status;
     }
     if (separator - optind != 1)
         return spex_complain(SPEX_EXIT_USAGE,
@@ -81,9 +111,13 @@ static int parse(int argc, char **argv, struct request *request) {
                              "%d%s",
                              separator - optind,
                              separator == argc ? "; the program goes after \"--\"" : "");
+    request->models = argv[optind];
+    if (request->process)
+        return check_running(request, separator != argc);
+    if (request->seconds > 0)
+        return spex_complain(SPEX_EXIT_USAGE, "train: --for goes with --pid");
     if (separator + 1 >= argc)
         return spex_complain(SPEX_EXIT_USAGE, "train: \"-- PROGRAM\" was expected");
-    request->models = argv[optind];
     request->options.argv = &argv[separator + 1];
     return 0;
 }
@@ -156,19 +190,42 @@ static int finish(const struct request *request, const struct spex_training *tra
     if (!status) {
         print_models(&models);
         print_account(last);
-        if (left_out)
-            fprintf(stderr, "spex: %zu kernels that take less than %g s on average left out\n",
-                    left_out, request->least_seconds);
+        spex_train_tell_left_out(left_out, request->least_seconds);
     }
     spex_models_free(&models);
     return status;
+}
+
+/* Of a program that runs already. */
+static int train_running(const struct request *request, struct spex_training *training) {
+    const struct spex_train_running running = {
+        .process = request->process,
+        .probes = request->options.probes,
+        .models = request->models,
+        .least_seconds = request->least_seconds,
+        .seconds = request->seconds,
+        .stop_fd = request->options.stop_fd,
+    };
+    struct spex_models models = {.count = 0};
+    int status = spex_train_running(&running, training, &models);
+    if (status == SPEX_EXIT_OK)
+        print_models(&models);
+    spex_models_free(&models);
+    return status;
+}
+
+static int train_runs(struct request *request, struct spex_training *training) {
+    struct spex_why why = {""};
+    int err = spex_train(&request->options, training, &why);
+    if (err == -EINTR)
+        return spex_complain(SPEX_EXIT_INTERRUPTED, "interrupted; nothing is written");
+    return err ? spex_complain(SPEX_EXIT_FAILED, "%s", why.text) : finish(request, training);
 }
 
 int spex_command_train(int argc, char **argv) {
     struct request request = {
         .options = {.probes = "*:kernel", .progress = take_progress, .user = &request}};
     struct spex_training *training;
-    struct spex_why why = {""};
     int bad = parse(argc, argv, &request);
     bad = bad ? bad : check_probes(request.options.probes);
     if (bad)
@@ -178,13 +235,8 @@ int spex_command_train(int argc, char **argv) {
         return spex_complain(SPEX_EXIT_FAILED, "cannot wait for signals: %s", strerror(errno));
     if (spex_training_create(&training, 1) != 0)
         return spex_complain(SPEX_EXIT_FAILED, "out of memory");
-    int err = spex_train(&request.options, training, &why), status;
-    if (err == -EINTR)
-        status = spex_complain(SPEX_EXIT_INTERRUPTED, "interrupted; nothing is written");
-    else if (err)
-        status = spex_complain(SPEX_EXIT_FAILED, "%s", why.text);
-    else
-        status = finish(&request, training);
+    int status =
+        request.process ? train_running(&request, training) : train_runs(&request, training);
     spex_training_destroy(training);
     close(request.options.stop_fd);
     return status;

@@ -68,11 +68,10 @@ struct watch {
     size_t waits;
 };
 
-/* `text` as a number between two others. */
-static bool number_of(const char *text, double low, double high, double *number) {
+static bool is_rate(const char *text, double *rate) {
     char *end;
-    *number = strtod(text, &end);
-    return end != text && *end == '\0' && *number >= low && *number <= high;
+    *rate = strtod(text, &end);
+    return end != text && *end == '\0' && *rate >= 1e-9 && *rate <= 0.01;
 }
 
 static int check_probes(const char *probes) {
@@ -90,7 +89,7 @@ static int take_option(struct watch *watch, int option) {
         watch->models_path = optarg;
         break;
     case 'a':
-        if (!number_of(optarg, 1e-9, 0.01, &watch->alarms))
+        if (!is_rate(optarg, &watch->alarms))
             return spex_complain(SPEX_EXIT_USAGE,
                                  "watch: --alarms: 1e-9 to 0.01 was expected, not \"%s\"", optarg);
         break;
@@ -98,7 +97,8 @@ static int take_option(struct watch *watch, int option) {
         watch->probes = optarg;
         return check_probes(optarg);
     case 'f':
-        if (!number_of(optarg, 0.001, 1e9, &watch->seconds))
+        watch->seconds = spex_seconds_argument(optarg);
+        if (watch->seconds <= 0)
             return spex_complain(SPEX_EXIT_USAGE, "watch: --for: seconds were expected, not \"%s\"",
                                  optarg);
         break;

@@ -101,14 +101,14 @@ class Watches(Programs):
         begins = self.next_event(watch, "begins", "request/fetch")
         self.assertTrue(begins["shift"] or begins["seconds"] > 0.002, begins)
         self.assertEqual(begins["parameters"], {"rows": 2000})
-        self.assertEqual(begins["cause"], "waits for I/O or a lock", begins)
-        self.assertIn("voluntary switches", begins["changes"])
         self.assertLess(begins["predicted_seconds"], begins["seconds"])
         self.let_it_run(process, 1)
         os.unlink(self.path("slow"))
         ends = self.next_event(watch, "ends", "request/fetch")
         self.assertEqual(ends["number"], begins["number"])
         self.assertGreater(ends["executions"], 10)
+        self.assertIn("waits for I/O or a lock", (begins["cause"], ends["cause"]), (begins, ends))
+        self.assertTrue(ends["changes"])
         self.assertGreater(ends["worst_ratio"], 2)
         watch.send_signal(signal.SIGINT)
         output, errors = watch.communicate(timeout=PATIENCE)
@@ -125,8 +125,11 @@ class Watches(Programs):
         account = json.loads(output.splitlines()[-1])
         self.assertGreater(account["judged"], 1000, errors)
         self.assertEqual(account["kernels"], 3)
-        # What else runs on this machine may take the CPU away for long.
-        self.assertLessEqual(account["anomalous"], 5 + account["judged"] / 100, output)
+        # What else runs on this machine takes the CPU and its caches, which are anomalies indeed.
+        others = ("another program takes the CPU", "computes more, or caches miss", "no figures of its thread")
+        found = [told for told in map(json.loads, output.splitlines())
+                 if told["event"] == "begins" and told["cause"] not in others]
+        self.assertLessEqual(len(found), 3, output)
         self.assertEqual(self.selected(process), "off")
 
     def test_two_may_watch_and_the_program_may_end(self):
@@ -152,6 +155,50 @@ class Watches(Programs):
         self.assertRegex(text, r"(?m)^\d\d:\d\d:\d\d\.\d{3}  begins   #\d+ request/fetch\(rows=2000\): \S+ ms instead of \S+ us "
                          r"\(\S+ us to \S+ us\), thread \d+")
         self.assertRegex(text, r"(?m)^\S+  (goes on|ends   )  #\d+ request/fetch: after \S+ s; \d+ executions took ")
+
+    def test_models_come_from_a_running_program(self):
+        process = self.serve()
+        result = self.run_spex("train", self.path("learnt"), "--pid", process.pid, "--for", "1")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stderr, r"spex: 1\.\d s; \d+ records of kernels, \d+ lost, \d+ left out\n$")
+        rows = {line.split()[0]: line.split()[1:] for line in result.stdout.splitlines()}
+        self.assertGreater(int(rows["request/fetch"][0]), 10)
+        self.assertEqual(self.selected(process), "off")
+        with open(self.path("learnt"), encoding="utf-8") as file:
+            self.assertIn("kernel request/digest\n", file.read())
+
+    def test_training_may_be_ended_and_the_program_may_end(self):
+        for end in "training", "program":
+            process = self.serve()
+            training = subprocess.Popen([SPEX, "train", self.path(end), "--pid", str(process.pid), "--probes",
+                                         "fetch:kernel"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                        env=self.environment())
+            self.addCleanup(training.communicate)
+            self.addCleanup(training.kill)
+            self.until(lambda process=process: "fetch" in self.selected(process))
+            self.let_it_run(process, 0.5)
+            if end == "training":
+                training.send_signal(signal.SIGINT)
+            else:
+                process.kill()
+            output, errors = training.communicate(timeout=PATIENCE)
+            self.assertEqual(training.returncode, 0, errors)
+            self.assertEqual([line.split()[0] for line in output.splitlines()], ["kernel", "fetch"])
+            self.assertTrue(os.path.exists(self.path(end)))
+
+    def test_what_cannot_be_trained_is_said(self):
+        process = self.serve()
+        for status, message, arguments in (
+                (2, "either --pid or a program", ["--pid", process.pid, "--", STALLED]),
+                (2, "either --pid or a program", ["--pid", process.pid, "--runs", "plan.xml"]),
+                (2, "--for goes with --pid", ["--for", "1", "--", STALLED]),
+                (2, "--for: seconds were expected", ["--pid", process.pid, "--for", "0"]),
+                (2, "the number of a process", ["--pid", "stalled"]),
+                (1, "no kernel has made a record", ["--pid", process.pid, "--for", "0.1", "--probes", "none:kernel"])):
+            result = self.run_spex("train", self.path("learnt"), *arguments)
+            self.assertEqual((result.returncode, result.stdout), (status, ""), result.stderr)
+            self.assertIn(message, result.stderr)
+            self.assertFalse(os.path.exists(self.path("learnt")))
 
     def test_what_is_not_judged_is_told(self):
         models = self.models()
