@@ -68,13 +68,14 @@ static int take_object(struct dl_phdr_info *info, size_t size, void *user) {
         return 0;
     struct object *items =
         reallocarray(objects->items, objects->count + 1, sizeof(*objects->items));
-    objects->items = items ? items : objects->items;
-    object.path = object.is_program ? program_path() : strdup(info->dlpi_name);
-    objects->failed = !items || !object.path;
-    if (objects->failed) {
-        free(object.path);
+    objects->failed = true;
+    if (!items)
         return 1;
-    }
+    objects->items = items;
+    object.path = object.is_program ? program_path() : strdup(info->dlpi_name);
+    if (!object.path)
+        return 1;
+    objects->failed = false;
     note_segments(&object, info);
     objects->items[objects->count++] = object;
     return 0;
