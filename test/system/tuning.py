@@ -16,14 +16,17 @@ TUNE, OTHER, SANITIZER = sys.argv[1:4]
 EXPLORATION = re.compile(r' (spex_(tune|feed|measure|figure|batch_means|steady|warmup|summary|trials?|in_order|own_space|'
                          r'plan_ask|policy|builtin_polic|criterion|criteria|rules|xml|store|explore)\w*)$')
 
+# And those that only watching has.
+WATCHING = re.compile(r' (spex_(watch|judge|anomalies|detector|tail|models?|kernel_(describe|parameters))\w*)$')
+
 
 def run(*arguments):
     return subprocess.run([TUNE, *arguments], capture_output=True, text=True, timeout=120, check=False)
 
 
-def symbols(program):
+def symbols(program, wanted=EXPLORATION):
     names = subprocess.run(['nm', program], capture_output=True, text=True, check=True).stdout
-    return [found[1] for line in names.splitlines() if (found := EXPLORATION.search(line))]
+    return [found[1] for line in names.splitlines() if (found := wanted.search(line))]
 
 
 class Tune(unittest.TestCase):
@@ -43,6 +46,7 @@ class Tune(unittest.TestCase):
     def test_who_does_not_tune_has_nothing_of_it(self):
         self.assertEqual(symbols(OTHER), [])
         self.assertIn('spex_tune_start', symbols(TUNE))
+        self.assertEqual(symbols(OTHER, WATCHING) + symbols(TUNE, WATCHING), [])
         libraries = subprocess.run(['ldd', TUNE], capture_output=True, text=True, check=True).stdout
         self.assertNotRegex(libraries, 'xml|sqlite|jansson')
 

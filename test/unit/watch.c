@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/* A program that watches itself. The test hands over records as a collector does, so that times are as it says. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <spex/kernel.h>
+#include <spex/spex.h>
+#include <spex/watch.h>
+
+#include "../check.h"
+#include "clock.h"
+#include "sinks.h"
+
+enum { WORK = 70, USUAL = 2000, SLOW = 300 };
+
+SPEX_PROBE_NAME(WORK, "watch.work");
+
+/* One kernel, 100 µs at rows of 1 to 1000. */
+static const char models_text[] =
+    "spex-models 1\nkernel watch.work\nexecutions 5000\nleast 9e-05\nparameters 1\n"
+    "parameter 1 1000 rows\nclass constant\nadjusted-r2 1\nspread 0 0.05 100\n"
+    "constant 0.0001 1e-07\nterms 0\ncovariance 1e-14\nend 1\n";
+
+static char models_path[] = "/tmp/spex-watch-XXXXXX";
+static double ticks_per_second;
+static uint64_t context, ticks, random_state = 1;
+
+static struct {
+    unsigned begun, ended, goes_on;
+    double median, lasted;
+    bool shift;
+    int stopped;
+} seen;
+
+static void told(void *user, const struct spex_watch_anomaly *anomaly) {
+    char why[128];
+    const struct spex_watch_options again = {
+        .size = sizeof(again), .models = models_path, .told = told};
+    assert_ptr_equal(user, &seen);
+    assert_string_equal(anomaly->kernel, "watch.work");
+    assert_string_equal(anomaly->names[0], "rows");
+    assert_true(anomaly->parameters[0] == 10);
+    seen.begun += anomaly->what == SPEX_WATCH_BEGINS;
+    seen.ended += anomaly->what == SPEX_WATCH_ENDS;
+    seen.goes_on += anomaly->what == SPEX_WATCH_GOES_ON;
+    seen.median = anomaly->median_ratio;
+    seen.lasted = anomaly->lasted_seconds;
+    seen.shift = anomaly->shift;
+    seen.stopped = spex_watch_stop();
+    assert_int_equal(spex_watch_start(&again, why, sizeof(why)), -EBUSY);
+}
+
+static struct spex_watch_options options(void) {
+    return (struct spex_watch_options){.size = sizeof(struct spex_watch_options),
+                                       .models = models_path,
+                                       .told = told,
+                                       .user = &seen};
+}
+
+/* So that there are the site and its context. */
+__attribute__((noinline)) static void work(uint64_t rows) {
+    KERNEL_PROBE_BEGIN(WORK, 1, rows);
+    context = spex_context;
+    KERNEL_PROBE_END(WORK);
+}
+
+static int set_up(void **state) {
+    const struct spex_options started = {
+        .size = sizeof(started), .probes = "watch.work@1000000", .out = "/dev/null"};
+    char why[256];
+    struct spex_watch_options watched = options();
+    (void)state;
+    memset(&seen, 0, sizeof(seen));
+    if (spex_start(&started) || spex_watch_start(&watched, why, sizeof(why)))
+        return -1;
+    work(10);
+    ticks = spex_ticks();
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    return spex_watch_stop() || spex_stop();
+}
+
+/* One that takes `times` as long, more or less, 10 ms after the one before. */
+static void hand_over(double times) {
+    double noise = 0.95 + 0.1 * (double)random_below(&random_state, 1000) / 1000;
+    ticks += (uint64_t)(0.01 * ticks_per_second);
+    const struct spex_record record = {
+        .timestamp = ticks,
+        .probe_type = SPEX_KERNEL,
+        .thread_id = 1,
+        .weight = 1,
+        .probe_id = WORK,
+        .field_count = SPEX_KERNEL_VALUES + 1,
+        .fields = {(uint64_t)(times * noise * 1e-4 * ticks_per_second), context, 10}};
+    spex_sinks_records(&record, 1);
+}
+
+static struct spex_watch_account account(void) {
+    struct spex_watch_account now = {.size = sizeof(now)};
+    assert_int_equal(spex_watch_look(&now), 0);
+    return now;
+}
+
+static void a_shift_is_told_when_it_begins_and_ends(void **state) {
+    (void)state;
+    for (int e = 0; e < USUAL; e++)
+        hand_over(1);
+    assert_int_equal(seen.begun, 0);
+    for (int e = 0; e < SLOW; e++)
+        hand_over(3);
+    assert_int_equal(seen.begun, 1);
+    assert_int_equal(seen.ended, 0);
+    for (int e = 0; e < USUAL; e++)
+        hand_over(1);
+    assert_int_equal(seen.begun, 1);
+    assert_int_equal(seen.ended, 1);
+    assert_true(seen.shift);
+    assert_true(seen.median > 2.8 && seen.median < 3.2);
+    assert_true(seen.lasted > 2.9 && seen.lasted < 3.1);
+    assert_int_equal(seen.stopped, -EDEADLK);
+    assert_int_equal(account().judged, 2 * USUAL + SLOW);
+    assert_int_equal(account().anomalies, 1);
+    assert_int_equal(account().kernels, 1);
+}
+
+static void what_goes_on_is_told_at_the_stop(void **state) {
+    (void)state;
+    for (int e = 0; e < SLOW; e++)
+        hand_over(1);
+    for (int e = 0; e < SLOW; e++)
+        hand_over(3);
+    assert_int_equal(spex_stop(), 0);
+    assert_int_equal(seen.goes_on, 1);
+    assert_int_equal(account().judged, 2 * SLOW);
+    assert_int_equal(spex_watch_stop(), 0);
+    assert_int_equal(seen.goes_on, 1);
+    struct spex_watch_account none = {.size = sizeof(none)};
+    assert_int_equal(spex_watch_look(&none), -ENODATA);
+}
+
+static void a_fork_leaves_it_behind(void **state) {
+    int ended;
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        struct spex_watch_options again = options();
+        struct spex_watch_account none = {.size = sizeof(none)};
+        _exit(spex_watch_look(&none) != -ENODATA || spex_start(NULL) ||
+              spex_watch_start(&again, NULL, 0) || spex_watch_stop() || spex_stop());
+    }
+    assert_int_equal(waitpid(child, &ended, 0), child);
+    assert_int_equal(ended, 0);
+    hand_over(1);
+    assert_int_equal(account().judged, 1);
+}
+
+static void what_is_wrong_is_said(void **state) {
+    char why[256];
+    struct spex_watch_options wrong = options();
+    struct spex_watch_account other = {.size = 1};
+    (void)state;
+    assert_int_equal(spex_watch_start(&wrong, why, sizeof(why)), -EBUSY);
+    assert_string_equal(why, "another watching is under way");
+    assert_int_equal(spex_watch_look(&other), -EINVAL);
+    assert_int_equal(spex_watch_stop(), 0);
+    wrong.alarms = 0.5;
+    assert_int_equal(spex_watch_start(&wrong, why, sizeof(why)), -EINVAL);
+    assert_string_equal(why, "alarms: 1e-9 to 0.01 was expected, not 0.5");
+    wrong = options();
+    wrong.models = "/nothing/there";
+    assert_int_equal(spex_watch_start(&wrong, why, sizeof(why)), -ENOENT);
+    wrong.models = "/dev/null";
+    assert_int_equal(spex_watch_start(&wrong, why, sizeof(why)), -EINVAL);
+    assert_non_null(strstr(why, "/dev/null"));
+    wrong = options();
+    wrong.told = NULL;
+    assert_int_equal(spex_watch_start(&wrong, why, sizeof(why)), -EINVAL);
+    wrong.size--;
+    assert_int_equal(spex_watch_start(&wrong, why, sizeof(why)), -EINVAL);
+}
+
+static int models_write(void **state) {
+    (void)state;
+    ticks_per_second = spex_tick_rate_since(spex_instant_now());
+    int fd = mkstemp(models_path);
+    return fd < 0 || write(fd, models_text, strlen(models_text)) != (ssize_t)strlen(models_text) ||
+           close(fd);
+}
+
+static int models_remove(void **state) {
+    (void)state;
+    return unlink(models_path);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(a_shift_is_told_when_it_begins_and_ends),
+        TEST(what_goes_on_is_told_at_the_stop),
+        TEST(a_fork_leaves_it_behind),
+        TEST(what_is_wrong_is_said),
+    };
+    return cmocka_run_group_tests(tests, models_write, models_remove);
+}
