@@ -8,11 +8,9 @@ usage: watch.py SPEX STALLED LIVE
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 import unittest
 
@@ -77,17 +75,6 @@ class Watches(Programs):
         begin = self.programs()[process.pid]["seconds"]
         self.until(lambda: self.programs()[process.pid]["seconds"] > begin + seconds)
 
-    def next_event(self, watch, event, kernel):
-        """Of a watch whose standard output is JSON Lines."""
-        limit = threading.Timer(PATIENCE, watch.kill)
-        limit.start()
-        self.addCleanup(limit.cancel)
-        for line in watch.stdout:
-            told = json.loads(line)
-            if told["event"] == event and told.get("kernel") == kernel:
-                return told
-        self.fail(watch.stderr.read())
-
     def test_a_slow_disk_is_found_and_the_selection_put_back(self):
         models = self.models()
         process = self.serve()
@@ -97,24 +84,27 @@ class Watches(Programs):
         # Enough to know what is usual.
         self.until(lambda: "kernel" in self.selected(process))
         self.let_it_run(process, 5)
+        slow = time.time()
         self.write("slow")
-        begins = self.next_event(watch, "begins", "request/fetch")
-        self.assertTrue(begins["shift"] or begins["seconds"] > 0.002, begins)
-        self.assertEqual(begins["parameters"], {"rows": 2000})
-        self.assertLess(begins["predicted_seconds"], begins["seconds"])
-        self.let_it_run(process, 1)
+        self.let_it_run(process, 2)
         os.unlink(self.path("slow"))
-        ends = self.next_event(watch, "ends", "request/fetch")
-        self.assertEqual(ends["number"], begins["number"])
-        self.assertGreater(ends["executions"], 10)
-        self.assertIn("waits for I/O or a lock", (begins["cause"], ends["cause"]), (begins, ends))
-        self.assertTrue(ends["changes"])
-        self.assertGreater(ends["worst_ratio"], 2)
+        self.let_it_run(process, 6)
         watch.send_signal(signal.SIGINT)
         output, errors = watch.communicate(timeout=PATIENCE)
-        account = json.loads(output.splitlines()[-1])
-        self.assertEqual((watch.returncode, account["event"]), (3, "account"), errors)
-        self.assertGreaterEqual(account["anomalies"], 1)
+        lines = [json.loads(line) for line in output.splitlines()]
+        self.assertEqual((watch.returncode, lines[-1]["event"]), (3, "account"), errors)
+        # One that other programs have begun before may have become this one.
+        found = {event: [line for line in lines[:-1] if line["event"] == event and line["kernel"] == "request/fetch" and
+                         line["time"] + line["lasted_seconds"] > slow] for event in ("begins", "ends")}
+        self.assertTrue(found["ends"], output)
+        self.assertIn("waits for I/O or a lock", [line["cause"] for lines in found.values() for line in lines], output)
+        longest = max(found["ends"], key=lambda line: line["executions"])
+        self.assertGreater(longest["executions"], 100, output)
+        self.assertTrue(longest["shift"], output)
+        self.assertGreater(longest["median_ratio"], 2, output)
+        self.assertEqual(longest["parameters"], {"rows": 2000}, output)
+        self.assertLess(longest["predicted_seconds"], longest["seconds"], output)
+        self.assertTrue(longest["changes"], output)
         self.assertEqual(self.selected(process), before)
 
     def test_nothing_is_found_where_nothing_happens(self):
