@@ -191,7 +191,7 @@ def find_truth(explorations, arguments, replayed, choices):
 
 
 def parse():
-    parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1].split("\n")[0])
+    parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1].split("\n")[0].replace("%", "%%"))
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=4)
