@@ -330,8 +330,8 @@ int spex_stream_open(const char *path, unsigned collectors, struct spex_sink **s
 
 /* Whether it has no reader any more, of which nobody has heard where nothing was sent. */
 static bool is_free(struct stream *stream) {
-    struct pollfd reader = {.fd = stream->socket.number};
     pthread_mutex_lock(&stream->lock);
+    struct pollfd reader = {.fd = stream->socket.number};
     if (!spex_descriptor_is_ours(&stream->socket) ||
         (poll(&reader, 1, 0) == 1 && (reader.revents & (POLLHUP | POLLERR))))
         spex_descriptor_close(&stream->socket);
