@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-typedef ssize_t reading(int fd, void *buffer, size_t bytes, off64_t offset);
+typedef ssize_t reading(int fd, void *buf, size_t bytes, off64_t offset);
 
 static const volatile char *slow;
 static reading *read_there;
@@ -37,19 +37,19 @@ static int coin(void) {
     return state >> 63;
 }
 
-static ssize_t read_slowly(int fd, void *buffer, size_t bytes, off64_t offset) {
+static ssize_t read_slowly(int fd, void *buf, size_t bytes, off64_t offset) {
     const struct timespec delay = {.tv_nsec = 2000000};
     if (*slow == '1' && coin())
         nanosleep(&delay, NULL);
-    return read_there(fd, buffer, bytes, offset);
+    return read_there(fd, buf, bytes, offset);
 }
 
-__attribute__((visibility("default"))) ssize_t pread64(int fd, void *buffer, size_t bytes,
+__attribute__((visibility("default"))) ssize_t pread64(int fd, void *buf, size_t bytes,
                                                        off64_t offset) {
-    return read_slowly(fd, buffer, bytes, offset);
+    return read_slowly(fd, buf, bytes, offset);
 }
 
-__attribute__((visibility("default"))) ssize_t pread(int fd, void *buffer, size_t bytes,
+__attribute__((visibility("default"))) ssize_t pread(int fd, void *buf, size_t bytes,
                                                      off_t offset) {
-    return read_slowly(fd, buffer, bytes, offset);
+    return read_slowly(fd, buf, bytes, offset);
 }
