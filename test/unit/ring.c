@@ -259,6 +259,8 @@ static void *read_all(void *argument) {
         last = atomic_load(&watched->all_pushed);
         while (spex_ring_read(watched->ring, out, 8) > 0)
             ;
+        /* Who looks twice while a record is being written takes its slot away; eight times, and the record is lost. */
+        sched_yield();
     }
     return NULL;
 }
@@ -286,7 +288,7 @@ static void nothing_seems_lost_during_a_read(void **state) {
         do {
             counts = spex_ring_count(&pair.ring);
             seen_lost += counts.lost;
-        } while (counts.consumed + 4 < pushed);
+        } while (counts.consumed + counts.lost + 4 < pushed);
     }
     atomic_store(&watched.all_pushed, true);
     pthread_join(reader, NULL);
