@@ -12,7 +12,7 @@
 enum { SPEX_TRAINING_POINTS = 1024 };
 
 /* Measurements of one combination; of more, so many at random. */
-enum { SPEX_TRAINING_ROWS = 16 };
+enum { SPEX_TRAINING_ROWS = 64 };
 
 /* Kernels, each counted once for every context. */
 enum { SPEX_TRAINING_KERNELS = 8192 };
