@@ -3,23 +3,15 @@
 
 #include <math.h>
 
+#include "splitmix.h"
+
 #define LN_2 0.693147180559945309417
-
-/* splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014): a
- * counter that goes by GOLDEN, and a bijection of it that leaves 0 as it is. */
-#define GOLDEN 0x9e3779b97f4a7c15u
-
-static uint64_t mix(uint64_t x) {
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
-}
 
 /* Of two different counters one at most is 0: so is the state. */
 void spex_random_seed(struct spex_random *random, uint64_t seed, uint64_t stream) {
-    uint64_t counter = mix(seed + GOLDEN) + stream;
-    spex_store_relaxed(&random->state[0], mix(counter + GOLDEN));
-    spex_store_relaxed(&random->state[1], mix(counter + 2 * GOLDEN));
+    uint64_t counter = spex_splitmix_next(&seed) + stream;
+    spex_store_relaxed(&random->state[0], spex_splitmix_next(&counter));
+    spex_store_relaxed(&random->state[1], spex_splitmix_next(&counter));
 }
 
 double spex_gap_scale(uint32_t period) {

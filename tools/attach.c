@@ -228,6 +228,13 @@ bool spex_attached_wait(const struct spex_attached *attached, int stop_fd, int t
     return fds[0].revents != 0;
 }
 
+int spex_attached_take(const struct spex_attached *attached, bool all,
+                       const struct spex_record **records, size_t *count, struct spex_why *why) {
+    int more = spex_receiver_take(attached->receiver, why);
+    *records = more < 0 ? NULL : spex_receiver_records(attached->receiver, all, count);
+    return more;
+}
+
 bool spex_attached_over(const struct spex_attached *attached) {
     struct pollfd process = {.fd = attached->process_fd, .events = POLLIN};
     return (attached->receiver && spex_receiver_ended(attached->receiver)) ||

@@ -38,6 +38,11 @@ void spex_detach(struct spex_attached *attached);
 /* Waits up to `timeout_ms` (-1: for ever) for the stream, the process's end, or `stop_fd`. True: to be stopped. */
 bool spex_attached_wait(const struct spex_attached *attached, int stop_fd, int timeout_ms);
 
+/* Takes what has come, without waiting, and hands out the records that are complete, or with `all` those there are: as
+ * spex_receiver_take and spex_receiver_records. 0; 1 when there may be more; or negative, with the reason. */
+int spex_attached_take(const struct spex_attached *attached, bool all,
+                       const struct spex_record **records, size_t *count, struct spex_why *why);
+
 /* Whether the process has ended or has stopped spex: what the stream has brought is all. */
 bool spex_attached_over(const struct spex_attached *attached);
 

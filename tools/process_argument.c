@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "selection.h"
 
 bool spex_is_number(const char *text) {
     return *text != '\0' && text[strspn(text, "0123456789")] == '\0';
@@ -24,8 +25,20 @@ int spex_process_argument(const char *command, const char *text, pid_t *process)
     return SPEX_EXIT_OK;
 }
 
-double spex_seconds_argument(const char *text) {
+int spex_for_argument(const char *command, const char *text, double *seconds) {
     char *end;
-    double seconds = strtod(text, &end);
-    return end != text && *end == '\0' && seconds >= 0.001 && seconds <= 1e9 ? seconds : 0;
+    *seconds = strtod(text, &end);
+    if (end == text || *end != '\0' || !(*seconds >= 0.001 && *seconds <= 1e9))
+        return spex_complain(SPEX_EXIT_USAGE, "%s: --for: seconds were expected, not \"%s\"",
+                             command, text);
+    return SPEX_EXIT_OK;
+}
+
+int spex_probes_argument(const char *command, const char *origin, const char *text) {
+    struct spex_selection selection;
+    char why[256] = "out of memory";
+    if (spex_selection_parse(text, &selection, why, sizeof(why)) != 0)
+        return spex_complain(SPEX_EXIT_USAGE, "%s: %s: %s", command, origin, why);
+    spex_selection_free(&selection);
+    return SPEX_EXIT_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A process's number and a time, as a user gives them. */
+/* Arguments that several commands take: a process's number, a time, probes. */
 #ifndef SPEX_PROCESS_ARGUMENT_H
 #define SPEX_PROCESS_ARGUMENT_H
 
@@ -12,7 +12,10 @@ bool spex_is_number(const char *text);
 /* SPEX_EXIT_OK, or another status after having said what is wrong; `command` is told with it. */
 int spex_process_argument(const char *command, const char *text, pid_t *process);
 
-/* A time of a millisecond to 30 years, in seconds. 0: it is none. */
-double spex_seconds_argument(const char *text);
+/* --for: a time of a millisecond to 30 years, in seconds. As above. */
+int spex_for_argument(const char *command, const char *text, double *seconds);
+
+/* Whether this can be read as a selection of probes, which `origin` gives: "--probes". As above. */
+int spex_probes_argument(const char *command, const char *origin, const char *text);
 
 #endif

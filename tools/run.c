@@ -14,8 +14,8 @@
 #include "command.h"
 #include "control/format.h"
 #include "functions_argument.h"
+#include "process_argument.h"
 #include "run_watch.h"
-#include "selection.h"
 #include "variables.h"
 
 static const char usage[] =
@@ -127,18 +127,12 @@ static int parse(int argc, char **argv, struct request *request) {
 
 /* What the library would refuse, in a program that has been started. */
 static int choose_probes(struct request *request) {
-    struct spex_selection selection;
-    char why[256] = "out of memory";
     const char *origin = request->probes ? "-e" : spex_variable_name(SPEX_VARIABLE_PROBES);
     if (!request->probes)
         request->probes = spex_variable_text(SPEX_VARIABLE_PROBES);
     if (!request->probes)
         request->probes = "*";
-    int err = spex_selection_parse(request->probes, &selection, why, sizeof(why));
-    if (err)
-        return spex_complain(SPEX_EXIT_USAGE, "run: %s: %s", origin, why);
-    spex_selection_free(&selection);
-    return 0;
+    return spex_probes_argument("run", origin, request->probes);
 }
 
 /* A descriptor of ours must not take the number of a stream that is closed; the program does not get it. */

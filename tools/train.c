@@ -15,7 +15,6 @@
 #include "number.h"
 #include "printable.h"
 #include "process_argument.h"
-#include "selection.h"
 #include "stop_signals.h"
 #include "train_running.h"
 
@@ -62,11 +61,7 @@ static int take_option(struct request *request, int option) {
     case 'P':
         return spex_process_argument("train", optarg, &request->process);
     case 'f':
-        request->seconds = spex_seconds_argument(optarg);
-        if (request->seconds <= 0)
-            return spex_complain(SPEX_EXIT_USAGE, "train: --for: seconds were expected, not \"%s\"",
-                                 optarg);
-        break;
+        return spex_for_argument("train", optarg, &request->seconds);
     case 'F':
         return spex_functions_argument("train", optarg);
     case 'l':
@@ -119,15 +114,6 @@ static int parse(int argc, char **argv, struct request *request) {
     if (separator + 1 >= argc)
         return spex_complain(SPEX_EXIT_USAGE, "train: \"-- PROGRAM\" was expected");
     request->options.argv = &argv[separator + 1];
-    return 0;
-}
-
-static int check_probes(const char *probes) {
-    struct spex_selection selection;
-    char why[256];
-    if (spex_selection_parse(probes, &selection, why, sizeof(why)) != 0)
-        return spex_complain(SPEX_EXIT_USAGE, "train: --probes: %s", why);
-    spex_selection_free(&selection);
     return 0;
 }
 
@@ -227,7 +213,7 @@ int spex_command_train(int argc, char **argv) {
         .options = {.probes = "*:kernel", .progress = take_progress, .user = &request}};
     struct spex_training *training;
     int bad = parse(argc, argv, &request);
-    bad = bad ? bad : check_probes(request.options.probes);
+    bad = bad ? bad : spex_probes_argument("train", "--probes", request.options.probes);
     if (bad)
         return bad < 0 ? SPEX_EXIT_OK : bad;
     request.options.stop_fd = spex_stop_signals_open();

@@ -34,12 +34,11 @@ struct follower {
 
 /* 0, 1 when there may be more, or what is wrong. */
 static int take_records(struct follower *follower, bool all, struct spex_why *why) {
-    struct spex_receiver *receiver = follower->attached.receiver;
+    const struct spex_record *records;
     size_t count;
-    int more = spex_receiver_take(receiver, why);
+    int more = spex_attached_take(&follower->attached, all, &records, &count, why);
     if (more < 0)
         return more;
-    const struct spex_record *records = spex_receiver_records(receiver, all, &count);
     int err = spex_training_kernels_take(follower->kernels, records, count, &follower->records,
                                          &follower->left_out, why);
     return err ? err : more;

@@ -13,7 +13,6 @@
 #include "command.h"
 #include "models_file.h"
 #include "process_argument.h"
-#include "selection.h"
 #include "stop_signals.h"
 #include "thread_samples.h"
 #include "watch/judge.h"
@@ -74,15 +73,6 @@ static bool is_rate(const char *text, double *rate) {
     return end != text && *end == '\0' && *rate >= 1e-9 && *rate <= 0.01;
 }
 
-static int check_probes(const char *probes) {
-    struct spex_selection selection;
-    char why[256];
-    if (spex_selection_parse(probes, &selection, why, sizeof(why)) != 0)
-        return spex_complain(SPEX_EXIT_USAGE, "watch: --probes: %s", why);
-    spex_selection_free(&selection);
-    return SPEX_EXIT_OK;
-}
-
 static int take_option(struct watch *watch, int option) {
     switch (option) {
     case 'm':
@@ -95,13 +85,9 @@ static int take_option(struct watch *watch, int option) {
         break;
     case 'p':
         watch->probes = optarg;
-        return check_probes(optarg);
+        return spex_probes_argument("watch", "--probes", optarg);
     case 'f':
-        watch->seconds = spex_seconds_argument(optarg);
-        if (watch->seconds <= 0)
-            return spex_complain(SPEX_EXIT_USAGE, "watch: --for: seconds were expected, not \"%s\"",
-                                 optarg);
-        break;
+        return spex_for_argument("watch", optarg, &watch->seconds);
     case 'o':
         watch->out = optarg;
         break;
@@ -176,12 +162,11 @@ static void look(struct watch *watch) {
 
 /* 0, 1 when there may be more, or what is wrong. */
 static int take_records(struct watch *watch, bool all, struct spex_why *why) {
-    struct spex_receiver *receiver = watch->attached.receiver;
+    const struct spex_record *records;
     size_t count;
-    int more = spex_receiver_take(receiver, why);
+    int more = spex_attached_take(&watch->attached, all, &records, &count, why);
     if (more < 0)
         return more;
-    const struct spex_record *records = spex_receiver_records(receiver, all, &count);
     int err = spex_judge_take(watch->judge, records, count);
     return err ? spex_fail(why, err, "out of memory") : more;
 }

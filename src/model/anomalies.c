@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../splitmix.h"
 #include "detector.h"
 
 /* An anomaly is over when so many usual executions and so much time have gone by since the last one of it; or so much
@@ -165,19 +166,13 @@ static void end(struct spex_anomalies *anomalies, struct spex_watched *kernel,
     kernel->open = false;
 }
 
-static uint64_t random_below(struct spex_anomalies *anomalies, uint64_t below) {
-    uint64_t z = anomalies->random += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return (z ^ z >> 31) % below;
-}
-
 /* The execution is part of the kernel's anomaly. */
 static void count(struct spex_anomalies *anomalies, struct spex_watched *kernel,
                   const struct spex_execution *execution, double log_ratio) {
     struct spex_anomaly *anomaly = &kernel->anomaly;
-    uint64_t at = anomaly->executions < RATIOS ? anomaly->executions
-                                               : random_below(anomalies, anomaly->executions + 1);
+    uint64_t at = anomaly->executions < RATIOS
+                      ? anomaly->executions
+                      : spex_splitmix_next(&anomalies->random) % (anomaly->executions + 1);
     if (at < RATIOS)
         kernel->ratios[at] = (float)log_ratio;
     anomaly->executions++;

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "../splitmix.h"
+
 /* Peaks that the distribution is fitted to: a twentieth of the numbers, and at least so many. */
 enum { FITTED_LEAST = 24 };
 #define FITTED_SHARE 0.05
@@ -32,19 +34,11 @@ void spex_tail_init(struct spex_tail *tail, double probability) {
     };
 }
 
-/* SplitMix64's finish on a counter. */
-static uint64_t random_next(struct spex_tail *tail) {
-    uint64_t z = tail->random += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
 /* As if only half of the numbers had been seen, whichever. */
 static void forget_half(struct spex_tail *tail) {
     uint32_t kept = 0;
     for (uint32_t p = 0; p < tail->count; p++)
-        if (random_next(tail) & 1)
+        if (spex_splitmix_next(&tail->random) & 1)
             tail->peaks[kept++] = tail->peaks[p];
     tail->count = kept;
     tail->seen /= 2;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../splitmix.h"
 #include "fit.h"
 
 /* Twice as many as points, so that what is looked for is not far from its hash. */
@@ -40,12 +41,8 @@ struct spex_training {
     uint64_t random;
 };
 
-/* SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014). */
 static uint64_t random_below(struct spex_training *training, uint64_t below) {
-    uint64_t z = training->random += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return (z ^ z >> 31) % below;
+    return spex_splitmix_next(&training->random) % below;
 }
 
 int spex_training_create(struct spex_training **training, uint64_t seed) {

@@ -27,11 +27,6 @@ static struct spex_status status(void) {
     return now;
 }
 
-static int start(void **state) {
-    (void)state;
-    return serving_start(NULL);
-}
-
 static int stop(void **state) {
     (void)state;
     unsetenv("SPEX_FORKS");
@@ -321,7 +316,7 @@ static void the_last_report_comes_at_an_exit(void **state) {
     spex_profile_reader_free(&reader);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, serving_setup, stop)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

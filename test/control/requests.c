@@ -22,22 +22,6 @@ __attribute__((noinline)) static void work(unsigned executions) {
     }
 }
 
-static struct spex_status status(void) {
-    struct spex_status now = {.size = sizeof(now)};
-    assert_int_equal(spex_status_get(&now), 0);
-    return now;
-}
-
-static int start(void **state) {
-    (void)state;
-    return serving_start(NULL);
-}
-
-static int stop(void **state) {
-    (void)state;
-    return spex_stop();
-}
-
 static struct spex_control_request request_of(uint16_t kind) {
     return (struct spex_control_request){
         .magic = SPEX_CONTROL_MAGIC, .version = SPEX_CONTROL_VERSION, .kind = kind, .number = 7};
@@ -64,11 +48,11 @@ static void a_selection_is_made(void **state) {
     int fd = caller_connect();
     (void)state;
     assert_int_equal(caller_ask(fd, SPEX_CONTROL_SELECT, "request.*", &reader), 1);
-    assert_int_equal(status().sites_on, 1);
+    assert_int_equal(serving_status().sites_on, 1);
     assert_string_equal(reader.text, "");
     assert_int_equal(caller_ask(fd, SPEX_CONTROL_SELECT, "nobody.*", &reader), 0);
     assert_non_null(strstr(reader.text, "no probe matches"));
-    assert_int_equal(status().sites_on, 0);
+    assert_int_equal(serving_status().sites_on, 0);
     assert_int_equal(caller_ask(fd, SPEX_CONTROL_SELECT, "request.work:lat@", &reader), -EINVAL);
     assert_non_null(strstr(reader.text, "probe selection"));
     assert_int_equal(caller_ask(fd, SPEX_CONTROL_SELECT, "", &reader), 0);
@@ -109,9 +93,9 @@ static void a_profile_holds_what_was_recorded(void **state) {
     int fd = caller_connect();
     (void)state;
     assert_int_equal(caller_select(fd, "request.work"), 1);
-    uint64_t before = status().consumed;
+    uint64_t before = serving_status().consumed;
     work(100);
-    WAIT_UNTIL(status().consumed - before == 100);
+    WAIT_UNTIL(serving_status().consumed - before == 100);
     /* What is consumed may still be on its way to the metrics. */
     do
         assert_int_equal(caller_ask(fd, SPEX_CONTROL_PROFILE, NULL, &reader), 0);
@@ -121,7 +105,7 @@ static void a_profile_holds_what_was_recorded(void **state) {
     assert_int_equal(reader.profile.process.consumed, 100);
     assert_int_equal(reader.profile.process.sites_on, 1);
     assert_string_equal(reader.profile.process.selection, "request.work");
-    assert_int_equal(reader.profile.site_count, status().sites);
+    assert_int_equal(reader.profile.site_count, serving_status().sites);
     assert_int_equal(reader.profile.row_count, 1);
     const struct spex_profile_row *row = &reader.profile.rows[0];
     assert_int_equal(row->probe.probe_id, WORK);
@@ -148,7 +132,7 @@ static void margins_are_those_that_the_program_has(void **state) {
         assert_int_equal(caller_select(fd, selections[s]), 1);
         work(3000);
     }
-    WAIT_UNTIL(status().consumed == status().produced);
+    WAIT_UNTIL(serving_status().consumed == serving_status().produced);
     assert_int_equal(caller_ask(fd, SPEX_CONTROL_PROFILE, NULL, &reader), 0);
     assert_int_equal(spex_profile_now(&own), 0);
     const struct spex_profile_row *row = &reader.profile.rows[0], *own_row = &own.rows[0];
@@ -421,12 +405,12 @@ static void the_program_and_a_command_select_in_turn(void **state) {
     (void)state;
     for (int i = 0; i < 50; i++) {
         assert_int_equal(spex_set("request.work"), 1);
-        assert_int_equal(status().sites_on, 1);
+        assert_int_equal(serving_status().sites_on, 1);
         assert_int_equal(caller_select(fd, "-request.work"), 0);
-        assert_int_equal(status().sites_on, 0);
+        assert_int_equal(serving_status().sites_on, 0);
         assert_int_equal(spex_set(""), 0);
         assert_int_equal(caller_select(fd, "request.work"), 1);
-        assert_int_equal(status().sites_on, 1);
+        assert_int_equal(serving_status().sites_on, 1);
     }
     close(fd);
 }
@@ -472,7 +456,7 @@ static void starts_and_stops_do_not_mind_requests(void **state) {
     for (size_t t = 0; t < COUNT_OF(threads); t++)
         pthread_join(threads[t], NULL);
     spex_stop();
-    struct spex_status now = status();
+    struct spex_status now = serving_status();
     assert_int_equal(now.produced, now.consumed + now.lost);
 }
 
@@ -526,7 +510,7 @@ static void who_is_silent_for_long_is_left(void **state) {
     close(subscriber);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, serving_setup, serving_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

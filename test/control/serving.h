@@ -64,6 +64,23 @@ static inline int serving_start(const char *probes) {
     return spex_start(&options);
 }
 
+/* Before and after a test. */
+static inline int serving_setup(void **state) {
+    (void)state;
+    return serving_start(NULL);
+}
+
+static inline int serving_teardown(void **state) {
+    (void)state;
+    return spex_stop();
+}
+
+static inline struct spex_status serving_status(void) {
+    struct spex_status now = {.size = sizeof(now)};
+    assert_int_equal(spex_status_get(&now), 0);
+    return now;
+}
+
 /* The socket of a process in the directory; a negative errno value. */
 static inline int caller_connect_to(pid_t process) {
     char own[SPEX_CONTROL_NAME_BYTES], name[SPEX_CONTROL_NAME_BYTES * 2];

@@ -41,22 +41,6 @@ __attribute__((noinline)) static void work(uint64_t first, uint64_t executions) 
     }
 }
 
-static struct spex_status status(void) {
-    struct spex_status now = {.size = sizeof(now)};
-    assert_int_equal(spex_status_get(&now), 0);
-    return now;
-}
-
-static int start(void **state) {
-    (void)state;
-    return serving_start(NULL);
-}
-
-static int stop(void **state) {
-    (void)state;
-    return spex_stop();
-}
-
 static int stream_open(const char *types) {
     char why[256];
     int fd = caller_connect();
@@ -114,7 +98,7 @@ static void a_stream_brings_what_is_on(void **state) {
     work(0, 100);
     WAIT_UNTIL(has_read(fd, &got, 200));
     assert_int_equal(got.frames[SPEX_STREAM_HELLO], 1);
-    assert_int_equal(got.sites, status().sites);
+    assert_int_equal(got.sites, serving_status().sites);
     assert_int_equal(got.contexts, 2);
     assert_int_equal(got.records, 200);
     assert_int_equal(got.types, SPEX_KERNEL);
@@ -181,9 +165,9 @@ static void readers_may_go_without_a_word(void **state) {
         close(fd);
     }
     WAIT_UNTIL(has_read(stays, &got, 400));
-    WAIT_UNTIL(status().pending == 0);
-    assert_int_equal(status().undelivered, 0);
-    assert_int_equal(status().lost, 0);
+    WAIT_UNTIL(serving_status().pending == 0);
+    assert_int_equal(serving_status().undelivered, 0);
+    assert_int_equal(serving_status().lost, 0);
     close(stays);
     spex_stop();
     assert_null(strstr(messages_end(), "spex:"));
@@ -202,8 +186,8 @@ static void a_reader_that_sleeps_holds_nobody_up(void **state) {
     }
     WAIT_UNTIL(has_read(fd, &awake, 2 * made));
     assert_int_equal(awake.lost, 0);
-    assert_int_equal(status().lost, 0);
-    assert_int_equal(status().undelivered, 0);
+    assert_int_equal(serving_status().lost, 0);
+    assert_int_equal(serving_status().undelivered, 0);
     /* Since the last frame that has reached it there may have been more. */
     WAIT_UNTIL((read_all(asleep, &slept), slept.records + slept.lost == 2 * made));
     assert_true(slept.lost > 0);
@@ -249,7 +233,7 @@ static void the_child_of_a_fork_has_none(void **state) {
     close(fd);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, start, stop)
+#define TEST(function) cmocka_unit_test_setup_teardown(function, serving_setup, serving_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

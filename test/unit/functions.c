@@ -14,33 +14,23 @@
 #include <spex/kernel.h>
 #include <spex/spex.h>
 
-#include "../capture.h"
 #include "../check.h"
 #include "contexts.h"
 #include "function_calls.h"
 #include "function_names.h"
 #include "instrumented.h"
+#include "seen.h"
 #include "sites.h"
 #include "symbols.h"
 
-enum { RECORDS_MAX = 4096, PATH_BYTES = 256, TOO_DEEP = 1200, DEEPEST = 1000 };
-
-static struct spex_record seen[RECORDS_MAX];
-static size_t seen_count;
-
-static void see(const struct spex_record *record, void *context) {
-    (void)context;
-    assert_true(seen_count < RECORDS_MAX);
-    seen[seen_count++] = *record;
-}
+enum { PATH_BYTES = 256, TOO_DEEP = 1200, DEEPEST = 1000 };
 
 static void begin(const char *probes) {
     struct spex_options options = {.size = sizeof(options),
                                    .probes = probes,
                                    .out = "/dev/null",
                                    .functions = "fn_*,fn_left*@off"};
-    seen_count = 0;
-    capture_start(see, NULL);
+    seen_start();
     assert_int_equal(spex_start(&options), 0);
 }
 

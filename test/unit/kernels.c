@@ -12,27 +12,18 @@
 #include "../check.h"
 #include "contexts.h"
 #include "places.h"
+#include "seen.h"
 #include "sites.h"
 
 enum { MAIN = 1, FIRST, SECOND, LEAF, RECURSIVE, EVEN, ODD, LEFT, SCOPED, SAMPLED, HANDLED };
 
 SPEX_PROBE_NAME(LEAF, "leaf");
 
-enum { RECORDS_MAX = 4096, PATH_MAX_LENGTH = 16 };
-
-static struct spex_record seen[RECORDS_MAX];
-static size_t seen_count;
-
-static void see(const struct spex_record *record, void *context) {
-    (void)context;
-    assert_true(seen_count < RECORDS_MAX);
-    seen[seen_count++] = *record;
-}
+enum { PATH_MAX_LENGTH = 16 };
 
 static void begin(const char *probes) {
     struct spex_options options = {.size = sizeof(options), .probes = probes, .out = "/dev/null"};
-    seen_count = 0;
-    capture_start(see, NULL);
+    seen_start();
     assert_int_equal(spex_start(&options), 0);
 }
 
