@@ -73,7 +73,7 @@ static struct bench_result time_large(void) {
         times[i] = (1e-6 + 3e-9 * x[0] * x[1] + 2e-8 * x[2]) * (1 + noise);
     }
     for (size_t r = 0; r < LARGE_ROUNDS; r++)
-        taken[r] = time_fit(&(struct spex_measurements){3, ROWS, parameters, times});
+        taken[r] = time_fit(&(struct spex_measurements){3, ROWS, parameters, times, NULL});
     return bench_median(taken, LARGE_ROUNDS);
 }
 

@@ -29,6 +29,7 @@
 #include "prober.h"
 #include "profile_source.h"
 #include "rings.h"
+#include "samples/looker.h"
 #include "sites.h"
 #include "threads.h"
 
@@ -139,9 +140,10 @@ static struct {
     uint64_t process_ns;            /* what it was */
     uint64_t process_collectors_ns; /* of it */
     uint64_t collectors_ns;
-    double tick_rate; /* 0: not known yet */
-    double cpus;      /* that the program keeps busy */
-    double seconds;   /* of all those CPUs, since it began */
+    uint64_t looker_ns; /* and what samples of kernels by their models have cost */
+    double tick_rate;   /* 0: not known yet */
+    double cpus;        /* that the program keeps busy */
+    double seconds;     /* of all those CPUs, since it began */
     double spent;
     struct spex_collecting collecting;
     uint64_t produced[SPEX_PROBE_TYPES]; /* records, when last accounted for */
@@ -195,6 +197,7 @@ static int begin(double share, const struct spex_rate_policy_ops *policy) {
     controller.monotonic_ns = spex_clock_ns(CLOCK_MONOTONIC);
     controller.process_ns = spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     controller.collectors_ns = spex_collectors_cpu_ns();
+    controller.looker_ns = spex_looker_cost_ns();
     controller.process_collectors_ns = controller.collectors_ns;
     spex_collecting_begin(&controller.collecting, controller.collectors_ns);
     controller.cpus = 1;
@@ -268,13 +271,16 @@ static void account(uint64_t ns) {
     uint64_t collectors = spex_collectors_cpu_ns();
     double seconds = (double)(ns - controller.monotonic_ns) / 1e9;
     controller.tick_rate = spex_metrics_tick_rate();
-    double spent = (double)(collectors - controller.collectors_ns) / 1e9;
+    uint64_t looker = spex_looker_cost_ns();
+    double spent = (double)(collectors - controller.collectors_ns) / 1e9 +
+                   (double)spex_grown(controller.looker_ns, looker) / 1e9;
     for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)
         spent += spent_on(t);
     controller.skipped += controller.skipping * seconds;
     spent += controller.skipping * seconds;
     controller.monotonic_ns = ns;
     controller.collectors_ns = collectors;
+    controller.looker_ns = looker;
     controller.now += seconds;
     controller.seconds += seconds * (controller.cpus > 1 ? controller.cpus : 1);
     spend(seconds, spent);
@@ -393,12 +399,12 @@ static bool look_at(uint32_t first, struct spex_rate_class *class) {
     struct probe *probe = &controller.probes[first];
     struct spex_probe_state state = spex_probe_state(first, 0);
     uint64_t count = controller.executions[first];
+    if (state.by_hand && probe->period)
+        spex_probe_slow(first, 0);
     if (!state.selected || state.by_hand)
         *probe = (struct probe){.counted = probe->counted, .factor = probe->factor};
     if (!state.selected || state.by_hand || probe->held_until > 0)
         measure_from_now(probe, count);
-    if (state.by_hand)
-        spex_probe_slow(first, 0);
     if (!state.selected || state.by_hand)
         return false;
     if (probe->held_until > controller.now) {

@@ -12,6 +12,7 @@
 #include "counters/counters.h"
 #include "message.h"
 #include "prober.h"
+#include "samples/plan.h"
 #include "variables.h"
 
 #include "../policies/rates.h"
@@ -135,6 +136,15 @@ static int read_rate_policy(const char *otherwise, struct spex_settings *setting
     return -EINVAL;
 }
 
+static int read_samples(double otherwise, double *samples) {
+    const char *text = read_text(SPEX_VARIABLE_SAMPLES, NULL);
+    *samples = otherwise > 0 ? otherwise : SPEX_SAMPLES_DEFAULT;
+    if (!text || spex_samples_parse(text, samples))
+        return 0;
+    spex_message("SPEX_SAMPLES=%s: a number of " SPEX_SAMPLES_RANGE " was expected", text);
+    return -EINVAL;
+}
+
 static int read_forks(struct spex_settings *settings) {
     const char *text = read_text(SPEX_VARIABLE_FORKS, NULL);
     settings->follow = text && strcmp(text, "follow") == 0;
@@ -157,6 +167,7 @@ int spex_settings_read(const struct spex_options *options, struct spex_settings 
         .probes = read_text(SPEX_VARIABLE_PROBES, options->probes),
         .functions = read_text(SPEX_VARIABLE_FUNCTIONS, options->functions),
         .out = read_text(SPEX_VARIABLE_OUT, options->out),
+        .models = read_text(SPEX_VARIABLE_MODELS, options->models),
         .probing = SPEX_PROBING_HZ,
         .collectors = options->collectors ? options->collectors : 1,
         .ring_records = options->ring_records ? options->ring_records : 8192,
@@ -171,6 +182,7 @@ int spex_settings_read(const struct spex_options *options, struct spex_settings 
     err = err ? err : read_number(SPEX_VARIABLE_RING_CPUS, &settings->ring_cpus);
     err = err ? err : read_number(SPEX_VARIABLE_CALIBRATE, &calibrate);
     err = err ? err : read_commit(options->commit, &settings->commit);
+    err = err ? err : read_samples(options->samples, &settings->samples);
     err = err ? err : read_forks(settings);
     err = err ? err : read_budgets(options, settings);
     err = err ? err : read_rate_policy(options->rate_policy, settings);

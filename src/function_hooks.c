@@ -9,6 +9,7 @@
 #include <spex/atomic.h>
 #include <spex/functions.h>
 
+#include "contexts.h"
 #include "functions.h"
 #include "threads.h"
 
@@ -16,6 +17,7 @@ enum { FRAMES_MAX = 1000 };
 
 struct frame {
     uintptr_t function;
+    uintptr_t stack; /* where it was entered */
     struct spex_site *site;
     struct spex_kernel_span span;
     uint64_t parameters[SPEX_KERNEL_PARAMETERS];
@@ -33,6 +35,14 @@ struct frames {
 #define BEING_MADE ((struct frames *)1)
 
 static __thread struct frames *own __attribute__((tls_model("initial-exec")));
+
+/* Of the last frame, at hand. Functions that are off, and are left all the time, lie further down the stack than the last
+ * that is on; what lies further up has left frames behind by longjmp, or is on another stack. Without a frame nothing
+ * does. */
+static __thread struct {
+    uintptr_t function;
+    uintptr_t stack;
+} top __attribute__((tls_model("initial-exec"))) = {0, UINTPTR_MAX};
 
 /* What threads have given outside of any function, the last of them. */
 static uint64_t parameters_of_all[SPEX_KERNEL_PARAMETERS];
@@ -59,10 +69,17 @@ static struct frames *frames_of_thread(void) {
     return frames;
 }
 
+static void top_set(const struct frames *frames, uint32_t depth) {
+    const struct frame *frame = depth ? &frames->frames[depth - 1] : NULL;
+    top.function = frame ? frame->function : 0;
+    top.stack = frame ? frame->stack : UINTPTR_MAX;
+}
+
 void spex_function_frames_free(void) {
     struct frames *frames = own;
     if ((uintptr_t)frames > (uintptr_t)BEING_MADE) {
         own = NULL;
+        top_set(NULL, 0);
         munmap(frames, sizeof(*frames));
     }
 }
@@ -79,27 +96,42 @@ static void parameters_inherit(const struct frames *frames, struct frame *frame,
     }
 }
 
-static void enter(struct spex_site *site, uintptr_t function) {
+/* Then its parameters are the outer execution's, but its time is not: it is a part of that, and nothing by itself. A node
+ * below another has a higher number; so has none where there is no room for its context. */
+static bool is_within_itself(const struct spex_site *site, const struct spex_kernel_span *span) {
+    struct spex_context_node node;
+    return span->context <= span->before && spex_context_node(span->context, &node) &&
+           node.kernel == site->probe_id;
+}
+
+static void enter(struct spex_site *site, uintptr_t function, uintptr_t stack) {
     struct frames *frames = frames_of_thread();
     if (!frames)
         return;
     uint32_t depth = frames->depth;
     if (depth == FRAMES_MAX) {
         frames->beyond++;
+        top.stack = 0; /* all that is left may be one of them */
         return;
     }
     spex_store_relaxed(&frames->depth, depth + 1);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     struct frame *frame = &frames->frames[depth];
     frame->function = function;
+    frame->stack = top.stack = stack;
+    top.function = function;
     frame->site = site;
     frame->span = (struct spex_kernel_span){0};
     if (site->detail)
         parameters_inherit(frames, frame, depth);
     spex_kernel_enter_(&frame->span, site->probe_id);
+    if (is_within_itself(site, &frame->span))
+        return;
     frame->span.weight = spex_sample_(site);
     if (spex_records_(frame->span.weight))
         frame->span.begin = spex_ticks();
+    else if (frame->span.weight)
+        frame->span.begin = spex_kernel_published(site, frame->span.context, frame->parameters);
 }
 
 /* What is above the function's frame has been left without its hook. */
@@ -109,7 +141,8 @@ static void leave(uintptr_t function) {
         return;
     uint32_t depth = frames->depth;
     if (frames->beyond) {
-        frames->beyond--;
+        if (--frames->beyond == 0)
+            top_set(frames, depth);
         return;
     }
     while (depth > 0 && frames->frames[depth - 1].function != function)
@@ -120,6 +153,7 @@ static void leave(uintptr_t function) {
     spex_kernel_end_(frame->site, &frame->span, frame->parameters);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     spex_store_relaxed(&frames->depth, depth - 1);
+    top_set(frames, depth - 1);
 }
 
 /* A compiler that knows both ends must not copy this into its callers, nor make a version for some of them: functions
@@ -134,14 +168,17 @@ HOOK void __cyg_profile_func_enter(void *function, void *caller) {
         return;
     struct spex_site *site = spex_function_site(table, (uintptr_t)function);
     if (site && SPEX_UNLIKELY(spex_load_relaxed(&site->control)))
-        enter(site, (uintptr_t)function);
+        enter(site, (uintptr_t)function, (uintptr_t)__builtin_frame_address(0));
 }
 
 HOOK void __cyg_profile_func_exit(void *function, void *caller) {
     const struct spex_function_table *table =
         spex_load_acquire(&spex_function_table); /* F1 (F2 in functions.c) */
     (void)caller;
-    if (SPEX_UNLIKELY(table) && spex_load_relaxed(&own) &&
+    if (SPEX_LIKELY(!table))
+        return;
+    bool is_top = top.function == (uintptr_t)function;
+    if (SPEX_UNLIKELY(is_top || (uintptr_t)__builtin_frame_address(0) > top.stack) &&
         spex_function_site(table, (uintptr_t)function))
         leave((uintptr_t)function);
 }

@@ -146,18 +146,23 @@ static inline void spex_record_ticks(const struct spex_rings *rings, uint32_t ty
         spex_record_ticks_noted(rings, type, site, sampled, begin, now);
 }
 
+/* `header`: as spex_pack. */
+static inline void spex_put_kernel(const struct spex_rings *rings, uint64_t header,
+                                   uint32_t context, uint64_t begin, uint64_t now,
+                                   const uint64_t *parameters, unsigned count) {
+    uint64_t values[SPEX_KERNEL_VALUES + SPEX_KERNEL_PARAMETERS] = {now - begin, context};
+    for (unsigned p = 0; p < count; p++)
+        values[SPEX_KERNEL_VALUES + p] = parameters[p];
+    spex_put(rings, SPEX_KERNEL, now, header, values, SPEX_KERNEL_VALUES + count);
+}
+
 static inline void spex_record_kernel(const struct spex_rings *rings, const struct spex_site *site,
                                       uint32_t sampled, uint32_t context, uint64_t begin,
                                       uint64_t now, const uint64_t *parameters) {
     struct spex_thread *thread = spex_thread_current();
-    if (!spex_weight_left(thread, site, sampled))
-        return;
-    uint32_t marks = spex_opening(thread, begin);
-    uint64_t values[SPEX_KERNEL_VALUES + SPEX_KERNEL_PARAMETERS] = {now - begin, context};
-    for (unsigned p = 0; p < site->detail; p++)
-        values[SPEX_KERNEL_VALUES + p] = parameters[p];
-    spex_put(rings, SPEX_KERNEL, now, spex_header(thread, site, sampled, marks), values,
-             SPEX_KERNEL_VALUES + site->detail);
+    if (spex_weight_left(thread, site, sampled))
+        spex_put_kernel(rings, spex_header(thread, site, sampled, spex_opening(thread, begin)),
+                        context, begin, now, parameters, site->detail);
 }
 
 static inline void spex_record_snapshot(const struct spex_rings *rings,

@@ -30,6 +30,7 @@
 #include "probes.h"
 #include "regions.h"
 #include "rings.h"
+#include "samples/looker.h"
 #include "selection.h"
 #include "service_thread.h"
 #include "sinks.h"
@@ -52,8 +53,14 @@ static struct {
         followed; /* by itself, in the child of a fork, and the program has not called spex_start since */
     bool fork_handled;
     struct spex_settings settings;
-    char *out;                  /* owned; settings.out points here */
-    char *control;              /* and settings.control here */
+    char *out;     /* owned; settings.out points here */
+    char *control; /* and settings.control here, */
+    char *models;  /* and settings.models */
+    struct {
+        char *path; /* owned; NULL: by the settings */
+        double samples;
+        double share;
+    } models_asked;             /* by a command, instead */
     struct spex_output *output; /* NULL: there is to be no table */
 } life = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -96,7 +103,10 @@ static void follow(struct spex_selection selection, bool table) {
 static void settings_free(void) {
     free(life.out);
     free(life.control);
-    life.out = life.control = NULL;
+    free(life.models);
+    free(life.models_asked.path);
+    life.models_asked.path = NULL;
+    life.out = life.control = life.models = NULL;
 }
 
 /* The child starts clean: its probes are off, it has no collector and no output, until it calls
@@ -112,6 +122,7 @@ static void fork_child(void) {
     spex_sites_inherit(&selection);
     spex_control_fork_child();
     spex_collectors_fork_child();
+    spex_looker_fork_child();
     spex_service_threads_fork_child();
     spex_threads_fork_child();
     spex_rings_fork_child();
@@ -174,10 +185,13 @@ static int outputs_open(bool table) {
 }
 
 /* Records that another process takes are recorded as selected. */
+static bool is_elsewhere(void) {
+    return begins_with(life.settings.out, unix_prefix);
+}
+
 static int controller_begin(void) {
     const struct spex_rate_policy_ops *policy = life.settings.rate_policy;
-    bool elsewhere = begins_with(life.settings.out, unix_prefix);
-    int err = spex_controller_begin(elsewhere ? 0 : life.settings.budget, policy);
+    int err = spex_controller_begin(is_elsewhere() ? 0 : life.settings.budget, policy);
     if (err)
         spex_message("cannot reserve memory for the rate policy %s: %s", policy->name,
                      strerror(-err));
@@ -188,6 +202,22 @@ static int controller_begin(void) {
 static void allowance_begin(void) {
     double share = life.settings.thread_budget;
     spex_allowance_set(share, share > 0 ? spex_tick_rate_since(spex_instant_now()) : 0);
+}
+
+/* What the user has named is there, or it is an error, as a selection that cannot be read. */
+static int models_begin(struct spex_why *why) {
+    const char *path = life.settings.models;
+    double samples = life.settings.samples, budget = life.settings.budget;
+    bool controlled = budget > 0 && !is_elsewhere();
+    if (life.models_asked.path) {
+        path = life.models_asked.path;
+        samples = life.models_asked.samples;
+        budget = life.models_asked.share > 0 ? life.models_asked.share : budget;
+    }
+    if (path)
+        return spex_looker_start(path, samples, budget, !controlled, why);
+    spex_looker_stop();
+    return 0;
 }
 
 /* Maps what probes write to, starts collectors, opens the output: all before a site goes on. */
@@ -210,7 +240,11 @@ static int collection_start(bool table) {
                      strerror(-err));
         return err;
     }
+    struct spex_why why = {""};
     err = outputs_open(table);
+    err = err ? err : models_begin(&why);
+    if (why.text[0])
+        spex_message("SPEX_MODELS: %s", why.text);
     if (err)
         spex_collectors_stop();
     else
@@ -314,6 +348,34 @@ int spex_life_stream(struct spex_descriptor socket, uint32_t types, char *answer
     return err;
 }
 
+static int models_locked(const char *path, double samples, double share, char *answer,
+                         size_t size) {
+    char *copy = path ? strdup(path) : NULL;
+    struct spex_why why = {""};
+    int err = life.started ? 0 : -EPERM;
+    if (err || (path && !copy)) {
+        tell(answer, size, "models cannot be gone by: %s", strerror(err ? EPERM : ENOMEM));
+        free(copy);
+        return err ? err : -ENOMEM;
+    }
+    free(life.models_asked.path);
+    life.models_asked.path = copy;
+    life.models_asked.samples = samples;
+    life.models_asked.share = share;
+    err = spex_collectors_running() ? models_begin(&why) : 0;
+    if (err)
+        tell(answer, size, "%s", why.text);
+    return err;
+}
+
+int spex_life_models(const char *path, double samples, double share, char *answer, size_t size) {
+    if (pthread_mutex_trylock(&life.lock) != 0)
+        return -EBUSY;
+    int err = models_locked(path, samples, share, answer, size);
+    pthread_mutex_unlock(&life.lock);
+    return err;
+}
+
 static int need_locked(const char *probes, char *why, size_t why_size) {
     struct spex_selection selection;
     int err = spex_selection_parse(probes, &selection, why, why_size);
@@ -346,6 +408,7 @@ static void stop_locked(void) {
     spex_sites_need((struct spex_selection){0});
     spex_sites_select((struct spex_selection){0});
     bool collected = spex_collectors_running() != 0;
+    spex_looker_stop();
     if (collected) {
         spex_collectors_stop();
         uint64_t end_ns = spex_clock_ns(CLOCK_MONOTONIC);
@@ -367,10 +430,13 @@ static void stop_locked(void) {
 /* The settings point into the environment and into the program's options, which may go away. */
 static int settings_keep(void) {
     const char *out = life.settings.out, *control = life.settings.control;
-    if ((out && !(life.out = strdup(out))) || (control && !(life.control = strdup(control))))
+    const char *models = life.settings.models;
+    if ((out && !(life.out = strdup(out))) || (control && !(life.control = strdup(control))) ||
+        (models && !(life.models = strdup(models))))
         return -ENOMEM;
     life.settings.out = life.out;
     life.settings.control = life.control;
+    life.settings.models = life.models;
     return 0;
 }
 

@@ -82,6 +82,7 @@ static void thread_ended(void *state) {
     spex_executed = spex_none_executed;
     spex_counters_close(&thread->counters);
     forget_activity(thread);
+    spex_samples_forget(thread);
     if (spex_function_frames_free)
         spex_function_frames_free();
     spex_store_relaxed(&thread->thread_id, 0);

@@ -14,6 +14,7 @@
 #include "countdown.h"
 #include "counters/counters.h"
 #include "gap.h"
+#include "samples/frames.h"
 #include "sites.h"
 
 /* Most threads with switched-on probes at one time; fewer where memory is limited. */
@@ -30,6 +31,7 @@ struct spex_thread {
     uint32_t
         executed[SPEX_MAX_SITES + 1]; /* spex_executed points here; the last is calibration's */
     struct spex_countdown countdowns[SPEX_MAX_SITES + 1];
+    struct spex_samples samples; /* of kernels, by their models */
 };
 
 /* Reserves the pool; touches none of it. Once a process. 0 or -ENOMEM. */

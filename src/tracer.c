@@ -196,7 +196,7 @@ static int run_add(struct spex_tracer *tracer, const struct spex_record *records
     }
     metrics->first_ticks = first;
     metrics->last_ticks = last;
-    metrics->records += count;
+    metrics->records += records[0].weight ? count : 0;
     metrics->count += (double)weight * batch->scale;
     metrics->weight_squares += (double)squares * batch->scale * batch->scale;
     struct spex_tracer_totals *totals =
@@ -205,8 +205,8 @@ static int run_add(struct spex_tracer *tracer, const struct spex_record *records
     totals->executions += (double)weight;
     if (marks)
         marks_add(metrics, records, count, batch->scale);
-    if (records[0].marks & SPEX_MARK_UNAVAILABLE)
-        return 0; /* what stands in the fields says nothing */
+    if ((records[0].marks & SPEX_MARK_UNAVAILABLE) || !records[0].weight)
+        return 0; /* what stands in the fields says nothing, or not all */
     /* Where the first field is the weight, it is counted above already. */
     unsigned skip = spex_probe_type_first_value(records[0].probe_type);
     bool all = weight == count && !batch->stretch && !(marks & SPEX_MARK_BURST);
@@ -224,7 +224,7 @@ static int run_add(struct spex_tracer *tracer, const struct spex_record *records
 
 static bool alike(const struct spex_record *one, const struct spex_record *other) {
     return one->probe_id == other->probe_id && one->probe_type == other->probe_type &&
-           one->field_count == other->field_count &&
+           one->field_count == other->field_count && !one->weight == !other->weight &&
            !((one->marks ^ other->marks) & SPEX_MARK_UNAVAILABLE);
 }
 

@@ -16,7 +16,7 @@ import pathlib
 import re
 import sys
 
-OPERATION = re.compile(r'\bspex_(load_acquire|store_release|fetch_add_release|cas_acquire|cas_release|'
+OPERATION = re.compile(r'\bspex_(load_acquire|store_release|fetch_add_release|fetch_or_release|cas_acquire|cas_release|'
                        r'cas_acq_rel)\(')
 LABEL = re.compile(r'/\* ([A-Z]+[0-9]+) \(([^)]*)\)')
 PARTNER = re.compile(r'^([A-Z]+[0-9]+)(?: in ([a-z_0-9]+\.[ch]))?$')

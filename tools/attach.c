@@ -70,9 +70,9 @@ static bool is_first(const struct spex_profile *profile, size_t at) {
     return true;
 }
 
-/* What switches on what the models know and is off. `known`: how many they know. */
+/* What switches on what the models know and is off, or all of it, to be sampled otherwise. `known`: how many they know. */
 static struct list kernels_of(const struct spex_profile *profile, const struct spex_models *models,
-                              unsigned *known) {
+                              const char *sampling, unsigned *known) {
     struct list list = {.text = NULL};
     *known = 0;
     for (size_t s = 0; s < profile->site_count; s++) {
@@ -80,8 +80,8 @@ static struct list kernels_of(const struct spex_profile *profile, const struct s
         if (!is_kernel(site) || !is_first(profile, s) || !is_known(models, site))
             continue;
         ++*known;
-        if (!site->period)
-            list_add(&list, site->probe_id, "");
+        if (!site->period || *sampling)
+            list_add(&list, site->probe_id, sampling);
     }
     return list;
 }
@@ -141,9 +141,10 @@ static int select_probes(struct spex_attached *attached, const char *probes,
 }
 
 static int select_models(struct spex_attached *attached, const struct spex_models *models,
-                         const struct spex_profile *before, struct spex_why *why) {
+                         const char *sampling, const struct spex_profile *before,
+                         struct spex_why *why) {
     unsigned known;
-    struct list list = kernels_of(before, models, &known);
+    struct list list = kernels_of(before, models, sampling, &known);
     int err = list.err;
     if (err)
         spex_why_set(why, "out of memory");
@@ -151,8 +152,10 @@ static int select_models(struct spex_attached *attached, const struct spex_model
         err = spex_fail(why, -ENOENT,
                         "process %d (%s) has none of the kernels that the models are of",
                         (int)attached->process, before->process.command);
+    else if (list.count > NAMED_MAX)
+        err = switch_on(attached, *sampling ? "+*:kernel@probe" : "+*:kernel", before, why);
     else if (list.count > 0)
-        err = switch_on(attached, list.count > NAMED_MAX ? "+*:kernel" : list.text, before, why);
+        err = switch_on(attached, list.text, before, why);
     free(list.text);
     return err;
 }
@@ -170,7 +173,7 @@ static int stream_open(struct spex_attached *attached, struct spex_why *why) {
 }
 
 int spex_attach(struct spex_attached *attached, pid_t process, const char *probes,
-                const struct spex_models *models, struct spex_why *why) {
+                const struct spex_models *models, const char *sampling, struct spex_why *why) {
     struct spex_profile_reader reader = {0};
     *attached = (struct spex_attached){.process = process, .begin = spex_instant_now()};
     attached->process_fd = (int)syscall(SYS_pidfd_open, process, 0);
@@ -183,7 +186,7 @@ int spex_attach(struct spex_attached *attached, pid_t process, const char *probe
     }
     if (!err)
         err = probes ? select_probes(attached, probes, profile, why)
-                     : select_models(attached, models, profile, why);
+                     : select_models(attached, models, sampling, profile, why);
     attached->ticks_per_second = spex_tick_rate_since(attached->begin);
     spex_profile_reader_free(&reader);
     return err;

@@ -28,9 +28,9 @@ struct spex_attached {
 };
 
 /* What is switched on, beside what is on already: `probes`, in the users' syntax, or, where that is NULL, the kernels
- * that the models know. 0, or a negative errno value with the reason; to be detached in any case. */
+ * that the models know, with this behind each: "", or "@probe", for those that are on already, too. 0, or a negative errno value with the reason; to be detached in any case. */
 int spex_attach(struct spex_attached *attached, pid_t process, const char *probes,
-                const struct spex_models *models, struct spex_why *why);
+                const struct spex_models *models, const char *sampling, struct spex_why *why);
 
 /* Ends the stream, and puts the selection back if the program is still there; says so on standard error where it cannot. */
 void spex_detach(struct spex_attached *attached);

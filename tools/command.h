@@ -26,6 +26,7 @@ int spex_command_plan(int argc, char **argv);
 int spex_command_probes(int argc, char **argv);
 int spex_command_report(int argc, char **argv);
 int spex_command_run(int argc, char **argv);
+int spex_command_sample(int argc, char **argv);
 int spex_command_set(int argc, char **argv);
 int spex_command_top(int argc, char **argv);
 int spex_command_train(int argc, char **argv);

@@ -15,14 +15,17 @@
 #include "models_file.h"
 #include "models_graph.h"
 #include "printable.h"
+#include "samples/plan.h"
 
 static const char usage[] =
-    "usage: spex models MODELS [--json] [--graph FILE]\n"
+    "usage: spex models MODELS [-n SAMPLES] [--json] [--graph FILE]\n"
     "\n"
     "How many of a program's kernels are of which class, and where sampling frequencies have to\n"
     "be switched: once for kernels that are called in one place and whose times grow alike.\n"
     "MODELS is what spex train has written.\n"
     "\n"
+    "  -n SAMPLES    that each execution is to have, as for spex sample: what is too short for them\n"
+    "                goes by the frequency of the kernel around it; 10\n"
     "  --json        the same as JSON, with the models\n"
     "  --graph FILE  draw the loop call graph with its classes and groups: SVG, or PNG where FILE\n"
     "                ends in .png; needs dot, of Graphviz\n";
@@ -30,6 +33,7 @@ static const char usage[] =
 struct request {
     const char *path;
     const char *graph; /* NULL: none */
+    double samples;
     bool json;
 };
 
@@ -38,16 +42,20 @@ static int parse(int argc, char **argv, struct request *request) {
                                           {"json", no_argument, NULL, 'j'},
                                           {"graph", required_argument, NULL, 'g'},
                                           {NULL, 0, NULL, 0}};
-    for (int option; (option = getopt_long(argc, argv, "h", known, NULL)) != -1;) {
+    for (int option; (option = getopt_long(argc, argv, "hn:", known, NULL)) != -1;) {
         if (option == 'h') {
             fputs(usage, stdout);
             return -1;
         }
         if (option == '?')
             return SPEX_EXIT_USAGE;
+        if (option == 'n' && !spex_samples_parse(optarg, &request->samples))
+            return spex_complain(SPEX_EXIT_USAGE,
+                                 "models: -n %s: a number of " SPEX_SAMPLES_RANGE " was expected",
+                                 optarg);
         if (option == 'j')
             request->json = true;
-        else
+        else if (option == 'g')
             request->graph = optarg;
     }
     if (optind + 1 != argc)
@@ -148,7 +156,7 @@ static int draw(const char *path, const struct spex_models *models,
 static int show(const struct request *request, const struct spex_models *models) {
     struct spex_groups groups;
     int status = SPEX_EXIT_OK;
-    if (spex_groups_make(&groups, models) != 0)
+    if (spex_groups_make(&groups, models, request->samples * SPEX_LOOKS_SHORTEST_SECONDS) != 0)
         return spex_complain(SPEX_EXIT_FAILED, "out of memory");
     if (request->json) {
         status = print_json(models, &groups);
@@ -166,7 +174,7 @@ static int show(const struct request *request, const struct spex_models *models)
 }
 
 int spex_command_models(int argc, char **argv) {
-    struct request request = {.path = NULL};
+    struct request request = {.samples = SPEX_SAMPLES_DEFAULT};
     struct spex_models models;
     int status = parse(argc, argv, &request);
     if (status)

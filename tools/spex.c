@@ -23,6 +23,7 @@ static const struct {
     {"probes", "list the probes of a program or process", spex_command_probes},
     {"report", "tell what an exploration has found", spex_command_report},
     {"run", "run a program with probes on", spex_command_run},
+    {"sample", "sample kernels as often as their models say", spex_command_sample},
     {"set", "change which probes of a running program are on", spex_command_set},
     {"top", "show the probes of a running program live", spex_command_top},
     {"train", "find models of the time of a program's kernels", spex_command_train},

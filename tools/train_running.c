@@ -14,6 +14,9 @@
 /* What has been learnt is written so often, for whom nobody tells of our end. */
 #define WRITE_SECONDS 60.0
 
+/* What is measured within so much time is taken to have something in common. */
+#define RUN_SECONDS 1.0
+
 void spex_train_tell_left_out(size_t kernels, double least_seconds) {
     if (kernels)
         fprintf(stderr, "spex: %zu kernels that take less than %g s on average left out\n", kernels,
@@ -58,7 +61,7 @@ static int write_models(struct follower *follower) {
 static int follow(struct follower *follower, struct spex_why *why) {
     const struct spex_train_running *running = follower->running;
     const double end = running->seconds > 0 ? running->seconds : INFINITY;
-    double written = 0;
+    double written = 0, changed = 0;
     int more = 0;
     while (more >= 0) {
         double now = spex_attached_seconds(&follower->attached);
@@ -69,6 +72,10 @@ static int follow(struct follower *follower, struct spex_why *why) {
                                (int)(fmax(until - now, 0) * 1000) + 1))
             break;
         more = take_records(follower, false, why);
+        if (now >= changed + RUN_SECONDS) {
+            spex_training_next_run(follower->training);
+            changed = now;
+        }
         if (more >= 0 && now >= written + WRITE_SECONDS && follower->records > 0) {
             if (write_models(follower) != SPEX_EXIT_OK)
                 return spex_fail(why, -EIO, "what has been learnt cannot be written");
@@ -109,7 +116,7 @@ int spex_train_running(const struct spex_train_running *running, struct spex_tra
                        struct spex_models *models) {
     struct follower follower = {.running = running, .training = training, .models = models};
     struct spex_why why = {""};
-    int err = spex_attach(&follower.attached, running->process, running->probes, NULL, &why);
+    int err = spex_attach(&follower.attached, running->process, running->probes, NULL, "", &why);
     err = err ? err : prepare(&follower, &why);
     err = err ? err : follow(&follower, &why);
     int status = err < 0 ? spex_complain(SPEX_EXIT_FAILED, "%s", why.text) : finish(&follower);

@@ -11,6 +11,7 @@
 #define spex_store_release(p, v)     __atomic_store_n((p), (v), __ATOMIC_RELEASE)
 #define spex_fetch_add_relaxed(p, v) __atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
 #define spex_fetch_add_release(p, v) __atomic_fetch_add((p), (v), __ATOMIC_RELEASE)
+#define spex_fetch_or_release(p, v)  __atomic_fetch_or((p), (v), __ATOMIC_RELEASE)
 #define spex_cas_relaxed(p, old, v)                                                                \
     __atomic_compare_exchange_n((p), (old), (v), 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)
 #define spex_cas_acquire(p, old, v)                                                                \

@@ -18,8 +18,9 @@
  * and what should cost nothing can be left out when compiling: -finstrument-functions-exclude-function-list=NAMES
  * (gcc), -finstrument-functions-after-inlining (clang).
  *
- * What kernel.h says of contexts, recursion, handlers and longjmp holds for functions. A function that was being
- * executed when it was switched on, and what is nested more than 1000 functions deep, makes no record. */
+ * What kernel.h says of contexts, handlers and longjmp holds for functions. A function that was being executed when it was
+ * switched on, and what is nested more than 1000 functions deep, makes no record; nor does an execution within another of
+ * the same function (recursion), since its parameters would be that one's. */
 #ifndef SPEX_FUNCTIONS_H
 #define SPEX_FUNCTIONS_H
 

@@ -7,7 +7,7 @@
  *
  * A probe like those of probe.h, of type `kernel`, with what is said there of `id`, `sc`, threads and handlers, and
  * with up to SPEX_KERNEL_PARAMETERS parameters behind `sc`: whole numbers, converted to uint64_t, evaluated once and
- * only by an execution that makes a record. How they are written is how they are called: above, `n`. Its record holds
+ * only by an execution that makes a record or is probed. How they are written is how they are called: above, `n`. Its record holds
  * the ticks between BEGIN and END, the calling context, and the parameters.
  *
  * The calling context (Bhattacharyya and Amza: ADLER, section 3.1) is the path of kernels that are on and being
@@ -36,7 +36,7 @@
 
 /* A kernel's state between BEGIN and END, on the stack. */
 struct spex_kernel_span {
-    uint64_t begin;   /* ticks; of an execution that makes a record */
+    uint64_t begin;   /* ticks; of an execution that makes a record, or is looked at */
     uint32_t weight;  /* as spex_sample_ */
     uint32_t context; /* the node entered */
     uint32_t before;  /* the node to go back to; 0: none was entered, or it has been left */
@@ -58,6 +58,17 @@ SPEX_PROBE_API uint32_t spex_context_step(uint32_t key);
 SPEX_PROBE_API void spex_kernel_end(struct spex_site *site, uint32_t weight, uint32_t context,
                                     uint64_t begin, uint64_t now, const uint64_t *parameters);
 
+/* BEGIN of an execution that makes no record of itself: the library may want one, or look at it, by what a model says of
+ * its time. When it began, in ticks; 0: neither. */
+SPEX_PROBE_API uint64_t spex_kernel_published(struct spex_site *site, uint32_t context,
+                                              const uint64_t *parameters);
+SPEX_PROBE_API void spex_kernel_published_end(struct spex_site *site, uint32_t weight,
+                                              uint32_t context, uint64_t begin,
+                                              const uint64_t *parameters);
+
+/* Of one that was left without its END. */
+SPEX_PROBE_API void spex_kernel_published_left(uint64_t begin);
+
 SPEX_EXTERN_C_END
 
 #define SPEX_CONTEXT_KEY_(node, kernel) ((node) << 16 | (kernel))
@@ -72,11 +83,17 @@ SPEX_INLINE void spex_kernel_enter_(struct spex_kernel_span *span, uint32_t kern
     spex_context = span->context;
 }
 
-/* Also at the end of the block, where it has been left before. */
 SPEX_INLINE void spex_kernel_leave_(struct spex_kernel_span *span) {
+    spex_context = span->before;
+    span->before = 0;
+}
+
+/* At the end of the block, if it has not been left before. */
+SPEX_INLINE void spex_kernel_out_(struct spex_kernel_span *span) {
     if (SPEX_UNLIKELY(span->before)) {
-        spex_context = span->before;
-        span->before = 0;
+        spex_kernel_leave_(span);
+        if (span->begin && !spex_records_(span->weight))
+            spex_kernel_published_left(span->begin);
     }
 }
 
@@ -84,9 +101,14 @@ SPEX_INLINE void spex_kernel_leave_(struct spex_kernel_span *span) {
 SPEX_INLINE void spex_kernel_end_(struct spex_site *site, struct spex_kernel_span *span,
                                   uint64_t *parameters) {
     if (SPEX_UNLIKELY(span->before)) {
-        SPEX_FINISH_(site, span->weight,
-                     spex_kernel_end(site, span->weight, span->context, span->begin, spex_ticks(),
-                                     parameters));
+        if (SPEX_UNLIKELY(span->weight)) {
+            if (SPEX_LIKELY(spex_records_(span->weight)))
+                spex_kernel_end(site, span->weight, span->context, span->begin, spex_ticks(),
+                                parameters);
+            else
+                spex_kernel_published_end(site, span->weight, span->context, span->begin,
+                                          parameters);
+        }
         spex_kernel_leave_(span);
     }
 }
@@ -120,15 +142,18 @@ SPEX_INLINE void spex_kernel_scope_end_(const struct spex_kernel_scope *scope) {
                         __FILE__ "\0" text);                                                       \
     SPEX_SDT_BEGIN_(kernel, id);                                                                   \
     uint64_t var##_parameters[SPEX_KERNEL_PARAMETERS];                                             \
-    struct spex_kernel_span var __attribute__((cleanup(spex_kernel_leave_))) = {0, 0, 0, 0};       \
+    struct spex_kernel_span var __attribute__((cleanup(spex_kernel_out_))) = {0, 0, 0, 0};         \
     if (SPEX_UNLIKELY(spex_load_relaxed(&var##_site->control))) {                                  \
         spex_kernel_enter_(&var, id);                                                              \
         var.weight = spex_sample_(var##_site);                                                     \
-        if (SPEX_UNLIKELY(spex_records_(var.weight))) {                                            \
+        if (SPEX_UNLIKELY(var.weight)) {                                                           \
             const uint64_t spex_values_[] = {SPEX_WORDS_(__VA_ARGS__)};                            \
             for (unsigned spex_at_ = 1; spex_at_ < SPEX_COUNT_(__VA_ARGS__); spex_at_++)           \
                 var##_parameters[spex_at_ - 1] = spex_values_[spex_at_];                           \
-            var.begin = spex_ticks();                                                              \
+            if (SPEX_LIKELY(spex_records_(var.weight)))                                            \
+                var.begin = spex_ticks();                                                          \
+            else                                                                                   \
+                var.begin = spex_kernel_published(var##_site, var.context, var##_parameters);      \
         }                                                                                          \
     }                                                                                              \
     (void)0

@@ -59,7 +59,9 @@ struct spex_record {
     uint64_t timestamp;  /* ticks of the time stamp counter when the record was made */
     uint32_t probe_type; /* one of enum spex_probe_type */
     uint32_t thread_id;  /* kernel thread id */
-    uint32_t weight;     /* executions this record stands for, itself included; at least 1 */
+    uint32_t
+        weight; /* executions this record stands for, itself included; at least 1, or, of a KERNEL, 0: the
+                          * execution is under way, and this what it was when it was looked at */
     uint16_t probe_id;   /* the developer's number */
     uint16_t cpu_id;     /* where it was made */
     uint8_t field_count; /* values in fields[], 0 to SPEX_MAX_FIELDS */

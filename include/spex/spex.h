@@ -28,6 +28,8 @@
  *     SPEX_RATE_POLICY    how a budget is shared out: fair, budget, fixed or hybrid, or the path, with a "/", of a shared
  *                         object with a policy of somebody else's; see docs/rate_policies.md
  *     SPEX_PROBING        how often a second is looked at what is probed, 1 to 1000; 100
+ *     SPEX_MODELS         a file of models, from spex train: kernels that are probed are sampled as often as these say
+ *     SPEX_SAMPLES        so many times an execution, 0.01 to 1e6; 10
  *     SPEX_COLLECTORS     collector threads
  *     SPEX_RING_RECORDS   records a ring holds (a ring per CPU and type), a power of two
  *     SPEX_BATCH_RECORDS  records a collector takes from one ring at a time
@@ -85,6 +87,8 @@ struct spex_options {
         *rate_policy; /* as SPEX_RATE_POLICY; set-user-ID programs load no objects either way */
     const char *thread_budget; /* as SPEX_THREAD_BUDGET */
     const char *functions;     /* as SPEX_FUNCTIONS; of the first start alone */
+    const char *models;        /* as SPEX_MODELS */
+    double samples;            /* as SPEX_SAMPLES; 10 */
 };
 
 struct spex_status {

@@ -11,6 +11,7 @@
 #include "../clock.h"
 #include "../life.h"
 #include "../probe_type.h"
+#include "../samples/plan.h"
 
 /* At most so many frames at once, so that one client cannot keep the others waiting. */
 enum { FRAMES_AT_ONCE = 16 };
@@ -95,13 +96,32 @@ static int stream_begin(struct spex_connection *connection, char *answer, size_t
     return err;
 }
 
+/* "10 0.02 /a/file", or nothing. What goes wrong is answered as for a selection. */
+static int models_set(const char *text, char *answer, size_t size) {
+    double samples = 0, share = 0;
+    int path = 0;
+    if (!*text)
+        return spex_life_models(NULL, 0, 0, answer, size);
+    if (sscanf(text, "%lf %lf %n", &samples, &share, &path) != 2 || text[path] != '/' ||
+        !(samples >= SPEX_SAMPLES_LEAST && samples <= SPEX_SAMPLES_MOST) ||
+        !(share >= 0 && share <= 1)) {
+        snprintf(answer, size, "samples, a share and a path were expected, not \"%.64s\"", text);
+        return -EINVAL;
+    }
+    return spex_life_models(text + path, samples, share, answer, size);
+}
+
 void spex_connection_retry(struct spex_connection *connection) {
     if (!connection->waits)
         return;
     char answer[SPEX_CONTROL_ANSWER_BYTES] = "";
-    bool streams = connection->request.kind == SPEX_CONTROL_STREAM;
-    int got = streams ? stream_begin(connection, answer, sizeof(answer))
-                      : spex_life_select(connection->text, answer, sizeof(answer));
+    int got;
+    if (connection->request.kind == SPEX_CONTROL_STREAM)
+        got = stream_begin(connection, answer, sizeof(answer));
+    else if (connection->request.kind == SPEX_CONTROL_MODELS)
+        got = models_set(connection->text, answer, sizeof(answer));
+    else
+        got = spex_life_select(connection->text, answer, sizeof(answer));
     if (got == -EBUSY)
         return;
     connection->waits = false;
@@ -115,6 +135,7 @@ static void carry_out(struct spex_connection *connection) {
     switch (connection->request.kind) {
     case SPEX_CONTROL_SELECT:
     case SPEX_CONTROL_STREAM:
+    case SPEX_CONTROL_MODELS:
         connection->waits = true;
         spex_connection_retry(connection);
         break;

@@ -3,6 +3,7 @@
  * host byte order (both ends are on one machine, though maybe of different releases).
  *
  *   command ──► SELECT text                              ──► DONE status, text
+ *           ──► MODELS text                              ──► the same
  *           ──► PROFILE                                  ──► PROCESS TYPES… SITES… (PROBE (VALUES SPREAD)…)… DONE
  *           ──► SUBSCRIBE interval                       ──► the same, every so often; at last with FINAL
  *           ──► STREAM types                             ──► a stream's frames (../stream_format.h) from here on, or
@@ -36,6 +37,9 @@ enum spex_control_kind {
     SPEX_CONTROL_SUBSCRIBE, /* the first answer comes at once; an interval of 0 ends it */
     SPEX_CONTROL_STREAM, /* followed by types of probes, "kernel,llc", or nothing for all: their records. The connection
                             is the stream's then, and ends it */
+    SPEX_CONTROL_MODELS, /* followed by how kernels that are probed are sampled: "SAMPLES SHARE PATH", so many samples an
+                            execution, by the models in the file at this absolute path, for this share of the program's
+                            time (0: what its budget is); or nothing, for what the program was started with */
     /* frames of answers */
     SPEX_CONTROL_PROCESS = 16, /* struct spex_profile_process */
     SPEX_CONTROL_TYPES,        /* struct spex_profile_type … */

@@ -99,6 +99,7 @@ static int run_next(struct train *train, struct spex_why *why) {
                                               .ticks_per_second = train->ticks_per_second,
                                               .stop_fd = train->options->stop_fd};
     struct spex_training_outcome outcome;
+    spex_training_next_run(train->training);
     int err = spex_training_run(&setup, train->levels, train->training, &outcome, why);
     if (err)
         return err;

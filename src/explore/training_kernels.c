@@ -72,7 +72,7 @@ int spex_training_kernels_take(struct spex_training_kernels *kernels,
     int err = 0;
     for (size_t r = 0; r < count && !err; r++) {
         const struct spex_record *record = &records[r];
-        if (record->probe_type != SPEX_KERNEL)
+        if (record->probe_type != SPEX_KERNEL || !record->weight)
             continue;
         bool sound = spex_kernel_record_sound(&kernels->known, record);
         *left_out += !sound;

@@ -22,6 +22,8 @@
  * much, over the root of their degrees of freedom, in one of 40 cases where there is nothing else. */
 #define NOISE_FREEDOM_MIN 10
 #define NOISE_EXCESS      3
+/* What is left of points' means by a model that foretells them well enough, of themselves: as of a constant. */
+#define LEFT_SPREAD       CONSTANT_SPREAD
 /* Standard errors above 0 of a coefficient that is certain. */
 #define CERTAIN           5
 
@@ -75,8 +77,8 @@ static void spread(const struct spex_problem *problem, const struct spex_least_s
         model->terms[t].error = sqrt(model->covariance[t + 1][t + 1]);
 }
 
-/* Whether what a model leaves is no more than what measurements at one point vary by, and its terms are certain: then it
- * is a good fit, however much of the variation is noise. */
+/* Whether what a model leaves is no more than what measurements at one point vary by, or little, and its terms are
+ * certain: then it is a good fit, however much of the variation is noise, or how little there is of it. */
 static bool is_all_but_noise(const struct spex_problem *problem,
                              const struct spex_least_squares *fit,
                              const struct spex_hypothesis *hypothesis) {
@@ -91,7 +93,7 @@ static bool is_all_but_noise(const struct spex_problem *problem,
     for (size_t c = hypothesis->constant; c < fit->columns; c++)
         if (fit->coefficients[c] < CERTAIN * sqrt(fmax(left, noise) * fit->inverse[c][c]))
             return false;
-    return left <= noise * (1 + NOISE_EXCESS / sqrt(freedom));
+    return left <= noise * (1 + NOISE_EXCESS / sqrt(freedom)) || left <= LEFT_SPREAD * LEFT_SPREAD;
 }
 
 static double mean_of(const double *values, size_t count) {

@@ -46,12 +46,32 @@ size_t spex_models_parent(const struct spex_models *models, size_t model) {
     return parent ? (size_t)(parent - models->items) : models->count;
 }
 
+/* The time at one step between the least and the most of all parameters together. */
+static double time_at(const struct spex_kernel_model *kernel, unsigned step) {
+    double values[SPEX_MODEL_PARAMETERS_MAX];
+    if (kernel->model.class == SPEX_MODEL_UNKNOWN)
+        return kernel->least_seconds;
+    for (size_t p = 0; p < kernel->model.parameter_count; p++)
+        values[p] =
+            kernel->low[p] + (kernel->high[p] - kernel->low[p]) * step / (double)(TREND_STEPS - 1);
+    return spex_model_value(&kernel->model, values);
+}
+
+/* Whether it takes so long for any values of its parameters that it was trained for. */
+static bool takes(const struct spex_kernel_model *kernel, double seconds) {
+    for (unsigned step = 0; step < TREND_STEPS; step++)
+        if (time_at(kernel, step) >= seconds)
+            return true;
+    return false;
+}
+
 /* Paths ascend, but what begins like another need not follow it: "a b" is between "a" and "a/b". */
-static bool is_leaf(const struct spex_models *models, size_t model) {
+static bool is_leaf(const struct spex_models *models, size_t model, double seconds) {
     for (size_t k = model + 1; k < models->count; k++)
-        if (is_around(models->items[model].path, models->items[k].path))
+        if (is_around(models->items[model].path, models->items[k].path) &&
+            takes(&models->items[k], seconds))
             return false;
-    return true;
+    return takes(&models->items[model], seconds);
 }
 
 static bool matters(const struct spex_model *model, size_t parameter) {
@@ -86,17 +106,6 @@ static bool same_class(const struct spex_kernel_model *a, const struct spex_kern
 
 static bool close_to(double a, double b) {
     return fabs(a - b) <= SAME_WITHIN * fmax(fabs(a), fabs(b));
-}
-
-/* The time at one step between the least and the most of all parameters together. */
-static double time_at(const struct spex_kernel_model *kernel, unsigned step) {
-    double values[SPEX_MODEL_PARAMETERS_MAX];
-    if (kernel->model.class == SPEX_MODEL_UNKNOWN)
-        return kernel->least_seconds;
-    for (size_t p = 0; p < kernel->model.parameter_count; p++)
-        values[p] =
-            kernel->low[p] + (kernel->high[p] - kernel->low[p]) * step / (double)(TREND_STEPS - 1);
-    return spex_model_value(&kernel->model, values);
 }
 
 static bool same_range(const struct spex_kernel_model *one, const struct spex_kernel_model *other) {
@@ -134,13 +143,14 @@ static size_t group_of(const struct spex_groups *groups, const struct spex_model
     return SPEX_GROUP_NONE;
 }
 
-int spex_groups_make(struct spex_groups *groups, const struct spex_models *models) {
+int spex_groups_make(struct spex_groups *groups, const struct spex_models *models,
+                     double seconds) {
     *groups = (struct spex_groups){.of = malloc((models->count + 1) * sizeof(*groups->of))};
     if (!groups->of)
         return -ENOMEM;
     for (size_t k = 0; k < models->count; k++) {
         groups->of[k] = SPEX_GROUP_NONE;
-        if (!is_leaf(models, k))
+        if (!is_leaf(models, k, seconds))
             continue;
         size_t group = group_of(groups, models, k);
         groups->of[k] = group != SPEX_GROUP_NONE ? group : groups->count++;

@@ -7,7 +7,7 @@
 
 #include "models.h"
 
-/* In the place of a group: it has others within it. */
+/* In the place of a group: it has others within it, or is too short. */
 #define SPEX_GROUP_NONE SIZE_MAX
 
 struct spex_groups {
@@ -15,8 +15,9 @@ struct spex_groups {
     size_t count; /* of groups: the switching points */
 };
 
-/* 0 or -ENOMEM; to be freed in any case. */
-int spex_groups_make(struct spex_groups *groups, const struct spex_models *models);
+/* Kernels that never take so many seconds are too short for frequencies of their own: they go by that of the kernel around
+ * them, as if they were not there. 0 or -ENOMEM; to be freed in any case. */
+int spex_groups_make(struct spex_groups *groups, const struct spex_models *models, double seconds);
 void spex_groups_free(struct spex_groups *groups);
 
 /* The model of the kernel around this one: its number, or models->count where there is none. */

@@ -53,9 +53,9 @@ static double outlier_distance(const double *values, double *scratch, size_t cou
                 OUTLIER_SHARE * fabs(middle));
 }
 
-/* Sorts `values`. */
-static void summarise(struct spex_points *points, size_t point, double *values, double *scratch,
-                      size_t count) {
+/* Sorts `values`. What lies further from *middle than this is an outlier. */
+static double summarise(struct spex_points *points, size_t point, double *values, double *scratch,
+                        size_t count, double *centre) {
     double middle = 0, distance = INFINITY, mean = 0, squares = 0, used = 0;
     if (count >= OUTLIER_ROWS_MIN) {
         qsort(values, count, sizeof(*values), spex_ascending);
@@ -73,6 +73,50 @@ static void summarise(struct spex_points *points, size_t point, double *values, 
     points->rows[point] = used;
     points->variances[point] = used > 1 ? squares / (used - 1) : 0;
     points->outliers += count - (size_t)used;
+    *centre = middle;
+    return distance;
+}
+
+struct in_run {
+    uint32_t run;
+    double time;
+};
+
+static int by_run(const void *a, const void *b) {
+    const struct in_run *one = a, *other = b;
+    return one->run < other->run ? -1 : one->run > other->run;
+}
+
+/* What the means of points vary by, relative to themselves, and what they would if measurements were independent. */
+struct clusters {
+    double observed;
+    double independent;
+};
+
+/* The variance of a mean of clusters (Cochran, Sampling Techniques, 3rd ed., section 9A): from the clusters' own
+ * distances to it. */
+static void clusters_add(struct clusters *clusters, const struct spex_points *points, size_t point,
+                         struct in_run *in_runs, size_t count) {
+    double mean = points->times[point], rows = (double)count, sum = 0;
+    size_t runs = 0;
+    qsort(in_runs, count, sizeof(*in_runs), by_run);
+    for (size_t begin = 0, end; begin < count; begin = end, runs++) {
+        double distance = 0;
+        for (end = begin; end < count && in_runs[end].run == in_runs[begin].run; end++)
+            distance += in_runs[end].time - mean;
+        sum += distance * distance;
+    }
+    if (runs < 2 || !(mean > 0))
+        return;
+    clusters->observed += sum / (rows * rows) * (double)runs / (double)(runs - 1) / (mean * mean);
+    clusters->independent += points->variances[point] / rows / (mean * mean);
+}
+
+/* So many measurements are worth one. */
+static void count_independent(struct spex_points *points, const struct clusters *clusters) {
+    double effect = clusters->independent > 0 ? clusters->observed / clusters->independent : 1;
+    for (size_t p = 0; p < points->count && effect > 1; p++)
+        points->rows[p] = fmax(points->rows[p] / effect, 1);
 }
 
 static size_t count_different(const struct sorting *sorting, const size_t *order, size_t count) {
@@ -100,8 +144,10 @@ static int allocate(struct spex_points *points, size_t count) {
 
 /* A point is where the mean of its parameters is, which is exactly theirs where they are all the same. */
 static void gather(struct spex_points *points, const struct spex_measurements *measured,
-                   const struct sorting *sorting, const size_t *order, double *scratch) {
+                   const struct sorting *sorting, const size_t *order, double *scratch,
+                   struct in_run *in_runs) {
     size_t width = sorting->width;
+    struct clusters clusters = {.observed = 0};
     for (size_t begin = 0, end; begin < measured->count; begin = end) {
         double *at = points->parameters + points->count * width;
         const double *first = measured->parameters + order[begin] * width;
@@ -115,8 +161,16 @@ static void gather(struct spex_points *points, const struct spex_measurements *m
         }
         for (size_t k = 0; k < width; k++)
             at[k] = first[k] + at[k] / (double)(end - begin);
-        summarise(points, points->count++, scratch, scratch + measured->count, end - begin);
+        double middle, distance = summarise(points, points->count++, scratch,
+                                            scratch + measured->count, end - begin, &middle);
+        size_t used = 0;
+        for (size_t r = begin; r < end && measured->runs; r++)
+            if (fabs(measured->times[order[r]] - middle) <= distance)
+                in_runs[used++] =
+                    (struct in_run){measured->runs[order[r]], measured->times[order[r]]};
+        clusters_add(&clusters, points, points->count - 1, in_runs, used);
     }
+    count_independent(points, &clusters);
 }
 
 static void sort(const struct sorting *sorting, size_t *order, size_t count) {
@@ -130,9 +184,10 @@ int spex_points_make(struct spex_points *points, const struct spex_measurements 
     size_t *order = calloc(count + 1, sizeof(*order));
     double *coarse = calloc(count * width + 1, sizeof(*coarse));
     double *scratch = calloc(2 * count + 1, sizeof(*scratch));
+    struct in_run *in_runs = calloc(count + 1, sizeof(*in_runs));
     struct sorting sorting = {measured->parameters, width};
     *points = (struct spex_points){.parameter_count = width};
-    int err = order && coarse && scratch ? 0 : -ENOMEM;
+    int err = order && coarse && scratch && in_runs ? 0 : -ENOMEM;
     if (!err) {
         sort(&sorting, order, count);
         different = count_different(&sorting, order, count);
@@ -146,7 +201,8 @@ int spex_points_make(struct spex_points *points, const struct spex_measurements 
         err = allocate(points, different);
     }
     if (!err)
-        gather(points, measured, &sorting, order, scratch);
+        gather(points, measured, &sorting, order, scratch, in_runs);
+    free(in_runs);
     free(order);
     free(coarse);
     free(scratch);

@@ -5,6 +5,7 @@
 #define SPEX_POINTS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* Rows as they were measured. */
 struct spex_measurements {
@@ -12,6 +13,8 @@ struct spex_measurements {
     size_t count;
     const double *parameters; /* row by row: finite, not negative */
     const double *times;      /* the same */
+    const uint32_t
+        *runs; /* the same: of one run have more in common than others; NULL: nobody knows */
 };
 
 struct spex_points {
@@ -19,9 +22,9 @@ struct spex_points {
     size_t count;
     double *parameters; /* point by point */
     double *times;      /* means, without outliers */
-    double *rows;       /* measurements in the mean */
-    double *variances;  /* of single measurements; 0 with one */
-    size_t outliers;    /* measurements that were left out */
+    double *rows; /* independent measurements, of as many as there are in the mean: 1 or more */
+    double *variances; /* of single measurements; 0 with one */
+    size_t outliers;   /* measurements that were left out */
 };
 
 enum { SPEX_POINTS_MAX = 1024 };

@@ -16,7 +16,9 @@ enum { SLOTS = 2 * SPEX_TRAINING_POINTS };
 struct point {
     double values[SPEX_MODEL_PARAMETERS_MAX];
     double times[SPEX_TRAINING_ROWS];
+    uint32_t runs[SPEX_TRAINING_ROWS];
     uint64_t seen; /* measurements */
+    double weight; /* executions that they stand for */
 };
 
 struct spex_trained {
@@ -39,6 +41,7 @@ struct spex_training {
     size_t count;
     size_t room;
     uint64_t random;
+    uint32_t run;
 };
 
 static uint64_t random_below(struct spex_training *training, uint64_t below) {
@@ -209,6 +212,18 @@ static struct point *point_of(struct spex_training *training, struct spex_traine
     return point;
 }
 
+void spex_training_next_run(struct spex_training *training) {
+    training->run++;
+}
+
+/* The row that a measurement takes which stands for one in so many executions, all of them together: each has the same
+ * chance (Chao, A general purpose unequal probability sampling plan, Biometrika 69:3, 1982). SPEX_TRAINING_ROWS: none. */
+static size_t row_for(struct spex_training *training, double one_in) {
+    double draw = (double)random_below(training, 1u << 30) / (1u << 30) * one_in;
+    return draw < SPEX_TRAINING_ROWS ? (size_t)random_below(training, SPEX_TRAINING_ROWS)
+                                     : SPEX_TRAINING_ROWS;
+}
+
 int spex_trained_add(struct spex_training *training, struct spex_trained *kernel,
                      const double *parameters, double seconds, double weight) {
     int err = 0;
@@ -219,11 +234,14 @@ int spex_trained_add(struct spex_training *training, struct spex_trained *kernel
     struct point *point = point_of(training, kernel, parameters, &err);
     if (!point)
         return err;
-    uint64_t at =
-        point->seen < SPEX_TRAINING_ROWS ? point->seen : random_below(training, point->seen + 1);
+    point->weight += weight;
+    size_t at = point->seen < SPEX_TRAINING_ROWS ? (size_t)point->seen
+                                                 : row_for(training, point->weight / weight);
     point->seen++;
-    if (at < SPEX_TRAINING_ROWS)
+    if (at < SPEX_TRAINING_ROWS) {
         point->times[at] = seconds;
+        point->runs[at] = training->run;
+    }
     return 0;
 }
 
@@ -233,21 +251,26 @@ static size_t rows_of(const struct point *point) {
 
 /* Row by row; at least one row, so that there is something to allocate. */
 static int rows_make(const struct spex_trained *kernel, struct spex_measurements *measured,
-                     double **parameters, double **times) {
+                     double **parameters, double **times, uint32_t **runs) {
     size_t count = 0, columns = kernel->parameter_count;
     for (size_t p = 0; p < kernel->count; p++)
         count += rows_of(&kernel->points[p]);
     *parameters = malloc((count * columns + 1) * sizeof(**parameters));
     *times = malloc((count + 1) * sizeof(**times));
-    *measured = (struct spex_measurements){
-        .parameter_count = columns, .count = count, .parameters = *parameters, .times = *times};
-    if (!*parameters || !*times)
+    *runs = malloc((count + 1) * sizeof(**runs));
+    *measured = (struct spex_measurements){.parameter_count = columns,
+                                           .count = count,
+                                           .parameters = *parameters,
+                                           .times = *times,
+                                           .runs = *runs};
+    if (!*parameters || !*times || !*runs)
         return -ENOMEM;
     for (size_t p = 0, row = 0; p < kernel->count; p++) {
         const struct point *point = &kernel->points[p];
         for (size_t r = 0; r < rows_of(point); r++, row++) {
             memcpy(*parameters + row * columns, point->values, columns * sizeof(double));
             (*times)[row] = point->times[r];
+            (*runs)[row] = point->runs[r];
         }
     }
     return 0;
@@ -268,10 +291,12 @@ static int fit_kernel(const struct spex_trained *kernel, struct spex_kernel_mode
     struct spex_measurements measured;
     struct spex_fit fit;
     double *parameters, *times;
-    int err = rows_make(kernel, &measured, &parameters, &times);
+    uint32_t *runs;
+    int err = rows_make(kernel, &measured, &parameters, &times, &runs);
     err = err ? err : spex_fit(&measured, &fit);
     free(parameters);
     free(times);
+    free(runs);
     if (err)
         return err;
     out->model = fit.model;

@@ -29,6 +29,10 @@ void spex_training_destroy(struct spex_training *training);
 int spex_training_kernel(struct spex_training *training, const char *path, const char *const *names,
                          size_t parameter_count, struct spex_trained **kernel);
 
+/* What is measured from now on is of another run of the program, or of another time: measurements of one have more in
+ * common than those of several. */
+void spex_training_next_run(struct spex_training *training);
+
 /* One measurement, which stands for `weight` executions. 0 or -ENOMEM. */
 int spex_trained_add(struct spex_training *training, struct spex_trained *kernel,
                      const double *parameters, double seconds, double weight);

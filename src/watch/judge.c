@@ -63,7 +63,7 @@ static int take(struct spex_judge *judge, const struct spex_record *record) {
 int spex_judge_take(struct spex_judge *judge, const struct spex_record *records, size_t count) {
     int err = 0;
     for (size_t r = 0; r < count && !err; r++) {
-        if (records[r].probe_type != SPEX_KERNEL)
+        if (records[r].probe_type != SPEX_KERNEL || !records[r].weight)
             continue;
         bool sound = spex_kernel_record_sound(judge->known, &records[r]);
         judge->left_out += !sound;

@@ -12,8 +12,8 @@
 #include <spex/probe.h>
 
 #include "../sinks.h"
-#include "../sites.h"
 #include "judge.h"
+#include "kernels_here.h"
 
 #define ALARMS 1e-5
 
@@ -40,27 +40,6 @@ static struct {
 } outlet = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local bool is_telling;
-
-static bool node_known(const void *by, uint64_t number, struct spex_context_node *node) {
-    (void)by;
-    return spex_context_node(number, node);
-}
-
-static bool site_known(const void *by, uint16_t kernel, const char **name,
-                       const char **parameters) {
-    (void)by;
-    for (uint32_t s = 0; s < spex_sites_count(); s++) {
-        const struct spex_site_info *info = spex_site_info(s);
-        if (info->probe_id != kernel || info->probe_type != SPEX_KERNEL)
-            continue;
-        *name = info->name;
-        *parameters = info->parameters;
-        return true;
-    }
-    return false;
-}
-
-static const struct spex_kernels_known known = {.node = node_known, .site = site_known};
 
 static void tell(void *user, enum spex_anomaly_event event, const struct spex_anomaly *anomaly) {
     static const enum spex_watch_what whats[] = {[SPEX_ANOMALY_BEGINS] = SPEX_WATCH_BEGINS,
@@ -182,8 +161,8 @@ static int prepare(struct watching *watching, struct spex_why *why) {
     watching->ticks_per_second = spex_tick_rate_since(watching->begin);
     if (spex_anomalies_create(&watching->anomalies, &watching->models,
                               alarms != 0 ? alarms : ALARMS, tell, watching) ||
-        spex_judge_create(&watching->judge, watching->anomalies, &known, watching->begin,
-                          watching->ticks_per_second))
+        spex_judge_create(&watching->judge, watching->anomalies, &spex_kernels_here,
+                          watching->begin, watching->ticks_per_second))
         return spex_fail(why, -ENOMEM, "out of memory");
     return 0;
 }

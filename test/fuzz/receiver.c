@@ -48,7 +48,8 @@ static size_t check_records(struct spex_receiver *receiver, bool all) {
     size_t count;
     const struct spex_record *records = spex_receiver_records(receiver, all, &count);
     for (size_t r = 0; r < count; r++) {
-        FUZZ_CHECK(records[r].weight >= 1 && records[r].field_count <= SPEX_MAX_FIELDS);
+        FUZZ_CHECK((records[r].weight >= 1 || records[r].probe_type == SPEX_KERNEL) &&
+                   records[r].field_count <= SPEX_MAX_FIELDS);
         FUZZ_CHECK(__builtin_popcount(records[r].probe_type) == 1 &&
                    records[r].probe_type < 1u << SPEX_PROBE_TYPES);
         FUZZ_CHECK(r == 0 || records[r].timestamp >= records[r - 1].timestamp);

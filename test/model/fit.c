@@ -11,7 +11,7 @@
 
 static struct spex_fit must_fit(size_t width, size_t rows, const double *parameters,
                                 const double *times) {
-    const struct spex_measurements measured = {width, rows, parameters, times};
+    const struct spex_measurements measured = {width, rows, parameters, times, NULL};
     struct spex_fit fit;
     assert_int_equal(spex_fit(&measured, &fit), 0);
     return fit;
@@ -58,12 +58,15 @@ static void refused(void **state) {
                                                          bad[][1] = {{-1}, {NAN}, {INFINITY}};
     struct spex_fit fit;
     for (size_t b = 0; b < COUNT_OF(bad); b++) {
-        assert_int_equal(spex_fit(&(struct spex_measurements){1, 1, bad[b], good}, &fit), -EINVAL);
-        assert_int_equal(spex_fit(&(struct spex_measurements){1, 1, good, bad[b]}, &fit), -EINVAL);
+        assert_int_equal(spex_fit(&(struct spex_measurements){1, 1, bad[b], good, NULL}, &fit),
+                         -EINVAL);
+        assert_int_equal(spex_fit(&(struct spex_measurements){1, 1, good, bad[b], NULL}, &fit),
+                         -EINVAL);
     }
-    assert_int_equal(spex_fit(&(struct spex_measurements){1, 0, good, good}, &fit), -EINVAL);
+    assert_int_equal(spex_fit(&(struct spex_measurements){1, 0, good, good, NULL}, &fit), -EINVAL);
     assert_int_equal(
-        spex_fit(&(struct spex_measurements){SPEX_MODEL_PARAMETERS_MAX + 1, 1, good, good}, &fit),
+        spex_fit(&(struct spex_measurements){SPEX_MODEL_PARAMETERS_MAX + 1, 1, good, good, NULL},
+                 &fit),
         -EINVAL);
 }
 

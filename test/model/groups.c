@@ -60,7 +60,7 @@ static void the_papers_example(void **state) {
     kernel("main/lp2", SPEX_MODEL_LINEAR, a_b, 1, 0);
     kernel("main/lp2/f6", SPEX_MODEL_UNKNOWN, a_b, 0, 0);
     kernel("main/lp3", SPEX_MODEL_POLYNOMIAL, a_b, 1e-6, 0);
-    assert_int_equal(spex_groups_make(&groups, &models), 0);
+    assert_int_equal(spex_groups_make(&groups, &models, 0), 0);
     assert_int_equal(groups.count, 4);
     assert_int_equal(group_of("main/f1/f4"), group_of("main/f1/lp1"));
     assert_int_not_equal(group_of("main/f1/f4"), group_of("main/f1/f5"));
@@ -77,7 +77,7 @@ static void one_class_of_the_same_parameters_shares(void **state) {
     kernel("main/three", SPEX_MODEL_LINEAR, b_a, 1e-6, 0);
     kernel("main/two", SPEX_MODEL_LINEAR, b_a, 0, 1e-3);
     kernel("other/four", SPEX_MODEL_LINEAR, a_b, 1e-9, 0);
-    assert_int_equal(spex_groups_make(&groups, &models), 0);
+    assert_int_equal(spex_groups_make(&groups, &models, 0), 0);
     assert_int_equal(groups.count, 3);
     assert_int_equal(group_of("main/one"), group_of("main/two"));
     assert_int_not_equal(group_of("main/one"), group_of("main/three"));
@@ -96,7 +96,7 @@ static void trends_that_part_are_parted(void **state) {
     kernel("e", SPEX_MODEL_UNKNOWN, a_b, 0, 0);
     kernel("f", SPEX_MODEL_UNKNOWN, a_b, 0, 0)->least_seconds = 1.03e-6;
     kernel("g", SPEX_MODEL_UNKNOWN, a_b, 0, 0)->least_seconds = 2e-6;
-    assert_int_equal(spex_groups_make(&groups, &models), 0);
+    assert_int_equal(spex_groups_make(&groups, &models, 0), 0);
     assert_int_equal(group_of("a"), group_of("b"));
     assert_int_not_equal(group_of("a"), group_of("c"));
     assert_int_not_equal(group_of("a"), group_of("d"));
@@ -113,7 +113,7 @@ static void names_may_begin_alike(void **state) {
     kernel("sort/compare", SPEX_MODEL_LINEAR, a_b, 1, 0);
     kernel("sort/off/deep", SPEX_MODEL_LINEAR, a_b, 1, 0);
     kernel("sorting", SPEX_MODEL_LINEAR, a_b, 1, 0);
-    assert_int_equal(spex_groups_make(&groups, &models), 0);
+    assert_int_equal(spex_groups_make(&groups, &models, 0), 0);
     assert_true(group_of("sort") == SPEX_GROUP_NONE);
     assert_int_equal(group_of("sort by name"), group_of("sorting"));
     assert_int_equal(group_of("sort-all"), group_of("sorting"));
@@ -125,6 +125,25 @@ static void names_may_begin_alike(void **state) {
     assert_string_equal(spex_kernel_name(&models.items[1]), "sort by name");
 }
 
+/* Its own leaves are too short for the looks that they would need: then it is a leaf itself. */
+static void what_is_short_goes_by_what_is_around_it(void **state) {
+    (void)state;
+    kernel("main", SPEX_MODEL_LINEAR, a_b, 1e-3, 0);
+    kernel("main/long", SPEX_MODEL_LINEAR, a_b, 1e-4, 0);
+    kernel("main/long/short", SPEX_MODEL_LINEAR, a_b, 9.5e-6, 0);
+    kernel("main/never", SPEX_MODEL_UNKNOWN, a_b, 0, 0);
+    kernel("main/sometimes", SPEX_MODEL_POLYNOMIAL, a_b, 9.5e-8, 0);
+    assert_int_equal(spex_groups_make(&groups, &models, 1e-3), 0);
+    assert_int_equal(groups.count, 1);
+    assert_true(group_of("main/long") == 0 && group_of("main/sometimes") == SPEX_GROUP_NONE);
+    spex_groups_free(&groups);
+    assert_int_equal(spex_groups_make(&groups, &models, 9e-4), 0);
+    assert_int_equal(groups.count, 2);
+    assert_true(group_of("main/long") == SPEX_GROUP_NONE &&
+                group_of("main/long/short") != group_of("main/sometimes") &&
+                group_of("main/never") == SPEX_GROUP_NONE);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void) {
@@ -133,6 +152,7 @@ int main(void) {
         TEST(one_class_of_the_same_parameters_shares),
         TEST(trends_that_part_are_parted),
         TEST(names_may_begin_alike),
+        TEST(what_is_short_goes_by_what_is_around_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -113,7 +113,7 @@ static void intervals_hold(void **state) {
                 if (chosen[r])
                     times[kept++] = made.times[r];
             }
-            const struct spex_measurements half = {width, kept, parameters, times};
+            const struct spex_measurements half = {width, kept, parameters, times, NULL};
             assert_int_equal(spex_fit(&half, &fit), 0);
             bool judged = made.noise > 0 && made.truth.class != SPEX_MODEL_UNKNOWN &&
                           !strstr(made.name, "outliers");

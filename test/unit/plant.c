@@ -23,6 +23,7 @@
 #include "prober.h"
 #include "profile_source.h"
 #include "rings.h"
+#include "samples/looker.h"
 #include "sites.h"
 #include "threads.h"
 
@@ -315,6 +316,10 @@ bool spex_threads_cpu_ns(uint64_t *cpu_ns, uint64_t *threads) {
     *cpu_ns = ns(plant.seconds * plant.options.cpus);
     *threads = 1;
     return true;
+}
+
+uint64_t spex_looker_cost_ns(void) {
+    return 0;
 }
 
 uint64_t spex_collectors_cpu_ns(void) {

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/* The thread's half: what BEGIN and END of a probed kernel do. A frame is taken before it is filled in, and given back
+ * last, so that handlers have theirs on top. */
+#include "frames.h"
+
+#include <stdlib.h>
+
+#include <spex/atomic.h>
+
+#include "../recording.h"
+#include "../threads.h"
+#include "looker.h"
+#include "plan.h"
+
+/* As in calibration.c. */
+enum { EXECUTIONS = 1000, EXECUTION_RUNS = 5 };
+
+enum { COARSE_SHIFT = 12 };
+
+struct spex_plan_of_kernels *spex_samples_plan;
+
+void spex_samples_plan_set(struct spex_plan_of_kernels *plan) {
+    spex_store_release(&spex_samples_plan, plan); /* Q5 (Q6): what it holds */
+}
+
+static uint32_t coarse(uint64_t ticks) {
+    return (uint32_t)(ticks >> COARSE_SHIFT);
+}
+
+/* From 0 up to `below`. */
+static uint64_t random_below(struct spex_thread *thread, uint64_t below) {
+    uint64_t bits = spex_random_next(&thread->random) >> 32;
+    return (uint64_t)((__uint128_t)bits * below >> 32);
+}
+
+static const struct spex_samples_frame *top_of(const struct spex_samples *samples) {
+    uint32_t depth = spex_load_relaxed(&samples->depth);
+    return depth ? &samples->frames[depth - 1] : NULL;
+}
+
+/* False: there are too many. */
+static bool frame_push(struct spex_samples *samples, const struct spex_site *site, uint32_t context,
+                       uint64_t begin, uint64_t interval, const uint64_t *parameters) {
+    uint32_t depth = spex_load_relaxed(&samples->depth);
+    if (depth == SPEX_SAMPLES_FRAMES)
+        return false;
+    struct spex_samples_frame *frame = &samples->frames[depth];
+    spex_store_relaxed(&frame->begin, 0);
+    spex_store_release(&samples->depth, depth + 1); /* Q7 (Q8): the 0 */
+    spex_store_release(&frame->interval, interval); /* Q9 (Q10): the 0 */
+    uint64_t place = (uint64_t)context << 32 | site->index;
+    spex_store_release(&frame->place, place); /* Q9 (Q10) */
+    for (unsigned p = 0; p < site->detail; p++)
+        spex_store_release(&frame->parameters[p], parameters[p]); /* Q9 (Q10) */
+    spex_store_relaxed(&samples->last, samples->last + 1 ? samples->last + 1 : 1);
+    spex_store_relaxed(&frame->number, samples->last);
+    spex_store_release(&frame->begin, begin); /* Q11 (Q12): all of it */
+    return true;
+}
+
+/* With those above, which were left without an END. */
+static void frame_pop(struct spex_samples *samples, uint64_t begin) {
+    for (uint32_t at = spex_load_relaxed(&samples->depth); at > 0; at--)
+        if (samples->frames[at - 1].begin == begin) {
+            spex_store_relaxed(&samples->depth, at - 1);
+            return;
+        }
+}
+
+bool spex_samples_frame_read(const struct spex_thread *thread, uint32_t at,
+                             struct spex_samples_frame *frame) {
+    const struct spex_samples *samples = &thread->samples;
+    const struct spex_samples_frame *from = &samples->frames[at];
+    if (at >= spex_load_acquire(&samples->depth)) /* Q8 (Q7) */
+        return false;
+    frame->begin = spex_load_acquire(&from->begin);       /* Q12 (Q11) */
+    frame->interval = spex_load_acquire(&from->interval); /* Q10 (Q9): or begin is 0 below */
+    frame->place = spex_load_acquire(&from->place);       /* Q10 (Q9) */
+    for (unsigned p = 0; p < SPEX_KERNEL_PARAMETERS; p++)
+        frame->parameters[p] = spex_load_acquire(&from->parameters[p]); /* Q10 (Q9) */
+    return frame->begin && frame->begin == spex_load_relaxed(&from->begin);
+}
+
+void spex_samples_forget(struct spex_thread *thread) {
+    spex_store_relaxed(&thread->samples.depth, 0);
+}
+
+/* In a new frame the first record falls anywhere in the first interval. */
+static void enter_frame(struct spex_thread *thread, struct spex_samples_node *node,
+                        const struct spex_samples_frame *around, uint32_t frame, uint64_t now,
+                        uint64_t interval) {
+    uint64_t due = around ? around->begin + random_below(thread, interval) : now;
+    spex_store_relaxed(&node->frame, frame);
+    spex_store_relaxed(&node->due, coarse(due));
+    spex_store_relaxed(&node->before, node->here);
+    spex_store_relaxed(&node->here, 0);
+}
+
+/* What is executed hardly more often in a frame than samples are asked for may be executed when it begins, or ends, and
+ * not in between: chance takes as many as are asked for of as many as there were in the frame before. */
+static bool is_rare(const struct spex_plan_of_kernels *plan, const struct spex_samples_node *node) {
+    double some = 2 * plan->samples > 1 ? 2 * plan->samples : 1;
+    return node->frame && node->before <= some && node->here <= some;
+}
+
+static bool is_taken(const struct spex_plan_of_kernels *plan, struct spex_thread *thread,
+                     const struct spex_samples_node *node) {
+    double of = node->before > 1 ? node->before : 1;
+    return (double)random_below(thread, 1u << 24) * of < plan->samples * (1u << 24);
+}
+
+/* Whether this execution is to make a record, for the frame around it (NULL: none); if so, when the next one is. */
+static bool is_due(const struct spex_plan_of_kernels *plan, struct spex_thread *thread,
+                   struct spex_samples_node *node, const struct spex_samples_frame *around,
+                   uint64_t now) {
+    uint64_t interval = around ? around->interval : (uint64_t)spex_plan_base(plan);
+    uint32_t frame = around ? around->number : 0;
+    if (node->frame != frame)
+        enter_frame(thread, node, around, frame, now, interval);
+    if (node->here < UINT16_MAX)
+        spex_store_relaxed(&node->here, (uint16_t)(node->here + 1));
+    if (is_rare(plan, node))
+        return is_taken(plan, thread, node);
+    /* What lies further ahead than two intervals is from before the hour came round. */
+    uint32_t ahead = node->due - coarse(now);
+    if (ahead - 1 < coarse(2 * interval))
+        return false;
+    spex_store_relaxed(&node->due, coarse(now + interval / 2 + random_below(thread, interval)));
+    return true;
+}
+
+static bool is_allowed(struct spex_thread *thread) {
+    return !spex_allowance_bounded() ||
+           spex_allowance_take(&thread->allowance, spex_probe_type_ring(SPEX_KERNEL));
+}
+
+/* By an execution of the same context around this one: recursion. */
+static bool is_looked_at(const struct spex_samples *samples, uint32_t context) {
+    for (uint32_t at = spex_load_relaxed(&samples->depth); at > 0; at--)
+        if (spex_frame_context(&samples->frames[at - 1]) == context)
+            return true;
+    return false;
+}
+
+/* True: it takes long enough to be looked at, and is from now on. */
+static bool look_at(const struct spex_plan_of_kernels *plan, struct spex_samples *samples,
+                    const struct spex_site *site, uint32_t context, uint64_t now,
+                    const uint64_t *parameters) {
+    const struct spex_planned *planned =
+        spex_load_acquire(&plan->nodes[context]); /* Q4 (Q3 in plan.c) */
+    if (!planned)
+        return false;
+    double ticks = spex_planned_ticks(plan, planned, parameters);
+    uint64_t interval = (uint64_t)spex_plan_interval(plan, ticks);
+    if (!interval || is_looked_at(samples, context) ||
+        !frame_push(samples, site, context, now, interval, parameters))
+        return false;
+    spex_looker_needed(now + interval / 2);
+    return true;
+}
+
+/* As spex_kernel_published. */
+static uint64_t published(struct spex_plan_of_kernels *plan, struct spex_thread *thread,
+                          const struct spex_site *site, uint32_t context,
+                          const uint64_t *parameters) {
+    struct spex_samples_node *node = &thread->samples.nodes[context];
+    const struct spex_samples_frame *around = top_of(&thread->samples);
+    uint64_t now = spex_ticks();
+    spex_store_relaxed(&node->executions, node->executions + 1);
+    spex_store_relaxed(&node->since, node->since + 1);
+    if (!spex_load_relaxed(&plan->nodes[context]) && spex_plan_ask_for(plan, context))
+        spex_looker_needed(now);
+    if (look_at(plan, &thread->samples, site, context, now, parameters))
+        return now;
+    return is_due(plan, thread, node, around, now) && is_allowed(thread) ? now : 0;
+}
+
+uint64_t spex_kernel_published(struct spex_site *site, uint32_t context,
+                               const uint64_t *parameters) {
+    struct spex_plan_of_kernels *plan = spex_load_acquire(&spex_samples_plan); /* Q6 (Q5) */
+    struct spex_thread *thread = spex_thread_current();
+    return plan && thread ? published(plan, thread, site, context, parameters) : 0;
+}
+
+/* It stands for all executions since the last record of its context. */
+static void record(struct spex_thread *thread, const struct spex_site *site, uint32_t context,
+                   uint64_t begin, uint64_t now, const uint64_t *parameters) {
+    struct spex_samples_node *node = &thread->samples.nodes[context];
+    uint32_t weight = node->since;
+    if (!weight) /* one within it has stood for this one, too */
+        return;
+    if (weight > SPEX_CONTROL_PERIOD_MAX)
+        weight = SPEX_CONTROL_PERIOD_MAX;
+    spex_store_relaxed(&node->since, node->since - weight);
+    uint32_t marks = spex_opening(thread, begin);
+    spex_put_kernel(&spex_rings, spex_pack(weight, thread->thread_id, site->index, marks), context,
+                    begin, now, parameters, site->detail);
+}
+
+void spex_kernel_published_end(struct spex_site *site, uint32_t weight, uint32_t context,
+                               uint64_t begin, const uint64_t *parameters) {
+    struct spex_thread *thread = spex_thread_current();
+    uint64_t now = begin ? spex_ticks() : 0;
+    spex_inactive(site, weight);
+    if (!thread || !begin)
+        return;
+    frame_pop(&thread->samples, begin);
+    if (spex_on_since(site, weight))
+        record(thread, site, context, begin, now, parameters);
+}
+
+void spex_kernel_published_left(uint64_t begin) {
+    struct spex_thread *thread = spex_thread_current();
+    if (thread)
+        frame_pop(&thread->samples, begin);
+}
+
+double spex_samples_execution_ticks(struct spex_plan_of_kernels *plan) {
+    const struct spex_site site = {.index = SPEX_MAX_SITES};
+    struct spex_thread *thread = calloc(1, sizeof(*thread)); /* nobody's */
+    uint64_t best = UINT64_MAX;
+    if (!thread)
+        return 0;
+    spex_random_seed(&thread->random, 1, 0);
+    for (int run = 0; run < EXECUTION_RUNS; run++) {
+        uint64_t start = spex_ticks();
+        for (int e = 0; e < EXECUTIONS; e++) {
+            uint64_t begin = published(plan, thread, &site, 0, NULL); /* no kernel's context */
+            __asm__ volatile("" : : "r"(begin) : "memory");
+        }
+        uint64_t ticks = spex_ticks() - start;
+        best = ticks < best ? ticks : best;
+    }
+    free(thread);
+    return (double)best / EXECUTIONS;
+}

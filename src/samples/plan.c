@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <spex/atomic.h>
+
+#include "../number.h"
+
+bool spex_samples_parse(const char *text, double *samples) {
+    return spex_number_real(text, samples) && *samples >= SPEX_SAMPLES_LEAST &&
+           *samples <= SPEX_SAMPLES_MOST;
+}
+
+/* Of what no model is known of. */
+static const struct spex_planned nothing;
+
+/* What a model foretells of what it was not trained for may be less than nothing; the least time there was is a
+ * better guess then. */
+static double predicted_seconds(const struct spex_planned *planned, const uint64_t *parameters) {
+    double values[SPEX_MODEL_PARAMETERS_MAX];
+    if (!planned->model)
+        return planned->seconds;
+    for (size_t p = 0; p < planned->model->parameter_count; p++)
+        values[p] = (double)parameters[planned->slots[p]];
+    double seconds = spex_model_value(planned->model, values);
+    return seconds > 0 ? seconds : planned->seconds;
+}
+
+double spex_planned_ticks(const struct spex_plan_of_kernels *plan,
+                          const struct spex_planned *planned, const uint64_t *parameters) {
+    return predicted_seconds(planned, parameters) * plan->ticks_per_second;
+}
+
+static double stretch_of(const struct spex_plan_of_kernels *plan) {
+    double stretch;
+    __atomic_load(&plan->stretch, &stretch, __ATOMIC_RELAXED);
+    return stretch;
+}
+
+double spex_plan_interval(const struct spex_plan_of_kernels *plan, double ticks) {
+    double interval = ticks / plan->samples;
+    return interval < (double)plan->shortest ? 0 : interval * stretch_of(plan);
+}
+
+double spex_plan_base(const struct spex_plan_of_kernels *plan) {
+    return plan->ticks_per_second / plan->samples * stretch_of(plan);
+}
+
+/* The kernel's parameter of this name; SPEX_KERNEL_PARAMETERS: it has none such. */
+static size_t slot_of(const struct spex_kernel_described *described, const char *name) {
+    for (size_t p = 0; p < described->count; p++)
+        if (strcmp(described->names[p], name) == 0)
+            return p;
+    return SPEX_KERNEL_PARAMETERS;
+}
+
+/* A model whose parameters the kernel has not got here, or that is of no class, says how long it takes at the least. */
+static void planned_make(struct spex_planned *planned, const struct spex_kernel_model *kernel,
+                         const struct spex_kernel_described *described) {
+    const struct spex_model *model = &kernel->model;
+    planned->seconds = kernel->least_seconds;
+    if (model->class == SPEX_MODEL_UNKNOWN)
+        return;
+    if (model->term_count == 0) {
+        planned->seconds = model->constant;
+        return;
+    }
+    for (size_t p = 0; p < model->parameter_count; p++) {
+        size_t slot = slot_of(described, kernel->names[p]);
+        if (slot == SPEX_KERNEL_PARAMETERS)
+            return;
+        planned->slots[p] = (uint8_t)slot;
+    }
+    planned->model = model;
+}
+
+static size_t parameters_of(const char *text) {
+    size_t count = *text != '\0';
+    int depth = 0;
+    for (; *text; text++) {
+        depth += (strchr("([{", *text) != NULL) - (strchr(")]}", *text) != NULL);
+        count += *text == ',' && depth == 0;
+    }
+    return count;
+}
+
+static const struct spex_planned *planned_of(struct spex_plan_of_kernels *plan,
+                                             const struct spex_kernels_known *known,
+                                             uint32_t context) {
+    struct spex_kernel_described *described = &plan->described;
+    struct spex_context_node node;
+    struct spex_why why;
+    const char *name, *parameters = NULL;
+    if (!known->node(known->by, context, &node) ||
+        !known->site(known->by, node.kernel, &name, &parameters) ||
+        spex_kernel_describe_context(known, context, node.kernel,
+                                     parameters_of(parameters ? parameters : ""), described, &why))
+        return &nothing;
+    const struct spex_kernel_model *kernel = spex_models_find(&plan->models, described->path);
+    if (!kernel)
+        return &nothing;
+    planned_make(&plan->planned[context], kernel, described);
+    return &plan->planned[context];
+}
+
+void spex_plan_answer(struct spex_plan_of_kernels *plan, const struct spex_kernels_known *known) {
+    for (uint32_t w = 0; w < SPEX_PLAN_WORDS; w++) {
+        uint64_t asked = spex_load_acquire(&plan->asked[w]); /* Q1 (Q2): the node */
+        for (; asked; asked &= asked - 1) {
+            uint32_t context = w * 64 + (uint32_t)__builtin_ctzll(asked);
+            if (spex_load_relaxed(&plan->nodes[context]))
+                continue;
+            const struct spex_planned *planned = planned_of(plan, known, context);
+            /* clang-format off */
+            spex_store_release(&plan->nodes[context], planned); /* Q3 (Q4 in frames.c): what it holds */
+            /* clang-format on */
+        }
+    }
+}
+
+bool spex_plan_ask_for(struct spex_plan_of_kernels *plan, uint32_t context) {
+    uint64_t bit = UINT64_C(1) << context % 64, *word = &plan->asked[context / 64];
+    if (spex_load_relaxed(word) & bit)
+        return false;
+    return !(spex_fetch_or_release(word, bit) & bit); /* Q2 (Q1, Q1 in spending.c) */
+}
+
+int spex_plan_create(const char *path, double samples, double ticks_per_second,
+                     struct spex_plan_of_kernels **plan, struct spex_why *why) {
+    *plan = NULL;
+    FILE *in = fopen(path, "re");
+    if (!in)
+        return spex_fail(why, -errno, "%s: %s", path, strerror(errno));
+    struct spex_plan_of_kernels *made = calloc(1, sizeof(*made));
+    int err = made ? spex_models_read(&made->models, in, path, why)
+                   : spex_fail(why, -ENOMEM, "out of memory");
+    fclose(in);
+    if (err) {
+        spex_plan_destroy(made);
+        return err;
+    }
+    made->samples = samples;
+    made->ticks_per_second = ticks_per_second;
+    made->shortest = (uint64_t)(SPEX_LOOKS_SHORTEST_SECONDS * ticks_per_second);
+    made->stretch = 1;
+    *plan = made;
+    return 0;
+}
+
+void spex_plan_destroy(struct spex_plan_of_kernels *plan) {
+    if (!plan)
+        return;
+    spex_models_free(&plan->models);
+    free(plan);
+}

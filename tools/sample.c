@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <locale.h>
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "attach.h"
+#include "budget.h"
+#include "command.h"
+#include "control_client.h"
+#include "functions_argument.h"
+#include "launch.h"
+#include "models_file.h"
+#include "passed_signals.h"
+#include "process_argument.h"
+#include "sample_output.h"
+#include "sample_program.h"
+#include "samples/plan.h"
+#include "stop_signals.h"
+#include "variables.h"
+
+static const char usage[] =
+    "usage: spex sample MODELS [-n SAMPLES] [-b PERCENT] [--functions GLOBS] [-o OUT] [--json]\n"
+    "                   -- PROGRAM [ARGUMENT…]\n"
+    "       spex sample MODELS --pid PID [--for SECONDS] [-n SAMPLES] [-b PERCENT] [-o OUT] "
+    "[--json]\n"
+    "\n"
+    "Runs PROGRAM, or follows the running program PID, and samples each of the kernels that\n"
+    "MODELS, which is what spex train has written, knows as often as its predicted time says:\n"
+    "so that an execution of it has so many samples, however long it is. What is too short for\n"
+    "that has as many within each execution of the kernel around it.\n"
+    "\n"
+    "  -n SAMPLES           samples, 0.01 to 1e6; 10\n"
+    "  -b, --budget PERCENT how much of the program's time that may take; there are fewer samples\n"
+    "                       then. The program's own budget, or any, when absent\n"
+    "  --functions GLOBS    makes kernels of these functions, in a program that was compiled with\n"
+    "                       -finstrument-functions\n"
+    "  --pid PID            follow PID until it ends, for so long, or until Ctrl-C\n"
+    "  --for SECONDS        with --pid: so long\n"
+    "  -o OUT               where the table goes: a file, or - for standard output; standard\n"
+    "                       error when absent, or, with --pid, standard output\n"
+    "  --json               JSON instead of a table\n";
+
+struct request {
+    const char *models_path;
+    const char *budget; /* NULL: none said */
+    const char *out;
+    double samples;
+    double seconds; /* 0: any */
+    pid_t process;  /* 0: the program is to be run */
+    bool json;
+    char *const *argv;
+    struct spex_models models;
+};
+
+static int take_option(struct request *request, int option) {
+    double share;
+    switch (option) {
+    case 'n':
+        if (!spex_samples_parse(optarg, &request->samples))
+            return spex_complain(SPEX_EXIT_USAGE,
+                                 "sample: -n %s: a number of " SPEX_SAMPLES_RANGE " was expected",
+                                 optarg);
+        break;
+    case 'b':
+        request->budget = optarg;
+        if (!spex_budget_parse(optarg, &share))
+            return spex_complain(SPEX_EXIT_USAGE,
+                                 "sample: --budget %s: a percentage of the program's time was "
+                                 "expected, such as 2%%",
+                                 optarg);
+        break;
+    case 'F':
+        return spex_functions_argument("sample", optarg);
+    case 'P':
+        return spex_process_argument("sample", optarg, &request->process);
+    case 'f':
+        return spex_for_argument("sample", optarg, &request->seconds);
+    case 'o':
+        request->out = optarg;
+        break;
+    case 'j':
+        request->json = true;
+        break;
+    case 'h':
+        fputs(usage, stdout);
+        return -1;
+    default:
+        return SPEX_EXIT_USAGE;
+    }
+    return SPEX_EXIT_OK;
+}
+
+static int check(const struct request *request) {
+    if (request->process && *request->argv)
+        return spex_complain(SPEX_EXIT_USAGE,
+                             "sample: either --pid or a program to be run was expected, not both");
+    if (!request->process && request->seconds > 0)
+        return spex_complain(SPEX_EXIT_USAGE, "sample: --for goes with --pid");
+    if (!request->process && !*request->argv)
+        return spex_complain(SPEX_EXIT_USAGE, "sample: \"-- PROGRAM\" was expected");
+    return SPEX_EXIT_OK;
+}
+
+static int parse(int argc, char **argv, struct request *request) {
+    static const struct option known[] = {{"budget", required_argument, NULL, 'b'},
+                                          {"functions", required_argument, NULL, 'F'},
+                                          {"pid", required_argument, NULL, 'P'},
+                                          {"for", required_argument, NULL, 'f'},
+                                          {"json", no_argument, NULL, 'j'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    int separator = spex_command_separator(argc, argv);
+    for (int option; (option = getopt_long(separator, argv, "hn:b:o:", known, NULL)) != -1;) {
+        int status = take_option(request, option);
+        if (status != SPEX_EXIT_OK)
+            return status;
+    }
+    if (separator - optind != 1)
+        return spex_complain(SPEX_EXIT_USAGE, "sample: one file of models was expected, not %d%s",
+                             separator - optind,
+                             separator == argc ? "; the program goes after \"--\"" : "");
+    request->models_path = argv[optind];
+    request->argv = &argv[separator < argc ? separator + 1 : argc];
+    return check(request);
+}
+
+static FILE *output_open(const struct request *request) {
+    if (request->out && strcmp(request->out, "-") != 0)
+        return fopen(request->out, "we");
+    return request->out || request->process ? stdout : stderr;
+}
+
+static int print(const struct request *request, struct spex_sampled *sampled, double seconds,
+                 uint64_t lost) {
+    struct spex_sampled_kernel *kernels;
+    struct spex_sample_account account = {
+        .samples = request->samples, .seconds = seconds, .lost = lost};
+    int err = spex_sampled_account(sampled, seconds, &kernels, &account.count);
+    account.kernels = kernels;
+    FILE *file = output_open(request);
+    if (!file)
+        err = -errno;
+    if (!err && request->json)
+        err = spex_sample_print_json(&account, file);
+    else if (!err)
+        spex_sample_print(&account, file);
+    if (!err)
+        err = spex_written(file);
+    if (file && file != stdout && file != stderr && fclose(file) != 0 && !err)
+        err = -errno;
+    free(kernels);
+    if (err)
+        return spex_complain(SPEX_EXIT_FAILED, "sample: cannot write to %s: %s",
+                             request->out ? request->out : "standard output", strerror(-err));
+    if (account.count == 0)
+        return spex_complain(SPEX_EXIT_FAILED,
+                             "no kernel has made a record; spex probes lists what the program has");
+    return SPEX_EXIT_OK;
+}
+
+/* What the models know, by name where that can be said. */
+static bool is_plain(const char *path) {
+    return strspn(path, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_/") ==
+           strlen(path);
+}
+
+static bool is_said(const char *selection, const char *name, size_t length) {
+    for (const char *at = selection; *at; at++) {
+        if (strncmp(at, name, length) == 0 && at[length] == ':')
+            return true;
+        at = strchr(at, ',');
+        if (!at)
+            break;
+    }
+    return false;
+}
+
+/* To be freed; NULL: out of memory. */
+static char *selection_of(const struct spex_models *models) {
+    enum { ITEMS_MAX = 500 };
+    char *text = NULL;
+    size_t size, items = 0;
+    bool plain = true;
+    FILE *out = open_memstream(&text, &size);
+    for (size_t m = 0; out && m < models->count && plain; m++) {
+        plain = is_plain(models->items[m].path);
+        for (const char *name = models->items[m].path, *end; plain && *name; name = end + !!*end) {
+            end = name + strcspn(name, "/");
+            fflush(out);
+            if (is_said(text, name, (size_t)(end - name)))
+                continue;
+            fprintf(out, "%s%.*s:kernel@probe", items++ ? "," : "", (int)(end - name), name);
+        }
+    }
+    if (!out || fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    if (plain && items > 0 && items <= ITEMS_MAX)
+        return text;
+    free(text);
+    return strdup("*:kernel@probe");
+}
+
+static int drain(struct spex_receiver *receiver, struct spex_sampled *sampled, bool all,
+                 struct spex_why *why) {
+    int more = 1;
+    while (more > 0) {
+        more = spex_receiver_take(receiver, why);
+        if (more < 0)
+            return more;
+        size_t count;
+        const struct spex_record *records =
+            spex_receiver_records(receiver, all && more == 0, &count);
+        if (spex_sampled_take(sampled, records, count))
+            return spex_fail(why, -ENOMEM, "out of memory");
+    }
+    return 0;
+}
+
+static int sample_run(const struct request *request, struct spex_sample_program *run,
+                      const char *selection, const char *models) {
+    char samples[32];
+    snprintf(samples, sizeof(samples), "%g", request->samples);
+    const struct spex_launch_variable variables[] = {
+        {spex_variable_name(SPEX_VARIABLE_PROBES), selection},
+        {spex_variable_name(SPEX_VARIABLE_MODELS), models},
+        {spex_variable_name(SPEX_VARIABLE_SAMPLES), samples},
+        {request->budget ? spex_variable_name(SPEX_VARIABLE_BUDGET) : NULL, request->budget},
+        {NULL, NULL}};
+    struct spex_instant begin = spex_instant_now();
+    struct spex_sampled *sampled = NULL;
+    struct spex_why why = {""};
+    int status = spex_sample_program_start(run, request->argv, variables);
+    if (status)
+        return status;
+    int err = spex_sampled_create(&sampled, &request->models, spex_receiver_kernels(run->receiver),
+                                  request->samples, spex_tick_rate_since(begin));
+    for (bool ended = false; !ended && !err;) {
+        ended = spex_sample_program_wait(run);
+        err = drain(run->receiver, sampled, ended, &why);
+    }
+    double seconds = (double)(spex_instant_now().monotonic_ns - begin.monotonic_ns) / 1e9;
+    if (err)
+        status =
+            spex_complain(SPEX_EXIT_FAILED, "sample: %s", why.text[0] ? why.text : strerror(-err));
+    else if (!spex_receiver_connected(run->receiver))
+        status = spex_complain(SPEX_EXIT_FAILED, "sample: %s did not start spex", request->argv[0]);
+    else
+        status = print(request, sampled, seconds, spex_receiver_lost(run->receiver));
+    spex_sampled_destroy(sampled);
+    return run->program.status ? run->program.status : status;
+}
+
+static int sample_program(const struct request *request) {
+    struct spex_sample_program run;
+    char *selection = selection_of(&request->models);
+    char *models = realpath(request->models_path, NULL);
+    if (!selection || !models) {
+        free(selection);
+        free(models);
+        return spex_complain(SPEX_EXIT_FAILED, "sample: %s", strerror(errno));
+    }
+    int status = sample_run(request, &run, selection, models);
+    spex_sample_program_close(&run);
+    free(selection);
+    free(models);
+    if (run.program.by_signal)
+        spex_launched_die_of(run.program.by_signal);
+    return run.program.by_signal ? 128 + run.program.by_signal : status;
+}
+
+/* `models`: NULL for what it was started with. */
+static int go_by(const struct request *request, const char *models, struct spex_why *why) {
+    struct spex_profile_reader reader = {0};
+    char *text = NULL;
+    double share = 0;
+    if (request->budget)
+        spex_budget_parse(request->budget, &share);
+    if (models && asprintf(&text, "%g %g %s", request->samples, share, models) < 0)
+        return spex_fail(why, -ENOMEM, "out of memory");
+    int err = spex_client_ask(request->process, SPEX_CONTROL_MODELS, models ? text : "", &reader,
+                              why->text, sizeof(why->text));
+    free(text);
+    spex_profile_reader_free(&reader);
+    return err;
+}
+
+/* Until it is to end. 0, or what is wrong. */
+static int follow(const struct request *request, const struct spex_attached *attached,
+                  struct spex_sampled *sampled, int stop_fd, struct spex_why *why) {
+    const double end = request->seconds > 0 ? request->seconds : INFINITY;
+    for (bool over = false; !over;) {
+        double left = end - spex_attached_seconds(attached);
+        over = left <= 0 || spex_attached_over(attached) ||
+               spex_attached_wait(attached, stop_fd,
+                                  left < INT_MAX / 1000 ? (int)(left * 1000) + 1 : -1);
+        int err = drain(attached->receiver, sampled, over, why);
+        if (err)
+            return err;
+    }
+    return 0;
+}
+
+static int sample_attached(const struct request *request, const char *models, int stop_fd) {
+    struct spex_attached attached = {.process = 0};
+    struct spex_sampled *sampled = NULL;
+    struct spex_why why = {""};
+    int err = go_by(request, models, &why);
+    bool gone_by = !err;
+    if (!err)
+        err = spex_attach(&attached, request->process, NULL, &request->models, "@probe", &why);
+    if (!err)
+        err = spex_sampled_create(&sampled, &request->models,
+                                  spex_receiver_kernels(attached.receiver), request->samples,
+                                  attached.ticks_per_second);
+    err = err ? err : follow(request, &attached, sampled, stop_fd, &why);
+    int status = err ? spex_complain(SPEX_EXIT_FAILED, "sample: %s", why.text)
+                     : print(request, sampled, spex_attached_seconds(&attached),
+                             spex_attached_lost(&attached));
+    bool over = attached.process && spex_attached_over(&attached);
+    if (attached.process)
+        spex_detach(&attached);
+    if (gone_by && !over)
+        go_by(request, NULL, &why);
+    spex_sampled_destroy(sampled);
+    return status;
+}
+
+static int sample_process(const struct request *request) {
+    char *models = realpath(request->models_path, NULL);
+    int stop_fd = spex_stop_signals_open();
+    if (stop_fd < 0 || !models) {
+        free(models);
+        return spex_complain(SPEX_EXIT_FAILED, "sample: %s", strerror(errno));
+    }
+    int status = sample_attached(request, models, stop_fd);
+    close(stop_fd);
+    free(models);
+    return status;
+}
+
+int spex_command_sample(int argc, char **argv) {
+    struct request request = {.samples = SPEX_SAMPLES_DEFAULT};
+    setlocale(LC_CTYPE, "");
+    int status = parse(argc, argv, &request);
+    if (status == SPEX_EXIT_OK)
+        status = spex_models_file_read(request.models_path, &request.models);
+    if (status == SPEX_EXIT_OK)
+        status = request.process ? sample_process(&request) : sample_program(&request);
+    spex_models_free(&request.models);
+    return status < 0 ? SPEX_EXIT_OK : status;
+}

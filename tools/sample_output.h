@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* What spex sample prints: a table, or JSON. */
+#ifndef SPEX_SAMPLE_OUTPUT_H
+#define SPEX_SAMPLE_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "sampled.h"
+
+struct spex_sample_account {
+    const struct spex_sampled_kernel *kernels;
+    size_t count;
+    double samples; /* that were asked for, an execution */
+    double seconds;
+    uint64_t lost; /* records */
+};
+
+void spex_sample_print(const struct spex_sample_account *account, FILE *file);
+
+/* 0 or -ENOMEM. */
+int spex_sample_print_json(const struct spex_sample_account *account, FILE *file);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* A program that is run in front of its user, with its kernels sampled and their records streamed here. */
+#ifndef SPEX_SAMPLE_PROGRAM_H
+#define SPEX_SAMPLE_PROGRAM_H
+
+#include <stdbool.h>
+
+#include "launch.h"
+#include "passed_signals.h"
+#include "receiver.h"
+
+struct spex_sample_program {
+    char directory[4096]; /* private; empty: it has not been made */
+    char socket[4112];
+    struct spex_receiver *receiver;
+    struct spex_passed_signals signals;
+    struct spex_launched program;
+};
+
+/* Launches it with these variables besides; they end with one without a name. An exit status; to be closed in any case. */
+int spex_sample_program_start(struct spex_sample_program *run, char *const *argv,
+                              const struct spex_launch_variable *variables);
+
+/* Waits until there is something to be taken or the program has ended. True: it has. */
+bool spex_sample_program_wait(struct spex_sample_program *run);
+
+void spex_sample_program_close(struct spex_sample_program *run);
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+#include "sampled.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "samples/plan.h"
+#include "student.h"
+
+struct spex_sampled {
+    const struct spex_models *models;
+    struct spex_kernels_known known;
+    double samples;
+    double ticks_per_second;
+    struct spex_sampled_kernel *kernels;
+    size_t count;
+    size_t room;
+    uint32_t at[SPEX_CONTEXTS_MAX + 1]; /* 1 + where it is, by context */
+    uint8_t slots[SPEX_CONTEXTS_MAX + 1][SPEX_MODEL_PARAMETERS_MAX];
+    struct spex_kernel_described described;
+};
+
+int spex_sampled_create(struct spex_sampled **sampled, const struct spex_models *models,
+                        struct spex_kernels_known known, double samples, double ticks_per_second) {
+    *sampled = calloc(1, sizeof(**sampled));
+    if (!*sampled)
+        return -ENOMEM;
+    **sampled = (struct spex_sampled){
+        .models = models, .known = known, .samples = samples, .ticks_per_second = ticks_per_second};
+    return 0;
+}
+
+void spex_sampled_destroy(struct spex_sampled *sampled) {
+    if (!sampled)
+        return;
+    for (size_t k = 0; k < sampled->count; k++)
+        free(sampled->kernels[k].path);
+    free(sampled->kernels);
+    free(sampled);
+}
+
+/* Which of the kernel's parameters are the model's. False: it has others. */
+static bool slots_find(const struct spex_kernel_described *described,
+                       const struct spex_kernel_model *model, uint8_t *slots) {
+    for (size_t p = 0; p < model->model.parameter_count; p++) {
+        size_t n = 0;
+        while (n < described->count && strcmp(described->names[n], model->names[p]) != 0)
+            n++;
+        if (n == described->count)
+            return false;
+        slots[p] = (uint8_t)n;
+    }
+    return true;
+}
+
+static int kernel_make(struct spex_sampled *sampled, const struct spex_record *record) {
+    struct spex_kernel_described *described = &sampled->described;
+    uint64_t context = record->fields[1];
+    struct spex_context_node node;
+    struct spex_why why;
+    if (sampled->count == sampled->room) {
+        size_t room = sampled->room ? 2 * sampled->room : 64;
+        struct spex_sampled_kernel *kernels = realloc(sampled->kernels, room * sizeof(*kernels));
+        if (!kernels)
+            return -ENOMEM;
+        sampled->kernels = kernels;
+        sampled->room = room;
+    }
+    bool known = spex_kernel_describe(&sampled->known, record, described, &why) == 0;
+    sampled->known.node(sampled->known.by, context, &node);
+    struct spex_sampled_kernel *kernel = &sampled->kernels[sampled->count];
+    *kernel = (struct spex_sampled_kernel){.path = strdup(known ? described->path : "?"),
+                                           .context = (uint32_t)context,
+                                           .parent = node.parent};
+    if (!kernel->path)
+        return -ENOMEM;
+    kernel->model = known ? spex_models_find(sampled->models, described->path) : NULL;
+    if (kernel->model && !slots_find(described, kernel->model, sampled->slots[context]))
+        kernel->model = NULL;
+    sampled->at[context] = (uint32_t)++sampled->count;
+    return 0;
+}
+
+/* As src/samples/plan.c has it: 0 where there is no model. */
+static double predicted(const struct spex_sampled *sampled,
+                        const struct spex_sampled_kernel *kernel,
+                        const struct spex_record *record) {
+    double values[SPEX_MODEL_PARAMETERS_MAX];
+    const struct spex_kernel_model *model = kernel->model;
+    if (!model)
+        return 0;
+    if (model->model.class == SPEX_MODEL_UNKNOWN)
+        return model->least_seconds;
+    for (size_t p = 0; p < model->model.parameter_count; p++)
+        values[p] = (double)record->fields[SPEX_KERNEL_VALUES + sampled->slots[kernel->context][p]];
+    double seconds = spex_model_value(&model->model, values);
+    return seconds > 0 ? seconds : model->least_seconds;
+}
+
+static void take_time(struct spex_sampled_kernel *kernel, double seconds, double weight) {
+    double distance = seconds - kernel->mean;
+    kernel->weight += weight;
+    kernel->weight_squares += weight * weight;
+    kernel->mean += distance * weight / kernel->weight;
+    kernel->squares += weight * distance * (seconds - kernel->mean);
+}
+
+static int take(struct spex_sampled *sampled, const struct spex_record *record) {
+    uint64_t context = record->fields[1];
+    int err = sampled->at[context] ? 0 : kernel_make(sampled, record);
+    if (err)
+        return err;
+    struct spex_sampled_kernel *kernel = &sampled->kernels[sampled->at[context] - 1];
+    if (!record->weight) {
+        kernel->looks++;
+        return 0;
+    }
+    double foretold = predicted(sampled, kernel, record);
+    bool own = spex_samples_own(sampled->samples, foretold);
+    kernel->executions += record->weight;
+    kernel->looked_at += own ? record->weight : 0;
+    kernel->records += !own;
+    take_time(kernel, (double)record->fields[0] / sampled->ticks_per_second, record->weight);
+    if (foretold > 0 && kernel->model->model.class != SPEX_MODEL_UNKNOWN) {
+        kernel->foretold += record->weight;
+        kernel->predicted += (foretold - kernel->predicted) * record->weight / kernel->foretold;
+    }
+    return 0;
+}
+
+int spex_sampled_take(struct spex_sampled *sampled, const struct spex_record *records,
+                      size_t count) {
+    int err = 0;
+    for (size_t r = 0; r < count && !err; r++)
+        if (records[r].probe_type == SPEX_KERNEL &&
+            spex_kernel_record_sound(&sampled->known, &records[r]))
+            err = take(sampled, &records[r]);
+    return err;
+}
+
+/* Executions of the nearest kernel around it that was looked at; 0: of none. */
+static double around(const struct spex_sampled *sampled, const struct spex_sampled_kernel *kernel) {
+    uint32_t at = kernel->parent;
+    struct spex_context_node node;
+    while (at != SPEX_CONTEXT_ROOT && sampled->known.node(sampled->known.by, at, &node)) {
+        if (sampled->at[at] && sampled->kernels[sampled->at[at] - 1].looked_at > 0)
+            return sampled->kernels[sampled->at[at] - 1].looked_at;
+        at = node.parent;
+    }
+    return 0;
+}
+
+static int by_path(const void *a, const void *b) {
+    const struct spex_sampled_kernel *one = a, *other = b;
+    return strcmp(one->path, other->path);
+}
+
+int spex_sampled_account(struct spex_sampled *sampled, double seconds,
+                         struct spex_sampled_kernel **kernels, size_t *count) {
+    *count = sampled->count;
+    *kernels = malloc((sampled->count + 1) * sizeof(**kernels));
+    if (!*kernels)
+        return -ENOMEM;
+    for (size_t k = 0; k < sampled->count; k++) {
+        struct spex_sampled_kernel *kernel = &sampled->kernels[k];
+        double within = around(sampled, kernel), rest = kernel->executions - kernel->looked_at;
+        kernel->required = sampled->samples * kernel->looked_at +
+                           fmin(rest, sampled->samples * (within > 0 ? within : seconds));
+        (*kernels)[k] = *kernel;
+    }
+    qsort(*kernels, *count, sizeof(**kernels), by_path);
+    return 0;
+}
+
+bool spex_sampled_enough(const struct spex_sampled_kernel *kernel) {
+    double samples = spex_sampled_samples(kernel);
+    return samples >= kernel->required / 2 && samples <= kernel->required * 2;
+}
+
+/* Kish's effective number of samples. */
+double spex_sampled_margin(const struct spex_sampled_kernel *kernel) {
+    double effective =
+        kernel->weight > 0 ? kernel->weight * kernel->weight / kernel->weight_squares : 0;
+    if (effective < 2)
+        return -1;
+    double deviation =
+        sqrt(kernel->squares / kernel->weight * effective / (effective - 1) / effective);
+    return spex_student_two_sided(0.05, effective - 1) * deviation;
+}
