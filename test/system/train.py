@@ -137,17 +137,20 @@ class Trains(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertRegex(result.stdout, r"^kernels  constant  logarithmic  linear  polynomial  unknown  switching points\n +5 ")
         self.assertRegex(result.stdout, r"(?m)^ +- +report +")
-        shown = json.loads(self.show(self.models, "--json").stdout)
+        shown = json.loads(self.show(self.models, "--json", "-n", "0.01").stdout)
         self.assertEqual((shown["kernels"], sum(shown["classes"].values())), (5, 5))
         self.assertEqual([model["path"] for model in shown["models"]],
                          ["report", "report/find", "report/load", "report/pairs", "report/sort"])
         groups = [model["group"] for model in shown["models"]]
         self.assertEqual((groups[0], len(set(groups[1:]))), (None, shown["switching_points"]))
+        # Nothing takes as long as so many samples.
+        shown = json.loads(self.show(self.models, "--json", "-n", "1e6").stdout)
+        self.assertEqual((shown["switching_points"], {model["group"] for model in shown["models"]}), (0, {None}))
 
     def test_models_are_drawn(self):
         self.assertEqual(self.train(self.models, "--", KERNELS, "1000", "3").returncode, 0)
         svg = self.path("graph.svg")
-        result = self.show(self.models, "--graph", svg)
+        result = self.show(self.models, "--graph", svg, "-n", "0.01")
         if not shutil.which("dot"):
             print("SKIP: pictures of graphs: there is no dot")
             self.assertIn("needs dot, which is not installed (Debian: graphviz)", result.stderr)
@@ -163,6 +166,7 @@ class Trains(unittest.TestCase):
     def test_what_are_no_models_is_said(self):
         for arguments, status, message in (
                 ([], 2, "one file of models was expected"),
+                ([self.plan(), "-n", "none"], 2, "models: -n none: a number of 0.01 to 1e6 was expected"),
                 ([self.path("nothing")], 1, "No such file"),
                 ([KERNELS], 1, "line 1: text was expected"),
                 ([self.plan()], 1, "line 1: \"spex-models …\" was expected")):

@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`spex sample` runs a program, or follows one that runs, and has its kernels sampled as often as their models say.
+
+usage: sample.py SPEX KERNELS STALLED LIVE
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import unittest
+
+from running import Programs
+
+SPEX = KERNELS = STALLED = LIVE = None
+
+PATIENCE = 120
+
+PLAN = """<space name="test">
+  <parameter name="rows" type="integer" values="200 500 1000 2000 4000"/>
+  <run trials_per_config="2"/>
+</space>
+"""
+
+
+class Samples(Programs):
+    @classmethod
+    def setUpClass(cls):
+        cls.spex, cls.live = SPEX, LIVE
+
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+    def models(self, program, count):
+        with open(self.path("plan.xml"), "w", encoding="utf-8") as file:
+            file.write(PLAN)
+        result = self.run_spex("train", self.path("models"), "--runs", self.path("plan.xml"), "--", program, "{rows}",
+                               str(count))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return self.path("models")
+
+    def sample(self, *arguments):
+        return subprocess.run([SPEX, "sample", *arguments], capture_output=True, text=True, check=False,
+                              timeout=PATIENCE, env=self.environment())
+
+    def sound(self, account, samples):
+        self.assertEqual((account["samples"], account["lost"]), (samples, 0))
+        self.assertEqual(account["enough"], sum(kernel["enough"] for kernel in account["kernels"]))
+        for kernel in account["kernels"]:
+            self.assertLessEqual(kernel["looked_at"], kernel["executions"])
+            self.assertGreaterEqual(kernel["required"], samples * kernel["looked_at"])
+            self.assertGreater(kernel["records"] + kernel["looked_at"], 0, kernel)
+            self.assertGreater(kernel["mean_seconds"], 0)
+            if kernel["margin_seconds"] is not None:
+                self.assertGreaterEqual(kernel["margin_seconds"], 0)
+
+    def test_a_program(self):
+        models = self.models(KERNELS, 3)
+        result = self.sample(models, "-n", "2", "--json", "-o", self.path("out"), "--", KERNELS, "30000", "4")
+        self.assertEqual((result.returncode, result.stderr), (0, ""), result)
+        self.assertRegex(result.stdout, r"^\d+\n$")
+        with open(self.path("out"), encoding="utf-8") as file:
+            account = json.load(file)
+        self.sound(account, 2)
+        kernels = {kernel["kernel"]: kernel for kernel in account["kernels"]}
+        self.assertEqual(list(kernels), ["report", "report/find", "report/load", "report/pairs", "report/sort"])
+        # However fast the machine is: the first execution, whose model is looked up meanwhile, is not looked at.
+        self.assertEqual(kernels["report"]["executions"], 4)
+        self.assertEqual({kernel["class"] for kernel in kernels.values()} - {"unknown", "constant", "logarithmic"} -
+                         {"linear", "polynomial"}, set())
+
+    def test_a_table_beside_the_programs_own_output(self):
+        models = self.models(KERNELS, 3)
+        result = self.sample(models, "-b", "2%", "--", KERNELS, "4000", "3")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout, r"^\d+\n$")
+        self.assertRegex(result.stderr, r"^kernel +class +executions +samples +asked for +mean s +± +predicted s\nreport  ")
+        self.assertRegex(result.stderr, r"kernels have half to twice the samples asked for, 10 an execution; 0 records lost\n$")
+
+    def test_the_programs_end_is_its_own(self):
+        models = self.models(KERNELS, 3)
+        shell = 'exec "$0" "$@"'
+        result = self.sample(models, "--", "/bin/sh", "-c", "%s; exit 7" % '"$0" 1000', KERNELS)
+        self.assertEqual(result.returncode, 7, result.stderr)
+        result = self.sample(models, "--", "/bin/sh", "-c", shell, KERNELS, "1000")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        result = self.sample(models, "--", "/bin/sh", "-c", "kill -KILL $$")
+        self.assertEqual(result.returncode, -signal.SIGKILL, result.stderr)
+        result = self.sample(models, "--", "/nowhere")
+        self.assertEqual(result.returncode, 127, result.stderr)
+        result = self.sample(models, "--", "/bin/true")
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(result.stderr, "spex: sample: /bin/true did not start spex\n")
+
+    def test_a_running_program(self):
+        models = self.models(STALLED, 60)
+        process = self.start(STALLED, "2000", program="1000000000",
+                             environment=self.environment(STALL=self.path("slow")))
+        self.addCleanup(process.kill)
+        self.set(process.pid, "request@1000000")
+        before = self.selected(process)
+        for _ in range(2):
+            result = self.sample(models, "--pid", str(process.pid), "--for", "1", "-n", "5", "--json")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            account = json.loads(result.stdout)
+            self.sound(account, 5)
+            self.assertEqual(len(account["kernels"]), 3)
+            self.assertEqual(self.selected(process), before)
+        # So that it goes by no models any more.
+        result = self.run_spex("set", str(process.pid), "*:kernel@probe")
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def refused(self, status, message, *arguments):
+        result = self.sample(*arguments)
+        self.assertEqual((result.returncode, result.stdout), (status, ""), result)
+        self.assertEqual(result.stderr, "spex: %s\n" % message)
+
+    def test_what_cannot_be_done_is_refused(self):
+        models = self.models(KERNELS, 3)
+        self.refused(2, "sample: one file of models was expected, not 0", "--", KERNELS)
+        self.refused(2, 'sample: one file of models was expected, not 2; the program goes after "--"', models, KERNELS)
+        self.refused(2, 'sample: "-- PROGRAM" was expected', models)
+        self.refused(2, "sample: -n 0: a number of 0.01 to 1e6 was expected", models, "-n", "0", "--", KERNELS)
+        self.refused(2, "sample: --budget 0: a percentage of the program's time was expected, such as 2%", models, "-b",
+                     "0", "--", KERNELS)
+        self.refused(2, "sample: --for goes with --pid", models, "--for", "1", "--", KERNELS)
+        self.refused(2, "sample: either --pid or a program to be run was expected, not both", models, "--pid", "1", "--",
+                     KERNELS)
+        self.refused(1, "%s: No such file or directory" % self.path("none"), self.path("none"), "--", KERNELS)
+        result = self.sample("/dev/null", "--", KERNELS)
+        self.assertEqual((result.returncode, result.stdout), (1, ""))
+        self.assertIn("/dev/null", result.stderr)
+
+    def test_what_a_program_is_told_is_looked_at(self):
+        models = self.models(KERNELS, 3)
+        for variables, message in (({"SPEX_MODELS": "/nowhere"}, "spex: SPEX_MODELS: /nowhere: No such file or directory\n"),
+                                   ({"SPEX_MODELS": models, "SPEX_SAMPLES": "many"},
+                                    "spex: SPEX_SAMPLES=many: a number of 0.01 to 1e6 was expected\n")):
+            result = subprocess.run([KERNELS, "1000"], capture_output=True, text=True, check=False,
+                                    env=self.environment(SPEX_PROBES="*:kernel@probe", **variables))
+            self.assertIn(message, result.stderr)
+
+
+if __name__ == "__main__":
+    SPEX, KERNELS, STALLED, LIVE = sys.argv[1:5]
+    unittest.main(argv=sys.argv[:1], verbosity=2)
