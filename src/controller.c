@@ -29,7 +29,7 @@
 #include "prober.h"
 #include "profile_source.h"
 #include "rings.h"
-#include "samples/looker.h"
+#include "samples/spending.h"
 #include "sites.h"
 #include "threads.h"
 
@@ -197,7 +197,7 @@ static int begin(double share, const struct spex_rate_policy_ops *policy) {
     controller.monotonic_ns = spex_clock_ns(CLOCK_MONOTONIC);
     controller.process_ns = spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     controller.collectors_ns = spex_collectors_cpu_ns();
-    controller.looker_ns = spex_looker_cost_ns();
+    controller.looker_ns = spex_spending_spent_ns();
     controller.process_collectors_ns = controller.collectors_ns;
     spex_collecting_begin(&controller.collecting, controller.collectors_ns);
     controller.cpus = 1;
@@ -271,7 +271,7 @@ static void account(uint64_t ns) {
     uint64_t collectors = spex_collectors_cpu_ns();
     double seconds = (double)(ns - controller.monotonic_ns) / 1e9;
     controller.tick_rate = spex_metrics_tick_rate();
-    uint64_t looker = spex_looker_cost_ns();
+    uint64_t looker = spex_spending_spent_ns();
     double spent = (double)(collectors - controller.collectors_ns) / 1e9 +
                    (double)spex_grown(controller.looker_ns, looker) / 1e9;
     for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)

@@ -363,8 +363,11 @@ static int models_locked(const char *path, double samples, double share, char *a
     life.models_asked.samples = samples;
     life.models_asked.share = share;
     err = spex_collectors_running() ? models_begin(&why) : 0;
-    if (err)
+    if (err) { /* what was gone by before, if anything, still is */
         tell(answer, size, "%s", why.text);
+        free(life.models_asked.path);
+        life.models_asked.path = NULL;
+    }
     return err;
 }
 

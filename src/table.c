@@ -102,7 +102,8 @@ static void add_values(struct spex_columns *columns, const struct spex_profile_r
     for (unsigned q = 0; q < QUANTILES; q++)
         add_value(columns, spex_values_quantile(values, quantiles[q]), unit);
     add_value(columns, (double)values->max, unit);
-    add_value(columns, values->mean * row->probe.count, unit);
+    double executions = row->probe.count > 0 ? row->probe.count : values->weight;
+    add_value(columns, values->mean * executions, unit);
 }
 
 /* As a share of the figure above it, where that is not 0. */

@@ -191,10 +191,6 @@ void spex_looker_stop(void) {
     looker.dues = NULL;
 }
 
-uint64_t spex_looker_cost_ns(void) {
-    return spex_load_relaxed(&looker.spending.spent_ns);
-}
-
 void spex_looker_fork_child(void) {
     spex_samples_plan_set(NULL);
     looker.running = false;

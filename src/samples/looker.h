@@ -22,9 +22,6 @@ void spex_looker_stop(void);
 /* Something is to be looked at, no later than at `ticks`. Any thread, signal handlers. */
 void spex_looker_needed(uint64_t ticks);
 
-/* CPU time that it has used in this process, and what executions of kernels that it goes by have cost besides. */
-uint64_t spex_looker_cost_ns(void);
-
 /* In the child of a fork there is none. */
 void spex_looker_fork_child(void);
 

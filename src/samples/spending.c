@@ -35,14 +35,18 @@
 #define HELD_SECONDS     1.0
 #define HELD_SECONDS_MAX 64.0
 
+static uint64_t spent_ns;
+
+uint64_t spex_spending_spent_ns(void) {
+    return spex_load_relaxed(&spent_ns);
+}
+
 static uint64_t records_so_far(void) {
     return spex_rings_totals_of(spex_probe_type_ring(SPEX_KERNEL)).produced;
 }
 
 void spex_spending_begin(struct spex_spending *spending, double share, bool alone) {
-    uint64_t spent_ns = spending->spent_ns;
     memset(spending, 0, sizeof(*spending));
-    spending->spent_ns = spent_ns;
     spending->share = share;
     spending->alone = alone;
     spending->begin_ns = spending->now_ns = spex_clock_ns(CLOCK_MONOTONIC);
@@ -169,8 +173,7 @@ void spex_spending_pass(struct spex_spending *spending, struct spex_plan_of_kern
     spending->execution_seconds =
         (plan->execution_ticks + spex_cost_probed()) / plan->ticks_per_second;
     double executions = count_executions(spending, plan, seconds) * spending->execution_seconds;
-    spex_store_relaxed(&spending->spent_ns,
-                       spending->spent_ns + (uint64_t)((looks + executions) * 1e9));
+    spex_fetch_add_relaxed(&spent_ns, (uint64_t)((looks + executions) * 1e9));
     spending->pass_ns = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID) - looker_ns;
     if (spending->share <= 0)
         return;

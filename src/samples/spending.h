@@ -35,9 +35,10 @@ struct spex_spending {
     uint32_t executions[SPEX_CONTEXTS_MAX + 1];   /* of each context, modulo 2^32 */
     double rates[SPEX_MAX_SITES];                 /* of each kernel, by its first site, a second */
     struct spex_held_kernel held[SPEX_MAX_SITES]; /* the same */
-    uint64_t
-        spent_ns; /* relaxed, for others: this thread and executions, since the process began */
 };
+
+/* What the thread that looks has used, and executions have cost, since the process began. Any thread. */
+uint64_t spex_spending_spent_ns(void);
 
 void spex_spending_begin(struct spex_spending *spending, double share, bool alone);
 

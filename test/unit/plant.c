@@ -23,7 +23,7 @@
 #include "prober.h"
 #include "profile_source.h"
 #include "rings.h"
-#include "samples/looker.h"
+#include "samples/spending.h"
 #include "sites.h"
 #include "threads.h"
 
@@ -318,7 +318,7 @@ bool spex_threads_cpu_ns(uint64_t *cpu_ns, uint64_t *threads) {
     return true;
 }
 
-uint64_t spex_looker_cost_ns(void) {
+uint64_t spex_spending_spent_ns(void) {
     return 0;
 }
 
