@@ -241,8 +241,8 @@ static int finish(struct watch *watch) {
 
 static int watch_attached(struct watch *watch, int stop_fd) {
     struct spex_why why = {""};
-    int err = spex_attach(&watch->attached, watch->process, watch->probes, &watch->models, "",
-                          &why);
+    int err =
+        spex_attach(&watch->attached, watch->process, watch->probes, &watch->models, "", &why);
     err = err ? err : prepare(watch, &why);
     err = err ? err : follow(watch, stop_fd, &why);
     int status = err < 0 ? spex_complain(SPEX_EXIT_FAILED, "%s", why.text) : finish(watch);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -98,17 +99,17 @@ static int stream_begin(struct spex_connection *connection, char *answer, size_t
 
 /* "10 0.02 /a/file", or nothing. What goes wrong is answered as for a selection. */
 static int models_set(const char *text, char *answer, size_t size) {
-    double samples = 0, share = 0;
-    int path = 0;
     if (!*text)
         return spex_life_models(NULL, 0, 0, answer, size);
-    if (sscanf(text, "%lf %lf %n", &samples, &share, &path) != 2 || text[path] != '/' ||
-        !(samples >= SPEX_SAMPLES_LEAST && samples <= SPEX_SAMPLES_MOST) ||
+    char *end;
+    double samples = strtod(text, &end), share = strtod(end, &end);
+    const char *path = end + (*end == ' ');
+    if (*path != '/' || !(samples >= SPEX_SAMPLES_LEAST && samples <= SPEX_SAMPLES_MOST) ||
         !(share >= 0 && share <= 1)) {
         snprintf(answer, size, "samples, a share and a path were expected, not \"%.64s\"", text);
         return -EINVAL;
     }
-    return spex_life_models(text + path, samples, share, answer, size);
+    return spex_life_models(path, samples, share, answer, size);
 }
 
 void spex_connection_retry(struct spex_connection *connection) {

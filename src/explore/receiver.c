@@ -132,7 +132,8 @@ static int accept_program(struct spex_receiver *receiver, struct spex_why *why) 
 }
 
 static bool record_is_sound(const struct spex_record *record) {
-    return spex_probe_type_valid(record->probe_type) && (record->weight >= 1 || record->probe_type == SPEX_KERNEL) &&
+    return spex_probe_type_valid(record->probe_type) &&
+           (record->weight >= 1 || record->probe_type == SPEX_KERNEL) &&
            record->field_count <= SPEX_MAX_FIELDS && record->marks < 1u << SPEX_MARKS;
 }
 

@@ -143,8 +143,7 @@ static size_t group_of(const struct spex_groups *groups, const struct spex_model
     return SPEX_GROUP_NONE;
 }
 
-int spex_groups_make(struct spex_groups *groups, const struct spex_models *models,
-                     double seconds) {
+int spex_groups_make(struct spex_groups *groups, const struct spex_models *models, double seconds) {
     *groups = (struct spex_groups){.of = malloc((models->count + 1) * sizeof(*groups->of))};
     if (!groups->of)
         return -ENOMEM;
