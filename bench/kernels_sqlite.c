@@ -107,8 +107,8 @@ static void one_round(int64_t rows) {
 }
 
 int main(int argc, char **argv) {
-    int64_t rows = argc > 1 ? atoll(argv[1]) : 1000;
-    int rounds = argc > 2 ? atoi(argv[2]) : 3;
+    int64_t rows = argc > 1 ? strtoll(argv[1], NULL, 10) : 1000;
+    long rounds = argc > 2 ? strtol(argv[2], NULL, 10) : 3;
     if (rows < 1 || rounds < 1) {
         fprintf(stderr, "usage: kernels_sqlite ROWS [ROUNDS]\n");
         return 2;
@@ -116,7 +116,7 @@ int main(int argc, char **argv) {
     if (spex_start(NULL) != 0)
         return 1;
     spex_parameter("rows", rows);
-    for (int round = 0; round < rounds; round++)
+    for (long round = 0; round < rounds; round++)
         one_round(rows);
     return spex_stop() != 0;
 }

@@ -133,7 +133,7 @@ class Trains(unittest.TestCase):
 
     def test_models_are_shown(self):
         self.assertEqual(self.train(self.models, "--runs", self.plan(), "--", KERNELS, "{rows}", "3").returncode, 0)
-        result = self.show(self.models)
+        result = self.show(self.models, "-n", "0.01")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertRegex(result.stdout, r"^kernels  constant  logarithmic  linear  polynomial  unknown  switching points\n +5 ")
         self.assertRegex(result.stdout, r"(?m)^ +- +report +")
