@@ -9,6 +9,8 @@
 
 #include "confidence.h"
 #include "profile_source.h"
+#include "samples/frames.h"
+#include "samples/plan.h"
 
 enum { WORK = 90, FLICKER, PLACES = 16 };
 
@@ -57,6 +59,34 @@ static void a_selection_is_made(void **state) {
     assert_non_null(strstr(reader.text, "probe selection"));
     assert_int_equal(caller_ask(fd, SPEX_CONTROL_SELECT, "", &reader), 0);
     spex_profile_reader_free(&reader);
+    close(fd);
+}
+
+/* What cannot be gone by leaves what is gone by as it was. */
+static void models_are_gone_by(void **state) {
+    static const char *const wrong[] = {"10",       "10 0 a/file", "0 0 /file", "10 2 /file",
+                                        "ten 0 /f", "10 x /file",  "10 -1 /f",  "nan 0 /file"};
+    struct spex_profile_reader reader = {0};
+    char path[] = "/tmp/spex-models-XXXXXX", text[64];
+    int fd = caller_connect(), file = mkstemp(path);
+    (void)state;
+    assert_true(dprintf(file, "spex-models 1\nend 0\n") > 0 && close(file) == 0);
+    snprintf(text, sizeof(text), "2.5 0.01 %s", path);
+    assert_int_equal(caller_ask(fd, SPEX_CONTROL_MODELS, text, &reader), 0);
+    assert_null(spex_samples_plan); /* nothing is collected yet */
+    assert_int_equal(caller_ask(fd, SPEX_CONTROL_SELECT, "request.*", &reader), 1);
+    const struct spex_plan_of_kernels *plan = spex_samples_plan;
+    assert_true(plan && plan->samples == 2.5);
+    for (size_t w = 0; w < COUNT_OF(wrong); w++) {
+        assert_int_equal(caller_ask(fd, SPEX_CONTROL_MODELS, wrong[w], &reader), -EINVAL);
+        assert_non_null(strstr(reader.text, "samples, a share and a path were expected"));
+    }
+    assert_int_equal(caller_ask(fd, SPEX_CONTROL_MODELS, "10 0 /nowhere", &reader), -ENOENT);
+    assert_ptr_equal(spex_samples_plan, plan);
+    assert_int_equal(caller_ask(fd, SPEX_CONTROL_MODELS, "", &reader), 0);
+    assert_null(spex_samples_plan);
+    spex_profile_reader_free(&reader);
+    unlink(path);
     close(fd);
 }
 
@@ -515,6 +545,7 @@ static void who_is_silent_for_long_is_left(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_selection_is_made),
+        TEST(models_are_gone_by),
         TEST(many_requests_go_over_one_connection),
         TEST(requests_may_be_sent_ahead),
         TEST(a_profile_holds_what_was_recorded),
