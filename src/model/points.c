@@ -13,6 +13,10 @@
 #define OUTLIER_SHARE      0.25
 #define OUTLIER_ROWS_MIN   3
 #define NORMAL_PER_MAD     1.4826
+/* Of at least so many measurements: where more than this share of them would be outliers the time has several modes, all of
+ * which are in its mean. */
+#define MODES_ROWS_MIN     10
+#define OUTLIERS_MOST      0.1
 
 /* Parts of a power of two that are told apart at first, when there are too many points. */
 #define BINS_PER_OCTAVE 16.0
@@ -53,6 +57,13 @@ static double outlier_distance(const double *values, double *scratch, size_t cou
                 OUTLIER_SHARE * fabs(middle));
 }
 
+static double beyond(const double *values, size_t count, double middle, double distance) {
+    double sum = 0;
+    for (size_t v = 0; v < count; v++)
+        sum += fabs(values[v] - middle) > distance;
+    return sum;
+}
+
 /* Sorts `values`. What lies further from *middle than this is an outlier. */
 static double summarise(struct spex_points *points, size_t point, double *values, double *scratch,
                         size_t count, double *centre) {
@@ -61,6 +72,9 @@ static double summarise(struct spex_points *points, size_t point, double *values
         qsort(values, count, sizeof(*values), spex_ascending);
         middle = median(values, count);
         distance = outlier_distance(values, scratch, count);
+        if (count >= MODES_ROWS_MIN &&
+            beyond(values, count, middle, distance) > OUTLIERS_MOST * (double)count)
+            distance = INFINITY;
     }
     for (size_t v = 0; v < count; v++) {
         if (fabs(values[v] - middle) > distance)

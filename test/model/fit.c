@@ -205,6 +205,51 @@ static void very_many(void **state) {
     free(times);
 }
 
+enum { PLACES = 10, RUNS = 5, OF_A_RUN = 12, ROWS = PLACES * RUNS * OF_A_RUN };
+
+/* A constant of two modes, as of a cache that is hit or missed, one of which half of all are: no outliers, and the mean is
+ * that of all. */
+static void two_modes(void **state) {
+    static double n[ROWS], times[ROWS];
+    uint64_t random = 7;
+    double sum = 0;
+    (void)state;
+    for (size_t r = 0; r < ROWS; r++) {
+        double noise = 1 + 0.1 * ((double)random_below(&random, 2001) / 1000 - 1);
+        n[r] = (double)(1000 * (1 + r / (RUNS * OF_A_RUN)));
+        times[r] = (random_below(&random, 100) < 45 ? 3 : 1) * noise;
+        sum += times[r];
+    }
+    struct spex_fit fit = must_fit(1, ROWS, n, times);
+    assert_int_equal(fit.model.class, SPEX_MODEL_CONSTANT);
+    assert_int_equal(fit.outliers, 0);
+    assert_true(fabs(fit.model.constant / (sum / ROWS) - 1) < 0.02);
+}
+
+/* What differs from run to run, however exactly it is known of each, says nothing about the places that they are of. */
+static void measurements_of_a_run_have_much_in_common(void **state) {
+    static double n[ROWS], times[ROWS];
+    static uint32_t runs[ROWS];
+    uint64_t random = 11;
+    double run = 1;
+    (void)state;
+    for (size_t r = 0; r < ROWS; r++) {
+        if (r % OF_A_RUN == 0)
+            run = 1 + 0.5 * ((double)random_below(&random, 2001) / 1000 - 1);
+        n[r] = (double)(1000 * (1 + r / (RUNS * OF_A_RUN)));
+        times[r] = run * (1 + 0.02 * ((double)random_below(&random, 2001) / 1000 - 1));
+        runs[r] = (uint32_t)(r / OF_A_RUN);
+    }
+    struct spex_measurements measured = {1, ROWS, n, times, NULL};
+    struct spex_fit unknown, known;
+    assert_int_equal(spex_fit(&measured, &unknown), 0);
+    measured.runs = runs;
+    assert_int_equal(spex_fit(&measured, &known), 0);
+    assert_int_equal(known.model.class, SPEX_MODEL_CONSTANT);
+    assert_true(known.model.constant_error > unknown.model.constant_error * 0.99);
+    assert_true(known.model.freedom < unknown.model.freedom / 4);
+}
+
 /* What is missed by leaving out is what a fit without it misses. */
 static void left_out(void **state) {
     const double y[] = {1, 3, 2, 5, 9}, weights[] = {1, 2, 1, 0.5, 1}, ones[] = {1, 1, 1, 1, 1},
@@ -231,12 +276,20 @@ static void left_out(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(linear),           cmocka_unit_test(texts),
-        cmocka_unit_test(refused),          cmocka_unit_test(little),
-        cmocka_unit_test(from_zero),        cmocka_unit_test(what_does_not_vary_does_not_matter),
-        cmocka_unit_test(together),         cmocka_unit_test(scattered),
-        cmocka_unit_test(a_noisy_constant), cmocka_unit_test(five_parameters),
-        cmocka_unit_test(very_many),        cmocka_unit_test(left_out),
+        cmocka_unit_test(linear),
+        cmocka_unit_test(texts),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(little),
+        cmocka_unit_test(from_zero),
+        cmocka_unit_test(what_does_not_vary_does_not_matter),
+        cmocka_unit_test(together),
+        cmocka_unit_test(scattered),
+        cmocka_unit_test(a_noisy_constant),
+        cmocka_unit_test(five_parameters),
+        cmocka_unit_test(very_many),
+        cmocka_unit_test(left_out),
+        cmocka_unit_test(two_modes),
+        cmocka_unit_test(measurements_of_a_run_have_much_in_common),
     };
     return cmocka_run_group_tests_name("fit", tests, NULL, NULL);
 }
