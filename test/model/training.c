@@ -104,6 +104,25 @@ static void the_frequent_do_not_crowd_out_the_rare(void **state) {
 }
 
 /* More combinations than are kept: those that are kept come from all times alike. */
+/* A hundredth of the executions take twice as long, and each of them is measured, but of the others one in a hundred. */
+static void measurements_count_by_what_they_stand_for(void **state) {
+    struct spex_training *training = make();
+    struct spex_models models;
+    uint64_t seed = 5;
+    (void)state;
+    for (int r = 0; r < 20000; r++) {
+        double rows = 1 + r % 16;
+        bool often = random_below(&seed, 2);
+        spex_trained_add(training, kernel_of(training, "main", n, 1), &rows, often ? 1 : 2,
+                         often ? 100 : 1);
+    }
+    fit(training, 0, &models);
+    assert_int_equal(models.items[0].model.class, SPEX_MODEL_CONSTANT);
+    assert_true(fabs(models.items[0].model.constant - 1.0099) < 0.02);
+    spex_models_free(&models);
+    spex_training_destroy(training);
+}
+
 static void of_many_combinations_some_are_kept_at_random(void **state) {
     struct spex_training *training = make();
     struct spex_trained *kernel = kernel_of(training, "main", n_m, 2);
@@ -178,6 +197,7 @@ int main(void) {
         cmocka_unit_test(kernels_have_models_by_their_paths),
         cmocka_unit_test(a_kernel_keeps_its_parameters),
         cmocka_unit_test(the_frequent_do_not_crowd_out_the_rare),
+        cmocka_unit_test(measurements_count_by_what_they_stand_for),
         cmocka_unit_test(of_many_combinations_some_are_kept_at_random),
         cmocka_unit_test(short_kernels_can_be_left_out),
         cmocka_unit_test(there_may_be_no_parameter_and_no_measurement),
