@@ -7,8 +7,8 @@
  *
  * A probe like those of probe.h, of type `kernel`, with what is said there of `id`, `sc`, threads and handlers, and
  * with up to SPEX_KERNEL_PARAMETERS parameters behind `sc`: whole numbers, converted to uint64_t, evaluated once and
- * only by an execution that makes a record or is probed. How they are written is how they are called: above, `n`. Its record holds
- * the ticks between BEGIN and END, the calling context, and the parameters.
+ * only by an execution that makes a record or is probed. How they are written is how they are called: above, `n`. Its
+ * record holds the ticks between BEGIN and END, the calling context, and the parameters.
  *
  * The calling context (Bhattacharyya and Amza: ADLER, section 3.1) is the path of kernels that are on and being
  * executed on this thread. Every execution of a kernel that is on enters a node below that of the kernel around it, and

@@ -59,9 +59,7 @@ struct spex_record {
     uint64_t timestamp;  /* ticks of the time stamp counter when the record was made */
     uint32_t probe_type; /* one of enum spex_probe_type */
     uint32_t thread_id;  /* kernel thread id */
-    uint32_t
-        weight; /* executions this record stands for, itself included; at least 1, or, of a KERNEL, 0: the
-                          * execution is under way, and this what it was when it was looked at */
+    uint32_t weight;     /* executions it stands for, itself included; 0: a look, see below */
     uint16_t probe_id;   /* the developer's number */
     uint16_t cpu_id;     /* where it was made */
     uint8_t field_count; /* values in fields[], 0 to SPEX_MAX_FIELDS */
@@ -71,7 +69,8 @@ struct spex_record {
     uint32_t lost; /* records of its ring, which were lost before it and are nobody else's share */
     /* CNT: {weight}; LAT: {ticks}; TPT: {weight, ticks}; SNAPSHOT: the values given; LLC:
      * {references, misses}; FLT, CTXSW, PERFCNTR: {events}; KERNEL: {ticks, context, parameters}.
-     * All but weight tell of the recorded execution, not of all that the weight stands for. */
+     * All but weight tell of the recorded execution, not of all that the weight stands for. A KERNEL of weight 0 is of an
+     * execution that was under way when it was looked at, and stands for none: SPEX_MODELS. */
     uint64_t fields[SPEX_MAX_FIELDS];
 };
 
