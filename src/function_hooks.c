@@ -149,6 +149,8 @@ static void leave(uintptr_t function) {
         depth--;
     if (!depth)
         return;
+    for (uint32_t at = frames->depth; at > depth; at--)
+        spex_kernel_out_(&frames->frames[at - 1].span);
     struct frame *frame = &frames->frames[depth - 1];
     spex_kernel_end_(frame->site, &frame->span, frame->parameters);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);

@@ -46,6 +46,12 @@ enum { WHY_BYTES = 512 };
 /* How long a fork waits for threads of ours to be at rest. A sink that blocks must not block the program. */
 #define FORK_WAIT_NS 20000000
 
+struct models_asked {
+    char *path; /* owned; NULL: by the settings */
+    double samples;
+    double share;
+};
+
 static struct {
     pthread_mutex_t lock;
     bool started;
@@ -53,15 +59,11 @@ static struct {
         followed; /* by itself, in the child of a fork, and the program has not called spex_start since */
     bool fork_handled;
     struct spex_settings settings;
-    char *out;     /* owned; settings.out points here */
-    char *control; /* and settings.control here, */
-    char *models;  /* and settings.models */
-    struct {
-        char *path; /* owned; NULL: by the settings */
-        double samples;
-        double share;
-    } models_asked;             /* by a command, instead */
-    struct spex_output *output; /* NULL: there is to be no table */
+    char *out;                        /* owned; settings.out points here */
+    char *control;                    /* and settings.control here, */
+    char *models;                     /* and settings.models */
+    struct models_asked models_asked; /* by a command, instead */
+    struct spex_output *output;       /* NULL: there is to be no table */
 } life = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Locks in the order in which all others take them: a sink's end waits for metrics, of which the table and the control
@@ -241,14 +243,16 @@ static int collection_start(bool table) {
         return err;
     }
     struct spex_why why = {""};
-    err = outputs_open(table);
-    err = err ? err : models_begin(&why);
-    if (why.text[0])
-        spex_message("SPEX_MODELS: %s", why.text);
+    err = models_begin(&why);
     if (err)
+        spex_message("SPEX_MODELS: %s", why.text);
+    err = err ? err : outputs_open(table);
+    if (err) {
+        spex_looker_stop();
         spex_collectors_stop();
-    else
+    } else {
         spex_collectors_begin();
+    }
     return err;
 }
 
@@ -358,15 +362,16 @@ static int models_locked(const char *path, double samples, double share, char *a
         free(copy);
         return err ? err : -ENOMEM;
     }
-    free(life.models_asked.path);
-    life.models_asked.path = copy;
-    life.models_asked.samples = samples;
-    life.models_asked.share = share;
-    err = spex_collectors_running() ? models_begin(&why) : 0;
-    if (err) { /* what was gone by before, if anything, still is */
+    struct models_asked before = life.models_asked;
+    life.models_asked = (struct models_asked){copy, samples, share};
+    if (spex_collectors_running())
+        err = models_begin(&why);
+    else if (copy)
+        err = spex_looker_check(copy, &why);
+    free(err ? copy : before.path);
+    if (err) { /* what was gone by before still is */
         tell(answer, size, "%s", why.text);
-        free(life.models_asked.path);
-        life.models_asked.path = NULL;
+        life.models_asked = before;
     }
     return err;
 }

@@ -37,7 +37,7 @@ static const char usage[] =
     "so that an execution of it has so many samples, however long it is. What is too short for\n"
     "that has as many within each execution of the kernel around it.\n"
     "\n"
-    "  -n SAMPLES           samples, 0.01 to 1e6; 10\n"
+    "  -n SAMPLES           samples, 0.01 to 1000000; 10\n"
     "  -b, --budget PERCENT how much of the program's time that may take; there are fewer samples\n"
     "                       then. The program's own budget, or any, when absent\n"
     "  --functions GLOBS    makes kernels of these functions, in a program that was compiled with\n"
@@ -52,6 +52,8 @@ struct request {
     const char *models_path;
     const char *budget; /* NULL: none said */
     const char *out;
+    FILE *file; /* that it is */
+    bool functions;
     double samples;
     double seconds; /* 0: any */
     pid_t process;  /* 0: the program is to be run */
@@ -78,6 +80,7 @@ static int take_option(struct request *request, int option) {
                                  optarg);
         break;
     case 'F':
+        request->functions = true;
         return spex_functions_argument("sample", optarg);
     case 'P':
         return spex_process_argument("sample", optarg, &request->process);
@@ -102,6 +105,10 @@ static int check(const struct request *request) {
     if (request->process && *request->argv)
         return spex_complain(SPEX_EXIT_USAGE,
                              "sample: either --pid or a program to be run was expected, not both");
+    if (request->process && request->functions)
+        return spex_complain(SPEX_EXIT_USAGE,
+                             "sample: --functions goes with a program to be run: in one that runs, "
+                             "they are kernels already, or cannot become such");
     if (!request->process && request->seconds > 0)
         return spex_complain(SPEX_EXIT_USAGE, "sample: --for goes with --pid");
     if (!request->process && !*request->argv)
@@ -132,10 +139,15 @@ static int parse(int argc, char **argv, struct request *request) {
     return check(request);
 }
 
-static FILE *output_open(const struct request *request) {
+/* Before anything is done for it. */
+static int output_open(struct request *request) {
     if (request->out && strcmp(request->out, "-") != 0)
-        return fopen(request->out, "we");
-    return request->out || request->process ? stdout : stderr;
+        request->file = fopen(request->out, "we");
+    else
+        request->file = request->out || request->process ? stdout : stderr;
+    return request->file ? SPEX_EXIT_OK
+                         : spex_complain(SPEX_EXIT_FAILED, "sample: cannot open %s: %s",
+                                         request->out, strerror(errno));
 }
 
 static int print(const struct request *request, struct spex_sampled *sampled, double seconds,
@@ -145,21 +157,19 @@ static int print(const struct request *request, struct spex_sampled *sampled, do
         .samples = request->samples, .seconds = seconds, .lost = lost};
     int err = spex_sampled_account(sampled, seconds, &kernels, &account.count);
     account.kernels = kernels;
-    FILE *file = output_open(request);
-    if (!file)
-        err = -errno;
+    FILE *file = request->file;
     if (!err && request->json)
         err = spex_sample_print_json(&account, file);
     else if (!err)
         spex_sample_print(&account, file);
     if (!err)
         err = spex_written(file);
-    if (file && file != stdout && file != stderr && fclose(file) != 0 && !err)
+    if (file != stdout && file != stderr && fclose(file) != 0 && !err)
         err = -errno;
     free(kernels);
     if (err)
         return spex_complain(SPEX_EXIT_FAILED, "sample: cannot write to %s: %s",
-                             request->out ? request->out : "standard output", strerror(-err));
+                             request->out ? request->out : "the terminal", strerror(-err));
     if (account.count == 0)
         return spex_complain(SPEX_EXIT_FAILED,
                              "no kernel has made a record; spex probes lists what the program has");
@@ -229,7 +239,7 @@ static int drain(struct spex_receiver *receiver, struct spex_sampled *sampled, b
 static int sample_run(const struct request *request, struct spex_sample_program *run,
                       const char *selection, const char *models) {
     char samples[32];
-    snprintf(samples, sizeof(samples), "%g", request->samples);
+    snprintf(samples, sizeof(samples), "%.6f", request->samples);
     const struct spex_launch_variable variables[] = {
         {spex_variable_name(SPEX_VARIABLE_PROBES), selection},
         {spex_variable_name(SPEX_VARIABLE_MODELS), models},
@@ -244,9 +254,9 @@ static int sample_run(const struct request *request, struct spex_sample_program 
         return status;
     int err = spex_sampled_create(&sampled, &request->models, spex_receiver_kernels(run->receiver),
                                   request->samples, spex_tick_rate_since(begin));
-    for (bool ended = false; !ended && !err;) {
-        ended = spex_sample_program_wait(run);
-        err = drain(run->receiver, sampled, ended, &why);
+    for (bool ended = false; !ended;) { /* the program's end is waited for, whatever comes of it */
+        ended = spex_sample_program_wait(run, !err);
+        err = err ? err : drain(run->receiver, sampled, ended, &why);
     }
     double seconds = (double)(spex_instant_now().monotonic_ns - begin.monotonic_ns) / 1e9;
     if (err)
@@ -285,7 +295,7 @@ static int go_by(const struct request *request, const char *models, struct spex_
     double share = 0;
     if (request->budget)
         spex_budget_parse(request->budget, &share);
-    if (models && asprintf(&text, "%g %g %s", request->samples, share, models) < 0)
+    if (models && asprintf(&text, "%.6f %.9f %s", request->samples, share, models) < 0)
         return spex_fail(why, -ENOMEM, "out of memory");
     int err = spex_client_ask(request->process, SPEX_CONTROL_MODELS, models ? text : "", &reader,
                               why->text, sizeof(why->text));
@@ -354,6 +364,8 @@ int spex_command_sample(int argc, char **argv) {
     int status = parse(argc, argv, &request);
     if (status == SPEX_EXIT_OK)
         status = spex_models_file_read(request.models_path, &request.models);
+    if (status == SPEX_EXIT_OK)
+        status = output_open(&request);
     if (status == SPEX_EXIT_OK)
         status = request.process ? sample_process(&request) : sample_program(&request);
     spex_models_free(&request.models);

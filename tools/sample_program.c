@@ -35,12 +35,12 @@ int spex_sample_program_start(struct spex_sample_program *run, char *const *argv
     struct spex_why why;
     size_t count = 0;
     *run = (struct spex_sample_program){.signals.fd = -1, .program.pidfd = -1};
-    if (listen_there(run, &why))
-        return spex_complain(SPEX_EXIT_FAILED, "sample: %s", why.text);
     int err = spex_passed_signals_open(&run->signals);
     if (err)
         return spex_complain(SPEX_EXIT_FAILED, "sample: cannot wait for signals: %s",
                              strerror(-err));
+    if (listen_there(run, &why))
+        return spex_complain(SPEX_EXIT_FAILED, "sample: %s", why.text);
     snprintf(output, sizeof(output), "unix:%s", run->socket);
     all[count++] = (struct spex_launch_variable){spex_variable_name(SPEX_VARIABLE_OUT), output};
     for (; variables->name && count <= VARIABLES_MAX; variables++)
@@ -52,13 +52,13 @@ int spex_sample_program_start(struct spex_sample_program *run, char *const *argv
     return SPEX_EXIT_OK;
 }
 
-bool spex_sample_program_wait(struct spex_sample_program *run) {
+bool spex_sample_program_wait(struct spex_sample_program *run, bool wanted) {
     int streams[SPEX_RECEIVER_FDS];
     struct pollfd fds[2 + SPEX_RECEIVER_FDS] = {{.fd = run->signals.fd, .events = POLLIN},
                                                 {.fd = run->program.pidfd, .events = POLLIN}};
     spex_receiver_fds(run->receiver, streams);
     for (int s = 0; s < SPEX_RECEIVER_FDS; s++)
-        fds[2 + s] = (struct pollfd){.fd = streams[s], .events = POLLIN};
+        fds[2 + s] = (struct pollfd){.fd = wanted ? streams[s] : -1, .events = POLLIN};
     poll(fds, 2 + SPEX_RECEIVER_FDS, -1);
     spex_passed_signals_pass(&run->signals, &run->program);
     return spex_launched_ended(&run->program);

@@ -21,8 +21,8 @@ struct spex_sample_program {
 int spex_sample_program_start(struct spex_sample_program *run, char *const *argv,
                               const struct spex_launch_variable *variables);
 
-/* Waits until there is something to be taken or the program has ended. True: it has. */
-bool spex_sample_program_wait(struct spex_sample_program *run);
+/* Waits until there is something to be taken, if it is wanted, or the program has ended. True: it has. */
+bool spex_sample_program_wait(struct spex_sample_program *run, bool wanted);
 
 void spex_sample_program_close(struct spex_sample_program *run);
 

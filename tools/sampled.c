@@ -17,8 +17,8 @@ struct spex_sampled {
     struct spex_sampled_kernel *kernels;
     size_t count;
     size_t room;
-    uint32_t at[SPEX_CONTEXTS_MAX + 1]; /* 1 + where it is, by context */
-    uint8_t slots[SPEX_CONTEXTS_MAX + 1][SPEX_MODEL_PARAMETERS_MAX];
+    uint32_t at[SPEX_CONTEXTS_MAX + 1];                 /* 1 + where it is, by context */
+    struct spex_planned planned[SPEX_CONTEXTS_MAX + 1]; /* by context */
     struct spex_kernel_described described;
 };
 
@@ -35,24 +35,12 @@ int spex_sampled_create(struct spex_sampled **sampled, const struct spex_models 
 void spex_sampled_destroy(struct spex_sampled *sampled) {
     if (!sampled)
         return;
-    for (size_t k = 0; k < sampled->count; k++)
+    for (size_t k = 0; k < sampled->count; k++) {
         free(sampled->kernels[k].path);
+        free(sampled->kernels[k].threads);
+    }
     free(sampled->kernels);
     free(sampled);
-}
-
-/* Which of the kernel's parameters are the model's. False: it has others. */
-static bool slots_find(const struct spex_kernel_described *described,
-                       const struct spex_kernel_model *model, uint8_t *slots) {
-    for (size_t p = 0; p < model->model.parameter_count; p++) {
-        size_t n = 0;
-        while (n < described->count && strcmp(described->names[n], model->names[p]) != 0)
-            n++;
-        if (n == described->count)
-            return false;
-        slots[p] = (uint8_t)n;
-    }
-    return true;
 }
 
 static int kernel_make(struct spex_sampled *sampled, const struct spex_record *record) {
@@ -77,26 +65,23 @@ static int kernel_make(struct spex_sampled *sampled, const struct spex_record *r
     if (!kernel->path)
         return -ENOMEM;
     kernel->model = known ? spex_models_find(sampled->models, described->path) : NULL;
-    if (kernel->model && !slots_find(described, kernel->model, sampled->slots[context]))
-        kernel->model = NULL;
+    if (kernel->model)
+        spex_planned_make(&sampled->planned[context], kernel->model, described);
     sampled->at[context] = (uint32_t)++sampled->count;
     return 0;
 }
 
-/* As src/samples/plan.c has it: 0 where there is no model. */
-static double predicted(const struct spex_sampled *sampled,
-                        const struct spex_sampled_kernel *kernel,
-                        const struct spex_record *record) {
-    double values[SPEX_MODEL_PARAMETERS_MAX];
-    const struct spex_kernel_model *model = kernel->model;
-    if (!model)
-        return 0;
-    if (model->model.class == SPEX_MODEL_UNKNOWN)
-        return model->least_seconds;
-    for (size_t p = 0; p < model->model.parameter_count; p++)
-        values[p] = (double)record->fields[SPEX_KERNEL_VALUES + sampled->slots[kernel->context][p]];
-    double seconds = spex_model_value(&model->model, values);
-    return seconds > 0 ? seconds : model->least_seconds;
+/* Those who have executed it. */
+static int note_thread(struct spex_sampled_kernel *kernel, uint32_t thread) {
+    for (uint32_t t = 0; t < kernel->thread_count; t++)
+        if (kernel->threads[t] == thread)
+            return 0;
+    uint32_t *threads = realloc(kernel->threads, (kernel->thread_count + 1) * sizeof(*threads));
+    if (!threads)
+        return -ENOMEM;
+    kernel->threads = threads;
+    kernel->threads[kernel->thread_count++] = thread;
+    return 0;
 }
 
 static void take_time(struct spex_sampled_kernel *kernel, double seconds, double weight) {
@@ -117,7 +102,9 @@ static int take(struct spex_sampled *sampled, const struct spex_record *record) 
         kernel->looks++;
         return 0;
     }
-    double foretold = predicted(sampled, kernel, record);
+    double foretold = kernel->model ? spex_planned_seconds(&sampled->planned[context],
+                                                           record->fields + SPEX_KERNEL_VALUES)
+                                    : 0;
     bool own = spex_samples_own(sampled->samples, foretold);
     kernel->executions += record->weight;
     kernel->looked_at += own ? record->weight : 0;
@@ -127,7 +114,7 @@ static int take(struct spex_sampled *sampled, const struct spex_record *record) 
         kernel->foretold += record->weight;
         kernel->predicted += (foretold - kernel->predicted) * record->weight / kernel->foretold;
     }
-    return 0;
+    return note_thread(kernel, record->thread_id);
 }
 
 int spex_sampled_take(struct spex_sampled *sampled, const struct spex_record *records,
@@ -166,8 +153,9 @@ int spex_sampled_account(struct spex_sampled *sampled, double seconds,
     for (size_t k = 0; k < sampled->count; k++) {
         struct spex_sampled_kernel *kernel = &sampled->kernels[k];
         double within = around(sampled, kernel), rest = kernel->executions - kernel->looked_at;
-        kernel->required = sampled->samples * kernel->looked_at +
-                           fmin(rest, sampled->samples * (within > 0 ? within : seconds));
+        double times = within > 0 ? within : seconds * kernel->thread_count;
+        kernel->required =
+            sampled->samples * kernel->looked_at + fmin(rest, sampled->samples * times);
         (*kernels)[k] = *kernel;
     }
     qsort(*kernels, *count, sizeof(**kernels), by_path);

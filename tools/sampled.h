@@ -18,10 +18,12 @@ struct spex_sampled_kernel {
     uint32_t parent;                       /* its node; SPEX_CONTEXT_ROOT: none */
     const struct spex_kernel_model *model; /* NULL: none */
     double executions;
-    double looked_at; /* of them: long enough to be */
-    uint64_t looks;   /* at executions that were under way */
-    uint64_t records; /* of executions that were not looked at */
-    double required;  /* samples, of spex_sampled_account */
+    double looked_at;  /* of them: long enough to be */
+    uint64_t looks;    /* at executions that were under way */
+    uint64_t records;  /* of executions that were not looked at */
+    double required;   /* samples, of spex_sampled_account */
+    uint32_t *threads; /* ids of those that have executed it */
+    uint32_t thread_count;
     /* Of times in seconds, each by the executions that it stands for: */
     double weight, weight_squares, mean, squares;
     double predicted; /* mean of what the model says of the same, by weight; */

@@ -29,7 +29,7 @@
  *                         object with a policy of somebody else's; see docs/rate_policies.md
  *     SPEX_PROBING        how often a second is looked at what is probed, 1 to 1000; 100
  *     SPEX_MODELS         a file of models, from spex train: kernels that are probed are sampled as often as these say
- *     SPEX_SAMPLES        so many times an execution, 0.01 to 1e6; 10
+ *     SPEX_SAMPLES        so many times an execution, 0.01 to 1000000; 10
  *     SPEX_COLLECTORS     collector threads
  *     SPEX_RING_RECORDS   records a ring holds (a ring per CPU and type), a power of two
  *     SPEX_BATCH_RECORDS  records a collector takes from one ring at a time

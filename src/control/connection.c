@@ -4,13 +4,13 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "../clock.h"
 #include "../life.h"
+#include "../number.h"
 #include "../probe_type.h"
 #include "../samples/plan.h"
 
@@ -101,15 +101,17 @@ static int stream_begin(struct spex_connection *connection, char *answer, size_t
 static int models_set(const char *text, char *answer, size_t size) {
     if (!*text)
         return spex_life_models(NULL, 0, 0, answer, size);
-    char *end;
-    double samples = strtod(text, &end), share = strtod(end, &end);
-    const char *path = end + (*end == ' ');
-    if (*path != '/' || !(samples >= SPEX_SAMPLES_LEAST && samples <= SPEX_SAMPLES_MOST) ||
+    char first[32] = "", second[32] = "";
+    int path = 0;
+    double samples, share;
+    if (sscanf(text, "%31s %31s %n", first, second, &path) != 2 || text[path] != '/' ||
+        !spex_number_seconds(first, &samples) || !spex_number_seconds(second, &share) ||
+        !(samples >= SPEX_SAMPLES_LEAST && samples <= SPEX_SAMPLES_MOST) ||
         !(share >= 0 && share <= 1)) {
         snprintf(answer, size, "samples, a share and a path were expected, not \"%.64s\"", text);
         return -EINVAL;
     }
-    return spex_life_models(path, samples, share, answer, size);
+    return spex_life_models(text + path, samples, share, answer, size);
 }
 
 void spex_connection_retry(struct spex_connection *connection) {

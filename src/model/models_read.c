@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <locale.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -218,7 +219,7 @@ static int read_kernels(struct reading *reading, struct spex_models *models) {
     }
 }
 
-int spex_models_read(struct spex_models *models, FILE *in, const char *name, struct spex_why *why) {
+static int read_all(struct spex_models *models, FILE *in, const char *name, struct spex_why *why) {
     struct reading reading = {.in = in, .name = name, .why = why};
     size_t version = 0;
     *models = (struct spex_models){.count = 0};
@@ -228,5 +229,17 @@ int spex_models_read(struct spex_models *models, FILE *in, const char *name, str
         err = expected(&reading, "version 1, which is what this spex reads,");
     err = err ? err : read_kernels(&reading, models);
     free(reading.line);
+    return err;
+}
+
+/* Numbers have points, whatever the program's language is. */
+int spex_models_read(struct spex_models *models, FILE *in, const char *name, struct spex_why *why) {
+    locale_t points = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+    locale_t before = points ? uselocale(points) : (locale_t)0;
+    int err = read_all(models, in, name, why);
+    if (points) {
+        uselocale(before);
+        freelocale(points);
+    }
     return err;
 }

@@ -7,6 +7,7 @@
 
 #include <spex/atomic.h>
 
+#include "../contexts.h"
 #include "../recording.h"
 #include "../threads.h"
 #include "looker.h"
@@ -15,16 +16,17 @@
 /* As in calibration.c. */
 enum { EXECUTIONS = 1000, EXECUTION_RUNS = 5 };
 
-enum { COARSE_SHIFT = 12 };
+/* In what spex_kernel_published returns: there is a frame. Ticks do not come that far. */
+#define FRAMED (UINT64_C(1) << 63)
 
-struct spex_plan_of_kernels *spex_samples_plan;
+struct spex_kernel_plan *spex_samples_plan;
 
-void spex_samples_plan_set(struct spex_plan_of_kernels *plan) {
+void spex_samples_plan_set(struct spex_kernel_plan *plan) {
     spex_store_release(&spex_samples_plan, plan); /* Q5 (Q6): what it holds */
 }
 
-static uint32_t coarse(uint64_t ticks) {
-    return (uint32_t)(ticks >> COARSE_SHIFT);
+static uint32_t coarse(const struct spex_kernel_plan *plan, uint64_t ticks) {
+    return (uint32_t)(ticks >> plan->coarse_shift);
 }
 
 /* From 0 up to `below`. */
@@ -86,46 +88,46 @@ void spex_samples_forget(struct spex_thread *thread) {
 }
 
 /* In a new frame the first record falls anywhere in the first interval. */
-static void enter_frame(struct spex_thread *thread, struct spex_samples_node *node,
-                        const struct spex_samples_frame *around, uint32_t frame, uint64_t now,
-                        uint64_t interval) {
+static void enter_frame(const struct spex_kernel_plan *plan, struct spex_thread *thread,
+                        struct spex_samples_node *node, const struct spex_samples_frame *around,
+                        uint64_t now, uint64_t interval) {
     uint64_t due = around ? around->begin + random_below(thread, interval) : now;
-    spex_store_relaxed(&node->frame, frame);
-    spex_store_relaxed(&node->due, coarse(due));
+    spex_store_relaxed(&node->frame, around ? around->number : 0);
+    spex_store_relaxed(&node->due, coarse(plan, due));
     spex_store_relaxed(&node->before, node->here);
     spex_store_relaxed(&node->here, 0);
 }
 
 /* What is executed hardly more often in a frame than samples are asked for may be executed when it begins, or ends, and
  * not in between: chance takes as many as are asked for of as many as there were in the frame before. */
-static bool is_rare(const struct spex_plan_of_kernels *plan, const struct spex_samples_node *node) {
+static bool is_rare(const struct spex_kernel_plan *plan, const struct spex_samples_node *node) {
     double some = 2 * plan->samples > 1 ? 2 * plan->samples : 1;
     return node->frame && node->before <= some && node->here <= some;
 }
 
-static bool is_taken(const struct spex_plan_of_kernels *plan, struct spex_thread *thread,
+static bool is_taken(const struct spex_kernel_plan *plan, struct spex_thread *thread,
                      const struct spex_samples_node *node) {
     double of = node->before > 1 ? node->before : 1;
     return (double)random_below(thread, 1u << 24) * of < plan->samples * (1u << 24);
 }
 
 /* Whether this execution is to make a record, for the frame around it (NULL: none); if so, when the next one is. */
-static bool is_due(const struct spex_plan_of_kernels *plan, struct spex_thread *thread,
+static bool is_due(const struct spex_kernel_plan *plan, struct spex_thread *thread,
                    struct spex_samples_node *node, const struct spex_samples_frame *around,
                    uint64_t now) {
-    uint64_t interval = around ? around->interval : (uint64_t)spex_plan_base(plan);
-    uint32_t frame = around ? around->number : 0;
-    if (node->frame != frame)
-        enter_frame(thread, node, around, frame, now, interval);
-    if (node->here < UINT16_MAX)
-        spex_store_relaxed(&node->here, (uint16_t)(node->here + 1));
+    uint64_t exact = around ? around->interval : spex_kernel_plan_base(plan);
+    uint64_t interval = spex_kernel_plan_stretched(plan, exact);
+    if (node->frame != (around ? around->number : 0))
+        enter_frame(plan, thread, node, around, now, interval);
+    spex_store_relaxed(&node->here, node->here + 1);
     if (is_rare(plan, node))
         return is_taken(plan, thread, node);
     /* What lies further ahead than two intervals is from before the hour came round. */
-    uint32_t ahead = node->due - coarse(now);
-    if (ahead - 1 < coarse(2 * interval))
+    uint32_t ahead = node->due - coarse(plan, now);
+    if (ahead - 1 < coarse(plan, 2 * interval))
         return false;
-    spex_store_relaxed(&node->due, coarse(now + interval / 2 + random_below(thread, interval)));
+    uint64_t due = now + interval / 2 + random_below(thread, interval);
+    spex_store_relaxed(&node->due, coarse(plan, due));
     return true;
 }
 
@@ -143,43 +145,61 @@ static bool is_looked_at(const struct spex_samples *samples, uint32_t context) {
 }
 
 /* True: it takes long enough to be looked at, and is from now on. */
-static bool look_at(const struct spex_plan_of_kernels *plan, struct spex_samples *samples,
+static bool look_at(const struct spex_kernel_plan *plan, struct spex_samples *samples,
                     const struct spex_site *site, uint32_t context, uint64_t now,
                     const uint64_t *parameters) {
     const struct spex_planned *planned =
         spex_load_acquire(&plan->nodes[context]); /* Q4 (Q3 in plan.c) */
-    if (!planned)
+    if (!planned || planned->parameters > site->detail)
         return false;
     double ticks = spex_planned_ticks(plan, planned, parameters);
-    uint64_t interval = (uint64_t)spex_plan_interval(plan, ticks);
+    uint64_t interval = spex_kernel_plan_interval(plan, ticks);
     if (!interval || is_looked_at(samples, context) ||
         !frame_push(samples, site, context, now, interval, parameters))
         return false;
-    spex_looker_needed(now + interval / 2);
+    spex_looker_needed(now + spex_kernel_plan_stretched(plan, interval) / 2);
     return true;
 }
 
+/* What it holds of another plan says nothing about this one. */
+static struct spex_samples_node *node_of(const struct spex_kernel_plan *plan,
+                                         struct spex_thread *thread, uint32_t context) {
+    struct spex_samples_node *node = &thread->samples.nodes[context];
+    if (SPEX_UNLIKELY(node->plan != plan->number)) {
+        spex_store_relaxed(&node->frame, 0);
+        spex_store_relaxed(&node->due, coarse(plan, spex_ticks()));
+        spex_store_relaxed(&node->since, 0);
+        spex_store_relaxed(&node->here, 0);
+        spex_store_relaxed(&node->plan, plan->number);
+    }
+    return node;
+}
+
 /* As spex_kernel_published. */
-static uint64_t published(struct spex_plan_of_kernels *plan, struct spex_thread *thread,
+static uint64_t published(struct spex_kernel_plan *plan, struct spex_thread *thread,
                           const struct spex_site *site, uint32_t context,
                           const uint64_t *parameters) {
-    struct spex_samples_node *node = &thread->samples.nodes[context];
+    struct spex_samples_node *node = node_of(plan, thread, context);
     const struct spex_samples_frame *around = top_of(&thread->samples);
     uint64_t now = spex_ticks();
     spex_store_relaxed(&node->executions, node->executions + 1);
     spex_store_relaxed(&node->since, node->since + 1);
-    if (!spex_load_relaxed(&plan->nodes[context]) && spex_plan_ask_for(plan, context))
+    if (!spex_load_relaxed(&plan->nodes[context]) && spex_kernel_plan_ask_for(plan, context))
         spex_looker_needed(now);
     if (look_at(plan, &thread->samples, site, context, now, parameters))
-        return now;
+        return now | FRAMED;
     return is_due(plan, thread, node, around, now) && is_allowed(thread) ? now : 0;
 }
 
+/* A kernel that found no room for its context is in that of another. */
 uint64_t spex_kernel_published(struct spex_site *site, uint32_t context,
                                const uint64_t *parameters) {
-    struct spex_plan_of_kernels *plan = spex_load_acquire(&spex_samples_plan); /* Q6 (Q5) */
+    struct spex_kernel_plan *plan = spex_load_acquire(&spex_samples_plan); /* Q6 (Q5) */
     struct spex_thread *thread = spex_thread_current();
-    return plan && thread ? published(plan, thread, site, context, parameters) : 0;
+    struct spex_context_node node;
+    if (!plan || !thread || !spex_context_node(context, &node) || node.kernel != site->probe_id)
+        return 0;
+    return published(plan, thread, site, context, parameters);
 }
 
 /* It stands for all executions since the last record of its context. */
@@ -204,18 +224,19 @@ void spex_kernel_published_end(struct spex_site *site, uint32_t weight, uint32_t
     spex_inactive(site, weight);
     if (!thread || !begin)
         return;
-    frame_pop(&thread->samples, begin);
+    if (begin & FRAMED)
+        frame_pop(&thread->samples, begin & ~FRAMED);
     if (spex_on_since(site, weight))
-        record(thread, site, context, begin, now, parameters);
+        record(thread, site, context, begin & ~FRAMED, now, parameters);
 }
 
 void spex_kernel_published_left(uint64_t begin) {
     struct spex_thread *thread = spex_thread_current();
-    if (thread)
-        frame_pop(&thread->samples, begin);
+    if (thread && (begin & FRAMED))
+        frame_pop(&thread->samples, begin & ~FRAMED);
 }
 
-double spex_samples_execution_ticks(struct spex_plan_of_kernels *plan) {
+double spex_samples_execution_ticks(struct spex_kernel_plan *plan) {
     const struct spex_site site = {.index = SPEX_MAX_SITES};
     struct spex_thread *thread = calloc(1, sizeof(*thread)); /* nobody's */
     uint64_t best = UINT64_MAX;

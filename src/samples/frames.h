@@ -14,14 +14,14 @@
 #include <spex/kernel.h>
 
 struct spex_thread;
-struct spex_plan_of_kernels;
+struct spex_kernel_plan;
 
 /* Kernels within each other; those within more of them count as short. */
 enum { SPEX_SAMPLES_FRAMES = 32 };
 
 struct spex_samples_frame {
     uint64_t begin;    /* ticks, by which it is known; 0: what follows is being changed */
-    uint64_t interval; /* ticks from look to look, on average */
+    uint64_t interval; /* ticks from look to look, on average, without a budget */
     uint64_t place;    /* context, and below it the site's index */
     uint64_t parameters[SPEX_KERNEL_PARAMETERS];
     uint32_t number; /* of the thread's frames; never 0. For the thread itself */
@@ -35,14 +35,15 @@ static inline uint32_t spex_frame_site(const struct spex_samples_frame *frame) {
     return (uint32_t)frame->place;
 }
 
-/* In coarse ticks, so that 32 bits hold an hour. */
+/* In coarse ticks, so that 32 bits hold more than an hour. */
 struct spex_samples_node {
     uint32_t due;        /* for a record */
     uint32_t frame;      /* the number of that it was for; 0: outside of any */
     uint32_t since;      /* executions since the last record */
     uint32_t executions; /* all of them */
-    uint16_t here;       /* executions in this frame, and */
-    uint16_t before;     /*   in the one before; UINT16_MAX: so many or more */
+    uint32_t here;       /* executions in this frame, and */
+    uint32_t before;     /*   in the one before */
+    uint32_t plan;       /* number of that all of this is by; another begins anew */
 };
 
 struct spex_samples {
@@ -53,8 +54,8 @@ struct spex_samples {
 };
 
 /* What kernels go by; NULL: by nothing. It stays readable for ever. */
-extern struct spex_plan_of_kernels *spex_samples_plan;
-void spex_samples_plan_set(struct spex_plan_of_kernels *plan);
+extern struct spex_kernel_plan *spex_samples_plan;
+void spex_samples_plan_set(struct spex_kernel_plan *plan);
 
 /* One consistent copy of a frame of another thread's. False: it is being changed, or is there no more. */
 bool spex_samples_frame_read(const struct spex_thread *thread, uint32_t at,
@@ -65,6 +66,6 @@ void spex_samples_forget(struct spex_thread *thread);
 
 /* Ticks that an execution costs which makes no record and has no frame, beside what it costs to be probed; measures it. 0:
  * there is no memory for it. */
-double spex_samples_execution_ticks(struct spex_plan_of_kernels *plan);
+double spex_samples_execution_ticks(struct spex_kernel_plan *plan);
 
 #endif

@@ -28,6 +28,9 @@
 /* What the system may add to a sleep, so that it can put wake-ups together; 50 µs where nothing is said. */
 #define SLACK_NS 1000ul
 
+/* Intervals that are left out, one after the other, when it comes late. */
+#define CATCH_UP 64
+
 /* Nobody waits for the present. */
 #define AWAKE 0
 
@@ -44,24 +47,36 @@ static struct {
     int32_t calls;     /* futex: reasons to look again */
     uint64_t wakes_at; /* ticks, when it does by itself; AWAKE */
     struct spex_random random;
+    struct spex_sites_probed probed;
     struct due *dues; /* SPEX_MAX_THREADS x SPEX_SAMPLES_FRAMES */
-    struct spex_plan_of_kernels *plan;
-    struct spex_plan_of_kernels *plans; /* all that there have been */
+    struct spex_kernel_plan *plan;
+    struct spex_kernel_plan *plans; /* all that there have been */
     struct spex_spending spending;
     bool alone;
     double budget;
 } looker;
 
-static uint64_t random_interval(uint64_t mean, double from) {
+/* Evenly between `from` and one more of the mean, as the budget has it. */
+static uint64_t random_interval(uint64_t interval, double from) {
+    uint64_t mean = spex_kernel_plan_stretched(looker.plan, interval);
     double even = (double)(spex_random_next(&looker.random) >> 11) * 0x1p-53;
     return (uint64_t)((from + even) * (double)mean) + 1;
+}
+
+/* What has been switched off since it began is not looked at. */
+static bool is_probed(uint32_t site) {
+    spex_sites_probed(&looker.probed);
+    for (uint32_t p = 0; p < looker.probed.count; p++)
+        if (looker.probed.sites[p] == site)
+            return true;
+    return false;
 }
 
 /* As the kernel's END would. */
 static void look(const struct spex_thread *thread, const struct spex_samples_frame *frame,
                  uint64_t now) {
     uint32_t site = spex_frame_site(frame), thread_id = spex_load_relaxed(&thread->thread_id);
-    if (thread_id)
+    if (thread_id && is_probed(site))
         spex_put_kernel(&spex_rings, spex_pack(0, thread_id, site, 0), spex_frame_context(frame),
                         frame->begin, now, frame->parameters, spex_site_info(site)->detail);
 }
@@ -78,9 +93,10 @@ static uint64_t visit(const struct spex_thread *thread, const struct spex_sample
         return due->ticks;
     look(thread, frame, now);
     looker.spending.looks++;
-    due->ticks += random_interval(frame->interval, 0.5);
-    while ((int64_t)(due->ticks - now) <= 0)
+    for (int step = 0; step < CATCH_UP && (int64_t)(due->ticks - now) <= 0; step++)
         due->ticks += random_interval(frame->interval, 0.5);
+    if ((int64_t)(due->ticks - now) <= 0) /* it has been stopped, and begins anew */
+        due->ticks = now + random_interval(frame->interval, 0.5);
     return due->ticks;
 }
 
@@ -132,7 +148,7 @@ static void *look_on(void *arg) {
         int32_t seen = __atomic_load_n(&looker.calls, __ATOMIC_SEQ_CST);
         if (spex_load_acquire(&looker.stopping)) /* Q13 (Q14) */
             break;
-        spex_plan_answer(looker.plan, &spex_kernels_here);
+        spex_kernel_plan_answer(looker.plan, &spex_kernels_here);
         uint64_t next = visit_all((uint64_t)(AROUND_SECONDS * tick_rate));
         looker.spending.rounds++;
         spex_spending_pass(&looker.spending, looker.plan);
@@ -142,7 +158,7 @@ static void *look_on(void *arg) {
     return NULL;
 }
 
-static int start_thread(struct spex_plan_of_kernels *plan, double budget, bool alone,
+static int start_thread(struct spex_kernel_plan *plan, double budget, bool alone,
                         struct spex_why *why) {
     looker.dues = calloc(SPEX_MAX_THREADS * SPEX_SAMPLES_FRAMES, sizeof(*looker.dues));
     if (!looker.dues)
@@ -155,28 +171,40 @@ static int start_thread(struct spex_plan_of_kernels *plan, double budget, bool a
     spex_random_seed(&looker.random, spex_ticks(), (uint64_t)getpid());
     int err = spex_service_thread_start(&looker.thread, "spex-looker", look_on, NULL);
     looker.running = !err;
+    if (err) {
+        free(looker.dues);
+        looker.dues = NULL;
+    }
     return err ? spex_fail(why, err, "the thread that looks at kernels cannot be started") : 0;
 }
 
 /* Threads may be reading what is now: it stays, behind what takes its place. */
 int spex_looker_start(const char *models, double samples, double budget, bool alone,
                       struct spex_why *why) {
-    struct spex_plan_of_kernels *plan;
+    struct spex_kernel_plan *plan;
     double tick_rate = spex_tick_rate_since(spex_instant_now());
-    int err = spex_plan_create(models, samples, tick_rate, &plan, why);
+    int err = spex_kernel_plan_create(models, samples, tick_rate, &plan, why);
     if (err)
         return err;
     plan->execution_ticks = spex_samples_execution_ticks(plan);
     spex_looker_stop();
     err = start_thread(plan, budget, alone, why);
     if (err) {
-        spex_plan_destroy(plan);
+        spex_kernel_plan_destroy(plan);
         return err;
     }
     plan->former = looker.plans;
     looker.plans = plan;
     spex_samples_plan_set(plan);
     return 0;
+}
+
+int spex_looker_check(const char *models, struct spex_why *why) {
+    struct spex_kernel_plan *plan;
+    int err = spex_kernel_plan_create(models, SPEX_SAMPLES_DEFAULT, 1, &plan, why);
+    if (!err)
+        spex_kernel_plan_destroy(plan);
+    return err;
 }
 
 void spex_looker_stop(void) {

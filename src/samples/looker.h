@@ -11,10 +11,13 @@
 
 /* From now on kernels that are probed go by the models in a file, `samples` each (plan.h), for what `budget` lets them
  * cost (a share of the program's time; 0: anything). `alone`: no controller counts what collectors cost. What went by
- * other models before goes by these. One caller at a time. 0, or as spex_plan_create or starting a thread, with the
+ * other models before goes by these. One caller at a time. 0, or as spex_kernel_plan_create or starting a thread, with the
  * reason. */
 int spex_looker_start(const char *models, double samples, double budget, bool alone,
                       struct spex_why *why);
+
+/* Whether a file holds models: 0, or as above. */
+int spex_looker_check(const char *models, struct spex_why *why);
 
 /* Nothing is looked at any more. */
 void spex_looker_stop(void);

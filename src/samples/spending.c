@@ -31,6 +31,9 @@
 #define SHORTER_MOST 0.5
 #define SPARE        1.1
 
+/* Then there are next to no samples. */
+#define STRETCH_MOST 1e5
+
 /* A kernel that is held off is tried again after so long, and after twice as long each time. */
 #define HELD_SECONDS     1.0
 #define HELD_SECONDS_MAX 64.0
@@ -45,6 +48,13 @@ static uint64_t records_so_far(void) {
     return spex_rings_totals_of(spex_probe_type_ring(SPEX_KERNEL)).produced;
 }
 
+static uint32_t executions_of(uint32_t context) {
+    uint32_t sum = 0;
+    for (uint32_t t = 0; t < spex_threads_used(); t++)
+        sum += spex_load_relaxed(&spex_threads_state(t)->samples.nodes[context].executions);
+    return sum;
+}
+
 void spex_spending_begin(struct spex_spending *spending, double share, bool alone) {
     memset(spending, 0, sizeof(*spending));
     spending->share = share;
@@ -54,19 +64,14 @@ void spex_spending_begin(struct spex_spending *spending, double share, bool alon
     spending->collectors_ns = spex_collectors_cpu_ns();
     spending->looker_ns = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     spending->records = records_so_far();
+    for (uint32_t context = 0; context <= SPEX_CONTEXTS_MAX; context++)
+        spending->executions[context] = executions_of(context);
 }
 
 static double grown_seconds(uint64_t *last, uint64_t now) {
     double seconds = (double)spex_grown(*last, now) / 1e9;
     *last = now;
     return seconds;
-}
-
-static uint32_t executions_of(uint32_t context) {
-    uint32_t sum = 0;
-    for (uint32_t t = 0; t < spex_threads_used(); t++)
-        sum += spex_load_relaxed(&spex_threads_state(t)->samples.nodes[context].executions);
-    return sum;
 }
 
 /* The first site of the probe with this id. */
@@ -79,11 +84,11 @@ static uint32_t first_site_of(uint16_t kernel) {
 }
 
 /* Executions since the last pass, and the rates of each kernel. Contexts are asked for when they are first executed. */
-static double count_executions(struct spex_spending *spending,
-                               const struct spex_plan_of_kernels *plan, double seconds) {
+static double count_executions(struct spex_spending *spending, const struct spex_kernel_plan *plan,
+                               double seconds) {
     double sum = 0;
     memset(spending->rates, 0, spex_sites_count() * sizeof(spending->rates[0]));
-    for (uint32_t w = 0; w < SPEX_PLAN_WORDS; w++) {
+    for (uint32_t w = 0; w < SPEX_KERNEL_PLAN_WORDS; w++) {
         uint64_t asked = spex_load_acquire(&plan->asked[w]); /* Q1 (Q2 in plan.c) */
         for (; asked; asked &= asked - 1) {
             uint32_t context = w * 64 + (uint32_t)__builtin_ctzll(asked);
@@ -93,7 +98,7 @@ static double count_executions(struct spex_spending *spending,
             if (!fresh || !spex_context_node(context, &node))
                 continue;
             uint32_t first = first_site_of(node.kernel);
-            if (first < spex_sites_count())
+            if (first < spex_sites_count() && spex_probe_state(first, 0).by_hand)
                 spending->rates[first] += fresh / seconds;
             sum += fresh;
         }
@@ -126,15 +131,17 @@ static void hold_dearest(struct spex_spending *spending, double cost, double mos
     }
 }
 
+/* Or at once, where its user has it recorded now. */
 static void try_again(struct spex_spending *spending, double now) {
     for (uint32_t s = 0; s < spex_sites_count(); s++)
-        if (spending->held[s].until > 0 && spending->held[s].until <= now) {
+        if (spending->held[s].until > 0 &&
+            (spending->held[s].until <= now || !spex_probe_state(s, 0).by_hand)) {
             spending->held[s].until = 0;
             spex_probe_slow(s, 0);
         }
 }
 
-static double record_seconds(const struct spex_plan_of_kernels *plan) {
+static double record_seconds(const struct spex_kernel_plan *plan) {
     struct spex_cost cost;
     return spex_cost_get(SPEX_KERNEL, &cost) ? 0 : cost.record / plan->ticks_per_second;
 }
@@ -146,7 +153,7 @@ static double for_looks(const struct spex_spending *spending, double seconds) {
 }
 
 /* `samples`, what they cost, is to become `most`. */
-static void stretch(struct spex_plan_of_kernels *plan, double samples, double most) {
+static void stretch(struct spex_kernel_plan *plan, double samples, double most) {
     double stretch = plan->stretch, ratio = most > 0 ? samples / most : 1;
     if (ratio > 1)
         stretch *= ratio < LONGER_MOST ? ratio : LONGER_MOST;
@@ -154,10 +161,12 @@ static void stretch(struct spex_plan_of_kernels *plan, double samples, double mo
         stretch *= ratio * SPARE > SHORTER_MOST ? ratio * SPARE : SHORTER_MOST;
     if (stretch < 1)
         stretch = 1;
+    if (stretch > STRETCH_MOST)
+        stretch = STRETCH_MOST;
     __atomic_store(&plan->stretch, &stretch, __ATOMIC_RELAXED);
 }
 
-void spex_spending_pass(struct spex_spending *spending, struct spex_plan_of_kernels *plan) {
+void spex_spending_pass(struct spex_spending *spending, struct spex_kernel_plan *plan) {
     uint64_t now_ns = spex_clock_ns(CLOCK_MONOTONIC);
     double seconds = (double)(now_ns - spending->now_ns) / 1e9;
     if (seconds < PASS_SECONDS || seconds < (double)spending->pass_ns / 1e9 / PASS_SHARE)

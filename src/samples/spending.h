@@ -43,7 +43,7 @@ uint64_t spex_spending_spent_ns(void);
 void spex_spending_begin(struct spex_spending *spending, double share, bool alone);
 
 /* Every so often does what is to be done. */
-void spex_spending_pass(struct spex_spending *spending, struct spex_plan_of_kernels *plan);
+void spex_spending_pass(struct spex_spending *spending, struct spex_kernel_plan *plan);
 
 /* What is held is let go. */
 void spex_spending_end(struct spex_spending *spending);

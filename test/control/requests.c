@@ -75,7 +75,7 @@ static void models_are_gone_by(void **state) {
     assert_int_equal(caller_ask(fd, SPEX_CONTROL_MODELS, text, &reader), 0);
     assert_null(spex_samples_plan); /* nothing is collected yet */
     assert_int_equal(caller_ask(fd, SPEX_CONTROL_SELECT, "request.*", &reader), 1);
-    const struct spex_plan_of_kernels *plan = spex_samples_plan;
+    const struct spex_kernel_plan *plan = spex_samples_plan;
     assert_true(plan && plan->samples == 2.5);
     for (size_t w = 0; w < COUNT_OF(wrong); w++) {
         assert_int_equal(caller_ask(fd, SPEX_CONTROL_MODELS, wrong[w], &reader), -EINVAL);

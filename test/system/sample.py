@@ -122,7 +122,7 @@ class Samples(Programs):
         self.refused(2, "sample: one file of models was expected, not 0", "--", KERNELS)
         self.refused(2, 'sample: one file of models was expected, not 2; the program goes after "--"', models, KERNELS)
         self.refused(2, 'sample: "-- PROGRAM" was expected', models)
-        self.refused(2, "sample: -n 0: a number of 0.01 to 1e6 was expected", models, "-n", "0", "--", KERNELS)
+        self.refused(2, "sample: -n 0: a number of 0.01 to 1000000 was expected", models, "-n", "0", "--", KERNELS)
         self.refused(2, "sample: --budget 0: a percentage of the program's time was expected, such as 2%", models, "-b",
                      "0", "--", KERNELS)
         self.refused(2, "sample: --for goes with --pid", models, "--for", "1", "--", KERNELS)
@@ -137,7 +137,7 @@ class Samples(Programs):
         models = self.models(KERNELS, 3)
         for variables, message in (({"SPEX_MODELS": "/nowhere"}, "spex: SPEX_MODELS: /nowhere: No such file or directory\n"),
                                    ({"SPEX_MODELS": models, "SPEX_SAMPLES": "many"},
-                                    "spex: SPEX_SAMPLES=many: a number of 0.01 to 1e6 was expected\n")):
+                                    "spex: SPEX_SAMPLES=many: a number of 0.01 to 1000000 was expected\n")):
             result = subprocess.run([KERNELS, "1000"], capture_output=True, text=True, check=False,
                                     env=self.environment(SPEX_PROBES="*:kernel@probe", **variables))
             self.assertIn(message, result.stderr)

@@ -144,7 +144,7 @@ class Trains(unittest.TestCase):
         groups = [model["group"] for model in shown["models"]]
         self.assertEqual((groups[0], len(set(groups[1:]))), (None, shown["switching_points"]))
         # Nothing takes as long as so many samples.
-        shown = json.loads(self.show(self.models, "--json", "-n", "1e6").stdout)
+        shown = json.loads(self.show(self.models, "--json", "-n", "1000000").stdout)
         self.assertEqual((shown["switching_points"], {model["group"] for model in shown["models"]}), (0, {None}))
 
     def test_models_are_drawn(self):
@@ -166,7 +166,7 @@ class Trains(unittest.TestCase):
     def test_what_are_no_models_is_said(self):
         for arguments, status, message in (
                 ([], 2, "one file of models was expected"),
-                ([self.plan(), "-n", "none"], 2, "models: -n none: a number of 0.01 to 1e6 was expected"),
+                ([self.plan(), "-n", "none"], 2, "models: -n none: a number of 0.01 to 1000000 was expected"),
                 ([self.path("nothing")], 1, "No such file"),
                 ([KERNELS], 1, "line 1: text was expected"),
                 ([self.plan()], 1, "line 1: \"spex-models …\" was expected")):
