@@ -47,13 +47,11 @@ enum { SPEX_KERNEL_PLAN_WORDS = SPEX_CONTEXTS_MAX / 64 + 1 };
 struct spex_kernel_plan {
     double samples; /* of each kernel, for each execution of what sets its frequency */
     double ticks_per_second;
-    uint64_t shortest;     /* ticks */
-    uint32_t number;       /* of this plan, in this process */
-    unsigned coarse_shift; /* coarse ticks are so many powers of two longer, about a microsecond */
-    double
-        execution_ticks; /* what one costs that makes no record and is not looked at, beside what it costs to be probed */
-    double
-        stretch; /* what intervals are multiplied by, for the budget's sake; 1 or more. Relaxed */
+    uint64_t shortest;      /* ticks */
+    uint32_t number;        /* of this plan, in this process */
+    unsigned coarse_shift;  /* coarse ticks, of about a microsecond, are so many powers of two longer */
+    double execution_ticks; /* what one costs without record or look, beside being probed */
+    double stretch;         /* of intervals, for the budget's sake; 1 or more. Relaxed */
     const struct spex_planned *nodes[SPEX_CONTEXTS_MAX + 1]; /* NULL: to be asked for */
     uint64_t asked[SPEX_KERNEL_PLAN_WORDS];                  /* a bit for each context */
 
@@ -79,8 +77,8 @@ bool spex_kernel_plan_ask_for(struct spex_kernel_plan *plan, uint32_t context);
 double spex_planned_ticks(const struct spex_kernel_plan *plan, const struct spex_planned *planned,
                           const uint64_t *parameters);
 
-/* The mean interval from sample to sample within something that takes so many ticks, without a budget; 0: it is too short to
- * have one of its own. */
+/* The mean interval from sample to sample within something that takes so many ticks, without a budget; 0: it is too short
+ * to have one of its own. */
 uint64_t spex_kernel_plan_interval(const struct spex_kernel_plan *plan, double ticks);
 
 /* The same outside of all that has one: as many samples a second. */
@@ -89,7 +87,8 @@ uint64_t spex_kernel_plan_base(const struct spex_kernel_plan *plan);
 /* An interval as the budget has it now: at least one coarse tick, and not so many that they come round. */
 uint64_t spex_kernel_plan_stretched(const struct spex_kernel_plan *plan, uint64_t interval);
 
-/* Whether a kernel that takes so many seconds has an interval of its own, as spex_kernel_plan_interval: for who has no plan. */
+/* Whether a kernel that takes so many seconds has an interval of its own, as spex_kernel_plan_interval: for who has no
+ * plan. */
 static inline bool spex_samples_own(double samples, double seconds) {
     return seconds >= samples * SPEX_LOOKS_SHORTEST_SECONDS;
 }
