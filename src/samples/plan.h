@@ -49,7 +49,7 @@ struct spex_kernel_plan {
     double ticks_per_second;
     uint64_t shortest;      /* ticks */
     uint32_t number;        /* of this plan, in this process */
-    unsigned coarse_shift;  /* coarse ticks, of about a microsecond, are so many powers of two longer */
+    unsigned coarse_shift;  /* of ticks that are coarse: about a microsecond */
     double execution_ticks; /* what one costs without record or look, beside being probed */
     double stretch;         /* of intervals, for the budget's sake; 1 or more. Relaxed */
     const struct spex_planned *nodes[SPEX_CONTEXTS_MAX + 1]; /* NULL: to be asked for */
