@@ -62,6 +62,11 @@ static void a_selection_is_made(void **state) {
     close(fd);
 }
 
+/* The control thread has set it. */
+static const struct spex_kernel_plan *plan_now(void) {
+    return __atomic_load_n(&spex_samples_plan, __ATOMIC_ACQUIRE);
+}
+
 /* What cannot be gone by leaves what is gone by as it was. */
 static void models_are_gone_by(void **state) {
     static const char *const wrong[] = {"10",       "10 0 a/file", "0 0 /file", "10 2 /file",
@@ -73,18 +78,18 @@ static void models_are_gone_by(void **state) {
     assert_true(dprintf(file, "spex-models 1\nend 0\n") > 0 && close(file) == 0);
     snprintf(text, sizeof(text), "2.5 0.01 %s", path);
     assert_int_equal(caller_ask(fd, SPEX_CONTROL_MODELS, text, &reader), 0);
-    assert_null(spex_samples_plan); /* nothing is collected yet */
+    assert_null(plan_now()); /* nothing is collected yet */
     assert_int_equal(caller_ask(fd, SPEX_CONTROL_SELECT, "request.*", &reader), 1);
-    const struct spex_kernel_plan *plan = spex_samples_plan;
+    const struct spex_kernel_plan *plan = plan_now();
     assert_true(plan && plan->samples == 2.5);
     for (size_t w = 0; w < COUNT_OF(wrong); w++) {
         assert_int_equal(caller_ask(fd, SPEX_CONTROL_MODELS, wrong[w], &reader), -EINVAL);
         assert_non_null(strstr(reader.text, "samples, a share and a path were expected"));
     }
     assert_int_equal(caller_ask(fd, SPEX_CONTROL_MODELS, "10 0 /nowhere", &reader), -ENOENT);
-    assert_ptr_equal(spex_samples_plan, plan);
+    assert_ptr_equal(plan_now(), plan);
     assert_int_equal(caller_ask(fd, SPEX_CONTROL_MODELS, "", &reader), 0);
-    assert_null(spex_samples_plan);
+    assert_null(plan_now());
     spex_profile_reader_free(&reader);
     unlink(path);
     close(fd);
