@@ -110,7 +110,7 @@ static int take(struct spex_sampled *sampled, const struct spex_record *record) 
     kernel->looked_at += own ? record->weight : 0;
     kernel->records += !own;
     take_time(kernel, (double)record->fields[0] / sampled->ticks_per_second, record->weight);
-    if (foretold > 0 && kernel->model->model.class != SPEX_MODEL_UNKNOWN) {
+    if (kernel->model && kernel->model->model.class != SPEX_MODEL_UNKNOWN && foretold > 0) {
         kernel->foretold += record->weight;
         kernel->predicted += (foretold - kernel->predicted) * record->weight / kernel->foretold;
     }
