@@ -15,6 +15,7 @@
 #include "models_file.h"
 #include "models_graph.h"
 #include "printable.h"
+#include "process_argument.h"
 #include "samples/plan.h"
 
 static const char usage[] =
@@ -50,10 +51,8 @@ static int parse(int argc, char **argv, struct request *request) {
         }
         if (option == '?')
             return SPEX_EXIT_USAGE;
-        if (option == 'n' && !spex_samples_parse(optarg, &request->samples))
-            return spex_complain(SPEX_EXIT_USAGE,
-                                 "models: -n %s: a number of " SPEX_SAMPLES_RANGE " was expected",
-                                 optarg);
+        if (option == 'n' && spex_samples_argument("models", optarg, &request->samples))
+            return SPEX_EXIT_USAGE;
         if (option == 'j')
             request->json = true;
         else if (option == 'g')

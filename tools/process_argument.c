@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "command.h"
+#include "samples/plan.h"
 #include "selection.h"
 
 bool spex_is_number(const char *text) {
@@ -32,6 +34,23 @@ int spex_for_argument(const char *command, const char *text, double *seconds) {
         return spex_complain(SPEX_EXIT_USAGE, "%s: --for: seconds were expected, not \"%s\"",
                              command, text);
     return SPEX_EXIT_OK;
+}
+
+int spex_budget_argument(const char *command, const char *option, const char *text,
+                         const char *whose, double *share) {
+    if (spex_budget_parse(text, share))
+        return SPEX_EXIT_OK;
+    return spex_complain(SPEX_EXIT_USAGE,
+                         "%s: --%s %s: a percentage of %s time was expected, such as 2%%", command,
+                         option, text, whose);
+}
+
+int spex_samples_argument(const char *command, const char *text, double *samples) {
+    if (spex_samples_parse(text, samples))
+        return SPEX_EXIT_OK;
+    return spex_complain(SPEX_EXIT_USAGE,
+                         "%s: -n %s: a number of " SPEX_SAMPLES_RANGE " was expected", command,
+                         text);
 }
 
 int spex_probes_argument(const char *command, const char *origin, const char *text) {

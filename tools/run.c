@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "budget.h"
 #include "clock.h"
 #include "command.h"
 #include "control/format.h"
@@ -61,16 +60,6 @@ static int parse_interval(const char *text, uint32_t *ms) {
     return 0;
 }
 
-static int parse_budget(const char *option, const char *text, const char **budget) {
-    double share;
-    *budget = text;
-    if (spex_budget_parse(text, &share))
-        return 0;
-    return spex_complain(SPEX_EXIT_USAGE,
-                         "run: --%s %s: a percentage of %s time was expected, such as 2%%", option,
-                         text, strcmp(option, "budget") == 0 ? "the program's" : "a thread's");
-}
-
 static int parse(int argc, char **argv, struct request *request) {
     static const struct option known[] = {{"budget", required_argument, NULL, 'b'},
                                           {"thread-budget", required_argument, NULL, 't'},
@@ -80,16 +69,19 @@ static int parse(int argc, char **argv, struct request *request) {
                                           {"json", no_argument, NULL, 'j'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
+    double share; /* the program reads them itself */
     int bad = 0;
     /* "+": what follows the program is its own, with "--" or without. */
     for (int option;
          !bad && (option = getopt_long(argc, argv, "+b:e:o:i:fh", known, NULL)) != -1;) {
         switch (option) {
         case 'b':
-            bad = parse_budget("budget", optarg, &request->budget);
+            request->budget = optarg;
+            bad = spex_budget_argument("run", "budget", optarg, "the program's", &share);
             break;
         case 't':
-            bad = parse_budget("thread-budget", optarg, &request->thread_budget);
+            request->thread_budget = optarg;
+            bad = spex_budget_argument("run", "thread-budget", optarg, "a thread's", &share);
             break;
         case 'e':
             request->probes = optarg;

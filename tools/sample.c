@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "attach.h"
-#include "budget.h"
 #include "command.h"
 #include "control_client.h"
 #include "functions_argument.h"
@@ -51,6 +50,7 @@ static const char usage[] =
 struct request {
     const char *models_path;
     const char *budget; /* NULL: none said */
+    double share;       /* that it is */
     const char *out;
     FILE *file; /* that it is */
     bool functions;
@@ -63,22 +63,12 @@ struct request {
 };
 
 static int take_option(struct request *request, int option) {
-    double share;
     switch (option) {
     case 'n':
-        if (!spex_samples_parse(optarg, &request->samples))
-            return spex_complain(SPEX_EXIT_USAGE,
-                                 "sample: -n %s: a number of " SPEX_SAMPLES_RANGE " was expected",
-                                 optarg);
-        break;
+        return spex_samples_argument("sample", optarg, &request->samples);
     case 'b':
         request->budget = optarg;
-        if (!spex_budget_parse(optarg, &share))
-            return spex_complain(SPEX_EXIT_USAGE,
-                                 "sample: --budget %s: a percentage of the program's time was "
-                                 "expected, such as 2%%",
-                                 optarg);
-        break;
+        return spex_budget_argument("sample", "budget", optarg, "the program's", &request->share);
     case 'F':
         request->functions = true;
         return spex_functions_argument("sample", optarg);
@@ -292,10 +282,7 @@ static int sample_program(const struct request *request) {
 static int go_by(const struct request *request, const char *models, struct spex_why *why) {
     struct spex_profile_reader reader = {0};
     char *text = NULL;
-    double share = 0;
-    if (request->budget)
-        spex_budget_parse(request->budget, &share);
-    if (models && asprintf(&text, "%.6f %.9f %s", request->samples, share, models) < 0)
+    if (models && asprintf(&text, "%.6f %.9f %s", request->samples, request->share, models) < 0)
         return spex_fail(why, -ENOMEM, "out of memory");
     int err = spex_client_ask(request->process, SPEX_CONTROL_MODELS, models ? text : "", &reader,
                               why->text, sizeof(why->text));

@@ -15,15 +15,9 @@
 enum { VARIABLES_MAX = 8 };
 
 static int listen_there(struct spex_sample_program *run, struct spex_why *why) {
-    const char *parent = secure_getenv("TMPDIR");
-    snprintf(run->directory, sizeof(run->directory), "%s/spex-sample-XXXXXX",
-             parent && parent[0] == '/' ? parent : "/tmp");
-    if (!mkdtemp(run->directory)) {
-        int err = -errno;
-        spex_why_set(why, "cannot make a directory %s: %s", run->directory, strerror(-err));
-        run->directory[0] = '\0';
+    int err = spex_private_directory("sample", run->directory, why);
+    if (err)
         return err;
-    }
     snprintf(run->socket, sizeof(run->socket), "%s/records", run->directory);
     return spex_receiver_open(run->socket, &run->receiver, why);
 }

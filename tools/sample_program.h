@@ -5,13 +5,14 @@
 
 #include <stdbool.h>
 
+#include "explore/private_directory.h"
 #include "launch.h"
 #include "passed_signals.h"
 #include "receiver.h"
 
 struct spex_sample_program {
-    char directory[4096]; /* private; empty: it has not been made */
-    char socket[4112];
+    char directory[SPEX_PRIVATE_DIRECTORY_BYTES]; /* empty: it has not been made */
+    char socket[SPEX_PRIVATE_DIRECTORY_BYTES + 16];
     struct spex_receiver *receiver;
     struct spex_passed_signals signals;
     struct spex_launched program;

@@ -15,6 +15,7 @@
 #include "builtin.h"
 #include "leftovers.h"
 #include "load.h"
+#include "private_directory.h"
 
 /* Where there is no plan: one run of one configuration. */
 static const char one_run[] =
@@ -28,7 +29,7 @@ struct train {
     const struct spex_policy_ops *policy;
     void *state;
     size_t *levels;
-    char directory[4096];
+    char directory[SPEX_PRIVATE_DIRECTORY_BYTES];
     double ticks_per_second;
     struct spex_train_progress progress;
 };
@@ -50,20 +51,6 @@ static int policy_start(struct train *train, struct spex_why *why) {
         return spex_fail(why, -ENOMEM, "out of memory");
     train->progress.runs = train->policy->runs(train->state);
     return 0;
-}
-
-static int directory_make(struct train *train, struct spex_why *why) {
-    const char *parent = secure_getenv("TMPDIR");
-    char *whole = realpath(parent && *parent ? parent : "/tmp", NULL);
-    int length = snprintf(train->directory, sizeof(train->directory), "%s/spex-train-XXXXXX",
-                          whole ? whole : "/tmp");
-    free(whole);
-    if (length < (int)sizeof(train->directory) && mkdtemp(train->directory))
-        return 0;
-    int err = -errno;
-    spex_why_set(why, "cannot make a directory %s: %s", train->directory, strerror(errno));
-    train->directory[0] = '\0';
-    return err;
 }
 
 static void tell(struct train *train, const struct spex_training_outcome *outcome) {
@@ -114,7 +101,7 @@ int spex_train(const struct spex_train_options *options, struct spex_training *t
     int adopted_before = spex_leftovers_adopt();
     int err = plan_read(&train, why);
     err = err ? err : policy_start(&train, why);
-    err = err ? err : directory_make(&train, why);
+    err = err ? err : spex_private_directory("train", train.directory, why);
     train.ticks_per_second = spex_tick_rate_since(begin);
     while (!err) {
         int got = run_next(&train, why);

@@ -96,27 +96,14 @@ void spex_planned_make(struct spex_planned *planned, const struct spex_kernel_mo
     planned->model = model;
 }
 
-static size_t parameters_of(const char *text) {
-    size_t count = *text != '\0';
-    int depth = 0;
-    for (; *text; text++) {
-        depth += (strchr("([{", *text) != NULL) - (strchr(")]}", *text) != NULL);
-        count += *text == ',' && depth == 0;
-    }
-    return count;
-}
-
 static const struct spex_planned *planned_of(struct spex_kernel_plan *plan,
                                              const struct spex_kernels_known *known,
                                              uint32_t context) {
     struct spex_kernel_described *described = &plan->described;
     struct spex_context_node node;
     struct spex_why why;
-    const char *name, *parameters = NULL;
     if (!known->node(known->by, context, &node) ||
-        !known->site(known->by, node.kernel, &name, &parameters) ||
-        spex_kernel_describe_context(known, context, node.kernel,
-                                     parameters_of(parameters ? parameters : ""), described, &why))
+        spex_kernel_describe_context(known, context, node.kernel, described, &why))
         return &nothing;
     const struct spex_kernel_model *kernel = spex_models_find(&plan->models, described->path);
     if (!kernel)

@@ -14,6 +14,7 @@
 #include "../profile.h"
 #include "../rings.h"
 #include "../threads.h"
+#include "../watch/kernels_here.h"
 
 /* Between two looks at what was spent, in seconds; more where that takes longer than a part of this. */
 #define PASS_SECONDS 0.1
@@ -74,39 +75,36 @@ static double grown_seconds(uint64_t *last, uint64_t now) {
     return seconds;
 }
 
-/* The first site of the probe with this id. */
-static uint32_t first_site_of(uint16_t kernel) {
-    uint32_t s = 0;
-    while (s < spex_sites_count() &&
-           !(spex_site_info(s)->probe_id == kernel && spex_site_info(s)->probe_type == SPEX_KERNEL))
-        s++;
-    return s;
-}
-
-/* Executions since the last pass, and the rates of each kernel. Contexts are asked for when they are first executed. */
-static double count_executions(struct spex_spending *spending, const struct spex_kernel_plan *plan,
-                               double seconds) {
+/* Since the last pass. Contexts are asked for when they are first executed. */
+static double count_executions(struct spex_spending *spending,
+                               const struct spex_kernel_plan *plan) {
     double sum = 0;
-    memset(spending->rates, 0, spex_sites_count() * sizeof(spending->rates[0]));
     for (uint32_t w = 0; w < SPEX_KERNEL_PLAN_WORDS; w++) {
         uint64_t asked = spex_load_acquire(&plan->asked[w]); /* Q1 (Q2 in plan.c) */
         for (; asked; asked &= asked - 1) {
             uint32_t context = w * 64 + (uint32_t)__builtin_ctzll(asked);
-            uint32_t now = executions_of(context), fresh = now - spending->executions[context];
-            struct spex_context_node node;
+            uint32_t now = executions_of(context);
+            spending->fresh[context] = now - spending->executions[context];
             spending->executions[context] = now;
-            if (!fresh || !spex_context_node(context, &node))
-                continue;
-            uint32_t first = first_site_of(node.kernel);
-            if (first < spex_sites_count() && spex_probe_state(first, 0).by_hand)
-                spending->rates[first] += fresh / seconds;
-            sum += fresh;
+            sum += spending->fresh[context];
         }
     }
     return sum;
 }
 
-/* Those that can be sampled by models alone are in their hands. */
+/* Of kernels that can be sampled by models alone: others are in the controller's hands. */
+static void find_rates(struct spex_spending *spending, double seconds) {
+    memset(spending->rates, 0, spex_sites_count() * sizeof(spending->rates[0]));
+    for (uint32_t context = 0; context <= SPEX_CONTEXTS_MAX; context++) {
+        struct spex_context_node node;
+        if (!spending->fresh[context] || !spex_context_node(context, &node))
+            continue;
+        uint32_t first = spex_kernels_here_site(node.kernel);
+        if (first < spex_sites_count() && spex_probe_state(first, 0).by_hand)
+            spending->rates[first] += spending->fresh[context] / seconds;
+    }
+}
+
 static void hold(struct spex_spending *spending, uint32_t first, double now) {
     struct spex_held_kernel *held = &spending->held[first];
     held->before = held->before > 0 ? held->before * 2 : HELD_SECONDS;
@@ -181,7 +179,7 @@ void spex_spending_pass(struct spex_spending *spending, struct spex_kernel_plan 
     spending->records = records;
     spending->execution_seconds =
         (plan->execution_ticks + spex_cost_probed()) / plan->ticks_per_second;
-    double executions = count_executions(spending, plan, seconds) * spending->execution_seconds;
+    double executions = count_executions(spending, plan) * spending->execution_seconds;
     spex_fetch_add_relaxed(&spent_ns, (uint64_t)((looks + executions) * 1e9));
     spending->pass_ns = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID) - looker_ns;
     if (spending->share <= 0)
@@ -190,8 +188,10 @@ void spex_spending_pass(struct spex_spending *spending, struct spex_kernel_plan 
     double most = spending->share * (program > 0 ? program : 0);
     double now = (double)(now_ns - spending->begin_ns) / 1e9;
     try_again(spending, now);
-    if (executions > EXECUTIONS_MOST * most)
+    if (executions > EXECUTIONS_MOST * most) {
+        find_rates(spending, seconds);
         hold_dearest(spending, executions / seconds, EXECUTIONS_HELD * most / seconds, now);
+    }
     double samples = for_looks(spending, looks) + made;
     double rest = executions + looks - for_looks(spending, looks);
     spending->rounds = spending->looks = 0;

@@ -33,6 +33,7 @@ struct spex_spending {
     uint64_t records;
     uint64_t pass_ns;                             /* CPU time that it took itself */
     uint32_t executions[SPEX_CONTEXTS_MAX + 1];   /* of each context, modulo 2^32 */
+    uint32_t fresh[SPEX_CONTEXTS_MAX + 1];        /* and since the pass before it */
     double rates[SPEX_MAX_SITES];                 /* of each kernel, by its first site, a second */
     struct spex_held_kernel held[SPEX_MAX_SITES]; /* the same */
 };

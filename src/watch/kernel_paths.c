@@ -50,10 +50,9 @@ bool spex_kernel_record_sound(const struct spex_kernels_known *known,
 }
 
 int spex_kernel_describe_context(const struct spex_kernels_known *known, uint64_t context,
-                                 uint16_t kernel, size_t parameters,
-                                 struct spex_kernel_described *described, struct spex_why *why) {
+                                 uint16_t kernel, struct spex_kernel_described *described,
+                                 struct spex_why *why) {
     const char *name, *text = NULL;
-    described->count = parameters;
     described->path = path_of(known, context, described->buffer);
     if (!described->path)
         return spex_fail(why, -E2BIG, "a calling context is longer than %d bytes",
@@ -61,16 +60,19 @@ int spex_kernel_describe_context(const struct spex_kernels_known *known, uint64_
     if (!known->site(known->by, kernel, &name, &text))
         text = NULL;
     snprintf(described->text, sizeof(described->text), "%s", text ? text : "");
-    if (described->count > 0 && names_split(described->text, described->names) != described->count)
-        return spex_fail(why, -EINVAL, "%s: its parameters have no names", described->path);
+    described->count = names_split(described->text, described->names);
     return 0;
 }
 
 int spex_kernel_describe(const struct spex_kernels_known *known, const struct spex_record *record,
                          struct spex_kernel_described *described, struct spex_why *why) {
-    return spex_kernel_describe_context(known, record->fields[1], record->probe_id,
-                                        (size_t)record->field_count - SPEX_KERNEL_VALUES, described,
-                                        why);
+    size_t count = (size_t)record->field_count - SPEX_KERNEL_VALUES;
+    int err =
+        spex_kernel_describe_context(known, record->fields[1], record->probe_id, described, why);
+    if (!err && count > 0 && described->count != count)
+        err = spex_fail(why, -EINVAL, "%s: its parameters have no names", described->path);
+    described->count = count;
+    return err;
 }
 
 size_t spex_kernel_parameters(const struct spex_record *record, double values[SPEX_MAX_FIELDS]) {

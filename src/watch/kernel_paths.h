@@ -38,13 +38,12 @@ struct spex_kernel_described {
 bool spex_kernel_record_sound(const struct spex_kernels_known *known,
                               const struct spex_record *record);
 
-/* Of a context, which is this kernel's, with so many parameters. 0; -E2BIG for a path that is too long, -EINVAL for
- * parameters without names. */
+/* Of a context, which is this kernel's. 0; -E2BIG for a path that is too long. */
 int spex_kernel_describe_context(const struct spex_kernels_known *known, uint64_t context,
-                                 uint16_t kernel, size_t parameters,
-                                 struct spex_kernel_described *described, struct spex_why *why);
+                                 uint16_t kernel, struct spex_kernel_described *described,
+                                 struct spex_why *why);
 
-/* The same, of that of a sound record. */
+/* The same, of that of a sound record; -EINVAL for parameters without names, too. */
 int spex_kernel_describe(const struct spex_kernels_known *known, const struct spex_record *record,
                          struct spex_kernel_described *described, struct spex_why *why);
 

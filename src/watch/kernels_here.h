@@ -7,4 +7,7 @@
 
 extern const struct spex_kernels_known spex_kernels_here;
 
+/* The first site of the kernel with this id; as many as there are sites: it has none. */
+uint32_t spex_kernels_here_site(uint16_t kernel);
+
 #endif

@@ -11,6 +11,12 @@ import unittest
 
 NOBODY = 65534
 
+PLAN = """<space name="test">
+  <parameter name="rows" type="integer" values="200 500 1000 2000 4000"/>
+  <run trials_per_config="2"/>
+</space>
+"""
+
 
 def nobody():
     return {"user": NOBODY, "group": NOBODY, "extra_groups": []}
@@ -29,6 +35,17 @@ class Programs(unittest.TestCase):
         self.dir = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, self.dir)
         self.control = os.path.join(self.dir, "control")
+
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+    def train(self, program, count):
+        """Models of its kernels, by their file and as they are shown."""
+        with open(self.path("plan.xml"), "w", encoding="utf-8") as file:
+            file.write(PLAN)
+        result = self.run_spex("train", self.path("models"), "--runs", self.path("plan.xml"), "--", program, "{rows}", count)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return self.path("models"), result.stdout
 
     def environment(self, **variables):
         return {**os.environ, "SPEX_CONTROL": self.control, **variables}

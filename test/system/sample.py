@@ -18,28 +18,14 @@ SPEX = KERNELS = STALLED = LIVE = None
 
 PATIENCE = 120
 
-PLAN = """<space name="test">
-  <parameter name="rows" type="integer" values="200 500 1000 2000 4000"/>
-  <run trials_per_config="2"/>
-</space>
-"""
-
 
 class Samples(Programs):
     @classmethod
     def setUpClass(cls):
         cls.spex, cls.live = SPEX, LIVE
 
-    def path(self, name):
-        return os.path.join(self.dir, name)
-
     def models(self, program, count):
-        with open(self.path("plan.xml"), "w", encoding="utf-8") as file:
-            file.write(PLAN)
-        result = self.run_spex("train", self.path("models"), "--runs", self.path("plan.xml"), "--", program, "{rows}",
-                               str(count))
-        self.assertEqual(result.returncode, 0, result.stderr)
-        return self.path("models")
+        return self.train(program, count)[0]
 
     def sample(self, *arguments):
         return subprocess.run([SPEX, "sample", *arguments], capture_output=True, text=True, check=False,

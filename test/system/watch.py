@@ -20,20 +20,11 @@ SPEX = STALLED = LIVE = None
 
 PATIENCE = 120
 
-PLAN = """<space name="test">
-  <parameter name="rows" type="integer" values="200 500 1000 2000 4000"/>
-  <run trials_per_config="2"/>
-</space>
-"""
-
 
 class Watches(Programs):
     @classmethod
     def setUpClass(cls):
         cls.spex, cls.live = SPEX, LIVE
-
-    def path(self, name):
-        return os.path.join(self.dir, name)
 
     def write(self, name, text=""):
         with open(self.path(name), "w", encoding="utf-8") as file:
@@ -42,11 +33,8 @@ class Watches(Programs):
 
     def models(self):
         """Of all kernels: where the machine was too busy for that, trained again."""
-        models, shown = self.path("models"), "unknown"
         for _ in range(10):
-            result = self.run_spex("train", models, "--runs", self.write("plan.xml", PLAN), "--", STALLED, "{rows}", "60")
-            self.assertEqual(result.returncode, 0, result.stderr)
-            shown = result.stdout
+            models, shown = self.train(STALLED, 60)
             if "unknown" not in shown:
                 return models
         self.fail(shown)
