@@ -3,9 +3,10 @@
 
 #include <spex/atomic.h>
 #include <spex/probe.h>
-#include <spex/spex.h>
 
+#include "cost.h"
 #include "probe_type.h"
+#include "sites.h"
 
 /* Of a record whose cost has not been measured, ticks. */
 #define COST_UNKNOWN 500
@@ -22,8 +23,9 @@ static struct {
 void spex_allowance_set(double share, double ticks_per_second) {
     bound.bounded = share > 0;
     bound.most = (uint64_t)(share * SAVED * SPEX_ALLOWANCE_SECONDS * ticks_per_second);
-    bound.rate =
-        share * (1 - 2 * SAVED); /* after a rest what is left and what is gained come together */
+    /* After a rest what is left and what is gained come together. */
+    bound.rate = share * (1 - 2 * SAVED);
+    spex_sites_bound_records(bound.bounded);
 }
 
 bool spex_allowance_bounded(void) {
@@ -37,8 +39,8 @@ static uint64_t cost_of(unsigned type_ring) {
     return (uint64_t)cost.record + 1;
 }
 
-/* The clock is read only when nothing is left. What a handler takes in between may be taken twice, never be there
- * twice. */
+/* The clock is read only when nothing is left. What a handler takes in between may be taken twice,
+ * never be there twice. */
 bool spex_allowance_take(struct spex_allowance *allowance, unsigned type_ring) {
     uint64_t cost = cost_of(type_ring), left = spex_load_relaxed(&allowance->left);
     if (left < cost) {

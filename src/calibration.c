@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Each figure is the least of a few runs, since what disturbs a run only makes it longer, less what the
- * same loop takes without a probe. */
+/* Each figure is the least of a few runs, since what disturbs a run only makes it longer, less what
+ * the same loop takes without a probe. */
 #include "calibration.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include <spex/atomic.h>
 #include <spex/kernel.h>
 
+#include "cost.h"
 #include "recording.h"
 
 enum {
@@ -18,12 +18,6 @@ enum {
     RUN_TICKS = 100000, /* so long a run is long enough */
     RING_RECORDS = 512,
 };
-
-static struct {
-    uint32_t known; /* mask of types */
-    struct spex_cost costs[SPEX_PROBE_TYPES];
-    double probed;
-} calibration;
 
 /* A site of no module, at the index behind the last, and rings that no collector reads. */
 struct bench {
@@ -116,7 +110,8 @@ static loop *loop_of(uint32_t type) {
     }
 }
 
-/* Ticks for one repetition. The first run, a short one, is for caches and to see how long they take. */
+/* Ticks for one repetition. The first run, a short one, is for caches and to see how long they
+ * take. */
 static double ticks_of(loop *run, struct bench *bench) {
     uint64_t trial = run(bench, TRIAL_REPETITIONS) / TRIAL_REPETITIONS;
     size_t repetitions = RUN_TICKS / (trial ? trial : 1);
@@ -138,7 +133,7 @@ static double cost_at(loop *run, struct bench *bench, uint32_t control) {
     return cost > 0 ? cost : 0;
 }
 
-static void measure(uint32_t type, unsigned detail, struct bench *bench) {
+static void type_measure(uint32_t type, unsigned detail, struct bench *bench) {
     const uint32_t generation = 1u << SPEX_CONTROL_GENERATION_SHIFT;
     /* Nobody is to be called; where a commit is atomic, a run that does is not the least. */
     bench->rings.look = UINT64_MAX;
@@ -149,40 +144,27 @@ static void measure(uint32_t type, unsigned detail, struct bench *bench) {
                             : type == SPEX_KERNEL ? SPEX_KERNEL_PARAMETERS
                                                   : detail),
     };
-    calibration.costs[spex_probe_type_ring(type)] = (struct spex_cost){
+    const struct spex_cost cost = {
         .test = cost_at(loop_of(type), bench, 0),
         .skip = cost_at(loop_of(type), bench, generation | SPEX_CONTROL_PERIOD_MAX),
         .record = cost_at(loop_of(type), bench, generation | 1),
     };
-    if (!calibration.known)
-        calibration.probed = cost_at(run_probed, bench, generation);
-    spex_store_release(&calibration.known, calibration.known | type); /* K1 (K2) */
+    if (!spex_costs_known())
+        spex_cost_probed_set(cost_at(run_probed, bench, generation));
+    spex_cost_set(type, &cost);
 }
 
 void spex_calibrate(uint32_t type, unsigned detail) {
     struct bench *bench;
-    if (calibration.known & type || !spex_thread_attach())
+    if (spex_costs_known() & type || !spex_thread_attach())
         return;
     bench = malloc(sizeof(*bench));
     if (!bench)
         return;
     /* Without memory for it there is no figure; probes do without. */
     if (spex_rings_map(&bench->rings, RING_RECORDS, spex_rings.cpus, spex_rings.commit) == 0) {
-        measure(type, detail, bench);
+        type_measure(type, detail, bench);
         spex_rings_unmap(&bench->rings);
     }
     free(bench);
-}
-
-int spex_cost_get(uint32_t type, struct spex_cost *cost) {
-    if (!spex_probe_type_valid(type))
-        return -EINVAL;
-    if (!(spex_load_acquire(&calibration.known) & type)) /* K2 (K1) */
-        return -ENODATA;
-    *cost = calibration.costs[spex_probe_type_ring(type)];
-    return 0;
-}
-
-double spex_cost_probed(void) {
-    return spex_load_acquire(&calibration.known) ? calibration.probed : 0; /* K2 (K1) */
 }

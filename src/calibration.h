@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What probes cost on this machine, as measured in this process. */
+/* Measures what probes cost on this machine (cost.h). */
 #ifndef SPEX_CALIBRATION_H
 #define SPEX_CALIBRATION_H
 
-#include <spex/spex.h>
+#include <stdint.h>
 
-/* Measures a type, once, on rings of its own: less than a millisecond, more where reading its counter
- * is slow. `detail`: the performance counter of PERFCNTR, which is taken for all of them. One caller
- * at a time. */
+/* Measures a type once, on rings of its own. Takes less than a millisecond, or more where reading
+ * the type's counter is slow. `detail`: the number of a performance counter, whose cost is taken
+ * for all of PERFCNTR. One caller at a time. */
 void spex_calibrate(uint32_t type, unsigned detail);
-
-/* Ticks of an execution that is published for the prober, BEGIN and END together, of whatever type; 0: it has not been
- * measured. Any thread. */
-double spex_cost_probed(void);
 
 #endif

@@ -4,7 +4,8 @@
 #include <spex/atomic.h>
 #include <spex/kernel.h>
 
-/* A step is found at its hash or so many places behind it, or it is not there; so the table is never full. */
+/* A step is found at its hash or so many places behind it, or it is not there; so the table is
+ * never full. */
 #define PLACES_MAX 64
 
 enum { STEPS = 1u << SPEX_CONTEXT_STEPS_BITS };
@@ -34,7 +35,8 @@ static uint32_t node_make(uint32_t parent, uint16_t kernel) {
     return before + 1;
 }
 
-/* Where two threads take the same step for the first time at once, one node of the two stays without a step to it. */
+/* Where two threads take the same step for the first time at once, one node of the two stays
+ * without a step to it. */
 static uint32_t step_make(uint64_t *place, uint64_t *found, uint32_t key) {
     uint32_t from = key >> 16;
     uint16_t kernel = (uint16_t)key;

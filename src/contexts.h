@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The loop call graph of a process as its kernels have walked it: a tree of calling contexts, which grows and never
- * shrinks. Bhattacharyya and Amza, "ADLER: Adaptive Sampling for Precise Monitoring", section 3.1. */
+/* The loop call graph of a process as its kernels have walked it: a tree of calling contexts, which
+ * grows and never shrinks. Bhattacharyya and Amza, "ADLER: Adaptive Sampling for Precise
+ * Monitoring", section 3.1. */
 #ifndef SPEX_CONTEXTS_H
 #define SPEX_CONTEXTS_H
 

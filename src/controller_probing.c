@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "controller_probing.h"
 
-#include "calibration.h"
+#include "cost.h"
 #include "metrics.h"
 #include "probe_type.h"
 #include "prober.h"

@@ -3,9 +3,9 @@
 
 #include <spex/atomic.h>
 
-#include "clock.h"
 #include "gap.h"
 #include "probe_type.h"
+#include "sampling_rate.h"
 #include "sites.h"
 #include "threads.h"
 
@@ -15,74 +15,22 @@
 /* How often a reader tries to find both at rest. */
 enum { READS = 8 };
 
-/* Burst after burst of one thread, in seconds, at the least: so often a burst is had of what executes often enough to
- * be sampled at all. */
-#define BURST_SECONDS 0.1
-
 /* Of a record. */
 #define WEIGHT_MAX SPEX_CONTROL_PERIOD_MASK
 
 /* While a thread is denied its records, so many executions at most go by until it tries again. */
 #define DENIED_GAP_MAX (1u << 16)
 
-/* Ticks are counted in units of so many, so that 32 bits hold hours. */
-enum { COARSE_SHIFT = 12 };
-
-/* One word, so that a thread sees all of it or nothing. */
-#define RATE(period, burst, kind) ((uint64_t)(kind) << 56 | (uint64_t)(burst) << 28 | (period))
-#define RATE_PERIOD(rate)         ((uint32_t)(rate)&0xfffffffu)
-#define RATE_BURST(rate)          ((uint32_t)((rate) >> 28) & 0xfffffffu)
-#define RATE_KIND(rate)           ((uint32_t)((rate) >> 56))
-
-/* Of a site; of the last two generations, so that a thread that has seen the one before finds its rate. */
-static struct {
-    uint64_t rate;
-    double scale; /* of geometric gaps */
-} rates[SPEX_MAX_SITES + 1][2];
-
-static uint32_t burst_interval; /* BURST_SECONDS, in coarse ticks */
-
-static uint32_t coarse_ticks(void) {
-    return (uint32_t)(spex_ticks() >> COARSE_SHIFT);
-}
-
-static void note_tick_rate(void) {
-    static struct spex_instant first;
-    struct spex_instant now = spex_instant_now();
-    if (!first.ticks)
-        first = now;
-    double rate = spex_tick_rate(first, now);
-    if (rate > 0)
-        spex_store_relaxed(&burst_interval, (uint32_t)(rate * BURST_SECONDS) >> COARSE_SHIFT);
-    else if (!burst_interval)
-        spex_store_relaxed(&burst_interval, (uint32_t)(2.5e9 * BURST_SECONDS) >> COARSE_SHIFT);
-}
-
-void spex_countdown_set(uint32_t site, uint32_t generation, const struct spex_sampling *sampling) {
-    double scale = 1;
-    if (sampling->kind == SPEX_SAMPLING_GEOMETRIC && sampling->period > 1)
-        scale = spex_gap_scale(sampling->period);
-    if (sampling->kind == SPEX_SAMPLING_BURSTY)
-        note_tick_rate();
-    __typeof__(&rates[0][0]) slot = &rates[site][generation / 2 & 1];
-    __atomic_store(&slot->scale, &scale, __ATOMIC_RELAXED); /* P2 in sites.c publishes both */
-    spex_store_relaxed(&slot->rate, RATE(sampling->period, sampling->burst, sampling->kind));
-}
-
-/* Generations of countdowns are even. */
-static unsigned slot_of(uint32_t control) {
-    return control >> (SPEX_CONTROL_GENERATION_SHIFT + 1) & 1;
-}
-
 uint32_t spex_countdown_marks(const struct spex_countdown *countdown, uint32_t site,
                               uint32_t sampled) {
-    uint64_t rate = spex_load_relaxed(&rates[site][slot_of(sampled)].rate);
-    if (RATE_KIND(rate) == SPEX_SAMPLING_GEOMETRIC)
+    uint64_t rate = spex_load_relaxed(&spex_sampling_rate_of(site, sampled)->rate);
+    if (SPEX_RATE_KIND(rate) == SPEX_SAMPLING_GEOMETRIC)
         return SPEX_MARK_DRAWN;
-    if (RATE_KIND(rate) != SPEX_SAMPLING_BURSTY)
+    if (SPEX_RATE_KIND(rate) != SPEX_SAMPLING_BURSTY)
         return 0;
-    /* The next record's gap has been drawn already; behind a burst's first one less is left than it began with. */
-    bool first = spex_load_relaxed(&countdown->left) == RATE_BURST(rate) - 2;
+    /* The next record's gap has been drawn already; behind a burst's first one less is left than it
+     * began with. */
+    bool first = spex_load_relaxed(&countdown->left) == SPEX_RATE_BURST(rate) - 2;
     return SPEX_MARK_BURST | (first ? SPEX_MARK_DRAWN : 0);
 }
 
@@ -105,10 +53,27 @@ uint64_t spex_countdown_executions(const struct spex_thread *thread, uint32_t si
     return total;
 }
 
-/* A new word and gap, and what has been executed until now into the total. A reader who has seen one of them sees
- * that the gap is, or was, changing. */
-static void change(struct spex_thread *thread, uint32_t site, uint64_t executions, uint32_t word,
-                   uint32_t gap) {
+uint64_t spex_threads_executions(uint32_t site) {
+    uint64_t sum = 0;
+    for (uint32_t t = 0; t < spex_threads_used(); t++)
+        sum += spex_countdown_executions(spex_threads_state(t), site);
+    return sum;
+}
+
+/* Thread by thread, as the states lie in memory; most threads execute few of the sites. */
+void spex_threads_add_executions(uint64_t *sums, uint32_t sites) {
+    for (uint32_t t = 0; t < spex_threads_used(); t++) {
+        const struct spex_thread *thread = spex_threads_state(t);
+        for (uint32_t site = 0; site < sites; site++)
+            if (spex_load_relaxed(&thread->executed[site]))
+                sums[site] += spex_countdown_executions(thread, site);
+    }
+}
+
+/* A new word and gap, and what has been executed until now into the total. A reader who has seen
+ * one of them sees that the gap is, or was, changing. */
+static void countdown_change(struct spex_thread *thread, uint32_t site, uint64_t executions,
+                             uint32_t word, uint32_t gap) {
     struct spex_countdown *countdown = &thread->countdowns[site];
     uint64_t total = spex_load_relaxed(&countdown->total);
     spex_store_relaxed(&countdown->gap, CHANGING);
@@ -117,16 +82,18 @@ static void change(struct spex_thread *thread, uint32_t site, uint64_t execution
     spex_store_release(&countdown->gap, gap);                  /* D2 (D1) */
 }
 
-/* How many executions there are for each record of a burst, when bursts are to come every BURST_SECONDS: from how
- * long the last took, with the gap before it. At random around that, so that no rhythm of the program's is met. */
+/* Executions for each record of a burst, so that bursts come every spex_burst_interval: computed
+ * from the time that the last burst took with the gap before it, and drawn at random around that,
+ * so that no rhythm of the program is met. */
 static uint32_t burst_thinning(struct spex_thread *thread, struct spex_countdown *countdown,
                                uint32_t most) {
-    uint32_t now = coarse_ticks(), since = spex_load_relaxed(&countdown->since);
+    uint32_t now = spex_coarse_ticks(spex_ticks()), since = spex_load_relaxed(&countdown->since);
     uint32_t elapsed = now - since, last = spex_load_relaxed(&countdown->weight);
     spex_store_relaxed(&countdown->since, now);
     if (!since || !last)
         return 1;
-    double wanted = (double)last * spex_load_relaxed(&burst_interval) / (elapsed ? elapsed : 1);
+    double wanted =
+        (double)last * spex_load_relaxed(&spex_burst_interval) / (elapsed ? elapsed : 1);
     uint32_t mean = wanted < 1 ? 1 : wanted > most ? most : (uint32_t)wanted;
     return mean < 2 ? 1 : spex_gap_even(&thread->random, mean - mean / 2, mean + mean / 2);
 }
@@ -134,37 +101,37 @@ static uint32_t burst_thinning(struct spex_thread *thread, struct spex_countdown
 /* A burst of B records of weight w stands for itself and (w - 1) B executions before it. */
 static uint32_t burst_gap(struct spex_thread *thread, struct spex_countdown *countdown,
                           uint64_t rate) {
-    uint32_t left = spex_load_relaxed(&countdown->left), burst = RATE_BURST(rate);
+    uint32_t left = spex_load_relaxed(&countdown->left), burst = SPEX_RATE_BURST(rate);
     if (left > 0) {
         spex_store_relaxed(&countdown->left, left - 1);
         return 1;
     }
-    uint32_t weight = burst_thinning(thread, countdown, RATE_PERIOD(rate));
+    uint32_t weight = burst_thinning(thread, countdown, SPEX_RATE_PERIOD(rate));
     spex_store_relaxed(&countdown->left, burst - 1);
     spex_store_relaxed(&countdown->weight, weight);
     return (weight - 1) * burst + 1;
 }
 
 /* How far the next record is, and what it will stand for. */
-static uint32_t draw(struct spex_thread *thread, uint32_t site, uint32_t generation) {
+static uint32_t gap_draw(struct spex_thread *thread, uint32_t site, uint32_t generation) {
     struct spex_countdown *countdown = &thread->countdowns[site];
-    unsigned slot = slot_of(generation);
-    uint64_t rate = spex_load_relaxed(&rates[site][slot].rate);
+    const struct spex_sampling_rate *slot = spex_sampling_rate_of(site, generation);
+    uint64_t rate = spex_load_relaxed(&slot->rate);
     double scale;
-    if (RATE_KIND(rate) == SPEX_SAMPLING_BURSTY)
+    if (SPEX_RATE_KIND(rate) == SPEX_SAMPLING_BURSTY)
         return burst_gap(thread, countdown, rate);
-    spex_store_relaxed(&countdown->weight, RATE_PERIOD(rate));
-    if (RATE_KIND(rate) == SPEX_SAMPLING_PERIODIC || RATE_PERIOD(rate) < 2)
-        return RATE_PERIOD(rate);
-    __atomic_load(&rates[site][slot].scale, &scale, __ATOMIC_RELAXED);
+    spex_store_relaxed(&countdown->weight, SPEX_RATE_PERIOD(rate));
+    if (SPEX_RATE_KIND(rate) == SPEX_SAMPLING_PERIODIC || SPEX_RATE_PERIOD(rate) < 2)
+        return SPEX_RATE_PERIOD(rate);
+    __atomic_load(&slot->scale, &scale, __ATOMIC_RELAXED);
     return spex_gap_geometric(&thread->random, scale);
 }
 
 /* Begins a countdown, after `executions` that no total has yet. */
-static void begin(struct spex_thread *thread, uint32_t site, uint32_t generation,
-                  uint32_t executions) {
-    uint32_t gap = draw(thread, site, generation);
-    change(thread, site, executions, generation | (SPEX_CONTROL_COUNTDOWN - gap), gap);
+static void countdown_begin(struct spex_thread *thread, uint32_t site, uint32_t generation,
+                            uint32_t executions) {
+    uint32_t gap = gap_draw(thread, site, generation);
+    countdown_change(thread, site, executions, generation | (SPEX_CONTROL_COUNTDOWN - gap), gap);
 }
 
 static bool is_new(const struct spex_thread *thread, uint32_t site, uint32_t generation) {
@@ -176,16 +143,17 @@ static uint32_t left_over(const struct spex_thread *thread, uint32_t site) {
     return counted(thread->executed[site], thread->countdowns[site].gap);
 }
 
-/* The gap becomes twice as long each time, so that trying costs next to nothing, and whatever comes of it is stood
- * for by the next record. */
-static void deny(struct spex_thread *thread, uint32_t site, uint32_t generation, uint32_t gap) {
+/* The gap becomes twice as long each time, so that trying costs next to nothing, and whatever comes
+ * of it is stood for by the next record. */
+static void record_deny(struct spex_thread *thread, uint32_t site, uint32_t generation,
+                        uint32_t gap) {
     struct spex_countdown *countdown = &thread->countdowns[site];
     uint64_t denied = (uint64_t)countdown->denied + countdown->weight;
     uint32_t longer = gap < DENIED_GAP_MAX / 2 ? gap * 2 : DENIED_GAP_MAX;
     spex_store_relaxed(&countdown->denied, (uint32_t)(denied < WEIGHT_MAX ? denied : WEIGHT_MAX));
     spex_store_relaxed(&countdown->weight, longer);
     spex_store_relaxed(&countdown->left, 0);
-    change(thread, site, gap, generation | (SPEX_CONTROL_COUNTDOWN - longer), longer);
+    countdown_change(thread, site, gap, generation | (SPEX_CONTROL_COUNTDOWN - longer), longer);
 }
 
 /* What the record is to stand for, those that were denied included. */
@@ -205,27 +173,28 @@ static uint32_t sample_countdown(struct spex_thread *thread, const struct spex_s
         spex_store_relaxed(&countdown->left, 0);
         spex_store_relaxed(&countdown->denied, 0);
         spex_store_relaxed(&countdown->since, 0); /* how far apart bursts were says nothing now */
-        begin(thread, site, generation, executions);
+        countdown_begin(thread, site, generation, executions);
     }
     spex_store_relaxed(word, *word + 1);
     if ((*word & SPEX_CONTROL_PERIOD_MASK) < SPEX_CONTROL_COUNTDOWN)
         return 0;
     if (spex_allowance_bounded() &&
         !spex_allowance_take(&thread->allowance, spex_probe_type_ring(spex_site_type_(where)))) {
-        deny(thread, site, generation, countdown->gap);
+        record_deny(thread, site, generation, countdown->gap);
         return 0;
     }
     uint32_t weight = take_weight(countdown);
-    begin(thread, site, generation, countdown->gap);
+    countdown_begin(thread, site, generation, countdown->gap);
     return generation | SPEX_SAMPLE_NOTE | weight;
 }
 
-/* An ended thread's count goes on in the thread that has its state now, so that weights cover every execution. */
+/* An ended thread's count goes on in the thread that has its state now, so that weights cover every
+ * execution. */
 static uint32_t sample_periodic(struct spex_thread *thread, uint32_t site, uint32_t generation,
                                 uint32_t period) {
     uint32_t *word = &thread->executed[site];
     if (is_new(thread, site, generation))
-        change(thread, site, left_over(thread, site), generation, 0);
+        countdown_change(thread, site, left_over(thread, site), generation, 0);
     uint32_t count = (*word & SPEX_CONTROL_PERIOD_MASK) + 1;
     if (count < period) {
         spex_store_relaxed(word, generation | count);
@@ -241,7 +210,7 @@ static uint32_t sample_active(struct spex_thread *thread, uint32_t site, uint32_
     uint32_t frame = (uint32_t)((uintptr_t)__builtin_frame_address(0) >> 4) | 1;
     uint32_t outer = countdown->active;
     if (is_new(thread, site, generation))
-        change(thread, site, left_over(thread, site), generation, 0);
+        countdown_change(thread, site, left_over(thread, site), generation, 0);
     /* One that was left without its END lies no further out than this one. */
     if (outer > frame)
         return generation | SPEX_SAMPLE_NOTE;
@@ -251,7 +220,7 @@ static uint32_t sample_active(struct spex_thread *thread, uint32_t site, uint32_
 
 /* What spex_sample_ in probe.h leaves over. */
 uint32_t spex_sample(struct spex_site *site) {
-    uint32_t control = spex_load_acquire(&site->control); /* P1 (P2 in sites.c) */
+    uint32_t control = spex_load_acquire(&site->control); /* P1 (P2 in control_word.c) */
     uint32_t generation = control & ~SPEX_CONTROL_PERIOD_MASK;
     uint32_t low = control & SPEX_CONTROL_PERIOD_MASK;
     struct spex_thread *thread = control ? spex_thread_attach() : NULL;
@@ -274,32 +243,32 @@ uint32_t spex_countdown_enter(struct spex_thread *thread, uint32_t site, uint32_
     if (is_entered(thread, site, generation))
         return 0;
     if (is_new(thread, site, generation))
-        begin(thread, site, generation, left_over(thread, site));
+        countdown_begin(thread, site, generation, left_over(thread, site));
     uint32_t left = SPEX_CONTROL_COUNTDOWN - (*word & SPEX_CONTROL_PERIOD_MASK);
     spex_store_relaxed(word, *word | SPEX_REGION_ENTERED);
     return left;
 }
 
 /* The pass's own countdown has `left` at `executions` beyond the total. */
-static void change_entered(struct spex_thread *thread, uint32_t site, uint32_t generation,
-                           uint64_t executions, uint32_t left) {
-    change(thread, site, executions,
-           generation | SPEX_REGION_ENTERED | (SPEX_CONTROL_COUNTDOWN - left), left);
+static void countdown_change_entered(struct spex_thread *thread, uint32_t site, uint32_t generation,
+                                     uint64_t executions, uint32_t left) {
+    countdown_change(thread, site, executions,
+                     generation | SPEX_REGION_ENTERED | (SPEX_CONTROL_COUNTDOWN - left), left);
 }
 
 uint32_t spex_countdown_next(struct spex_thread *thread, uint32_t site, uint32_t generation,
                              uint32_t left) {
     uint64_t executions = (uint64_t)left_over(thread, site) + left;
-    uint32_t gap = draw(thread, site, generation);
-    change_entered(thread, site, generation, executions, gap);
+    uint32_t gap = gap_draw(thread, site, generation);
+    countdown_change_entered(thread, site, generation, executions, gap);
     return gap;
 }
 
 bool spex_countdown_alone(struct spex_thread *thread, uint32_t site, uint32_t generation) {
-    if (draw(thread, site, generation) > 1)
+    if (gap_draw(thread, site, generation) > 1)
         return false;
     if (is_entered(thread, site, generation))
-        begin(thread, site, generation, left_over(thread, site));
+        countdown_begin(thread, site, generation, left_over(thread, site));
     return true;
 }
 
@@ -313,15 +282,15 @@ uint32_t spex_countdown_leave(struct spex_thread *thread, uint32_t site, uint32_
         executions += left;
         sum -= left;
         missed++;
-        left = draw(thread, site, generation);
+        left = gap_draw(thread, site, generation);
         if (missed == DRAWS_MOST) {
             executions += sum;
             missed += sum / thread->countdowns[site].weight;
             sum = 0;
         }
     }
-    change(thread, site, executions, generation | (SPEX_CONTROL_COUNTDOWN - left + (uint32_t)sum),
-           left);
+    countdown_change(thread, site, executions,
+                     generation | (SPEX_CONTROL_COUNTDOWN - left + (uint32_t)sum), left);
     return missed < UINT32_MAX ? (uint32_t)missed : UINT32_MAX;
 }
 

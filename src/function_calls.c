@@ -5,7 +5,8 @@
 
 #if defined(__x86_64__)
 
-/* CALL rel32, counted from behind it. Data that looks like it has one chance in 2^32 to have the target. */
+/* CALL rel32, counted from behind it. Data that looks like it has one chance in 2^32 to have the
+ * target. */
 bool spex_function_calls(const unsigned char *code, size_t bytes, uintptr_t target) {
     enum { CALL = 0xe8, LENGTH = 5 };
     const unsigned char *end = code + bytes;

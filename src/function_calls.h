@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Somewhere in the `bytes` at `code`, which can be read. On processors that this does not know: true. */
+/* Somewhere in the `bytes` at `code`, which can be read. On processors that this does not know:
+ * true. */
 bool spex_function_calls(const unsigned char *code, size_t bytes, uintptr_t target);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What instrumented code calls, and the stack of functions that are on which each thread keeps for it. The frame of a
- * function is found again by the function: who left by longjmp leaves a frame behind, which goes with the next one
- * below it. Signal handlers have theirs on top; so a frame is taken before it is filled in, and given back last. */
+/* What instrumented code calls, and the stack of functions that are on which each thread keeps for
+ * it. The frame of a function is found again by the function: who left by longjmp leaves a frame
+ * behind, which goes with the next one below it. Signal handlers have theirs on top; so a frame is
+ * taken before it is filled in, and given back last. */
 #include <errno.h>
 #include <stdbool.h>
 #include <sys/mman.h>
@@ -36,9 +37,9 @@ struct frames {
 
 static __thread struct frames *own __attribute__((tls_model("initial-exec")));
 
-/* Of the last frame, at hand. Functions that are off, and are left all the time, lie further down the stack than the last
- * that is on; what lies further up has left frames behind by longjmp, or is on another stack. Without a frame nothing
- * does. */
+/* Of the last frame, at hand. Functions that are off, and are left all the time, lie further down
+ * the stack than the last that is on; what lies further up has left frames behind by longjmp, or is
+ * on another stack. Without a frame nothing does. */
 static __thread struct {
     uintptr_t function;
     uintptr_t stack;
@@ -55,8 +56,23 @@ static struct frames *frames_map(void) {
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* NULL: there is no room, or a handler came while it was being made. The thread's state brings it about that it is taken
- * back when the thread ends. */
+static void top_set(const struct frames *frames, uint32_t depth) {
+    const struct frame *frame = depth ? &frames->frames[depth - 1] : NULL;
+    top.function = frame ? frame->function : 0;
+    top.stack = frame ? frame->stack : UINTPTR_MAX;
+}
+
+static void frames_free(void) {
+    struct frames *frames = own;
+    if ((uintptr_t)frames > (uintptr_t)BEING_MADE) {
+        own = NULL;
+        top_set(NULL, 0);
+        munmap(frames, sizeof(*frames));
+    }
+}
+
+/* NULL: there is no room, or a handler came while the frames were being made. The end of the
+ * thread, which has a state then, frees them. */
 static struct frames *frames_of_thread(void) {
     struct frames *frames = spex_load_relaxed(&own);
     if (SPEX_LIKELY((uintptr_t)frames > (uintptr_t)BEING_MADE))
@@ -64,24 +80,10 @@ static struct frames *frames_of_thread(void) {
     if (frames || !spex_thread_attach())
         return NULL;
     spex_store_relaxed(&own, BEING_MADE);
+    spex_threads_end_hook(frames_free);
     frames = frames_map();
     spex_store_relaxed(&own, frames);
     return frames;
-}
-
-static void top_set(const struct frames *frames, uint32_t depth) {
-    const struct frame *frame = depth ? &frames->frames[depth - 1] : NULL;
-    top.function = frame ? frame->function : 0;
-    top.stack = frame ? frame->stack : UINTPTR_MAX;
-}
-
-void spex_function_frames_free(void) {
-    struct frames *frames = own;
-    if ((uintptr_t)frames > (uintptr_t)BEING_MADE) {
-        own = NULL;
-        top_set(NULL, 0);
-        munmap(frames, sizeof(*frames));
-    }
 }
 
 /* Those of the function around it, which are known to be in force where it begins. */
@@ -96,8 +98,9 @@ static void parameters_inherit(const struct frames *frames, struct frame *frame,
     }
 }
 
-/* Then its parameters are the outer execution's, but its time is not: it is a part of that, and nothing by itself. A node
- * below another has a higher number; so has none where there is no room for its context. */
+/* Then its parameters are the outer execution's, but its time is not: it is a part of that, and
+ * nothing by itself. A node below another has a higher number; so has none where there is no room
+ * for its context. */
 static bool is_within_itself(const struct spex_site *site, const struct spex_kernel_span *span) {
     struct spex_context_node node;
     return span->context <= span->before && spex_context_node(span->context, &node) &&
@@ -158,8 +161,8 @@ static void leave(uintptr_t function) {
     top_set(frames, depth - 1);
 }
 
-/* A compiler that knows both ends must not copy this into its callers, nor make a version for some of them: functions
- * are known by the calls (function_calls.c). */
+/* A compiler that knows both ends must not copy this into its callers, nor make a version for some
+ * of them: functions are known by the calls (function_calls.c). */
 #define HOOK __attribute__((noinline, used))
 
 HOOK void __cyg_profile_func_enter(void *function, void *caller) {

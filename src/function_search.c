@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "function_calls.h"
-#include "functions.h"
 #include "symbols.h"
 
 static const char hook[] = "__cyg_profile_func_enter";
@@ -30,22 +29,24 @@ struct objects {
     struct object *items;
     size_t count;
     bool failed;
+    uintptr_t enter_hook;
 };
 
 struct search {
     const char *filter;
+    uintptr_t enter_hook;
     struct spex_found_functions *found;
     size_t room; /* for items */
 };
 
-static void note_segments(struct object *object, const struct dl_phdr_info *info) {
-    uintptr_t enter = (uintptr_t)&__cyg_profile_func_enter;
+static void note_segments(struct object *object, const struct dl_phdr_info *info,
+                          uintptr_t enter_hook) {
     for (size_t s = 0; s < info->dlpi_phnum; s++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[s];
         uintptr_t from = info->dlpi_addr + segment->p_vaddr;
         if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X))
             continue;
-        object->has_hooks |= enter >= from && enter - from < segment->p_memsz;
+        object->has_hooks |= enter_hook >= from && enter_hook - from < segment->p_memsz;
         if (segment->p_flags & PF_R && segment->p_filesz > object->code_end - object->code) {
             object->code = from;
             object->code_end = from + segment->p_filesz;
@@ -76,7 +77,7 @@ static int take_object(struct dl_phdr_info *info, size_t size, void *user) {
     if (!object.path)
         return 1;
     objects->failed = false;
-    note_segments(&object, info);
+    note_segments(&object, info, objects->enter_hook);
     objects->items[objects->count++] = object;
     return 0;
 }
@@ -114,13 +115,13 @@ static bool is_in_code(const struct object *object, const ElfW(Sym) * symbol) {
 }
 
 static bool is_instrumented(const struct object *object, const struct spex_symbols *symbols,
-                            const ElfW(Sym) * symbol) {
+                            const ElfW(Sym) * symbol, uintptr_t enter_hook) {
     if (!is_in_code(object, symbol) || strstr(spex_symbol_name(symbols, symbol), ".cold"))
         return false;
     bool calls_are_direct = object->has_hooks && object->is_program;
     return !calls_are_direct ||
            spex_function_calls((const unsigned char *)(object->base + symbol->st_value),
-                               symbol->st_size, (uintptr_t)&__cyg_profile_func_enter);
+                               symbol->st_size, enter_hook);
 }
 
 static int found_add(struct search *search, const char *name, uintptr_t address) {
@@ -146,7 +147,8 @@ static int search_symbols(struct search *search, const struct object *object,
     int err = 0;
     for (size_t s = 0; s < symbols->count && !err; s++) {
         const ElfW(Sym) *symbol = &symbols->symbols[s];
-        if (!is_function(symbols, symbol) || !is_instrumented(object, symbols, symbol))
+        if (!is_function(symbols, symbol) ||
+            !is_instrumented(object, symbols, symbol, search->enter_hook))
             continue;
         search->found->functions++;
         spex_function_name(spex_symbol_name(symbols, symbol), name, sizeof(name));
@@ -221,9 +223,10 @@ static int search_object(struct search *search, struct object *object) {
     return 0;
 }
 
-int spex_functions_find(const char *filter, size_t most, struct spex_found_functions *found) {
-    struct objects objects = {.count = 0};
-    struct search search = {.filter = filter, .found = found};
+int spex_functions_find(const char *filter, uintptr_t enter_hook, size_t most,
+                        struct spex_found_functions *found) {
+    struct objects objects = {.enter_hook = enter_hook};
+    struct search search = {.filter = filter, .enter_hook = enter_hook, .found = found};
     *found = (struct spex_found_functions){.count = 0};
     dl_iterate_phdr(take_object, &objects);
     found->files = calloc(objects.count + 1, sizeof(*found->files));

@@ -26,9 +26,12 @@ struct spex_found_functions {
     size_t file_count;
 };
 
-/* The first `most` of those that the filter chooses; which of the functions of another object than that with the hooks
- * are instrumented is not known, so there it is all. To be freed in any case. 0 or -ENOMEM. */
-int spex_functions_find(const char *filter, size_t most, struct spex_found_functions *found);
+/* Finds the first `most` functions that the filter chooses. `enter_hook`: the address of
+ * __cyg_profile_func_enter. In the object with the hooks only instrumented functions are found; in
+ * other objects it is not known which functions are, so all are. To be freed in any case. 0 or
+ * -ENOMEM. */
+int spex_functions_find(const char *filter, uintptr_t enter_hook, size_t most,
+                        struct spex_found_functions *found);
 void spex_functions_found_free(struct spex_found_functions *found);
 
 #endif

@@ -29,7 +29,8 @@ struct sites {
     size_t text_count;
 };
 
-/* Ids of the program's own kernels are not given again, since contexts know a kernel by its id alone. */
+/* Ids of the program's own kernels are not given again, since contexts know a kernel by its id
+ * alone. */
 static void note_taken_ids(bool taken[UINT16_MAX + 1]) {
     uint32_t count = spex_sites_count();
     for (uint32_t s = 0; s < count; s++)
@@ -37,7 +38,8 @@ static void note_taken_ids(bool taken[UINT16_MAX + 1]) {
             taken[spex_site_info(s)->probe_id] = true;
 }
 
-/* The text that a site refers to: its file, and behind the 0 what would stand in a kernel's brackets. */
+/* The text that a site refers to: its file, and behind the 0 what would stand in a kernel's
+ * brackets. */
 static char *text_make(const char *file, const char *parameters) {
     size_t file_bytes = strlen(file) + 1, bytes = file_bytes + strlen(parameters) + 4;
     char *text = malloc(bytes);
@@ -164,7 +166,8 @@ int spex_functions_make(const char *filter) {
     if (done)
         return 0;
     struct spex_found_functions found;
-    int err = spex_functions_find(filter, SPEX_MAX_SITES - spex_sites_count(), &found);
+    int err = spex_functions_find(filter, (uintptr_t)&__cyg_profile_func_enter,
+                                  SPEX_MAX_SITES - spex_sites_count(), &found);
     if (!err && found.count > 0)
         err = make_kernels(&found);
     if (err)

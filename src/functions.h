@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions of the program that are kernels (spex/functions.h): found by name once, at the first start, then looked up by
- * the hooks that instrumented code calls. Programs that are not instrumented do not contain this. */
+/* Functions of the program that are kernels (spex/functions.h): found by name once, at the first
+ * start, then looked up by the hooks that instrumented code calls. Programs that are not
+ * instrumented do not contain this. */
 #ifndef SPEX_FUNCTIONS_INTERNAL_H
 #define SPEX_FUNCTIONS_INTERNAL_H
 
@@ -42,12 +43,10 @@ static inline struct spex_site *spex_function_site(const struct spex_function_ta
     }
 }
 
-/* Makes kernels of the functions that `filter` chooses, the first time it is called, and says on standard error what
- * could not be done. 0; -EINVAL for a filter that cannot be read; -ENOMEM. One thread at a time. */
+/* Makes kernels of the functions that `filter` chooses, the first time it is called, and says on
+ * standard error what could not be done. 0; -EINVAL for a filter that cannot be read; -ENOMEM. One
+ * thread at a time. */
 int spex_functions_make(const char *filter) __attribute__((weak));
-
-/* The thread is about to end. */
-void spex_function_frames_free(void) __attribute__((weak));
 
 /* By their names compilers know them; `caller` is not looked at. */
 SPEX_API void __cyg_profile_func_enter(void *function, void *caller);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "gap.h"
 
-#include <math.h>
-
 #include "splitmix.h"
 
 #define LN_2 0.693147180559945309417
@@ -12,10 +10,6 @@ void spex_random_seed(struct spex_random *random, uint64_t seed, uint64_t stream
     uint64_t counter = spex_splitmix_next(&seed) + stream;
     spex_store_relaxed(&random->state[0], spex_splitmix_next(&counter));
     spex_store_relaxed(&random->state[1], spex_splitmix_next(&counter));
-}
-
-double spex_gap_scale(uint32_t period) {
-    return -1 / log1p(-1 / (double)period);
 }
 
 /* -ln(c) for c = 8/16 to 16/16, that is ln(16/8) to ln(16/16), to 21 digits. */

@@ -5,7 +5,7 @@
  * PLDI 2003).
  *
  * A generator belongs to one thread and the signal handlers on it. Nothing here locks, allocates, or
- * touches errno, and only spex_gap_scale calls the C library. */
+ * touches errno or calls the C library. */
 #ifndef SPEX_GAP_H
 #define SPEX_GAP_H
 
@@ -18,9 +18,7 @@ struct spex_random {
     uint64_t state[2];
 };
 
-/* Beyond it SPEX_GAP_MAX would cut off more than e^-16 of the gaps. */
-#define SPEX_GAP_PERIOD_MAX (1u << 20)
-#define SPEX_GAP_MAX        0xfffffeu
+#define SPEX_GAP_MAX 0xfffffeu
 
 /* Streams of one seed are different, and as good as independent: each starts at a random place of the
  * generator's cycle of 2^128 - 1. */
@@ -43,10 +41,8 @@ static inline uint64_t spex_random_next(struct spex_random *random) {
     return next;
 }
 
-/* What spex_gap_geometric wants for gaps of this mean, 2 to SPEX_GAP_PERIOD_MAX: -1 / ln(1 - 1/period). */
-double spex_gap_scale(uint32_t period);
-
-/* 1 to SPEX_GAP_MAX: k with probability p (1 - p)^(k - 1), where p is 1/period; what is longer is cut. */
+/* 1 to SPEX_GAP_MAX: k with probability p (1 - p)^(k - 1), where 1/p is the gaps' mean, for which
+ * `scale` is spex_sampling_gap_scale. A longer gap is cut. */
 uint32_t spex_gap_geometric(struct spex_random *random, double scale);
 
 /* From `from` to `to`, which is not below it; no value is likelier than another by more than 2^-32 of its

@@ -5,17 +5,15 @@
 #include <stdio.h>
 
 #include <spex/probe.h>
+#include <spex/spex.h>
 
 #include "calibration.h"
 #include "counters/counters.h"
 #include "recording.h"
 #include "rings.h"
+#include "sites.h"
 
-static bool calibrated_at_start;
-
-void spex_preparation_settings(const struct spex_settings *settings) {
-    calibrated_at_start = settings->calibrate;
-}
+static bool is_calibrating;
 
 /* The counter that a type reads; SPEX_COUNTERS for those that read none. */
 static enum spex_counter counter_of(uint32_t type, unsigned detail) {
@@ -32,15 +30,21 @@ static enum spex_counter counter_of(uint32_t type, unsigned detail) {
     }
 }
 
-void spex_preparation(uint32_t type, unsigned detail) {
+/* The registry lets one caller at a time do this, for a type or for another counter of PERFCNTR. */
+static void prepare_type(uint32_t type, unsigned detail) {
     enum spex_counter counter = counter_of(type, detail);
     if (!(spex_rings_used() & type))
         spex_rings_touch(type);
     /* A counter that is not available here has said so; its records will, too. */
     if (counter != SPEX_COUNTERS && spex_counters_prepare(counter) != 0)
         return;
-    if (calibrated_at_start)
+    if (is_calibrating)
         spex_calibrate(type, detail);
+}
+
+void spex_preparation_begin(bool calibrate) {
+    is_calibrating = calibrate;
+    spex_sites_prepare_types(prepare_type);
 }
 
 int spex_describe(uint32_t type, unsigned pcid, char *text, size_t size) {

@@ -15,11 +15,11 @@ __attribute__((used)) static const struct {
     int (*set_name)(unsigned pcid, const char *name);
 } weakly_referred = {spex_perfcntr_set, spex_perfcntr_set_name};
 
-int spex_probes_prepare(const struct spex_settings *settings) {
+int spex_probes_prepare(size_t ring_records, unsigned ring_cpus, enum spex_commit commit,
+                        bool calibrate) {
     int err = spex_threads_init();
-    spex_preparation_settings(settings);
-    return err ? err
-               : spex_rings_init(settings->ring_records, settings->ring_cpus, settings->commit);
+    spex_preparation_begin(calibrate);
+    return err ? err : spex_rings_init(ring_records, ring_cpus, commit);
 }
 
 void spex_cnt_end(struct spex_site *site, uint32_t weight, uint64_t now) {

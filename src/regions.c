@@ -27,7 +27,7 @@ uint32_t spex_region_enter(struct spex_site *region, uint32_t control) {
 /* What a probe is told that has been chosen. */
 static uint32_t chosen(const struct spex_site *site, const struct spex_thread *thread,
                        uint32_t region) {
-    uint32_t control = spex_load_acquire(&site->control); /* P1 (P2 in sites.c) */
+    uint32_t control = spex_load_acquire(&site->control); /* P1 (P2 in control_word.c) */
     uint32_t weight = thread->countdowns[region].weight;
     return control ? (control & SPEX_CONTROL_GENERATION_MASK) | SPEX_SAMPLE_NOTE | weight : 0;
 }
@@ -36,7 +36,7 @@ static uint32_t chosen(const struct spex_site *site, const struct spex_thread *t
 struct spex_region_turn spex_region_sample(struct spex_site *region, struct spex_site *site,
                                            uint32_t control, uint32_t left) {
     struct spex_thread *thread = spex_thread_current();
-    uint32_t now = spex_load_acquire(&region->control); /* P1 (P2 in sites.c) */
+    uint32_t now = spex_load_acquire(&region->control); /* P1 (P2 in control_word.c) */
     uint32_t generation = now & ~SPEX_CONTROL_PERIOD_MASK;
     struct spex_region_turn turn = {0, 0};
     if (!thread || !now)
@@ -55,7 +55,8 @@ static void raise(uint32_t *most, uint32_t value) {
         ;
 }
 
-/* The weight in force is raised to what has been seen: such a pass takes the slow copy in time from now on. */
+/* The weight in force is raised to what has been seen: such a pass takes the slow copy in time from
+ * now on. */
 static void overrun(struct spex_site *region, uint64_t sum, uint32_t missed) {
     uint32_t most = sum < SPEX_CONTROL_PERIOD_MAX ? (uint32_t)sum : SPEX_CONTROL_PERIOD_MAX;
     raise(&region->subsample, most);

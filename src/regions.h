@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Regions (spex/region.h) whose passes execute more probes than was declared. Probes find it out, and collectors tell
- * it, since a signal handler could not. */
+/* Regions (spex/region.h) whose passes execute more probes than was declared. Probes notice it, and
+ * a collector reports it, since a signal handler could not. */
 #ifndef SPEX_REGIONS_H
 #define SPEX_REGIONS_H
 

@@ -5,8 +5,6 @@
 
 #include <spex/site.h>
 
-#include "gap.h"
-
 int spex_sampling_text(const struct spex_sampling *sampling, char *text, size_t size) {
     switch (sampling->kind) {
     case SPEX_SAMPLING_GEOMETRIC:

@@ -3,9 +3,10 @@
  *
  *   periodic   "@100"      every 100th
  *   geometric  "@~100"     each with a probability of 1/100, whatever the others did
- *   bursty     "@100x64"   64 in a row, then none for a while: one in 100 of what executes often, all of what
- *                          executes seldom
- *   probing    "@probe"    none; the first collector looks from time to time whether it is being executed */
+ *   bursty     "@100x64"   64 in a row, then none for a while: one in 100 of what executes often, all
+ *                          of what executes seldom
+ *   probing    "@probe"    none; the first collector looks from time to time whether the site is
+ *                          being executed */
 #ifndef SPEX_SAMPLING_H
 #define SPEX_SAMPLING_H
 
@@ -21,13 +22,20 @@ enum spex_sampling_kind {
 };
 
 struct spex_sampling {
-    uint32_t
-        period; /* executions per record, on average (bursty: at most); 0: off, or, in a selection, the site's own */
-    uint32_t burst; /* executions in a row; of SPEX_SAMPLING_BURSTY */
-    uint32_t kind;  /* enum spex_sampling_kind */
+    /* Executions per record, on average (bursty: at most); 0: off, or, in a selection, the site's
+     * own. */
+    uint32_t period;
+    /* SPEX_SAMPLING_BURSTY: executions in a row. */
+    uint32_t burst;
+    /* enum spex_sampling_kind */
+    uint32_t kind;
 };
 
 enum { SPEX_SAMPLING_TEXT = 32 };
+
+/* The longest period of geometric sampling: with a longer one SPEX_GAP_MAX (gap.h) would cut off
+ * more than e^-16 of the gaps. */
+#define SPEX_GAP_PERIOD_MAX (1u << 20)
 
 /* Most executions from burst to burst, so that one is never longer than a countdown. */
 #define SPEX_BURST_CYCLE_MAX (1u << 23)

@@ -10,7 +10,6 @@
 
 #include <spex/site.h>
 
-#include "gap.h"
 #include "printable.h"
 #include "probe_type.h"
 

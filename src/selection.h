@@ -70,8 +70,8 @@ bool spex_selection_item_matches(const struct spex_selection_item *item,
 const struct spex_selection_item *spex_selection_decider(const struct spex_selection *selection,
                                                          const struct spex_selection_probe *probe);
 
-/* The sampling that the selection gives a probe; of period 0 for off, which SNAPSHOT probes are where others would be
- * probed: they take no time. */
+/* The sampling that the selection gives a probe; of period 0 for off, which SNAPSHOT probes are
+ * where others would be probed: they take no time. */
 struct spex_sampling spex_selection_sampling(const struct spex_selection *selection,
                                              const struct spex_selection_probe *probe);
 

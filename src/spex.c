@@ -38,7 +38,6 @@
 #include "stream.h"
 #include "threads.h"
 #include "unmatched.h"
-#include "unprobed.h"
 #include "variables.h"
 
 enum { WHY_BYTES = 512 };
@@ -224,7 +223,9 @@ static int models_begin(struct spex_why *why) {
 
 /* Maps what probes write to, starts collectors, opens the output: all before a site goes on. */
 static int collection_start(bool table) {
-    int err = spex_probes_prepare(&life.settings);
+    const struct spex_settings *settings = &life.settings;
+    int err = spex_probes_prepare(settings->ring_records, settings->ring_cpus, settings->commit,
+                                  settings->calibrate);
     err = err ? err : fork_handle();
     if (err) {
         spex_message("cannot reserve memory for rings of %u records: %s",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* State that probes keep per thread: the counts, the counters and the kernel's thread id. Taken
- * from a pool of reserved address space at a thread's first sampled probe, given back when the thread
- * ends. */
+ * from a pool of reserved address space at a thread's first sampled probe, given back when the
+ * thread ends. */
 #ifndef SPEX_THREADS_H
 #define SPEX_THREADS_H
 
@@ -14,7 +14,7 @@
 #include "countdown.h"
 #include "counters/counters.h"
 #include "gap.h"
-#include "samples/frames.h"
+#include "kernel_frames.h"
 #include "sites.h"
 
 /* Most threads with switched-on probes at one time; fewer where memory is limited. */
@@ -63,18 +63,12 @@ static inline void spex_thread_opened(struct spex_thread *thread) {
     thread->opened_at = spex_ticks();
 }
 
-/* Executions of the site by all threads since the process began; as spex_countdown_executions. */
-uint64_t spex_threads_executions(uint32_t site);
-
-/* Adds those of each site below `sites`. */
-void spex_threads_add_executions(uint64_t *sums, uint32_t sites);
-
-/* The threads' states, of which the first spex_threads_used have been somebody's. What a free one says of activity is
- * none. */
+/* The threads' states, of which the first spex_threads_used have been somebody's. What a free one
+ * says of activity is none. */
 const struct spex_thread *spex_threads_state(uint32_t index);
 
-/* CPU time of all threads that have a state now, up to this moment. False: there are too many to ask. `*threads` tells one
- * set of threads from another. */
+/* CPU time of all threads that have a state now, up to this moment. False: there are too many to
+ * ask. `*threads` tells one set of threads from another. */
 bool spex_threads_cpu_ns(uint64_t *ns, uint64_t *threads);
 
 /* What the threads to come draw their gaps from; for tests that must be the same each time. */
@@ -85,6 +79,10 @@ uint32_t spex_threads_used(void);
 
 /* Sampled executions that found no state. */
 uint64_t spex_threads_unrecorded(void);
+
+/* Sets the function that each thread calls at its end, if it has a state then. Any thread, signal
+ * handlers. */
+void spex_threads_end_hook(void (*hook)(void));
 
 /* The library's end: no thread's end calls it any more. */
 void spex_threads_exit(void);

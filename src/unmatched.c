@@ -12,7 +12,7 @@
 #include "probe_type.h"
 #include "sites.h"
 
-enum { WORD_BYTES = 72, MORE_BYTES = sizeof(", … and 4294967295 more") };
+enum { NAMED_MOST = 3, WORD_BYTES = 72, MORE_BYTES = sizeof(", … and 4294967295 more") };
 
 /* The sites that are loaded. */
 struct known {
@@ -131,4 +131,53 @@ int spex_unmatched(const struct spex_selection *selection, char *text, size_t si
         spex_make_printable(text);
     free(known);
     return (int)unmatched;
+}
+
+/* The selection wants the site probed, but executions of its type take no time. */
+static bool wants_probing(const struct spex_selection *selection,
+                          const struct spex_site_info *info) {
+    const struct spex_selection_probe probe = spex_site_selected_by(info);
+    const struct spex_selection_item *item = spex_selection_decider(selection, &probe);
+    return item && item->sampling.kind == SPEX_SAMPLING_PROBING &&
+           !spex_probe_type_lasts(info->probe_type);
+}
+
+/* Moves the first site of each such probe to the front. Returns the number of these probes. */
+static unsigned keep_unprobed(const struct spex_selection *selection,
+                              const struct spex_site_info **infos, uint32_t count) {
+    unsigned kept = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        bool there = !wants_probing(selection, infos[i]);
+        for (unsigned k = 0; k < kept && !there; k++)
+            there = infos[k]->probe == infos[i]->probe;
+        if (!there)
+            infos[kept++] = infos[i];
+    }
+    return kept;
+}
+
+static void say_unprobed(struct line *line, const struct spex_site_info **infos, unsigned count) {
+    add(line, "snapshots take no time and cannot be probed, so they stay off: ");
+    for (unsigned i = 0; i < count && i < NAMED_MOST; i++) {
+        const char *between = i ? ", " : "";
+        if (infos[i]->name)
+            add(line, "%s%s", between, infos[i]->name);
+        else
+            add(line, "%s%u", between, infos[i]->probe_id);
+    }
+    if (count > NAMED_MOST)
+        add(line, " and %u more", count - NAMED_MOST);
+    spex_make_printable(line->text);
+}
+
+int spex_unprobed(const struct spex_selection *selection, char *text, size_t size) {
+    struct line line = {.text = text, .size = size};
+    struct known *known = malloc(sizeof(*known));
+    if (!known)
+        return -ENOMEM;
+    unsigned count = keep_unprobed(selection, known->infos, spex_sites_loaded(known->infos));
+    if (count > 0 && size > 0)
+        say_unprobed(&line, known->infos, count);
+    free(known);
+    return (int)count;
 }

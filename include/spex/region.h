@@ -96,7 +96,7 @@ SPEX_INLINE bool spex_region_enter_(struct spex_region_pass *pass) {
     struct spex_site *site = pass->site;
     if (!SPEX_UNLIKELY(spex_load_relaxed(&site->control)))
         return true;
-    uint32_t control = spex_load_acquire(&site->control); /* P1 (P2 in sites.c) */
+    uint32_t control = spex_load_acquire(&site->control); /* P1 (P2 in control_word.c) */
     uint32_t weight = spex_load_relaxed(&site->subsample);
     uint32_t *word = spex_executed + site->index;
     uint32_t left = control - spex_load_relaxed(word);

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* The thread's half: what BEGIN and END of a probed kernel do. A frame is taken before it is filled in, and given back
- * last, so that handlers have theirs on top. */
+/* The thread's half: what BEGIN and END of a probed kernel do. A frame is taken before it is filled
+ * in, and given back last, so that handlers have theirs on top. */
 #include "frames.h"
 
 #include <stdlib.h>
+#include <time.h>
+
+#include <urcu/futex.h>
 
 #include <spex/atomic.h>
 
 #include "../contexts.h"
 #include "../recording.h"
 #include "../threads.h"
-#include "looker.h"
 #include "plan.h"
 
 /* As in calibration.c. */
@@ -19,10 +21,45 @@ enum { EXECUTIONS = 1000, EXECUTION_RUNS = 5 };
 /* In what spex_kernel_published returns: there is a frame. Ticks do not come that far. */
 #define FRAMED (UINT64_C(1) << 63)
 
+/* `wakes_at` while the sampling thread is awake. */
+#define AWAKE 0
+
+static struct {
+    /* Futex: counts the calls of spex_looker_needed. */
+    int32_t calls;
+    /* Ticks when the sampling thread wakes by itself; AWAKE. */
+    uint64_t wakes_at;
+} looker_wake;
+
 struct spex_kernel_plan *spex_samples_plan;
 
 void spex_samples_plan_set(struct spex_kernel_plan *plan) {
     spex_store_release(&spex_samples_plan, plan); /* Q5 (Q6): what it holds */
+}
+
+void spex_looker_needed(uint64_t ticks) {
+    __atomic_fetch_add(&looker_wake.calls, 1, __ATOMIC_SEQ_CST);
+    uint64_t wakes_at = __atomic_load_n(&looker_wake.wakes_at, __ATOMIC_SEQ_CST);
+    if (wakes_at != AWAKE && (int64_t)(wakes_at - ticks) > 0) {
+        spex_store_relaxed(&looker_wake.wakes_at, AWAKE); /* one call will do */
+        futex_async(&looker_wake.calls, FUTEX_WAKE, 1, NULL, NULL, 0);
+    }
+}
+
+int32_t spex_looker_calls(void) {
+    return __atomic_load_n(&looker_wake.calls, __ATOMIC_SEQ_CST);
+}
+
+/* Sequentially consistent: a thread that needs the sampling thread sooner has called before `seen`
+ * is compared, or sees `wakes_at`. */
+void spex_looker_rest(uint64_t until, double ticks_per_second, int32_t seen) {
+    int64_t ticks = (int64_t)(until - spex_ticks());
+    struct timespec limit = {.tv_nsec = (long)((double)ticks / ticks_per_second * 1e9)};
+    if (ticks <= 0)
+        return;
+    __atomic_store_n(&looker_wake.wakes_at, until, __ATOMIC_SEQ_CST);
+    futex_async(&looker_wake.calls, FUTEX_WAIT, seen, &limit, NULL, 0);
+    spex_store_relaxed(&looker_wake.wakes_at, AWAKE);
 }
 
 static uint32_t coarse(const struct spex_kernel_plan *plan, uint64_t ticks) {
@@ -83,10 +120,6 @@ bool spex_samples_frame_read(const struct spex_thread *thread, uint32_t at,
     return frame->begin && frame->begin == spex_load_relaxed(&from->begin);
 }
 
-void spex_samples_forget(struct spex_thread *thread) {
-    spex_store_relaxed(&thread->samples.depth, 0);
-}
-
 /* In a new frame the first record falls anywhere in the first interval. */
 static void enter_frame(const struct spex_kernel_plan *plan, struct spex_thread *thread,
                         struct spex_samples_node *node, const struct spex_samples_frame *around,
@@ -98,8 +131,9 @@ static void enter_frame(const struct spex_kernel_plan *plan, struct spex_thread 
     spex_store_relaxed(&node->here, 0);
 }
 
-/* What is executed hardly more often in a frame than samples are asked for may be executed when it begins, or ends, and
- * not in between: chance takes as many as are asked for of as many as there were in the frame before. */
+/* What is executed hardly more often in a frame than samples are asked for may be executed when it
+ * begins, or ends, and not in between: chance takes as many as are asked for of as many as there
+ * were in the frame before. */
 static bool is_rare(const struct spex_kernel_plan *plan, const struct spex_samples_node *node) {
     double some = 2 * plan->samples > 1 ? 2 * plan->samples : 1;
     return node->frame && node->before <= some && node->here <= some;
@@ -111,7 +145,8 @@ static bool is_taken(const struct spex_kernel_plan *plan, struct spex_thread *th
     return (double)random_below(thread, 1u << 24) * of < plan->samples * (1u << 24);
 }
 
-/* Whether this execution is to make a record, for the frame around it (NULL: none); if so, when the next one is. */
+/* Whether this execution is to make a record, for the frame around it (NULL: none); if so, when the
+ * next one is. */
 static bool is_due(const struct spex_kernel_plan *plan, struct spex_thread *thread,
                    struct spex_samples_node *node, const struct spex_samples_frame *around,
                    uint64_t now) {

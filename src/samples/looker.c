@@ -8,8 +8,6 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include <urcu/futex.h>
-
 #include <spex/atomic.h>
 
 #include "../clock.h"
@@ -25,14 +23,12 @@
 /* With nothing to look at it is around so often, for the budget. */
 #define AROUND_SECONDS 0.1
 
-/* What the system may add to a sleep, so that it can put wake-ups together; 50 µs where nothing is said. */
+/* What the system may add to a sleep, so that it can put wake-ups together; 50 µs where nothing is
+ * said. */
 #define SLACK_NS 1000ul
 
 /* Intervals that are left out, one after the other, when it comes late. */
 #define CATCH_UP 64
-
-/* Nobody waits for the present. */
-#define AWAKE 0
 
 /* When a frame of a thread's is to be looked at next. */
 struct due {
@@ -44,8 +40,6 @@ static struct {
     pthread_t thread;
     bool running;
     bool stopping;
-    int32_t calls;     /* futex: reasons to look again */
-    uint64_t wakes_at; /* ticks, when it does by itself; AWAKE */
     struct spex_random random;
     struct spex_sites_probed probed;
     struct due *dues; /* SPEX_MAX_THREADS x SPEX_SAMPLES_FRAMES */
@@ -118,41 +112,20 @@ static uint64_t visit_all(uint64_t around) {
     return next;
 }
 
-/* Sequentially consistent: who needs it sooner has called before `seen` is compared, or sees when it wakes. */
-static void rest(uint64_t until, int32_t seen) {
-    int64_t ticks = (int64_t)(until - spex_ticks());
-    double seconds = (double)ticks / looker.plan->ticks_per_second;
-    struct timespec limit = {.tv_nsec = (long)(seconds * 1e9)};
-    if (ticks <= 0)
-        return;
-    __atomic_store_n(&looker.wakes_at, until, __ATOMIC_SEQ_CST);
-    futex_async(&looker.calls, FUTEX_WAIT, seen, &limit, NULL, 0);
-    spex_store_relaxed(&looker.wakes_at, AWAKE);
-}
-
-void spex_looker_needed(uint64_t ticks) {
-    __atomic_fetch_add(&looker.calls, 1, __ATOMIC_SEQ_CST);
-    uint64_t wakes_at = __atomic_load_n(&looker.wakes_at, __ATOMIC_SEQ_CST);
-    if (wakes_at != AWAKE && (int64_t)(wakes_at - ticks) > 0) {
-        spex_store_relaxed(&looker.wakes_at, AWAKE); /* one call will do */
-        futex_async(&looker.calls, FUTEX_WAKE, 1, NULL, NULL, 0);
-    }
-}
-
 static void *look_on(void *arg) {
     (void)arg;
     prctl(PR_SET_TIMERSLACK, SLACK_NS);
     double tick_rate = looker.plan->ticks_per_second;
     spex_spending_begin(&looker.spending, looker.budget, looker.alone);
     for (;;) {
-        int32_t seen = __atomic_load_n(&looker.calls, __ATOMIC_SEQ_CST);
+        int32_t seen = spex_looker_calls();
         if (spex_load_acquire(&looker.stopping)) /* Q13 (Q14) */
             break;
         spex_kernel_plan_answer(looker.plan, &spex_kernels_here);
         uint64_t next = visit_all((uint64_t)(AROUND_SECONDS * tick_rate));
         looker.spending.rounds++;
         spex_spending_pass(&looker.spending, looker.plan);
-        rest(next, seen);
+        spex_looker_rest(next, tick_rate, seen);
     }
     spex_spending_end(&looker.spending);
     return NULL;
@@ -167,7 +140,6 @@ static int start_thread(struct spex_kernel_plan *plan, double budget, bool alone
     looker.budget = budget;
     looker.alone = alone;
     looker.stopping = false;
-    spex_store_relaxed(&looker.wakes_at, AWAKE);
     spex_random_seed(&looker.random, spex_ticks(), (uint64_t)getpid());
     int err = spex_service_thread_start(&looker.thread, "spex-looker", look_on, NULL);
     looker.running = !err;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The thread that looks at kernels while they are executed, each as often as its frame says (frames.h). A look makes a
- * record of weight 0: what the kernel's record would be if it ended now. */
+/* The thread that looks at kernels while they are executed, each as often as its frame says
+ * (frames.h). A look makes a record of weight 0: what the kernel's record would be if it ended
+ * now. */
 #ifndef SPEX_SAMPLES_LOOKER_H
 #define SPEX_SAMPLES_LOOKER_H
 
@@ -9,10 +10,10 @@
 
 #include "../why.h"
 
-/* From now on kernels that are probed go by the models in a file, `samples` each (plan.h), for what `budget` lets them
- * cost (a share of the program's time; 0: anything). `alone`: no controller counts what collectors cost. What went by
- * other models before goes by these. One caller at a time. 0, or as spex_kernel_plan_create or starting a thread, with the
- * reason. */
+/* From now on kernels that are probed go by the models in a file, `samples` each (plan.h), for what
+ * `budget` lets them cost (a share of the program's time; 0: anything). `alone`: no controller
+ * counts what collectors cost. What went by other models before goes by these. One caller at a
+ * time. 0, or as spex_kernel_plan_create or starting a thread, with the reason. */
 int spex_looker_start(const char *models, double samples, double budget, bool alone,
                       struct spex_why *why);
 
@@ -21,9 +22,6 @@ int spex_looker_check(const char *models, struct spex_why *why);
 
 /* Nothing is looked at any more. */
 void spex_looker_stop(void);
-
-/* Something is to be looked at, no later than at `ticks`. Any thread, signal handlers. */
-void spex_looker_needed(uint64_t ticks);
 
 /* In the child of a fork there is none. */
 void spex_looker_fork_child(void);

@@ -6,10 +6,10 @@
 #include <spex/atomic.h>
 #include <spex/spex.h>
 
-#include "../calibration.h"
 #include "../clock.h"
 #include "../collector.h"
 #include "../contexts.h"
+#include "../cost.h"
 #include "../probe_type.h"
 #include "../profile.h"
 #include "../rings.h"

@@ -6,6 +6,7 @@
 
 #include "gap.h"
 #include "geometric_law.h"
+#include "sampling_rate.h"
 
 /* One per cent too long a period is to be seen. */
 #define DRAWS 1000000u
@@ -17,7 +18,7 @@ static double scale_of(double period) {
 }
 
 static uint32_t right(struct spex_random *random, double period) {
-    return spex_gap_geometric(random, spex_gap_scale((uint32_t)period));
+    return spex_gap_geometric(random, spex_sampling_gap_scale((uint32_t)period));
 }
 
 static struct verdict judge(draw *law, double period, uint64_t seed) {
@@ -131,13 +132,14 @@ static void the_scale_is_that_of_the_law(void **state) {
     (void)state;
     for (uint32_t period = 2; period <= SPEX_GAP_PERIOD_MAX; period += period / 2) {
         long double exact = -1 / log1pl(-1 / (long double)period);
-        assert_true(fabsl(spex_gap_scale(period) - exact) < exact * 1e-15L);
+        assert_true(fabsl(spex_sampling_gap_scale(period) - exact) < exact * 1e-15L);
     }
 }
 
 static void gaps_keep_to_their_bounds(void **state) {
     struct spex_random random = about_to_give(UINT64_MAX);
-    double scale = spex_gap_scale(1000), longest = spex_gap_scale(SPEX_GAP_PERIOD_MAX);
+    double scale = spex_sampling_gap_scale(1000),
+           longest = spex_sampling_gap_scale(SPEX_GAP_PERIOD_MAX);
     (void)state;
     assert_int_equal(spex_random_next(&random), UINT64_MAX);
     random = about_to_give(UINT64_MAX);

@@ -11,10 +11,10 @@
 #include <spex/spex.h>
 
 #include "../check.h"
-#include "calibration.h"
 #include "clock.h"
 #include "collector.h"
 #include "controller.h"
+#include "cost.h"
 #include "experiment.h"
 #include "gap.h"
 #include "message.h"

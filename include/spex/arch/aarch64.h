@@ -19,7 +19,7 @@ SPEX_INLINE uint64_t spex_ticks(void) {
  * which costs here. */
 #define SPEX_LOAD_SITE_(head) spex_load_relaxed(head)
 #define SPEX_LOAD_SITE_AGAIN_(head, both)                                                          \
-    ((both) = spex_load_acquire(head)) /* P1 (P2 in sites.c) */
+    ((both) = spex_load_acquire(head)) /* P1 (P2 in control_word.c) */
 
 /* Assembly operand for the address of something in this object; "i" is none in code that does not
  * depend on its position. */

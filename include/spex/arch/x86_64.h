@@ -13,7 +13,7 @@ SPEX_INLINE uint64_t spex_ticks(void) {
 }
 
 /* A site's control word and index: to be told on from off, and again where it is on. Any load acquires here. */
-#define SPEX_LOAD_SITE_(head)             spex_load_acquire(head) /* P1 (P2 in sites.c) */
+#define SPEX_LOAD_SITE_(head)             spex_load_acquire(head) /* P1 (P2 in control_word.c) */
 #define SPEX_LOAD_SITE_AGAIN_(head, both) ((void)(both))
 
 /* Assembly operand for the address of something in this object: symbol without an immediate sign.
