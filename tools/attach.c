@@ -11,7 +11,7 @@
 
 #include <spex/record.h>
 
-#include "command.h"
+#include "complain.h"
 #include "control_client.h"
 
 /* More kernels than this are all of them. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +11,9 @@
 
 #include "columns.h"
 #include "command.h"
+#include "complain.h"
 #include "control_client.h"
+#include "options.h"
 #include "process_place.h"
 
 /* Of a selection, in the table: bytes. */
@@ -21,12 +22,15 @@ enum { SELECTION_MAX = 40 };
 /* For one frame of an answer: a program that is stopped does not keep the others from being listed. */
 enum { ANSWER_MS = 2000 };
 
-static const char usage[] =
+static const char list_usage[] =
     "usage: spex list [--json]\n"
     "\n"
     "Lists the running programs that spex can control: those of this user, or, for root, all.\n"
     "\n"
     "  --json  the same as JSON\n";
+
+static const struct spex_syntax list_syntax = {"list", list_usage, "no argument was expected",
+                                               0,      0,          SPEX_OPTIONS_ANYWHERE};
 
 struct program {
     pid_t process; /* as we see it */
@@ -160,26 +164,11 @@ static int list(bool json) {
 }
 
 int spex_command_list(int argc, char **argv) {
-    static const struct option known[] = {
-        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
     bool json = false;
-    for (int option; (option = getopt_long(argc, argv, "h", known, NULL)) != -1;) {
-        switch (option) {
-        case 'j':
-            json = true;
-            break;
-        case 'h':
-            fputs(usage, stdout);
-            return SPEX_EXIT_OK;
-        default:
-            fputs(usage, stderr);
-            return SPEX_EXIT_USAGE;
-        }
-    }
-    if (optind != argc) {
-        fputs(usage, stderr);
-        return spex_complain(SPEX_EXIT_USAGE, "list: no argument was expected, not \"%s\"",
-                             argv[optind]);
-    }
+    const struct spex_option known[] = {{"json", .flag = &json}, {.name = NULL}};
+    struct spex_operands operands;
+    int status = spex_options_take(&list_syntax, known, argc, argv, &operands);
+    if (status)
+        return status;
     return list(json);
 }

@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-#include "command.h"
+#include "complain.h"
 #include "probe_list.h"
 #include "probe_type.h"
 #include "table.h"

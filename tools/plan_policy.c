@@ -9,7 +9,7 @@
 #include <jansson.h>
 
 #include "columns.h"
-#include "command.h"
+#include "complain.h"
 #include "printable.h"
 #include "rates.h"
 

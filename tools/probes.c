@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,16 +10,18 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "complain.h"
 #include "control_client.h"
 #include "elf_file.h"
 #include "linked_objects.h"
 #include "live_list.h"
 #include "mapped_objects.h"
+#include "options.h"
 #include "printable.h"
 #include "probe_list.h"
 #include "process_argument.h"
 
-static const char usage[] =
+static const char probes_usage[] =
     "usage: spex probes PROGRAM [--json]\n"
     "       spex probes PID [--json]\n"
     "\n"
@@ -30,6 +31,9 @@ static const char usage[] =
     "number is a process.\n"
     "\n"
     "  --json  the same as one JSON object\n";
+
+static const struct spex_syntax probes_syntax = {
+    "probes", probes_usage, "one program or process was expected", 1, 1, SPEX_OPTIONS_ANYWHERE};
 
 /* `why` may quote what a file says. */
 static int complain(int status, struct spex_why *why) {
@@ -216,7 +220,8 @@ static int list_process(pid_t pid, bool json) {
     return status;
 }
 
-static int list_what_is_meant(const char *what, bool json) {
+/* `what`: a process by its number, or a program. */
+static int probes_of(const char *what, bool json) {
     pid_t process;
     if (!spex_is_number(what))
         return list_program(what, json);
@@ -225,26 +230,11 @@ static int list_what_is_meant(const char *what, bool json) {
 }
 
 int spex_command_probes(int argc, char **argv) {
-    static const struct option known[] = {
-        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
     bool json = false;
-    for (int option; (option = getopt_long(argc, argv, "h", known, NULL)) != -1;) {
-        switch (option) {
-        case 'j':
-            json = true;
-            break;
-        case 'h':
-            fputs(usage, stdout);
-            return SPEX_EXIT_OK;
-        default:
-            fputs(usage, stderr);
-            return SPEX_EXIT_USAGE;
-        }
-    }
-    if (argc - optind != 1) {
-        fputs(usage, stderr);
-        return spex_complain(SPEX_EXIT_USAGE, "probes: one program or process was expected, not %d",
-                             argc - optind);
-    }
-    return list_what_is_meant(argv[optind], json);
+    const struct spex_option known[] = {{"json", .flag = &json}, {.name = NULL}};
+    struct spex_operands operands;
+    int status = spex_options_take(&probes_syntax, known, argc, argv, &operands);
+    if (status)
+        return status;
+    return probes_of(operands.list[0], json);
 }

@@ -8,7 +8,7 @@
 #include <jansson.h>
 
 #include "clock.h"
-#include "command.h"
+#include "complain.h"
 #include "profile_json.h"
 #include "table.h"
 

@@ -5,7 +5,7 @@
 #include <poll.h>
 
 #include "clock.h"
-#include "command.h"
+#include "complain.h"
 
 /* Processes that live must answer, and those that end must be done, by then. */
 #define SETTLE_NS 1000000000u

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <locale.h>
 #include <math.h>
@@ -12,11 +11,14 @@
 #include <unistd.h>
 
 #include "attach.h"
+#include "budget.h"
 #include "command.h"
+#include "complain.h"
 #include "control_client.h"
 #include "functions_argument.h"
 #include "launch.h"
 #include "models_file.h"
+#include "options.h"
 #include "passed_signals.h"
 #include "process_argument.h"
 #include "sample_output.h"
@@ -25,7 +27,7 @@
 #include "stop_signals.h"
 #include "variables.h"
 
-static const char usage[] =
+static const char sample_usage[] =
     "usage: spex sample MODELS [-n SAMPLES] [-b PERCENT] [--functions GLOBS] [-o OUT] [--json]\n"
     "                   -- PROGRAM [ARGUMENT…]\n"
     "       spex sample MODELS --pid PID [--for SECONDS] [-n SAMPLES] [-b PERCENT] [-o OUT] "
@@ -47,51 +49,30 @@ static const char usage[] =
     "                       error when absent, or, with --pid, standard output\n"
     "  --json               JSON instead of a table\n";
 
+static const struct spex_syntax sample_syntax = {
+    "sample", sample_usage, "one file of models was expected", 1, 1, SPEX_OPTIONS_PROGRAM};
+
 struct request {
     const char *models_path;
-    const char *budget; /* NULL: none said */
-    double share;       /* that it is */
+    /* NULL: none given; as a share of the time. */
+    const char *budget;
+    double share;
+    /* Path, "-" or NULL; the file that it names. */
     const char *out;
-    FILE *file; /* that it is */
-    bool functions;
+    FILE *file;
+    /* NULL: none given. */
+    const char *functions;
     double samples;
-    double seconds; /* 0: any */
-    pid_t process;  /* 0: the program is to be run */
+    /* 0: no limit. */
+    double seconds;
+    /* 0: the program is to be run. */
+    pid_t process;
     bool json;
     char *const *argv;
     struct spex_models models;
 };
 
-static int take_option(struct request *request, int option) {
-    switch (option) {
-    case 'n':
-        return spex_samples_argument("sample", optarg, &request->samples);
-    case 'b':
-        request->budget = optarg;
-        return spex_budget_argument("sample", "budget", optarg, "the program's", &request->share);
-    case 'F':
-        request->functions = true;
-        return spex_functions_argument("sample", optarg);
-    case 'P':
-        return spex_process_argument("sample", optarg, &request->process);
-    case 'f':
-        return spex_for_argument("sample", optarg, &request->seconds);
-    case 'o':
-        request->out = optarg;
-        break;
-    case 'j':
-        request->json = true;
-        break;
-    case 'h':
-        fputs(usage, stdout);
-        return -1;
-    default:
-        return SPEX_EXIT_USAGE;
-    }
-    return SPEX_EXIT_OK;
-}
-
-static int check(const struct request *request) {
+static int check_request(const struct request *request) {
     if (request->process && *request->argv)
         return spex_complain(SPEX_EXIT_USAGE,
                              "sample: either --pid or a program to be run was expected, not both");
@@ -106,27 +87,30 @@ static int check(const struct request *request) {
     return SPEX_EXIT_OK;
 }
 
-static int parse(int argc, char **argv, struct request *request) {
-    static const struct option known[] = {{"budget", required_argument, NULL, 'b'},
-                                          {"functions", required_argument, NULL, 'F'},
-                                          {"pid", required_argument, NULL, 'P'},
-                                          {"for", required_argument, NULL, 'f'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    int separator = spex_command_separator(argc, argv);
-    for (int option; (option = getopt_long(separator, argv, "hn:b:o:", known, NULL)) != -1;) {
-        int status = take_option(request, option);
-        if (status != SPEX_EXIT_OK)
-            return status;
-    }
-    if (separator - optind != 1)
-        return spex_complain(SPEX_EXIT_USAGE, "sample: one file of models was expected, not %d%s",
-                             separator - optind,
-                             separator == argc ? "; the program goes after \"--\"" : "");
-    request->models_path = argv[optind];
-    request->argv = &argv[separator < argc ? separator + 1 : argc];
-    return check(request);
+static int sample_parse(int argc, char **argv, struct request *request) {
+    const struct spex_option known[] = {
+        {.letter = 'n',
+         .number = &request->samples,
+         .read = spex_samples_parse,
+         .error = "a number of " SPEX_SAMPLES_RANGE " was expected"},
+        {"budget", 'b', .text = &request->budget, .number = &request->share,
+         .read = spex_budget_parse,
+         .error = "a percentage of the program's time was expected, such as 2%"},
+        {"functions", .text = &request->functions, .check = spex_functions_argument},
+        {"pid", .process = &request->process},
+        {"for", .number = &request->seconds, .range = {1e-3, 1e9},
+         .error = "seconds were expected"},
+        {.letter = 'o', .text = &request->out},
+        {"json", .flag = &request->json},
+        {.name = NULL},
+    };
+    struct spex_operands operands;
+    int status = spex_options_take(&sample_syntax, known, argc, argv, &operands);
+    if (status)
+        return status;
+    request->models_path = operands.list[0];
+    request->argv = operands.program;
+    return check_request(request);
 }
 
 /* Before anything is done for it. */
@@ -348,7 +332,7 @@ static int sample_process(const struct request *request) {
 int spex_command_sample(int argc, char **argv) {
     struct request request = {.samples = SPEX_SAMPLES_DEFAULT};
     setlocale(LC_CTYPE, "");
-    int status = parse(argc, argv, &request);
+    int status = sample_parse(argc, argv, &request);
     if (status == SPEX_EXIT_OK)
         status = spex_models_file_read(request.models_path, &request.models);
     if (status == SPEX_EXIT_OK)
@@ -356,5 +340,5 @@ int spex_command_sample(int argc, char **argv) {
     if (status == SPEX_EXIT_OK)
         status = request.process ? sample_process(&request) : sample_program(&request);
     spex_models_free(&request.models);
-    return status < 0 ? SPEX_EXIT_OK : status;
+    return status;
 }

@@ -3,6 +3,7 @@
 #include "top_live.h"
 
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "command.h"
+#include "complain.h"
 #include "top_screen.h"
 #include "top_switch.h"
 #include "top_view.h"
@@ -59,13 +60,13 @@ static void draw(const struct live *live) {
 
 /* Sends what a row has made of a key. */
 static void switch_probe(struct live *live, int err, const char *selection) {
-    char why[sizeof(live->message)];
+    struct spex_why why;
     if (err)
         say(live, selection, true);
     else if (live->feed->state == SPEX_TOP_ENDED)
         say(live, "the program has ended", true);
-    else if (spex_top_switch_send(&live->by, selection, why, sizeof(why)) != 0)
-        say(live, why, true);
+    else if (spex_top_switch_send(&live->by, selection, &why) != 0)
+        say(live, why.text, true);
     else
         say(live, selection, false);
 }
@@ -172,9 +173,9 @@ static void list_key(struct live *live, enum spex_top_key key, const char *text)
 }
 
 static void change_delay(struct live *live) {
-    uint32_t interval_ms = spex_top_delay(live->typed);
-    if (interval_ms)
-        spex_top_feed_subscribe(live->feed, interval_ms);
+    double seconds;
+    if (spex_top_delay(live->typed, &seconds))
+        spex_top_feed_subscribe(live->feed, (uint32_t)lround(seconds * 1000));
     else if (live->typed[0])
         say(live, "a delay of 0.05 to 3600 seconds was expected", true);
 }

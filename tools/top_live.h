@@ -8,7 +8,4 @@
 /* Until the user has enough, or `count` reports have come (0: any number). Returns the exit status. */
 int spex_top_live(struct spex_top_feed *feed, unsigned long count);
 
-/* Seconds, 0.05 to 3600, as milliseconds; 0 when they are none. */
-uint32_t spex_top_delay(const char *text);
-
 #endif

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "profile_reader.h"
+#include "why.h"
 
 struct spex_top_switch {
     pid_t process;
@@ -21,7 +22,7 @@ void spex_top_switch_open(struct spex_top_switch *by, pid_t process);
 void spex_top_switch_close(struct spex_top_switch *by);
 
 /* 0, or a negative errno value with the reason. */
-int spex_top_switch_send(struct spex_top_switch *by, const char *selection, char *why, size_t size);
+int spex_top_switch_send(struct spex_top_switch *by, const char *selection, struct spex_why *why);
 
 /* Takes an answer, if there is one, as a line for the user: 0 or more, how many sites are on; a negative errno value
  * when nothing was switched; -EAGAIN when there is none. */

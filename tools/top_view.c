@@ -30,6 +30,12 @@ bool spex_top_column_is_text(enum spex_top_column column) {
     return columns[column].text;
 }
 
+bool spex_top_delay(const char *text, double *seconds) {
+    char *end;
+    *seconds = strtod(text, &end);
+    return end != text && *end == '\0' && *seconds >= 0.05 && *seconds <= 3600;
+}
+
 void spex_top_view_free(struct spex_top_view *view) {
     free(view->rows);
     free(view->shown);

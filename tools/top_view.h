@@ -68,6 +68,9 @@ struct spex_top_view {
     char head[SPEX_TOP_SPANS][SPEX_TOP_HEAD_LINES][SPEX_TOP_HEAD_BYTES];
 };
 
+/* Reads the seconds from one refresh to the next: 0.05 to 3600. False when `text` is no such number. */
+bool spex_top_delay(const char *text, double *seconds);
+
 /* All zero but `sort` is an empty view. */
 void spex_top_view_free(struct spex_top_view *view);
 

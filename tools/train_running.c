@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "attach.h"
-#include "command.h"
+#include "complain.h"
 #include "explore/training_kernels.h"
 #include "models_file.h"
 

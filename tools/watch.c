@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <getopt.h>
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,14 +10,16 @@
 
 #include "attach.h"
 #include "command.h"
+#include "complain.h"
 #include "models_file.h"
+#include "options.h"
 #include "process_argument.h"
 #include "stop_signals.h"
 #include "thread_samples.h"
 #include "watch/judge.h"
 #include "watch_output.h"
 
-static const char usage[] =
+static const char watch_usage[] =
     "usage: spex watch PID --model MODELS [--alarms RATE] [--probes SELECTION] [--for SECONDS]\n"
     "                  [-o FILE] [--json]\n"
     "\n"
@@ -34,6 +35,9 @@ static const char usage[] =
     "  --json              one JSON object a line\n"
     "\n"
     "Exit status: 0 when there was no anomaly, 3 when there was one.\n";
+
+static const struct spex_syntax watch_syntax = {"watch", watch_usage, "one process was expected",
+                                                1,       1,           SPEX_OPTIONS_ANYWHERE};
 
 /* From one look at the program's threads to the next; what is found is told with the next. */
 #define LOOK_SECONDS 0.2
@@ -67,61 +71,24 @@ struct watch {
     size_t waits;
 };
 
-static bool is_rate(const char *text, double *rate) {
-    char *end;
-    *rate = strtod(text, &end);
-    return end != text && *end == '\0' && *rate >= 1e-9 && *rate <= 0.01;
-}
-
-static int take_option(struct watch *watch, int option) {
-    switch (option) {
-    case 'm':
-        watch->models_path = optarg;
-        break;
-    case 'a':
-        if (!is_rate(optarg, &watch->alarms))
-            return spex_complain(SPEX_EXIT_USAGE,
-                                 "watch: --alarms: 1e-9 to 0.01 was expected, not \"%s\"", optarg);
-        break;
-    case 'p':
-        watch->probes = optarg;
-        return spex_probes_argument("watch", "--probes", optarg);
-    case 'f':
-        return spex_for_argument("watch", optarg, &watch->seconds);
-    case 'o':
-        watch->out = optarg;
-        break;
-    case 'j':
-        watch->output.json = true;
-        break;
-    case 'h':
-        fputs(usage, stdout);
-        return -1;
-    default:
-        return SPEX_EXIT_USAGE;
-    }
-    return SPEX_EXIT_OK;
-}
-
-static int parse(int argc, char **argv, struct watch *watch) {
-    static const struct option known[] = {{"model", required_argument, NULL, 'm'},
-                                          {"alarms", required_argument, NULL, 'a'},
-                                          {"probes", required_argument, NULL, 'p'},
-                                          {"for", required_argument, NULL, 'f'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    for (int option; (option = getopt_long(argc, argv, "ho:", known, NULL)) != -1;) {
-        int status = take_option(watch, option);
-        if (status != SPEX_EXIT_OK)
-            return status;
-    }
-    if (argc - optind != 1)
-        return spex_complain(SPEX_EXIT_USAGE, "watch: one process was expected, not %d",
-                             argc - optind);
+static int watch_parse(int argc, char **argv, struct watch *watch) {
+    const struct spex_option known[] = {
+        {"model", .text = &watch->models_path},
+        {"alarms", .number = &watch->alarms, .range = {1e-9, 0.01},
+         .error = "1e-9 to 0.01 was expected"},
+        {"probes", .text = &watch->probes, .check = spex_probes_argument},
+        {"for", .number = &watch->seconds, .range = {1e-3, 1e9}, .error = "seconds were expected"},
+        {.letter = 'o', .text = &watch->out},
+        {"json", .flag = &watch->output.json},
+        {.name = NULL},
+    };
+    struct spex_operands operands;
+    int status = spex_options_take(&watch_syntax, known, argc, argv, &operands);
+    if (status)
+        return status;
     if (!watch->models_path)
         return spex_complain(SPEX_EXIT_USAGE, "watch: --model MODELS was expected");
-    return spex_process_argument("watch", argv[optind], &watch->process);
+    return spex_process_argument("watch", operands.list[0], &watch->process);
 }
 
 static void tell(const struct watch *watch, const struct event *event) {
@@ -283,9 +250,9 @@ int spex_command_watch(int argc, char **argv) {
         return spex_complain(SPEX_EXIT_FAILED, "out of memory");
     watch->alarms = 1e-5;
     setlocale(LC_CTYPE, "");
-    int status = parse(argc, argv, watch);
+    int status = watch_parse(argc, argv, watch);
     if (status == SPEX_EXIT_OK)
         status = watch_all(watch);
     free(watch);
-    return status < 0 ? SPEX_EXIT_OK : status;
+    return status;
 }
