@@ -29,7 +29,7 @@ static unsigned column_of(struct cursor *cursor, const char *at) {
     return cursor->column;
 }
 
-static int complain(const struct cursor *cursor, unsigned column, const char *what) {
+static int cursor_complain(const struct cursor *cursor, unsigned column, const char *what) {
     return spex_fail(cursor->why, -EINVAL, "%s:%u:%u: %s", cursor->csv->name, cursor->line, column,
                      what);
 }
@@ -58,7 +58,8 @@ static int pass_quoted(struct cursor *cursor) {
     unsigned column = column_of(cursor, cursor->at);
     for (cursor->at++;; cursor->at++) {
         if (cursor->at == cursor->end || *cursor->at == '\n')
-            return complain(cursor, column, "this quoted cell was expected to end in its line");
+            return cursor_complain(cursor, column,
+                                   "this quoted cell was expected to end in its line");
         if (*cursor->at == '"' && *++cursor->at != '"')
             break;
     }
@@ -69,8 +70,8 @@ static int pass_quoted(struct cursor *cursor) {
 static int pass_plain(struct cursor *cursor) {
     cursor->at += strcspn(cursor->at, ",\r\n\"");
     if (*cursor->at == '"')
-        return complain(cursor, column_of(cursor, cursor->at),
-                        "a quote was expected at the beginning of a cell only");
+        return cursor_complain(cursor, column_of(cursor, cursor->at),
+                               "a quote was expected at the beginning of a cell only");
     return 0;
 }
 
@@ -82,8 +83,8 @@ static int pass_end(struct cursor *cursor, bool *row) {
     if (cursor->at[0] == '\r' && cursor->at[1] == '\n')
         cursor->at++;
     else if (*row && *cursor->at != '\n')
-        return complain(cursor, column_of(cursor, cursor->at),
-                        "a comma or the end of the line was expected");
+        return cursor_complain(cursor, column_of(cursor, cursor->at),
+                               "a comma or the end of the line was expected");
     cursor->at++;
     return 0;
 }
@@ -178,7 +179,8 @@ static int read_all(FILE *file, const char *name, char **text, size_t *length,
     if (ferror(file))
         return spex_fail(why, -errno, "%s cannot be read: %s", name, strerror(errno));
     if (*length > LARGEST_TABLE)
-        return spex_fail(why, -EFBIG, "%s: a table of at most 16 MiB was expected", name);
+        return spex_fail(why, -EFBIG, "%s: a table of at most %d MiB was expected", name,
+                         LARGEST_TABLE >> 20);
     return 0;
 }
 

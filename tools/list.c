@@ -39,7 +39,7 @@ struct program {
     struct spex_profile_process told; /* when it answers */
 };
 
-static int ask(pid_t process, struct spex_profile_reader *reader) {
+static int ask_profile(pid_t process, struct spex_profile_reader *reader) {
     char why[512];
     int fd = spex_client_connect(process, why, sizeof(why));
     if (fd < 0)
@@ -59,10 +59,10 @@ static void take_command(struct program *program) {
 }
 
 /* False when it has gone meanwhile. */
-static bool look_at(pid_t process, struct program *program) {
+static bool ask_program(pid_t process, struct program *program) {
     struct spex_profile_reader reader = {0};
     *program = (struct program){.process = process};
-    int err = ask(process, &reader);
+    int err = ask_profile(process, &reader);
     program->answers = !err && reader.complete;
     if (program->answers) {
         program->told = reader.profile.process;
@@ -75,14 +75,14 @@ static bool look_at(pid_t process, struct program *program) {
 }
 
 /* How many, or -ENOMEM. */
-static long find(struct program **programs) {
+static long find_programs(struct program **programs) {
     pid_t *processes;
     long count = 0, there = spex_client_list(&processes);
     *programs = there > 0 ? calloc((size_t)there, sizeof(**programs)) : NULL;
     if (there > 0 && !*programs)
         count = -ENOMEM;
     for (long i = 0; *programs && i < there; i++)
-        count += look_at(processes[i], &(*programs)[count]);
+        count += ask_program(processes[i], &(*programs)[count]);
     free(processes);
     return there < 0 ? there : count;
 }
@@ -100,7 +100,7 @@ static void add_selection(struct spex_columns *columns, const char *selection) {
     }
 }
 
-static void print(const struct program *programs, size_t count) {
+static void print_programs(const struct program *programs, size_t count) {
     static const char *const headings[] = {"pid", "command", "selected", "sites", "on", "seconds"};
     struct spex_columns columns;
     spex_columns_init(&columns, headings, sizeof(headings) / sizeof(headings[0]), 3);
@@ -132,7 +132,7 @@ static json_t *program_json(const struct program *program) {
                      told->selection);
 }
 
-static int print_json(const struct program *programs, size_t count) {
+static int print_programs_json(const struct program *programs, size_t count) {
     json_t *list = json_array();
     int err = list ? 0 : -1;
     for (size_t p = 0; p < count; p++)
@@ -145,12 +145,12 @@ static int print_json(const struct program *programs, size_t count) {
     return err;
 }
 
-static int list(bool json) {
+static int list_programs(bool json) {
     struct program *programs = NULL;
-    long count = find(&programs);
-    bool short_of_memory = count < 0 || (json && print_json(programs, (size_t)count) != 0);
+    long count = find_programs(&programs);
+    bool short_of_memory = count < 0 || (json && print_programs_json(programs, (size_t)count) != 0);
     if (!json && count > 0)
-        print(programs, (size_t)count);
+        print_programs(programs, (size_t)count);
     free(programs);
     if (short_of_memory)
         return spex_complain(SPEX_EXIT_FAILED, "out of memory");
@@ -170,5 +170,5 @@ int spex_command_list(int argc, char **argv) {
     int status = spex_options_take(&list_syntax, known, argc, argv, &operands);
     if (status)
         return status;
-    return list(json);
+    return list_programs(json);
 }

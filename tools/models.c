@@ -137,8 +137,8 @@ static int print_json(const struct spex_models *models, const struct spex_groups
     return SPEX_EXIT_OK;
 }
 
-static int draw(const char *path, const struct spex_models *models,
-                const struct spex_groups *groups) {
+static int draw_graph(const char *path, const struct spex_models *models,
+                      const struct spex_groups *groups) {
     const struct spex_models_graph graph = {models, groups};
     const struct spex_picture picture = {
         .name = "kernels", .draw = spex_draw_models, .subject = &graph, .graph = true};
@@ -147,7 +147,7 @@ static int draw(const char *path, const struct spex_models *models,
                                                    : SPEX_EXIT_OK;
 }
 
-static int show(const struct request *request, const struct spex_models *models) {
+static int show_models(const struct request *request, const struct spex_models *models) {
     struct spex_groups groups;
     int status = SPEX_EXIT_OK;
     if (spex_groups_make(&groups, models, request->samples * SPEX_LOOKS_SHORTEST_SECONDS) != 0)
@@ -160,7 +160,7 @@ static int show(const struct request *request, const struct spex_models *models)
         print_kernels(models, &groups);
     }
     if (!status && request->graph)
-        status = draw(request->graph, models, &groups);
+        status = draw_graph(request->graph, models, &groups);
     int err = status ? 0 : spex_written(stdout);
     spex_groups_free(&groups);
     return err ? spex_complain(SPEX_EXIT_FAILED, "the models cannot be printed: %s", strerror(-err))
@@ -174,7 +174,7 @@ int spex_command_models(int argc, char **argv) {
     if (status)
         return status;
     status = spex_models_file_read(request.path, &models);
-    status = status ? status : show(&request, &models);
+    status = status ? status : show_models(&request, &models);
     spex_models_free(&models);
     return status;
 }

@@ -204,7 +204,7 @@ static int complain_of_budget(const struct spex_rate_problem *problem,
     return spex_complain(SPEX_EXIT_FAILED, "no combination is within the budget: %s", plan.reason);
 }
 
-static int flush(int status) {
+static int flush_plan(int status) {
     int err = status == SPEX_EXIT_OK ? spex_written(stdout) : 0;
     if (err)
         return spex_complain(SPEX_EXIT_FAILED, "the plan cannot be written: %s", strerror(-err));
@@ -250,7 +250,7 @@ static int plan_table(const struct request *request, const struct spex_plan_poli
         status = request->policy ? spex_plan_policy_print(policy, &problem, request->json)
                                  : plan_problem(request, &problem);
     spex_plan_table_free(&table);
-    return flush(status);
+    return flush_plan(status);
 }
 
 int spex_command_plan(int argc, char **argv) {

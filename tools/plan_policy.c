@@ -15,14 +15,14 @@
 
 enum { TEXT_BYTES = 256 };
 
-static const char *const modes[] = {
+static const char *const mode_names[] = {
     [SPEX_RATE_OFF] = "off",
     [SPEX_RATE_TRACED] = "traced",
     [SPEX_RATE_SAMPLED] = "sampled",
     [SPEX_RATE_PROBED] = "probed",
 };
 
-enum { MODES = sizeof(modes) / sizeof(modes[0]) };
+enum { MODES = sizeof(mode_names) / sizeof(mode_names[0]) };
 
 int spex_plan_policy_choose(struct spex_plan_policy *policy, const char *text) {
     struct spex_why why;
@@ -60,8 +60,8 @@ static bool is_decision(const struct spex_rate_problem *problem,
 }
 
 /* That each class has been decided about, and figures are some. */
-static int check(const char *name, const struct spex_rate_problem *problem,
-                 const struct spex_rate_plan *plan) {
+static int check_plan(const char *name, const struct spex_rate_problem *problem,
+                      const struct spex_rate_plan *plan) {
     for (size_t c = 0; c < problem->class_count; c++)
         if (!is_decision(problem, &plan->decisions[c], c))
             return spex_complain(SPEX_EXIT_FAILED,
@@ -93,13 +93,13 @@ static int decide(const struct spex_rate_policy_ops *ops, const struct spex_rate
     printable(ops->name, name);
     return err ? spex_complain(SPEX_EXIT_FAILED, "plan: the policy %s cannot decide: %s", name,
                                strerror(err < 0 ? -err : err))
-               : check(name, problem, plan);
+               : check_plan(name, problem, plan);
 }
 
 static json_t *decision_json(const struct spex_rate_class *cls,
                              const struct spex_rate_decision *decision) {
     char reason[TEXT_BYTES];
-    return json_pack("{s:s, s:s, s:f, s:s}", "name", cls->name, "mode", modes[decision->mode],
+    return json_pack("{s:s, s:s, s:f, s:s}", "name", cls->name, "mode", mode_names[decision->mode],
                      "frequency", decision->frequency, "reason",
                      printable(decision->reason, reason));
 }
@@ -141,7 +141,7 @@ static int print_table(const char *name, const struct spex_rate_problem *problem
     for (size_t c = 0; c < problem->class_count; c++) {
         const struct spex_rate_decision *decision = &plan->decisions[c];
         spex_columns_add(&columns, "%s", problem->classes[c].name);
-        spex_columns_add(&columns, "%s", modes[decision->mode]);
+        spex_columns_add(&columns, "%s", mode_names[decision->mode]);
         spex_columns_add(&columns, "%.2f", decision->frequency);
         spex_columns_add(&columns, "%.2f", problem->classes[c].frequency);
         spex_columns_add(&columns, "%s", printable(decision->reason, reason));

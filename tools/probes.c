@@ -36,7 +36,7 @@ static const struct spex_syntax probes_syntax = {
     "probes", probes_usage, "one program or process was expected", 1, 1, SPEX_OPTIONS_ANYWHERE};
 
 /* `why` may quote what a file says. */
-static int complain(int status, struct spex_why *why) {
+static int complain_why(int status, struct spex_why *why) {
     spex_make_printable(why->text);
     return spex_complain(status, "%s", why->text);
 }
@@ -98,15 +98,15 @@ static void add_libraries(struct spex_probe_list *list, const char *path) {
     int err = spex_linked_objects_find(path, &objects, &why);
     if (err) {
         spex_why_set(&told, "the libraries of %s were not looked at: %.300s", path, why.text);
-        complain(0, &told);
+        complain_why(0, &told);
     }
     for (size_t m = 0; m < objects.missing_count; m++) {
         spex_why_set(&told, "a library was not found: %s", objects.missing[m]);
-        complain(0, &told);
+        complain_why(0, &told);
     }
     for (size_t f = 0; f < objects.found_count; f++)
         if (add_file(list, objects.found[f], &why) != 0)
-            complain(0, &why);
+            complain_why(0, &why);
     spex_linked_objects_free(&objects);
 }
 
@@ -116,12 +116,12 @@ static int collect_program(struct spex_probe_list *list, const char *name) {
     char *path = find_program(name);
     if (!path) {
         spex_why_set(&why, "%s was found neither in PATH nor in this directory", name);
-        return complain(SPEX_EXIT_FAILED, &why);
+        return complain_why(SPEX_EXIT_FAILED, &why);
     }
     if (spex_probe_list_set_program(list, path) != 0)
         status = out_of_memory();
     else if (add_file(list, path, &why) != 0)
-        status = complain(SPEX_EXIT_FAILED, &why);
+        status = complain_why(SPEX_EXIT_FAILED, &why);
     else
         add_libraries(list, path);
     free(path);
@@ -136,7 +136,7 @@ static void add_mapped(void *user, const char *path, int fd, const char *unreada
     else
         spex_why_set(&why, "%s", unreadable);
     if (err && err != -ENOEXEC) /* code need not come from an ELF object */
-        complain(0, &why);
+        complain_why(0, &why);
 }
 
 /* The program that the process runs, for what is shown. */
@@ -150,12 +150,12 @@ static int set_process_name(struct spex_probe_list *list, pid_t pid) {
 static int collect_process(struct spex_probe_list *list, pid_t pid) {
     struct spex_why why = {""};
     if (spex_mapped_objects_visit(pid, add_mapped, list, &why) != 0)
-        return complain(SPEX_EXIT_FAILED, &why);
+        return complain_why(SPEX_EXIT_FAILED, &why);
     return set_process_name(list, pid) == 0 ? SPEX_EXIT_OK : out_of_memory();
 }
 
 /* `named`: what the user calls it. */
-static int show(const struct spex_probe_list *list, const char *named, bool json) {
+static int show_list(const struct spex_probe_list *list, const char *named, bool json) {
     struct spex_why none = {""};
     int err = 0;
     if (json)
@@ -167,14 +167,14 @@ static int show(const struct spex_probe_list *list, const char *named, bool json
     if (err)
         return spex_complain(SPEX_EXIT_FAILED, "the probes cannot be written: %s", strerror(-err));
     spex_why_set(&none, "%s has no probes", named);
-    return list->site_count ? SPEX_EXIT_OK : complain(SPEX_EXIT_FAILED, &none);
+    return list->site_count ? SPEX_EXIT_OK : complain_why(SPEX_EXIT_FAILED, &none);
 }
 
 static int list_program(const char *name, bool json) {
     struct spex_probe_list list = {NULL, NULL, 0, 0};
     int status = collect_program(&list, name);
     if (status == SPEX_EXIT_OK)
-        status = show(&list, name, json);
+        status = show_list(&list, name, json);
     spex_probe_list_free(&list);
     return status;
 }
@@ -186,7 +186,7 @@ static int list_mapped(pid_t pid, bool json) {
     snprintf(named, sizeof(named), "process %d", (int)pid);
     int status = collect_process(&list, pid);
     if (status == SPEX_EXIT_OK)
-        status = show(&list, named, json);
+        status = show_list(&list, named, json);
     spex_probe_list_free(&list);
     return status;
 }

@@ -42,14 +42,14 @@ int spex_run_output_open(struct spex_run_output *output, const char *path) {
 }
 
 /* Ends a piece of output; what fails is told at the end. */
-static void flush(struct spex_run_output *output) {
+static void flush_output(struct spex_run_output *output) {
     int err = spex_written(output->file);
     if (!output->error)
         output->error = err;
 }
 
 int spex_run_output_close(struct spex_run_output *output) {
-    flush(output);
+    flush_output(output);
     if (output->file != stderr && output->file != stdout && fclose(output->file) != 0 &&
         !output->error)
         output->error = errno ? -errno : -EIO;
@@ -66,7 +66,7 @@ static void write_json(struct spex_run_output *output, json_t *json) {
         output->error = -ENOMEM;
     }
     json_decref(json);
-    flush(output);
+    flush_output(output);
 }
 
 /* Who has called later from the same process. */
@@ -142,7 +142,7 @@ static void interval_text(struct spex_run_output *output, const struct spex_call
     else
         fputs("no probe is on\n", output->file);
     fputc('\n', output->file);
-    flush(output);
+    flush_output(output);
 }
 
 void spex_run_output_interval(struct spex_run_output *output, struct spex_caller *caller,
@@ -216,7 +216,7 @@ static void final_text(struct spex_run_output *output, const struct spex_listene
             fputc('\n', output->file);
         print_caller(output->file, listener->callers[c], states[c], headed);
     }
-    flush(output);
+    flush_output(output);
 }
 
 static json_t *signal_json(int number) {

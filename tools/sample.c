@@ -124,8 +124,8 @@ static int output_open(struct request *request) {
                                          request->out, strerror(errno));
 }
 
-static int print(const struct request *request, struct spex_sampled *sampled, double seconds,
-                 uint64_t lost) {
+static int print_account(const struct request *request, struct spex_sampled *sampled,
+                         double seconds, uint64_t lost) {
     struct spex_sampled_kernel *kernels;
     struct spex_sample_account account = {
         .samples = request->samples, .seconds = seconds, .lost = lost};
@@ -194,8 +194,8 @@ static char *selection_of(const struct spex_models *models) {
     return strdup("*:kernel@probe");
 }
 
-static int drain(struct spex_receiver *receiver, struct spex_sampled *sampled, bool all,
-                 struct spex_why *why) {
+static int drain_records(struct spex_receiver *receiver, struct spex_sampled *sampled, bool all,
+                         struct spex_why *why) {
     int more = 1;
     while (more > 0) {
         more = spex_receiver_take(receiver, why);
@@ -230,7 +230,7 @@ static int sample_run(const struct request *request, struct spex_sample_program 
                                   request->samples, spex_tick_rate_since(begin));
     for (bool ended = false; !ended;) { /* the program's end is waited for, whatever comes of it */
         ended = spex_sample_program_wait(run, !err);
-        err = err ? err : drain(run->receiver, sampled, ended, &why);
+        err = err ? err : drain_records(run->receiver, sampled, ended, &why);
     }
     double seconds = (double)(spex_instant_now().monotonic_ns - begin.monotonic_ns) / 1e9;
     if (err)
@@ -239,7 +239,7 @@ static int sample_run(const struct request *request, struct spex_sample_program 
     else if (!spex_receiver_connected(run->receiver))
         status = spex_complain(SPEX_EXIT_FAILED, "sample: %s did not start spex", request->argv[0]);
     else
-        status = print(request, sampled, seconds, spex_receiver_lost(run->receiver));
+        status = print_account(request, sampled, seconds, spex_receiver_lost(run->receiver));
     spex_sampled_destroy(sampled);
     return run->program.status ? run->program.status : status;
 }
@@ -263,7 +263,7 @@ static int sample_program(const struct request *request) {
 }
 
 /* `models`: NULL for what it was started with. */
-static int go_by(const struct request *request, const char *models, struct spex_why *why) {
+static int send_models(const struct request *request, const char *models, struct spex_why *why) {
     struct spex_profile_reader reader = {0};
     char *text = NULL;
     if (models && asprintf(&text, "%.6f %.9f %s", request->samples, request->share, models) < 0)
@@ -276,15 +276,15 @@ static int go_by(const struct request *request, const char *models, struct spex_
 }
 
 /* Until it is to end. 0, or what is wrong. */
-static int follow(const struct request *request, const struct spex_attached *attached,
-                  struct spex_sampled *sampled, int stop_fd, struct spex_why *why) {
+static int follow_process(const struct request *request, const struct spex_attached *attached,
+                          struct spex_sampled *sampled, int stop_fd, struct spex_why *why) {
     const double end = request->seconds > 0 ? request->seconds : INFINITY;
     for (bool over = false; !over;) {
         double left = end - spex_attached_seconds(attached);
         over = left <= 0 || spex_attached_over(attached) ||
                spex_attached_wait(attached, stop_fd,
                                   left < INT_MAX / 1000 ? (int)(left * 1000) + 1 : -1);
-        int err = drain(attached->receiver, sampled, over, why);
+        int err = drain_records(attached->receiver, sampled, over, why);
         if (err)
             return err;
     }
@@ -295,7 +295,7 @@ static int sample_attached(const struct request *request, const char *models, in
     struct spex_attached attached = {.process = 0};
     struct spex_sampled *sampled = NULL;
     struct spex_why why = {""};
-    int err = go_by(request, models, &why);
+    int err = send_models(request, models, &why);
     bool gone_by = !err;
     if (!err)
         err = spex_attach(&attached, request->process, NULL, &request->models, "@probe", &why);
@@ -303,15 +303,15 @@ static int sample_attached(const struct request *request, const char *models, in
         err = spex_sampled_create(&sampled, &request->models,
                                   spex_receiver_kernels(attached.receiver), request->samples,
                                   attached.ticks_per_second);
-    err = err ? err : follow(request, &attached, sampled, stop_fd, &why);
+    err = err ? err : follow_process(request, &attached, sampled, stop_fd, &why);
     int status = err ? spex_complain(SPEX_EXIT_FAILED, "sample: %s", why.text)
-                     : print(request, sampled, spex_attached_seconds(&attached),
-                             spex_attached_lost(&attached));
+                     : print_account(request, sampled, spex_attached_seconds(&attached),
+                                     spex_attached_lost(&attached));
     bool over = attached.process && spex_attached_over(&attached);
     if (attached.process)
         spex_detach(&attached);
     if (gone_by && !over)
-        go_by(request, NULL, &why);
+        send_models(request, NULL, &why);
     spex_sampled_destroy(sampled);
     return status;
 }

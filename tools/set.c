@@ -30,7 +30,7 @@ static const struct spex_syntax set_syntax = {
     "set", set_usage, "a process and probes were expected", 2, INT_MAX, SPEX_OPTIONS_FIRST};
 
 /* To be freed; NULL when memory is short. */
-static char *join(char *const *arguments, int count) {
+static char *join_arguments(char *const *arguments, int count) {
     size_t size = 1;
     for (int i = 0; i < count; i++)
         size += strlen(arguments[i]) + 1;
@@ -76,7 +76,7 @@ static unsigned sites_loaded(const struct spex_profile *profile) {
 }
 
 /* The selection is made; `reader` has the answer. A program that has gone meanwhile says no more. */
-static int tell(pid_t process, const char *text, struct spex_profile_reader *reader) {
+static int print_selected(pid_t process, const char *text, struct spex_profile_reader *reader) {
     char why[512];
     int on = reader->status;
     bool warned = reader->text[0] != '\0';
@@ -100,7 +100,7 @@ static int select_probes(pid_t process, const char *text) {
     else if (err)
         status = spex_complain(SPEX_EXIT_FAILED, "%s", why);
     else
-        status = tell(process, text, &reader);
+        status = print_selected(process, text, &reader);
     spex_profile_reader_free(&reader);
     return status;
 }
@@ -113,7 +113,7 @@ int spex_command_set(int argc, char **argv) {
     status = status ? status : spex_process_argument("set", operands.list[0], &process);
     if (status)
         return status;
-    char *text = join(operands.list + 1, operands.count - 1);
+    char *text = join_arguments(operands.list + 1, operands.count - 1);
     if (!text)
         return spex_complain(SPEX_EXIT_FAILED, "out of memory");
     status = select_probes(process, text);

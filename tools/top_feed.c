@@ -23,16 +23,16 @@ static bool process_ended(const struct spex_top_feed *feed) {
     return kill(feed->process, 0) != 0 && errno == ESRCH;
 }
 
-static void lose(struct spex_top_feed *feed) {
+static void feed_lose(struct spex_top_feed *feed) {
     close(feed->socket);
     feed->socket = -1;
     feed->state = SPEX_TOP_SEARCHES;
     feed->lost_ns = spex_clock_ns(CLOCK_MONOTONIC);
 }
 
-static void leave(struct spex_top_feed *feed) {
+static void feed_leave(struct spex_top_feed *feed) {
     if (feed->socket >= 0)
-        lose(feed);
+        feed_lose(feed);
     feed->state = SPEX_TOP_LEFT;
 }
 
@@ -71,7 +71,7 @@ void spex_top_feed_subscribe(struct spex_top_feed *feed, uint32_t interval_ms) {
     feed->interval_ms = interval_ms;
     if (feed->socket >= 0 && spex_client_send(feed->socket, SPEX_CONTROL_SUBSCRIBE, interval_ms,
                                               NULL, feed->why, sizeof(feed->why)) != 0)
-        lose(feed);
+        feed_lose(feed);
 }
 
 int spex_top_feed_wait(const struct spex_top_feed *feed, struct pollfd fds[SPEX_TOP_FEED_FDS]) {
@@ -107,9 +107,9 @@ static bool take_answer(struct spex_top_feed *feed) {
     int err = report ? take_profile(feed) : 0;
     if (err || feed->reader.status < 0) {
         snprintf(feed->why, sizeof(feed->why), "%.500s", err ? "out of memory" : feed->reader.text);
-        leave(feed);
+        feed_leave(feed);
     } else if (feed->final) {
-        lose(feed);
+        feed_lose(feed);
     }
     return report && !err;
 }
@@ -138,9 +138,9 @@ bool spex_top_feed_take(struct spex_top_feed *feed) {
         if (got == -ETIMEDOUT && !ended)
             return false;
         if (got == -ECONNRESET || got == -ETIMEDOUT)
-            lose(feed);
+            feed_lose(feed);
         else if (got < 0 && got != -EINTR)
-            leave(feed);
+            feed_leave(feed);
     }
     if (feed->state == SPEX_TOP_SEARCHES)
         find_again(feed);

@@ -58,7 +58,7 @@ static int write_models(struct follower *follower) {
 }
 
 /* Until it is to end: 0; or what is wrong. */
-static int follow(struct follower *follower, struct spex_why *why) {
+static int follow_process(struct follower *follower, struct spex_why *why) {
     const struct spex_train_running *running = follower->running;
     const double end = running->seconds > 0 ? running->seconds : INFINITY;
     double written = 0, changed = 0;
@@ -90,7 +90,7 @@ static int follow(struct follower *follower, struct spex_why *why) {
     return more;
 }
 
-static int finish(struct follower *follower) {
+static int follower_finish(struct follower *follower) {
     uint64_t lost = spex_attached_lost(&follower->attached);
     if (follower->records == 0)
         return spex_complain(SPEX_EXIT_FAILED,
@@ -105,7 +105,7 @@ static int finish(struct follower *follower) {
     return status;
 }
 
-static int prepare(struct follower *follower, struct spex_why *why) {
+static int follower_prepare(struct follower *follower, struct spex_why *why) {
     follower->kernels =
         spex_training_kernels_new(follower->training, follower->attached.receiver, &follower->none,
                                   follower->attached.ticks_per_second);
@@ -117,9 +117,10 @@ int spex_train_running(const struct spex_train_running *running, struct spex_tra
     struct follower follower = {.running = running, .training = training, .models = models};
     struct spex_why why = {""};
     int err = spex_attach(&follower.attached, running->process, running->probes, NULL, "", &why);
-    err = err ? err : prepare(&follower, &why);
-    err = err ? err : follow(&follower, &why);
-    int status = err < 0 ? spex_complain(SPEX_EXIT_FAILED, "%s", why.text) : finish(&follower);
+    err = err ? err : follower_prepare(&follower, &why);
+    err = err ? err : follow_process(&follower, &why);
+    int status =
+        err < 0 ? spex_complain(SPEX_EXIT_FAILED, "%s", why.text) : follower_finish(&follower);
     spex_detach(&follower.attached);
     spex_training_kernels_free(follower.kernels);
     return status;

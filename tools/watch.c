@@ -91,7 +91,7 @@ static int watch_parse(int argc, char **argv, struct watch *watch) {
     return spex_process_argument("watch", operands.list[0], &watch->process);
 }
 
-static void tell(const struct watch *watch, const struct event *event) {
+static void tell_event(const struct watch *watch, const struct event *event) {
     const struct spex_anomaly *anomaly = &event->anomaly;
     struct spex_thread_use before =
         spex_thread_samples_between(watch->samples, anomaly->thread,
@@ -104,7 +104,7 @@ static void tell(const struct watch *watch, const struct event *event) {
 
 static void tell_waiting(struct watch *watch) {
     for (size_t e = 0; e < watch->waits; e++)
-        tell(watch, &watch->waiting[e]);
+        tell_event(watch, &watch->waiting[e]);
     watch->waits = 0;
     fflush(watch->output.file);
 }
@@ -117,7 +117,7 @@ static void take_event(void *user, enum spex_anomaly_event event,
     watch->waiting[watch->waits++] = (struct event){.event = event, .anomaly = *anomaly};
 }
 
-static void look(struct watch *watch) {
+static void look_at_threads(struct watch *watch) {
     double now = spex_attached_seconds(&watch->attached);
     const char *missing;
     spex_thread_samples_take(watch->samples, now);
@@ -146,12 +146,12 @@ static int take_the_rest(struct watch *watch, struct spex_why *why) {
 }
 
 /* Until it is to end. 0, or what is wrong. */
-static int follow(struct watch *watch, int stop_fd, struct spex_why *why) {
+static int follow_process(struct watch *watch, int stop_fd, struct spex_why *why) {
     double next = 0;
     for (;;) {
         double now = spex_attached_seconds(&watch->attached);
         if (now >= next) {
-            look(watch);
+            look_at_threads(watch);
             next = now + LOOK_SECONDS;
         }
         double until = watch->seconds > 0 ? fmin(next, watch->seconds) : next;
@@ -171,7 +171,7 @@ static int follow(struct watch *watch, int stop_fd, struct spex_why *why) {
     }
 }
 
-static int prepare(struct watch *watch, struct spex_why *why) {
+static int watch_prepare(struct watch *watch, struct spex_why *why) {
     struct timespec now;
     watch->known = spex_receiver_kernels(watch->attached.receiver);
     clock_gettime(CLOCK_REALTIME, &now);
@@ -188,7 +188,7 @@ static int prepare(struct watch *watch, struct spex_why *why) {
     return 0;
 }
 
-static int finish(struct watch *watch) {
+static int watch_finish(struct watch *watch) {
     const struct spex_watch_account account = {
         .judged = spex_anomalies_account(watch->anomalies),
         .seconds = spex_attached_seconds(&watch->attached),
@@ -210,9 +210,9 @@ static int watch_attached(struct watch *watch, int stop_fd) {
     struct spex_why why = {""};
     int err =
         spex_attach(&watch->attached, watch->process, watch->probes, &watch->models, "", &why);
-    err = err ? err : prepare(watch, &why);
-    err = err ? err : follow(watch, stop_fd, &why);
-    int status = err < 0 ? spex_complain(SPEX_EXIT_FAILED, "%s", why.text) : finish(watch);
+    err = err ? err : watch_prepare(watch, &why);
+    err = err ? err : follow_process(watch, stop_fd, &why);
+    int status = err < 0 ? spex_complain(SPEX_EXIT_FAILED, "%s", why.text) : watch_finish(watch);
     spex_detach(&watch->attached);
     spex_judge_destroy(watch->judge);
     spex_anomalies_destroy(watch->anomalies);
