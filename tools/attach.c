@@ -14,13 +14,14 @@
 #include "complain.h"
 #include "control_client.h"
 
-/* More kernels than this are all of them. */
+/* With more kernels than this all of the program's kernels are selected, since a selection is
+ * limited. */
 enum { NAMED_MAX = 500 };
 
-/* What a profile has for a selection that does not fit. */
+/* A profile has this text in place of a selection that is too long for it. */
 static const char too_long[] = "a long selection";
 
-/* "3:kernel,7:kernel@off": grows. */
+/* A selection of kernels that grows: "3:kernel,7:kernel@off". */
 struct kernel_list {
     char *text;
     size_t length;
@@ -47,7 +48,7 @@ static bool is_kernel(const struct spex_profile_site *site) {
     return site->loaded && site->probe_type == SPEX_KERNEL;
 }
 
-/* Whether a kernel of this name is anywhere in a path of the models. */
+/* Whether the path of any model names this kernel. */
 static bool is_known(const struct spex_models *models, const struct spex_profile_site *site) {
     char number[8];
     snprintf(number, sizeof(number), "%u", site->probe_id);
@@ -70,7 +71,8 @@ static bool is_first(const struct spex_profile *profile, size_t at) {
     return true;
 }
 
-/* What switches on what the models know and is off, or all of it, to be sampled otherwise. `known`: how many they know. */
+/* Selects the kernels that the models know: those that are off, or, with `sampling`, all of them.
+ * `known`: how many kernels the models know. */
 static struct kernel_list kernels_of(const struct spex_profile *profile,
                                      const struct spex_models *models, const char *sampling,
                                      unsigned *known) {
@@ -87,7 +89,7 @@ static struct kernel_list kernels_of(const struct spex_profile *profile,
     return list;
 }
 
-/* What switches off the kernels that were off before. */
+/* Makes the selection that switches off the kernels that were off before. */
 static int back_note(struct spex_attached *attached, const struct spex_profile *before,
                      const struct spex_profile *after) {
     struct kernel_list list = {.text = NULL};
@@ -114,7 +116,7 @@ static void print_answer(const struct spex_profile_reader *reader) {
         fprintf(stderr, "spex: %s\n", reader->text);
 }
 
-/* Adds to the selection, and notes how it comes back. */
+/* Adds to the selection, and keeps how to undo that. */
 static int switch_on(struct spex_attached *attached, const char *selection,
                      const struct spex_profile *before, struct spex_why *why) {
     struct spex_profile_reader reader = {0};
@@ -194,7 +196,8 @@ int spex_attach(struct spex_attached *attached, pid_t process, const char *probe
     return err;
 }
 
-/* As it was; where somebody else has changed it meanwhile, or it is too long to be told, only ours goes. */
+/* Restores the selection as it was before. Where another client has changed it meanwhile, or it was
+ * too long for the profile, only the added kernels are switched off. */
 static void put_back(const struct spex_attached *attached) {
     struct spex_profile_reader reader = {0};
     struct spex_why why;
@@ -210,7 +213,8 @@ static void put_back(const struct spex_attached *attached) {
     spex_profile_reader_free(&reader);
 }
 
-/* First the stream: the collectors hear of its end from what the selection makes them do. */
+/* Closes the stream first: the program's collectors notice its end when the change of the selection
+ * wakes them. */
 void spex_detach(struct spex_attached *attached) {
     bool over = spex_attached_over(attached);
     spex_receiver_close(attached->receiver);

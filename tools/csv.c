@@ -11,7 +11,7 @@
 
 enum { LARGEST_TABLE = 128 << 20 };
 
-/* Where reading has got to. The text stays as it is until all of it has been found to be good. */
+/* The position of the reader. The text is changed only after all of it has been checked. */
 struct cursor {
     struct spex_csv *csv;
     char *at, *end;
@@ -21,10 +21,10 @@ struct cursor {
     struct spex_why *why;
 };
 
-/* Of what is in this line and not before what was asked for last. */
+/* The column of `at`, which is in the current line and not before the last position asked for. */
 static unsigned column_of(struct cursor *cursor, const char *at) {
     for (; cursor->counted < at; cursor->counted++)
-        /* Not counting what continues a character in UTF-8. */
+        /* Bytes that continue a character in UTF-8 do not count. */
         cursor->column += ((unsigned char)cursor->counted[1] & 0xc0) != 0x80;
     return cursor->column;
 }
@@ -75,7 +75,7 @@ static int pass_plain(struct cursor *cursor) {
     return 0;
 }
 
-/* Steps over what ends a cell; *row: it ends the row, too. */
+/* Skips the end of a cell. *row: it is the end of the row, too. */
 static int pass_end(struct cursor *cursor, bool *row) {
     *row = *cursor->at != ',';
     if (cursor->at == cursor->end)
@@ -105,7 +105,7 @@ static int read_row(struct cursor *cursor) {
     return 0;
 }
 
-/* Whether nothing is in this line; then it is passed over. */
+/* Skips the line and returns true if it is empty. */
 static bool skip_empty_line(struct cursor *cursor) {
     char *at = after_blanks(cursor->at);
     at += at[0] == '\r' && at[1] == '\n';
@@ -126,7 +126,7 @@ static int read_rows(struct cursor *cursor) {
     return 0;
 }
 
-/* Takes the quotes out and ends the text. */
+/* Removes the quotes and terminates the text. */
 static void finish_quoted(struct spex_csv_cell *cell) {
     const char *from = cell->text + 1;
     char *to = cell->text;

@@ -3,8 +3,8 @@
 #ifndef SPEX_FUNCTIONS_ARGUMENT_H
 #define SPEX_FUNCTIONS_ARGUMENT_H
 
-/* Checks the globs and puts them into the environment that programs started from here on get. SPEX_EXIT_OK, or another
- * status after a message that begins with the command and `origin`. */
+/* Checks the globs, and puts them into the environment of programs that are started from here on.
+ * SPEX_EXIT_OK, or another status after a message that begins with the command and `origin`. */
 int spex_functions_argument(const char *command, const char *origin, const char *filter);
 
 #endif

@@ -16,10 +16,10 @@
 #include "options.h"
 #include "process_place.h"
 
-/* Of a selection, in the table: bytes. */
+/* Bytes of a selection that the table shows. */
 enum { SELECTION_MAX = 40 };
 
-/* For one frame of an answer: a program that is stopped does not keep the others from being listed. */
+/* Timeout for an answer, so that a program that is stopped does not hold up the list. */
 enum { ANSWER_MS = 2000 };
 
 static const char list_usage[] =
@@ -58,7 +58,7 @@ static void take_command(struct program *program) {
     spex_process_place_free(&place);
 }
 
-/* False when it has gone meanwhile. */
+/* False when the process has ended meanwhile. */
 static bool ask_program(pid_t process, struct program *program) {
     struct spex_profile_reader reader = {0};
     *program = (struct program){.process = process};
@@ -74,7 +74,7 @@ static bool ask_program(pid_t process, struct program *program) {
     return program->answers || err == -ETIMEDOUT || err == -EPROTONOSUPPORT;
 }
 
-/* How many, or -ENOMEM. */
+/* Returns their number, or -ENOMEM. */
 static long find_programs(struct program **programs) {
     pid_t *processes;
     long count = 0, there = spex_client_list(&processes);
@@ -87,7 +87,7 @@ static long find_programs(struct program **programs) {
     return there < 0 ? there : count;
 }
 
-/* The beginning of a long one. */
+/* A long selection is cut between characters. */
 static void add_selection(struct spex_columns *columns, const char *selection) {
     size_t length = strlen(selection);
     if (length > SELECTION_MAX) {

@@ -12,10 +12,11 @@
 
 enum { OPTIONS_MAX = 16 };
 
-/* getopt_long tells an option of a command's table by its index from here on, beyond all letters. */
+/* getopt_long returns an option with a name as this plus its index, which is larger than any
+ * letter. */
 enum { FIRST_NAME = 256 };
 
-/* What getopt_long wants to know about a command's table. */
+/* A table of options in the form that getopt_long takes. */
 struct getopt_tables {
     struct option names[OPTIONS_MAX + 2];
     char letters[2 * OPTIONS_MAX + 3];
@@ -45,7 +46,7 @@ static void make_getopt_tables(const struct spex_option *options, bool first,
     }
 }
 
-/* The option that getopt_long has found: by its index, or by its letter. */
+/* The option for a value that getopt_long has returned. */
 static const struct spex_option *find_option(const struct spex_option *options, int found) {
     if (found >= FIRST_NAME)
         return &options[found - FIRST_NAME];

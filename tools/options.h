@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line of a command: a table of its options, each with the place that its argument goes to. */
+/* Reads the command line of a command by a table of its options. */
 #ifndef SPEX_OPTIONS_H
 #define SPEX_OPTIONS_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* An option has a name, a letter or both. With a flag it takes no argument; else its argument goes to each of the other
- * places that are not NULL. */
+/* An option has a name, a letter or both. With `flag` it takes no argument; otherwise its argument
+ * is stored through each of the other pointers that is not NULL. */
 struct spex_option {
-    /* Without "--". */
+    /* Without the leading "--". */
     const char *name;
     char letter;
 
@@ -19,19 +19,20 @@ struct spex_option {
     unsigned long *count;
     pid_t *process;
 
-    /* Of a number that has no `read`, and of a count. */
+    /* Of a count, and of a number without `read`. */
     struct {
         double least, most;
     } range;
     bool (*read)(const char *text, double *number);
-    /* The message about another number or count: "seconds were expected". */
+    /* For the message about a number or count that is refused: "seconds were expected". */
     const char *error;
 
-    /* Judges the argument and says what is wrong with it: an exit status. `origin` is the option, "--name" or "-n". */
+    /* Checks the argument: an exit status, after a message unless it is SPEX_EXIT_OK. `origin` is
+     * the option as users know it, "--name" or "-n". */
     int (*check)(const char *command, const char *origin, const char *text);
 };
 
-/* Where options end. */
+/* Where the options of a command end. */
 enum spex_options_end {
     /* Nowhere: they may stand between and after operands. */
     SPEX_OPTIONS_ANYWHERE,
@@ -44,7 +45,7 @@ enum spex_options_end {
 struct spex_syntax {
     const char *command;
     const char *usage;
-    /* The message about fewer operands than `least` or more than `most`: "one process was expected". */
+    /* For the message about fewer operands than `least` or more than `most`. */
     const char *expected;
     int least, most;
     enum spex_options_end end;
@@ -53,12 +54,13 @@ struct spex_syntax {
 struct spex_operands {
     char **list;
     int count;
-    /* Ends with NULL, which is the first without a program. */
+    /* The program and its arguments, up to NULL; NULL comes first where there is no program. */
     char **program;
 };
 
-/* Takes the options, a table that ends with one of neither name nor letter, and finds the operands. Every command has
- * --help and -h, too, which end the process. SPEX_EXIT_OK, or another status after a message. */
+/* Stores the options' arguments and finds the operands. The table ends with an option without name
+ * and letter. Every command also has --help and -h, which print the usage and end the process.
+ * SPEX_EXIT_OK, or another status after a message. */
 int spex_options_take(const struct spex_syntax *syntax, const struct spex_option *options, int argc,
                       char **argv, struct spex_operands *operands);
 

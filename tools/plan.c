@@ -84,7 +84,7 @@ static int plan_parse(int argc, char **argv, struct request *request) {
     return status;
 }
 
-/* A sample is no cheaper than any record, as long as nobody says so. */
+/* The default cost of a sample: that of the dearest record. */
 static double greatest_report_cost(const struct spex_plan_table *table) {
     double greatest = 0;
     for (size_t c = 0; c < table->class_count; c++)
@@ -93,7 +93,7 @@ static double greatest_report_cost(const struct spex_plan_table *table) {
     return greatest;
 }
 
-/* A policy is asked as in a program, where there is no probing, unless somebody says what it takes. */
+/* For a policy the default is 0, which is no probing, as in a program. */
 static double sample_cost(const struct request *request, const struct spex_plan_table *table) {
     return request->sample_cost > 0 || request->policy ? request->sample_cost
                                                        : greatest_report_cost(table);
@@ -160,7 +160,8 @@ static void print_traced(const struct spex_rate_problem *problem, const bool *tr
     puts(*separator ? "" : "nothing");
 }
 
-/* What the table does not say: that there is no need to divide; that there may be better ways. */
+/* Notes below the table: whether the budget pays for tracing everything, and whether there may be
+ * better combinations. */
 static void print_notes(const struct spex_rate_problem *problem) {
     double overhead = 0, information = 0;
     size_t free_classes = 0;
@@ -191,7 +192,7 @@ static int print_table(const struct spex_rate_problem *problem,
     return SPEX_EXIT_OK;
 }
 
-/* Why there is no combination. */
+/* Gives the reason why there is no combination, which the policy's decision has. */
 static int complain_of_budget(const struct spex_rate_problem *problem,
                               const struct spex_rate_policy_ops *policy) {
     struct spex_rate_plan plan = {.size = sizeof(plan), .reason = "out of memory"};

@@ -44,7 +44,7 @@ void spex_plan_policy_free(struct spex_plan_policy *policy) {
     spex_rate_object_close(&policy->object);
 }
 
-/* A policy's text may be anything, and none. */
+/* A policy's text may hold any bytes, or be NULL. */
 static const char *printable(const char *from, char *text) {
     snprintf(text, TEXT_BYTES, "%s", from ? from : "");
     spex_make_printable(text);
@@ -59,7 +59,7 @@ static bool is_decision(const struct spex_rate_problem *problem,
            isfinite(decision->frequency) && (!recorded || decision->frequency <= most);
 }
 
-/* That each class has been decided about, and figures are some. */
+/* Checks that there is a valid decision about each class, and that figures are numbers. */
 static int check_plan(const char *name, const struct spex_rate_problem *problem,
                       const struct spex_rate_plan *plan) {
     for (size_t c = 0; c < problem->class_count; c++)
@@ -77,7 +77,7 @@ static int check_plan(const char *name, const struct spex_rate_problem *problem,
     return SPEX_EXIT_OK;
 }
 
-/* What is not decided is found to be none. */
+/* Figures are set to NAN first, so that those that the policy does not set are found. */
 static int decide(const struct spex_rate_policy_ops *ops, const struct spex_rate_problem *problem,
                   struct spex_rate_plan *plan) {
     char name[TEXT_BYTES];

@@ -35,7 +35,7 @@ static const char probes_usage[] =
 static const struct spex_syntax probes_syntax = {
     "probes", probes_usage, "one program or process was expected", 1, 1, SPEX_OPTIONS_ANYWHERE};
 
-/* `why` may quote what a file says. */
+/* Messages may quote text from a file, which may not be printable. */
 static int complain_why(int status, struct spex_why *why) {
     spex_make_printable(why->text);
     return spex_complain(status, "%s", why->text);
@@ -50,8 +50,8 @@ static bool is_runnable(const char *path) {
     return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
 }
 
-/* The path of the program that a shell would run, or of a file in this directory; to be freed. NULL:
- * there is none, or no memory. */
+/* The path of the program that a shell would run, or of a file in the current directory. To be
+ * freed; NULL when there is none, or no memory. */
 static char *find_program(const char *name) {
     const char *folder = strchr(name, '/') ? NULL : getenv("PATH");
     char *path = NULL;
@@ -91,7 +91,7 @@ static int add_file(struct spex_probe_list *list, const char *path, struct spex_
     return err;
 }
 
-/* What cannot be found or read is told, and the rest listed. */
+/* Libraries that cannot be found or read are reported, and the others are listed. */
 static void add_libraries(struct spex_probe_list *list, const char *path) {
     struct spex_linked_objects objects;
     struct spex_why why = {""}, told = {""};
@@ -139,7 +139,7 @@ static void add_mapped(void *user, const char *path, int fd, const char *unreada
         complain_why(0, &why);
 }
 
-/* The program that the process runs, for what is shown. */
+/* The list names the program that the process runs. */
 static int set_process_name(struct spex_probe_list *list, pid_t pid) {
     char link[64], path[PATH_MAX + 1] = "";
     snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
@@ -154,7 +154,7 @@ static int collect_process(struct spex_probe_list *list, pid_t pid) {
     return set_process_name(list, pid) == 0 ? SPEX_EXIT_OK : out_of_memory();
 }
 
-/* `named`: what the user calls it. */
+/* `named`: the program or process, for messages. */
 static int show_list(const struct spex_probe_list *list, const char *named, bool json) {
     struct spex_why none = {""};
     int err = 0;
@@ -179,7 +179,7 @@ static int list_program(const char *name, bool json) {
     return status;
 }
 
-/* From its files, where it does not answer itself. */
+/* Lists the probes of a process that does not answer, from its files. */
 static int list_mapped(pid_t pid, bool json) {
     struct spex_probe_list list = {NULL, NULL, 0, 0};
     char named[32];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Arguments of several commands that need more than the table of options (options.h): processes and probes. */
+/* Arguments of several commands that are more than text or a number: processes and probes. */
 #ifndef SPEX_PROCESS_ARGUMENT_H
 #define SPEX_PROCESS_ARGUMENT_H
 
@@ -12,7 +12,8 @@ bool spex_is_number(const char *text);
 /* SPEX_EXIT_OK, or another status after a message that begins with the name of the command. */
 int spex_process_argument(const char *command, const char *text, pid_t *process);
 
-/* Checks that `text` is a selection of probes. `origin` names where it is given: "--probes". As above. */
+/* Checks that `text` is a selection of probes. `origin` is the option or variable that has it.
+ * Status as above. */
 int spex_probes_argument(const char *command, const char *origin, const char *text);
 
 #endif

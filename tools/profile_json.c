@@ -17,7 +17,7 @@ static const struct {
     double share;
 } quantiles[] = {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p999", 0.999}};
 
-/* A number, when it is one and `known`. */
+/* null for a number that is not finite or not known. */
 static json_t *number_or_null(double value, bool known) {
     return known && isfinite(value) ? json_real(value) : json_null();
 }
@@ -87,7 +87,7 @@ static json_t *all_values_json(const struct spex_profile *profile,
     return NULL;
 }
 
-/* Members about probing, of a probe that was probed. */
+/* Adds the figures of probing to a probe that was probed. */
 static json_t *with_activity(json_t *json, const struct spex_profile_probe *probe) {
     const struct spex_activity *activity = &probe->activity;
     double share = spex_activity_share_margin(activity);

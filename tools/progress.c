@@ -50,7 +50,7 @@ static void compose_line(const struct spex_progress *progress, char *line, size_
              left, best);
 }
 
-/* The first few failures are told as they come; the rest are counted at the end. */
+/* Reports the first few failures as they come; the others are in the report. */
 static void tell_failures(struct spex_progress_bar *bar, const struct spex_progress *progress) {
     if (progress->failed == bar->failed)
         return;

@@ -88,8 +88,8 @@ static int choose_probes(struct request *request) {
     return spex_probes_argument("run", origin, request->probes);
 }
 
-/* Opens the standard streams that are closed, so that no other descriptor takes their numbers. The program does not
- * inherit them. */
+/* Opens the standard streams that are closed, so that no other descriptor takes their numbers. The
+ * program does not inherit them. */
 static void fill_streams(void) {
     int fd;
     do

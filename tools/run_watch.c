@@ -7,7 +7,7 @@
 #include "clock.h"
 #include "complain.h"
 
-/* Processes that live must answer, and those that end must be done, by then. */
+/* How long to wait for the answers of processes that run, and the end of those that are ending. */
 #define SETTLE_NS 1000000000u
 
 enum { SIGNALS, PROGRAM, DOOR, FIRST, POLLED = FIRST + SPEX_CALLERS_MAX };
@@ -28,7 +28,7 @@ static void accept_callers(struct spex_run_watch *watch) {
                       watch->listener.count);
 }
 
-/* What a program has shown that calls once more. */
+/* A process that connects again goes on from what its first connection has shown. */
 static void take_over(const struct spex_listener *listener, struct spex_caller *caller) {
     for (size_t c = 0; c < listener->count && listener->callers[c] != caller; c++)
         if (spex_caller_same(listener->callers[c], caller)) {
@@ -38,7 +38,8 @@ static void take_over(const struct spex_listener *listener, struct spex_caller *
         }
 }
 
-/* The first answer to a subscription comes at once, when nothing has happened yet. */
+/* The first report of a subscription is not shown: it comes at once, when there is nothing to
+ * report. */
 static void take_report(struct spex_run_watch *watch, struct spex_caller *caller) {
     if (spex_caller_take(caller) <= 0 || caller->reader.number != SPEX_CALLER_INTERVAL ||
         caller->reader.final)
@@ -74,14 +75,14 @@ void spex_run_watch(struct spex_run_watch *watch) {
     }
 }
 
-/* Whether there is nothing to wait for. */
+/* Whether no more reports are to be waited for. */
 static bool is_settled(struct spex_caller *caller) {
     if (caller->reader.complete && caller->reader.number == SPEX_CALLER_LAST)
         return true;
     return !spex_caller_runs(caller); /* what it has sent has been taken */
 }
 
-/* All that has come. */
+/* Takes the reports that have arrived. */
 static void drain_caller(struct spex_caller *caller, uint64_t until) {
     while (spex_caller_take(caller) > 0 && spex_clock_ns(CLOCK_MONOTONIC) < until)
         continue;

@@ -113,7 +113,7 @@ static int sample_parse(int argc, char **argv, struct request *request) {
     return check_request(request);
 }
 
-/* Before anything is done for it. */
+/* Opens the output first, so that a bad path is reported before the program starts. */
 static int output_open(struct request *request) {
     if (request->out && strcmp(request->out, "-") != 0)
         request->file = fopen(request->out, "we");
@@ -150,7 +150,7 @@ static int print_account(const struct request *request, struct spex_sampled *sam
     return SPEX_EXIT_OK;
 }
 
-/* What the models know, by name where that can be said. */
+/* Whether each kernel in the path can be selected by its name. */
 static bool is_plain(const char *path) {
     return strspn(path, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_/") ==
            strlen(path);
@@ -167,7 +167,8 @@ static bool is_said(const char *selection, const char *name, size_t length) {
     return false;
 }
 
-/* To be freed; NULL: out of memory. */
+/* A selection of the kernels that the models know, or of all kernels where some names cannot be
+ * selected or they are too many. To be freed; NULL: out of memory. */
 static char *selection_of(const struct spex_models *models) {
     enum { ITEMS_MAX = 500 };
     char *text = NULL;
@@ -228,7 +229,8 @@ static int sample_run(const struct request *request, struct spex_sample_program 
         return status;
     int err = spex_sampled_create(&sampled, &request->models, spex_receiver_kernels(run->receiver),
                                   request->samples, spex_tick_rate_since(begin));
-    for (bool ended = false; !ended;) { /* the program's end is waited for, whatever comes of it */
+    /* Waits for the program's end also after an error. */
+    for (bool ended = false; !ended;) {
         ended = spex_sample_program_wait(run, !err);
         err = err ? err : drain_records(run->receiver, sampled, ended, &why);
     }
@@ -262,7 +264,7 @@ static int sample_program(const struct request *request) {
     return run.program.by_signal ? 128 + run.program.by_signal : status;
 }
 
-/* `models`: NULL for what it was started with. */
+/* Has the program sample by a file of models, or for NULL by those that it was started with. */
 static int send_models(const struct request *request, const char *models, struct spex_why *why) {
     struct spex_profile_reader reader = {0};
     char *text = NULL;
@@ -275,7 +277,8 @@ static int send_models(const struct request *request, const char *models, struct
     return err;
 }
 
-/* Until it is to end. 0, or what is wrong. */
+/* Takes records until the program ends, the time is over, or `stop_fd` is readable. 0 or a negative
+ * errno value. */
 static int follow_process(const struct request *request, const struct spex_attached *attached,
                           struct spex_sampled *sampled, int stop_fd, struct spex_why *why) {
     const double end = request->seconds > 0 ? request->seconds : INFINITY;

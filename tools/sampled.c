@@ -71,7 +71,7 @@ static int kernel_make(struct spex_sampled *sampled, const struct spex_record *r
     return 0;
 }
 
-/* Those who have executed it. */
+/* Adds a thread to those that have executed the kernel. */
 static int note_thread(struct spex_sampled_kernel *kernel, uint32_t thread) {
     for (uint32_t t = 0; t < kernel->thread_count; t++)
         if (kernel->threads[t] == thread)
@@ -127,7 +127,7 @@ int spex_sampled_take(struct spex_sampled *sampled, const struct spex_record *re
     return err;
 }
 
-/* Executions of the nearest kernel around it that was looked at; 0: of none. */
+/* Executions of the nearest kernel around it that was sampled while under way; 0 without one. */
 static double executions_around(const struct spex_sampled *sampled,
                                 const struct spex_sampled_kernel *kernel) {
     uint32_t at = kernel->parent;

@@ -29,7 +29,7 @@ static const char set_usage[] =
 static const struct spex_syntax set_syntax = {
     "set", set_usage, "a process and probes were expected", 2, INT_MAX, SPEX_OPTIONS_FIRST};
 
-/* To be freed; NULL when memory is short. */
+/* To be freed; NULL: out of memory. */
 static char *join_arguments(char *const *arguments, int count) {
     size_t size = 1;
     for (int i = 0; i < count; i++)
@@ -55,7 +55,8 @@ static bool item_matches(const struct spex_selection_item *item,
     return false;
 }
 
-/* What the program has understood, though this release does not, has matched something. */
+/* Whether any item matches a probe. A text that only the program's release of spex understands
+ * counts as a match. */
 static bool anything_matches(const char *text, const struct spex_profile *profile) {
     struct spex_selection selection;
     char why[256];
@@ -75,7 +76,8 @@ static unsigned sites_loaded(const struct spex_profile *profile) {
     return loaded;
 }
 
-/* The selection is made; `reader` has the answer. A program that has gone meanwhile says no more. */
+/* Reports how many sites are on. `reader` has the answer to the selection. The number of all sites
+ * is left out when the program has ended meanwhile. */
 static int print_selected(pid_t process, const char *text, struct spex_profile_reader *reader) {
     char why[512];
     int on = reader->status;

@@ -25,7 +25,8 @@ struct live {
     enum mode mode;
     bool paused;
     bool alarming;
-    bool over; /* `status` says how */
+    /* Then `status` is the exit status. */
+    bool over;
     int status;
     int signals;
     unsigned long reports;
@@ -58,7 +59,7 @@ static void live_draw(const struct live *live) {
     spex_top_screen_draw(&live->view, &picture);
 }
 
-/* Sends what a row has made of a key. */
+/* Sends the selection that a key has made of a row, or shows why there is none. */
 static void switch_probe(struct live *live, int err, const char *selection) {
     struct spex_why why;
     if (err)
@@ -180,7 +181,7 @@ static void change_delay(struct live *live) {
         live_say(live, "a delay of 0.05 to 3600 seconds was expected", true);
 }
 
-/* Without its last letter. */
+/* Removes the last character, which may have several bytes. */
 static void erase_letter(char *typed) {
     size_t length = strlen(typed);
     while (length && ((unsigned char)typed[--length] & 0xc0) == 0x80)
@@ -237,12 +238,13 @@ static void take_reports(struct live *live, unsigned long count) {
     if (feed->state == SPEX_TOP_ENDED)
         live_say(live, "the program has ended; q quits", true);
     else if (feed->state == SPEX_TOP_LEFT)
-        live_say(live, feed->why, true);
+        live_say(live, feed->why.text, true);
     else if (feed->state == SPEX_TOP_SEARCHES)
         live_say(live, "the program has gone; looking for it again", true);
 }
 
-/* After a refusal the rows are asked for, since they are as if it had not been one. */
+/* After a refusal a new report is requested: the rows were changed as if the selection had been
+ * taken. */
 static void take_answers(struct live *live) {
     char line[sizeof(live->message)];
     int status;

@@ -20,9 +20,10 @@ enum { NARROW_NAME = 12, WIDE_NAME = SPEX_PROFILE_NAME_BYTES };
 
 static SCREEN *terminal;
 static bool colours;
-static size_t first_row; /* of the rows shown, at the last drawing */
+/* The first row on the screen, as drawn last. */
+static size_t first_row;
 
-/* Those that go first on a narrow terminal have the largest numbers. */
+/* On a narrow terminal columns with the highest rank are left out first. */
 static const struct {
     int width;
     int rank;
@@ -186,7 +187,7 @@ static void draw_row(const struct spex_top_view *view, int line, size_t at, cons
     }
 }
 
-/* So that the cursor is among them. */
+/* Scrolls so that the cursor is on the screen. */
 static void scroll_to_cursor(const struct spex_top_view *view, size_t page) {
     if (view->cursor < first_row)
         first_row = view->cursor;

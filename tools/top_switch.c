@@ -43,7 +43,8 @@ int spex_top_switch_send(struct spex_top_switch *by, const char *selection, stru
     return err;
 }
 
-/* A program closes connections that are silent; ours is closed as soon as every selection is answered. */
+/* A program closes connections that are silent, so the connection is closed here once every
+ * selection is answered. */
 int spex_top_switch_take(struct spex_top_switch *by, char *line, size_t size) {
     int got =
         by->socket < 0 ? -ETIMEDOUT : spex_client_receive(by->socket, &by->reader, 0, line, size);

@@ -11,10 +11,10 @@
 #include "explore/training_kernels.h"
 #include "models_file.h"
 
-/* What has been learnt is written so often, for whom nobody tells of our end. */
+/* How often the models are written, so that little is lost when this command is killed. */
 #define WRITE_SECONDS 60.0
 
-/* What is measured within so much time is taken to have something in common. */
+/* Executions within this time count as one run: they may share a disturbance. */
 #define RUN_SECONDS 1.0
 
 void spex_train_tell_left_out(size_t kernels, double least_seconds) {
@@ -28,14 +28,15 @@ struct follower {
     struct spex_training *training;
     struct spex_models *models;
     struct spex_attached attached;
-    struct spex_run_parameters none; /* a process's kernels have their own, or none */
+    /* Empty: kernels of a running process have only parameters of their own. */
+    struct spex_run_parameters none;
     struct spex_training_kernels *kernels;
     uint64_t records;
     uint64_t left_out;
     size_t left_out_kernels;
 };
 
-/* 0, 1 when there may be more, or what is wrong. */
+/* 0; 1 when there may be more; or a negative errno value. */
 static int take_records(struct follower *follower, bool all, struct spex_why *why) {
     const struct spex_record *records;
     size_t count;
@@ -47,7 +48,7 @@ static int take_records(struct follower *follower, bool all, struct spex_why *wh
     return err ? err : more;
 }
 
-/* What the models are now. An exit status. */
+/* Fits the models to the records so far, and writes them. An exit status. */
 static int write_models(struct follower *follower) {
     spex_models_free(follower->models);
     int err = spex_training_fit(follower->training, follower->running->least_seconds,
@@ -57,7 +58,8 @@ static int write_models(struct follower *follower) {
     return spex_models_file_write(follower->running->models, follower->models);
 }
 
-/* Until it is to end: 0; or what is wrong. */
+/* Takes records until the program ends, the time is over, or stop_fd is readable. 0 or a negative
+ * errno value. */
 static int follow_process(struct follower *follower, struct spex_why *why) {
     const struct spex_train_running *running = follower->running;
     const double end = running->seconds > 0 ? running->seconds : INFINITY;

@@ -39,13 +39,14 @@ static const char watch_usage[] =
 static const struct spex_syntax watch_syntax = {"watch", watch_usage, "one process was expected",
                                                 1,       1,           SPEX_OPTIONS_ANYWHERE};
 
-/* From one look at the program's threads to the next; what is found is told with the next. */
+/* Interval of samples of the program's threads. Anomalies are reported with the next sample. */
 #define LOOK_SECONDS 0.2
 
-/* What goes before an anomaly by less is not compared with it. */
+/* An anomaly is compared with so much time before it. */
 #define BEFORE_SECONDS 10.0
 
-/* Events that wait for the next look; of more, the first ones do not wait. */
+/* Events that can wait for the next sample of threads; when there are more, all are reported at
+ * once. */
 enum { WAITING_MAX = 256 };
 
 struct event {
@@ -127,7 +128,7 @@ static void look_at_threads(struct watch *watch) {
     tell_waiting(watch);
 }
 
-/* 0, 1 when there may be more, or what is wrong. */
+/* 0; 1 when there may be more; or a negative errno value. */
 static int take_records(struct watch *watch, bool all, struct spex_why *why) {
     const struct spex_record *records;
     size_t count;
@@ -145,7 +146,8 @@ static int take_the_rest(struct watch *watch, struct spex_why *why) {
     return more;
 }
 
-/* Until it is to end. 0, or what is wrong. */
+/* Takes records until the program ends, the time is over, or `stop_fd` is readable. 0 or a negative
+ * errno value. */
 static int follow_process(struct watch *watch, int stop_fd, struct spex_why *why) {
     double next = 0;
     for (;;) {

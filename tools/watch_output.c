@@ -102,7 +102,7 @@ static json_t *changes_json(const struct spex_cause_found *cause) {
     return json;
 }
 
-/* A line, whatever there is; the stream keeps an error. */
+/* Writes a line. The stream keeps an error. */
 static void write_line(FILE *file, json_t *json) {
     if (json)
         json_dumpf(json, file, JSON_COMPACT | JSON_REAL_PRECISION(12));
