@@ -18,8 +18,8 @@
 static const char plan_usage[] =
     "usage: spex plan TABLE.csv [--max-f N | --budget P] [--top COUNT | --policy POLICY] [--json]\n"
     "\n"
-    "Which classes of events to trace and which to leave to sampling, so that what is recorded\n"
-    "is worth most within the budget: the best combinations, with what they tell. \"-\" is\n"
+    "Which classes of events to trace and which to leave to sampling, so that the records are\n"
+    "worth most within the budget: the best combinations, with their information. \"-\" is\n"
     "standard input. The table's first line names its columns, in any order: name, share (of\n"
     "the time), frequency (Hz), weight; and if wanted report_cost and detect_cost (seconds),\n"
     "min_frequency (Hz), pinned (yes, no).\n"
@@ -29,8 +29,8 @@ static const char plan_usage[] =
     "  --sample-cost S  seconds a sample; else the greatest report_cost\n"
     "  --top COUNT      how many combinations; else 5\n"
     "  --policy POLICY  instead, what this policy decides about each class: fair, fixed,\n"
-    "                   budget or hybrid, or an object's path, with a \"/\"; there is probing\n"
-    "                   with --max-f or --sample-cost alone\n"
+    "                   budget or hybrid, or an object's path, with a \"/\"; it decides on\n"
+    "                   probing only with --max-f or --sample-cost\n"
     "  --json           the same as JSON: an array, or for one policy an object\n";
 
 static const struct spex_syntax plan_syntax = {"plan", plan_usage, "one table was expected",
@@ -55,11 +55,13 @@ struct request {
 
 /* "5%" or "0.05". */
 static bool read_budget(const char *text, double *share) {
-    char *end;
+    char *end = NULL;
     if (spex_budget_parse(text, share))
         return true;
-    *share = strspn(text, "0123456789.eE-") == strlen(text) ? strtod(text, &end) : 0;
-    return *share >= SMALLEST && *share <= 1 && *end == '\0';
+    if (text[strspn(text, "0123456789.eE-")] != '\0')
+        return false;
+    *share = strtod(text, &end);
+    return *end == '\0' && *share >= SMALLEST && *share <= 1;
 }
 
 static int plan_parse(int argc, char **argv, struct request *request) {

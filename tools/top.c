@@ -22,7 +22,7 @@ static const char top_usage[] =
     "Shows the probes of the running program PID, with what they have measured in the last\n"
     "interval, and switches them: the key h tells how.\n"
     "\n"
-    "  -d SECONDS  from one refresh to the next, 0.05 to 3600; 1\n"
+    "  -d SECONDS  from one refresh to the next, 0.05 to 3600; the default is 1\n"
     "  -b          prints tables one after the other, without a terminal, until the program ends\n"
     "  -n COUNT    ends after so many refreshes\n";
 

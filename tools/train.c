@@ -35,9 +35,10 @@ static const char train_usage[] =
     "                      with -finstrument-functions\n"
     "  --least SECONDS     leaves out kernels that take less on average, such as 1e-6\n"
     "\n"
-    "  --pid PID           train from what the running program PID does, until it ends, for so\n"
-    "                      long, or until Ctrl-C: MODELS is written every minute and at the end\n"
-    "  --for SECONDS       with --pid: so long\n"
+    "  --pid PID           train from what the running program PID does, until it ends, for\n"
+    "                      SECONDS, or until Ctrl-C; MODELS is written every minute and at the "
+    "end\n"
+    "  --for SECONDS       with --pid: for how long\n"
     "\n"
     "PROGRAM must have been built with spex, and have kernels (spex probes PROGRAM).\n";
 
