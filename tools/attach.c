@@ -11,24 +11,25 @@
 
 #include <spex/record.h>
 
-#include "command.h"
+#include "complain.h"
 #include "control_client.h"
 
-/* More kernels than this are all of them. */
+/* With more kernels than this all of the program's kernels are selected, since a selection is
+ * limited. */
 enum { NAMED_MAX = 500 };
 
-/* What a profile has for a selection that does not fit. */
+/* A profile has this text in place of a selection that is too long for it. */
 static const char too_long[] = "a long selection";
 
-/* "3:kernel,7:kernel@off": grows. */
-struct list {
+/* A selection of kernels that grows: "3:kernel,7:kernel@off". */
+struct kernel_list {
     char *text;
     size_t length;
     int err;
     unsigned count;
 };
 
-static void list_add(struct list *list, unsigned kernel, const char *behind) {
+static void kernel_list_add(struct kernel_list *list, unsigned kernel, const char *behind) {
     char item[48];
     int length =
         snprintf(item, sizeof(item), "%s%u:kernel%s", list->count ? "," : "+", kernel, behind);
@@ -47,7 +48,7 @@ static bool is_kernel(const struct spex_profile_site *site) {
     return site->loaded && site->probe_type == SPEX_KERNEL;
 }
 
-/* Whether a kernel of this name is anywhere in a path of the models. */
+/* Whether the path of any model names this kernel. */
 static bool is_known(const struct spex_models *models, const struct spex_profile_site *site) {
     char number[8];
     snprintf(number, sizeof(number), "%u", site->probe_id);
@@ -70,10 +71,12 @@ static bool is_first(const struct spex_profile *profile, size_t at) {
     return true;
 }
 
-/* What switches on what the models know and is off, or all of it, to be sampled otherwise. `known`: how many they know. */
-static struct list kernels_of(const struct spex_profile *profile, const struct spex_models *models,
-                              const char *sampling, unsigned *known) {
-    struct list list = {.text = NULL};
+/* Selects the kernels that the models know: those that are off, or, with `sampling`, all of them.
+ * `known`: how many kernels the models know. */
+static struct kernel_list kernels_of(const struct spex_profile *profile,
+                                     const struct spex_models *models, const char *sampling,
+                                     unsigned *known) {
+    struct kernel_list list = {.text = NULL};
     *known = 0;
     for (size_t s = 0; s < profile->site_count; s++) {
         const struct spex_profile_site *site = &profile->sites[s];
@@ -81,20 +84,20 @@ static struct list kernels_of(const struct spex_profile *profile, const struct s
             continue;
         ++*known;
         if (!site->period || *sampling)
-            list_add(&list, site->probe_id, sampling);
+            kernel_list_add(&list, site->probe_id, sampling);
     }
     return list;
 }
 
-/* What switches off the kernels that were off before. */
+/* Makes the selection that switches off the kernels that were off before. */
 static int back_note(struct spex_attached *attached, const struct spex_profile *before,
                      const struct spex_profile *after) {
-    struct list list = {.text = NULL};
+    struct kernel_list list = {.text = NULL};
     for (size_t s = 0; s < before->site_count; s++) {
         const struct spex_profile_site *site = &before->sites[s];
         for (size_t a = s; a < after->site_count && is_kernel(site) && !site->period; a++)
             if (after->sites[a].index == site->index && after->sites[a].period) {
-                list_add(&list, site->probe_id, "@off");
+                kernel_list_add(&list, site->probe_id, "@off");
                 break;
             }
     }
@@ -102,25 +105,26 @@ static int back_note(struct spex_attached *attached, const struct spex_profile *
     return list.err;
 }
 
-static int ask(const struct spex_attached *attached, enum spex_control_kind kind, const char *text,
-               struct spex_profile_reader *reader, struct spex_why *why) {
+static int attached_ask(const struct spex_attached *attached, enum spex_control_kind kind,
+                        const char *text, struct spex_profile_reader *reader,
+                        struct spex_why *why) {
     return spex_client_ask(attached->process, kind, text, reader, why->text, sizeof(why->text));
 }
 
-static void say(const struct spex_profile_reader *reader) {
+static void print_answer(const struct spex_profile_reader *reader) {
     if (reader->text[0])
         fprintf(stderr, "spex: %s\n", reader->text);
 }
 
-/* Adds to the selection, and notes how it comes back. */
+/* Adds to the selection, and keeps how to undo that. */
 static int switch_on(struct spex_attached *attached, const char *selection,
                      const struct spex_profile *before, struct spex_why *why) {
     struct spex_profile_reader reader = {0};
-    int err = ask(attached, SPEX_CONTROL_SELECT, selection, &reader, why);
+    int err = attached_ask(attached, SPEX_CONTROL_SELECT, selection, &reader, why);
     attached->switched = !err;
     if (!err)
-        say(&reader);
-    err = err ? err : ask(attached, SPEX_CONTROL_PROFILE, NULL, &reader, why);
+        print_answer(&reader);
+    err = err ? err : attached_ask(attached, SPEX_CONTROL_PROFILE, NULL, &reader, why);
     if (!err) {
         memcpy(attached->after, reader.profile.process.selection, sizeof(attached->after));
         if (back_note(attached, before, &reader.profile))
@@ -144,7 +148,7 @@ static int select_models(struct spex_attached *attached, const struct spex_model
                          const char *sampling, const struct spex_profile *before,
                          struct spex_why *why) {
     unsigned known;
-    struct list list = kernels_of(before, models, sampling, &known);
+    struct kernel_list list = kernels_of(before, models, sampling, &known);
     int err = list.err;
     if (err)
         spex_why_set(why, "out of memory");
@@ -177,7 +181,7 @@ int spex_attach(struct spex_attached *attached, pid_t process, const char *probe
     struct spex_profile_reader reader = {0};
     *attached = (struct spex_attached){.process = process, .begin = spex_instant_now()};
     attached->process_fd = (int)syscall(SYS_pidfd_open, process, 0);
-    int err = ask(attached, SPEX_CONTROL_PROFILE, NULL, &reader, why);
+    int err = attached_ask(attached, SPEX_CONTROL_PROFILE, NULL, &reader, why);
     const struct spex_profile *profile = &reader.profile;
     if (!err) {
         memcpy(attached->before, profile->process.selection, sizeof(attached->before));
@@ -192,23 +196,25 @@ int spex_attach(struct spex_attached *attached, pid_t process, const char *probe
     return err;
 }
 
-/* As it was; where somebody else has changed it meanwhile, or it is too long to be told, only ours goes. */
+/* Restores the selection as it was before. Where another client has changed it meanwhile, or it was
+ * too long for the profile, only the added kernels are switched off. */
 static void put_back(const struct spex_attached *attached) {
     struct spex_profile_reader reader = {0};
     struct spex_why why;
-    int err = ask(attached, SPEX_CONTROL_PROFILE, NULL, &reader, &why);
+    int err = attached_ask(attached, SPEX_CONTROL_PROFILE, NULL, &reader, &why);
     const char *now = reader.profile.process.selection, *to = attached->before;
     if (!err && (strcmp(now, attached->after) != 0 || strcmp(to, too_long) == 0))
         to = attached->back;
     if (!err && to)
-        err = ask(attached, SPEX_CONTROL_SELECT, to, &reader, &why);
+        err = attached_ask(attached, SPEX_CONTROL_SELECT, to, &reader, &why);
     if (err && !spex_attached_over(attached) && err != -ESRCH)
         spex_complain(0, "the selection of process %d cannot be put back to \"%s\": %s",
                       (int)attached->process, attached->before, why.text);
     spex_profile_reader_free(&reader);
 }
 
-/* First the stream: the collectors hear of its end from what the selection makes them do. */
+/* Closes the stream first: the program's collectors notice its end when the change of the selection
+ * wakes them. */
 void spex_detach(struct spex_attached *attached) {
     bool over = spex_attached_over(attached);
     spex_receiver_close(attached->receiver);

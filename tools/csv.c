@@ -11,7 +11,7 @@
 
 enum { LARGEST_TABLE = 128 << 20 };
 
-/* Where reading has got to. The text stays as it is until all of it has been found to be good. */
+/* The position of the reader. The text is changed only after all of it has been checked. */
 struct cursor {
     struct spex_csv *csv;
     char *at, *end;
@@ -21,15 +21,15 @@ struct cursor {
     struct spex_why *why;
 };
 
-/* Of what is in this line and not before what was asked for last. */
+/* The column of `at`, which is in the current line and not before the last position asked for. */
 static unsigned column_of(struct cursor *cursor, const char *at) {
     for (; cursor->counted < at; cursor->counted++)
-        /* Not counting what continues a character in UTF-8. */
+        /* Bytes that continue a character in UTF-8 do not count. */
         cursor->column += ((unsigned char)cursor->counted[1] & 0xc0) != 0x80;
     return cursor->column;
 }
 
-static int complain(const struct cursor *cursor, unsigned column, const char *what) {
+static int cursor_complain(const struct cursor *cursor, unsigned column, const char *what) {
     return spex_fail(cursor->why, -EINVAL, "%s:%u:%u: %s", cursor->csv->name, cursor->line, column,
                      what);
 }
@@ -58,7 +58,8 @@ static int pass_quoted(struct cursor *cursor) {
     unsigned column = column_of(cursor, cursor->at);
     for (cursor->at++;; cursor->at++) {
         if (cursor->at == cursor->end || *cursor->at == '\n')
-            return complain(cursor, column, "this quoted cell was expected to end in its line");
+            return cursor_complain(cursor, column,
+                                   "this quoted cell was expected to end in its line");
         if (*cursor->at == '"' && *++cursor->at != '"')
             break;
     }
@@ -69,12 +70,12 @@ static int pass_quoted(struct cursor *cursor) {
 static int pass_plain(struct cursor *cursor) {
     cursor->at += strcspn(cursor->at, ",\r\n\"");
     if (*cursor->at == '"')
-        return complain(cursor, column_of(cursor, cursor->at),
-                        "a quote was expected at the beginning of a cell only");
+        return cursor_complain(cursor, column_of(cursor, cursor->at),
+                               "a quote was expected at the beginning of a cell only");
     return 0;
 }
 
-/* Steps over what ends a cell; *row: it ends the row, too. */
+/* Skips the end of a cell. *row: it is the end of the row, too. */
 static int pass_end(struct cursor *cursor, bool *row) {
     *row = *cursor->at != ',';
     if (cursor->at == cursor->end)
@@ -82,8 +83,8 @@ static int pass_end(struct cursor *cursor, bool *row) {
     if (cursor->at[0] == '\r' && cursor->at[1] == '\n')
         cursor->at++;
     else if (*row && *cursor->at != '\n')
-        return complain(cursor, column_of(cursor, cursor->at),
-                        "a comma or the end of the line was expected");
+        return cursor_complain(cursor, column_of(cursor, cursor->at),
+                               "a comma or the end of the line was expected");
     cursor->at++;
     return 0;
 }
@@ -104,7 +105,7 @@ static int read_row(struct cursor *cursor) {
     return 0;
 }
 
-/* Whether nothing is in this line; then it is passed over. */
+/* Skips the line and returns true if it is empty. */
 static bool skip_empty_line(struct cursor *cursor) {
     char *at = after_blanks(cursor->at);
     at += at[0] == '\r' && at[1] == '\n';
@@ -125,7 +126,7 @@ static int read_rows(struct cursor *cursor) {
     return 0;
 }
 
-/* Takes the quotes out and ends the text. */
+/* Removes the quotes and terminates the text. */
 static void finish_quoted(struct spex_csv_cell *cell) {
     const char *from = cell->text + 1;
     char *to = cell->text;
@@ -178,7 +179,8 @@ static int read_all(FILE *file, const char *name, char **text, size_t *length,
     if (ferror(file))
         return spex_fail(why, -errno, "%s cannot be read: %s", name, strerror(errno));
     if (*length > LARGEST_TABLE)
-        return spex_fail(why, -EFBIG, "%s: a table of at most 16 MiB was expected", name);
+        return spex_fail(why, -EFBIG, "%s: a table of at most %d MiB was expected", name,
+                         LARGEST_TABLE >> 20);
     return 0;
 }
 

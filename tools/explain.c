@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include <getopt.h>
 #include <stdio.h>
 
 #include <spex/explore.h>
 
 #include "command.h"
+#include "complain.h"
+#include "options.h"
 
-static const char usage[] =
+static const char explain_usage[] =
     "usage: spex explain FILE.db A B [--all] [--json]\n"
     "\n"
     "Two configurations side by side, in all that their trials recorded: what changed with the\n"
@@ -17,38 +18,24 @@ static const char usage[] =
     "  --all   also what has not changed, as far as the trials can tell\n"
     "  --json  as one JSON object, with everything\n";
 
+static const struct spex_syntax explain_syntax = {
+    "explain", explain_usage,        "a store and two configurations were expected", 3,
+    3,         SPEX_OPTIONS_ANYWHERE};
+
 int spex_command_explain(int argc, char **argv) {
-    static const struct option known[] = {{"all", no_argument, NULL, 'a'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    struct spex_explain_options options = {.size = sizeof(options), .text = stdout};
+    bool json = false;
+    struct spex_explain_options options = {.size = sizeof(options)};
+    const struct spex_option known[] = {
+        {"all", .flag = &options.all}, {"json", .flag = &json}, {.name = NULL}};
+    struct spex_operands operands;
     char why[512];
-    for (int option; (option = getopt_long(argc, argv, "h", known, NULL)) != -1;) {
-        switch (option) {
-        case 'a':
-            options.all = true;
-            break;
-        case 'j':
-            options.text = NULL;
-            options.json = stdout;
-            break;
-        case 'h':
-            fputs(usage, stdout);
-            return SPEX_EXIT_OK;
-        default:
-            fputs(usage, stderr);
-            return SPEX_EXIT_USAGE;
-        }
-    }
-    if (argc - optind != 3) {
-        fputs(usage, stderr);
-        return spex_complain(SPEX_EXIT_USAGE,
-                             "explain: a store and two configurations were expected");
-    }
-    options.store = argv[optind];
-    options.a = argv[optind + 1];
-    options.b = argv[optind + 2];
+    int status = spex_options_take(&explain_syntax, known, argc, argv, &operands);
+    if (status)
+        return status;
+    *(json ? &options.json : &options.text) = stdout;
+    options.store = operands.list[0];
+    options.a = operands.list[1];
+    options.b = operands.list[2];
     if (spex_explain(&options, why, sizeof(why)) != 0)
         return spex_complain(SPEX_EXIT_FAILED, "%s", why);
     return SPEX_EXIT_OK;

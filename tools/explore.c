@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <spex/explore.h>
 
 #include "command.h"
+#include "complain.h"
+#include "options.h"
 #include "progress.h"
 #include "stop_signals.h"
 
-static const char usage[] =
+static const char explore_usage[] =
     "usage: spex explore SPACE.xml --store FILE.db [--policy NAME] -- PROGRAM [ARGUMENT…]\n"
     "\n"
     "Runs PROGRAM once for each configuration that the policy asks for, and keeps every\n"
@@ -32,6 +32,9 @@ static const char usage[] =
     "named by SPEX_CONFIG, and {NAME} in an argument is the value of that parameter. Ctrl-C\n"
     "ends the exploration; what is finished stays.\n";
 
+static const struct spex_syntax explore_syntax = {
+    "explore", explore_usage, "one space was expected", 1, 1, SPEX_OPTIONS_PROGRAM};
+
 struct request {
     struct spex_explore_options options;
     struct spex_progress_bar bar;
@@ -44,68 +47,33 @@ static void take_progress(void *user, const struct spex_progress *progress) {
     spex_progress_bar_show(&request->bar, progress);
 }
 
-static bool take_jobs(const char *text, unsigned *jobs) {
-    char *end;
-    unsigned long value = *text >= '0' && *text <= '9' ? strtoul(text, &end, 10) : 0;
-    if (value == 0 || *end || value > 1000000)
-        return false;
-    *jobs = (unsigned)value;
-    return true;
-}
-
-static int parse(int argc, char **argv, struct request *request) {
-    static const struct option known[] = {
-        {"store", required_argument, NULL, 's'}, {"policy", required_argument, NULL, 'p'},
-        {"jobs", required_argument, NULL, 'j'},  {"share-cpus", no_argument, NULL, 'c'},
-        {"mixed", no_argument, NULL, 'm'},       {"retry-failed", no_argument, NULL, 'r'},
-        {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0}};
+static int explore_parse(int argc, char **argv, struct request *request) {
     struct spex_explore_options *options = &request->options;
-    int separator = spex_command_separator(argc, argv);
-    for (int option; (option = getopt_long(separator, argv, "h", known, NULL)) != -1;) {
-        switch (option) {
-        case 's':
-            options->store = optarg;
-            break;
-        case 'p':
-            options->policy = optarg;
-            break;
-        case 'j':
-            if (!take_jobs(optarg, &options->jobs))
-                return spex_complain(SPEX_EXIT_USAGE,
-                                     "explore: --jobs %s: a whole number from 1 was expected",
-                                     optarg);
-            break;
-        case 'c':
-            options->share_cpus = true;
-            break;
-        case 'm':
-            options->mixed = true;
-            break;
-        case 'r':
-            options->retry_failed = true;
-            break;
-        case 'h':
-            fputs(usage, stdout);
-            return -1;
-        default:
-            fputs(usage, stderr);
-            return SPEX_EXIT_USAGE;
-        }
-    }
-    if (separator - optind != 1)
-        return spex_complain(SPEX_EXIT_USAGE, "explore: one space was expected, not %d%s",
-                             separator - optind,
-                             separator == argc ? "; the program goes after \"--\"" : "");
+    unsigned long jobs = 0;
+    const struct spex_option known[] = {
+        {"store", .text = &options->store},
+        {"policy", .text = &options->policy},
+        {"jobs", .count = &jobs, .range = {1, 1e6}, .error = "a whole number from 1 was expected"},
+        {"share-cpus", .flag = &options->share_cpus},
+        {"mixed", .flag = &options->mixed},
+        {"retry-failed", .flag = &options->retry_failed},
+        {.name = NULL},
+    };
+    struct spex_operands operands;
+    int status = spex_options_take(&explore_syntax, known, argc, argv, &operands);
+    if (status)
+        return status;
     if (!options->store)
         return spex_complain(SPEX_EXIT_USAGE, "explore: --store FILE.db was expected");
-    if (separator + 1 >= argc)
+    if (!*operands.program)
         return spex_complain(SPEX_EXIT_USAGE, "explore: \"-- PROGRAM\" was expected");
-    options->space = argv[optind];
-    options->argv = &argv[separator + 1];
-    return 0;
+    options->jobs = (unsigned)jobs;
+    options->space = operands.list[0];
+    options->argv = operands.program;
+    return SPEX_EXIT_OK;
 }
 
-static int finish(const struct request *request, int err, const char *why) {
+static int explore_finish(const struct request *request, int err, const char *why) {
     const struct spex_progress *last = &request->last;
     unsigned long long done = last->trials, expected = last->trials_expected;
     if (err == -EINTR)
@@ -131,9 +99,9 @@ static int finish(const struct request *request, int err, const char *why) {
 int spex_command_explore(int argc, char **argv) {
     struct request request = {.options = {.size = sizeof(request.options)}};
     char why[512] = "";
-    int bad = parse(argc, argv, &request);
-    if (bad)
-        return bad < 0 ? SPEX_EXIT_OK : bad;
+    int status = explore_parse(argc, argv, &request);
+    if (status)
+        return status;
     request.options.stop_fd = spex_stop_signals_open();
     if (request.options.stop_fd < 0)
         return spex_complain(SPEX_EXIT_FAILED, "cannot wait for signals: %s", strerror(errno));
@@ -143,5 +111,5 @@ int spex_command_explore(int argc, char **argv) {
     int err = spex_explore(&request.options, why, sizeof(why));
     spex_progress_bar_end(&request.bar);
     close(request.options.stop_fd);
-    return finish(&request, err, why);
+    return explore_finish(&request, err, why);
 }

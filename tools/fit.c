@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,13 +7,15 @@
 #include <jansson.h>
 
 #include "command.h"
+#include "complain.h"
 #include "explore/deadline.h"
 #include "explore/report_json.h"
 #include "fit_table.h"
+#include "options.h"
 #include "printable.h"
 #include "student.h"
 
-static const char usage[] =
+static const char fit_usage[] =
     "usage: spex fit TABLE.csv [--predict NAME=VALUE,…] [--json]\n"
     "\n"
     "How a time depends on parameters: a model of it, with the interval of each coefficient, and\n"
@@ -29,9 +29,13 @@ static const char usage[] =
     "                          measurements are to be expected\n"
     "  --json                  the same as JSON\n";
 
+static const struct spex_syntax fit_syntax = {"fit", fit_usage, "one table was expected",
+                                              1,     1,         SPEX_OPTIONS_ANYWHERE};
+
 struct request {
     const char *path;
-    char *predict; /* NULL: nothing */
+    /* NULL: nothing is predicted. */
+    const char *predict;
     bool json;
 };
 
@@ -43,27 +47,13 @@ struct result {
     struct spex_prediction prediction;
 };
 
-static int parse(int argc, char **argv, struct request *request) {
-    static const struct option known[] = {{"help", no_argument, NULL, 'h'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"predict", required_argument, NULL, 'p'},
-                                          {NULL, 0, NULL, 0}};
-    for (int option; (option = getopt_long(argc, argv, "", known, NULL)) != -1;) {
-        if (option == 'h') {
-            fputs(usage, stdout);
-            return -1;
-        }
-        if (option == '?')
-            return SPEX_EXIT_USAGE;
-        if (option == 'j')
-            request->json = true;
-        else
-            request->predict = optarg;
-    }
-    if (optind + 1 != argc)
-        return spex_complain(SPEX_EXIT_USAGE, "fit: one table was expected; see spex fit --help");
-    request->path = argv[optind];
-    return SPEX_EXIT_OK;
+static int fit_parse(int argc, char **argv, struct request *request) {
+    const struct spex_option known[] = {
+        {"predict", .text = &request->predict}, {"json", .flag = &request->json}, {.name = NULL}};
+    struct spex_operands operands;
+    int status = spex_options_take(&fit_syntax, known, argc, argv, &operands);
+    request->path = status ? NULL : operands.list[0];
+    return status;
 }
 
 static size_t find_parameter(const struct spex_fit_table *table, const char *name) {
@@ -73,7 +63,7 @@ static size_t find_parameter(const struct spex_fit_table *table, const char *nam
     return p;
 }
 
-/* "n=1000,m=2" into values, all of which have to be there. The text is taken apart. */
+/* "n=1000,m=2" into values, all of which have to be there. `text` is written to. */
 static int parse_predict(const struct spex_fit_table *table, char *text, double *values) {
     size_t count = table->measured.parameter_count;
     for (size_t p = 0; p < count; p++)
@@ -99,10 +89,13 @@ static int parse_predict(const struct spex_fit_table *table, char *text, double 
     return SPEX_EXIT_OK;
 }
 
-static int predict(const struct spex_fit_table *table, char *text, struct result *result) {
+static int predict(const struct spex_fit_table *table, const char *text, struct result *result) {
     const struct spex_model *model = &result->fit.model;
     double values[SPEX_MODEL_PARAMETERS_MAX] = {0};
-    int status = parse_predict(table, text, values);
+    char *copy = strdup(text);
+    int status = copy ? parse_predict(table, copy, values)
+                      : spex_complain(SPEX_EXIT_FAILED, "out of memory");
+    free(copy);
     for (size_t t = 0; t < model->term_count && !status; t++)
         for (size_t p = 0; p < model->parameter_count && !status; p++)
             if (model->terms[t].factors[p].log && values[p] < 1)
@@ -224,9 +217,9 @@ int spex_command_fit(int argc, char **argv) {
     struct spex_fit_table table;
     struct spex_csv csv;
     struct spex_why why = {""};
-    int status = parse(argc, argv, &request);
+    int status = fit_parse(argc, argv, &request);
     if (status)
-        return status < 0 ? SPEX_EXIT_OK : status;
+        return status;
     if (spex_csv_read(&csv, request.path, &why) != 0 ||
         spex_fit_table_make(&table, &csv, &why) != 0) {
         spex_make_printable(why.text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Measurements for `spex fit`, from a table: a column a parameter, perhaps "rep", which is passed over, and the times in
- * the last. */
+/* The measurements for `spex fit`, from a table: one column for each parameter, optionally "rep",
+ * which is ignored, and the times in the last column. */
 #ifndef SPEX_FIT_TABLE_H
 #define SPEX_FIT_TABLE_H
 
@@ -8,14 +8,15 @@
 #include "fit.h"
 
 struct spex_fit_table {
-    const char *names[SPEX_MODEL_PARAMETERS_MAX]; /* in the cells */
+    /* They point into the cells. */
+    const char *names[SPEX_MODEL_PARAMETERS_MAX];
     struct spex_measurements measured;
     double *parameters;
     double *times;
     struct spex_csv csv;
 };
 
-/* Fills in the table from the cells, which it takes; also when it fails. 0, -EINVAL, -ENOMEM. */
+/* Owns the cells of `csv` from here on, also on failure. 0, -EINVAL or -ENOMEM. */
 int spex_fit_table_make(struct spex_fit_table *table, struct spex_csv *csv, struct spex_why *why);
 void spex_fit_table_free(struct spex_fit_table *table);
 

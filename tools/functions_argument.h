@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* --functions of commands that start a program. */
+/* The option --functions of commands that start a program. */
 #ifndef SPEX_FUNCTIONS_ARGUMENT_H
 #define SPEX_FUNCTIONS_ARGUMENT_H
 
-/* Puts it into the environment that programs get from here on. 0, or the status after a complaint. */
-int spex_functions_argument(const char *command, const char *filter);
+/* Checks the globs, and puts them into the environment of programs that are started from here on.
+ * SPEX_EXIT_OK, or another status after a message that begins with the command and `origin`. */
+int spex_functions_argument(const char *command, const char *origin, const char *filter);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,21 +11,26 @@
 
 #include "columns.h"
 #include "command.h"
+#include "complain.h"
 #include "control_client.h"
+#include "options.h"
 #include "process_place.h"
 
-/* Of a selection, in the table: bytes. */
+/* Bytes of a selection that the table shows. */
 enum { SELECTION_MAX = 40 };
 
-/* For one frame of an answer: a program that is stopped does not keep the others from being listed. */
+/* Timeout for an answer, so that a program that is stopped does not hold up the list. */
 enum { ANSWER_MS = 2000 };
 
-static const char usage[] =
+static const char list_usage[] =
     "usage: spex list [--json]\n"
     "\n"
     "Lists the running programs that spex can control: those of this user, or, for root, all.\n"
     "\n"
     "  --json  the same as JSON\n";
+
+static const struct spex_syntax list_syntax = {"list", list_usage, "no argument was expected",
+                                               0,      0,          SPEX_OPTIONS_ANYWHERE};
 
 struct program {
     pid_t process; /* as we see it */
@@ -35,7 +39,7 @@ struct program {
     struct spex_profile_process told; /* when it answers */
 };
 
-static int ask(pid_t process, struct spex_profile_reader *reader) {
+static int ask_profile(pid_t process, struct spex_profile_reader *reader) {
     char why[512];
     int fd = spex_client_connect(process, why, sizeof(why));
     if (fd < 0)
@@ -54,11 +58,11 @@ static void take_command(struct program *program) {
     spex_process_place_free(&place);
 }
 
-/* False when it has gone meanwhile. */
-static bool look_at(pid_t process, struct program *program) {
+/* False when the process has ended meanwhile. */
+static bool ask_program(pid_t process, struct program *program) {
     struct spex_profile_reader reader = {0};
     *program = (struct program){.process = process};
-    int err = ask(process, &reader);
+    int err = ask_profile(process, &reader);
     program->answers = !err && reader.complete;
     if (program->answers) {
         program->told = reader.profile.process;
@@ -70,20 +74,20 @@ static bool look_at(pid_t process, struct program *program) {
     return program->answers || err == -ETIMEDOUT || err == -EPROTONOSUPPORT;
 }
 
-/* How many, or -ENOMEM. */
-static long find(struct program **programs) {
+/* Returns their number, or -ENOMEM. */
+static long find_programs(struct program **programs) {
     pid_t *processes;
     long count = 0, there = spex_client_list(&processes);
     *programs = there > 0 ? calloc((size_t)there, sizeof(**programs)) : NULL;
     if (there > 0 && !*programs)
         count = -ENOMEM;
     for (long i = 0; *programs && i < there; i++)
-        count += look_at(processes[i], &(*programs)[count]);
+        count += ask_program(processes[i], &(*programs)[count]);
     free(processes);
     return there < 0 ? there : count;
 }
 
-/* The beginning of a long one. */
+/* A long selection is cut between characters. */
 static void add_selection(struct spex_columns *columns, const char *selection) {
     size_t length = strlen(selection);
     if (length > SELECTION_MAX) {
@@ -96,7 +100,7 @@ static void add_selection(struct spex_columns *columns, const char *selection) {
     }
 }
 
-static void print(const struct program *programs, size_t count) {
+static void print_programs(const struct program *programs, size_t count) {
     static const char *const headings[] = {"pid", "command", "selected", "sites", "on", "seconds"};
     struct spex_columns columns;
     spex_columns_init(&columns, headings, sizeof(headings) / sizeof(headings[0]), 3);
@@ -128,7 +132,7 @@ static json_t *program_json(const struct program *program) {
                      told->selection);
 }
 
-static int print_json(const struct program *programs, size_t count) {
+static int print_programs_json(const struct program *programs, size_t count) {
     json_t *list = json_array();
     int err = list ? 0 : -1;
     for (size_t p = 0; p < count; p++)
@@ -141,12 +145,12 @@ static int print_json(const struct program *programs, size_t count) {
     return err;
 }
 
-static int list(bool json) {
+static int list_programs(bool json) {
     struct program *programs = NULL;
-    long count = find(&programs);
-    bool short_of_memory = count < 0 || (json && print_json(programs, (size_t)count) != 0);
+    long count = find_programs(&programs);
+    bool short_of_memory = count < 0 || (json && print_programs_json(programs, (size_t)count) != 0);
     if (!json && count > 0)
-        print(programs, (size_t)count);
+        print_programs(programs, (size_t)count);
     free(programs);
     if (short_of_memory)
         return spex_complain(SPEX_EXIT_FAILED, "out of memory");
@@ -160,26 +164,11 @@ static int list(bool json) {
 }
 
 int spex_command_list(int argc, char **argv) {
-    static const struct option known[] = {
-        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
     bool json = false;
-    for (int option; (option = getopt_long(argc, argv, "h", known, NULL)) != -1;) {
-        switch (option) {
-        case 'j':
-            json = true;
-            break;
-        case 'h':
-            fputs(usage, stdout);
-            return SPEX_EXIT_OK;
-        default:
-            fputs(usage, stderr);
-            return SPEX_EXIT_USAGE;
-        }
-    }
-    if (optind != argc) {
-        fputs(usage, stderr);
-        return spex_complain(SPEX_EXIT_USAGE, "list: no argument was expected, not \"%s\"",
-                             argv[optind]);
-    }
-    return list(json);
+    const struct spex_option known[] = {{"json", .flag = &json}, {.name = NULL}};
+    struct spex_operands operands;
+    int status = spex_options_take(&list_syntax, known, argc, argv, &operands);
+    if (status)
+        return status;
+    return list_programs(json);
 }

@@ -8,12 +8,12 @@
 
 #include <jansson.h>
 
-#include "command.h"
+#include "complain.h"
 #include "probe_list.h"
 #include "probe_type.h"
 #include "table.h"
 
-/* Sites of which the same is to be said, such as the copies of an inlined function. */
+/* Sites that share a line of the list, such as the copies of an inlined function. */
 struct entry {
     const struct spex_profile_site *site;
     const struct spex_profile_row *row; /* its probe's; NULL: it has not been on */
@@ -59,7 +59,7 @@ static const struct spex_profile_type *type_of(const struct spex_profile *profil
     return NULL;
 }
 
-/* One entry a place, of the sites that are loaded; NULL: out of memory. */
+/* One entry for each place with sites that are loaded. NULL: out of memory. */
 static struct entry *entries_of(const struct spex_profile *profile, size_t *count) {
     struct entry *entries = calloc(profile->site_count + 1, sizeof(*entries));
     size_t all = 0;
@@ -91,13 +91,14 @@ static double rate_of(const struct entry *entry) {
     return row ? spex_profile_rate(&row->probe) : 0;
 }
 
-/* Before its first milliseconds are over, and when it was always probed, there is no telling its rate. */
+/* Whether the rate is known: not in the first milliseconds, nor of a probe that was always
+ * probed. */
 static bool is_counted(const struct entry *entry) {
     const struct spex_profile_row *row = entry->row;
     return row && (spex_profile_counted_seconds(&row->probe) > 0 || !row->probe.activity.looks);
 }
 
-/* Of a record, in seconds; 0: not known. */
+/* The cost of a record in seconds; 0 when it is unknown. */
 static double cost_of(const struct spex_profile *profile, const struct entry *entry) {
     double rate = profile->process.ticks_per_second;
     return entry->type && entry->type->measured && rate > 0 ? entry->type->record / rate : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The probe sites of a running program, as a list to be shown: what they are, and what they do. */
+/* Prints the probe sites of a running program, with their state and their figures. */
 #ifndef SPEX_LIVE_LIST_H
 #define SPEX_LIVE_LIST_H
 
@@ -7,7 +7,7 @@
 
 #include "profile.h"
 
-/* `profile` is one that a command has received. 0, -ENOMEM, or what writing failed with. */
+/* `profile` was received from the program. 0, -ENOMEM, or the negative errno value of writing. */
 int spex_live_list_print(const struct spex_profile *profile, FILE *out);
 int spex_live_list_print_json(const struct spex_profile *profile, FILE *out);
 

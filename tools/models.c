@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,28 +8,33 @@
 
 #include "columns.h"
 #include "command.h"
+#include "complain.h"
 #include "explore/picture.h"
 #include "explore/report_json.h"
 #include "groups.h"
 #include "models_file.h"
 #include "models_graph.h"
+#include "options.h"
 #include "printable.h"
 #include "process_argument.h"
 #include "samples/plan.h"
 
-static const char usage[] =
+static const char models_usage[] =
     "usage: spex models MODELS [-n SAMPLES] [--json] [--graph FILE]\n"
     "\n"
     "How many of a program's kernels are of which class, and where sampling frequencies have to\n"
     "be switched: once for kernels that are called in one place and whose times grow alike.\n"
-    "MODELS is what spex train has written.\n"
+    "MODELS is a file that spex train has written.\n"
     "\n"
-    "  -n SAMPLES    that each execution is to have, as for spex sample: what is too short for "
-    "them\n"
-    "                goes by the frequency of the kernel around it; 10\n"
+    "  -n SAMPLES    samples that each execution is to have, as for spex sample: kernels that are\n"
+    "                too short for that go by the frequency of the kernel around them; the\n"
+    "                default is 10\n"
     "  --json        the same as JSON, with the models\n"
     "  --graph FILE  draw the loop call graph with its classes and groups: SVG, or PNG where FILE\n"
     "                ends in .png; needs dot, of Graphviz\n";
+
+static const struct spex_syntax models_syntax = {
+    "models", models_usage, "one file of models was expected", 1, 1, SPEX_OPTIONS_ANYWHERE};
 
 struct request {
     const char *path;
@@ -39,30 +43,20 @@ struct request {
     bool json;
 };
 
-static int parse(int argc, char **argv, struct request *request) {
-    static const struct option known[] = {{"help", no_argument, NULL, 'h'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"graph", required_argument, NULL, 'g'},
-                                          {NULL, 0, NULL, 0}};
-    for (int option; (option = getopt_long(argc, argv, "hn:", known, NULL)) != -1;) {
-        if (option == 'h') {
-            fputs(usage, stdout);
-            return -1;
-        }
-        if (option == '?')
-            return SPEX_EXIT_USAGE;
-        if (option == 'n' && spex_samples_argument("models", optarg, &request->samples))
-            return SPEX_EXIT_USAGE;
-        if (option == 'j')
-            request->json = true;
-        else if (option == 'g')
-            request->graph = optarg;
-    }
-    if (optind + 1 != argc)
-        return spex_complain(SPEX_EXIT_USAGE,
-                             "models: one file of models was expected; see spex models --help");
-    request->path = argv[optind];
-    return SPEX_EXIT_OK;
+static int models_parse(int argc, char **argv, struct request *request) {
+    const struct spex_option known[] = {
+        {.letter = 'n',
+         .number = &request->samples,
+         .read = spex_samples_parse,
+         .error = "a number of " SPEX_SAMPLES_RANGE " was expected"},
+        {"json", .flag = &request->json},
+        {"graph", .text = &request->graph},
+        {.name = NULL},
+    };
+    struct spex_operands operands;
+    int status = spex_options_take(&models_syntax, known, argc, argv, &operands);
+    request->path = status ? NULL : operands.list[0];
+    return status;
 }
 
 static const enum spex_model_class classes[] = {SPEX_MODEL_CONSTANT, SPEX_MODEL_LOGARITHMIC,
@@ -143,8 +137,8 @@ static int print_json(const struct spex_models *models, const struct spex_groups
     return SPEX_EXIT_OK;
 }
 
-static int draw(const char *path, const struct spex_models *models,
-                const struct spex_groups *groups) {
+static int draw_graph(const char *path, const struct spex_models *models,
+                      const struct spex_groups *groups) {
     const struct spex_models_graph graph = {models, groups};
     const struct spex_picture picture = {
         .name = "kernels", .draw = spex_draw_models, .subject = &graph, .graph = true};
@@ -153,7 +147,7 @@ static int draw(const char *path, const struct spex_models *models,
                                                    : SPEX_EXIT_OK;
 }
 
-static int show(const struct request *request, const struct spex_models *models) {
+static int show_models(const struct request *request, const struct spex_models *models) {
     struct spex_groups groups;
     int status = SPEX_EXIT_OK;
     if (spex_groups_make(&groups, models, request->samples * SPEX_LOOKS_SHORTEST_SECONDS) != 0)
@@ -166,7 +160,7 @@ static int show(const struct request *request, const struct spex_models *models)
         print_kernels(models, &groups);
     }
     if (!status && request->graph)
-        status = draw(request->graph, models, &groups);
+        status = draw_graph(request->graph, models, &groups);
     int err = status ? 0 : spex_written(stdout);
     spex_groups_free(&groups);
     return err ? spex_complain(SPEX_EXIT_FAILED, "the models cannot be printed: %s", strerror(-err))
@@ -176,11 +170,11 @@ static int show(const struct request *request, const struct spex_models *models)
 int spex_command_models(int argc, char **argv) {
     struct request request = {.samples = SPEX_SAMPLES_DEFAULT};
     struct spex_models models;
-    int status = parse(argc, argv, &request);
+    int status = models_parse(argc, argv, &request);
     if (status)
-        return status < 0 ? SPEX_EXIT_OK : status;
+        return status;
     status = spex_models_file_read(request.path, &models);
-    status = status ? status : show(&request, &models);
+    status = status ? status : show_models(&request, &models);
     spex_models_free(&models);
     return status;
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "command.h"
+#include "complain.h"
 #include "explore/whole_file.h"
 #include "printable.h"
 

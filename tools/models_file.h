@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The file that a command keeps models in. */
+/* Files of models, as `spex train` writes them. */
 #ifndef SPEX_MODELS_FILE_H
 #define SPEX_MODELS_FILE_H
 
 #include "models.h"
 
-/* To be freed in any case. SPEX_EXIT_OK, or another status after having said what is wrong. */
+/* Free `models` in any case. SPEX_EXIT_OK, or another status after a message. */
 int spex_models_file_read(const char *path, struct spex_models *models);
 
-/* As a whole, in the place of what was there. */
+/* Replaces the file as a whole, so that no reader finds a part of it. Status as above. */
 int spex_models_file_write(const char *path, const struct spex_models *models);
 
 #endif

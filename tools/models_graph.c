@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "models_graph.h"
 
-/* Of classes, light enough for black text (ColorBrewer, Set3). */
+/* Colours of classes that are light enough for black text (ColorBrewer, Set3). */
 static const char *const colours[] = {[SPEX_MODEL_UNKNOWN] = "#d9d9d9",
                                       [SPEX_MODEL_CONSTANT] = "#ffffb3",
                                       [SPEX_MODEL_LOGARITHMIC] = "#ccebc5",
                                       [SPEX_MODEL_LINEAR] = "#80b1d3",
                                       [SPEX_MODEL_POLYNOMIAL] = "#fdb462"};
 
-/* Within double quotes, where a backslash begins what is no letter. */
+/* Writes the inside of a quoted string, in which a quote or backslash needs a backslash before
+ * it. */
 static void put_text(FILE *out, const char *text) {
     for (; *text; text++) {
         unsigned char c = (unsigned char)*text;

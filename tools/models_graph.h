@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The loop call graph as a picture: a node for each kernel in each context, in the colour of its class, and one frame
- * around those that share a switch. */
+/* Draws the loop call graph: a node for each kernel in each context, in the colour of its class,
+ * and a frame around kernels that share a switching point. */
 #ifndef SPEX_MODELS_GRAPH_H
 #define SPEX_MODELS_GRAPH_H
 
@@ -12,7 +12,7 @@ struct spex_models_graph {
     const struct spex_groups *groups;
 };
 
-/* `subject` is the graph. */
+/* For struct spex_picture; `subject` is a struct spex_models_graph. */
 int spex_draw_models(const void *subject, struct spex_script *script, struct spex_why *why);
 
 #endif

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <jansson.h>
 
+#include "budget.h"
 #include "command.h"
+#include "complain.h"
 #include "hybrid_search.h"
+#include "options.h"
 #include "plan_policy.h"
 #include "plan_table.h"
 #include "printable.h"
 #include "rates.h"
 
-static const char usage[] =
+static const char plan_usage[] =
     "usage: spex plan TABLE.csv [--max-f N | --budget P] [--top COUNT | --policy POLICY] [--json]\n"
     "\n"
-    "Which classes of events to trace and which to leave to sampling, so that what is recorded\n"
-    "is worth most within the budget: the best combinations, with what they tell. \"-\" is\n"
+    "Which classes of events to trace and which to leave to sampling, so that the records are\n"
+    "worth most within the budget: the best combinations, with their information. \"-\" is\n"
     "standard input. The table's first line names its columns, in any order: name, share (of\n"
     "the time), frequency (Hz), weight; and if wanted report_cost and detect_cost (seconds),\n"
     "min_frequency (Hz), pinned (yes, no).\n"
@@ -28,111 +29,64 @@ static const char usage[] =
     "  --sample-cost S  seconds a sample; else the greatest report_cost\n"
     "  --top COUNT      how many combinations; else 5\n"
     "  --policy POLICY  instead, what this policy decides about each class: fair, fixed,\n"
-    "                   budget or hybrid, or an object's path, with a \"/\"; there is probing\n"
-    "                   with --max-f or --sample-cost alone\n"
+    "                   budget or hybrid, or an object's path, with a \"/\"; it decides on\n"
+    "                   probing only with --max-f or --sample-cost\n"
     "  --json           the same as JSON: an array, or for one policy an object\n";
 
-enum { TOP = 5, TOP_MOST = 10000 };
+static const struct spex_syntax plan_syntax = {"plan", plan_usage, "one table was expected",
+                                               1,      1,          SPEX_OPTIONS_ANYWHERE};
+
+/* Combinations that are shown. */
+enum { TOP_DEFAULT = 5 };
+
+/* Above 0 and by spex_rate_is_number. */
+#define SMALLEST 1e-50
+#define LARGEST  1e50
 
 struct request {
     const char *path;
     double max_f, budget, sample_cost;
-    long top;           /* 0: not said */
-    const char *policy; /* NULL: the best combinations are wanted */
+    /* 0: the default. */
+    unsigned long top;
+    /* NULL: the best combinations are wanted. */
+    const char *policy;
     bool json;
 };
 
-static bool parse_number(const char *text, double *value, char **end) {
-    if (text[strspn(text, "0123456789.eE+-%")] != '\0' || strspn(text, "0123456789.") == 0)
-        return false;
-    errno = 0;
-    *value = strtod(text, end);
-    return errno == 0 && *end != text && spex_rate_is_number(*value);
-}
-
-static int parse_positive(const char *option, const char *text, double *value) {
-    char *end;
-    if (parse_number(text, value, &end) && *end == '\0' && *value > 0)
-        return 0;
-    return spex_complain(SPEX_EXIT_USAGE, "plan: --%s: a number above 0 was expected, not \"%s\"",
-                         option, text);
-}
-
 /* "5%" or "0.05". */
-static int parse_budget(const char *text, double *value) {
-    char *end;
-    bool good = parse_number(text, value, &end) && *value > 0;
-    if (good && strcmp(end, "%") == 0)
-        *value /= 100;
-    else
-        good = good && *end == '\0' && *value <= 1;
-    if (good)
-        return 0;
-    return spex_complain(SPEX_EXIT_USAGE,
-                         "plan: --budget: a part of the time such as 5%% or 0.05 was expected, not "
-                         "\"%s\"",
-                         text);
+static bool read_budget(const char *text, double *share) {
+    char *end = NULL;
+    if (spex_budget_parse(text, share))
+        return true;
+    if (text[strspn(text, "0123456789.eE-")] != '\0')
+        return false;
+    *share = strtod(text, &end);
+    return *end == '\0' && *share >= SMALLEST && *share <= 1;
 }
 
-static int parse_top(const char *text, long *value) {
-    char *end;
-    errno = 0;
-    *value = strtol(text, &end, 10);
-    if (errno == 0 && end != text && *end == '\0' && *value >= 1 && *value <= TOP_MOST)
-        return 0;
-    return spex_complain(SPEX_EXIT_USAGE, "plan: --top: 1 to %d was expected, not \"%s\"", TOP_MOST,
-                         text);
+static int plan_parse(int argc, char **argv, struct request *request) {
+    const struct spex_option known[] = {
+        {"max-f", .number = &request->max_f, .range = {SMALLEST, LARGEST},
+         .error = "a number above 0 was expected"},
+        {"budget", .number = &request->budget, .read = read_budget,
+         .error = "a part of the time such as 5% or 0.05 was expected"},
+        {"sample-cost", .number = &request->sample_cost, .range = {SMALLEST, LARGEST},
+         .error = "a number above 0 was expected"},
+        {"top", .count = &request->top, .range = {1, 10000}, .error = "1 to 10000 was expected"},
+        {"policy", .text = &request->policy},
+        {"json", .flag = &request->json},
+        {.name = NULL},
+    };
+    struct spex_operands operands;
+    int status = spex_options_take(&plan_syntax, known, argc, argv, &operands);
+    if (!status && request->policy && request->top)
+        status = spex_complain(SPEX_EXIT_USAGE,
+                               "plan: --top: no --policy was expected, which decides one way");
+    request->path = status ? NULL : operands.list[0];
+    return status;
 }
 
-/* Below 0: the help was shown. */
-static int parse(int argc, char **argv, struct request *request) {
-    static const struct option known[] = {{"max-f", required_argument, NULL, 'm'},
-                                          {"budget", required_argument, NULL, 'b'},
-                                          {"sample-cost", required_argument, NULL, 's'},
-                                          {"top", required_argument, NULL, 't'},
-                                          {"policy", required_argument, NULL, 'p'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    int bad = 0;
-    for (int option; !bad && (option = getopt_long(argc, argv, "h", known, NULL)) != -1;) {
-        switch (option) {
-        case 'm':
-            bad = parse_positive("max-f", optarg, &request->max_f);
-            break;
-        case 'b':
-            bad = parse_budget(optarg, &request->budget);
-            break;
-        case 's':
-            bad = parse_positive("sample-cost", optarg, &request->sample_cost);
-            break;
-        case 't':
-            bad = parse_top(optarg, &request->top);
-            break;
-        case 'p':
-            request->policy = optarg;
-            break;
-        case 'j':
-            request->json = true;
-            break;
-        case 'h':
-            fputs(usage, stdout);
-            return -1;
-        default:
-            fputs(usage, stderr);
-            return SPEX_EXIT_USAGE;
-        }
-    }
-    if (!bad && argc - optind != 1)
-        bad = spex_complain(SPEX_EXIT_USAGE, "plan: one table was expected, not %d", argc - optind);
-    if (!bad && request->policy && request->top)
-        bad = spex_complain(SPEX_EXIT_USAGE,
-                            "plan: --top: no --policy was expected, which decides one way");
-    request->path = argv[optind];
-    return bad;
-}
-
-/* A sample is no cheaper than any record, as long as nobody says so. */
+/* The default cost of a sample: that of the dearest record. */
 static double greatest_report_cost(const struct spex_plan_table *table) {
     double greatest = 0;
     for (size_t c = 0; c < table->class_count; c++)
@@ -141,7 +95,7 @@ static double greatest_report_cost(const struct spex_plan_table *table) {
     return greatest;
 }
 
-/* A policy is asked as in a program, where there is no probing, unless somebody says what it takes. */
+/* For a policy the default is 0, which is no probing, as in a program. */
 static double sample_cost(const struct request *request, const struct spex_plan_table *table) {
     return request->sample_cost > 0 || request->policy ? request->sample_cost
                                                        : greatest_report_cost(table);
@@ -208,7 +162,8 @@ static void print_traced(const struct spex_rate_problem *problem, const bool *tr
     puts(*separator ? "" : "nothing");
 }
 
-/* What the table does not say: that there is no need to divide; that there may be better ways. */
+/* Notes below the table: whether the budget pays for tracing everything, and whether there may be
+ * better combinations. */
 static void print_notes(const struct spex_rate_problem *problem) {
     double overhead = 0, information = 0;
     size_t free_classes = 0;
@@ -239,7 +194,7 @@ static int print_table(const struct spex_rate_problem *problem,
     return SPEX_EXIT_OK;
 }
 
-/* Why there is no combination. */
+/* Gives the reason why there is no combination, which the policy's decision has. */
 static int complain_of_budget(const struct spex_rate_problem *problem,
                               const struct spex_rate_policy_ops *policy) {
     struct spex_rate_plan plan = {.size = sizeof(plan), .reason = "out of memory"};
@@ -252,7 +207,7 @@ static int complain_of_budget(const struct spex_rate_problem *problem,
     return spex_complain(SPEX_EXIT_FAILED, "no combination is within the budget: %s", plan.reason);
 }
 
-static int flush(int status) {
+static int flush_plan(int status) {
     int err = status == SPEX_EXIT_OK ? spex_written(stdout) : 0;
     if (err)
         return spex_complain(SPEX_EXIT_FAILED, "the plan cannot be written: %s", strerror(-err));
@@ -261,7 +216,7 @@ static int flush(int status) {
 
 static int plan_problem(const struct request *request, const struct spex_rate_problem *problem) {
     const struct spex_rate_policy_ops *policy = spex_builtin_rate_policy("hybrid");
-    size_t count = (size_t)(request->top ? request->top : TOP), classes = problem->class_count;
+    size_t count = request->top ? request->top : TOP_DEFAULT, classes = problem->class_count;
     void *workspace = malloc(policy->combinations_workspace_size(classes, count));
     struct spex_rate_combination *best = calloc(count, sizeof(*best));
     bool *traced = calloc(count, (classes + 1) * sizeof(*traced));
@@ -298,15 +253,15 @@ static int plan_table(const struct request *request, const struct spex_plan_poli
         status = request->policy ? spex_plan_policy_print(policy, &problem, request->json)
                                  : plan_problem(request, &problem);
     spex_plan_table_free(&table);
-    return flush(status);
+    return flush_plan(status);
 }
 
 int spex_command_plan(int argc, char **argv) {
     struct request request = {.budget = 0.05};
     struct spex_plan_policy policy = {.ops = NULL};
-    int status = parse(argc, argv, &request);
+    int status = plan_parse(argc, argv, &request);
     if (status)
-        return status < 0 ? SPEX_EXIT_OK : status;
+        return status;
     if (request.policy)
         status = spex_plan_policy_choose(&policy, request.policy);
     if (status == SPEX_EXIT_OK)

@@ -9,20 +9,20 @@
 #include <jansson.h>
 
 #include "columns.h"
-#include "command.h"
+#include "complain.h"
 #include "printable.h"
 #include "rates.h"
 
 enum { TEXT_BYTES = 256 };
 
-static const char *const modes[] = {
+static const char *const mode_names[] = {
     [SPEX_RATE_OFF] = "off",
     [SPEX_RATE_TRACED] = "traced",
     [SPEX_RATE_SAMPLED] = "sampled",
     [SPEX_RATE_PROBED] = "probed",
 };
 
-enum { MODES = sizeof(modes) / sizeof(modes[0]) };
+enum { MODES = sizeof(mode_names) / sizeof(mode_names[0]) };
 
 int spex_plan_policy_choose(struct spex_plan_policy *policy, const char *text) {
     struct spex_why why;
@@ -44,7 +44,7 @@ void spex_plan_policy_free(struct spex_plan_policy *policy) {
     spex_rate_object_close(&policy->object);
 }
 
-/* A policy's text may be anything, and none. */
+/* A policy's text may hold any bytes, or be NULL. */
 static const char *printable(const char *from, char *text) {
     snprintf(text, TEXT_BYTES, "%s", from ? from : "");
     spex_make_printable(text);
@@ -59,9 +59,9 @@ static bool is_decision(const struct spex_rate_problem *problem,
            isfinite(decision->frequency) && (!recorded || decision->frequency <= most);
 }
 
-/* That each class has been decided about, and figures are some. */
-static int check(const char *name, const struct spex_rate_problem *problem,
-                 const struct spex_rate_plan *plan) {
+/* Checks that there is a valid decision about each class, and that figures are numbers. */
+static int check_plan(const char *name, const struct spex_rate_problem *problem,
+                      const struct spex_rate_plan *plan) {
     for (size_t c = 0; c < problem->class_count; c++)
         if (!is_decision(problem, &plan->decisions[c], c))
             return spex_complain(SPEX_EXIT_FAILED,
@@ -77,7 +77,7 @@ static int check(const char *name, const struct spex_rate_problem *problem,
     return SPEX_EXIT_OK;
 }
 
-/* What is not decided is found to be none. */
+/* Figures are set to NAN first, so that those that the policy does not set are found. */
 static int decide(const struct spex_rate_policy_ops *ops, const struct spex_rate_problem *problem,
                   struct spex_rate_plan *plan) {
     char name[TEXT_BYTES];
@@ -93,13 +93,13 @@ static int decide(const struct spex_rate_policy_ops *ops, const struct spex_rate
     printable(ops->name, name);
     return err ? spex_complain(SPEX_EXIT_FAILED, "plan: the policy %s cannot decide: %s", name,
                                strerror(err < 0 ? -err : err))
-               : check(name, problem, plan);
+               : check_plan(name, problem, plan);
 }
 
 static json_t *decision_json(const struct spex_rate_class *cls,
                              const struct spex_rate_decision *decision) {
     char reason[TEXT_BYTES];
-    return json_pack("{s:s, s:s, s:f, s:s}", "name", cls->name, "mode", modes[decision->mode],
+    return json_pack("{s:s, s:s, s:f, s:s}", "name", cls->name, "mode", mode_names[decision->mode],
                      "frequency", decision->frequency, "reason",
                      printable(decision->reason, reason));
 }
@@ -141,7 +141,7 @@ static int print_table(const char *name, const struct spex_rate_problem *problem
     for (size_t c = 0; c < problem->class_count; c++) {
         const struct spex_rate_decision *decision = &plan->decisions[c];
         spex_columns_add(&columns, "%s", problem->classes[c].name);
-        spex_columns_add(&columns, "%s", modes[decision->mode]);
+        spex_columns_add(&columns, "%s", mode_names[decision->mode]);
         spex_columns_add(&columns, "%.2f", decision->frequency);
         spex_columns_add(&columns, "%.2f", problem->classes[c].frequency);
         spex_columns_add(&columns, "%s", printable(decision->reason, reason));

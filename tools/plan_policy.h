@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What one rate policy decides about a problem, as its author and its users want to see it before they let it loose on
- * a program. */
+/* Shows what one rate policy decides about a problem, so that it can be tried before a program uses
+ * it. */
 #ifndef SPEX_PLAN_POLICY_H
 #define SPEX_PLAN_POLICY_H
 
@@ -12,11 +12,12 @@
 
 struct spex_plan_policy {
     const struct spex_rate_policy_ops *ops;
-    struct spex_rate_object object; /* where it is, if it was loaded */
+    /* Where `ops` are, if they were loaded. */
+    struct spex_rate_object object;
 };
 
-/* By the name of one that is built in, or the path of an object. An exit status, with a line when it is not that of
- * success; these have the same meaning for both. */
+/* `text`: the name of a policy that is built in, or the path of a shared object. Both functions
+ * return SPEX_EXIT_OK, or another status after a message. */
 int spex_plan_policy_choose(struct spex_plan_policy *policy, const char *text);
 int spex_plan_policy_print(const struct spex_plan_policy *policy,
                            const struct spex_rate_problem *problem, bool json);

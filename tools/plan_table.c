@@ -10,7 +10,7 @@
 
 enum kind { NAME, NUMBER, SHARE, YES_NO };
 
-/* Cells of a column that need not be there may be empty. */
+/* Cells of a column that is not required may be empty. */
 static const struct column {
     const char *name;
     const char *expected;
@@ -135,14 +135,14 @@ static int read_class(const struct spex_csv *csv, const struct header *header, s
     return 0;
 }
 
-/* Of equal ones the one that is first in the text. */
+/* Equal names are in the order of the text, so that the second one is reported. */
 static int by_name(const void *a, const void *b) {
     const char *one = *(const char *const *)a, *other = *(const char *const *)b;
     int order = strcmp(one, other);
     return order ? order : (one > other) - (one < other);
 }
 
-/* The name of a class that is another's, too; NULL when there is none. */
+/* Finds a name that two classes have; NULL when there is none. */
 static int find_duplicate(const struct spex_plan_table *table, const char **name) {
     const char **sorted = calloc(table->class_count + 1, sizeof(*sorted));
     *name = NULL;

@@ -10,7 +10,7 @@
 #include <jansson.h>
 
 #include "columns.h"
-#include "command.h"
+#include "complain.h"
 #include "printable.h"
 #include "probe_type.h"
 

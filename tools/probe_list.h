@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The probe sites of a program and its libraries, as a list to be shown. */
+/* Prints the probe sites in the files of a program and its libraries. */
 #ifndef SPEX_PROBE_LIST_H
 #define SPEX_PROBE_LIST_H
 
@@ -10,32 +10,35 @@
 #include "object_sites.h"
 
 struct spex_probe_object {
-    char *path; /* printable */
+    /* Printable. */
+    char *path;
     struct spex_object_sites sites;
 };
 
 struct spex_probe_list {
-    char *program;                     /* printable */
-    struct spex_probe_object *objects; /* all that were looked at, with sites or without */
+    /* Printable. */
+    char *program;
+    /* All that were read, with sites or without. */
+    struct spex_probe_object *objects;
     size_t object_count;
     size_t site_count;
 };
 
-/* Takes the sites over. 0 or -ENOMEM. */
+/* 0 or -ENOMEM. The list owns `sites` from here on. */
 int spex_probe_list_set_program(struct spex_probe_list *list, const char *program);
 int spex_probe_list_add(struct spex_probe_list *list, const char *path,
                         struct spex_object_sites *sites);
 void spex_probe_list_free(struct spex_probe_list *list);
 
-/* Cells of a list of probes: a probe without a name is called by its id; PERFCNTR has its counter, SNAPSHOT the number of
- * its values and KERNEL its parameters with the type, or their number where `parameters` is NULL; copies are empty for
- * one. */
+/* Add a cell. The name of a probe without one is its id. The type of a PERFCNTR probe has its
+ * counter with it, of a SNAPSHOT the number of its values, and of a KERNEL its parameters, or their
+ * number where `parameters` is NULL. One copy is an empty cell. */
 void spex_probe_list_add_name(struct spex_columns *columns, const char *name, unsigned id);
 void spex_probe_list_add_type(struct spex_columns *columns, uint32_t probe_type, unsigned detail,
                               const char *parameters);
 void spex_probe_list_add_copies(struct spex_columns *columns, uint32_t copies);
 
-/* 0, -ENOMEM, or what writing failed with. */
+/* 0, -ENOMEM, or the negative errno value of writing. */
 int spex_probe_list_print(const struct spex_probe_list *list, FILE *out);
 int spex_probe_list_print_json(const struct spex_probe_list *list, FILE *out);
 

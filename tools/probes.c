@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,16 +10,18 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "complain.h"
 #include "control_client.h"
 #include "elf_file.h"
 #include "linked_objects.h"
 #include "live_list.h"
 #include "mapped_objects.h"
+#include "options.h"
 #include "printable.h"
 #include "probe_list.h"
 #include "process_argument.h"
 
-static const char usage[] =
+static const char probes_usage[] =
     "usage: spex probes PROGRAM [--json]\n"
     "       spex probes PID [--json]\n"
     "\n"
@@ -31,8 +32,11 @@ static const char usage[] =
     "\n"
     "  --json  the same as one JSON object\n";
 
-/* `why` may quote what a file says. */
-static int complain(int status, struct spex_why *why) {
+static const struct spex_syntax probes_syntax = {
+    "probes", probes_usage, "one program or process was expected", 1, 1, SPEX_OPTIONS_ANYWHERE};
+
+/* Messages may quote text from a file, which may not be printable. */
+static int complain_why(int status, struct spex_why *why) {
     spex_make_printable(why->text);
     return spex_complain(status, "%s", why->text);
 }
@@ -46,8 +50,8 @@ static bool is_runnable(const char *path) {
     return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
 }
 
-/* The path of the program that a shell would run, or of a file in this directory; to be freed. NULL:
- * there is none, or no memory. */
+/* The path of the program that a shell would run, or of a file in the current directory. To be
+ * freed; NULL when there is none, or no memory. */
 static char *find_program(const char *name) {
     const char *folder = strchr(name, '/') ? NULL : getenv("PATH");
     char *path = NULL;
@@ -87,22 +91,22 @@ static int add_file(struct spex_probe_list *list, const char *path, struct spex_
     return err;
 }
 
-/* What cannot be found or read is told, and the rest listed. */
+/* Libraries that cannot be found or read are reported, and the others are listed. */
 static void add_libraries(struct spex_probe_list *list, const char *path) {
     struct spex_linked_objects objects;
     struct spex_why why = {""}, told = {""};
     int err = spex_linked_objects_find(path, &objects, &why);
     if (err) {
         spex_why_set(&told, "the libraries of %s were not looked at: %.300s", path, why.text);
-        complain(0, &told);
+        complain_why(0, &told);
     }
     for (size_t m = 0; m < objects.missing_count; m++) {
         spex_why_set(&told, "a library was not found: %s", objects.missing[m]);
-        complain(0, &told);
+        complain_why(0, &told);
     }
     for (size_t f = 0; f < objects.found_count; f++)
         if (add_file(list, objects.found[f], &why) != 0)
-            complain(0, &why);
+            complain_why(0, &why);
     spex_linked_objects_free(&objects);
 }
 
@@ -112,12 +116,12 @@ static int collect_program(struct spex_probe_list *list, const char *name) {
     char *path = find_program(name);
     if (!path) {
         spex_why_set(&why, "%s was found neither in PATH nor in this directory", name);
-        return complain(SPEX_EXIT_FAILED, &why);
+        return complain_why(SPEX_EXIT_FAILED, &why);
     }
     if (spex_probe_list_set_program(list, path) != 0)
         status = out_of_memory();
     else if (add_file(list, path, &why) != 0)
-        status = complain(SPEX_EXIT_FAILED, &why);
+        status = complain_why(SPEX_EXIT_FAILED, &why);
     else
         add_libraries(list, path);
     free(path);
@@ -132,10 +136,10 @@ static void add_mapped(void *user, const char *path, int fd, const char *unreada
     else
         spex_why_set(&why, "%s", unreadable);
     if (err && err != -ENOEXEC) /* code need not come from an ELF object */
-        complain(0, &why);
+        complain_why(0, &why);
 }
 
-/* The program that the process runs, for what is shown. */
+/* The list names the program that the process runs. */
 static int set_process_name(struct spex_probe_list *list, pid_t pid) {
     char link[64], path[PATH_MAX + 1] = "";
     snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
@@ -146,12 +150,12 @@ static int set_process_name(struct spex_probe_list *list, pid_t pid) {
 static int collect_process(struct spex_probe_list *list, pid_t pid) {
     struct spex_why why = {""};
     if (spex_mapped_objects_visit(pid, add_mapped, list, &why) != 0)
-        return complain(SPEX_EXIT_FAILED, &why);
+        return complain_why(SPEX_EXIT_FAILED, &why);
     return set_process_name(list, pid) == 0 ? SPEX_EXIT_OK : out_of_memory();
 }
 
-/* `named`: what the user calls it. */
-static int show(const struct spex_probe_list *list, const char *named, bool json) {
+/* `named`: the program or process, for messages. */
+static int show_list(const struct spex_probe_list *list, const char *named, bool json) {
     struct spex_why none = {""};
     int err = 0;
     if (json)
@@ -163,26 +167,26 @@ static int show(const struct spex_probe_list *list, const char *named, bool json
     if (err)
         return spex_complain(SPEX_EXIT_FAILED, "the probes cannot be written: %s", strerror(-err));
     spex_why_set(&none, "%s has no probes", named);
-    return list->site_count ? SPEX_EXIT_OK : complain(SPEX_EXIT_FAILED, &none);
+    return list->site_count ? SPEX_EXIT_OK : complain_why(SPEX_EXIT_FAILED, &none);
 }
 
 static int list_program(const char *name, bool json) {
     struct spex_probe_list list = {NULL, NULL, 0, 0};
     int status = collect_program(&list, name);
     if (status == SPEX_EXIT_OK)
-        status = show(&list, name, json);
+        status = show_list(&list, name, json);
     spex_probe_list_free(&list);
     return status;
 }
 
-/* From its files, where it does not answer itself. */
+/* Lists the probes of a process that does not answer, from its files. */
 static int list_mapped(pid_t pid, bool json) {
     struct spex_probe_list list = {NULL, NULL, 0, 0};
     char named[32];
     snprintf(named, sizeof(named), "process %d", (int)pid);
     int status = collect_process(&list, pid);
     if (status == SPEX_EXIT_OK)
-        status = show(&list, named, json);
+        status = show_list(&list, named, json);
     spex_probe_list_free(&list);
     return status;
 }
@@ -216,7 +220,8 @@ static int list_process(pid_t pid, bool json) {
     return status;
 }
 
-static int list_what_is_meant(const char *what, bool json) {
+/* `what`: a process by its number, or a program. */
+static int probes_of(const char *what, bool json) {
     pid_t process;
     if (!spex_is_number(what))
         return list_program(what, json);
@@ -225,26 +230,11 @@ static int list_what_is_meant(const char *what, bool json) {
 }
 
 int spex_command_probes(int argc, char **argv) {
-    static const struct option known[] = {
-        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
     bool json = false;
-    for (int option; (option = getopt_long(argc, argv, "h", known, NULL)) != -1;) {
-        switch (option) {
-        case 'j':
-            json = true;
-            break;
-        case 'h':
-            fputs(usage, stdout);
-            return SPEX_EXIT_OK;
-        default:
-            fputs(usage, stderr);
-            return SPEX_EXIT_USAGE;
-        }
-    }
-    if (argc - optind != 1) {
-        fputs(usage, stderr);
-        return spex_complain(SPEX_EXIT_USAGE, "probes: one program or process was expected, not %d",
-                             argc - optind);
-    }
-    return list_what_is_meant(argv[optind], json);
+    const struct spex_option known[] = {{"json", .flag = &json}, {.name = NULL}};
+    struct spex_operands operands;
+    int status = spex_options_take(&probes_syntax, known, argc, argv, &operands);
+    if (status)
+        return status;
+    return probes_of(operands.list[0], json);
 }

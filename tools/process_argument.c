@@ -6,9 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "budget.h"
-#include "command.h"
-#include "samples/plan.h"
+#include "complain.h"
 #include "selection.h"
 
 bool spex_is_number(const char *text) {
@@ -25,32 +23,6 @@ int spex_process_argument(const char *command, const char *text, pid_t *process)
         return spex_complain(SPEX_EXIT_FAILED, "there is no process %s", text);
     *process = (pid_t)number;
     return SPEX_EXIT_OK;
-}
-
-int spex_for_argument(const char *command, const char *text, double *seconds) {
-    char *end;
-    *seconds = strtod(text, &end);
-    if (end == text || *end != '\0' || !(*seconds >= 0.001 && *seconds <= 1e9))
-        return spex_complain(SPEX_EXIT_USAGE, "%s: --for: seconds were expected, not \"%s\"",
-                             command, text);
-    return SPEX_EXIT_OK;
-}
-
-int spex_budget_argument(const char *command, const char *option, const char *text,
-                         const char *whose, double *share) {
-    if (spex_budget_parse(text, share))
-        return SPEX_EXIT_OK;
-    return spex_complain(SPEX_EXIT_USAGE,
-                         "%s: --%s %s: a percentage of %s time was expected, such as 2%%", command,
-                         option, text, whose);
-}
-
-int spex_samples_argument(const char *command, const char *text, double *samples) {
-    if (spex_samples_parse(text, samples))
-        return SPEX_EXIT_OK;
-    return spex_complain(SPEX_EXIT_USAGE,
-                         "%s: -n %s: a number of " SPEX_SAMPLES_RANGE " was expected", command,
-                         text);
 }
 
 int spex_probes_argument(const char *command, const char *origin, const char *text) {

@@ -17,8 +17,8 @@ static const struct {
     double share;
 } quantiles[] = {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p999", 0.999}};
 
-/* A number, when it is one and `known`. */
-static json_t *number(double value, bool known) {
+/* null for a number that is not finite or not known. */
+static json_t *number_or_null(double value, bool known) {
     return known && isfinite(value) ? json_real(value) : json_null();
 }
 
@@ -41,11 +41,11 @@ static int add_quantile(json_t *json, const struct spex_profile_probe *probe,
                  spex_quantile_bounds(probe, values, quantiles[q].share, &low, &high);
     bool any = values->weight > 0;
     char name[16];
-    int err = json_object_set_new(json, quantiles[q].name, number(value * scale, any));
+    int err = json_object_set_new(json, quantiles[q].name, number_or_null(value * scale, any));
     snprintf(name, sizeof(name), "%s_low", quantiles[q].name);
-    err |= json_object_set_new(json, name, number(low * scale, any && known));
+    err |= json_object_set_new(json, name, number_or_null(low * scale, any && known));
     snprintf(name, sizeof(name), "%s_high", quantiles[q].name);
-    return err | json_object_set_new(json, name, number(high * scale, any && known));
+    return err | json_object_set_new(json, name, number_or_null(high * scale, any && known));
 }
 
 /* `unit`: NULL for values that are no times. */
@@ -55,15 +55,15 @@ static json_t *values_json(const struct spex_profile_probe *probe, const struct 
     bool any = values->weight > 0;
     json_t *json =
         json_pack("{s:s, s:s?, s:o, s:o}", "name", spex_value_name(probe->probe_type, series),
-                  "unit", unit, "mean", number(values->mean * scale, any), "mean_margin",
-                  number(margin * scale, any && margin >= 0));
+                  "unit", unit, "mean", number_or_null(values->mean * scale, any), "mean_margin",
+                  number_or_null(margin * scale, any && margin >= 0));
     int err = !json;
     for (unsigned q = 0; !err && q < sizeof(quantiles) / sizeof(quantiles[0]); q++)
         err = add_quantile(json, probe, values, q, scale);
-    err = err || json_object_set_new(json, "min", number((double)values->min * scale, any));
-    err = err || json_object_set_new(json, "max", number((double)values->max * scale, any));
-    err =
-        err || json_object_set_new(json, "total", number(values->mean * probe->count * scale, any));
+    err = err || json_object_set_new(json, "min", number_or_null((double)values->min * scale, any));
+    err = err || json_object_set_new(json, "max", number_or_null((double)values->max * scale, any));
+    err = err || json_object_set_new(json, "total",
+                                     number_or_null(values->mean * probe->count * scale, any));
     if (!err)
         return json;
     json_decref(json);
@@ -87,16 +87,17 @@ static json_t *all_values_json(const struct spex_profile *profile,
     return NULL;
 }
 
-/* Members about probing, of a probe that was probed. */
+/* Adds the figures of probing to a probe that was probed. */
 static json_t *with_activity(json_t *json, const struct spex_profile_probe *probe) {
     const struct spex_activity *activity = &probe->activity;
     double share = spex_activity_share_margin(activity);
     double threads = spex_activity_threads_margin(activity);
-    json_t *more = json_pack(
-        "{s:I, s:o, s:o, s:o, s:o, s:o}", "looks", (json_int_t)activity->looks, "active_share",
-        number(spex_activity_share(activity), true), "active_margin", number(share, share >= 0),
-        "active_threads", number(spex_activity_threads(activity), true), "active_threads_margin",
-        number(threads, threads >= 0), "probed_seconds", number(probe->probed_seconds, true));
+    json_t *more = json_pack("{s:I, s:o, s:o, s:o, s:o, s:o}", "looks", (json_int_t)activity->looks,
+                             "active_share", number_or_null(spex_activity_share(activity), true),
+                             "active_margin", number_or_null(share, share >= 0), "active_threads",
+                             number_or_null(spex_activity_threads(activity), true),
+                             "active_threads_margin", number_or_null(threads, threads >= 0),
+                             "probed_seconds", number_or_null(probe->probed_seconds, true));
     int err = !json || !more || json_object_update(json, more);
     json_decref(more);
     if (!err)
@@ -109,16 +110,17 @@ json_t *spex_profile_row_json(const struct spex_profile *profile,
                               const struct spex_profile_row *row) {
     const struct spex_profile_probe *probe = &row->probe;
     bool counted = spex_profile_counted_seconds(probe) > 0;
-    json_t *json =
-        json_pack("{s:i, s:s?, s:s, s:I, s:s, s:o, s:o, s:o, s:I, s:o, s:b, s:o, s:o}", "id",
-                  (int)probe->probe_id, "name", probe->name[0] ? probe->name : NULL, "type",
-                  spex_probe_type_name(probe->probe_type), "period", (json_int_t)probe->period,
-                  "sampling", spex_sampling_kind_name(probe->kind), "one_in",
-                  number(spex_profile_one_in(probe), probe->records > 0), "count",
-                  number(probe->count, true), "rate", number(spex_profile_rate(probe), counted),
-                  "records", (json_int_t)probe->records, "lost", number(probe->lost, true),
-                  "lost_shared", (int)(probe->lost > 0 && probe->lost_shared), "count_margin",
-                  number(spex_count_margin(probe), true), "values", all_values_json(profile, row));
+    json_t *json = json_pack(
+        "{s:i, s:s?, s:s, s:I, s:s, s:o, s:o, s:o, s:I, s:o, s:b, s:o, s:o}", "id",
+        (int)probe->probe_id, "name", probe->name[0] ? probe->name : NULL, "type",
+        spex_probe_type_name(probe->probe_type), "period", (json_int_t)probe->period, "sampling",
+        spex_sampling_kind_name(probe->kind), "one_in",
+        number_or_null(spex_profile_one_in(probe), probe->records > 0), "count",
+        number_or_null(probe->count, true), "rate",
+        number_or_null(spex_profile_rate(probe), counted), "records", (json_int_t)probe->records,
+        "lost", number_or_null(probe->lost, true), "lost_shared",
+        (int)(probe->lost > 0 && probe->lost_shared), "count_margin",
+        number_or_null(spex_count_margin(probe), true), "values", all_values_json(profile, row));
     return probe->activity.looks ? with_activity(json, probe) : json;
 }
 
@@ -127,9 +129,10 @@ json_t *spex_profile_type_json(const struct spex_profile *profile,
     double rate = profile->process.ticks_per_second, ns = 1e9 / rate;
     json_t *cost =
         type->measured && rate > 0
-            ? json_pack("{s:o, s:o, s:o, s:o}", "off", number(type->test * ns, true), "skipped",
-                        number(type->skip * ns, true), "recorded", number(type->record * ns, true),
-                        "probed", number(type->probed * ns, type->probed > 0))
+            ? json_pack("{s:o, s:o, s:o, s:o}", "off", number_or_null(type->test * ns, true),
+                        "skipped", number_or_null(type->skip * ns, true), "recorded",
+                        number_or_null(type->record * ns, true), "probed",
+                        number_or_null(type->probed * ns, type->probed > 0))
             : json_null();
     return json_pack("{s:s, s:o, s:o, s:s?}", "type", spex_probe_type_name(type->probe_type),
                      "pcid",
@@ -154,12 +157,12 @@ json_t *spex_profile_json(const struct spex_profile *profile) {
         if (profile->types[t].used && spex_probe_type_valid(profile->types[t].probe_type))
             err |=
                 json_array_append_new(types, spex_profile_type_json(profile, &profile->types[t]));
-    json_t *json =
-        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "seconds", number(process->seconds, true),
-                  "program_seconds", number(process->program_seconds, true), "collector_seconds",
-                  number(process->collector_seconds, true), "overhead_seconds",
-                  number(spex_profile_cost(profile), true), "records", records_json(process),
-                  "probes", probes, "types", types);
+    json_t *json = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "seconds",
+                             number_or_null(process->seconds, true), "program_seconds",
+                             number_or_null(process->program_seconds, true), "collector_seconds",
+                             number_or_null(process->collector_seconds, true), "overhead_seconds",
+                             number_or_null(spex_profile_cost(profile), true), "records",
+                             records_json(process), "probes", probes, "types", types);
     if (!err)
         return json;
     json_decref(json);

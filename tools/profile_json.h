@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A profile as JSON. Times are in seconds; what is not known is null. */
+/* A profile as JSON. Times are in seconds; an unknown figure is null. */
 #ifndef SPEX_PROFILE_JSON_H
 #define SPEX_PROFILE_JSON_H
 
@@ -7,16 +7,16 @@
 
 #include "profile.h"
 
-/* An object of the profile's figures: "seconds", …, "records", "probes", "types". NULL when memory is short. */
+/* An object with "seconds", …, "records", "probes" and "types". NULL: out of memory. */
 json_t *spex_profile_json(const struct spex_profile *profile);
 
-/* Its parts: an element of "probes", and of "types". */
+/* An element of "probes", and one of "types". */
 json_t *spex_profile_row_json(const struct spex_profile *profile,
                               const struct spex_profile_row *row);
 json_t *spex_profile_type_json(const struct spex_profile *profile,
                                const struct spex_profile_type *type);
 
-/* A text of any bytes; those that are no UTF-8 become "?". */
+/* A string. Bytes that are not UTF-8 become "?". */
 json_t *spex_text_json(const char *text);
 
 #endif

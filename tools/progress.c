@@ -14,7 +14,7 @@ void spex_progress_bar_init(struct spex_progress_bar *bar, FILE *out) {
     *bar = (struct spex_progress_bar){.out = out, .terminal = isatty(fileno(out)) == 1};
 }
 
-static size_t columns(const struct spex_progress_bar *bar) {
+static size_t terminal_columns(const struct spex_progress_bar *bar) {
     struct winsize window;
     if (ioctl(fileno(bar->out), TIOCGWINSZ, &window) == 0 && window.ws_col > 20)
         return window.ws_col;
@@ -35,7 +35,7 @@ static void time_left(const struct spex_progress *progress, char *text, size_t s
         snprintf(text, size, "%lu:%02lu left", seconds / 60, seconds % 60);
 }
 
-static void compose(const struct spex_progress *progress, char *line, size_t size) {
+static void compose_line(const struct spex_progress *progress, char *line, size_t size) {
     char cells[BAR_CELLS + 1], left[48], best[640] = "no result yet";
     uint64_t expected = progress->trials_expected ? progress->trials_expected : 1;
     size_t full = (size_t)(progress->trials * BAR_CELLS / expected);
@@ -50,7 +50,7 @@ static void compose(const struct spex_progress *progress, char *line, size_t siz
              left, best);
 }
 
-/* The first few failures are told as they come; the rest are counted at the end. */
+/* Reports the first few failures as they come; the others are in the report. */
 static void tell_failures(struct spex_progress_bar *bar, const struct spex_progress *progress) {
     if (progress->failed == bar->failed)
         return;
@@ -64,7 +64,7 @@ static void tell_failures(struct spex_progress_bar *bar, const struct spex_progr
     bar->failed = (unsigned long)progress->failed;
 }
 
-static bool due(struct spex_progress_bar *bar, const struct spex_progress *progress) {
+static bool is_line_due(struct spex_progress_bar *bar, const struct spex_progress *progress) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     bool last = !progress->running;
@@ -78,11 +78,11 @@ void spex_progress_bar_show(void *user, const struct spex_progress *progress) {
     struct spex_progress_bar *bar = user;
     char line[1024];
     tell_failures(bar, progress);
-    compose(progress, line, sizeof(line));
+    compose_line(progress, line, sizeof(line));
     if (bar->terminal) {
-        fprintf(bar->out, "\r\033[K%.*s", (int)columns(bar) - 1, line);
+        fprintf(bar->out, "\r\033[K%.*s", (int)terminal_columns(bar) - 1, line);
         bar->shown = true;
-    } else if (due(bar, progress)) {
+    } else if (is_line_due(bar, progress)) {
         fprintf(bar->out, "%s\n", line);
     }
     fflush(bar->out);

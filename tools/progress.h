@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The progress bar of an exploration: on a terminal one line that changes, elsewhere a line now and
- * then. */
+/* The progress of an exploration: on a terminal one line that is redrawn, elsewhere a line every
+ * few seconds. */
 #ifndef SPEX_PROGRESS_H
 #define SPEX_PROGRESS_H
 
@@ -13,9 +13,12 @@
 struct spex_progress_bar {
     FILE *out;
     bool terminal;
-    bool shown;           /* a bar is on the terminal's current line */
-    unsigned long failed; /* failures told so far */
-    struct timespec last; /* when the last line was written, elsewhere than on a terminal */
+    /* The bar is on the terminal's current line. */
+    bool shown;
+    /* Failures that were reported so far. */
+    unsigned long failed;
+    /* When the last line was written, where there is no terminal. */
+    struct timespec last;
 };
 
 void spex_progress_bar_init(struct spex_progress_bar *bar, FILE *out);
@@ -23,7 +26,7 @@ void spex_progress_bar_init(struct spex_progress_bar *bar, FILE *out);
 /* For struct spex_explore_options; `user` is the bar. */
 void spex_progress_bar_show(void *user, const struct spex_progress *progress);
 
-/* Leaves the terminal's line. */
+/* Ends the bar's line, so that other output begins on a line of its own. */
 void spex_progress_bar_end(struct spex_progress_bar *bar);
 
 #endif

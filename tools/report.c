@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <spex/explore.h>
 
 #include "command.h"
+#include "complain.h"
+#include "options.h"
 
-static const char usage[] =
+static const char report_usage[] =
     "usage: spex report FILE.db [--json | --csv FILE] [PICTURE…]\n"
     "       spex report A.db B.db [--json]\n"
     "\n"
@@ -29,88 +30,47 @@ static const char usage[] =
     "\n"
     "Pictures are PNG when FILE ends in .png, else SVG; they and the page need gnuplot.\n";
 
+static const struct spex_syntax report_syntax = {
+    "report", report_usage, "one store was expected, or two", 1, 2, SPEX_OPTIONS_ANYWHERE};
+
 struct request {
     struct spex_report_options options;
-    const char *csv; /* path, "-" or NULL */
+    /* A path, "-" or NULL. */
+    const char *csv;
 };
 
-static bool take_option(struct request *request, int option) {
+static int report_parse(int argc, char **argv, struct request *request) {
     struct spex_report_options *options = &request->options;
-    switch (option) {
-    case 'j':
-        options->text = NULL;
-        options->json = stdout;
-        return true;
-    case 'v':
-        request->csv = optarg;
-        return true;
-    case 'l':
-        options->html = optarg;
-        return true;
-    case 'm':
-        options->heatmap = optarg;
-        return true;
-    case 'x':
-        options->heatmap_x = optarg;
-        return true;
-    case 'y':
-        options->heatmap_y = optarg;
-        return true;
-    case 'e':
-        options->effects = optarg;
-        return true;
-    case 'p':
-        options->pareto = optarg;
-        return true;
-    case 'c':
-        options->convergence = optarg;
-        return true;
-    default:
-        return false;
-    }
-}
-
-/* -1: help was asked for. */
-static int parse(int argc, char **argv, struct request *request) {
-    static const struct option known[] = {{"json", no_argument, NULL, 'j'},
-                                          {"csv", required_argument, NULL, 'v'},
-                                          {"html", required_argument, NULL, 'l'},
-                                          {"heatmap", required_argument, NULL, 'm'},
-                                          {"x", required_argument, NULL, 'x'},
-                                          {"y", required_argument, NULL, 'y'},
-                                          {"effects", required_argument, NULL, 'e'},
-                                          {"pareto", required_argument, NULL, 'p'},
-                                          {"convergence", required_argument, NULL, 'c'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    for (int option; (option = getopt_long(argc, argv, "h", known, NULL)) != -1;) {
-        if (option == 'h') {
-            fputs(usage, stdout);
-            return -1;
-        }
-        if (!take_option(request, option)) {
-            fputs(usage, stderr);
-            return SPEX_EXIT_USAGE;
-        }
-    }
-    int stores = argc - optind;
-    if (stores != 1 && stores != 2) {
-        fputs(usage, stderr);
-        return spex_complain(SPEX_EXIT_USAGE, "report: one store was expected, or two, not %d",
-                             stores);
-    }
-    request->options.store = argv[optind];
-    request->options.other = stores == 2 ? argv[optind + 1] : NULL;
-    if ((request->options.heatmap_x || request->options.heatmap_y) && !request->options.heatmap &&
-        !request->options.html)
+    bool json = false;
+    const struct spex_option known[] = {
+        {"json", .flag = &json},
+        {"csv", .text = &request->csv},
+        {"html", .text = &options->html},
+        {"heatmap", .text = &options->heatmap},
+        {"x", .text = &options->heatmap_x},
+        {"y", .text = &options->heatmap_y},
+        {"effects", .text = &options->effects},
+        {"pareto", .text = &options->pareto},
+        {"convergence", .text = &options->convergence},
+        {.name = NULL},
+    };
+    struct spex_operands operands;
+    int status = spex_options_take(&report_syntax, known, argc, argv, &operands);
+    if (status)
+        return status;
+    *(json ? &options->json : &options->text) = stdout;
+    options->store = operands.list[0];
+    /* NULL after the last argument. */
+    options->other = operands.list[1];
+    if ((options->heatmap_x || options->heatmap_y) && !options->heatmap && !options->html)
         return spex_complain(SPEX_EXIT_USAGE, "report: --x and --y are for --heatmap or --html");
-    if (request->csv && strcmp(request->csv, "-") == 0 && request->options.json)
+    if (json && request->csv && strcmp(request->csv, "-") == 0)
         return spex_complain(SPEX_EXIT_USAGE,
                              "report: either --json or --csv - was expected on standard output");
     return SPEX_EXIT_OK;
 }
 
-/* A table on standard output is alone there. */
+/* A table on standard output replaces the report as text. */
 static int open_csv(struct request *request) {
     if (!request->csv)
         return SPEX_EXIT_OK;
@@ -127,11 +87,11 @@ static int open_csv(struct request *request) {
 }
 
 int spex_command_report(int argc, char **argv) {
-    struct request request = {.options = {.size = sizeof(request.options), .text = stdout}};
+    struct request request = {.options = {.size = sizeof(request.options)}};
     char why[512];
-    int status = parse(argc, argv, &request);
+    int status = report_parse(argc, argv, &request);
     if (status)
-        return status < 0 ? SPEX_EXIT_OK : status;
+        return status;
     status = open_csv(&request);
     if (!status && spex_report(&request.options, why, sizeof(why)) != 0)
         status = spex_complain(SPEX_EXIT_FAILED, "%s", why);

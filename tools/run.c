@@ -2,22 +2,24 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "budget.h"
 #include "clock.h"
 #include "command.h"
+#include "complain.h"
 #include "control/format.h"
 #include "functions_argument.h"
+#include "options.h"
 #include "process_argument.h"
 #include "run_watch.h"
 #include "variables.h"
 
-static const char usage[] =
+static const char run_usage[] =
     "usage: spex run [-e PROBES] [--functions GLOBS] [-o OUT] [-b PERCENT]\n"
     "                [--thread-budget PERCENT] [-i SECONDS] [-f] [--json] -- PROGRAM [ARGUMENT…]\n"
     "\n"
@@ -36,88 +38,47 @@ static const char usage[] =
     "  -f, --follow-forks      also children of forks that do not start spex themselves\n"
     "  --json                  JSON instead of tables\n";
 
+static const struct spex_syntax run_syntax = {"run", run_usage, "a program was expected",
+                                              1,     INT_MAX,   SPEX_OPTIONS_FIRST};
+
 struct request {
     const char *probes;
     const char *out;
-    const char *budget;        /* NULL: that of the environment, if there is one */
-    const char *thread_budget; /* likewise */
-    uint32_t interval_ms;
+    /* NULL: the environment's, if it has one. */
+    const char *budget, *thread_budget;
+    /* Seconds; 0: no tables before the program's end. */
+    double interval;
     bool follow;
     bool json;
     char *const *argv;
 };
 
-static int parse_interval(const char *text, uint32_t *ms) {
-    char *end;
-    double seconds = strtod(text, &end);
-    const double least = SPEX_CONTROL_INTERVAL_MIN_MS / 1e3,
-                 most = SPEX_CONTROL_INTERVAL_MAX_MS / 1e3;
-    if (end == text || *end || !(seconds >= least && seconds <= most))
-        return spex_complain(SPEX_EXIT_USAGE,
-                             "run: --interval %s: %g to %.0f seconds were expected", text, least,
-                             most);
-    *ms = (uint32_t)lround(seconds * 1e3);
-    return 0;
+static int run_parse(int argc, char **argv, struct request *request) {
+    /* The program reads both budgets itself. */
+    double share;
+    const struct spex_option known[] = {
+        {"budget", 'b', .text = &request->budget, .number = &share, .read = spex_budget_parse,
+         .error = "a percentage of the program's time was expected, such as 2%"},
+        {"thread-budget", .text = &request->thread_budget, .number = &share,
+         .read = spex_budget_parse,
+         .error = "a percentage of a thread's time was expected, such as 2%"},
+        {.letter = 'e', .text = &request->probes},
+        {"functions", .check = spex_functions_argument},
+        {.letter = 'o', .text = &request->out},
+        {"interval", 'i', .number = &request->interval,
+         .range = {SPEX_CONTROL_INTERVAL_MIN_MS / 1e3, SPEX_CONTROL_INTERVAL_MAX_MS / 1e3},
+         .error = "0.05 to 86400 seconds were expected"},
+        {"follow-forks", 'f', .flag = &request->follow},
+        {"json", .flag = &request->json},
+        {.name = NULL},
+    };
+    struct spex_operands operands;
+    int status = spex_options_take(&run_syntax, known, argc, argv, &operands);
+    request->argv = operands.list;
+    return status;
 }
 
-static int parse(int argc, char **argv, struct request *request) {
-    static const struct option known[] = {{"budget", required_argument, NULL, 'b'},
-                                          {"thread-budget", required_argument, NULL, 't'},
-                                          {"functions", required_argument, NULL, 'F'},
-                                          {"interval", required_argument, NULL, 'i'},
-                                          {"follow-forks", no_argument, NULL, 'f'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    double share; /* the program reads them itself */
-    int bad = 0;
-    /* "+": what follows the program is its own, with "--" or without. */
-    for (int option;
-         !bad && (option = getopt_long(argc, argv, "+b:e:o:i:fh", known, NULL)) != -1;) {
-        switch (option) {
-        case 'b':
-            request->budget = optarg;
-            bad = spex_budget_argument("run", "budget", optarg, "the program's", &share);
-            break;
-        case 't':
-            request->thread_budget = optarg;
-            bad = spex_budget_argument("run", "thread-budget", optarg, "a thread's", &share);
-            break;
-        case 'e':
-            request->probes = optarg;
-            break;
-        case 'F':
-            bad = spex_functions_argument("run", optarg);
-            break;
-        case 'o':
-            request->out = optarg;
-            break;
-        case 'i':
-            bad = parse_interval(optarg, &request->interval_ms);
-            break;
-        case 'f':
-            request->follow = true;
-            break;
-        case 'j':
-            request->json = true;
-            break;
-        case 'h':
-            fputs(usage, stdout);
-            return -1;
-        default:
-            fputs(usage, stderr);
-            return SPEX_EXIT_USAGE;
-        }
-    }
-    request->argv = &argv[optind];
-    if (!bad && optind == argc) {
-        fputs(usage, stderr);
-        bad = spex_complain(SPEX_EXIT_USAGE, "run: a program was expected");
-    }
-    return bad;
-}
-
-/* What the library would refuse, in a program that has been started. */
+/* A selection that the library would refuse is refused before the program is started. */
 static int choose_probes(struct request *request) {
     const char *origin = request->probes ? "-e" : spex_variable_name(SPEX_VARIABLE_PROBES);
     if (!request->probes)
@@ -127,7 +88,8 @@ static int choose_probes(struct request *request) {
     return spex_probes_argument("run", origin, request->probes);
 }
 
-/* A descriptor of ours must not take the number of a stream that is closed; the program does not get it. */
+/* Opens the standard streams that are closed, so that no other descriptor takes their numbers. The
+ * program does not inherit them. */
 static void fill_streams(void) {
     int fd;
     do
@@ -137,10 +99,10 @@ static void fill_streams(void) {
         close(fd);
 }
 
-static int open_all(struct spex_run_watch *watch, const struct request *request) {
+static int open_watch(struct spex_run_watch *watch, const struct request *request) {
     char why[SPEX_CONTROL_PATH_BYTES + 128] = "";
     watch->output.json = request->json;
-    watch->output.intervals = request->interval_ms > 0;
+    watch->output.intervals = request->interval > 0;
     int err = spex_run_output_open(&watch->output, request->out);
     if (err)
         return spex_complain(SPEX_EXIT_FAILED, "run: cannot open %s: %s", request->out,
@@ -154,7 +116,7 @@ static int open_all(struct spex_run_watch *watch, const struct request *request)
     return 0;
 }
 
-static int launch(struct spex_run_watch *watch, const struct request *request) {
+static int launch_program(struct spex_run_watch *watch, const struct request *request) {
     char output[160];
     spex_listener_output(&watch->listener, output, sizeof(output));
     struct spex_launch_variable variables[6] = {
@@ -170,7 +132,7 @@ static int launch(struct spex_run_watch *watch, const struct request *request) {
     if (request->thread_budget)
         *next = (struct spex_launch_variable){spex_variable_name(SPEX_VARIABLE_THREAD_BUDGET),
                                               request->thread_budget};
-    watch->interval_ms = request->interval_ms;
+    watch->interval_ms = (uint32_t)lround(request->interval * 1e3);
     watch->start_ns = spex_clock_ns(CLOCK_MONOTONIC);
     int err =
         spex_launch_program(&watch->program, request->argv, variables, &watch->signals.before);
@@ -187,7 +149,7 @@ static bool nobody_called(const struct spex_listener *listener) {
     return true;
 }
 
-static int finish(struct spex_run_watch *watch, const struct request *request) {
+static int run_finish(struct spex_run_watch *watch, const struct request *request) {
     const struct spex_launched *program = &watch->program;
     double seconds = (double)(spex_clock_ns(CLOCK_MONOTONIC) - watch->start_ns) / 1e9;
     spex_run_watch_settle(watch);
@@ -208,18 +170,16 @@ static int finish(struct spex_run_watch *watch, const struct request *request) {
 int spex_command_run(int argc, char **argv) {
     static struct spex_run_watch watch = {.listener.door.socket.number = -1};
     struct request request = {.probes = NULL};
-    int status = parse(argc, argv, &request);
-    if (status)
-        return status < 0 ? SPEX_EXIT_OK : status;
-    status = choose_probes(&request);
+    int status = run_parse(argc, argv, &request);
+    status = status ? status : choose_probes(&request);
     if (status)
         return status;
     fill_streams();
-    status = open_all(&watch, &request);
-    status = status ? status : launch(&watch, &request);
+    status = open_watch(&watch, &request);
+    status = status ? status : launch_program(&watch, &request);
     if (!status) {
         spex_run_watch(&watch);
-        status = finish(&watch, &request);
+        status = run_finish(&watch, &request);
     }
     spex_listener_close(&watch.listener);
     if (watch.program.by_signal)

@@ -8,19 +8,23 @@
 #include <jansson.h>
 
 #include "clock.h"
-#include "command.h"
+#include "complain.h"
 #include "profile_json.h"
 #include "table.h"
 
-/* How far what is known of a process goes. */
+/* What has become of a process. */
 enum state {
-    STOPPED,  /* to where it stopped spex */
-    ENDED,    /* it ended without doing so, */
-    REPLACED, /*   or became another program, */
-    CLOSED,   /*   or closed the connection and runs on */
-    BROKEN,   /* it sent what is no report */
+    /* It has stopped spex, and its figures are complete. */
+    STOPPED,
+    /* Without stopping spex it has ended, executed another program, or closed the connection. */
+    ENDED,
+    REPLACED,
+    CLOSED,
+    /* It has sent something that is not a report. */
+    BROKEN,
     RUNNING,
-    SILENT /* it was not a program with spex at all; or the same is there once more */
+    /* It has sent nothing, or another entry has the same process. It is not shown. */
+    SILENT
 };
 
 static const char *const state_names[] = {"stopped", "ended",   "replaced", "closed",
@@ -41,22 +45,22 @@ int spex_run_output_open(struct spex_run_output *output, const char *path) {
     return output->file ? 0 : -errno;
 }
 
-/* Ends a piece of output; what fails is told at the end. */
-static void flush(struct spex_run_output *output) {
+/* Flushes the output. The first error is kept for spex_run_output_close. */
+static void flush_output(struct spex_run_output *output) {
     int err = spex_written(output->file);
     if (!output->error)
         output->error = err;
 }
 
 int spex_run_output_close(struct spex_run_output *output) {
-    flush(output);
+    flush_output(output);
     if (output->file != stderr && output->file != stdout && fclose(output->file) != 0 &&
         !output->error)
         output->error = errno ? -errno : -EIO;
     return output->error;
 }
 
-/* `json` is taken over; NULL: there was no memory for it. */
+/* Owns `json`; NULL means that memory was short. */
 static void write_json(struct spex_run_output *output, json_t *json) {
     size_t flags = output->intervals ? JSON_COMPACT : JSON_INDENT(2);
     if (json) {
@@ -66,10 +70,10 @@ static void write_json(struct spex_run_output *output, json_t *json) {
         output->error = -ENOMEM;
     }
     json_decref(json);
-    flush(output);
+    flush_output(output);
 }
 
-/* Who has called later from the same process. */
+/* A later connection of the same process; NULL when there is none. */
 static const struct spex_caller *successor(const struct spex_listener *listener, size_t c) {
     for (size_t later = c + 1; later < listener->count; later++)
         if (listener->callers[later]->process == listener->callers[c]->process)
@@ -142,7 +146,7 @@ static void interval_text(struct spex_run_output *output, const struct spex_call
     else
         fputs("no probe is on\n", output->file);
     fputc('\n', output->file);
-    flush(output);
+    flush_output(output);
 }
 
 void spex_run_output_interval(struct spex_run_output *output, struct spex_caller *caller,
@@ -196,7 +200,7 @@ static void print_caller(FILE *file, const struct spex_caller *caller, enum stat
                 state == STOPPED || state == RUNNING ? "" : " by then");
 }
 
-/* How many there are to be shown, with the state of each. */
+/* Sets the state of each connection; returns how many are shown. */
 static size_t states_of(const struct spex_listener *listener, enum state *states) {
     size_t shown = 0;
     for (size_t c = 0; c < listener->count; c++) {
@@ -216,7 +220,7 @@ static void final_text(struct spex_run_output *output, const struct spex_listene
             fputc('\n', output->file);
         print_caller(output->file, listener->callers[c], states[c], headed);
     }
-    flush(output);
+    flush_output(output);
 }
 
 static json_t *signal_json(int number) {

@@ -5,9 +5,9 @@
 #include <poll.h>
 
 #include "clock.h"
-#include "command.h"
+#include "complain.h"
 
-/* Processes that live must answer, and those that end must be done, by then. */
+/* How long to wait for the answers of processes that run, and the end of those that are ending. */
 #define SETTLE_NS 1000000000u
 
 enum { SIGNALS, PROGRAM, DOOR, FIRST, POLLED = FIRST + SPEX_CALLERS_MAX };
@@ -16,7 +16,7 @@ static double seconds_since_start(const struct spex_run_watch *watch) {
     return (double)(spex_clock_ns(CLOCK_MONOTONIC) - watch->start_ns) / 1e9;
 }
 
-static void let_in(struct spex_run_watch *watch) {
+static void accept_callers(struct spex_run_watch *watch) {
     size_t refused = watch->listener.refused;
     struct spex_caller *caller;
     while ((caller = spex_listener_accept(&watch->listener)))
@@ -28,7 +28,7 @@ static void let_in(struct spex_run_watch *watch) {
                       watch->listener.count);
 }
 
-/* What a program has shown that calls once more. */
+/* A process that connects again goes on from what its first connection has shown. */
 static void take_over(const struct spex_listener *listener, struct spex_caller *caller) {
     for (size_t c = 0; c < listener->count && listener->callers[c] != caller; c++)
         if (spex_caller_same(listener->callers[c], caller)) {
@@ -38,8 +38,9 @@ static void take_over(const struct spex_listener *listener, struct spex_caller *
         }
 }
 
-/* The first answer to a subscription comes at once, when nothing has happened yet. */
-static void take(struct spex_run_watch *watch, struct spex_caller *caller) {
+/* The first report of a subscription is not shown: it comes at once, when there is nothing to
+ * report. */
+static void take_report(struct spex_run_watch *watch, struct spex_caller *caller) {
     if (spex_caller_take(caller) <= 0 || caller->reader.number != SPEX_CALLER_INTERVAL ||
         caller->reader.final)
         return;
@@ -50,7 +51,7 @@ static void take(struct spex_run_watch *watch, struct spex_caller *caller) {
     caller->subscribed = true;
 }
 
-static nfds_t prepare(const struct spex_run_watch *watch, struct pollfd fds[POLLED]) {
+static nfds_t fill_fds(const struct spex_run_watch *watch, struct pollfd fds[POLLED]) {
     const struct spex_listener *listener = &watch->listener;
     fds[SIGNALS] = (struct pollfd){.fd = watch->signals.fd, .events = POLLIN};
     fds[PROGRAM] = (struct pollfd){.fd = watch->program.pidfd, .events = POLLIN};
@@ -63,26 +64,26 @@ static nfds_t prepare(const struct spex_run_watch *watch, struct pollfd fds[POLL
 void spex_run_watch(struct spex_run_watch *watch) {
     struct pollfd fds[POLLED];
     while (!spex_launched_ended(&watch->program)) {
-        nfds_t count = prepare(watch, fds);
+        nfds_t count = fill_fds(watch, fds);
         if (poll(fds, count, -1) <= 0)
             continue;
         spex_passed_signals_pass(&watch->signals, &watch->program);
         for (nfds_t f = FIRST; f < count; f++)
             if (fds[f].revents)
-                take(watch, watch->listener.callers[f - FIRST]);
-        let_in(watch);
+                take_report(watch, watch->listener.callers[f - FIRST]);
+        accept_callers(watch);
     }
 }
 
-/* Whether there is nothing to wait for. */
-static bool settled(struct spex_caller *caller) {
+/* Whether no more reports are to be waited for. */
+static bool is_settled(struct spex_caller *caller) {
     if (caller->reader.complete && caller->reader.number == SPEX_CALLER_LAST)
         return true;
     return !spex_caller_runs(caller); /* what it has sent has been taken */
 }
 
-/* All that has come. */
-static void drain(struct spex_caller *caller, uint64_t until) {
+/* Takes the reports that have arrived. */
+static void drain_caller(struct spex_caller *caller, uint64_t until) {
     while (spex_caller_take(caller) > 0 && spex_clock_ns(CLOCK_MONOTONIC) < until)
         continue;
 }
@@ -91,7 +92,7 @@ void spex_run_watch_settle(struct spex_run_watch *watch) {
     struct pollfd fds[SPEX_CALLERS_MAX];
     struct spex_listener *listener = &watch->listener;
     uint64_t until = spex_clock_ns(CLOCK_MONOTONIC) + SETTLE_NS;
-    let_in(watch);
+    accept_callers(watch);
     spex_listener_shut(listener);
     for (size_t c = 0; c < listener->count; c++)
         spex_caller_ask(listener->callers[c], SPEX_CONTROL_PROFILE, SPEX_CALLER_LAST, 0);
@@ -100,8 +101,8 @@ void spex_run_watch_settle(struct spex_run_watch *watch) {
         for (size_t c = 0; c < listener->count; c++) {
             struct spex_caller *caller = listener->callers[c];
             bool ended = !spex_caller_runs(caller);
-            drain(caller, until);
-            if (caller->socket >= 0 && !ended && !settled(caller))
+            drain_caller(caller, until);
+            if (caller->socket >= 0 && !ended && !is_settled(caller))
                 fds[waiting++] = (struct pollfd){.fd = caller->socket, .events = POLLIN};
         }
         if (waiting)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Watches a program while it runs: takes the reports of its processes, passes signals on to it. */
+/* Accompanies a program while it runs: takes the reports of its processes, and passes signals to
+ * it. */
 #ifndef SPEX_RUN_WATCH_H
 #define SPEX_RUN_WATCH_H
 
@@ -15,15 +16,16 @@ struct spex_run_watch {
     struct spex_listener listener;
     struct spex_passed_signals signals;
     struct spex_run_output output;
-    uint32_t interval_ms; /* 0: no tables before the end */
+    /* 0: no tables before the end. */
+    uint32_t interval_ms;
     uint64_t start_ns;
 };
 
 /* Returns when the program has ended. */
 void spex_run_watch(struct spex_run_watch *watch);
 
-/* Then: takes what the processes that it has left have to say so far, and the last of those that are ending. Waits
- * a second at most, and not for what goes on. */
+/* After that: takes the figures so far of processes that go on, and the last figures of processes
+ * that are ending. Waits for a second at most, and not for the end of processes that go on. */
 void spex_run_watch_settle(struct spex_run_watch *watch);
 
 #endif

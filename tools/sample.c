@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <locale.h>
 #include <math.h>
@@ -12,11 +11,14 @@
 #include <unistd.h>
 
 #include "attach.h"
+#include "budget.h"
 #include "command.h"
+#include "complain.h"
 #include "control_client.h"
 #include "functions_argument.h"
 #include "launch.h"
 #include "models_file.h"
+#include "options.h"
 #include "passed_signals.h"
 #include "process_argument.h"
 #include "sample_output.h"
@@ -25,73 +27,52 @@
 #include "stop_signals.h"
 #include "variables.h"
 
-static const char usage[] =
+static const char sample_usage[] =
     "usage: spex sample MODELS [-n SAMPLES] [-b PERCENT] [--functions GLOBS] [-o OUT] [--json]\n"
     "                   -- PROGRAM [ARGUMENT…]\n"
     "       spex sample MODELS --pid PID [--for SECONDS] [-n SAMPLES] [-b PERCENT] [-o OUT] "
     "[--json]\n"
     "\n"
-    "Runs PROGRAM, or follows the running program PID, and samples each of the kernels that\n"
-    "MODELS, which is what spex train has written, knows as often as its predicted time says:\n"
-    "so that an execution of it has so many samples, however long it is. What is too short for\n"
-    "that has as many within each execution of the kernel around it.\n"
+    "Runs PROGRAM, or follows the running program PID, and samples each kernel that MODELS, a\n"
+    "file that spex train has written, knows. The predicted time of an execution sets how often:\n"
+    "each execution has the same number of samples, however long it is. A kernel that is too\n"
+    "short for that has as many within each execution of the kernel around it.\n"
     "\n"
-    "  -n SAMPLES           samples, 0.01 to 1000000; 10\n"
+    "  -n SAMPLES           samples, 0.01 to 1000000; the default is 10\n"
     "  -b, --budget PERCENT how much of the program's time that may take; there are fewer samples\n"
-    "                       then. The program's own budget, or any, when absent\n"
+    "                       then. The default is the program's own budget, if it has one\n"
     "  --functions GLOBS    makes kernels of these functions, in a program that was compiled with\n"
     "                       -finstrument-functions\n"
-    "  --pid PID            follow PID until it ends, for so long, or until Ctrl-C\n"
-    "  --for SECONDS        with --pid: so long\n"
+    "  --pid PID            follow PID until it ends, for SECONDS, or until Ctrl-C\n"
+    "  --for SECONDS        with --pid: for how long\n"
     "  -o OUT               where the table goes: a file, or - for standard output; standard\n"
     "                       error when absent, or, with --pid, standard output\n"
     "  --json               JSON instead of a table\n";
 
+static const struct spex_syntax sample_syntax = {
+    "sample", sample_usage, "one file of models was expected", 1, 1, SPEX_OPTIONS_PROGRAM};
+
 struct request {
     const char *models_path;
-    const char *budget; /* NULL: none said */
-    double share;       /* that it is */
+    /* NULL: none given; as a share of the time. */
+    const char *budget;
+    double share;
+    /* Path, "-" or NULL; the file that it names. */
     const char *out;
-    FILE *file; /* that it is */
-    bool functions;
+    FILE *file;
+    /* NULL: none given. */
+    const char *functions;
     double samples;
-    double seconds; /* 0: any */
-    pid_t process;  /* 0: the program is to be run */
+    /* 0: no limit. */
+    double seconds;
+    /* 0: the program is to be run. */
+    pid_t process;
     bool json;
     char *const *argv;
     struct spex_models models;
 };
 
-static int take_option(struct request *request, int option) {
-    switch (option) {
-    case 'n':
-        return spex_samples_argument("sample", optarg, &request->samples);
-    case 'b':
-        request->budget = optarg;
-        return spex_budget_argument("sample", "budget", optarg, "the program's", &request->share);
-    case 'F':
-        request->functions = true;
-        return spex_functions_argument("sample", optarg);
-    case 'P':
-        return spex_process_argument("sample", optarg, &request->process);
-    case 'f':
-        return spex_for_argument("sample", optarg, &request->seconds);
-    case 'o':
-        request->out = optarg;
-        break;
-    case 'j':
-        request->json = true;
-        break;
-    case 'h':
-        fputs(usage, stdout);
-        return -1;
-    default:
-        return SPEX_EXIT_USAGE;
-    }
-    return SPEX_EXIT_OK;
-}
-
-static int check(const struct request *request) {
+static int check_request(const struct request *request) {
     if (request->process && *request->argv)
         return spex_complain(SPEX_EXIT_USAGE,
                              "sample: either --pid or a program to be run was expected, not both");
@@ -106,30 +87,33 @@ static int check(const struct request *request) {
     return SPEX_EXIT_OK;
 }
 
-static int parse(int argc, char **argv, struct request *request) {
-    static const struct option known[] = {{"budget", required_argument, NULL, 'b'},
-                                          {"functions", required_argument, NULL, 'F'},
-                                          {"pid", required_argument, NULL, 'P'},
-                                          {"for", required_argument, NULL, 'f'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    int separator = spex_command_separator(argc, argv);
-    for (int option; (option = getopt_long(separator, argv, "hn:b:o:", known, NULL)) != -1;) {
-        int status = take_option(request, option);
-        if (status != SPEX_EXIT_OK)
-            return status;
-    }
-    if (separator - optind != 1)
-        return spex_complain(SPEX_EXIT_USAGE, "sample: one file of models was expected, not %d%s",
-                             separator - optind,
-                             separator == argc ? "; the program goes after \"--\"" : "");
-    request->models_path = argv[optind];
-    request->argv = &argv[separator < argc ? separator + 1 : argc];
-    return check(request);
+static int sample_parse(int argc, char **argv, struct request *request) {
+    const struct spex_option known[] = {
+        {.letter = 'n',
+         .number = &request->samples,
+         .read = spex_samples_parse,
+         .error = "a number of " SPEX_SAMPLES_RANGE " was expected"},
+        {"budget", 'b', .text = &request->budget, .number = &request->share,
+         .read = spex_budget_parse,
+         .error = "a percentage of the program's time was expected, such as 2%"},
+        {"functions", .text = &request->functions, .check = spex_functions_argument},
+        {"pid", .process = &request->process},
+        {"for", .number = &request->seconds, .range = {1e-3, 1e9},
+         .error = "seconds were expected"},
+        {.letter = 'o', .text = &request->out},
+        {"json", .flag = &request->json},
+        {.name = NULL},
+    };
+    struct spex_operands operands;
+    int status = spex_options_take(&sample_syntax, known, argc, argv, &operands);
+    if (status)
+        return status;
+    request->models_path = operands.list[0];
+    request->argv = operands.program;
+    return check_request(request);
 }
 
-/* Before anything is done for it. */
+/* Opens the output first, so that a bad path is reported before the program starts. */
 static int output_open(struct request *request) {
     if (request->out && strcmp(request->out, "-") != 0)
         request->file = fopen(request->out, "we");
@@ -140,8 +124,8 @@ static int output_open(struct request *request) {
                                          request->out, strerror(errno));
 }
 
-static int print(const struct request *request, struct spex_sampled *sampled, double seconds,
-                 uint64_t lost) {
+static int print_account(const struct request *request, struct spex_sampled *sampled,
+                         double seconds, uint64_t lost) {
     struct spex_sampled_kernel *kernels;
     struct spex_sample_account account = {
         .samples = request->samples, .seconds = seconds, .lost = lost};
@@ -166,7 +150,7 @@ static int print(const struct request *request, struct spex_sampled *sampled, do
     return SPEX_EXIT_OK;
 }
 
-/* What the models know, by name where that can be said. */
+/* Whether each kernel in the path can be selected by its name. */
 static bool is_plain(const char *path) {
     return strspn(path, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_/") ==
            strlen(path);
@@ -183,7 +167,8 @@ static bool is_said(const char *selection, const char *name, size_t length) {
     return false;
 }
 
-/* To be freed; NULL: out of memory. */
+/* A selection of the kernels that the models know, or of all kernels where some names cannot be
+ * selected or they are too many. To be freed; NULL: out of memory. */
 static char *selection_of(const struct spex_models *models) {
     enum { ITEMS_MAX = 500 };
     char *text = NULL;
@@ -210,8 +195,8 @@ static char *selection_of(const struct spex_models *models) {
     return strdup("*:kernel@probe");
 }
 
-static int drain(struct spex_receiver *receiver, struct spex_sampled *sampled, bool all,
-                 struct spex_why *why) {
+static int drain_records(struct spex_receiver *receiver, struct spex_sampled *sampled, bool all,
+                         struct spex_why *why) {
     int more = 1;
     while (more > 0) {
         more = spex_receiver_take(receiver, why);
@@ -244,9 +229,10 @@ static int sample_run(const struct request *request, struct spex_sample_program 
         return status;
     int err = spex_sampled_create(&sampled, &request->models, spex_receiver_kernels(run->receiver),
                                   request->samples, spex_tick_rate_since(begin));
-    for (bool ended = false; !ended;) { /* the program's end is waited for, whatever comes of it */
+    /* Waits for the program's end also after an error. */
+    for (bool ended = false; !ended;) {
         ended = spex_sample_program_wait(run, !err);
-        err = err ? err : drain(run->receiver, sampled, ended, &why);
+        err = err ? err : drain_records(run->receiver, sampled, ended, &why);
     }
     double seconds = (double)(spex_instant_now().monotonic_ns - begin.monotonic_ns) / 1e9;
     if (err)
@@ -255,7 +241,7 @@ static int sample_run(const struct request *request, struct spex_sample_program 
     else if (!spex_receiver_connected(run->receiver))
         status = spex_complain(SPEX_EXIT_FAILED, "sample: %s did not start spex", request->argv[0]);
     else
-        status = print(request, sampled, seconds, spex_receiver_lost(run->receiver));
+        status = print_account(request, sampled, seconds, spex_receiver_lost(run->receiver));
     spex_sampled_destroy(sampled);
     return run->program.status ? run->program.status : status;
 }
@@ -278,8 +264,8 @@ static int sample_program(const struct request *request) {
     return run.program.by_signal ? 128 + run.program.by_signal : status;
 }
 
-/* `models`: NULL for what it was started with. */
-static int go_by(const struct request *request, const char *models, struct spex_why *why) {
+/* Has the program sample by a file of models, or for NULL by those that it was started with. */
+static int send_models(const struct request *request, const char *models, struct spex_why *why) {
     struct spex_profile_reader reader = {0};
     char *text = NULL;
     if (models && asprintf(&text, "%.6f %.9f %s", request->samples, request->share, models) < 0)
@@ -291,16 +277,17 @@ static int go_by(const struct request *request, const char *models, struct spex_
     return err;
 }
 
-/* Until it is to end. 0, or what is wrong. */
-static int follow(const struct request *request, const struct spex_attached *attached,
-                  struct spex_sampled *sampled, int stop_fd, struct spex_why *why) {
+/* Takes records until the program ends, the time is over, or `stop_fd` is readable. 0 or a negative
+ * errno value. */
+static int follow_process(const struct request *request, const struct spex_attached *attached,
+                          struct spex_sampled *sampled, int stop_fd, struct spex_why *why) {
     const double end = request->seconds > 0 ? request->seconds : INFINITY;
     for (bool over = false; !over;) {
         double left = end - spex_attached_seconds(attached);
         over = left <= 0 || spex_attached_over(attached) ||
                spex_attached_wait(attached, stop_fd,
                                   left < INT_MAX / 1000 ? (int)(left * 1000) + 1 : -1);
-        int err = drain(attached->receiver, sampled, over, why);
+        int err = drain_records(attached->receiver, sampled, over, why);
         if (err)
             return err;
     }
@@ -311,7 +298,7 @@ static int sample_attached(const struct request *request, const char *models, in
     struct spex_attached attached = {.process = 0};
     struct spex_sampled *sampled = NULL;
     struct spex_why why = {""};
-    int err = go_by(request, models, &why);
+    int err = send_models(request, models, &why);
     bool gone_by = !err;
     if (!err)
         err = spex_attach(&attached, request->process, NULL, &request->models, "@probe", &why);
@@ -319,15 +306,15 @@ static int sample_attached(const struct request *request, const char *models, in
         err = spex_sampled_create(&sampled, &request->models,
                                   spex_receiver_kernels(attached.receiver), request->samples,
                                   attached.ticks_per_second);
-    err = err ? err : follow(request, &attached, sampled, stop_fd, &why);
+    err = err ? err : follow_process(request, &attached, sampled, stop_fd, &why);
     int status = err ? spex_complain(SPEX_EXIT_FAILED, "sample: %s", why.text)
-                     : print(request, sampled, spex_attached_seconds(&attached),
-                             spex_attached_lost(&attached));
+                     : print_account(request, sampled, spex_attached_seconds(&attached),
+                                     spex_attached_lost(&attached));
     bool over = attached.process && spex_attached_over(&attached);
     if (attached.process)
         spex_detach(&attached);
     if (gone_by && !over)
-        go_by(request, NULL, &why);
+        send_models(request, NULL, &why);
     spex_sampled_destroy(sampled);
     return status;
 }
@@ -348,7 +335,7 @@ static int sample_process(const struct request *request) {
 int spex_command_sample(int argc, char **argv) {
     struct request request = {.samples = SPEX_SAMPLES_DEFAULT};
     setlocale(LC_CTYPE, "");
-    int status = parse(argc, argv, &request);
+    int status = sample_parse(argc, argv, &request);
     if (status == SPEX_EXIT_OK)
         status = spex_models_file_read(request.models_path, &request.models);
     if (status == SPEX_EXIT_OK)
@@ -356,5 +343,5 @@ int spex_command_sample(int argc, char **argv) {
     if (status == SPEX_EXIT_OK)
         status = request.process ? sample_process(&request) : sample_program(&request);
     spex_models_free(&request.models);
-    return status < 0 ? SPEX_EXIT_OK : status;
+    return status;
 }

@@ -42,7 +42,7 @@ static void add_row(struct spex_columns *columns, const struct spex_sampled_kern
         spex_columns_add(columns, "-");
 }
 
-static size_t enough(const struct spex_sample_account *account) {
+static size_t count_enough(const struct spex_sample_account *account) {
     size_t count = 0;
     for (size_t k = 0; k < account->count; k++)
         count += spex_sampled_enough(&account->kernels[k]);
@@ -60,7 +60,7 @@ void spex_sample_print(const struct spex_sample_account *account, FILE *file) {
     fprintf(file,
             "%.1f s; %zu of %zu kernels have half to twice the samples asked for, %g an "
             "execution; %llu records lost\n",
-            account->seconds, enough(account), account->count, account->samples,
+            account->seconds, count_enough(account), account->count, account->samples,
             (unsigned long long)account->lost);
 }
 
@@ -83,7 +83,7 @@ int spex_sample_print_json(const struct spex_sample_account *account, FILE *file
         json_array_append_new(kernels, json_of(&account->kernels[k]));
     json_t *json = json_pack(
         "{s:o, s:o, s:I, s:I, s:o}", "seconds", spex_json_number(account->seconds), "samples",
-        spex_json_number(account->samples), "enough", (json_int_t)enough(account), "lost",
+        spex_json_number(account->samples), "enough", (json_int_t)count_enough(account), "lost",
         (json_int_t)account->lost, "kernels", kernels);
     int err = json && json_dumpf(json, file, JSON_COMPACT) == 0 ? 0 : -ENOMEM;
     json_decref(json);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What spex sample prints: a table, or JSON. */
+/* The output of `spex sample`: a table, or JSON. */
 #ifndef SPEX_SAMPLE_OUTPUT_H
 #define SPEX_SAMPLE_OUTPUT_H
 
@@ -11,9 +11,11 @@
 struct spex_sample_account {
     const struct spex_sampled_kernel *kernels;
     size_t count;
-    double samples; /* that were asked for, an execution */
+    /* Asked for, an execution. */
+    double samples;
     double seconds;
-    uint64_t lost; /* records */
+    /* Records. */
+    uint64_t lost;
 };
 
 void spex_sample_print(const struct spex_sample_account *account, FILE *file);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "command.h"
+#include "complain.h"
 #include "variables.h"
 
 enum { VARIABLES_MAX = 8 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A program that is run in front of its user, with its kernels sampled and their records streamed here. */
+/* Runs a program in the foreground with its kernels sampled, and receives their records. */
 #ifndef SPEX_SAMPLE_PROGRAM_H
 #define SPEX_SAMPLE_PROGRAM_H
 
@@ -11,18 +11,21 @@
 #include "receiver.h"
 
 struct spex_sample_program {
-    char directory[SPEX_PRIVATE_DIRECTORY_BYTES]; /* empty: it has not been made */
+    /* Empty until it is made. */
+    char directory[SPEX_PRIVATE_DIRECTORY_BYTES];
     char socket[SPEX_PRIVATE_DIRECTORY_BYTES + 16];
     struct spex_receiver *receiver;
     struct spex_passed_signals signals;
     struct spex_launched program;
 };
 
-/* Launches it with these variables besides; they end with one without a name. An exit status; to be closed in any case. */
+/* Starts the program with additional environment variables, which end with one without a name.
+ * SPEX_EXIT_OK, or another status after a message. Call spex_sample_program_close in either
+ * case. */
 int spex_sample_program_start(struct spex_sample_program *run, char *const *argv,
                               const struct spex_launch_variable *variables);
 
-/* Waits until there is something to be taken, if it is wanted, or the program has ended. True: it has. */
+/* Waits for the end of the program or, if `wanted`, for records. True: the program has ended. */
 bool spex_sample_program_wait(struct spex_sample_program *run, bool wanted);
 
 void spex_sample_program_close(struct spex_sample_program *run);

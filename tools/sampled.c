@@ -71,7 +71,7 @@ static int kernel_make(struct spex_sampled *sampled, const struct spex_record *r
     return 0;
 }
 
-/* Those who have executed it. */
+/* Adds a thread to those that have executed the kernel. */
 static int note_thread(struct spex_sampled_kernel *kernel, uint32_t thread) {
     for (uint32_t t = 0; t < kernel->thread_count; t++)
         if (kernel->threads[t] == thread)
@@ -92,7 +92,7 @@ static void take_time(struct spex_sampled_kernel *kernel, double seconds, double
     kernel->squares += weight * distance * (seconds - kernel->mean);
 }
 
-static int take(struct spex_sampled *sampled, const struct spex_record *record) {
+static int take_record(struct spex_sampled *sampled, const struct spex_record *record) {
     uint64_t context = record->fields[1];
     int err = sampled->at[context] ? 0 : kernel_make(sampled, record);
     if (err)
@@ -123,12 +123,13 @@ int spex_sampled_take(struct spex_sampled *sampled, const struct spex_record *re
     for (size_t r = 0; r < count && !err; r++)
         if (records[r].probe_type == SPEX_KERNEL &&
             spex_kernel_record_sound(&sampled->known, &records[r]))
-            err = take(sampled, &records[r]);
+            err = take_record(sampled, &records[r]);
     return err;
 }
 
-/* Executions of the nearest kernel around it that was looked at; 0: of none. */
-static double around(const struct spex_sampled *sampled, const struct spex_sampled_kernel *kernel) {
+/* Executions of the nearest kernel around it that was sampled while under way; 0 without one. */
+static double executions_around(const struct spex_sampled *sampled,
+                                const struct spex_sampled_kernel *kernel) {
     uint32_t at = kernel->parent;
     struct spex_context_node node;
     while (at != SPEX_CONTEXT_ROOT && sampled->known.node(sampled->known.by, at, &node)) {
@@ -152,7 +153,8 @@ int spex_sampled_account(struct spex_sampled *sampled, double seconds,
         return -ENOMEM;
     for (size_t k = 0; k < sampled->count; k++) {
         struct spex_sampled_kernel *kernel = &sampled->kernels[k];
-        double within = around(sampled, kernel), rest = kernel->executions - kernel->looked_at;
+        double within = executions_around(sampled, kernel),
+               rest = kernel->executions - kernel->looked_at;
         double times = within > 0 ? within : seconds * kernel->thread_count;
         kernel->required =
             sampled->samples * kernel->looked_at + fmin(rest, sampled->samples * times);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What samples of kernels by their models (src/samples/) have brought, by calling context. */
+/* The results of sampling kernels by their models (src/samples/), for each calling context. */
 #ifndef SPEX_SAMPLED_H
 #define SPEX_SAMPLED_H
 
@@ -15,24 +15,31 @@
 struct spex_sampled_kernel {
     char *path;
     uint32_t context;
-    uint32_t parent;                       /* its node; SPEX_CONTEXT_ROOT: none */
-    const struct spex_kernel_model *model; /* NULL: none */
+    /* The context around it, or SPEX_CONTEXT_ROOT. */
+    uint32_t parent;
+    /* NULL: it has none. */
+    const struct spex_kernel_model *model;
     double executions;
-    double looked_at;  /* of them: long enough to be */
-    uint64_t looks;    /* at executions that were under way */
-    uint64_t records;  /* of executions that were not looked at */
-    double required;   /* samples, of spex_sampled_account */
-    uint32_t *threads; /* ids of those that have executed it */
+    /* Executions that are long enough to be sampled while they are under way. */
+    double looked_at;
+    /* Samples of executions that were under way, and records of executions that were too short for
+     * that. */
+    uint64_t looks, records;
+    /* Samples that there should be, by spex_sampled_account. */
+    double required;
+    /* Ids of the threads that have executed it. */
+    uint32_t *threads;
     uint32_t thread_count;
-    /* Of times in seconds, each by the executions that it stands for: */
+    /* Of times in seconds, each weighted by the executions that it stands for. */
     double weight, weight_squares, mean, squares;
-    double predicted; /* mean of what the model says of the same, by weight; */
-    double foretold;  /*   which is this */
+    /* Weighted mean of the model's predictions of the same executions, and the sum of their
+     * weights. */
+    double predicted, foretold;
 };
 
 struct spex_sampled;
 
-/* What is given has to stay as long as it does. 0 or -ENOMEM. */
+/* `models` and `known` must outlive the result. 0 or -ENOMEM. */
 int spex_sampled_create(struct spex_sampled **sampled, const struct spex_models *models,
                         struct spex_kernels_known known, double samples, double ticks_per_second);
 void spex_sampled_destroy(struct spex_sampled *sampled);
@@ -41,19 +48,20 @@ void spex_sampled_destroy(struct spex_sampled *sampled);
 int spex_sampled_take(struct spex_sampled *sampled, const struct spex_record *records,
                       size_t count);
 
-/* Kernels that have been executed, by path, with what was required of each in so many seconds. 0 or -ENOMEM. */
+/* The kernels that were executed in so many seconds, by path, each with the samples that it should
+ * have. Free the array; its members belong to `sampled`. 0 or -ENOMEM. */
 int spex_sampled_account(struct spex_sampled *sampled, double seconds,
                          struct spex_sampled_kernel **kernels, size_t *count);
 
-/* Samples: looks, and records of what is too short for them. */
+/* Samples of both kinds. */
 static inline double spex_sampled_samples(const struct spex_sampled_kernel *kernel) {
     return (double)kernel->looks + (double)kernel->records;
 }
 
-/* Within a factor of two of what was required. */
+/* Whether it has half to twice the samples that it should have. */
 bool spex_sampled_enough(const struct spex_sampled_kernel *kernel);
 
-/* Half of the 95 % interval of the mean; negative: there is no telling. */
+/* Half of the 95 % interval of the mean; negative with too few samples for one. */
 double spex_sampled_margin(const struct spex_sampled_kernel *kernel);
 
 #endif

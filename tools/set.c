@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <getopt.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
+#include "complain.h"
 #include "control_client.h"
+#include "options.h"
 #include "process_argument.h"
 #include "selection.h"
 
-static const char usage[] =
+static const char set_usage[] =
     "usage: spex set PID PROBES…\n"
     "\n"
     "Changes which probes of the running program PID are on.\n"
@@ -24,8 +26,11 @@ static const char usage[] =
     "\n"
     "`man spex_probes` has the syntax. Several arguments are joined by commas.\n";
 
-/* To be freed; NULL when memory is short. */
-static char *join(char *const *arguments, int count) {
+static const struct spex_syntax set_syntax = {
+    "set", set_usage, "a process and probes were expected", 2, INT_MAX, SPEX_OPTIONS_FIRST};
+
+/* To be freed; NULL: out of memory. */
+static char *join_arguments(char *const *arguments, int count) {
     size_t size = 1;
     for (int i = 0; i < count; i++)
         size += strlen(arguments[i]) + 1;
@@ -50,7 +55,8 @@ static bool item_matches(const struct spex_selection_item *item,
     return false;
 }
 
-/* What the program has understood, though this release does not, has matched something. */
+/* Whether any item matches a probe. A text that only the program's release of spex understands
+ * counts as a match. */
 static bool anything_matches(const char *text, const struct spex_profile *profile) {
     struct spex_selection selection;
     char why[256];
@@ -70,8 +76,9 @@ static unsigned sites_loaded(const struct spex_profile *profile) {
     return loaded;
 }
 
-/* The selection is made; `reader` has the answer. A program that has gone meanwhile says no more. */
-static int tell(pid_t process, const char *text, struct spex_profile_reader *reader) {
+/* Reports how many sites are on. `reader` has the answer to the selection. The number of all sites
+ * is left out when the program has ended meanwhile. */
+static int print_selected(pid_t process, const char *text, struct spex_profile_reader *reader) {
     char why[512];
     int on = reader->status;
     bool warned = reader->text[0] != '\0';
@@ -85,7 +92,7 @@ static int tell(pid_t process, const char *text, struct spex_profile_reader *rea
     return warned && !anything_matches(text, &reader->profile) ? SPEX_EXIT_FAILED : SPEX_EXIT_OK;
 }
 
-static int set(pid_t process, const char *text) {
+static int select_probes(pid_t process, const char *text) {
     struct spex_profile_reader reader = {0};
     char why[SPEX_CONTROL_ANSWER_BYTES];
     int status,
@@ -95,29 +102,23 @@ static int set(pid_t process, const char *text) {
     else if (err)
         status = spex_complain(SPEX_EXIT_FAILED, "%s", why);
     else
-        status = tell(process, text, &reader);
+        status = print_selected(process, text, &reader);
     spex_profile_reader_free(&reader);
     return status;
 }
 
 int spex_command_set(int argc, char **argv) {
-    static const struct option known[] = {{"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    const struct spex_option none[] = {{.name = NULL}};
+    struct spex_operands operands;
     pid_t process;
-    for (int option; (option = getopt_long(argc, argv, "+h", known, NULL)) != -1;) {
-        fputs(usage, option == 'h' ? stdout : stderr);
-        return option == 'h' ? SPEX_EXIT_OK : SPEX_EXIT_USAGE;
-    }
-    if (argc - optind < 2) {
-        fputs(usage, stderr);
-        return spex_complain(SPEX_EXIT_USAGE, "set: a process and probes were expected");
-    }
-    int status = spex_process_argument("set", argv[optind], &process);
-    if (status != SPEX_EXIT_OK)
+    int status = spex_options_take(&set_syntax, none, argc, argv, &operands);
+    status = status ? status : spex_process_argument("set", operands.list[0], &process);
+    if (status)
         return status;
-    char *text = join(argv + optind + 1, argc - optind - 1);
+    char *text = join_arguments(operands.list + 1, operands.count - 1);
     if (!text)
         return spex_complain(SPEX_EXIT_FAILED, "out of memory");
-    status = set(process, text);
+    status = select_probes(process, text);
     free(text);
     return status;
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The `spex` command: finds the command that is meant and hands over. */
-#include <errno.h>
-#include <stdarg.h>
+/* The `spex` program: calls the command that its first argument names. */
 #include <stdio.h>
 #include <string.h>
 
 #include <spex/spex.h>
 
 #include "command.h"
+#include "complain.h"
 
 static const struct {
     const char *name;
@@ -31,30 +30,6 @@ static const struct {
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
-
-int spex_command_separator(int argc, char **argv) {
-    int separator = 1;
-    while (separator < argc && strcmp(argv[separator], "--") != 0)
-        separator++;
-    return separator;
-}
-
-int spex_complain(int status, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    fputs("spex: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
-    va_end(args);
-    return status;
-}
-
-int spex_written(FILE *out) {
-    errno = 0;
-    if (fflush(out) != 0 || ferror(out))
-        return errno ? -errno : -EIO;
-    return 0;
-}
 
 static void print_help(FILE *out) {
     fputs("usage: spex COMMAND …\n\n", out);

@@ -2,8 +2,9 @@
 #ifndef SPEX_STOP_SIGNALS_H
 #define SPEX_STOP_SIGNALS_H
 
-/* Signals that ask us to end become input on the descriptor that this opens; what would end us because a file or a reader
- * is full or gone becomes an error of writing. -1 as signalfd. */
+/* Opens a descriptor that is readable after SIGINT, SIGTERM or SIGHUP, which no longer end the
+ * process. Ignores SIGXFSZ and SIGPIPE, so that a full file or a reader that has gone makes writing
+ * fail instead. -1 with errno set, as signalfd. */
 int spex_stop_signals_open(void);
 
 #endif

@@ -1,81 +1,59 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
-#include <getopt.h>
 #include <locale.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "command.h"
+#include "complain.h"
+#include "options.h"
 #include "process_argument.h"
 #include "table.h"
 #include "top_feed.h"
 #include "top_live.h"
+#include "top_view.h"
 
-static const char usage[] =
+static const char top_usage[] =
     "usage: spex top PID [-d SECONDS] [-b] [-n COUNT]\n"
     "\n"
     "Shows the probes of the running program PID, with what they have measured in the last\n"
     "interval, and switches them: the key h tells how.\n"
     "\n"
-    "  -d SECONDS  from one refresh to the next, 0.05 to 3600; 1\n"
+    "  -d SECONDS  from one refresh to the next, 0.05 to 3600; the default is 1\n"
     "  -b          prints tables one after the other, without a terminal, until the program ends\n"
     "  -n COUNT    ends after so many refreshes\n";
 
+static const struct spex_syntax top_syntax = {"top", top_usage, "one process was expected",
+                                              1,     1,         SPEX_OPTIONS_ANYWHERE};
+
 struct request {
-    uint32_t interval_ms;
+    /* Seconds. */
+    double interval;
     bool batch;
-    unsigned long count; /* 0: any number */
+    /* 0: no limit. */
+    unsigned long count;
     pid_t process;
 };
 
-uint32_t spex_top_delay(const char *text) {
-    char *end;
-    double seconds = strtod(text, &end);
-    bool within = end != text && *end == '\0' && seconds >= 0.05 && seconds <= 3600;
-    return within ? (uint32_t)(seconds * 1000 + 0.5) : 0;
-}
-
-/* -1: help was asked for; else an exit status. */
-static int parse(int argc, char **argv, struct request *request) {
-    static const struct option known[] = {{"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
-    char *end;
-    for (int option; (option = getopt_long(argc, argv, "hbd:n:", known, NULL)) != -1;) {
-        switch (option) {
-        case 'b':
-            request->batch = true;
-            break;
-        case 'd':
-            request->interval_ms = spex_top_delay(optarg);
-            if (!request->interval_ms)
-                return spex_complain(SPEX_EXIT_USAGE,
-                                     "top: -d: 0.05 to 3600 seconds were expected, not \"%s\"",
-                                     optarg);
-            break;
-        case 'n':
-            errno = 0;
-            request->count = strtoul(optarg, &end, 10);
-            if (errno || *end || !request->count || *optarg < '0' || *optarg > '9')
-                return spex_complain(SPEX_EXIT_USAGE,
-                                     "top: -n: a number above 0 was expected, not \"%s\"", optarg);
-            break;
-        case 'h':
-            fputs(usage, stdout);
-            return -1;
-        default:
-            fputs(usage, stderr);
-            return SPEX_EXIT_USAGE;
-        }
-    }
-    if (argc - optind != 1) {
-        fputs(usage, stderr);
-        return spex_complain(SPEX_EXIT_USAGE, "top: one process was expected, not %d",
-                             argc - optind);
-    }
-    return spex_process_argument("top", argv[optind], &request->process);
+static int top_parse(int argc, char **argv, struct request *request) {
+    const struct spex_option known[] = {
+        {.letter = 'd',
+         .number = &request->interval,
+         .read = spex_top_delay,
+         .error = "0.05 to 3600 seconds were expected"},
+        {.letter = 'b', .flag = &request->batch},
+        {.letter = 'n',
+         .count = &request->count,
+         .range = {1, 1e18},
+         .error = "a number above 0 was expected"},
+        {.name = NULL},
+    };
+    struct spex_operands operands;
+    int status = spex_options_take(&top_syntax, known, argc, argv, &operands);
+    return status ? status : spex_process_argument("top", operands.list[0], &request->process);
 }
 
 static int print_interval(const struct spex_top_feed *feed) {
@@ -108,22 +86,22 @@ static int print_intervals(struct spex_top_feed *feed, unsigned long count) {
         }
     }
     if (feed->state == SPEX_TOP_LEFT)
-        return spex_complain(feed->final ? SPEX_EXIT_OK : SPEX_EXIT_FAILED, "%s", feed->why);
+        return spex_complain(feed->final ? SPEX_EXIT_OK : SPEX_EXIT_FAILED, "%s", feed->why.text);
     return SPEX_EXIT_OK;
 }
 
 int spex_command_top(int argc, char **argv) {
-    struct request request = {.interval_ms = 1000};
+    struct request request = {.interval = 1};
     struct spex_top_feed feed;
-    int status = parse(argc, argv, &request);
-    if (status != SPEX_EXIT_OK)
-        return status < 0 ? SPEX_EXIT_OK : status;
+    int status = top_parse(argc, argv, &request);
+    if (status)
+        return status;
     if (!request.batch && (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO)))
         return spex_complain(SPEX_EXIT_USAGE, "top: standard input and output are no terminal; -b "
                                               "prints tables without one");
     setlocale(LC_CTYPE, "");
-    if (spex_top_feed_open(&feed, request.process, request.interval_ms) != 0)
-        status = spex_complain(SPEX_EXIT_FAILED, "%s", feed.why);
+    if (spex_top_feed_open(&feed, request.process, (uint32_t)lround(request.interval * 1000)) != 0)
+        status = spex_complain(SPEX_EXIT_FAILED, "%s", feed.why.text);
     else if (request.batch)
         status = print_intervals(&feed, request.count);
     else

@@ -12,7 +12,7 @@
 #include "clock.h"
 #include "control_client.h"
 
-/* A program that is found again at all, after an exec, is so soon. */
+/* A program that starts spex again after an exec does so soon. */
 #define RETRY_MS   100
 #define GIVE_UP_NS 3000000000u
 
@@ -23,25 +23,25 @@ static bool process_ended(const struct spex_top_feed *feed) {
     return kill(feed->process, 0) != 0 && errno == ESRCH;
 }
 
-static void lose(struct spex_top_feed *feed) {
+static void feed_lose(struct spex_top_feed *feed) {
     close(feed->socket);
     feed->socket = -1;
     feed->state = SPEX_TOP_SEARCHES;
     feed->lost_ns = spex_clock_ns(CLOCK_MONOTONIC);
 }
 
-static void leave(struct spex_top_feed *feed) {
+static void feed_leave(struct spex_top_feed *feed) {
     if (feed->socket >= 0)
-        lose(feed);
+        feed_lose(feed);
     feed->state = SPEX_TOP_LEFT;
 }
 
 static int connect_and_subscribe(struct spex_top_feed *feed) {
-    int fd = spex_client_connect(feed->process, feed->why, sizeof(feed->why));
+    int fd = spex_client_connect(feed->process, feed->why.text, sizeof(feed->why.text));
     if (fd < 0)
         return fd;
-    int err = spex_client_send(fd, SPEX_CONTROL_SUBSCRIBE, feed->interval_ms, NULL, feed->why,
-                               sizeof(feed->why));
+    int err = spex_client_send(fd, SPEX_CONTROL_SUBSCRIBE, feed->interval_ms, NULL, feed->why.text,
+                               sizeof(feed->why.text));
     if (err) {
         close(fd);
         return err;
@@ -70,8 +70,8 @@ void spex_top_feed_close(struct spex_top_feed *feed) {
 void spex_top_feed_subscribe(struct spex_top_feed *feed, uint32_t interval_ms) {
     feed->interval_ms = interval_ms;
     if (feed->socket >= 0 && spex_client_send(feed->socket, SPEX_CONTROL_SUBSCRIBE, interval_ms,
-                                              NULL, feed->why, sizeof(feed->why)) != 0)
-        lose(feed);
+                                              NULL, feed->why.text, sizeof(feed->why.text)) != 0)
+        feed_lose(feed);
 }
 
 int spex_top_feed_wait(const struct spex_top_feed *feed, struct pollfd fds[SPEX_TOP_FEED_FDS]) {
@@ -81,7 +81,8 @@ int spex_top_feed_wait(const struct spex_top_feed *feed, struct pollfd fds[SPEX_
     return feed->state == SPEX_TOP_SEARCHES ? RETRY_MS : -1;
 }
 
-/* The reader's profile becomes the newest. One of a collection that began anew has nothing before it. */
+/* Takes the reader's profile. When the collection has started again, its difference is all of
+ * it. */
 static int take_profile(struct spex_top_feed *feed) {
     struct spex_profile before = feed->now, none = {0};
     bool has_before = feed->has_now;
@@ -106,25 +107,25 @@ static bool take_answer(struct spex_top_feed *feed) {
     bool report = feed->reader.complete;
     int err = report ? take_profile(feed) : 0;
     if (err || feed->reader.status < 0) {
-        snprintf(feed->why, sizeof(feed->why), "%.500s", err ? "out of memory" : feed->reader.text);
-        leave(feed);
+        spex_why_set(&feed->why, "%.500s", err ? "out of memory" : feed->reader.text);
+        feed_leave(feed);
     } else if (feed->final) {
-        lose(feed);
+        feed_lose(feed);
     }
     return report && !err;
 }
 
-/* A program that comes back begins anew. */
+/* Connects again to a program whose connection was lost. */
 static void find_again(struct spex_top_feed *feed) {
     if (process_ended(feed)) {
         feed->state = SPEX_TOP_ENDED;
     } else if (connect_and_subscribe(feed) == 0) {
         feed->found++;
-        feed->has_now =
-            false; /* `final` stays until it has answered: its door may be about to close */
+        feed->has_now = false;
+        /* `final` stays until the program has answered: its socket may be about to close. */
     } else if (spex_clock_ns(CLOCK_MONOTONIC) - feed->lost_ns > GIVE_UP_NS) {
-        snprintf(feed->why, sizeof(feed->why), "process %d %s", (int)feed->process,
-                 feed->final ? "has stopped spex" : "cannot be reached any more");
+        spex_why_set(&feed->why, "process %d %s", (int)feed->process,
+                     feed->final ? "has stopped spex" : "cannot be reached any more");
         feed->state = SPEX_TOP_LEFT;
     }
 }
@@ -132,15 +133,16 @@ static void find_again(struct spex_top_feed *feed) {
 bool spex_top_feed_take(struct spex_top_feed *feed) {
     while (feed->state == SPEX_TOP_FOLLOWS) {
         bool ended = process_ended(feed); /* before looking for what it may have sent last */
-        int got = spex_client_receive(feed->socket, &feed->reader, 0, feed->why, sizeof(feed->why));
+        int got = spex_client_receive(feed->socket, &feed->reader, 0, feed->why.text,
+                                      sizeof(feed->why.text));
         if (got == 1 && take_answer(feed))
             return true;
         if (got == -ETIMEDOUT && !ended)
             return false;
         if (got == -ECONNRESET || got == -ETIMEDOUT)
-            lose(feed);
+            feed_lose(feed);
         else if (got < 0 && got != -EINTR)
-            leave(feed);
+            feed_leave(feed);
     }
     if (feed->state == SPEX_TOP_SEARCHES)
         find_again(feed);

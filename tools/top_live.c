@@ -3,6 +3,7 @@
 #include "top_live.h"
 
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "command.h"
+#include "complain.h"
 #include "top_screen.h"
 #include "top_switch.h"
 #include "top_view.h"
@@ -24,7 +25,8 @@ struct live {
     enum mode mode;
     bool paused;
     bool alarming;
-    bool over; /* `status` says how */
+    /* Then `status` is the exit status. */
+    bool over;
     int status;
     int signals;
     unsigned long reports;
@@ -32,17 +34,17 @@ struct live {
     char message[SPEX_CONTROL_ANSWER_BYTES];
 };
 
-static void end(struct live *live, int status) {
+static void live_end(struct live *live, int status) {
     live->over = true;
     live->status = status;
 }
 
-static void say(struct live *live, const char *text, bool alarming) {
+static void live_say(struct live *live, const char *text, bool alarming) {
     snprintf(live->message, sizeof(live->message), "%s", text);
     live->alarming = alarming;
 }
 
-static void draw(const struct live *live) {
+static void live_draw(const struct live *live) {
     struct spex_top_picture picture = {
         .help = live->mode == HELP,
         .paused = live->paused,
@@ -57,20 +59,20 @@ static void draw(const struct live *live) {
     spex_top_screen_draw(&live->view, &picture);
 }
 
-/* Sends what a row has made of a key. */
+/* Sends the selection that a key has made of a row, or shows why there is none. */
 static void switch_probe(struct live *live, int err, const char *selection) {
-    char why[sizeof(live->message)];
+    struct spex_why why;
     if (err)
-        say(live, selection, true);
+        live_say(live, selection, true);
     else if (live->feed->state == SPEX_TOP_ENDED)
-        say(live, "the program has ended", true);
-    else if (spex_top_switch_send(&live->by, selection, why, sizeof(why)) != 0)
-        say(live, why, true);
+        live_say(live, "the program has ended", true);
+    else if (spex_top_switch_send(&live->by, selection, &why) != 0)
+        live_say(live, why.text, true);
     else
-        say(live, selection, false);
+        live_say(live, selection, false);
 }
 
-static void toggle(struct live *live) {
+static void toggle_probe(struct live *live) {
     char selection[128];
     struct spex_top_row *row = spex_top_view_current(&live->view);
     if (row)
@@ -96,7 +98,7 @@ static void list_letter(struct live *live, char letter) {
     struct spex_top_view *view = &live->view;
     switch (letter) {
     case ' ':
-        toggle(live);
+        toggle_probe(live);
         break;
     case '+':
     case '-':
@@ -129,14 +131,14 @@ static void list_letter(struct live *live, char letter) {
         live->mode = HELP;
         break;
     case 'q':
-        end(live, SPEX_EXIT_OK);
+        live_end(live, SPEX_EXIT_OK);
         break;
     default:
         break;
     }
 }
 
-static void filter(struct live *live, const char *text) {
+static void live_filter(struct live *live, const char *text) {
     snprintf(live->view.filter, sizeof(live->view.filter), "%s", text);
     spex_top_view_arrange(&live->view);
 }
@@ -164,7 +166,7 @@ static void list_key(struct live *live, enum spex_top_key key, const char *text)
         spex_top_view_sort(view, key == SPEX_TOP_KEY_LEFT ? -1 : 1);
         break;
     case SPEX_TOP_KEY_ESCAPE:
-        filter(live, "");
+        live_filter(live, "");
         break;
     default:
         break;
@@ -172,14 +174,14 @@ static void list_key(struct live *live, enum spex_top_key key, const char *text)
 }
 
 static void change_delay(struct live *live) {
-    uint32_t interval_ms = spex_top_delay(live->typed);
-    if (interval_ms)
-        spex_top_feed_subscribe(live->feed, interval_ms);
+    double seconds;
+    if (spex_top_delay(live->typed, &seconds))
+        spex_top_feed_subscribe(live->feed, (uint32_t)lround(seconds * 1000));
     else if (live->typed[0])
-        say(live, "a delay of 0.05 to 3600 seconds was expected", true);
+        live_say(live, "a delay of 0.05 to 3600 seconds was expected", true);
 }
 
-/* Without its last letter. */
+/* Removes the last character, which may have several bytes. */
 static void erase_letter(char *typed) {
     size_t length = strlen(typed);
     while (length && ((unsigned char)typed[--length] & 0xc0) == 0x80)
@@ -199,7 +201,7 @@ static void typing_key(struct live *live, enum spex_top_key key, const char *tex
     if (key == SPEX_TOP_KEY_ENTER || key == SPEX_TOP_KEY_ESCAPE)
         live->mode = LIST;
     if (mode == FILTER)
-        filter(live, live->typed);
+        live_filter(live, live->typed);
     else if (key == SPEX_TOP_KEY_ENTER)
         change_delay(live);
 }
@@ -225,28 +227,29 @@ static void take_reports(struct live *live, unsigned long count) {
         if (!live->paused &&
             spex_top_view_fill(&live->view, &feed->now,
                                feed->has_difference ? &feed->difference : NULL) != 0)
-            say(live, "out of memory", true);
+            live_say(live, "out of memory", true);
         if (count && feed->has_difference && ++live->reports == count)
-            end(live, SPEX_EXIT_OK);
+            live_end(live, SPEX_EXIT_OK);
     }
     if (feed->found != found)
-        say(live, "found again: the program has started spex anew", false);
+        live_say(live, "found again: the program has started spex anew", false);
     if (feed->state == before)
         return;
     if (feed->state == SPEX_TOP_ENDED)
-        say(live, "the program has ended; q quits", true);
+        live_say(live, "the program has ended; q quits", true);
     else if (feed->state == SPEX_TOP_LEFT)
-        say(live, feed->why, true);
+        live_say(live, feed->why.text, true);
     else if (feed->state == SPEX_TOP_SEARCHES)
-        say(live, "the program has gone; looking for it again", true);
+        live_say(live, "the program has gone; looking for it again", true);
 }
 
-/* After a refusal the rows are asked for, since they are as if it had not been one. */
+/* After a refusal a new report is requested: the rows were changed as if the selection had been
+ * taken. */
 static void take_answers(struct live *live) {
     char line[sizeof(live->message)];
     int status;
     while ((status = spex_top_switch_take(&live->by, line, sizeof(line))) != -EAGAIN) {
-        say(live, line, status < 0);
+        live_say(live, line, status < 0);
         if (status < 0)
             spex_top_feed_subscribe(live->feed, live->feed->interval_ms);
     }
@@ -258,7 +261,7 @@ static void take_signals(struct live *live) {
         if (signal.ssi_signo == SIGWINCH)
             spex_top_screen_resize();
         else
-            end(live, 128 + (int)signal.ssi_signo);
+            live_end(live, 128 + (int)signal.ssi_signo);
     }
 }
 
@@ -274,10 +277,10 @@ static int open_signals(void) {
 
 enum { INPUT, SIGNALS, ANSWERS, FEED, POLLED = FEED + SPEX_TOP_FEED_FDS };
 
-static void run(struct live *live, unsigned long count) {
+static void live_run(struct live *live, unsigned long count) {
     struct pollfd fds[POLLED];
     while (!live->over) {
-        draw(live);
+        live_draw(live);
         fds[INPUT] = (struct pollfd){.fd = STDIN_FILENO, .events = POLLIN};
         fds[SIGNALS] = (struct pollfd){.fd = live->signals, .events = POLLIN};
         fds[ANSWERS] = (struct pollfd){.fd = live->by.socket, .events = POLLIN};
@@ -286,7 +289,7 @@ static void run(struct live *live, unsigned long count) {
             continue;
         take_signals(live);
         if (fds[INPUT].revents & (POLLHUP | POLLERR | POLLNVAL)) /* the terminal has gone */
-            end(live, 128 + SIGHUP);
+            live_end(live, 128 + SIGHUP);
         take_answers(live);
         take_reports(live, count);
         take_keys(live);
@@ -305,7 +308,7 @@ int spex_top_live(struct spex_top_feed *feed, unsigned long count) {
                              name ? name : "");
     }
     spex_top_switch_open(&live.by, feed->process);
-    run(&live, count);
+    live_run(&live, count);
     spex_top_screen_close();
     spex_top_switch_close(&live.by);
     spex_top_view_free(&live.view);

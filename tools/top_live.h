@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* `spex top` on a terminal: what keys and reports do. */
+/* `spex top` on a terminal: handles keys, reports and signals. */
 #ifndef SPEX_TOP_LIVE_H
 #define SPEX_TOP_LIVE_H
 
 #include "top_feed.h"
 
-/* Until the user has enough, or `count` reports have come (0: any number). Returns the exit status. */
+/* Runs until the user quits, or `count` reports have come (0: no limit). Returns the exit
+ * status. */
 int spex_top_live(struct spex_top_feed *feed, unsigned long count);
-
-/* Seconds, 0.05 to 3600, as milliseconds; 0 when they are none. */
-uint32_t spex_top_delay(const char *text);
 
 #endif

@@ -20,9 +20,10 @@ enum { NARROW_NAME = 12, WIDE_NAME = SPEX_PROFILE_NAME_BYTES };
 
 static SCREEN *terminal;
 static bool colours;
-static size_t first; /* of the rows shown, at the last drawing */
+/* The first row on the screen, as drawn last. */
+static size_t first_row;
 
-/* Those that go first on a narrow terminal have the largest numbers. */
+/* On a narrow terminal columns with the highest rank are left out first. */
 static const struct {
     int width;
     int rank;
@@ -186,14 +187,14 @@ static void draw_row(const struct spex_top_view *view, int line, size_t at, cons
     }
 }
 
-/* So that the cursor is among them. */
+/* Scrolls so that the cursor is on the screen. */
 static void scroll_to_cursor(const struct spex_top_view *view, size_t page) {
-    if (view->cursor < first)
-        first = view->cursor;
-    if (view->cursor >= first + page)
-        first = view->cursor - page + 1;
-    if (first + page > view->shown_count)
-        first = view->shown_count > page ? view->shown_count - page : 0;
+    if (view->cursor < first_row)
+        first_row = view->cursor;
+    if (view->cursor >= first_row + page)
+        first_row = view->cursor - page + 1;
+    if (first_row + page > view->shown_count)
+        first_row = view->shown_count > page ? view->shown_count - page : 0;
 }
 
 static void draw_rows(const struct spex_top_view *view) {
@@ -202,8 +203,8 @@ static void draw_rows(const struct spex_top_view *view) {
     size_t page = (size_t)spex_top_screen_page();
     scroll_to_cursor(view, page);
     draw_headings(view, chosen, name);
-    for (size_t r = 0; LINES > ABOVE + BELOW && r < page && first + r < view->shown_count; r++)
-        draw_row(view, ABOVE + (int)r, first + r, chosen, name);
+    for (size_t r = 0; LINES > ABOVE + BELOW && r < page && first_row + r < view->shown_count; r++)
+        draw_row(view, ABOVE + (int)r, first_row + r, chosen, name);
     if (view->row_count && !view->shown_count)
         put(ABOVE, 0, COLS, "no probe contains that", false, A_DIM);
 }

@@ -9,8 +9,10 @@
 #include "top_view.h"
 
 enum spex_top_key {
-    SPEX_TOP_KEY_NONE, /* no more keys have come */
-    SPEX_TOP_KEY_TEXT, /* a letter, in `text` */
+    /* No key is waiting. */
+    SPEX_TOP_KEY_NONE,
+    /* A character, in `text`. */
+    SPEX_TOP_KEY_TEXT,
     SPEX_TOP_KEY_UP,
     SPEX_TOP_KEY_DOWN,
     SPEX_TOP_KEY_PAGE_UP,
@@ -27,32 +29,35 @@ enum spex_top_key {
 
 enum { SPEX_TOP_LETTER_BYTES = 17 };
 
-/* What is on the screen beside the view's rows. */
+/* What is on the screen besides the rows of the view. */
 struct spex_top_picture {
-    bool help; /* instead of them */
+    /* The help is shown instead of the rows. */
+    bool help;
     bool paused;
-    bool alarming; /* the message */
+    /* The message is shown as an alarm. */
+    bool alarming;
     double delay;
     const char *message;
-    const char *prompt; /* NULL: nothing is being typed */
+    /* NULL: no text is being typed. */
+    const char *prompt;
     const char *typed;
 };
 
-/* False when the terminal is none that is known. */
+/* False when curses does not know the terminal. */
 bool spex_top_screen_open(void);
 
-/* Leaves the terminal as it was. */
+/* Restores the terminal. */
 void spex_top_screen_close(void);
 
-/* The terminal has another size. */
+/* Adapts to a new size of the terminal. */
 void spex_top_screen_resize(void);
 
 void spex_top_screen_draw(const struct spex_top_view *view, const struct spex_top_picture *picture);
 
-/* So many rows are a page. */
+/* How many rows fit on the screen. */
 long spex_top_screen_page(void);
 
-/* Does not wait. */
+/* The next key; does not wait for one. */
 enum spex_top_key spex_top_screen_key(char text[SPEX_TOP_LETTER_BYTES]);
 
 #endif

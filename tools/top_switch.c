@@ -8,7 +8,7 @@
 
 #include "control_client.h"
 
-/* So many fit into a socket, whoever does not read it. */
+/* Selections that a socket holds while the program does not read them. */
 enum { UNANSWERED_MAX = 32 };
 
 void spex_top_switch_open(struct spex_top_switch *by, pid_t process) {
@@ -27,17 +27,15 @@ void spex_top_switch_close(struct spex_top_switch *by) {
     spex_profile_reader_free(&by->reader);
 }
 
-int spex_top_switch_send(struct spex_top_switch *by, const char *selection, char *why,
-                         size_t size) {
-    if (by->unanswered == UNANSWERED_MAX) {
-        snprintf(why, size, "the program does not answer");
-        return -ETIMEDOUT;
-    }
+int spex_top_switch_send(struct spex_top_switch *by, const char *selection, struct spex_why *why) {
+    if (by->unanswered == UNANSWERED_MAX)
+        return spex_fail(why, -ETIMEDOUT, "the program does not answer");
     if (by->socket < 0)
-        by->socket = spex_client_connect(by->process, why, size);
+        by->socket = spex_client_connect(by->process, why->text, sizeof(why->text));
     if (by->socket < 0)
         return by->socket;
-    int err = spex_client_send(by->socket, SPEX_CONTROL_SELECT, 0, selection, why, size);
+    int err = spex_client_send(by->socket, SPEX_CONTROL_SELECT, 0, selection, why->text,
+                               sizeof(why->text));
     if (err)
         hang_up(by);
     else
@@ -45,7 +43,8 @@ int spex_top_switch_send(struct spex_top_switch *by, const char *selection, char
     return err;
 }
 
-/* A program hangs up on who is silent, so we do it first. */
+/* A program closes connections that are silent, so the connection is closed here once every
+ * selection is answered. */
 int spex_top_switch_take(struct spex_top_switch *by, char *line, size_t size) {
     int got =
         by->socket < 0 ? -ETIMEDOUT : spex_client_receive(by->socket, &by->reader, 0, line, size);

@@ -30,6 +30,12 @@ bool spex_top_column_is_text(enum spex_top_column column) {
     return columns[column].text;
 }
 
+bool spex_top_delay(const char *text, double *seconds) {
+    char *end;
+    *seconds = strtod(text, &end);
+    return end != text && *end == '\0' && *seconds >= 0.05 && *seconds <= 3600;
+}
+
 void spex_top_view_free(struct spex_top_view *view) {
     free(view->rows);
     free(view->shown);
@@ -112,7 +118,7 @@ static void fill_values(struct spex_top_figures *figures, const struct spex_prof
         figures->share = figures->mean * row->probe.count / profile->process.seconds;
 }
 
-/* Seconds within it while it was probed, besides those that records tell of. */
+/* Adds the seconds within the probe while it was probed to those of its records. */
 static void fill_activity(struct spex_top_figures *figures, const struct spex_profile *profile,
                           const struct spex_profile_probe *probe) {
     double seconds = spex_activity_threads(&probe->activity) * probe->probed_seconds;
@@ -206,7 +212,7 @@ int spex_top_view_fill(struct spex_top_view *view, const struct spex_profile *no
     return 0;
 }
 
-/* -1: there is none. */
+/* The figure in a column; -1 when there is none. */
 static double number_of(const struct spex_top_row *row, enum spex_top_span span,
                         enum spex_top_column column) {
     const struct spex_top_figures *figures = &row->figures[span];
@@ -249,7 +255,8 @@ static const char *text_of(const struct spex_top_row *row, enum spex_top_column 
     }
 }
 
-/* Text and small numbers from the beginning, amounts from the largest; what has no figure is at the end. */
+/* Sorts text, periods and ids upwards, and other figures downwards. Rows without a figure come
+ * last. */
 static int by_column(const void *a, const void *b, void *user) {
     const struct spex_top_view *view = user;
     const struct spex_top_row *one = &view->rows[*(const size_t *)a];
@@ -270,7 +277,7 @@ static int by_column(const void *a, const void *b, void *user) {
     return order ? order : by_probe(one, other);
 }
 
-/* By what a selection of it would be: "query:lat". */
+/* The filter is applied to the text that selects the probe, "query:lat". */
 static bool passes(const struct spex_top_view *view, const struct spex_top_row *row) {
     char text[SPEX_PROFILE_NAME_BYTES + 16];
     snprintf(text, sizeof(text), "%s:%s", row->name, spex_probe_type_name(row->type));

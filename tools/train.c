@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <getopt.h>
+#include <float.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "columns.h"
 #include "command.h"
+#include "complain.h"
 #include "explore/train.h"
 #include "functions_argument.h"
 #include "model/training.h"
 #include "models_file.h"
-#include "number.h"
+#include "options.h"
 #include "printable.h"
 #include "process_argument.h"
 #include "stop_signals.h"
 #include "train_running.h"
 
-static const char usage[] =
+static const char train_usage[] =
     "usage: spex train MODELS [--runs PLAN.xml] [--probes SELECTION] [--functions GLOBS]\n"
     "                  [--least SECONDS] -- PROGRAM [ARGUMENT…]\n"
     "       spex train MODELS --pid PID [--for SECONDS] [--probes SELECTION] [--least SECONDS]\n"
@@ -35,11 +35,15 @@ static const char usage[] =
     "                      with -finstrument-functions\n"
     "  --least SECONDS     leaves out kernels that take less on average, such as 1e-6\n"
     "\n"
-    "  --pid PID           train from what the running program PID does, until it ends, for so\n"
-    "                      long, or until Ctrl-C: MODELS is written every minute and at the end\n"
-    "  --for SECONDS       with --pid: so long\n"
+    "  --pid PID           train from what the running program PID does, until it ends, for\n"
+    "                      SECONDS, or until Ctrl-C; MODELS is written every minute and at the "
+    "end\n"
+    "  --for SECONDS       with --pid: for how long\n"
     "\n"
     "PROGRAM must have been built with spex, and have kernels (spex probes PROGRAM).\n";
+
+static const struct spex_syntax train_syntax = {
+    "train", train_usage, "one file for the models was expected", 1, 1, SPEX_OPTIONS_PROGRAM};
 
 struct request {
     const char *models;
@@ -50,71 +54,37 @@ struct request {
     double seconds;                  /* it is followed so long; 0: any */
 };
 
-static int take_option(struct request *request, int option) {
-    switch (option) {
-    case 'r':
-        request->options.plan = optarg;
-        break;
-    case 'p':
-        request->options.probes = optarg;
-        break;
-    case 'P':
-        return spex_process_argument("train", optarg, &request->process);
-    case 'f':
-        return spex_for_argument("train", optarg, &request->seconds);
-    case 'F':
-        return spex_functions_argument("train", optarg);
-    case 'l':
-        if (!spex_number_real(optarg, &request->least_seconds) || request->least_seconds < 0)
-            return spex_complain(SPEX_EXIT_USAGE,
-                                 "train: --least %s: seconds were expected, such as 1e-6", optarg);
-        break;
-    case 'h':
-        fputs(usage, stdout);
-        return -1;
-    default:
-        return SPEX_EXIT_USAGE;
-    }
-    return SPEX_EXIT_OK;
-}
-
-static int check_running(const struct request *request, bool has_program) {
-    if (has_program || request->options.plan)
+static int check_request(const struct request *request) {
+    bool has_program = *request->options.argv;
+    if (request->process && (has_program || request->options.plan))
         return spex_complain(SPEX_EXIT_USAGE,
                              "train: either --pid or a program to be run was expected, not both");
-    return SPEX_EXIT_OK;
+    if (!request->process && request->seconds > 0)
+        return spex_complain(SPEX_EXIT_USAGE, "train: --for goes with --pid");
+    if (!request->process && !has_program)
+        return spex_complain(SPEX_EXIT_USAGE, "train: \"-- PROGRAM\" was expected");
+    return spex_probes_argument("train", "--probes", request->options.probes);
 }
 
-static int parse(int argc, char **argv, struct request *request) {
-    static const struct option known[] = {{"runs", required_argument, NULL, 'r'},
-                                          {"probes", required_argument, NULL, 'p'},
-                                          {"pid", required_argument, NULL, 'P'},
-                                          {"for", required_argument, NULL, 'f'},
-                                          {"functions", required_argument, NULL, 'F'},
-                                          {"least", required_argument, NULL, 'l'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    int separator = spex_command_separator(argc, argv);
-    for (int option; (option = getopt_long(separator, argv, "h", known, NULL)) != -1;) {
-        int status = take_option(request, option);
-        if (status != SPEX_EXIT_OK)
-            return status;
-    }
-    if (separator - optind != 1)
-        return spex_complain(SPEX_EXIT_USAGE,
-                             "train: one file for the models was expected, not "
-                             "%d%s",
-                             separator - optind,
-                             separator == argc ? "; the program goes after \"--\"" : "");
-    request->models = argv[optind];
-    if (request->process)
-        return check_running(request, separator != argc);
-    if (request->seconds > 0)
-        return spex_complain(SPEX_EXIT_USAGE, "train: --for goes with --pid");
-    if (separator + 1 >= argc)
-        return spex_complain(SPEX_EXIT_USAGE, "train: \"-- PROGRAM\" was expected");
-    request->options.argv = &argv[separator + 1];
-    return 0;
+static int train_parse(int argc, char **argv, struct request *request) {
+    const struct spex_option known[] = {
+        {"runs", .text = &request->options.plan},
+        {"probes", .text = &request->options.probes},
+        {"functions", .check = spex_functions_argument},
+        {"least", .number = &request->least_seconds, .range = {0, DBL_MAX},
+         .error = "seconds were expected, such as 1e-6"},
+        {"pid", .process = &request->process},
+        {"for", .number = &request->seconds, .range = {1e-3, 1e9},
+         .error = "seconds were expected"},
+        {.name = NULL},
+    };
+    struct spex_operands operands;
+    int status = spex_options_take(&train_syntax, known, argc, argv, &operands);
+    if (status)
+        return status;
+    request->models = operands.list[0];
+    request->options.argv = operands.program;
+    return check_request(request);
 }
 
 static void take_progress(void *user, const struct spex_train_progress *progress) {
@@ -160,7 +130,7 @@ static void print_account(const struct spex_train_progress *last) {
                 (unsigned long long)last->left_out);
 }
 
-static int finish(const struct request *request, const struct spex_training *training) {
+static int write_runs(const struct request *request, const struct spex_training *training) {
     const struct spex_train_progress *last = &request->last;
     struct spex_models models;
     if (last->failed == last->done)
@@ -205,24 +175,22 @@ static int train_runs(struct request *request, struct spex_training *training) {
     int err = spex_train(&request->options, training, &why);
     if (err == -EINTR)
         return spex_complain(SPEX_EXIT_INTERRUPTED, "interrupted; nothing is written");
-    return err ? spex_complain(SPEX_EXIT_FAILED, "%s", why.text) : finish(request, training);
+    return err ? spex_complain(SPEX_EXIT_FAILED, "%s", why.text) : write_runs(request, training);
 }
 
 int spex_command_train(int argc, char **argv) {
     struct request request = {
         .options = {.probes = "*:kernel", .progress = take_progress, .user = &request}};
     struct spex_training *training;
-    int bad = parse(argc, argv, &request);
-    bad = bad ? bad : spex_probes_argument("train", "--probes", request.options.probes);
-    if (bad)
-        return bad < 0 ? SPEX_EXIT_OK : bad;
+    int status = train_parse(argc, argv, &request);
+    if (status)
+        return status;
     request.options.stop_fd = spex_stop_signals_open();
     if (request.options.stop_fd < 0)
         return spex_complain(SPEX_EXIT_FAILED, "cannot wait for signals: %s", strerror(errno));
     if (spex_training_create(&training, 1) != 0)
         return spex_complain(SPEX_EXIT_FAILED, "out of memory");
-    int status =
-        request.process ? train_running(&request, training) : train_runs(&request, training);
+    status = request.process ? train_running(&request, training) : train_runs(&request, training);
     spex_training_destroy(training);
     close(request.options.stop_fd);
     return status;

@@ -7,14 +7,14 @@
 #include <string.h>
 
 #include "attach.h"
-#include "command.h"
+#include "complain.h"
 #include "explore/training_kernels.h"
 #include "models_file.h"
 
-/* What has been learnt is written so often, for whom nobody tells of our end. */
+/* How often the models are written, so that little is lost when this command is killed. */
 #define WRITE_SECONDS 60.0
 
-/* What is measured within so much time is taken to have something in common. */
+/* Executions within this time count as one run: they may share a disturbance. */
 #define RUN_SECONDS 1.0
 
 void spex_train_tell_left_out(size_t kernels, double least_seconds) {
@@ -28,14 +28,15 @@ struct follower {
     struct spex_training *training;
     struct spex_models *models;
     struct spex_attached attached;
-    struct spex_run_parameters none; /* a process's kernels have their own, or none */
+    /* Empty: kernels of a running process have only parameters of their own. */
+    struct spex_run_parameters none;
     struct spex_training_kernels *kernels;
     uint64_t records;
     uint64_t left_out;
     size_t left_out_kernels;
 };
 
-/* 0, 1 when there may be more, or what is wrong. */
+/* 0; 1 when there may be more; or a negative errno value. */
 static int take_records(struct follower *follower, bool all, struct spex_why *why) {
     const struct spex_record *records;
     size_t count;
@@ -47,7 +48,7 @@ static int take_records(struct follower *follower, bool all, struct spex_why *wh
     return err ? err : more;
 }
 
-/* What the models are now. An exit status. */
+/* Fits the models to the records so far, and writes them. An exit status. */
 static int write_models(struct follower *follower) {
     spex_models_free(follower->models);
     int err = spex_training_fit(follower->training, follower->running->least_seconds,
@@ -57,8 +58,9 @@ static int write_models(struct follower *follower) {
     return spex_models_file_write(follower->running->models, follower->models);
 }
 
-/* Until it is to end: 0; or what is wrong. */
-static int follow(struct follower *follower, struct spex_why *why) {
+/* Takes records until the program ends, the time is over, or stop_fd is readable. 0 or a negative
+ * errno value. */
+static int follow_process(struct follower *follower, struct spex_why *why) {
     const struct spex_train_running *running = follower->running;
     const double end = running->seconds > 0 ? running->seconds : INFINITY;
     double written = 0, changed = 0;
@@ -90,7 +92,7 @@ static int follow(struct follower *follower, struct spex_why *why) {
     return more;
 }
 
-static int finish(struct follower *follower) {
+static int follower_finish(struct follower *follower) {
     uint64_t lost = spex_attached_lost(&follower->attached);
     if (follower->records == 0)
         return spex_complain(SPEX_EXIT_FAILED,
@@ -105,7 +107,7 @@ static int finish(struct follower *follower) {
     return status;
 }
 
-static int prepare(struct follower *follower, struct spex_why *why) {
+static int follower_prepare(struct follower *follower, struct spex_why *why) {
     follower->kernels =
         spex_training_kernels_new(follower->training, follower->attached.receiver, &follower->none,
                                   follower->attached.ticks_per_second);
@@ -117,9 +119,10 @@ int spex_train_running(const struct spex_train_running *running, struct spex_tra
     struct follower follower = {.running = running, .training = training, .models = models};
     struct spex_why why = {""};
     int err = spex_attach(&follower.attached, running->process, running->probes, NULL, "", &why);
-    err = err ? err : prepare(&follower, &why);
-    err = err ? err : follow(&follower, &why);
-    int status = err < 0 ? spex_complain(SPEX_EXIT_FAILED, "%s", why.text) : finish(&follower);
+    err = err ? err : follower_prepare(&follower, &why);
+    err = err ? err : follow_process(&follower, &why);
+    int status =
+        err < 0 ? spex_complain(SPEX_EXIT_FAILED, "%s", why.text) : follower_finish(&follower);
     spex_detach(&follower.attached);
     spex_training_kernels_free(follower.kernels);
     return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Training from a program that runs already, for as long as it is followed, in bounded memory. */
+/* Trains models from a program that runs already, in bounded memory. */
 #ifndef SPEX_TRAIN_RUNNING_H
 #define SPEX_TRAIN_RUNNING_H
 
@@ -9,17 +9,22 @@
 
 struct spex_train_running {
     pid_t process;
-    const char *probes;   /* what is switched on beside what is on */
-    const char *models;   /* the file, written now and then */
-    double least_seconds; /* on average, that a kernel takes to have a model */
-    double seconds;       /* 0: any */
-    int stop_fd;          /* readable: that is all */
+    /* Added to the program's selection. */
+    const char *probes;
+    /* The file, which is written every minute and at the end. */
+    const char *models;
+    /* Kernels whose executions take less on average get no model. */
+    double least_seconds;
+    /* 0: no limit. */
+    double seconds;
+    /* Ends the training when it becomes readable. */
+    int stop_fd;
 };
 
-/* Says how many kernels have no model for being too short, if any. */
+/* Reports how many kernels have no model because they are too short, if any. */
 void spex_train_tell_left_out(size_t kernels, double least_seconds);
 
-/* Says how it went. `models`: as written last, to be freed in any case. An exit status. */
+/* Reports the result. `models`: as written last; free them in any case. Returns an exit status. */
 int spex_train_running(const struct spex_train_running *running, struct spex_training *training,
                        struct spex_models *models);
 

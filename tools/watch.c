@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <getopt.h>
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,23 +10,25 @@
 
 #include "attach.h"
 #include "command.h"
+#include "complain.h"
 #include "models_file.h"
+#include "options.h"
 #include "process_argument.h"
 #include "stop_signals.h"
 #include "thread_samples.h"
 #include "watch/judge.h"
 #include "watch_output.h"
 
-static const char usage[] =
+static const char watch_usage[] =
     "usage: spex watch PID --model MODELS [--alarms RATE] [--probes SELECTION] [--for SECONDS]\n"
     "                  [-o FILE] [--json]\n"
     "\n"
-    "Switches on the kernels of the running program PID that MODELS, which is what spex train has\n"
-    "written, knows, and tells when they take longer than they do, and why, as far as the system\n"
-    "knows; in the end puts the selection back.\n"
+    "Switches on the kernels of the running program PID that MODELS, a file that spex train has\n"
+    "written, knows; reports executions that take longer than usual for their kernel, and why, as\n"
+    "far as the system tells; and restores the selection at the end.\n"
     "\n"
     "  --model MODELS      the models\n"
-    "  --alarms RATE       false alarms an execution, 1e-9 to 0.01; 1e-5\n"
+    "  --alarms RATE       false alarms an execution, 1e-9 to 0.01; the default is 1e-5\n"
     "  --probes SELECTION  the kernels to watch, instead of those that MODELS knows\n"
     "  --for SECONDS       ends after so long; with the program or by Ctrl-C otherwise\n"
     "  -o FILE             writes there instead of to standard output\n"
@@ -35,13 +36,17 @@ static const char usage[] =
     "\n"
     "Exit status: 0 when there was no anomaly, 3 when there was one.\n";
 
-/* From one look at the program's threads to the next; what is found is told with the next. */
+static const struct spex_syntax watch_syntax = {"watch", watch_usage, "one process was expected",
+                                                1,       1,           SPEX_OPTIONS_ANYWHERE};
+
+/* Interval of samples of the program's threads. Anomalies are reported with the next sample. */
 #define LOOK_SECONDS 0.2
 
-/* What goes before an anomaly by less is not compared with it. */
+/* An anomaly is compared with so much time before it. */
 #define BEFORE_SECONDS 10.0
 
-/* Events that wait for the next look; of more, the first ones do not wait. */
+/* Events that can wait for the next sample of threads; when there are more, all are reported at
+ * once. */
 enum { WAITING_MAX = 256 };
 
 struct event {
@@ -67,64 +72,27 @@ struct watch {
     size_t waits;
 };
 
-static bool is_rate(const char *text, double *rate) {
-    char *end;
-    *rate = strtod(text, &end);
-    return end != text && *end == '\0' && *rate >= 1e-9 && *rate <= 0.01;
-}
-
-static int take_option(struct watch *watch, int option) {
-    switch (option) {
-    case 'm':
-        watch->models_path = optarg;
-        break;
-    case 'a':
-        if (!is_rate(optarg, &watch->alarms))
-            return spex_complain(SPEX_EXIT_USAGE,
-                                 "watch: --alarms: 1e-9 to 0.01 was expected, not \"%s\"", optarg);
-        break;
-    case 'p':
-        watch->probes = optarg;
-        return spex_probes_argument("watch", "--probes", optarg);
-    case 'f':
-        return spex_for_argument("watch", optarg, &watch->seconds);
-    case 'o':
-        watch->out = optarg;
-        break;
-    case 'j':
-        watch->output.json = true;
-        break;
-    case 'h':
-        fputs(usage, stdout);
-        return -1;
-    default:
-        return SPEX_EXIT_USAGE;
-    }
-    return SPEX_EXIT_OK;
-}
-
-static int parse(int argc, char **argv, struct watch *watch) {
-    static const struct option known[] = {{"model", required_argument, NULL, 'm'},
-                                          {"alarms", required_argument, NULL, 'a'},
-                                          {"probes", required_argument, NULL, 'p'},
-                                          {"for", required_argument, NULL, 'f'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    for (int option; (option = getopt_long(argc, argv, "ho:", known, NULL)) != -1;) {
-        int status = take_option(watch, option);
-        if (status != SPEX_EXIT_OK)
-            return status;
-    }
-    if (argc - optind != 1)
-        return spex_complain(SPEX_EXIT_USAGE, "watch: one process was expected, not %d",
-                             argc - optind);
+static int watch_parse(int argc, char **argv, struct watch *watch) {
+    const struct spex_option known[] = {
+        {"model", .text = &watch->models_path},
+        {"alarms", .number = &watch->alarms, .range = {1e-9, 0.01},
+         .error = "1e-9 to 0.01 was expected"},
+        {"probes", .text = &watch->probes, .check = spex_probes_argument},
+        {"for", .number = &watch->seconds, .range = {1e-3, 1e9}, .error = "seconds were expected"},
+        {.letter = 'o', .text = &watch->out},
+        {"json", .flag = &watch->output.json},
+        {.name = NULL},
+    };
+    struct spex_operands operands;
+    int status = spex_options_take(&watch_syntax, known, argc, argv, &operands);
+    if (status)
+        return status;
     if (!watch->models_path)
         return spex_complain(SPEX_EXIT_USAGE, "watch: --model MODELS was expected");
-    return spex_process_argument("watch", argv[optind], &watch->process);
+    return spex_process_argument("watch", operands.list[0], &watch->process);
 }
 
-static void tell(const struct watch *watch, const struct event *event) {
+static void tell_event(const struct watch *watch, const struct event *event) {
     const struct spex_anomaly *anomaly = &event->anomaly;
     struct spex_thread_use before =
         spex_thread_samples_between(watch->samples, anomaly->thread,
@@ -137,7 +105,7 @@ static void tell(const struct watch *watch, const struct event *event) {
 
 static void tell_waiting(struct watch *watch) {
     for (size_t e = 0; e < watch->waits; e++)
-        tell(watch, &watch->waiting[e]);
+        tell_event(watch, &watch->waiting[e]);
     watch->waits = 0;
     fflush(watch->output.file);
 }
@@ -150,7 +118,7 @@ static void take_event(void *user, enum spex_anomaly_event event,
     watch->waiting[watch->waits++] = (struct event){.event = event, .anomaly = *anomaly};
 }
 
-static void look(struct watch *watch) {
+static void look_at_threads(struct watch *watch) {
     double now = spex_attached_seconds(&watch->attached);
     const char *missing;
     spex_thread_samples_take(watch->samples, now);
@@ -160,7 +128,7 @@ static void look(struct watch *watch) {
     tell_waiting(watch);
 }
 
-/* 0, 1 when there may be more, or what is wrong. */
+/* 0; 1 when there may be more; or a negative errno value. */
 static int take_records(struct watch *watch, bool all, struct spex_why *why) {
     const struct spex_record *records;
     size_t count;
@@ -178,13 +146,14 @@ static int take_the_rest(struct watch *watch, struct spex_why *why) {
     return more;
 }
 
-/* Until it is to end. 0, or what is wrong. */
-static int follow(struct watch *watch, int stop_fd, struct spex_why *why) {
+/* Takes records until the program ends, the time is over, or `stop_fd` is readable. 0 or a negative
+ * errno value. */
+static int follow_process(struct watch *watch, int stop_fd, struct spex_why *why) {
     double next = 0;
     for (;;) {
         double now = spex_attached_seconds(&watch->attached);
         if (now >= next) {
-            look(watch);
+            look_at_threads(watch);
             next = now + LOOK_SECONDS;
         }
         double until = watch->seconds > 0 ? fmin(next, watch->seconds) : next;
@@ -204,7 +173,7 @@ static int follow(struct watch *watch, int stop_fd, struct spex_why *why) {
     }
 }
 
-static int prepare(struct watch *watch, struct spex_why *why) {
+static int watch_prepare(struct watch *watch, struct spex_why *why) {
     struct timespec now;
     watch->known = spex_receiver_kernels(watch->attached.receiver);
     clock_gettime(CLOCK_REALTIME, &now);
@@ -221,7 +190,7 @@ static int prepare(struct watch *watch, struct spex_why *why) {
     return 0;
 }
 
-static int finish(struct watch *watch) {
+static int watch_finish(struct watch *watch) {
     const struct spex_watch_account account = {
         .judged = spex_anomalies_account(watch->anomalies),
         .seconds = spex_attached_seconds(&watch->attached),
@@ -243,9 +212,9 @@ static int watch_attached(struct watch *watch, int stop_fd) {
     struct spex_why why = {""};
     int err =
         spex_attach(&watch->attached, watch->process, watch->probes, &watch->models, "", &why);
-    err = err ? err : prepare(watch, &why);
-    err = err ? err : follow(watch, stop_fd, &why);
-    int status = err < 0 ? spex_complain(SPEX_EXIT_FAILED, "%s", why.text) : finish(watch);
+    err = err ? err : watch_prepare(watch, &why);
+    err = err ? err : follow_process(watch, stop_fd, &why);
+    int status = err < 0 ? spex_complain(SPEX_EXIT_FAILED, "%s", why.text) : watch_finish(watch);
     spex_detach(&watch->attached);
     spex_judge_destroy(watch->judge);
     spex_anomalies_destroy(watch->anomalies);
@@ -283,9 +252,9 @@ int spex_command_watch(int argc, char **argv) {
         return spex_complain(SPEX_EXIT_FAILED, "out of memory");
     watch->alarms = 1e-5;
     setlocale(LC_CTYPE, "");
-    int status = parse(argc, argv, watch);
+    int status = watch_parse(argc, argv, watch);
     if (status == SPEX_EXIT_OK)
         status = watch_all(watch);
     free(watch);
-    return status < 0 ? SPEX_EXIT_OK : status;
+    return status;
 }

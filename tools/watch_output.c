@@ -27,7 +27,7 @@ static void print_time(const struct spex_watch_output *output, double seconds) {
     fprintf(output->file, "%s.%03d", text, (int)((at - floor(at)) * 1000));
 }
 
-static const char *duration(double seconds, char text[32]) {
+static const char *duration_text(double seconds, char text[32]) {
     return spex_duration_text(seconds, text, 32);
 }
 
@@ -54,11 +54,11 @@ static void print_begin(FILE *file, const struct spex_anomaly *anomaly) {
     const struct spex_prediction *predicted = &anomaly->predicted;
     char took[32], low[32], high[32], value[32];
     print_kernel(file, anomaly, true);
-    fprintf(file, ": %s instead of %s", duration(anomaly->seconds, took),
-            duration(predicted->value, value));
+    fprintf(file, ": %s instead of %s", duration_text(anomaly->seconds, took),
+            duration_text(predicted->value, value));
     if (isfinite(predicted->high))
-        fprintf(file, " (%s to %s)", duration(predicted->low, low),
-                duration(predicted->high, high));
+        fprintf(file, " (%s to %s)", duration_text(predicted->low, low),
+                duration_text(predicted->high, high));
     fprintf(file, ", thread %u%s", anomaly->thread,
             anomaly->shift ? ", one execution after the other" : "");
 }
@@ -67,7 +67,7 @@ static void print_end(FILE *file, const struct spex_anomaly *anomaly) {
     char length[32];
     print_kernel(file, anomaly, false);
     fprintf(file, ": after %s; %llu execution%s took %.2f times as long, %.2f times at worst",
-            duration(anomaly->end - anomaly->begin, length),
+            duration_text(anomaly->end - anomaly->begin, length),
             (unsigned long long)anomaly->executions, anomaly->executions == 1 ? "" : "s",
             anomaly->median, anomaly->worst);
 }
@@ -102,7 +102,7 @@ static json_t *changes_json(const struct spex_cause_found *cause) {
     return json;
 }
 
-/* A line, whatever there is; the stream keeps an error. */
+/* Writes a line. The stream keeps an error. */
 static void write_line(FILE *file, json_t *json) {
     if (json)
         json_dumpf(json, file, JSON_COMPACT | JSON_REAL_PRECISION(12));

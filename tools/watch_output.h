@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What `spex watch` says: a line when an anomaly begins and when it ends, and an account; as text or JSON Lines. */
+/* The output of `spex watch`: a line when an anomaly begins and when it ends, and a summary at the
+ * end; as text or JSON Lines. */
 #ifndef SPEX_WATCH_OUTPUT_H
 #define SPEX_WATCH_OUTPUT_H
 
@@ -12,7 +13,8 @@
 struct spex_watch_output {
     FILE *file;
     bool json;
-    double begin; /* of the watching: seconds since the epoch */
+    /* When the command began to watch, in seconds since the epoch. */
+    double begin;
 };
 
 void spex_watch_output_event(const struct spex_watch_output *output, enum spex_anomaly_event event,
@@ -22,7 +24,8 @@ void spex_watch_output_event(const struct spex_watch_output *output, enum spex_a
 struct spex_watch_account {
     const struct spex_anomalies_account *judged;
     double seconds;
-    uint64_t left_out; /* records whose time or context was not their own */
+    /* Records that were not judged, since their time or context is not the kernel's alone. */
+    uint64_t left_out;
     uint64_t lost;
 };
 

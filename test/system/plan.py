@@ -198,13 +198,13 @@ class Refusals(unittest.TestCase):
         for expected, text, arguments in [
                 ("--max-f was expected, or a column report_cost", table, []),
                 ("--max-f was expected, or a column report_cost", table, ["--budget", "5%"]),
-                ("--max-f: a number above 0 was expected", table, ["--max-f", "0"]),
-                ("--max-f: a number above 0 was expected", table, ["--max-f", "925Hz"]),
-                ("--budget: a part of the time", table, ["--budget", "5"]),
-                ("--budget: a part of the time", table, ["--budget", "-1%"]),
-                ("--sample-cost: a number above 0", table, ["--sample-cost", "x"]),
+                ("--max-f 0: a number above 0 was expected", table, ["--max-f", "0"]),
+                ("--max-f 925Hz: a number above 0 was expected", table, ["--max-f", "925Hz"]),
+                ("--budget 5: a part of the time", table, ["--budget", "5"]),
+                ("--budget -1%: a part of the time", table, ["--budget", "-1%"]),
+                ("--sample-cost x: a number above 0", table, ["--sample-cost", "x"]),
                 ("--sample-cost was expected", costs.format(0), []),
-                ("--top: 1 to ", table, ["--max-f", "1", "--top", "0"]),
+                ("--top 0: 1 to 10000 was expected", table, ["--max-f", "1", "--top", "0"]),
                 ("one table was expected, not 2", table, ["again", "--max-f", "1"])]:
             with self.subTest(arguments=arguments):
                 self.assert_refused(2, expected, text, *arguments)

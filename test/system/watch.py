@@ -170,7 +170,7 @@ class Watches(Programs):
                 (2, "either --pid or a program", ["--pid", process.pid, "--", STALLED]),
                 (2, "either --pid or a program", ["--pid", process.pid, "--runs", "plan.xml"]),
                 (2, "--for goes with --pid", ["--for", "1", "--", STALLED]),
-                (2, "--for: seconds were expected", ["--pid", process.pid, "--for", "0"]),
+                (2, "--for 0: seconds were expected", ["--pid", process.pid, "--for", "0"]),
                 (2, "the number of a process", ["--pid", "stalled"]),
                 (1, "no kernel has made a record", ["--pid", process.pid, "--for", "0.1", "--probes", "none:kernel"])):
             result = self.run_spex("train", self.path("learnt"), *arguments)
@@ -199,7 +199,7 @@ class Watches(Programs):
         self.refuse(2, "one process was expected, not 0", "--model", models)
         self.refuse(2, "the number of a process was expected", "live", "--model", models)
         self.refuse(2, "--alarms: 1e-9 to 0.01", live.pid, "--model", models, "--alarms", "0.5")
-        self.refuse(2, "--for: seconds were expected", live.pid, "--model", models, "--for", "soon")
+        self.refuse(2, "--for soon: seconds were expected", live.pid, "--model", models, "--for", "soon")
         self.refuse(2, "--probes: ", live.pid, "--model", models, "--probes", "a@b")
         self.refuse(1, "No such file", live.pid, "--model", self.path("nothing"))
         self.refuse(1, "has none of the kernels", live.pid, "--model", models)
