@@ -81,12 +81,12 @@ class Plans(unittest.TestCase):
                                  ["1", "1256.48", "5.00%", "43.00", "Hz", "file,", "window, font"],
                                  ["2", "1244.50", "5.00%", "79.00", "Hz", "file,", "kernel, font"]])
 
-    def test_as_the_readme_shows(self):
-        with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
-            readme = file.read()
-        command = re.search(r"^    spex (plan .*)$", readme, re.M)[1].split()
+    def test_as_the_page_shows(self):
+        with open(os.path.join(ROOT, "docs/rate_policies.md"), encoding="utf-8") as file:
+            page = file.read()
+        command = re.search(r"^    spex (plan examples.*)$", page, re.M)[1].split()
         result = subprocess.run([SPEX, *command], cwd=ROOT, text=True, capture_output=True, check=True)
-        self.assertIn("```text\n" + result.stdout + "```\n", readme)
+        self.assertIn("```text\n" + result.stdout + "```\n", page)
 
     def test_budget_by_costs(self):
         # 100 Hz of 1 ms are 10 %; detecting is paid where it is traced; a sample costs 2 ms.

@@ -171,7 +171,7 @@ class Plans(unittest.TestCase):
     def test_as_the_page_shows(self):
         with open(os.path.join(ROOT, "docs/rate_policies.md"), encoding="utf-8") as file:
             page = file.read()
-        command = re.search(r"^    spex (plan .*)$", page, re.M)[1].split()
+        command = re.search(r"^    spex (plan server.*)$", page, re.M)[1].split()
         with tempfile.TemporaryDirectory() as folder:
             shutil.copy(OBJECTS["proportional"], folder)
             shutil.copy(os.path.join(ROOT, "examples/rate_policy/server.csv"), folder)

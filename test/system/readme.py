@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What the README and docs/spaces.md show works as they show it, from an installation.
+"""What the README, docs/programs.md and docs/spaces.md show works as they show it, from an installation.
 
 usage: readme.py SOURCE_ROOT SPEX
 """
@@ -47,9 +47,9 @@ class Smallest(unittest.TestCase):
     def tearDownClass(cls):
         shutil.rmtree(cls.dir)
 
-    def run_line(self, pattern):
-        """Runs the line of the README that matches."""
-        line = re.search(rf"^    ({pattern})$", text_of("README.md"), re.M)[1]
+    def run_line(self, pattern, page="README.md"):
+        """Runs the line of the page that matches."""
+        line = re.search(rf"^    ({pattern})$", text_of(page), re.M)[1]
         return subprocess.run(["sh", "-c", line], cwd=self.dir, env=self.environment,
                               capture_output=True, text=True, check=False)
 
@@ -80,11 +80,11 @@ class Smallest(unittest.TestCase):
         has_header = subprocess.run(["cc", "-fsyntax-only", "-x", "c", "-"], input="#include <sys/sdt.h>\n",
                                     text=True, stderr=subprocess.DEVNULL, check=False).returncode == 0
         if not has_header:
-            print("SKIP: USDT probes of the README: there is no <sys/sdt.h>")
+            print("SKIP: USDT probes of docs/programs.md: there is no <sys/sdt.h>")
             self.skipTest("there is no <sys/sdt.h>")
-        result = self.run_line(r"cc -DSPEX_SDT app\.c .*")
+        result = self.run_line(r"cc -DSPEX_SDT app\.c .*", "docs/programs.md")
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
-        result = self.run_line(r"readelf -n .*")
+        result = self.run_line(r"readelf -n .*", "docs/programs.md")
         self.assertEqual(set(re.findall(r"Name: (\S+)", result.stdout)), {"lat_1_begin", "lat_1_end"})
 
     def test_probes_are_listed_as_shown(self):
