@@ -198,7 +198,7 @@ class Watches(Programs):
         self.refuse(2, "--model MODELS was expected", live.pid)
         self.refuse(2, "one process was expected, not 0", "--model", models)
         self.refuse(2, "the number of a process was expected", "live", "--model", models)
-        self.refuse(2, "--alarms: 1e-9 to 0.01", live.pid, "--model", models, "--alarms", "0.5")
+        self.refuse(2, "--alarms 0.5: 1e-9 to 0.01", live.pid, "--model", models, "--alarms", "0.5")
         self.refuse(2, "--for soon: seconds were expected", live.pid, "--model", models, "--for", "soon")
         self.refuse(2, "--probes: ", live.pid, "--model", models, "--probes", "a@b")
         self.refuse(1, "No such file", live.pid, "--model", self.path("nothing"))
