@@ -8,15 +8,12 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include <urcu/futex.h>
-
 #include <spex/atomic.h>
 #include <spex/probe.h>
 
 #include "clock.h"
-#include "controller.h"
-#include "prober.h"
-#include "regions.h"
+#include "decode.h"
+#include "doorbell.h"
 #include "rings.h"
 #include "service_thread.h"
 #include "sinks.h"
@@ -57,13 +54,13 @@ struct collector {
 };
 
 static struct {
-    int32_t calls; /* futex: counts reasons to look again; collectors rest on it */
-    bool resting;  /* a collector is, or is about to be, asleep with a time limit */
-    bool begun;    /* there is an output */
+    bool begun; /* there is an output */
     bool stopping;
     unsigned count; /* of collectors; anyone may ask for it at any time */
     unsigned batch;
-    uint64_t former_cpu_ns; /* of collectors that have ended */
+    uint64_t former_cpu_ns;          /* of collectors that have ended */
+    const struct spex_chore *chores; /* of the first collector */
+    size_t chore_count;
     struct collector collectors[SPEX_MAX_COLLECTORS];
 } all;
 
@@ -102,7 +99,7 @@ static void visit(struct collector *self, unsigned r, struct pass_result *result
                   uint64_t *watermark) {
     struct spex_ring ring = spex_rings_at(&spex_rings, r);
     double fill = spex_ring_fill(&ring);
-    size_t count = spex_rings_read(r, self->records, all.batch, self->scratch);
+    size_t count = spex_decode_ring(r, self->records, all.batch, self->scratch);
     if (count > 0)
         spex_sinks_records(self->records, count);
     uint64_t until = handed_over(self, &ring, count, *watermark);
@@ -114,6 +111,10 @@ static void visit(struct collector *self, unsigned r, struct pass_result *result
     result->taken += count;
 }
 
+static size_t chores_of(const struct collector *self) {
+    return self->number == 0 ? all.chore_count : 0;
+}
+
 /* Visits each of this collector's rings once. */
 static struct pass_result pass(struct collector *self) {
     struct pass_result result = {0, false, 0};
@@ -123,11 +124,8 @@ static struct pass_result pass(struct collector *self) {
     if (watermark > self->watermark)
         self->watermark = watermark;
     spex_sinks_pass(self->number, self->watermark);
-    if (self->number == 0) {
-        spex_prober_pass();
-        spex_controller_pass();
-        spex_regions_tell();
-    }
+    for (size_t c = 0; c < chores_of(self); c++)
+        all.chores[c].pass();
     return result;
 }
 
@@ -138,9 +136,16 @@ static struct pass_result pass_between_forks(struct collector *self) {
     return result;
 }
 
-/* Nothing is left to read, and nothing will be before a call. */
+static bool chores_hold(const struct collector *self) {
+    for (size_t c = 0; c < chores_of(self); c++)
+        if (all.chores[c].holds && all.chores[c].holds())
+            return true;
+    return false;
+}
+
+/* Nothing is left to read, and nothing will be before the doorbell rings. */
 static bool is_idle(const struct collector *self, size_t taken) {
-    return taken == 0 && spex_sites_on() == 0 && !(self->number == 0 && spex_controller_holds());
+    return taken == 0 && spex_sites_on() == 0 && !chores_hold(self);
 }
 
 /* `fullest`: since the last sleep. 0: no sleep at all. */
@@ -154,35 +159,13 @@ static uint64_t next_sleep(uint64_t ns, double fullest) {
     return ns;
 }
 
-/* The first collector sleeps no longer than until the controller is to be told, or the prober to look. */
+/* How long the collector may sleep, `ns` at most. */
 static uint64_t until_due(const struct collector *self, uint64_t ns) {
-    uint64_t due = self->number == 0 ? spex_controller_due_ns() : UINT64_MAX;
-    uint64_t wait = self->number == 0 ? spex_prober_wait() : UINT64_MAX;
-    uint64_t least = due < wait ? due : wait;
-    return least < ns ? least : ns;
-}
-
-/* Sleeps for ns, or, with every site off and nothing left to read, until a call. `seen` is the
- * count of calls that this collector has answered. */
-static void rest(uint64_t ns, bool idle, int32_t *seen) {
-    struct timespec limit = {.tv_nsec = (long)ns};
-    spex_store_relaxed(&all.resting, !idle);
-    futex_async(&all.calls, FUTEX_WAIT, *seen, idle ? NULL : &limit, NULL, 0);
-    spex_store_relaxed(&all.resting, false);
-    *seen = spex_load_acquire(&all.calls); /* C1 (C2) */
-}
-
-static void call(void) {
-    spex_fetch_add_release(&all.calls, 1); /* C2 (C1): what the call is about was written before */
-    futex_async(&all.calls, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
-}
-
-void spex_collectors_alarm(void) {
-    /* Relaxed: an alarm missed here is one longest sleep late. */
-    if (spex_load_relaxed(&all.resting)) {
-        spex_store_relaxed(&all.resting, false);
-        call();
+    for (size_t c = 0; c < chores_of(self); c++) {
+        uint64_t due = all.chores[c].due_ns ? all.chores[c].due_ns() : UINT64_MAX;
+        ns = due < ns ? due : ns;
     }
+    return ns;
 }
 
 static bool all_drained(const struct collector *self) {
@@ -199,14 +182,16 @@ static bool wait_for_output(int32_t *seen) {
     while (!spex_load_acquire(&all.begun)) {  /* C5 (C6) */
         if (spex_load_acquire(&all.stopping)) /* C3 (C4) */
             return false;
-        rest(0, true, seen);
+        spex_doorbell_rest(0, true, seen);
     }
     return true;
 }
 
 static void note_cpu(struct collector *self) {
+    uint64_t cpu_ns = self->cpu_ns;
+    spex_service_cpu_note(&cpu_ns);
     /* Relaxed: a figure for people. */
-    spex_store_relaxed(&self->cpu_ns, spex_clock_ns(CLOCK_THREAD_CPUTIME_ID));
+    spex_store_relaxed(&self->cpu_ns, cpu_ns);
     self->passes = 0;
     self->taken = 0;
 }
@@ -220,7 +205,7 @@ static void note_cpu_now_and_then(struct collector *self, size_t taken, uint64_t
 static void *collector_run(void *arg) {
     struct collector *self = arg;
     uint64_t sleep_ns = SLEEP_SHORTEST_NS;
-    int32_t seen = spex_load_acquire(&all.calls); /* C1 (C2) */
+    int32_t seen = spex_doorbell_rings();
     if (!wait_for_output(&seen))
         return NULL;
     double fullest = 0;
@@ -235,7 +220,7 @@ static void *collector_run(void *arg) {
         fullest = 0;
         uint64_t ns = until_due(self, sleep_ns);
         if (ns)
-            rest(ns, is_idle(self, last.taken), &seen);
+            spex_doorbell_rest(ns, is_idle(self, last.taken), &seen);
     }
     /* What is in the rings now; not what a probe that is still under way will add for ever. */
     for (int visit = 0; visit < FINAL_VISITS && !all_drained(self); visit++)
@@ -280,7 +265,7 @@ static int buffers_allocate(unsigned threads, unsigned batch) {
 
 static void threads_end(unsigned started) {
     spex_store_release(&all.stopping, true); /* C4 (C3): every site has been switched off */
-    call();
+    spex_doorbell_ring();
     for (unsigned c = 0; c < started; c++)
         pthread_join(all.collectors[c].thread, NULL);
     spex_store_relaxed(&all.former_cpu_ns, spex_collectors_cpu_ns());
@@ -289,7 +274,8 @@ static void threads_end(unsigned started) {
 }
 
 int spex_collectors_start(unsigned threads, unsigned batch) {
-    int err = buffers_allocate(threads, batch);
+    int err = spex_decode_prepare();
+    err = err ? err : buffers_allocate(threads, batch);
     if (err)
         return err;
     all.begun = false;
@@ -307,13 +293,11 @@ int spex_collectors_start(unsigned threads, unsigned batch) {
     return err;
 }
 
-void spex_collectors_begin(void) {
-    spex_store_release(&all.begun, true); /* C6 (C5): the sinks */
-    call();
-}
-
-void spex_collectors_wake(void) {
-    call();
+void spex_collectors_begin(const struct spex_chore *chores, size_t count) {
+    all.chores = chores;
+    all.chore_count = count;
+    spex_store_release(&all.begun, true); /* C6 (C5): the sinks and the chores */
+    spex_doorbell_ring();
 }
 
 void spex_collectors_stop(void) {
@@ -340,6 +324,7 @@ void spex_collectors_fork_child(void) {
     passes = (pthread_rwlock_t)
         PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP; /* its holders are gone */
     buffers_free();
+    spex_decode_fork_child();
     all.former_cpu_ns = 0;
     spex_store_relaxed(&all.count, 0);
 }

@@ -21,6 +21,7 @@
 #include "collecting_cost.h"
 #include "collector.h"
 #include "controller_probing.h"
+#include "doorbell.h"
 #include "experiment.h"
 #include "message.h"
 #include "metrics.h"
@@ -509,7 +510,7 @@ static void apply(uint32_t first, const struct spex_rate_class *class,
         give(probe, class, decision);
     spex_probe_slow(first, probe->period);
     if (before == SPEX_SITE_HELD && probe->period != SPEX_SITE_HELD)
-        spex_collectors_wake();
+        spex_doorbell_ring();
 }
 
 /* What may be spent at present; but debts are paid by records alone: no probe goes off for want of what its executions

@@ -9,8 +9,6 @@
 #include <spex/probe.h>
 
 #include "clock.h"
-#include "collector.h"
-#include "control/control.h"
 #include "probe_type.h"
 #include "rings.h"
 #include "service_thread.h"
@@ -24,9 +22,9 @@ static struct {
     struct spex_tracer *tracer; /* NULL: there are no metrics */
     bool ended;
     struct spex_instant start, end;
-    double tick_rate; /* once it has ended */
-    uint64_t cpu_ns;  /* at the start, as are the following: of the process */
-    uint64_t own_cpu_ns;
+    double tick_rate;    /* once it has ended */
+    uint64_t cpu_ns;     /* at the start, as are the following: of the process */
+    uint64_t own_cpu_ns; /* of spex's own threads */
     uint64_t undelivered;
     uint64_t unrecorded;
     struct spex_ring_counts before[SPEX_PROBE_TYPES]; /* what was pending then is in here */
@@ -54,11 +52,6 @@ static void abandon(struct spex_sink *sink) {
     (void)sink;
 }
 
-/* Of spex's own threads. */
-static uint64_t own_cpu_ns(void) {
-    return spex_collectors_cpu_ns() + spex_control_cpu_ns() + spex_service_cpu_ns();
-}
-
 int spex_metrics_open(struct spex_sink **sink) {
     pthread_mutex_lock(&metrics.lock);
     int err = spex_tracer_create(&metrics.tracer);
@@ -67,7 +60,7 @@ int spex_metrics_open(struct spex_sink **sink) {
     metrics.ended = false;
     metrics.start = spex_instant_now();
     metrics.cpu_ns = spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    metrics.own_cpu_ns = own_cpu_ns();
+    metrics.own_cpu_ns = spex_service_cpu_ns();
     metrics.undelivered = spex_sinks_undelivered();
     metrics.unrecorded = spex_threads_unrecorded();
     for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)
@@ -194,7 +187,7 @@ static uint64_t executions_of(const struct spex_profile_probe *probe) {
 
 static void times(struct spex_profile_process *process) {
     struct spex_instant now = metrics.ended ? metrics.end : spex_instant_now();
-    uint64_t spex_ns = own_cpu_ns() - metrics.own_cpu_ns;
+    uint64_t spex_ns = spex_service_cpu_ns() - metrics.own_cpu_ns;
     uint64_t all_ns = spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - metrics.cpu_ns;
     process->ticks_per_second = spex_metrics_tick_rate();
     process->seconds = (double)(now.monotonic_ns - metrics.start.monotonic_ns) / 1e9;

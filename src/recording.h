@@ -10,7 +10,7 @@
 #include <spex/kernel.h>
 #include <spex/probe.h>
 
-#include "collector.h"
+#include "doorbell.h"
 #include "counters/counters.h"
 #include "packing.h"
 #include "probe_type.h"

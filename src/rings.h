@@ -70,7 +70,4 @@ bool spex_rings_due(const struct spex_rings *rings, unsigned type_ring);
  * half of it. */
 void spex_rings_alarm_at(unsigned type_ring, double records);
 
-/* Up to `max` records of a ring, unpacked. `scratch` holds max × SPEX_RECORD_WORDS_MAX words. */
-size_t spex_rings_read(unsigned ring, struct spex_record *records, size_t max, uint64_t *scratch);
-
 #endif

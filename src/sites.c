@@ -10,8 +10,8 @@
 #include <spex/probe.h>
 
 #include "allowance.h"
-#include "collector.h"
 #include "countdown.h"
+#include "doorbell.h"
 #include "gap.h"
 #include "message.h"
 #include "parameters.h"
@@ -405,7 +405,7 @@ void spex_module_register(struct spex_site *sites, struct spex_site *sites_end,
     }
     pthread_mutex_unlock(&registry.lock);
     if (fresh && spex_sites_on()) /* collectors may have been asleep for want of any */
-        spex_collectors_wake();
+        spex_doorbell_ring();
 }
 
 static void sites_forget(const struct module *module) {

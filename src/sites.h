@@ -9,12 +9,8 @@
 
 #include <spex/site.h>
 
+#include "packing.h"
 #include "selection.h"
-
-/* Most sites a process can have in its life. A record outlives the library its site was unloaded
- * with: an index is used again only for a site of which the same is to be said, such as that of the
- * library loaded again. */
-#define SPEX_MAX_SITES 4096
 
 /* How long at least one of a probe's sites was in some state. */
 struct spex_site_clock {

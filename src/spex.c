@@ -20,6 +20,7 @@
 #include "control/control.h"
 #include "controller.h"
 #include "counters/counters.h"
+#include "doorbell.h"
 #include "environment.h"
 #include "functions.h"
 #include "life.h"
@@ -96,7 +97,7 @@ static void follow(struct spex_selection selection, bool table) {
     control_start();
     if (selection.count > 0 && collection_start(table) == 0) {
         spex_sites_select(selection);
-        spex_collectors_wake();
+        spex_doorbell_ring();
     } else {
         spex_selection_free(&selection);
     }
@@ -222,6 +223,14 @@ static int models_begin(struct spex_why *why) {
     return 0;
 }
 
+/* What the first collector does beside its rings: probes that are only probed are looked at, what was
+ * spent is accounted for, and overruns of regions are told. */
+static const struct spex_chore chores[] = {
+    {spex_prober_pass, spex_prober_wait, NULL},
+    {spex_controller_pass, spex_controller_due_ns, spex_controller_holds},
+    {spex_regions_tell, NULL, NULL},
+};
+
 /* Maps what probes write to, starts collectors, opens the output: all before a site goes on. */
 static int collection_start(bool table) {
     int err = spex_probes_prepare(&life.settings);
@@ -251,7 +260,7 @@ static int collection_start(bool table) {
         spex_looker_stop();
         spex_collectors_stop();
     } else {
-        spex_collectors_begin();
+        spex_collectors_begin(chores, sizeof(chores) / sizeof(chores[0]));
     }
     return err;
 }
@@ -321,7 +330,7 @@ static int select_locked(const char *probes, char *answer, size_t size) {
     int on = spex_sites_select(selection);
     if (on < 0)
         tell(answer, size, "probe selection: stays as it was: %s", strerror(-on));
-    spex_collectors_wake();
+    spex_doorbell_ring();
     return on;
 }
 
@@ -397,7 +406,7 @@ static int need_locked(const char *probes, char *why, size_t why_size) {
         return err;
     }
     spex_sites_need(selection);
-    spex_collectors_wake();
+    spex_doorbell_ring();
     return 0;
 }
 

@@ -77,7 +77,6 @@ struct control {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct control *control; /* made at the first start */
-static uint64_t cpu_ns;         /* of all threads that there have been */
 
 static int wake_open(struct control *c) {
     int pair[2];
@@ -112,13 +111,13 @@ static void wake_answer(struct control *c) {
 }
 
 static void earn(struct control *c, uint64_t now) {
-    uint64_t cpu = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    c->allowance_ns += (int64_t)((now - c->earned_ns) / CPU_SHARE) - (int64_t)(cpu - c->cpu_ns);
+    uint64_t before_ns = c->cpu_ns;
+    spex_service_cpu_note(&c->cpu_ns);
+    c->allowance_ns +=
+        (int64_t)((now - c->earned_ns) / CPU_SHARE) - (int64_t)(c->cpu_ns - before_ns);
     if (c->allowance_ns > ALLOWANCE_MAX)
         c->allowance_ns = ALLOWANCE_MAX;
     c->earned_ns = now;
-    spex_fetch_add_relaxed(&cpu_ns, cpu - c->cpu_ns);
-    c->cpu_ns = cpu;
 }
 
 static void drop(struct control *c, struct spex_connection *connection) {
@@ -524,10 +523,6 @@ void spex_control_stop(void) {
     pthread_mutex_unlock(&lock);
 }
 
-uint64_t spex_control_cpu_ns(void) {
-    return spex_load_relaxed(&cpu_ns); /* relaxed: a figure for people */
-}
-
 void spex_control_fork_prepare(void) {
     pthread_mutex_lock(&lock);
 }
@@ -545,6 +540,5 @@ void spex_control_fork_child(void) {
         wake_close(control);
         control->has_door = control->wants_door = control->running = false;
     }
-    cpu_ns = 0;
     pthread_mutex_unlock(&lock);
 }

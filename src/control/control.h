@@ -20,9 +20,6 @@ int spex_control_call(const char *path, uint32_t interval_ms, char *why, size_t 
  * for slow readers, two seconds at most. */
 void spex_control_stop(void);
 
-/* CPU time that its threads have used so far. */
-uint64_t spex_control_cpu_ns(void);
-
 /* Around a fork; in the child there is no thread, and what it had open is the parent's. */
 void spex_control_fork_prepare(void);
 void spex_control_fork_parent(void);
