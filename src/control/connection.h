@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "../descriptor.h"
+#include "control.h"
 #include "format.h"
 #include "reply.h"
 
@@ -50,11 +51,13 @@ static inline bool spex_connection_busy(const struct spex_connection *connection
 
 /* Reads a request, if there is one, and begins its answer; `buffer` is for a packet. */
 enum spex_connection_end spex_connection_read(struct spex_connection *connection,
+                                              const struct spex_control_requests *requests,
                                               char buffer[SPEX_CONTROL_FRAME_BYTES]);
 
 /* Carries out a request that waits for somebody else's to end. One for a stream takes the socket along: the place is
  * free then. */
-void spex_connection_retry(struct spex_connection *connection);
+void spex_connection_retry(struct spex_connection *connection,
+                           const struct spex_control_requests *requests);
 
 /* Begins the next report when it is time; at the end the last. */
 void spex_connection_report(struct spex_connection *connection, uint64_t now_ns, bool final);

@@ -19,7 +19,6 @@
 #include <spex/atomic.h>
 
 #include "../clock.h"
-#include "../life.h"
 #include "../service_thread.h"
 #include "../socket_address.h"
 #include "connection.h"
@@ -56,6 +55,7 @@ enum { CONNECTIONS = 16 };
 #define ALLOWANCE_MAX (100 * (int64_t)MS)
 
 struct control {
+    const struct spex_control_requests *requests;
     pthread_t thread;
     bool running;
     bool stopping;
@@ -266,10 +266,10 @@ static void serve(struct control *c, struct spex_connection *connection, short e
                   uint64_t now) {
     enum spex_connection_end end = SPEX_CONNECTION_STAYS;
     call_again(c, connection);
-    spex_connection_retry(connection);
+    spex_connection_retry(connection, c->requests);
     spex_connection_report(connection, now, false);
     if (!spex_connection_busy(connection) && events)
-        end = spex_connection_read(connection, c->buffer);
+        end = spex_connection_read(connection, c->requests, c->buffer);
     if (end != SPEX_CONNECTION_GONE && connection->reply.next)
         end = spex_connection_write(connection, c->buffer);
     if (end == SPEX_CONNECTION_GONE && call_again(c, connection))
@@ -280,7 +280,7 @@ static void serve(struct control *c, struct spex_connection *connection, short e
 
 static void probes_off(struct control *c) {
     char answer[SPEX_CONTROL_ANSWER_BYTES];
-    if (spex_life_select("", answer, sizeof(answer)) != -EBUSY)
+    if (c->requests->select("", answer, sizeof(answer)) != -EBUSY)
         c->orphaned = false;
 }
 
@@ -434,20 +434,22 @@ static int thread_start(struct control *c) {
     return err;
 }
 
-static int control_make(void) {
+static int control_make(const struct spex_control_requests *requests) {
     if (control)
         return 0;
     control = calloc(1, sizeof(*control));
     if (!control)
         return -ENOMEM;
+    control->requests = requests;
     control->waking = control->woken = control->door.socket = SPEX_NO_DESCRIPTOR;
     for (int i = 0; i < CONNECTIONS; i++)
         control->connections[i].socket = SPEX_NO_DESCRIPTOR;
     return 0;
 }
 
-static int start_locked(const char *chosen, char *why, size_t why_size) {
-    int err = control_make();
+static int start_locked(const struct spex_control_requests *requests, const char *chosen, char *why,
+                        size_t why_size) {
+    int err = control_make(requests);
     snprintf(why, why_size, "out of memory");
     if (err)
         return err;
@@ -466,15 +468,17 @@ static int start_locked(const char *chosen, char *why, size_t why_size) {
     return err;
 }
 
-int spex_control_start(const char *chosen, char *why, size_t why_size) {
+int spex_control_start(const struct spex_control_requests *requests, const char *chosen, char *why,
+                       size_t why_size) {
     pthread_mutex_lock(&lock);
-    int err = start_locked(chosen, why, why_size);
+    int err = start_locked(requests, chosen, why, why_size);
     pthread_mutex_unlock(&lock);
     return err;
 }
 
-static int call_locked(const char *path, uint32_t interval_ms, char *why, size_t why_size) {
-    int err = control_make();
+static int call_locked(const struct spex_control_requests *requests, const char *path,
+                       uint32_t interval_ms, char *why, size_t why_size) {
+    int err = control_make(requests);
     int fd = err ? err : connected(path);
     if (fd < 0) {
         snprintf(why, why_size, "cannot connect to %s: %s", path, strerror(-fd));
@@ -500,9 +504,10 @@ static int call_locked(const char *path, uint32_t interval_ms, char *why, size_t
     return err;
 }
 
-int spex_control_call(const char *path, uint32_t interval_ms, char *why, size_t why_size) {
+int spex_control_call(const struct spex_control_requests *requests, const char *path,
+                      uint32_t interval_ms, char *why, size_t why_size) {
     pthread_mutex_lock(&lock);
-    int err = call_locked(path, interval_ms, why, why_size);
+    int err = call_locked(requests, path, interval_ms, why, why_size);
     pthread_mutex_unlock(&lock);
     return err;
 }
