@@ -17,6 +17,7 @@
 #include "controller.h"
 #include "metrics.h"
 #include "printable.h"
+#include "probe_state.h"
 #include "probe_type.h"
 #include "prober.h"
 #include "rings.h"
@@ -136,18 +137,6 @@ void spex_profile_site_now(uint32_t index, struct spex_profile_site *site) {
     copy_text(site->name, sizeof(site->name), info->name);
     copy_path(site->file, sizeof(site->file), info->file);
     copy_text(site->parameters, sizeof(site->parameters), info->parameters);
-}
-
-uint32_t spex_profile_next_probe(uint32_t index) {
-    uint32_t count = spex_sites_count();
-    for (; index < count; index++) {
-        if (spex_site_info(index)->probe != index)
-            continue;
-        struct spex_probe_state state = spex_probe_state(index, 0);
-        if (state.used)
-            break;
-    }
-    return index;
 }
 
 /* Whether there is or was on another probe of the same type: all of its records may have been lost. */

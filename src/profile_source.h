@@ -14,10 +14,6 @@ void spex_profile_type_now(unsigned n, struct spex_profile_type *type);
 
 void spex_profile_site_now(uint32_t index, struct spex_profile_site *site);
 
-/* The first probe from site `index` on that is or was on, as its first site; spex_sites_count() when there is
- * none. */
-uint32_t spex_profile_next_probe(uint32_t index);
-
 /* Between spex_metrics_lock and _unlock, until which `values` is valid. */
 void spex_profile_probe_now(uint32_t index, struct spex_profile_row *row);
 
