@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One client of the control socket: takes its request, sends its answer, both a packet at a time and never
- * waiting for it. For the control thread alone. */
+/* One client of the control socket: takes its request, sends its answer, both a packet at a time
+ * and never waiting for it. For the control thread alone. */
 #ifndef SPEX_CONTROL_CONNECTION_H
 #define SPEX_CONTROL_CONNECTION_H
 
@@ -14,8 +14,8 @@
 
 struct spex_connection {
     struct spex_descriptor socket; /* number -1: the place is free */
-    bool ours;              /* this process called: it does not go for being silent, and when it
-                                      goes, so do the probes that it was to watch */
+    /* This process called: the connection may be silent, and when it is gone all probes go off. */
+    bool ours;
     bool reports;           /* subscribed */
     bool waits;             /* `request` is a selection or a stream that is still to be made */
     uint32_t interval_ms;   /* of the subscription, */
@@ -54,8 +54,8 @@ enum spex_connection_end spex_connection_read(struct spex_connection *connection
                                               const struct spex_control_requests *requests,
                                               char buffer[SPEX_CONTROL_FRAME_BYTES]);
 
-/* Carries out a request that waits for somebody else's to end. One for a stream takes the socket along: the place is
- * free then. */
+/* Carries out a request that waits for somebody else's to end. One for a stream takes the socket
+ * along: the place is free then. */
 void spex_connection_retry(struct spex_connection *connection,
                            const struct spex_control_requests *requests);
 
