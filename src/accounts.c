@@ -17,7 +17,8 @@
 #include "samples/spending.h"
 #include "sites.h"
 
-/* Records worth so much of the budget's, in a CPU's ring, are a reason to look before the collector's sleep is over. */
+/* Records worth so much of the budget's, in a CPU's ring, are a reason to look before the
+ * collector's sleep is over. */
 #define ALARM_SECONDS 0.05
 
 /* How many CPUs are busy is told by so many seconds. */
@@ -42,8 +43,8 @@ bool spex_accounts_probe_costs(uint32_t first, double *skip, double *report) {
     return known;
 }
 
-/* Collectors look at a CPU's ring before what is in it, and unaccounted for, is much of the budget. Not sooner than
- * need be: being woken costs, too. `seconds`: a record's. */
+/* Collectors look at a CPU's ring before what is in it, and unaccounted for, is much of the
+ * budget. Not sooner than need be: being woken costs, too. `seconds`: a record's. */
 static void alarm_at(unsigned ring, double seconds) {
     if (seconds > 0)
         spex_rings_alarm_at(ring, ALARM_SECONDS * spex_controller.budget.share / seconds);
@@ -85,7 +86,8 @@ void spex_accounts_advance(uint64_t ns) {
     book_spent(seconds, spent);
 }
 
-/* Of a probe that is probed, for which its executions are taken to be as frequent as when they were counted. */
+/* Of a probe that is probed, for which its executions are taken to be as frequent as when they
+ * were counted. */
 static double publishing(const struct spex_controlled *probe, double seconds) {
     return probe->period == SPEX_SITE_PROBED
                ? probe->frequency * seconds * spex_probing_execution_cost()
@@ -117,8 +119,8 @@ void spex_accounts_count_executions(double seconds) {
     spex_controller.counting = (double)(spex_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin) / 1e9;
 }
 
-/* The program's own, without the collectors that it did not ask for. In a short time it cannot be told apart from
- * what collectors have not noted yet. */
+/* The program's own, without the collectors that it did not ask for. In a short time it cannot
+ * be told apart from what collectors have not noted yet. */
 void spex_accounts_note_cpus(void) {
     double seconds = spex_controller.now - spex_controller.process_at;
     if (seconds < CPUS_SECONDS)

@@ -44,8 +44,8 @@ static int sink_open(void) {
     return err;
 }
 
-/* There is a table where the program or its user in front of it has asked for figures, and not where a
- * command has, which gets the figures itself. */
+/* There is a table where the program or its user in front of it has asked for figures, and not
+ * where a command has, which gets the figures itself. */
 int spex_collection_output_open(bool table) {
     const char *out = spex_life.settings.out;
     if (spex_life.output || spex_life_out_after(SPEX_OUT_STREAM) ||
@@ -94,8 +94,8 @@ int spex_collection_models_begin(struct spex_why *why) {
     return 0;
 }
 
-/* What the first collector does beside its rings: probes that are only probed are looked at, what was
- * spent is accounted for, and overruns of regions are told. */
+/* What the first collector does beside its rings: probes that are only probed are looked at,
+ * what was spent is accounted for, and overruns of regions are told. */
 static const struct spex_chore chores[] = {
     {spex_prober_pass, spex_prober_wait, NULL},
     {spex_controller_pass, spex_controller_due_ns, spex_controller_holds},

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The controller works in two steps. After each pass it accounts for what was spent since the last one, by the records
- * of each type alone, which is quick (accounts.c). Every so often, or as soon as the budget is overdrawn, it decides anew:
- * how often each probe executes, how many records of each the budget can pay, and with which periods. Between decisions
- * it has experiments (experiments.c). */
+/* The controller works in two steps. After each pass it accounts for what was spent since the
+ * last one, by the records of each type alone, which is quick (accounts.c). Every so often, or
+ * as soon as the budget is overdrawn, it decides anew: how often each probe executes, how many
+ * records of each the budget can pay, and with which periods. Between decisions it has
+ * experiments (experiments.c). */
 #define _GNU_SOURCE
 #include "controller.h"
 
@@ -38,8 +39,8 @@
 
 #include "../policies/rates.h"
 
-/* Between decisions, in seconds; the second when the budget is overdrawn or a probe is being tried, which may cost more
- * than all that is saved. */
+/* Between decisions, in seconds; the second when the budget is overdrawn or a probe is being
+ * tried, which may cost more than all that is saved. */
 #define INTERVAL      0.1
 #define INTERVAL_RUSH 0.002
 
@@ -49,8 +50,8 @@
 /* Or looks, where it is probed: a policy gives all that is left for more. */
 #define LOOKS_LEAST 10.0
 
-/* A probe that is probed is not counted: after so long, and after twice as long each time that it comes to the same,
- * it is recorded for a moment. */
+/* A probe that is probed is not counted: after so long, and after twice as long each time that
+ * it comes to the same, it is recorded for a moment. */
 #define PROBED_SECONDS     1.0
 #define PROBED_SECONDS_MAX 16.0
 
@@ -64,15 +65,15 @@
 #define COUNTING_SHARE      0.005
 #define COUNTING_SHARE_RUSH 0.1
 
-/* In so many seconds half of what a frequency was too high is forgotten: bursts are remembered as long, whether it is
- * measured often or not. */
+/* In so many seconds half of what a frequency was too high is forgotten: bursts are remembered
+ * as long, whether it is measured often or not. */
 #define FALL_SECONDS 0.06
 
 /* What executes less often than that does not execute. */
 #define FREQUENCY_LEAST 1e-3
 
-/* What executions may take of the budget, so that something is left for records: a little less than policies let
- * them. */
+/* What executions may take of the budget, so that something is left for records: a little less
+ * than policies let them. */
 #define DETECTION_MOST 0.94
 
 struct spex_controller spex_controller;
@@ -139,7 +140,8 @@ void spex_controller_end(void) {
     spex_controller_begin(0, NULL);
 }
 
-/* What the probe has done since it was last measured. False: of few executions in a short time nothing follows. */
+/* What the probe has done since it was last measured. False: of few executions in a short time
+ * nothing follows. */
 static bool measure_executions(struct spex_controlled *probe, uint64_t count) {
     double executions = (double)spex_grown(probe->count, count);
     if (!probe->seen)
@@ -149,7 +151,8 @@ static bool measure_executions(struct spex_controlled *probe, uint64_t count) {
     if (seconds < INTERVAL_RUSH || (seconds < INTERVAL && executions < EXECUTIONS_SURE))
         return false;
     double fresh = executions / seconds;
-    /* Quick to rise, slow to fall; but what was before it was held off is no reason to hold it off again. */
+    /* Quick to rise, slow to fall; but what was before it was held off is no reason to hold it
+     * off again. */
     bool rises = fresh > probe->frequency || probe->trying;
     double kept = rises ? 0 : exp2(-seconds / FALL_SECONDS);
     probe->frequency = fresh + (probe->frequency - fresh) * kept;
@@ -187,7 +190,8 @@ static void record_all(uint32_t first, struct spex_controlled *probe) {
     spex_probe_slow(first, 0);
 }
 
-/* False: nothing is to be decided, as it is off, probed by its user's wish, or still being tried. */
+/* False: nothing is to be decided, as it is off, probed by its user's wish, or still being
+ * tried. */
 static bool look_at(uint32_t first, struct spex_rate_class *class) {
     struct spex_controlled *probe = &spex_controller.probes[first];
     struct spex_probe_state state = spex_probe_state(first, 0);
@@ -248,7 +252,8 @@ static void hold_probe(struct spex_controlled *probe, const char *why) {
     probe->why = why;
 }
 
-/* With few records, so that it costs no more than it must. Collectors may be asleep for want of any. */
+/* With few records, so that it costs no more than it must. Collectors may be asleep for want of
+ * any. */
 static void try_again(struct spex_controlled *probe) {
     probe->held.until = 0;
     probe->trying = spex_controller.trying = true;
@@ -275,8 +280,8 @@ static void leave_to_prober(struct spex_controlled *probe, const char *why) {
     probe->why = why;
 }
 
-/* What was decided becomes the probe's period. It is said again when it is the same: sites may have been off by
- * selection in between, or have been loaded since. */
+/* What was decided becomes the probe's period. It is said again when it is the same: sites may
+ * have been off by selection in between, or have been loaded since. */
 static void apply_decision(uint32_t first, const struct spex_rate_class *class,
                            const struct spex_rate_decision *decision) {
     struct spex_controlled *probe = &spex_controller.probes[first];
@@ -297,8 +302,8 @@ static void apply_decision(uint32_t first, const struct spex_rate_class *class,
         spex_doorbell_ring();
 }
 
-/* What may be spent at present; but debts are paid by records alone: no probe goes off for want of what its executions
- * cost, when that is within the budget in the long run. */
+/* What may be spent at present; but debts are paid by records alone: no probe goes off for want
+ * of what its executions cost, when that is within the budget in the long run. */
 static double allowed(size_t count) {
     /* Where looks wake the collector, they are charged for it. */
     double resting =

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of the controller share: what it knows of each probe, and of the process. In the first
- * collector's thread, under the metrics' lock. */
+/* What the files of the controller share: what it knows of each probe, and of the process. In
+ * the first collector's thread, under the metrics' lock. */
 #ifndef SPEX_CONTROLLER_STATE_H
 #define SPEX_CONTROLLER_STATE_H
 
@@ -34,7 +34,8 @@ struct spex_controlled {
     double factor;
     uint32_t period;
     const char *why;
-    /* While its period is SPEX_SITE_PROBED: until when it is probed before it is recorded for a moment. */
+    /* While its period is SPEX_SITE_PROBED: until when it is probed before it is recorded for a
+     * moment. */
     struct spex_hold_off probed;
     struct spex_probing_share share;
 };

@@ -8,7 +8,8 @@
 
 #include <spex/record.h>
 
-/* Rings are there. Reserves, once in a process, memory for the accounts of their losses. 0 or -ENOMEM. */
+/* Rings are there. Reserves, once in a process, memory for the accounts of their losses. 0 or
+ * -ENOMEM. */
 int spex_decode_prepare(void);
 
 /* Up to `max` records of a ring, by one thread at a time for each ring. `scratch` holds

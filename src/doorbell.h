@@ -15,8 +15,8 @@ void spex_doorbell_alarm(void);
 /* How often the doorbell has rung, for spex_doorbell_rest. */
 int32_t spex_doorbell_rings(void);
 
-/* Rests for `ns`, which are less than a second, or, if `idle`, without a limit; no longer than until
- * the doorbell has rung more than *seen times. *seen becomes the present number. */
+/* Rests for `ns`, which are less than a second, or, if `idle`, without a limit; no longer than
+ * until the doorbell has rung more than *seen times. *seen becomes the present number. */
 void spex_doorbell_rest(uint64_t ns, bool idle, int32_t *seen);
 
 #endif

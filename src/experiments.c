@@ -16,8 +16,8 @@
 /* Between the end of a session and the next decision. */
 #define WAITING_SECONDS 0.005
 
-/* Of a factor that an experiment has found, against what was found before; what it differs by less, or by less than so
- * many of its standard errors, is chance. In doubt probes are dear. */
+/* Of a factor that an experiment has found, against what was found before; what it differs by
+ * less, or by less than so many of its standard errors, is chance. In doubt probes are dear. */
 #define SURE_DEARER    1.0
 #define SURE_CHEAPER   2.0
 #define FINDING_WEIGHT 0.6
@@ -35,8 +35,8 @@ static void take_finding(const struct spex_finding *finding) {
     }
 }
 
-/* What probes did while some were held off says little about what they do, and nothing about what has just changed: they
- * are looked at for a moment before anything is decided. */
+/* What probes did while some were held off says little about what they do, and nothing about
+ * what has just changed: they are looked at for a moment before anything is decided. */
 static void session_over(void) {
     for (uint32_t i = 0; i < spex_sites_count(); i++)
         if (spex_controller.probes[i].seen)

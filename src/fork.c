@@ -19,11 +19,12 @@
 #include "sites.h"
 #include "threads.h"
 
-/* How long a fork waits for threads of ours to be at rest. A sink that blocks must not block the program. */
+/* How long a fork waits for threads of ours to be at rest. A sink that blocks must not block the
+ * program. */
 #define FORK_WAIT_NS 20000000
 
-/* Locks in the order in which all others take them: a sink's end waits for metrics, of which the table and the control
- * thread ask, with sites. */
+/* Locks in the order in which all others take them: a sink's end waits for metrics, of which the
+ * table and the control thread ask, with sites. */
 static void fork_prepare(void) {
     pthread_mutex_lock(&spex_life.lock);
     uint64_t until_ns = spex_clock_ns(CLOCK_REALTIME) + FORK_WAIT_NS;
@@ -44,7 +45,8 @@ static void fork_parent(void) {
     pthread_mutex_unlock(&spex_life.lock);
 }
 
-/* With SPEX_FORKS=follow the child does as its parent did. What goes wrong is said, and it goes on without. */
+/* With SPEX_FORKS=follow the child does as its parent did. What goes wrong is said, and it goes
+ * on without. */
 static void follow(struct spex_selection selection, bool table) {
     spex_life_control_start();
     if (selection.count > 0 && spex_collection_start(table) == 0) {
@@ -78,7 +80,8 @@ static void fork_child(void) {
     if (follows) {
         follow(selection, table);
     } else {
-        /* The rate policy's object stays: another thread may have been in the loader, which is not made anew. */
+        /* The rate policy's object stays: another thread may have been in the loader, which is
+         * not made anew. */
         spex_life_settings_free();
         spex_selection_free(&selection);
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Holding something off for a while, and for twice as long each time that it must be held off again. */
+/* Holding something off for a while, and for twice as long each time that it must be held off
+ * again. */
 #ifndef SPEX_HOLD_OFF_H
 #define SPEX_HOLD_OFF_H
 

@@ -5,8 +5,9 @@
 
 #include <stddef.h>
 
-/* Switches on what the process itself needs, whatever is selected: sites of which the selection says nothing go by
- * `probes`. 0; -EPERM where spex has not been started or has stopped; or as spex_start, with the reason. */
+/* Switches on what the process itself needs, whatever is selected: sites of which the selection
+ * says nothing go by `probes`. 0; -EPERM where spex has not been started or has stopped; or as
+ * spex_start, with the reason. */
 int spex_life_need(const char *probes, char *why, size_t why_size);
 
 #endif

@@ -23,7 +23,8 @@ struct spex_models_asked {
 struct spex_life {
     pthread_mutex_t lock;
     bool started;
-    /* Started by itself, in the child of a fork, and the program has not called spex_start since. */
+    /* Started by itself, in the child of a fork, and the program has not called spex_start
+     * since. */
     bool followed;
     struct spex_settings settings;
     /* Owned: what the settings of the same names point to. */
@@ -50,29 +51,30 @@ const char *spex_life_out_after(const char *prefix);
 
 /* collection.c */
 
-/* Maps what probes write to, starts collectors, opens the output: all before a site goes on. `table`: the
- * program or its user wants a table at the end. 0, or a negative errno value with one line on standard
- * error. */
+/* Maps what probes write to, starts collectors, opens the output: all before a site goes on.
+ * `table`: the program or its user wants a table at the end. 0, or a negative errno value with
+ * one line on standard error. */
 int spex_collection_start(bool table);
 
-/* Opens the output for the table, where there is to be one and it is not open yet. 0, or as above. */
+/* Opens the output for the table, where there is to be one and it is not open yet. 0, or as
+ * above. */
 int spex_collection_output_open(bool table);
 
-/* Has kernels sampled by the models that a command has asked for, or else by the user's. Models that the
- * user has named but that cannot be read are an error. 0, or as spex_looker_start. */
+/* Has kernels sampled by the models that a command has asked for, or else by the user's. Models
+ * that the user has named but that cannot be read are an error. 0, or as spex_looker_start. */
 int spex_collection_models_begin(struct spex_why *why);
 
 /* requests.c */
 
-/* As spex_set. `answer`: gets what is to be said to a command; NULL: the program itself selects, and it is
- * said on standard error. */
+/* As spex_set. `answer`: gets what is to be said to a command; NULL: the program itself selects,
+ * and it is said on standard error. */
 int spex_life_select_locked(const char *probes, char *answer, size_t size);
 
 /* What clients of the control socket can request. */
 extern const struct spex_control_requests spex_life_requests;
 
-/* Opens the control socket, and calls the command that SPEX_OUT names. 0, or a negative errno value with
- * one line on standard error: that command cannot be called. */
+/* Opens the control socket, and calls the command that SPEX_OUT names. 0, or a negative errno
+ * value with one line on standard error: that command cannot be called. */
 int spex_life_control_start(void);
 
 /* fork.c */

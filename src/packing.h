@@ -14,9 +14,9 @@
 #include <spex/record.h>
 #include <spex/site.h>
 
-/* Most sites a process can have in its life: a site's index has 12 bits. A record outlives the library
- * its site was unloaded with, so an index is used again only for a site of which the same is to be
- * said, such as that of the library loaded again. */
+/* Most sites a process can have in its life: a site's index has 12 bits. A record outlives the
+ * library its site was unloaded with, so an index is used again only for a site of which the
+ * same is to be said, such as that of the library loaded again. */
 #define SPEX_MAX_SITES (1 << SPEX_PACKED_SITE_BITS)
 
 enum {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the program, commands and the library itself ask for while spex is started: a selection, a stream,
- * models. */
+/* What the program, commands and the library itself ask for while spex is started: a selection,
+ * a stream, models. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdarg.h>
@@ -26,7 +26,8 @@ enum {
     REPORT_INTERVAL_MS = 1000,
 };
 
-/* To who has selected: a command, which has room for it, or the program itself, on standard error. */
+/* To who has selected: a command, which has room for it, or the program itself, on standard
+ * error. */
 __attribute__((format(printf, 3, 4))) static void tell(char *answer, size_t size,
                                                        const char *format, ...) {
     char line[SPEX_UNMATCHED_BYTES + 64];
@@ -137,8 +138,8 @@ const struct spex_control_requests spex_life_requests = {
     .models = request_models,
 };
 
-/* A program runs as well without a control socket: that there can be none is told only where the user
- * has asked for the socket or for probes. */
+/* A program runs as well without a control socket: that there can be none is told only where the
+ * user has asked for the socket or for probes. */
 static void door_open(void) {
     char why[WHY_BYTES] = "";
     if (spex_life.settings.closed)

@@ -28,10 +28,13 @@
 struct spex_rings spex_rings;
 
 static struct {
+    /* The rings are mapped. */
     bool there;
+    /* Types whose rings have been touched, a mask. */
     uint32_t used;
-    uint32_t alarms[SPEX_PROBE_TYPES]; /* records in a ring of the type; 0: half of it */
-} set;
+    /* Records in a ring of the type that alarm a collector; 0: half of the ring. */
+    uint32_t alarms[SPEX_PROBE_TYPES];
+} rings_state;
 
 static uint32_t record_words(unsigned type_ring) {
     return SPEX_HEADER_WORDS + spex_probe_type_values(spex_probe_type_of_ring(type_ring));
@@ -118,7 +121,7 @@ void spex_rings_unmap(struct spex_rings *rings) {
 }
 
 int spex_rings_init(size_t capacity, unsigned cpus, enum spex_commit commit) {
-    if (set.there) {
+    if (rings_state.there) {
         if (capacity != spex_rings.rseq[0].mask + 1 || commit != spex_rings.commit ||
             (cpus && cpus != spex_rings.cpus))
             spex_message("rings stay as this process first made them: %zu records, %u CPUs, %s",
@@ -128,8 +131,7 @@ int spex_rings_init(size_t capacity, unsigned cpus, enum spex_commit commit) {
     }
     int err = spex_rings_map(&spex_rings, capacity, cpus, commit);
     if (!err)
-        spex_store_release(&set.there, true); /* Q1 (Q2): for whoever asks at any time for the
-                                                 totals */
+        spex_store_release(&rings_state.there, true); /* Q1 (Q2): spex_rings is complete */
     return err;
 }
 
@@ -159,24 +161,24 @@ void spex_rings_touch(uint32_t types) {
         left -= bytes;
     }
     /* Relaxed: the collector is called after it. */
-    spex_store_relaxed(&set.used, spex_load_relaxed(&set.used) | types);
+    spex_store_relaxed(&rings_state.used, spex_load_relaxed(&rings_state.used) | types);
 }
 
 uint32_t spex_rings_used(void) {
-    return spex_load_relaxed(&set.used);
+    return spex_load_relaxed(&rings_state.used);
 }
 
 void spex_rings_fork_child(void) {
     /* Private memory, so this zeroes it in the child only, and gives the pages back. It stays
      * mapped: a probe that was under way in the forking thread may end in the child. */
-    if (set.there)
+    if (rings_state.there)
         madvise(spex_rings.memory, spex_rings.bytes, MADV_DONTNEED);
-    set.used = 0;
+    rings_state.used = 0;
 }
 
 unsigned spex_rings_count(void) {
-    return spex_load_acquire(&set.there) ? (spex_rings.cpus + 1) * SPEX_PROBE_TYPES
-                                         : 0; /* Q2 (Q1) */
+    bool there = spex_load_acquire(&rings_state.there); /* Q2 (Q1) */
+    return there ? (spex_rings.cpus + 1) * SPEX_PROBE_TYPES : 0;
 }
 
 size_t spex_rings_bytes(void) {
@@ -213,7 +215,7 @@ static unsigned cpu_now(void) {
 
 static bool is_due(const struct spex_ring *ring, unsigned type_ring) {
     double fill = spex_ring_fill(ring);
-    uint32_t level = spex_load_relaxed(&set.alarms[type_ring]);
+    uint32_t level = spex_load_relaxed(&rings_state.alarms[type_ring]);
     return fill >= HALF || (level && fill * ((double)ring->mask + 1) >= level);
 }
 
@@ -239,5 +241,5 @@ bool spex_rings_due(const struct spex_rings *rings, unsigned type_ring) {
 void spex_rings_alarm_at(unsigned type_ring, double records) {
     uint32_t level = records < 1 ? 1 : records < UINT32_MAX ? (uint32_t)records : UINT32_MAX;
     /* Relaxed: an alarm by the former level is early or late, nothing else. */
-    spex_store_relaxed(&set.alarms[type_ring], level);
+    spex_store_relaxed(&rings_state.alarms[type_ring], level);
 }

@@ -16,18 +16,22 @@
 #include "../threads.h"
 #include "../watch/kernels_here.h"
 
-/* Between two looks at what was spent, in seconds; more where that takes longer than a part of this. */
+/* Between two looks at what was spent, in seconds; more where that takes longer than a part of
+ * this. */
 #define PASS_SECONDS 0.1
 #define PASS_SHARE   0.005
 
-/* Executions may take so much of the budget; where it is more, kernels are held off until it is less than the second. */
+/* Executions may take so much of the budget; where it is more, kernels are held off until it is
+ * less than the second. */
 #define EXECUTIONS_MOST 0.9
 #define EXECUTIONS_HELD 0.6
 
-/* At least so much of the budget is for samples, whatever all the rest takes that does not become less with them. */
+/* At least so much of the budget is for samples, whatever all the rest takes that does not
+ * become less with them. */
 #define SAMPLES_LEAST 0.1
 
-/* Intervals become longer or shorter by no more at once, and shorter only when that leaves so much. */
+/* Intervals become longer or shorter by no more at once, and shorter only when that leaves so
+ * much. */
 #define LONGER_MOST  4.0
 #define SHORTER_MOST 0.5
 #define SPARE        1.1

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Keeps what samples of kernels cost within the budget: intervals are stretched, and where executions alone cost too
- * much the kernels that execute most often are held off for a while. In the thread that looks (looker.h). */
+/* Keeps what samples of kernels cost within the budget: intervals are stretched, and where
+ * executions alone cost too much the kernels that execute most often are held off for a while.
+ * In the thread that looks (looker.h). */
 #ifndef SPEX_SAMPLES_SPENDING_H
 #define SPEX_SAMPLES_SPENDING_H
 
@@ -34,7 +35,8 @@ struct spex_spending {
     struct spex_hold_off held[SPEX_MAX_SITES];  /* the same */
 };
 
-/* What the thread that looks has used, and executions have cost, since the process began. Any thread. */
+/* What the thread that looks has used, and executions have cost, since the process began. Any
+ * thread. */
 uint64_t spex_spending_spent_ns(void);
 
 void spex_spending_begin(struct spex_spending *spending, double share, bool alone);
