@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* So many seconds' worth can be saved, or owed. What is owed is bounded so that one mishap, such as a probe that was
- * held up in the middle of the night, is not paid for all day. */
+/* So many seconds' worth can be saved, or owed. What is owed is bounded so that one mishap, such
+ * as a probe that was held up in the middle of the night, is not paid for all day. */
 #define BURST_SECONDS 0.4
 #define DEBT_SECONDS  5.0
 

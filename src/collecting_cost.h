@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What collectors cost: a record, and a second in which there are hardly any, since passes cost something, too. Both
- * change slowly: what is still in rings evens out, as does what collectors have not noted yet of their time. */
+/* What collectors cost: a record, and a second in which there are hardly any, since passes cost
+ * something, too. Both change slowly: what is still in rings evens out, as does what collectors
+ * have not noted yet of their time. */
 #ifndef SPEX_COLLECTING_COST_H
 #define SPEX_COLLECTING_COST_H
 

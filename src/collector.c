@@ -8,24 +8,21 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include <urcu/futex.h>
-
 #include <spex/atomic.h>
 #include <spex/probe.h>
 
 #include "clock.h"
-#include "controller.h"
-#include "prober.h"
-#include "regions.h"
+#include "decode.h"
+#include "doorbell.h"
 #include "rings.h"
 #include "service_thread.h"
 #include "sinks.h"
 #include "sites.h"
 
-/* Between passes a collector sleeps, so long that the rings stay well below full: the time halves
- * when one was over a quarter full, down to none at all, and doubles while all were below an eighth. A
- * record waits at most the longest sleep; an idle program's collector wakes 100 times a second for a few
- * microseconds. */
+/* Between passes a collector sleeps, so long that the rings stay well below full: the time
+ * halves when one was over a quarter full, down to none at all, and doubles while all were below
+ * an eighth. A record waits at most the longest sleep; an idle program's collector wakes 100
+ * times a second for a few microseconds. */
 #define SLEEP_SHORTEST_NS 50000u
 #define SLEEP_LONGEST_NS  10000000u
 
@@ -34,14 +31,16 @@
  * than will ever be in a row. */
 #define FINAL_VISITS 256
 
-/* A collector's CPU time is asked for, which is a system call, once in so many passes or records, and whenever it
- * sleeps long: the controller must know of it before it has become much. */
+/* A collector's CPU time is asked for, which is a system call, once in so many passes or
+ * records, and whenever it sleeps long: the controller must know of it before it has become
+ * much. */
 #define CPU_PASSES  16
 #define CPU_RECORDS 4096
 
-/* Held for reading during a pass. A collector may allocate there, and not every allocator can be used in the child of
- * a fork that has happened meanwhile (AddressSanitizer's before gcc 14 cannot): with this a fork comes between passes.
- * Writers first, or a collector with a backlog would keep them out. */
+/* Held for reading during a pass. A collector may allocate there, and not every allocator can be
+ * used in the child of a fork that has happened meanwhile (AddressSanitizer's before gcc 14
+ * cannot): with this a fork comes between passes. Writers first, or a collector with a backlog
+ * would keep them out. */
 static pthread_rwlock_t passes = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 static bool passes_held; /* by who forks */
 
@@ -57,15 +56,19 @@ struct collector {
 };
 
 static struct {
-    int32_t calls; /* futex: counts reasons to look again; collectors rest on it */
-    bool resting;  /* a collector is, or is about to be, asleep with a time limit */
-    bool begun;    /* there is an output */
+    /* The sinks and the chores are there. */
+    bool begun;
     bool stopping;
-    unsigned count; /* of collectors; anyone may ask for it at any time */
+    /* Of collectors. Anyone may ask for it at any time. */
+    unsigned count;
     unsigned batch;
-    uint64_t former_cpu_ns; /* of collectors that have ended */
-    struct collector collectors[SPEX_MAX_COLLECTORS];
-} all;
+    /* CPU time of collectors that have ended. */
+    uint64_t former_cpu_ns;
+    /* Of the first collector. */
+    const struct spex_chore *chores;
+    size_t chore_count;
+    struct collector threads[SPEX_MAX_COLLECTORS];
+} collectors;
 
 struct pass_result {
     size_t taken;   /* records */
@@ -78,18 +81,18 @@ struct pass_result {
  * last one taken, or as far as it was before. */
 static uint64_t handed_over(const struct collector *self, const struct spex_ring *ring,
                             size_t count, uint64_t now) {
-    if (count < all.batch && !spex_ring_stuck(ring))
+    if (count < collectors.batch && !spex_ring_stuck(ring))
         return now;
     return count > 0 ? self->records[count - 1].timestamp : self->watermark;
 }
 
 /* Rings of one type belong to different collectors, as do those of one CPU. */
 static bool is_own(const struct collector *self, unsigned ring) {
-    return (ring / SPEX_PROBE_TYPES + ring % SPEX_PROBE_TYPES) % all.count == self->number;
+    return (ring / SPEX_PROBE_TYPES + ring % SPEX_PROBE_TYPES) % collectors.count == self->number;
 }
 
-/* The first ring from `ring` on that is this collector's and may hold records; the number of all rings
- * when there is none. */
+/* The first ring from `ring` on that is this collector's and may hold records; the number of all
+ * rings when there is none. */
 static unsigned own_ring(const struct collector *self, unsigned ring) {
     uint32_t used = spex_rings_used();
     while (ring < spex_rings_count() &&
@@ -102,16 +105,20 @@ static void visit(struct collector *self, unsigned r, struct pass_result *result
                   uint64_t *watermark) {
     struct spex_ring ring = spex_rings_at(&spex_rings, r);
     double fill = spex_ring_fill(&ring);
-    size_t count = spex_rings_read(r, self->records, all.batch, self->scratch);
+    size_t count = spex_decode_ring(r, self->records, collectors.batch, self->scratch);
     if (count > 0)
         spex_sinks_records(self->records, count);
     uint64_t until = handed_over(self, &ring, count, *watermark);
     if (until < *watermark)
         *watermark = until;
-    result->backlog |= count == all.batch;
+    result->backlog |= count == collectors.batch;
     if (fill > result->fullest)
         result->fullest = fill;
     result->taken += count;
+}
+
+static size_t chores_of(const struct collector *self) {
+    return self->number == 0 ? collectors.chore_count : 0;
 }
 
 /* Visits each of this collector's rings once. */
@@ -123,11 +130,8 @@ static struct pass_result pass(struct collector *self) {
     if (watermark > self->watermark)
         self->watermark = watermark;
     spex_sinks_pass(self->number, self->watermark);
-    if (self->number == 0) {
-        spex_prober_pass();
-        spex_controller_pass();
-        spex_regions_tell();
-    }
+    for (size_t c = 0; c < chores_of(self); c++)
+        collectors.chores[c].pass();
     return result;
 }
 
@@ -138,12 +142,19 @@ static struct pass_result pass_between_forks(struct collector *self) {
     return result;
 }
 
-/* Nothing is left to read, and nothing will be before a call. */
-static bool is_idle(const struct collector *self, size_t taken) {
-    return taken == 0 && spex_sites_on() == 0 && !(self->number == 0 && spex_controller_holds());
+static bool chores_hold(const struct collector *self) {
+    for (size_t c = 0; c < chores_of(self); c++)
+        if (collectors.chores[c].holds && collectors.chores[c].holds())
+            return true;
+    return false;
 }
 
-/* `fullest`: since the last sleep. 0: no sleep at all. */
+/* Nothing is left to read, and nothing will be before the doorbell rings. */
+static bool is_idle(const struct collector *self, size_t taken) {
+    return taken == 0 && spex_sites_on() == 0 && !chores_hold(self);
+}
+
+/* `fullest`: since the last sleep. 0: no sleep at collectors. */
 static uint64_t next_sleep(uint64_t ns, double fullest) {
     if (fullest > 0.25)
         return ns / 2 >= SLEEP_SHORTEST_NS ? ns / 2 : 0;
@@ -154,35 +165,13 @@ static uint64_t next_sleep(uint64_t ns, double fullest) {
     return ns;
 }
 
-/* The first collector sleeps no longer than until the controller is to be told, or the prober to look. */
+/* How long the collector may sleep, `ns` at most. */
 static uint64_t until_due(const struct collector *self, uint64_t ns) {
-    uint64_t due = self->number == 0 ? spex_controller_due_ns() : UINT64_MAX;
-    uint64_t wait = self->number == 0 ? spex_prober_wait() : UINT64_MAX;
-    uint64_t least = due < wait ? due : wait;
-    return least < ns ? least : ns;
-}
-
-/* Sleeps for ns, or, with every site off and nothing left to read, until a call. `seen` is the
- * count of calls that this collector has answered. */
-static void rest(uint64_t ns, bool idle, int32_t *seen) {
-    struct timespec limit = {.tv_nsec = (long)ns};
-    spex_store_relaxed(&all.resting, !idle);
-    futex_async(&all.calls, FUTEX_WAIT, *seen, idle ? NULL : &limit, NULL, 0);
-    spex_store_relaxed(&all.resting, false);
-    *seen = spex_load_acquire(&all.calls); /* C1 (C2) */
-}
-
-static void call(void) {
-    spex_fetch_add_release(&all.calls, 1); /* C2 (C1): what the call is about was written before */
-    futex_async(&all.calls, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
-}
-
-void spex_collectors_alarm(void) {
-    /* Relaxed: an alarm missed here is one longest sleep late. */
-    if (spex_load_relaxed(&all.resting)) {
-        spex_store_relaxed(&all.resting, false);
-        call();
+    for (size_t c = 0; c < chores_of(self); c++) {
+        uint64_t due = collectors.chores[c].due_ns ? collectors.chores[c].due_ns() : UINT64_MAX;
+        ns = due < ns ? due : ns;
     }
+    return ns;
 }
 
 static bool all_drained(const struct collector *self) {
@@ -194,19 +183,21 @@ static bool all_drained(const struct collector *self) {
     return true;
 }
 
-/* False: it was not to be. */
+/* False: collectors are to stop before there was an output. */
 static bool wait_for_output(int32_t *seen) {
-    while (!spex_load_acquire(&all.begun)) {  /* C5 (C6) */
-        if (spex_load_acquire(&all.stopping)) /* C3 (C4) */
+    while (!spex_load_acquire(&collectors.begun)) {  /* C5 (C6) */
+        if (spex_load_acquire(&collectors.stopping)) /* C3 (C4) */
             return false;
-        rest(0, true, seen);
+        spex_doorbell_rest(0, true, seen);
     }
     return true;
 }
 
 static void note_cpu(struct collector *self) {
+    uint64_t cpu_ns = self->cpu_ns;
+    spex_service_cpu_note(&cpu_ns);
     /* Relaxed: a figure for people. */
-    spex_store_relaxed(&self->cpu_ns, spex_clock_ns(CLOCK_THREAD_CPUTIME_ID));
+    spex_store_relaxed(&self->cpu_ns, cpu_ns);
     self->passes = 0;
     self->taken = 0;
 }
@@ -220,11 +211,11 @@ static void note_cpu_now_and_then(struct collector *self, size_t taken, uint64_t
 static void *collector_run(void *arg) {
     struct collector *self = arg;
     uint64_t sleep_ns = SLEEP_SHORTEST_NS;
-    int32_t seen = spex_load_acquire(&all.calls); /* C1 (C2) */
+    int32_t seen = spex_doorbell_rings();
     if (!wait_for_output(&seen))
         return NULL;
     double fullest = 0;
-    while (!spex_load_acquire(&all.stopping)) { /* C3 (C4) */
+    while (!spex_load_acquire(&collectors.stopping)) { /* C3 (C4) */
         struct pass_result last = pass_between_forks(self);
         if (last.fullest > fullest)
             fullest = last.fullest;
@@ -235,7 +226,7 @@ static void *collector_run(void *arg) {
         fullest = 0;
         uint64_t ns = until_due(self, sleep_ns);
         if (ns)
-            rest(ns, is_idle(self, last.taken), &seen);
+            spex_doorbell_rest(ns, is_idle(self, last.taken), &seen);
     }
     /* What is in the rings now; not what a probe that is still under way will add for ever. */
     for (int visit = 0; visit < FINAL_VISITS && !all_drained(self); visit++)
@@ -246,15 +237,15 @@ static void *collector_run(void *arg) {
 }
 
 uint64_t spex_collectors_cpu_ns(void) {
-    uint64_t sum = spex_load_relaxed(&all.former_cpu_ns);
+    uint64_t sum = spex_load_relaxed(&collectors.former_cpu_ns);
     for (unsigned c = 0; c < SPEX_MAX_COLLECTORS; c++)
-        sum += spex_load_relaxed(&all.collectors[c].cpu_ns);
+        sum += spex_load_relaxed(&collectors.threads[c].cpu_ns);
     return sum;
 }
 
 static void buffers_free(void) {
     for (unsigned c = 0; c < SPEX_MAX_COLLECTORS; c++) {
-        struct collector *self = &all.collectors[c];
+        struct collector *self = &collectors.threads[c];
         free(self->records);
         free(self->scratch);
         self->records = NULL;
@@ -266,7 +257,7 @@ static void buffers_free(void) {
 
 static int buffers_allocate(unsigned threads, unsigned batch) {
     for (unsigned c = 0; c < threads; c++) {
-        struct collector *self = &all.collectors[c];
+        struct collector *self = &collectors.threads[c];
         self->number = c;
         self->records = calloc(batch, sizeof(*self->records));
         self->scratch = calloc(batch, SPEX_RECORD_WORDS_MAX * sizeof(*self->scratch));
@@ -279,27 +270,28 @@ static int buffers_allocate(unsigned threads, unsigned batch) {
 }
 
 static void threads_end(unsigned started) {
-    spex_store_release(&all.stopping, true); /* C4 (C3): every site has been switched off */
-    call();
+    spex_store_release(&collectors.stopping, true); /* C4 (C3): every site has been switched off */
+    spex_doorbell_ring();
     for (unsigned c = 0; c < started; c++)
-        pthread_join(all.collectors[c].thread, NULL);
-    spex_store_relaxed(&all.former_cpu_ns, spex_collectors_cpu_ns());
+        pthread_join(collectors.threads[c].thread, NULL);
+    spex_store_relaxed(&collectors.former_cpu_ns, spex_collectors_cpu_ns());
     buffers_free();
-    spex_store_relaxed(&all.count, 0);
+    spex_store_relaxed(&collectors.count, 0);
 }
 
 int spex_collectors_start(unsigned threads, unsigned batch) {
-    int err = buffers_allocate(threads, batch);
+    int err = spex_decode_prepare();
+    err = err ? err : buffers_allocate(threads, batch);
     if (err)
         return err;
-    all.begun = false;
-    all.stopping = false;
-    all.batch = batch;
-    spex_store_relaxed(&all.count, threads);
+    collectors.begun = false;
+    collectors.stopping = false;
+    collectors.batch = batch;
+    spex_store_relaxed(&collectors.count, threads);
     unsigned started = 0;
     while (!err && started < threads) {
-        err = spex_service_thread_start(&all.collectors[started].thread, "spex-collector",
-                                        collector_run, &all.collectors[started]);
+        err = spex_service_thread_start(&collectors.threads[started].thread, "spex-collector",
+                                        collector_run, &collectors.threads[started]);
         started += !err;
     }
     if (err)
@@ -307,22 +299,20 @@ int spex_collectors_start(unsigned threads, unsigned batch) {
     return err;
 }
 
-void spex_collectors_begin(void) {
-    spex_store_release(&all.begun, true); /* C6 (C5): the sinks */
-    call();
-}
-
-void spex_collectors_wake(void) {
-    call();
+void spex_collectors_begin(const struct spex_chore *chores, size_t count) {
+    collectors.chores = chores;
+    collectors.chore_count = count;
+    spex_store_release(&collectors.begun, true); /* C6 (C5): the sinks and the chores */
+    spex_doorbell_ring();
 }
 
 void spex_collectors_stop(void) {
-    if (all.count)
-        threads_end(all.count);
+    if (collectors.count)
+        threads_end(collectors.count);
 }
 
 unsigned spex_collectors_running(void) {
-    return spex_load_relaxed(&all.count);
+    return spex_load_relaxed(&collectors.count);
 }
 
 void spex_collectors_fork_prepare(uint64_t until_ns) {
@@ -340,6 +330,7 @@ void spex_collectors_fork_child(void) {
     passes = (pthread_rwlock_t)
         PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP; /* its holders are gone */
     buffers_free();
-    all.former_cpu_ns = 0;
-    spex_store_relaxed(&all.count, 0);
+    spex_decode_fork_child();
+    collectors.former_cpu_ns = 0;
+    spex_store_relaxed(&collectors.count, 0);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the controller must know where a policy leaves some probes to probing: which share of the time each takes, and
- * what it costs to publish executions for the prober. */
+/* What the controller must know where a policy leaves some probes to probing: which share of the
+ * time each takes, and what it costs to publish executions for the prober. */
 #ifndef SPEX_CONTROLLER_PROBING_H
 #define SPEX_CONTROLLER_PROBING_H
 
@@ -27,16 +27,17 @@ static inline bool spex_probing_policy(const struct spex_rate_policy_ops *policy
 /* Seconds for an execution that is published; 0: not known. */
 double spex_probing_execution_cost(void);
 
-/* Brings the share up to date: of a probe that is `probed` now from what was seen; of one that records times from
- * these, `frequency` of them a second; of others it stays as it is. Under the metrics' lock. */
+/* Brings the share up to date: of a probe that is `probed` now from what was seen; of one that
+ * records times from these, `frequency` of them a second; of others it stays as it is. Under the
+ * metrics' lock. */
 void spex_probing_measure(struct spex_probing_share *share, uint32_t first, bool probed,
                           double frequency);
 
 /* What all executions cost that are only published, in seconds a second. */
 double spex_probing_base(const struct spex_rate_class *classes, size_t count);
 
-/* Takes that out of the problem: policies believe that it costs nothing to be probed. So the budget is what is left
- * then, and a class costs what it costs more than that. */
+/* Takes that out of the problem: policies believe that it costs nothing to be probed. So the
+ * budget is what is left then, and a class costs what it costs more than that. */
 void spex_probing_without_base(struct spex_rate_problem *problem, struct spex_rate_class *classes);
 
 /* The class whose executions cost most when they are only published. There must be one. */

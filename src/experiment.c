@@ -8,7 +8,8 @@
 #include "gap.h"
 #include "sites.h"
 
-/* A figure is made of four slices, on off off on or the other way round, so that what changes slowly cancels. */
+/* A figure is made of four slices, on off off on or the other way round, so that what changes
+ * slowly cancels. */
 enum { SLICES = 4, FIGURES_LEAST = 8, FIGURES_MOST = 20, GROUP_MAX = 16, SESSIONS_MOST = 8 };
 
 #define SLICE_SECONDS 0.01
@@ -20,8 +21,8 @@ enum { SLICES = 4, FIGURES_LEAST = 8, FIGURES_MOST = 20, GROUP_MAX = 16, SESSION
 /* And when little has come of one. */
 #define INTERVAL_AGAIN 0.4
 
-/* Probes that make up so much of what is believed to be spent are tried together; what does not take so much of the
- * budget is not worth it. */
+/* Probes that make up so much of what is believed to be spent are tried together; what does not
+ * take so much of the budget is not worth it. */
 #define GROUP_SHARE 0.85
 #define COST_LEAST  0.1
 
@@ -34,8 +35,8 @@ enum { SLICES = 4, FIGURES_LEAST = 8, FIGURES_MOST = 20, GROUP_MAX = 16, SESSION
 /* A session ends when the finding is known to so much of itself, or of the budget. */
 #define PRECISION 0.12
 
-/* When a probe is executed so many times more or less often than before, there is something else to do: for the
- * controller to decide. */
+/* When a probe is executed so many times more or less often than before, there is something else
+ * to do: for the controller to decide. */
 #define CHANGE 3.0
 
 /* Of figures, so many are left out at each end. */
@@ -51,7 +52,8 @@ enum { SLICES = 4, FIGURES_LEAST = 8, FIGURES_MOST = 20, GROUP_MAX = 16, SESSION
 #define FACTOR_LEAST 0.5
 #define FACTOR_MOST  50.0
 
-/* What sessions have found about a group, as a multiple of the belief, weighted by their precision. */
+/* What sessions have found about a group, as a multiple of the belief, weighted by their
+ * precision. */
 struct known {
     uint32_t firsts[GROUP_MAX];
     size_t count;
@@ -253,8 +255,8 @@ static int by_size(const void *a, const void *b) {
     return (one > other) - (one < other);
 }
 
-/* Mean of the middle ones, and its standard error by those that are left out brought in to the outermost that are
- * not (Tukey and McLaughlin, Sankhya A 25, 1963). */
+/* Mean of the middle ones, and its standard error by those that are left out brought in to the
+ * outermost that are not (Tukey and McLaughlin, Sankhya A 25, 1963). */
 static void trimmed_mean(double *mean, double *error) {
     double sorted[FIGURES_MOST];
     size_t n = all.figure_count, out = (size_t)((double)n * TRIMMED), left = n - 2 * out;

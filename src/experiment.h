@@ -18,8 +18,8 @@ struct spex_subject {
     uint32_t first;  /* its first site */
     uint32_t period; /* what spex_probe_slow is told when it is on */
     double frequency;
-    double
-        cost; /* believed, as calibrated: seconds an execution, the records among them included */
+    /* Seconds an execution, as calibrated, with the records among executions. */
+    double cost;
 };
 
 /* What a session has found about some probes together. */
@@ -33,7 +33,8 @@ struct spex_finding {
 /* A collection begins. */
 void spex_experiment_reset(uint64_t seed);
 
-/* Whether a session may begin, at `now` seconds, and if so begins it. `share`: what all probes may take. */
+/* Whether a session may begin, at `now` seconds, and if so begins it. `share`: what all probes
+ * may take. */
 bool spex_experiment_begin(const struct spex_subject *subjects, size_t count, double share,
                            double now);
 
@@ -49,7 +50,8 @@ struct spex_progress {
     const uint64_t *executions; /* of each probe, by first sites */
 };
 
-/* True: the session is over, with *finding, whose `count` is 0 when nothing has come of it. All its probes are on. */
+/* True: the session is over, with *finding, whose `count` is 0 when nothing has come of it. All
+ * its probes are on. */
 bool spex_experiment_step(double now, const struct spex_progress *progress,
                           struct spex_finding *finding);
 

@@ -9,8 +9,6 @@
 #include <spex/probe.h>
 
 #include "clock.h"
-#include "collector.h"
-#include "control/control.h"
 #include "probe_type.h"
 #include "rings.h"
 #include "service_thread.h"
@@ -24,9 +22,9 @@ static struct {
     struct spex_tracer *tracer; /* NULL: there are no metrics */
     bool ended;
     struct spex_instant start, end;
-    double tick_rate; /* once it has ended */
-    uint64_t cpu_ns;  /* at the start, as are the following: of the process */
-    uint64_t own_cpu_ns;
+    double tick_rate;    /* once it has ended */
+    uint64_t cpu_ns;     /* at the start, as are the following: of the process */
+    uint64_t own_cpu_ns; /* of spex's own threads */
     uint64_t undelivered;
     uint64_t unrecorded;
     struct spex_ring_counts before[SPEX_PROBE_TYPES]; /* what was pending then is in here */
@@ -54,11 +52,6 @@ static void abandon(struct spex_sink *sink) {
     (void)sink;
 }
 
-/* Of spex's own threads. */
-static uint64_t own_cpu_ns(void) {
-    return spex_collectors_cpu_ns() + spex_control_cpu_ns() + spex_service_cpu_ns();
-}
-
 int spex_metrics_open(struct spex_sink **sink) {
     pthread_mutex_lock(&metrics.lock);
     int err = spex_tracer_create(&metrics.tracer);
@@ -67,7 +60,7 @@ int spex_metrics_open(struct spex_sink **sink) {
     metrics.ended = false;
     metrics.start = spex_instant_now();
     metrics.cpu_ns = spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    metrics.own_cpu_ns = own_cpu_ns();
+    metrics.own_cpu_ns = spex_service_cpu_ns();
     metrics.undelivered = spex_sinks_undelivered();
     metrics.unrecorded = spex_threads_unrecorded();
     for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)
@@ -137,17 +130,17 @@ struct spex_metrics_totals spex_metrics_totals(unsigned type_ring) {
 }
 
 /* False: there are no records of it. */
-static bool find(uint16_t probe_id, uint32_t probe_type, size_t *at) {
+static bool find_traced(uint16_t probe_id, uint32_t probe_type, size_t *at) {
     if (!metrics.tracer)
         return false;
     *at = spex_tracer_find(metrics.tracer, probe_id, probe_type);
     return *at < spex_tracer_probes(metrics.tracer);
 }
 
-static double in_regions(const struct spex_site_info *info) {
+static double executions_in_regions(const struct spex_site_info *info) {
     struct spex_metrics found;
     size_t at;
-    if (!find(info->probe_id, info->probe_type, &at))
+    if (!find_traced(info->probe_id, info->probe_type, &at))
         return 0;
     spex_tracer_metrics(metrics.tracer, at, &found);
     return found.region_count;
@@ -156,7 +149,7 @@ static double in_regions(const struct spex_site_info *info) {
 void spex_metrics_sums(uint16_t probe_id, uint32_t probe_type, double *weight, double *sum) {
     size_t at;
     *weight = *sum = 0;
-    if (!find(probe_id, probe_type, &at))
+    if (!find_traced(probe_id, probe_type, &at))
         return;
     const struct spex_values *values = spex_tracer_values(metrics.tracer, at, 0);
     if (!values)
@@ -177,7 +170,7 @@ void spex_metrics_executions(uint64_t *by_probe) {
             continue;
         by_probe[info->probe] += spex_grown(metrics.executions[i], now[i]);
         if (info->probe == i)
-            by_probe[i] += (uint64_t)in_regions(info);
+            by_probe[i] += (uint64_t)executions_in_regions(info);
     }
 }
 
@@ -192,9 +185,9 @@ static uint64_t executions_of(const struct spex_profile_probe *probe) {
     return sum;
 }
 
-static void times(struct spex_profile_process *process) {
+static void fill_in_times(struct spex_profile_process *process) {
     struct spex_instant now = metrics.ended ? metrics.end : spex_instant_now();
-    uint64_t spex_ns = own_cpu_ns() - metrics.own_cpu_ns;
+    uint64_t spex_ns = spex_service_cpu_ns() - metrics.own_cpu_ns;
     uint64_t all_ns = spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - metrics.cpu_ns;
     process->ticks_per_second = spex_metrics_tick_rate();
     process->seconds = (double)(now.monotonic_ns - metrics.start.monotonic_ns) / 1e9;
@@ -205,7 +198,7 @@ static void times(struct spex_profile_process *process) {
 void spex_metrics_process(struct spex_profile_process *process) {
     if (!metrics.tracer)
         return;
-    times(process);
+    fill_in_times(process);
     for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++) {
         struct spex_ring_counts counts = counts_of(t);
         process->produced += counts.produced;
@@ -224,7 +217,7 @@ void spex_metrics_type(struct spex_profile_type *type) {
     type->lost = counts.lost;
 }
 
-static void losses(struct spex_profile_probe *probe) {
+static void fill_in_losses(struct spex_profile_probe *probe) {
     unsigned ring = spex_probe_type_ring(probe->probe_type);
     uint64_t lost = counts_of(ring).lost, all = spex_tracer_totals(metrics.tracer, ring).records;
     if (!lost)
@@ -234,10 +227,10 @@ static void losses(struct spex_profile_probe *probe) {
 }
 
 /* What records say; returns how many executions in regions they stand for. */
-static double from_records(struct spex_profile_probe *probe, const struct spex_values **values) {
+static double fill_in_records(struct spex_profile_probe *probe, const struct spex_values **values) {
     struct spex_metrics found;
     size_t at;
-    if (!find(probe->probe_id, probe->probe_type, &at))
+    if (!find_traced(probe->probe_id, probe->probe_type, &at))
         return 0;
     spex_tracer_metrics(metrics.tracer, at, &found);
     probe->series = (uint16_t)found.series;
@@ -254,8 +247,8 @@ static double from_records(struct spex_profile_probe *probe, const struct spex_v
 void spex_metrics_probe(struct spex_profile_probe *probe, const struct spex_values **values) {
     if (!metrics.tracer)
         return;
-    double in_regions = from_records(probe, values);
-    losses(probe);
+    double in_regions = fill_in_records(probe, values);
+    fill_in_losses(probe);
     probe->count = (double)executions_of(probe) + in_regions;
 }
 

@@ -14,19 +14,23 @@
 #include <spex/record.h>
 #include <spex/site.h>
 
-#include "sites.h"
+/* Most sites a process can have in its life: a site's index has 12 bits. A record outlives the
+ * library its site was unloaded with, so an index is used again only for a site of which the
+ * same is to be said, such as that of the library loaded again. */
+#define SPEX_MAX_SITES (1 << SPEX_PACKED_SITE_BITS)
 
 enum {
     SPEX_HEADER_WORDS = 2,
+    SPEX_PACKED_SITE_BITS = 12,
     SPEX_PACKED_SITE_SHIFT = 6,
-    SPEX_PACKED_THREAD_SHIFT = 18,
+    SPEX_PACKED_THREAD_SHIFT = SPEX_PACKED_SITE_SHIFT + SPEX_PACKED_SITE_BITS,
     SPEX_PACKED_WEIGHT_SHIFT = 40,
     SPEX_PACKED_MARKS_MASK = 0x3f,
-    SPEX_PACKED_SITE_MASK = 0xfff,
-    SPEX_PACKED_THREAD_MASK = 0x3fffff, /* Linux has thread ids of 22 bits */
+    SPEX_PACKED_SITE_MASK = SPEX_MAX_SITES - 1,
+    /* Linux has thread ids of 22 bits. */
+    SPEX_PACKED_THREAD_MASK = 0x3fffff,
 };
 
-_Static_assert(SPEX_MAX_SITES <= SPEX_PACKED_SITE_MASK + 1, "a site's index has 12 bits");
 _Static_assert(SPEX_CONTROL_PERIOD_MAX < 1u << 24, "a weight has 24 bits");
 
 static inline uint64_t spex_pack(uint32_t weight, uint32_t thread_id, uint32_t site,

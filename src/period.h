@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Periods that come to so many records a second: what is exact, what a site can have, and when it is worth a change. */
+/* Periods that come to so many records a second: what is exact, what a site can have, and when
+ * it is worth a change. */
 #ifndef SPEX_PERIOD_H
 #define SPEX_PERIOD_H
 
@@ -27,9 +28,9 @@ static inline uint32_t spex_period_whole(double frequency, double records) {
     return period > 1 ? (uint32_t)period : 0;
 }
 
-/* Whether a period, 0 for all, is to become that. One that is a little short may stay, for what that costs shows soon;
- * but a longer one becomes shorter only when that can last. Otherwise short periods, which are far apart, would
- * alternate. */
+/* Whether a period, 0 for all, is to become that. One that is a little short may stay, for what
+ * that costs shows soon; but a longer one becomes shorter only when that can last. Otherwise
+ * short periods, which are far apart, would alternate. */
 static inline bool spex_period_differs(uint32_t period, double exact) {
     double before = period ? period : 1;
     return exact > before * (1 + SPEX_PERIOD_LONGER) ||

@@ -115,7 +115,8 @@ static void look_and_measure(void) {
     prober.cost += (cost - prober.cost) / (prober.cost > 0 ? 8 : 1);
 }
 
-/* A collector that was kept from it for long does not make up for it: looks one after the other say the same. */
+/* A collector that was kept from it for long does not make up for it: looks one after the other
+ * say the same. */
 static void look_when_due(void) {
     spex_sites_probed(&prober.probed);
     if (prober.probed.count == 0 || !spex_metrics_there()) {

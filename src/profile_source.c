@@ -17,6 +17,7 @@
 #include "cost.h"
 #include "metrics.h"
 #include "printable.h"
+#include "probe_state.h"
 #include "probe_type.h"
 #include "prober.h"
 #include "rings.h"

@@ -5,7 +5,7 @@ void spex_put_finish(const struct spex_rings *rings, unsigned type_ring, uint64_
                      const uint64_t *words, size_t count) {
     if (committed ? spex_rings_due(rings, type_ring)
                   : spex_rings_push_atomic(rings, type_ring, words, count))
-        spex_collectors_alarm();
+        spex_doorbell_alarm();
 }
 
 void spex_put0_finish(const struct spex_rings *rings, unsigned type_ring, uint64_t committed,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a probe does that makes a record, from its BEGIN to the ring. Inline, since it is most of what a
- * record costs; calibration measures the same code on rings of its own. What is seldom done is called, at the end, so
- * that the rest needs no frame (recording.c). */
+/* What a probe does that makes a record, from its BEGIN to the ring. Inline, since it is most of
+ * what a record costs; calibration measures the same code on rings of its own. What is seldom
+ * done is called, at the end, so that the rest needs no frame (recording.c). */
 #ifndef SPEX_RECORDING_H
 #define SPEX_RECORDING_H
 
@@ -10,8 +10,8 @@
 #include <spex/kernel.h>
 #include <spex/probe.h>
 
-#include "collector.h"
 #include "counters/counters.h"
+#include "doorbell.h"
 #include "packing.h"
 #include "probe_type.h"
 #include "rings.h"
@@ -76,8 +76,9 @@ static inline bool spex_on_since(const struct spex_site *site, uint32_t sampled)
     return age % SPEX_CONTROL_GENERATIONS <= changes;
 }
 
-/* What a record is to stand for; 0: make none, for the site has been switched off since. So it has in
- * the child of a fork that ends an execution begun in the parent, where it is recorded too. */
+/* What a record is to stand for; 0: make none, for the site has been switched off since. So it
+ * has in the child of a fork that ends an execution begun in the parent, where it is recorded
+ * too. */
 static inline uint32_t spex_weight_left(struct spex_thread *thread, const struct spex_site *site,
                                         uint32_t sampled) {
     uint32_t weight = sampled & SPEX_CONTROL_PERIOD_MASK;
@@ -98,8 +99,8 @@ static inline uint64_t spex_header(const struct spex_thread *thread, const struc
     return spex_pack(sampled & SPEX_CONTROL_PERIOD_MASK, thread->thread_id, site->index, marks);
 }
 
-/* Whether nothing is to be said of the execution but what `sampled` says, as of most: the site is on, has the same
- * generation, and there is no note, whose bit is 0 in a control word. */
+/* Whether nothing is to be said of the execution but what `sampled` says, as of most: the site
+ * is on, has the same generation, and there is no note, whose bit is 0 in a control word. */
 static inline bool spex_is_plain(const struct spex_thread *thread, const struct spex_site *site,
                                  uint32_t sampled) {
     uint32_t control = spex_load_relaxed(&site->control);

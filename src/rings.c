@@ -15,7 +15,6 @@
 #include "message.h"
 #include "packing.h"
 #include "probe_type.h"
-#include "sites.h"
 
 /* Most memory that is asked for before it is needed, of all types. */
 #define TOUCHED_BYTES_MAX ((size_t)64 << 20)
@@ -29,17 +28,13 @@
 struct spex_rings spex_rings;
 
 static struct {
+    /* The rings are mapped. */
     bool there;
+    /* Types whose rings have been touched, a mask. */
     uint32_t used;
-    uint32_t alarms[SPEX_PROBE_TYPES]; /* records in a ring of the type; 0: half of it */
-} set;
-
-/* What the reader of a ring knows of records that were lost in it. */
-struct loss {
-    uint64_t lost; /* as of the last read */
-    uint64_t owed; /* of them, not told yet */
-    uint64_t over; /* so many records to come share them: what was in the ring then */
-};
+    /* Records in a ring of the type that alarm a collector; 0: half of the ring. */
+    uint32_t alarms[SPEX_PROBE_TYPES];
+} rings_state;
 
 static uint32_t record_words(unsigned type_ring) {
     return SPEX_HEADER_WORDS + spex_probe_type_values(spex_probe_type_of_ring(type_ring));
@@ -51,10 +46,6 @@ static size_t producers_bytes(const struct spex_rings *rings) {
 
 static size_t consumers_bytes(const struct spex_rings *rings) {
     return (size_t)(rings->cpus + 1) * SPEX_PROBE_TYPES * sizeof(struct spex_ring_consumer);
-}
-
-static size_t losses_bytes(const struct spex_rings *rings) {
-    return (size_t)(rings->cpus + 1) * SPEX_PROBE_TYPES * sizeof(struct loss);
 }
 
 /* A type's producers lie together, so that a push finds its own by the CPU alone. */
@@ -91,7 +82,7 @@ static void *map(size_t bytes) {
 
 /* Where each type's slots begin, and how many bytes there are in all. */
 static void lay_out(struct spex_rings *rings, size_t capacity) {
-    rings->bytes = producers_bytes(rings) + consumers_bytes(rings) + losses_bytes(rings);
+    rings->bytes = producers_bytes(rings) + consumers_bytes(rings);
     for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++) {
         uint32_t words = record_words(t);
         struct spex_rseq_set *type = &rings->rseq[t];
@@ -130,7 +121,7 @@ void spex_rings_unmap(struct spex_rings *rings) {
 }
 
 int spex_rings_init(size_t capacity, unsigned cpus, enum spex_commit commit) {
-    if (set.there) {
+    if (rings_state.there) {
         if (capacity != spex_rings.rseq[0].mask + 1 || commit != spex_rings.commit ||
             (cpus && cpus != spex_rings.cpus))
             spex_message("rings stay as this process first made them: %zu records, %u CPUs, %s",
@@ -140,8 +131,7 @@ int spex_rings_init(size_t capacity, unsigned cpus, enum spex_commit commit) {
     }
     int err = spex_rings_map(&spex_rings, capacity, cpus, commit);
     if (!err)
-        spex_store_release(&set.there, true); /* Q1 (Q2): for whoever asks at any time for the
-                                                 totals */
+        spex_store_release(&rings_state.there, true); /* Q1 (Q2): spex_rings is complete */
     return err;
 }
 
@@ -171,24 +161,24 @@ void spex_rings_touch(uint32_t types) {
         left -= bytes;
     }
     /* Relaxed: the collector is called after it. */
-    spex_store_relaxed(&set.used, spex_load_relaxed(&set.used) | types);
+    spex_store_relaxed(&rings_state.used, spex_load_relaxed(&rings_state.used) | types);
 }
 
 uint32_t spex_rings_used(void) {
-    return spex_load_relaxed(&set.used);
+    return spex_load_relaxed(&rings_state.used);
 }
 
 void spex_rings_fork_child(void) {
     /* Private memory, so this zeroes it in the child only, and gives the pages back. It stays
      * mapped: a probe that was under way in the forking thread may end in the child. */
-    if (set.there)
+    if (rings_state.there)
         madvise(spex_rings.memory, spex_rings.bytes, MADV_DONTNEED);
-    set.used = 0;
+    rings_state.used = 0;
 }
 
 unsigned spex_rings_count(void) {
-    return spex_load_acquire(&set.there) ? (spex_rings.cpus + 1) * SPEX_PROBE_TYPES
-                                         : 0; /* Q2 (Q1) */
+    bool there = spex_load_acquire(&rings_state.there); /* Q2 (Q1) */
+    return there ? (spex_rings.cpus + 1) * SPEX_PROBE_TYPES : 0;
 }
 
 size_t spex_rings_bytes(void) {
@@ -225,7 +215,7 @@ static unsigned cpu_now(void) {
 
 static bool is_due(const struct spex_ring *ring, unsigned type_ring) {
     double fill = spex_ring_fill(ring);
-    uint32_t level = spex_load_relaxed(&set.alarms[type_ring]);
+    uint32_t level = spex_load_relaxed(&rings_state.alarms[type_ring]);
     return fill >= HALF || (level && fill * ((double)ring->mask + 1) >= level);
 }
 
@@ -251,71 +241,5 @@ bool spex_rings_due(const struct spex_rings *rings, unsigned type_ring) {
 void spex_rings_alarm_at(unsigned type_ring, double records) {
     uint32_t level = records < 1 ? 1 : records < UINT32_MAX ? (uint32_t)records : UINT32_MAX;
     /* Relaxed: an alarm by the former level is early or late, nothing else. */
-    spex_store_relaxed(&set.alarms[type_ring], level);
-}
-
-/* Values that are not there are left as they are. */
-static void unpack(const uint64_t *words, unsigned cpu, struct spex_record *record) {
-    const struct spex_site_info *info = spex_site_info(spex_packed_site(words[1]));
-    uint32_t type = info->probe_type;
-    uint32_t marks = spex_packed_marks(words[1]);
-    unsigned first = spex_probe_type_first_value(type);
-    unsigned given = marks & SPEX_MARK_UNAVAILABLE ? 0 : info->values;
-    record->timestamp = words[0];
-    record->probe_type = type;
-    record->thread_id = spex_packed_thread(words[1]);
-    record->weight = spex_packed_weight(words[1]);
-    record->probe_id = info->probe_id;
-    record->cpu_id = (uint16_t)cpu;
-    record->field_count = (uint8_t)(first + given);
-    record->marks = (uint8_t)marks;
-    record->lost = 0;
-    record->gap = 0;
-    record->reserved = 0;
-    record->fields[0] = record->weight;
-    for (unsigned v = 0; v < given; v++)
-        record->fields[first + v] = words[SPEX_HEADER_WORDS + v];
-}
-
-static struct loss *loss_of(const struct spex_rings *rings, unsigned ring) {
-    return (struct loss *)(rings->memory + producers_bytes(rings) + consumers_bytes(rings)) + ring;
-}
-
-/* What `count` records that have just been read are to tell of those lost before them: their share, so that what
- * they stand for grows as evenly as can be. `*gap`: whether some were lost right before them. */
-static uint32_t share_of_losses(const struct spex_ring *from, unsigned ring, size_t count,
-                                uint8_t *gap) {
-    struct loss *loss = loss_of(&spex_rings, ring);
-    struct spex_ring_counts counts = spex_ring_count(from);
-    *gap = counts.lost > loss->lost;
-    if (*gap) {
-        loss->owed += counts.lost - loss->lost;
-        loss->over = count + counts.pending;
-        loss->lost = counts.lost;
-    }
-    if (!loss->owed)
-        return 0;
-    uint64_t share = loss->over > count
-                         ? (uint64_t)((double)loss->owed * (double)count / (double)loss->over)
-                         : loss->owed;
-    if (share > UINT32_MAX)
-        share = UINT32_MAX;
-    loss->owed -= share;
-    loss->over = loss->over > count ? loss->over - count : 0;
-    return (uint32_t)share;
-}
-
-size_t spex_rings_read(unsigned ring, struct spex_record *records, size_t max, uint64_t *scratch) {
-    struct spex_ring from = spex_rings_at(&spex_rings, ring);
-    size_t count = spex_ring_read(&from, scratch, max);
-    unsigned cpu = ring / SPEX_PROBE_TYPES;
-    bool shared = cpu == spex_rings.cpus;
-    spex_sites_count(); /* S1: the infos of all sites whose records we have just read */
-    for (size_t i = 0; i < count; i++) {
-        const uint64_t *words = scratch + i * from.record_words;
-        unpack(words, shared ? (unsigned)words[from.record_words - 1] : cpu, &records[i]);
-    }
-    if (count)
-        records[0].lost = share_of_losses(&from, ring, count, &records[0].gap);
-    return count;
+    spex_store_relaxed(&rings_state.alarms[type_ring], level);
 }

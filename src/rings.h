@@ -14,15 +14,17 @@
 #include "../queues/rseq.h"
 
 struct spex_rings {
-    struct spex_rseq_set rseq[SPEX_PROBE_TYPES]; /* by ring of the type; with atomic commits these
-                                                    have no CPUs, and every push fails */
-    uint64_t look; /* every so many records, - 1, a producer looks how full its ring is */
+    /* By ring of the type. With atomic commits these have no CPUs, and every push fails. */
+    struct spex_rseq_set rseq[SPEX_PROBE_TYPES];
+    /* A producer looks how full its ring is once in so many records, less 1: a mask. */
+    uint64_t look;
     enum spex_commit commit;
     unsigned cpus;
-    char *memory; /* producers, consumers, then the slots by type; nothing is touched at first */
+    /* Producers, consumers, then the slots by type. Nothing is touched at first. */
+    char *memory;
     size_t bytes;
-    size_t
-        slots_at[SPEX_PROBE_TYPES]; /* in `memory`: those of CPU 0, …, at last the shared ring's */
+    /* In `memory`, by type: the slots of CPU 0, …, at last the shared ring's. */
+    size_t slots_at[SPEX_PROBE_TYPES];
 };
 
 /* Those that probes write to. */
@@ -37,8 +39,9 @@ void spex_rings_unmap(struct spex_rings *rings);
 /* Maps spex_rings. They stay for the life of the process: a later call keeps them as they are. */
 int spex_rings_init(size_t capacity, unsigned cpus, enum spex_commit commit);
 
-/* The rings of these types (a mask) are about to be written to: lets the kernel give the memory for
- * the CPUs that this thread may use now, as far as that is not much, so that no probe has to wait for it. */
+/* The rings of these types (a mask) are about to be written to: lets the kernel give the memory
+ * for the CPUs that this thread may use now, as far as that is not much, so that no probe has to
+ * wait for it. */
 void spex_rings_touch(uint32_t types);
 
 /* Types that have ever been passed to spex_rings_touch; rings of others are empty. */
@@ -63,14 +66,12 @@ struct spex_ring_counts spex_rings_totals_of(unsigned type_ring);
 bool spex_rings_push_atomic(const struct spex_rings *rings, unsigned type_ring,
                             const uint64_t *words, size_t count);
 
-/* The same of this CPU's ring: it is half full, or holds as many records as spex_rings_alarm_at said. */
+/* The same of this CPU's ring: it is half full, or holds as many records as spex_rings_alarm_at
+ * said. */
 bool spex_rings_due(const struct spex_rings *rings, unsigned type_ring);
 
-/* So many records in a ring of this type, but no more than half of it, are a reason to look at it. At first it is
- * half of it. */
+/* So many records in a ring of this type, but no more than half of it, are a reason to look at
+ * it. At first it is half of it. */
 void spex_rings_alarm_at(unsigned type_ring, double records);
-
-/* Up to `max` records of a ring, unpacked. `scratch` holds max × SPEX_RECORD_WORDS_MAX words. */
-size_t spex_rings_read(unsigned ring, struct spex_record *records, size_t max, uint64_t *scratch);
 
 #endif

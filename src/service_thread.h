@@ -6,16 +6,17 @@
 #include <pthread.h>
 #include <stdint.h>
 
-/* Starts one that is called `name`, runs at ordinary priority, also where a real-time one starts it, and takes no
- * signals, which are for the program's threads. 0 or a negative errno value. */
+/* Starts one that is called `name`, runs at ordinary priority, also where a real-time one starts
+ * it, and takes no signals, which are for the program's threads. 0 or a negative errno value. */
 int spex_service_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg);
 
-/* Waits until all that have been started run their function, until_ns of CLOCK_REALTIME at most: before a fork, whose
- * child must not inherit what a thread's start has locked. */
+/* Waits until all that have been started run their function, until_ns of CLOCK_REALTIME at most:
+ * before a fork, whose child must not inherit what a thread's start has locked. */
 void spex_service_threads_await(uint64_t until_ns);
 void spex_service_threads_fork_child(void);
 
-/* CPU time of this thread since *since (0: since its start) was spex's, not the program's. *since gets the present. */
+/* CPU time of this thread since *since (0: since its start) was spex's, not the program's.
+ * *since gets the present. */
 void spex_service_cpu_note(uint64_t *since);
 
 /* What has been noted, of all threads. */

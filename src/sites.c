@@ -8,8 +8,8 @@
 #include <spex/atomic.h>
 #include <spex/probe.h>
 
-#include "collector.h"
 #include "control_word.h"
+#include "doorbell.h"
 #include "message.h"
 #include "parameters.h"
 #include "probe_type.h"
@@ -206,7 +206,7 @@ void spex_module_register(struct spex_site *sites, struct spex_site *sites_end,
     }
     pthread_mutex_unlock(&spex_registry.lock);
     if (fresh && spex_sites_on()) /* collectors may have been asleep for want of any */
-        spex_collectors_wake();
+        spex_doorbell_ring();
 }
 
 static void sites_forget(const struct spex_module *module) {

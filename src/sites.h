@@ -7,14 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "packing.h"
 #include "probe_state.h"
 #include "selection.h"
 #include "site_info.h"
-
-/* Most sites a process can have in its life. A record outlives the library its site was unloaded
- * with: an index is used again only for a site of which the same is to be said, such as that of the
- * library loaded again. */
-#define SPEX_MAX_SITES 4096
 
 /* Sites registered so far, those of regions included. The infos below the count never change but
  * for `site`, `generation`, `next` and what follows it, which the registry alone reads. */

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "../clock.h"
-#include "../life.h"
 #include "../number.h"
 #include "../probe_type.h"
 #include "../samples/plan.h"
@@ -80,7 +79,8 @@ static uint32_t types_of(const char *text) {
 }
 
 /* 0: the socket is the stream's. What goes wrong is answered as for a selection. */
-static int stream_begin(struct spex_connection *connection, char *answer, size_t size) {
+static int stream_begin(struct spex_connection *connection,
+                        const struct spex_control_requests *requests, char *answer, size_t size) {
     uint32_t types = types_of(connection->text);
     if (connection->ours || connection->reports) {
         snprintf(answer, size, "a connection of its own was expected for a stream");
@@ -91,16 +91,17 @@ static int stream_begin(struct spex_connection *connection, char *answer, size_t
                  connection->text);
         return -EINVAL;
     }
-    int err = spex_life_stream(connection->socket, types, answer, size);
+    int err = requests->stream(connection->socket, types, answer, size);
     if (!err)
         connection->socket = SPEX_NO_DESCRIPTOR;
     return err;
 }
 
 /* "10 0.02 /a/file", or nothing. What goes wrong is answered as for a selection. */
-static int models_set(const char *text, char *answer, size_t size) {
+static int models_set(const char *text, const struct spex_control_requests *requests, char *answer,
+                      size_t size) {
     if (!*text)
-        return spex_life_models(NULL, 0, 0, answer, size);
+        return requests->models(NULL, 0, 0, answer, size);
     char first[32] = "", second[32] = "";
     int path = 0;
     double samples, share;
@@ -111,20 +112,21 @@ static int models_set(const char *text, char *answer, size_t size) {
         snprintf(answer, size, "samples, a share and a path were expected, not \"%.64s\"", text);
         return -EINVAL;
     }
-    return spex_life_models(text + path, samples, share, answer, size);
+    return requests->models(text + path, samples, share, answer, size);
 }
 
-void spex_connection_retry(struct spex_connection *connection) {
+void spex_connection_retry(struct spex_connection *connection,
+                           const struct spex_control_requests *requests) {
     if (!connection->waits)
         return;
     char answer[SPEX_CONTROL_ANSWER_BYTES] = "";
     int got;
     if (connection->request.kind == SPEX_CONTROL_STREAM)
-        got = stream_begin(connection, answer, sizeof(answer));
+        got = stream_begin(connection, requests, answer, sizeof(answer));
     else if (connection->request.kind == SPEX_CONTROL_MODELS)
-        got = models_set(connection->text, answer, sizeof(answer));
+        got = models_set(connection->text, requests, answer, sizeof(answer));
     else
-        got = spex_life_select(connection->text, answer, sizeof(answer));
+        got = requests->select(connection->text, answer, sizeof(answer));
     if (got == -EBUSY)
         return;
     connection->waits = false;
@@ -134,13 +136,14 @@ void spex_connection_retry(struct spex_connection *connection) {
     memcpy(connection->reply.text, answer, sizeof(answer));
 }
 
-static void carry_out(struct spex_connection *connection) {
+static void carry_out(struct spex_connection *connection,
+                      const struct spex_control_requests *requests) {
     switch (connection->request.kind) {
     case SPEX_CONTROL_SELECT:
     case SPEX_CONTROL_STREAM:
     case SPEX_CONTROL_MODELS:
         connection->waits = true;
-        spex_connection_retry(connection);
+        spex_connection_retry(connection, requests);
         break;
     case SPEX_CONTROL_PROFILE:
         spex_reply_profile(&connection->reply, connection->request.number, false);
@@ -154,7 +157,8 @@ static void carry_out(struct spex_connection *connection) {
 }
 
 /* Sizes and magic have been looked at: it is spex's, though maybe of another release. */
-static void take(struct spex_connection *connection, const char *text, size_t bytes) {
+static void take(struct spex_connection *connection, const struct spex_control_requests *requests,
+                 const char *text, size_t bytes) {
     if (connection->request.version != SPEX_CONTROL_VERSION) {
         char why[96];
         snprintf(why, sizeof(why),
@@ -168,11 +172,12 @@ static void take(struct spex_connection *connection, const char *text, size_t by
     } else {
         memcpy(connection->text, text, bytes);
         connection->text[bytes] = '\0';
-        carry_out(connection);
+        carry_out(connection, requests);
     }
 }
 
 enum spex_connection_end spex_connection_read(struct spex_connection *connection,
+                                              const struct spex_control_requests *requests,
                                               char buffer[SPEX_CONTROL_FRAME_BYTES]) {
     if (!spex_descriptor_is_ours(&connection->socket))
         return SPEX_CONNECTION_GONE;
@@ -186,7 +191,7 @@ enum spex_connection_end spex_connection_read(struct spex_connection *connection
     if (connection->request.magic != SPEX_CONTROL_MAGIC)
         return SPEX_CONNECTION_GONE;
     connection->active_ns = spex_clock_ns(CLOCK_MONOTONIC);
-    take(connection, buffer + sizeof(connection->request),
+    take(connection, requests, buffer + sizeof(connection->request),
          (size_t)length - sizeof(connection->request));
     return SPEX_CONNECTION_STAYS;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One client of the control socket: takes its request, sends its answer, both a packet at a time and never
- * waiting for it. For the control thread alone. */
+/* One client of the control socket: takes its request, sends its answer, both a packet at a time
+ * and never waiting for it. For the control thread alone. */
 #ifndef SPEX_CONTROL_CONNECTION_H
 #define SPEX_CONTROL_CONNECTION_H
 
@@ -8,13 +8,14 @@
 #include <stdint.h>
 
 #include "../descriptor.h"
+#include "control.h"
 #include "format.h"
 #include "reply.h"
 
 struct spex_connection {
     struct spex_descriptor socket; /* number -1: the place is free */
-    bool ours;              /* this process called: it does not go for being silent, and when it
-                                      goes, so do the probes that it was to watch */
+    /* This process called: the connection may be silent, and when it is gone all probes go off. */
+    bool ours;
     bool reports;           /* subscribed */
     bool waits;             /* `request` is a selection or a stream that is still to be made */
     uint32_t interval_ms;   /* of the subscription, */
@@ -50,11 +51,13 @@ static inline bool spex_connection_busy(const struct spex_connection *connection
 
 /* Reads a request, if there is one, and begins its answer; `buffer` is for a packet. */
 enum spex_connection_end spex_connection_read(struct spex_connection *connection,
+                                              const struct spex_control_requests *requests,
                                               char buffer[SPEX_CONTROL_FRAME_BYTES]);
 
-/* Carries out a request that waits for somebody else's to end. One for a stream takes the socket along: the place is
- * free then. */
-void spex_connection_retry(struct spex_connection *connection);
+/* Carries out a request that waits for somebody else's to end. One for a stream takes the socket
+ * along: the place is free then. */
+void spex_connection_retry(struct spex_connection *connection,
+                           const struct spex_control_requests *requests);
 
 /* Begins the next report when it is time; at the end the last. */
 void spex_connection_report(struct spex_connection *connection, uint64_t now_ns, bool final);

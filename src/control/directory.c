@@ -88,8 +88,8 @@ void spex_control_hidden_name(const char *name, char to[SPEX_CONTROL_NAME_BYTES]
     snprintf(to, SPEX_CONTROL_NAME_BYTES, "%s%s", hidden, name);
 }
 
-/* Whether it is a name as spex_control_name gives, of any process: what else is in the directory is none of our
- * business. */
+/* Whether it is a name as spex_control_name gives, of any process: what else is in the directory
+ * is none of our business. */
 static bool is_name(const char *name, int *process, unsigned long *namespace) {
     char again[SPEX_CONTROL_NAME_BYTES];
     const char *dash = strchr(name, '-');
@@ -114,8 +114,9 @@ static bool nobody_listens(int directory, const char *name) {
     return err == -ECONNREFUSED;
 }
 
-/* A process that is there is not disturbed. One that ended before its socket listened has left it under its hidden
- * name, and another's may be about to listen, if that is in a namespace that we do not see. */
+/* A process that is there is not disturbed. One that ended before its socket listened has left
+ * it under its hidden name, and another's may be about to listen, if that is in a namespace that
+ * we do not see. */
 static bool is_left(int directory, const char *name) {
     bool is_hidden = strncmp(name, hidden, strlen(hidden)) == 0;
     int process;

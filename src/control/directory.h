@@ -23,8 +23,8 @@
 
 #define SPEX_CONTROL_NAME_BYTES 48
 
-/* The `n`th place, from 0 on, into `path` (SPEX_CONTROL_PATH_BYTES of them); false behind the last. `chosen`
- * (SPEX_CONTROL) and `runtime` (XDG_RUNTIME_DIR) may be NULL. */
+/* The `n`th place, from 0 on, into `path` (SPEX_CONTROL_PATH_BYTES of them); false behind the
+ * last. `chosen` (SPEX_CONTROL) and `runtime` (XDG_RUNTIME_DIR) may be NULL. */
 bool spex_control_directory(unsigned n, const char *chosen, const char *runtime, uid_t user,
                             char *path);
 
@@ -40,7 +40,8 @@ void spex_control_hidden_name(const char *name, char to[SPEX_CONTROL_NAME_BYTES]
 /* Removes control sockets to which nobody listens any more. */
 void spex_control_clean(int directory);
 
-/* Connects to, or binds, a socket in a directory, however long its path is. 0 or a negative errno value. */
+/* Connects to, or binds, a socket in a directory, however long its path is. 0 or a negative
+ * errno value. */
 int spex_control_connect_at(int socket, int directory, const char *name);
 int spex_control_bind_at(int socket, int directory, const char *name);
 

@@ -39,7 +39,8 @@ static int directory_open(const char *path) {
     return err ? err : directory;
 }
 
-/* The file's mode is the socket's from its beginning, but for what the program's umask takes away. */
+/* The file's mode is the socket's from its beginning, but for what the program's umask takes
+ * away. */
 static int listen_hidden(int fd, int directory, const char *hidden) {
     int err = fchmod(fd, 0600) != 0 ? -errno : spex_control_bind_at(fd, directory, hidden);
     if (!err && (fchmodat(directory, hidden, 0600, 0) != 0 || listen(fd, WAITING_MAX) != 0))

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../metrics.h"
+#include "../probe_state.h"
 #include "../profile_source.h"
 #include "../sites.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* An answer, made frame by frame as its reader takes them: so that a slow reader costs no memory. */
+/* An answer, made frame by frame as its reader takes them: so that a slow reader costs no
+ * memory. */
 #ifndef SPEX_CONTROL_REPLY_H
 #define SPEX_CONTROL_REPLY_H
 
@@ -25,8 +26,8 @@ void spex_reply_done(struct spex_reply *reply, uint32_t number, int status);
 /* The profile of this process. */
 void spex_reply_profile(struct spex_reply *reply, uint32_t number, bool final);
 
-/* Writes the next frame, of as many bytes as it returns; 0 when the answer is complete. The reply stays as it is
- * until it is told that the frame has gone. */
+/* Writes the next frame, of as many bytes as it returns; 0 when the answer is complete. The
+ * reply stays as it is until it is told that the frame has gone. */
 size_t spex_reply_frame(const struct spex_reply *reply, struct spex_reply *after,
                         char frame[SPEX_CONTROL_FRAME_BYTES]);
 

@@ -16,28 +16,28 @@
 #include "../threads.h"
 #include "../watch/kernels_here.h"
 
-/* Between two looks at what was spent, in seconds; more where that takes longer than a part of this. */
+/* Between two looks at what was spent, in seconds; more where that takes longer than a part of
+ * this. */
 #define PASS_SECONDS 0.1
 #define PASS_SHARE   0.005
 
-/* Executions may take so much of the budget; where it is more, kernels are held off until it is less than the second. */
+/* Executions may take so much of the budget; where it is more, kernels are held off until it is
+ * less than the second. */
 #define EXECUTIONS_MOST 0.9
 #define EXECUTIONS_HELD 0.6
 
-/* At least so much of the budget is for samples, whatever all the rest takes that does not become less with them. */
+/* At least so much of the budget is for samples, whatever all the rest takes that does not
+ * become less with them. */
 #define SAMPLES_LEAST 0.1
 
-/* Intervals become longer or shorter by no more at once, and shorter only when that leaves so much. */
+/* Intervals become longer or shorter by no more at once, and shorter only when that leaves so
+ * much. */
 #define LONGER_MOST  4.0
 #define SHORTER_MOST 0.5
 #define SPARE        1.1
 
 /* Then there are next to no samples. */
 #define STRETCH_MOST 1e5
-
-/* A kernel that is held off is tried again after so long, and after twice as long each time. */
-#define HELD_SECONDS     1.0
-#define HELD_SECONDS_MAX 64.0
 
 static uint64_t spent_ns;
 
@@ -105,17 +105,14 @@ static void find_rates(struct spex_spending *spending, double seconds) {
     }
 }
 
-static void hold(struct spex_spending *spending, uint32_t first, double now) {
-    struct spex_held_kernel *held = &spending->held[first];
-    held->before = held->before > 0 ? held->before * 2 : HELD_SECONDS;
-    if (held->before > HELD_SECONDS_MAX)
-        held->before = HELD_SECONDS_MAX;
-    held->until = now + held->before;
+static void hold_kernel(struct spex_spending *spending, uint32_t first, double now) {
+    spex_hold_off(&spending->held[first], now, SPEX_HOLD_OFF_SECONDS, SPEX_HOLD_OFF_SECONDS_MAX);
     spex_probe_slow(first, SPEX_SITE_HELD);
 }
 
 /* `cost`: what executions cost a second. */
-static void hold_dearest(struct spex_spending *spending, double cost, double most, double now) {
+static void hold_dearest_kernels(struct spex_spending *spending, double cost, double most,
+                                 double now) {
     while (cost > most) {
         uint32_t dearest = 0;
         for (uint32_t s = 1; s < spex_sites_count(); s++)
@@ -125,7 +122,7 @@ static void hold_dearest(struct spex_spending *spending, double cost, double mos
             break;
         cost -= spending->rates[dearest] * spending->execution_seconds;
         spending->rates[dearest] = 0;
-        hold(spending, dearest, now);
+        hold_kernel(spending, dearest, now);
     }
 }
 
@@ -190,7 +187,7 @@ void spex_spending_pass(struct spex_spending *spending, struct spex_kernel_plan 
     try_again(spending, now);
     if (executions > EXECUTIONS_MOST * most) {
         find_rates(spending, seconds);
-        hold_dearest(spending, executions / seconds, EXECUTIONS_HELD * most / seconds, now);
+        hold_dearest_kernels(spending, executions / seconds, EXECUTIONS_HELD * most / seconds, now);
     }
     double samples = for_looks(spending, looks) + made;
     double rest = executions + looks - for_looks(spending, looks);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Keeps what samples of kernels cost within the budget: intervals are stretched, and where executions alone cost too
- * much the kernels that execute most often are held off for a while. In the thread that looks (looker.h). */
+/* Keeps what samples of kernels cost within the budget: intervals are stretched, and where
+ * executions alone cost too much the kernels that execute most often are held off for a while.
+ * In the thread that looks (looker.h). */
 #ifndef SPEX_SAMPLES_SPENDING_H
 #define SPEX_SAMPLES_SPENDING_H
 
@@ -9,13 +10,9 @@
 
 #include <spex/site.h>
 
+#include "../hold_off.h"
 #include "../sites.h"
 #include "plan.h"
-
-struct spex_held_kernel {
-    double until;  /* seconds; 0: it is not held */
-    double before; /* how long it was, last time */
-};
 
 struct spex_spending {
     double share; /* of the program's time; 0: any */
@@ -31,14 +28,15 @@ struct spex_spending {
     uint64_t collectors_ns; /*   of its collectors, */
     uint64_t looker_ns;     /*   and of this thread */
     uint64_t records;
-    uint64_t pass_ns;                             /* CPU time that it took itself */
-    uint32_t executions[SPEX_CONTEXTS_MAX + 1];   /* of each context, modulo 2^32 */
-    uint32_t fresh[SPEX_CONTEXTS_MAX + 1];        /* and since the pass before it */
-    double rates[SPEX_MAX_SITES];                 /* of each kernel, by its first site, a second */
-    struct spex_held_kernel held[SPEX_MAX_SITES]; /* the same */
+    uint64_t pass_ns;                           /* CPU time that it took itself */
+    uint32_t executions[SPEX_CONTEXTS_MAX + 1]; /* of each context, modulo 2^32 */
+    uint32_t fresh[SPEX_CONTEXTS_MAX + 1];      /* and since the pass before it */
+    double rates[SPEX_MAX_SITES];               /* of each kernel, by its first site, a second */
+    struct spex_hold_off held[SPEX_MAX_SITES];  /* the same */
 };
 
-/* What the thread that looks has used, and executions have cost, since the process began. Any thread. */
+/* What the thread that looks has used, and executions have cost, since the process began. Any
+ * thread. */
 uint64_t spex_spending_spent_ns(void);
 
 void spex_spending_begin(struct spex_spending *spending, double share, bool alone);

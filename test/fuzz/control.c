@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "control/connection.h"
 #include "fuzz.h"
+#include "life_state.h"
 #include "packets.h"
 #include "profile_reader.h"
 
@@ -71,7 +72,7 @@ static int answers(struct spex_connection *connection, int client, uint32_t numb
     int ended = 0;
     spex_connection_report(connection, spex_clock_ns(CLOCK_MONOTONIC), false);
     while (spex_connection_busy(connection)) {
-        spex_connection_retry(connection);
+        spex_connection_retry(connection, &spex_life_requests);
         FUZZ_CHECK(spex_connection_write(connection, buffer) != SPEX_CONNECTION_GONE);
         ended += receive(client, &reader, number);
     }
@@ -85,7 +86,7 @@ static bool serve(struct spex_connection *connection, int client, const uint8_t 
     static char buffer[SPEX_CONTROL_FRAME_BYTES];
     struct spex_control_request request;
     FUZZ_CHECK(send(client, packet, length, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)length);
-    enum spex_connection_end end = spex_connection_read(connection, buffer);
+    enum spex_connection_end end = spex_connection_read(connection, &spex_life_requests, buffer);
     if (!is_request(packet, length, &request)) {
         FUZZ_CHECK(end == SPEX_CONNECTION_GONE);
         return false;

@@ -19,7 +19,7 @@
 #include <spex/spex.h>
 
 #include "clock.h"
-#include "collector.h"
+#include "doorbell.h"
 #include "confidence.h"
 #include "metrics.h"
 #include "probe_type.h"
@@ -126,7 +126,7 @@ static struct spex_metrics_totals totals(void) {
 
 /* Until all that has been recorded is in the metrics, or lost. */
 static void drain(void) {
-    spex_collectors_wake();
+    spex_doorbell_ring();
     for (struct spex_metrics_totals now = totals(); now.records + now.lost < now.produced;
          now = totals())
         sched_yield();

@@ -20,7 +20,7 @@
 
 #include "../capture.h"
 #include "../children.h"
-#include "collector.h"
+#include "doorbell.h"
 #include "counted.h"
 #include "geometric_law.h"
 #include "metrics.h"
@@ -104,7 +104,7 @@ static struct spex_metrics_totals totals(uint32_t type) {
 
 /* Until all that has been recorded is in the metrics and captures, or lost. */
 static void drain(uint32_t type) {
-    spex_collectors_wake();
+    spex_doorbell_ring();
     for (struct spex_metrics_totals now = totals(type); now.records + now.lost < now.produced;
          now = totals(type))
         sched_yield();

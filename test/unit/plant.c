@@ -15,13 +15,14 @@
 #include "collector.h"
 #include "controller.h"
 #include "cost.h"
+#include "doorbell.h"
 #include "experiment.h"
 #include "gap.h"
 #include "message.h"
 #include "metrics.h"
+#include "probe_state.h"
 #include "probe_type.h"
 #include "prober.h"
-#include "profile_source.h"
 #include "rings.h"
 #include "samples/spending.h"
 #include "sites.h"
@@ -390,7 +391,7 @@ void spex_rings_alarm_at(unsigned type_ring, double records) {
     plant.alarm = looked < ALARM_RECORDS ? looked : ALARM_RECORDS;
 }
 
-void spex_collectors_wake(void) {
+void spex_doorbell_ring(void) {
 }
 
 /* Nothing is left to probing by the policies here. */
