@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-#include "confidence.h"
-#include "profile.h"
+#include "grown.h"
+#include "student.h"
 
 /* Of fewer independent looks nothing follows. */
 #define LOOKS_LEAST 10

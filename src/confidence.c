@@ -25,10 +25,6 @@ static double finite_population(const struct spex_profile_probe *probe) {
     return share < 1 ? sqrt(1 - share) : 0;
 }
 
-double spex_student_95(double freedom) {
-    return spex_student_two_sided(0.05, freedom);
-}
-
 double spex_count_margin(const struct spex_profile_probe *probe) {
     return probe->count_variance > 0 ? SPEX_NORMAL_95 * sqrt(probe->count_variance) : 0;
 }

@@ -40,3 +40,7 @@ double spex_student_two_sided(double probability, double freedom) {
             1 / y;
     return sqrt(n * y);
 }
+
+double spex_student_95(double freedom) {
+    return spex_student_two_sided(0.05, freedom);
+}

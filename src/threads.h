@@ -13,7 +13,7 @@
 #include "allowance.h"
 #include "countdown.h"
 #include "counters/counters.h"
-#include "gap.h"
+#include "random.h"
 #include "samples/frames.h"
 #include "sites.h"
 

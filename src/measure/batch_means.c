@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../confidence.h"
 #include "../histogram.h"
+#include "../student.h"
 
 enum { LEAST_BATCHES = 8, LAGS = 8, ROW = SPEX_HISTOGRAM_BUCKETS };
 

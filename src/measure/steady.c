@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../confidence.h"
+#include "../student.h"
 
 /* Deviations from the median that are no outlier, in standard deviations. */
 #define OUTLIER 4.0
