@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Text in columns that are as wide as what stands in them. */
+/* Columns of text, each as wide as its widest cell, and the texts of durations and probes that stand in them. */
 #ifndef SPEX_COLUMNS_H
 #define SPEX_COLUMNS_H
 
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+
+#include "profile.h"
 
 struct spex_columns {
     char **cells; /* row by row; NULL: empty */
@@ -31,5 +33,11 @@ void spex_columns_end_row(struct spex_columns *columns);
 /* Prints all rows, without blanks at their ends and without columns that are empty but for their heading, and
  * frees them. */
 void spex_columns_print(struct spex_columns *columns, FILE *file);
+
+/* Four significant digits at least, and a unit; returns `text`. */
+const char *spex_duration_text(double seconds, char *text, size_t size);
+
+/* A probe's name, or its id, without control characters; returns `text`. */
+const char *spex_probe_text(const struct spex_profile_probe *probe, char *text, size_t size);
 
 #endif

@@ -8,10 +8,10 @@
 
 #include <jansson.h>
 
+#include "columns.h"
 #include "command.h"
 #include "probe_list.h"
 #include "probe_type.h"
-#include "table.h"
 
 /* Sites of which the same is to be said, such as the copies of an inlined function. */
 struct entry {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../student.h"
+#include "space_parameter.h"
 
 /* Both sides, and of the parameters which of b's is which of a's. */
 struct sides {

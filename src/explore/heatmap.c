@@ -8,6 +8,7 @@
 
 #include "picture_axis.h"
 #include "report.h"
+#include "space_parameter.h"
 
 #define PANELS_MAX     64
 #define PLACES_MAX     24 /* on an axis of many numbers */

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "usage.h"
+#include "../measure/usage.h"
 #include "why.h"
 
 #define SPEX_OUTPUT_TAIL_BYTES 2048

@@ -241,20 +241,6 @@ void spex_space_free(struct spex_space_file *file) {
     free(file);
 }
 
-size_t spex_space_parameter(const struct spex_space *space, const char *name) {
-    size_t p = 0;
-    while (p < space->parameter_count && strcmp(space->parameters[p].name, name) != 0)
-        p++;
-    return p;
-}
-
-size_t spex_parameter_level(const struct spex_parameter *parameter, const char *text) {
-    size_t level = 0;
-    while (level < parameter->count && strcmp(parameter->values[level].text, text) != 0)
-        level++;
-    return level;
-}
-
 static void print_parameter(const struct spex_parameter *parameter, FILE *out) {
     fprintf(out, "parameter %s [%s]%s:", parameter->name, parameter->unit,
             parameter->logarithmic ? " log" : "");

@@ -9,7 +9,6 @@
 #include <libxml/xpath.h>
 #include <libxml/xpathInternals.h>
 
-#include "space.h"
 #include "space_parameter.h"
 
 #define NAME_BYTES_MAX 128

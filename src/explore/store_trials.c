@@ -10,6 +10,7 @@
 
 #include "../clock.h"
 #include "../probe_type.h"
+#include "space_parameter.h"
 #include "store_file.h"
 #include "store_usage.h"
 

@@ -5,7 +5,7 @@
 
 #include <spex/policy.h>
 
-#include "../explore/usage.h"
+#include "usage.h"
 
 /* What one probe's one value came to; a probe without values has an entry, too. Times in seconds;
  * NaN for what there is none of. */
