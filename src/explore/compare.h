@@ -4,7 +4,7 @@
 #define SPEX_COMPARE_H
 
 #include "change.h"
-#include "report.h"
+#include "study.h"
 
 /* A configuration that has a result in both. */
 struct spex_pair {
@@ -32,8 +32,8 @@ struct spex_comparison {
 };
 
 /* 0 or -ENOMEM; to be freed in any case. */
-int spex_compare(struct spex_comparison *comparison, const struct spex_report_data *a,
-                 const struct spex_report_data *b);
+int spex_compare(struct spex_comparison *comparison, const struct spex_study *a,
+                 const struct spex_study *b);
 void spex_comparison_free(struct spex_comparison *comparison);
 
 #endif

@@ -6,7 +6,7 @@
 #include "report.h"
 
 /* Either may be NULL. 0; -ENOMEM; -EIO. */
-int spex_report_compare(const struct spex_report_data *a, const struct spex_report_data *b,
-                        FILE *text, FILE *json, struct spex_why *why);
+int spex_report_compare(const struct spex_study *a, const struct spex_study *b, FILE *text,
+                        FILE *json, struct spex_why *why);
 
 #endif
