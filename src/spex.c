@@ -430,7 +430,7 @@ static void stop_locked(void) {
     spex_sinks_finish();   /* a command may have asked for a stream though nothing was collected */
     spex_controller_end(); /* may have begun though collectors could not */
     settings_free();
-    spex_rate_object_close(&life.settings.rate_object);
+    spex_object_close(&life.settings.rate_object);
     life.output = NULL;
     life.started = life.followed = false;
 }

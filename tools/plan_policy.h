@@ -12,7 +12,7 @@
 
 struct spex_plan_policy {
     const struct spex_rate_policy_ops *ops;
-    struct spex_rate_object object; /* where it is, if it was loaded */
+    struct spex_object object; /* where it is, if it was loaded */
 };
 
 /* By the name of one that is built in, or the path of an object. An exit status, with a line when it is not that of
