@@ -59,6 +59,10 @@ struct spex_trial {
 int spex_trial_init(struct spex_trial *trial, const struct spex_space *space, const size_t *levels);
 void spex_trial_free(struct spex_trial *trial);
 
+/* Sets the status: "ok", or how the trial failed; NULL when out of memory. Always 1: the run is over. */
+__attribute__((format(printf, 2, 3))) int spex_trial_end(struct spex_trial *trial,
+                                                         const char *format, ...);
+
 /* 0 or -ENOMEM. */
 int spex_trial_add_load(struct spex_trial *trial, const char *stressor, unsigned workers,
                         const struct spex_usage *usage);

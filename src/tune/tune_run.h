@@ -23,8 +23,4 @@ struct spex_tune_setup {
 int spex_tune_run(const struct spex_tune_setup *setup, const struct spex_plan *plan,
                   struct spex_trial *trial, struct spex_why *why);
 
-/* Ends a trial with this status, "ok" or how it failed. 0 or -ENOMEM. */
-__attribute__((format(printf, 2, 3))) int spex_tune_status(struct spex_trial *trial,
-                                                           const char *format, ...);
-
 #endif
