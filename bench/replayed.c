@@ -17,7 +17,7 @@
 #include "bench.h"
 #include "builtin.h"
 #include "draw.h"
-#include "explore/report_json.h"
+#include "explore/json_parts.h"
 #include "explore/study.h"
 #include "measure/plan.h"
 

@@ -10,7 +10,7 @@
 
 #include "command.h"
 #include "explore/deadline.h"
-#include "explore/report_json.h"
+#include "explore/json_parts.h"
 #include "fit_table.h"
 #include "printable.h"
 #include "student.h"

@@ -9,8 +9,8 @@
 
 #include "columns.h"
 #include "command.h"
+#include "explore/json_parts.h"
 #include "explore/picture.h"
-#include "explore/report_json.h"
 #include "groups.h"
 #include "models_file.h"
 #include "models_graph.h"

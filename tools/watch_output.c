@@ -8,7 +8,7 @@
 #include <jansson.h>
 
 #include "columns.h"
-#include "explore/report_json.h"
+#include "explore/json_parts.h"
 #include "printable.h"
 
 static const char *const event_names[] = {

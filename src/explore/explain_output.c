@@ -9,7 +9,7 @@
 #include "change_text.h"
 #include "explain.h"
 #include "explain_name.h"
-#include "report_json.h"
+#include "json_parts.h"
 
 static const struct spex_group *group_of(const struct spex_explanation *explanation, size_t group) {
     return &explanation->study->summary.groups[group];

@@ -7,7 +7,7 @@
 
 #include "change_text.h"
 #include "compare.h"
-#include "report_json.h"
+#include "json_parts.h"
 #include "value_text.h"
 
 #define PAIRS_MAX 10

@@ -3,7 +3,9 @@
 #ifndef SPEX_REPORT_COMPARE_H
 #define SPEX_REPORT_COMPARE_H
 
-#include "report.h"
+#include <stdio.h>
+
+#include "study.h"
 
 /* Either may be NULL. 0; -ENOMEM; -EIO. */
 int spex_report_compare(const struct spex_study *a, const struct spex_study *b, FILE *text,
