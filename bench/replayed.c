@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What exploration policies recommend when they are told trials of a real program that were run before:
+/* What exploration policies recommend when they are told trials of a real program that were run
+ * before:
  *
  *     replayed [--json] [--rounds SEEDS] TRIALS_PER_CONFIG POLICY,… STORE…
  *
- * The stores have to have trials of every configuration, in an order of chance. A policy that asks for one gets one of
- * them, each once, in another order with every seed. When there are none left they begin again: `again` counts them, and
- * `wanted` says how many more there would have to be. What is recommended is what `spex report` would recommend. */
+ * The stores have to have trials of every configuration, in an order of chance. A policy that asks
+ * for one gets one of them, each once, in another order with every seed. When there are none left
+ * they begin again: `again` counts them, and `wanted` says how many more there would have to be.
+ * What is recommended is what `spex report` would recommend. */
 #define _GNU_SOURCE
 #include <err.h>
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Columns of text, each as wide as its widest cell, and the texts of durations and probes that stand in them. */
+/* Columns of text, each as wide as its widest cell, and the texts of durations and probes that
+ * stand in them. */
 #ifndef SPEX_COLUMNS_H
 #define SPEX_COLUMNS_H
 
@@ -14,8 +15,8 @@ struct spex_columns {
     size_t count;
     size_t room;
     unsigned columns;
-    uint32_t
-        left; /* a mask of columns that begin at their left edge; the others end at their right one */
+    /* A mask of columns that begin at their left edge; the others end at their right edge. */
+    uint32_t left;
     int error; /* -ENOMEM: cells are missing */
 };
 
@@ -30,8 +31,8 @@ __attribute__((format(printf, 2, 3))) void spex_columns_add(struct spex_columns 
 /* Leaves what is left of the row empty. */
 void spex_columns_end_row(struct spex_columns *columns);
 
-/* Prints all rows, without blanks at their ends and without columns that are empty but for their heading, and
- * frees them. */
+/* Prints all rows, without blanks at their ends and without columns that are empty but for their
+ * heading, and frees them. */
 void spex_columns_print(struct spex_columns *columns, FILE *file);
 
 /* Four significant digits at least, and a unit; returns `text`. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How far figures that come of sampled records may lie from those of all executions: intervals that hold
- * the truth in 95 % of cases. Records are taken for a random sample of the executions; where they come in bursts,
- * bursts are. */
+/* How far figures that come of sampled records may lie from those of all executions: intervals that
+ * hold the truth in 95 % of cases. Records are taken for a random sample of the executions; where
+ * they come in bursts, bursts are. */
 #ifndef SPEX_CONFIDENCE_H
 #define SPEX_CONFIDENCE_H
 

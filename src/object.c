@@ -18,8 +18,8 @@ bool spex_object_is_path(const char *text) {
 
 typedef void *opening(const char *path, int mode);
 
-/* NULL in a program that is statically linked. A reference to dlopen, even a weak one, would have the linker warn
- * whoever links one; asked for by name it is found in others alone. */
+/* NULL in a program that is statically linked. A reference to dlopen, even a weak one, would have
+ * the linker warn whoever links one; asked for by name it is found in others alone. */
 static opening *find_opening(void) {
     opening *found = NULL;
     if (dlsym && dlclose && dlerror)

@@ -9,7 +9,8 @@
 
 #include "why.h"
 
-/* What policies in shared objects begin with: struct spex_policy_ops and struct spex_rate_policy_ops do. */
+/* What policies in shared objects begin with: struct spex_policy_ops and struct
+ * spex_rate_policy_ops do. */
 struct spex_object_policy {
     size_t size;
     uint32_t abi;
@@ -35,8 +36,9 @@ struct spex_object {
 /* Whether that is a file, and no name of a policy: it has a "/". */
 bool spex_object_is_path(const char *text);
 
-/* 0; else a line, which begins with what was expected: -EPERM in a set-user-ID program, -ENOSYS in one that is
- * statically linked, -ENOENT when the object cannot be loaded or has no policy, or as the kind's check. */
+/* 0; else a line, which begins with what was expected: -EPERM in a set-user-ID program, -ENOSYS in
+ * one that is statically linked, -ENOENT when the object cannot be loaded or has no policy, or as
+ * the kind's check. */
 int spex_object_open(struct spex_object *object, const char *path,
                      const struct spex_object_kind *kind, struct spex_why *why);
 

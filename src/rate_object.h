@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Rate policies in shared objects, for spex_object_open: what it finds is a struct spex_rate_policy_ops. */
+/* Rate policies in shared objects, for spex_object_open: what it finds is a struct
+ * spex_rate_policy_ops. */
 #ifndef SPEX_RATE_OBJECT_H
 #define SPEX_RATE_OBJECT_H
 

@@ -164,7 +164,8 @@ static int apart_first(const void *a, const void *b) {
     return x != y ? (x > y ? -1 : 1) : one->a < other->a ? -1 : one->a > other->a;
 }
 
-/* Bonferroni's correction: of all pairs, one that is not apart is taken for it in 1 of 20 comparisons. */
+/* Bonferroni's correction: of all pairs, one that is not apart is taken for it in 1 of 20
+ * comparisons. */
 static void judge_pairs(struct spex_comparison *comparison, const struct sides *sides) {
     double common = over_pairs(comparison, sides, 0).mean;
     double count = (double)comparison->pair_count;

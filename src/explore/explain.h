@@ -34,8 +34,8 @@ struct spex_explained {
 struct spex_explanation {
     const struct spex_study *study;
     size_t a, b; /* groups */
-    struct spex_explained *
-        items; /* those that both recorded: what changed surely comes first, by how much at least */
+    /* Those that both recorded: what changed surely comes first, by how much at least. */
+    struct spex_explained *items;
     size_t count;
     size_t significant; /* of these, how many changed surely */
     size_t unknown;     /* and of how many it cannot be told */

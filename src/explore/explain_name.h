@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A configuration that was run, as a user names it: "best", "worst", "#17", "threads=4,cache=16". */
+/* A configuration that was run, as a user names it: "best", "worst", "#17",
+ * "threads=4,cache=16". */
 #ifndef SPEX_EXPLAIN_NAME_H
 #define SPEX_EXPLAIN_NAME_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The heat map of Go and Colmenares, Figure 3: x and y are two parameters, every combination of the others is a panel,
- * the colour is the objective's mean; with too many combinations, the best of them. */
+/* The heat map of Go and Colmenares, Figure 3: x and y are two parameters, every combination of the
+ * others is a panel, the colour is the objective's mean; with too many combinations, the best of
+ * them. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -156,7 +157,8 @@ static void write_panel(const struct map *map, size_t panel, size_t *levels) {
     fputc('\n', out);
 }
 
-/* Axes that were asked for by name; the other one, if only one was, is the first other parameter. */
+/* Axes that were asked for by name; the other one, if only one was, is the first other
+ * parameter. */
 static int choose_named_axes(struct map *map, struct spex_why *why) {
     const char *names[] = {map->study->heatmap_x, map->study->heatmap_y};
     size_t *axes[] = {&map->x, &map->y}, none = map->space->parameter_count;
@@ -176,7 +178,8 @@ static int choose_named_axes(struct map *map, struct spex_why *why) {
     return 0;
 }
 
-/* The axes that were asked for, that the space names, or else the threads parameter against the first other. */
+/* The axes that were asked for, that the space names, or else the threads parameter against the
+ * first other. */
 static int choose_axes(struct map *map, struct spex_why *why) {
     size_t none = map->space->parameter_count, threads = map->space->threads_parameter;
     if (none < 2)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Exploration policies in shared objects, for spex_object_open: what it finds is a struct spex_policy_ops. */
+/* Exploration policies in shared objects, for spex_object_open: what it finds is a struct
+ * spex_policy_ops. */
 #ifndef SPEX_POLICY_OBJECT_H
 #define SPEX_POLICY_OBJECT_H
 

@@ -22,8 +22,8 @@ int spex_report_html(const struct spex_study *study, FILE *out, struct spex_why 
 
 /* Pictures; their subject is a struct spex_study with a result. */
 
-/* Two parameters, and the objective in colours: one panel for each combination of the others when these are few, else
- * the best over them. */
+/* Two parameters, and the objective in colours: one panel for each combination of the others when
+ * these are few, else the best over them. */
 spex_drawing spex_draw_heatmap;
 
 /* A panel for each parameter: what the objective was by its values. */

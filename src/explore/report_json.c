@@ -39,8 +39,8 @@ static json_t *means_json(const struct spex_study *study, const struct spex_grou
     return list;
 }
 
-/* Shaped like a trial, over all of a configuration's successful ones, with their number and range, and what is
- * thought of it among the others. */
+/* Shaped like a trial, over all of a configuration's successful ones, with their number and range,
+ * and what is thought of it among the others. */
 static json_t *group_json(const struct spex_study *study, size_t g) {
     if (g == SPEX_STANDING_NONE)
         return json_null();

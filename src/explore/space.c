@@ -68,7 +68,8 @@ static int check_size(struct spex_xml *xml, const xmlNode *root, const struct sp
     return 0;
 }
 
-/* A constraint that nothing satisfies is a mistake; in a large space, one that hardly anything does. */
+/* A constraint that nothing satisfies is a mistake; in a large space, one that hardly anything
+ * does. */
 static int check_allowed(struct spex_xml *xml, const xmlNode *root,
                          const struct spex_space *space) {
     size_t levels[SPEX_PARAMETERS_MAX];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One <parameter> of a space: its range or list becomes its values. space_condition.h takes its condition. */
+/* One <parameter> of a space: its range or list becomes its values. space_condition.h takes its
+ * condition. */
 #ifndef SPEX_SPACE_PARAMETER_H
 #define SPEX_SPACE_PARAMETER_H
 

@@ -21,8 +21,8 @@ struct spex_store_kept {
 
 struct spex_store {
     char *path;
-    /* Descriptor that holds the writer's lock. It must outlive `db`: to close it drops the locks that `db` has on the
-     * same file. */
+    /* Descriptor that holds the writer's lock. It must outlive `db`: to close it drops the locks
+     * that `db` has on the same file. */
     int lock;
     sqlite3 *db;
     struct spex_store_kept kept[SPEX_STORE_KEPT_MAX];
@@ -45,14 +45,16 @@ int spex_store_execute(struct spex_store *store, const char *sql, const char *wh
 int spex_store_prepare(struct spex_store *store, const char *sql, sqlite3_stmt **statement,
                        struct spex_why *why);
 
-/* The same, prepared once; `sql` has to be the same literal each time. It is the store's, and to be reset after use. */
+/* The same, prepared once; `sql` has to be the same literal each time. It is the store's, and to be
+ * reset after use. */
 int spex_store_keep(struct spex_store *store, const char *sql, sqlite3_stmt **statement,
                     struct spex_why *why);
 
 /* Runs a statement that gives no rows, and makes it ready for the next time. */
 int spex_store_put_row(struct spex_store *store, sqlite3_stmt *statement, struct spex_why *why);
 
-/* Whether the file has this table: versions of spex differ in what they keep. 0 or what went wrong. */
+/* Whether the file has this table: versions of spex differ in what they keep. 0 or what went
+ * wrong. */
 int spex_store_has_table(struct spex_store *store, const char *table, bool *has,
                          struct spex_why *why);
 

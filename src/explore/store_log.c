@@ -16,8 +16,8 @@
 #define LOCK_SECONDS 2
 #define LOG_TRIES    20
 
-/* A child of an explorer that was killed holds its lock until it runs the program or finds itself alone: that takes a
- * moment, not seconds. */
+/* A child of an explorer that was killed holds its lock until it runs the program or finds itself
+ * alone: that takes a moment, not seconds. */
 static int flock_soon(int fd) {
     const struct timespec pause = {.tv_nsec = 5000000};
     struct spex_deadline deadline = spex_deadline_in(LOCK_SECONDS);
@@ -55,8 +55,9 @@ void spex_store_write_ahead(struct spex_store *store) {
     store->syncs = true;
 }
 
-/* Whether the file says that it has a log (SQLite, Database File Format, 1.3.3). Read by SQLite's own descriptor: to
- * close another would drop the locks of whoever has the file open in this process. */
+/* Whether the file says that it has a log (SQLite, Database File Format, 1.3.3). Read by SQLite's
+ * own descriptor: to close another would drop the locks of whoever has the file open in this
+ * process. */
 static bool says_log(sqlite3 *db) {
     enum { WRITE_VERSION = 18, WITH_LOG = 2 };
     sqlite3_file *file = NULL;
@@ -67,8 +68,8 @@ static bool says_log(sqlite3 *db) {
            version == WITH_LOG;
 }
 
-/* A file without the log that it says it has was copied without it, or an explorer is just ending and removes the log
- * first. */
+/* A file without the log that it says it has was copied without it, or an explorer is just ending
+ * and removes the log first. */
 int spex_store_check_whole(const struct spex_store *store, struct spex_why *why) {
     const struct timespec pause = {.tv_nsec = 10000000};
     char *log = NULL;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* One run of a configuration as it is measured: its criteria's probes are found by their names, records go to the
- * measure, the policy is asked whether it has seen enough, and the trial gets its status and values. What a trial of a
- * program and a run of a tuning have in common.
+/* One run of a configuration as it is measured: its criteria's probes are found by their names,
+ * records go to the measure, the policy is asked whether it has seen enough, and the trial gets its
+ * status and values. What a trial of a program and a run of a tuning have in common.
  *
- * Functions that return int: 0: the run goes on; 1: it is over, as the trial's status says; or -ENOMEM. */
+ * Functions that return int: 0: the run goes on; 1: it is over, as the trial's status says; or
+ * -ENOMEM. */
 #ifndef SPEX_MEASURED_RUN_H
 #define SPEX_MEASURED_RUN_H
 
@@ -26,7 +27,8 @@ struct spex_measured_run {
     void *policy_state;
     /* Held in every call of the policy; NULL: one thread alone calls it. */
     pthread_mutex_t *policy_lock;
-    /* A status's words before the name of a probe that was not found, and before a run without records. */
+    /* A status's words before the name of a probe that was not found, and before a run without
+     * records. */
     const char *unknown, *hung;
 
     struct spex_measure *measure;
@@ -45,7 +47,8 @@ void spex_measured_run_close(struct spex_measured_run *run);
 typedef bool spex_measured_run_site(const void *user, size_t index,
                                     struct spex_selection_probe *site);
 
-/* Finds the one probe that a criterion names, for those criteria whose probe has not been found yet. */
+/* Finds the one probe that a criterion names, for those criteria whose probe has not been found
+ * yet. */
 int spex_measured_run_find_probes(struct spex_measured_run *run, spex_measured_run_site *site,
                                   const void *user, size_t count);
 
@@ -56,8 +59,9 @@ int spex_measured_run_add(struct spex_measured_run *run, const struct spex_recor
 /* No more records will come: a warm-up that was not seen to be over ends with this. */
 int spex_measured_run_end_records(struct spex_measured_run *run);
 
-/* The longest a run may take is over, and its records have been ended. A slow configuration has been measured with fewer
- * records than the policy wanted; a program that hangs has failed. `words` end the status. */
+/* The longest a run may take is over, and its records have been ended. A slow configuration has
+ * been measured with fewer records than the policy wanted; a program that hangs has failed. `words`
+ * end the status. */
 int spex_measured_run_end_by_duration(struct spex_measured_run *run, uint64_t ticks,
                                       const char *words);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Exploration policies in objects of their own, the built-in ones among them, explore as those that are built in do;
- * what is none is refused.
+/* Exploration policies in objects of their own, the built-in ones among them, explore as those that
+ * are built in do; what is none is refused.
  *
  *     policy_object NO_POLICY WRONG_SIZE WRONG_VERSION WRONG_SUMMARY POLICY… */
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A policy in an object of its own is found, checked and asked as one that is built in; what is none is refused.
+/* A policy in an object of its own is found, checked and asked as one that is built in; what is
+ * none is refused.
  *
  *     rate_object FIRST_ONLY NO_POLICY WRONG_SIZE WRONG_VERSION WRONG_SUMMARY */
 #define _GNU_SOURCE
