@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What exploration policies recommend when they are told trials of a real program that were run before:
+/* What exploration policies recommend when they are told trials of a real program that were run
+ * before:
  *
  *     replayed [--json] [--rounds SEEDS] TRIALS_PER_CONFIG POLICY,… STORE…
  *
- * The stores have to have trials of every configuration, in an order of chance. A policy that asks for one gets one of
- * them, each once, in another order with every seed. When there are none left they begin again: `again` counts them, and
- * `wanted` says how many more there would have to be. What is recommended is what `spex report` would recommend. */
+ * The stores have to have trials of every configuration, in an order of chance. A policy that asks
+ * for one gets one of them, each once, in another order with every seed. When there are none left
+ * they begin again: `again` counts them, and `wanted` says how many more there would have to be.
+ * What is recommended is what `spex report` would recommend. */
 #define _GNU_SOURCE
 #include <err.h>
 #include <errno.h>
@@ -17,16 +19,16 @@
 #include "bench.h"
 #include "builtin.h"
 #include "draw.h"
-#include "explore/report_json.h"
-#include "explore/report_source.h"
+#include "explore/json_parts.h"
+#include "explore/study.h"
 #include "measure/plan.h"
 
 enum { SEEDS_DEFAULT = 20, SEEDS_MAX = 1000 };
 
 /* The trials of each configuration, by the group of the summary. */
 struct recording {
-    struct spex_report_source *sources;
-    size_t source_count;
+    struct spex_study *studies;
+    size_t study_count;
     const struct spex_trial **trials;
     size_t trial_count;
     struct spex_summary summary; /* of all */
@@ -68,19 +70,19 @@ static size_t recorded(const struct recording *recording, size_t group) {
 
 static void read_stores(struct recording *recording, char **paths, size_t count) {
     struct spex_why why = {""};
-    recording->sources = allocate(count, sizeof(*recording->sources));
-    recording->source_count = count;
+    recording->studies = allocate(count, sizeof(*recording->studies));
+    recording->study_count = count;
     for (size_t s = 0; s < count; s++) {
-        if (spex_report_source_read(&recording->sources[s], paths[s], &why))
+        if (spex_study_read(&recording->studies[s], paths[s], &why))
             errx(1, "%s", why.text);
-        recording->trial_count += recording->sources[s].trials.count;
+        recording->trial_count += recording->studies[s].trials.count;
     }
     recording->trials = allocate(recording->trial_count, sizeof(void *));
-    spex_summary_init(&recording->summary, &recording->sources[0].file->space);
+    spex_summary_init(&recording->summary, &recording->studies[0].file->space);
     size_t to = 0;
     for (size_t s = 0; s < count; s++)
-        for (size_t t = 0; t < recording->sources[s].trials.count; t++) {
-            recording->trials[to] = &recording->sources[s].trials.items[t];
+        for (size_t t = 0; t < recording->studies[s].trials.count; t++) {
+            recording->trials[to] = &recording->studies[s].trials.items[t];
             if (spex_summary_add(&recording->summary, recording->trials[to++]))
                 errx(1, "out of memory");
         }
@@ -104,10 +106,10 @@ static void sort_into_groups(struct recording *recording) {
 }
 
 static void recording_free(struct recording *recording) {
-    for (size_t s = 0; s < recording->source_count; s++)
-        spex_report_source_free(&recording->sources[s]);
+    for (size_t s = 0; s < recording->study_count; s++)
+        spex_study_free(&recording->studies[s]);
     spex_summary_free(&recording->summary);
-    free(recording->sources);
+    free(recording->studies);
     free(recording->trials);
     free(recording->of);
     free(recording->first);
@@ -330,7 +332,7 @@ int main(int argc, char **argv) {
         errx(2, "[--json] [--rounds SEEDS] TRIALS_PER_CONFIG POLICY,… STORE… was expected");
     read_stores(&recording, argv + optind + 2, (size_t)(argc - optind) - 2);
     sort_into_groups(&recording);
-    struct spex_space space = recording.sources[0].file->space;
+    struct spex_space space = recording.studies[0].file->space;
     space.rules.trials_per_config = (uint32_t)each;
     json_t *results = replay_all(&recording, &space, argv[optind + 1], seeds);
     if (!json)

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-#include "confidence.h"
-#include "profile.h"
+#include "grown.h"
+#include "student.h"
 
 /* Of fewer independent looks nothing follows. */
 #define LOOKS_LEAST 10
@@ -61,12 +61,13 @@ double spex_activity_threads(const struct spex_activity *activity) {
     return mean(activity->threads, activity->looks);
 }
 
-/* Independent looks that would say as much as these, of which each is correlated with the one before by r and all are a
- * first-order autoregressive process: n (1 - r)/(1 + r) (Bayley and Hammersley, The "effective" number of independent
- * observations in an autocorrelated time series, JRSS Supplement 8:2, 1946). It is one where times in and out of the
- * probe are exponential: then with random distances of looks, too.
- * The estimate of r is too low by (1 + 3 r)/n (Marriott and Pope, Bias in the estimation of autocorrelations,
- * Biometrika 41, 1954). Less than 0, which looks in step with the program bring about, is taken for chance. */
+/* Independent looks that would say as much as these, of which each is correlated with the one
+ * before by r and all are a first-order autoregressive process: n (1 - r)/(1 + r) (Bayley and
+ * Hammersley, The "effective" number of independent observations in an autocorrelated time series,
+ * JRSS Supplement 8:2, 1946). It is one where times in and out of the probe are exponential: then
+ * with random distances of looks, too. The estimate of r is too low by (1 + 3 r)/n (Marriott and
+ * Pope, Bias in the estimation of autocorrelations, Biometrika 41, 1954). Less than 0, which looks
+ * in step with the program bring about, is taken for chance. */
 static double independent(const struct spex_activity *activity, double average, double variance,
                           uint64_t products) {
     double looks = (double)activity->looks;
@@ -79,8 +80,8 @@ static double independent(const struct spex_activity *activity, double average, 
     return r < 1 ? looks * (1 - r) / (1 + r) : 0;
 }
 
-/* The further end of Wilson's interval (Probable inference, the law of succession, and statistical inference, JASA 22,
- * 1927), of a share of n independent looks. */
+/* The further end of Wilson's interval (Probable inference, the law of succession, and statistical
+ * inference, JASA 22, 1927), of a share of n independent looks. */
 static double rare_margin(double share, double n) {
     const double z2 = SPEX_NORMAL_95 * SPEX_NORMAL_95;
     double middle = (share + z2 / (2 * n)) / (1 + z2 / n);
@@ -100,7 +101,8 @@ double spex_activity_share_margin(const struct spex_activity *activity) {
     return n * variance < NORMAL_LEAST ? rare_margin(share, n) : mean_margin(variance, n);
 }
 
-/* Where activity was hardly ever seen, or hardly ever none, how many threads there were is as little known as that. */
+/* Where activity was hardly ever seen, or hardly ever none, how many threads there were is as
+ * little known as that. */
 double spex_activity_threads_margin(const struct spex_activity *activity) {
     double threads = spex_activity_threads(activity), share = spex_activity_share(activity);
     double variance = mean(activity->thread_squares, activity->looks) - threads * threads;

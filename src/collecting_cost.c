@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collecting_cost.h"
 
-#include "profile.h"
+#include "grown.h"
 
 /* In seconds: so much of collectors' time tells something; they note theirs now and then. */
 #define SECONDS_LEAST 500e-6

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SPEX_MAX_COLLECTORS 64
+#include "stream_format.h"
 
 /* Starts `threads` collectors; each owns some of the rings, and takes at most `batch` records
  * from one ring before it goes to the next. They read nothing before spex_collectors_begin, and

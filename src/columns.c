@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "printable.h"
+
 void spex_columns_init(struct spex_columns *columns, const char *const *headings, unsigned count,
                        uint32_t left) {
     *columns = (struct spex_columns){.columns = count, .left = left};
@@ -105,4 +107,26 @@ void spex_columns_print(struct spex_columns *columns, FILE *file) {
     free(columns->cells);
     free(widths);
     *columns = (struct spex_columns){0};
+}
+
+const char *spex_duration_text(double seconds, char *text, size_t size) {
+    static const struct {
+        double unit;
+        const char *name;
+    } units[] = {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {0, "ns"}};
+    unsigned u = 0;
+    while (units[u].unit > 0 && seconds < units[u].unit)
+        u++;
+    double unit = units[u].unit > 0 ? units[u].unit : 1e-9;
+    snprintf(text, size, seconds < 1000 ? "%.4g %s" : "%.0f %s", seconds / unit, units[u].name);
+    return text;
+}
+
+const char *spex_probe_text(const struct spex_profile_probe *probe, char *text, size_t size) {
+    if (probe->name[0])
+        snprintf(text, size, "%s", probe->name);
+    else
+        snprintf(text, size, "%u", probe->probe_id);
+    spex_make_printable(text);
+    return text;
 }

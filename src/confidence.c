@@ -10,7 +10,8 @@ bool spex_sampled(const struct spex_profile_probe *probe) {
     return probe->weight > (double)probe->records || probe->lost > 0 || silent;
 }
 
-/* Records of equal weight that would say as much (Kish's effective sample size): no more than there are. */
+/* Records of equal weight that would say as much (Kish's effective sample size): no more than there
+ * are. */
 static double effective_records(const struct spex_profile_probe *probe) {
     double records = (double)probe->records;
     if (!(probe->weight_squares > 0))
@@ -23,10 +24,6 @@ static double effective_records(const struct spex_profile_probe *probe) {
 static double finite_population(const struct spex_profile_probe *probe) {
     double share = probe->count > 0 ? (double)probe->records / probe->count : 1;
     return share < 1 ? sqrt(1 - share) : 0;
-}
-
-double spex_student_95(double freedom) {
-    return spex_student_two_sided(0.05, freedom);
 }
 
 double spex_count_margin(const struct spex_profile_probe *probe) {
@@ -46,8 +43,8 @@ static struct estimate of_records(const struct spex_profile_probe *probe,
     return (struct estimate){records > 1 ? deviation * deviation / (records - 1) : 0, records};
 }
 
-/* Of a ratio of sums over units (Cochran, Sampling Techniques, 3rd ed., 6.4), which are as many as have such a spread
- * (Satterthwaite's degrees of freedom, with the mean's distance left out). */
+/* Of a ratio of sums over units (Cochran, Sampling Techniques, 3rd ed., 6.4), which are as many as
+ * have such a spread (Satterthwaite's degrees of freedom, with the mean's distance left out). */
 static struct estimate of_units(const struct spex_profile_probe *probe,
                                 const struct spex_values *values,
                                 const struct spex_spread_sums *sums) {
@@ -91,7 +88,8 @@ static bool is_simple(const struct spex_profile_probe *probe, double units) {
            effective_records(probe) > 0.999 * (double)probe->records;
 }
 
-/* How sure a share q of the weight is: its variance, over q (1 - q), and the degrees of freedom of that. */
+/* How sure a share q of the weight is: its variance, over q (1 - q), and the degrees of freedom of
+ * that. */
 struct share {
     double variance;
     double freedom;
@@ -144,8 +142,8 @@ static void widen_to_buckets(const struct spex_values *values, double *low, doub
     *high = *high > (double)values->max ? (double)values->max : *high;
 }
 
-/* Ranks, as shares of all, between which the quantile's lies: by the binomial law's expansion of Cornish and Fisher to
- * its skewness. */
+/* Ranks, as shares of all, between which the quantile's lies: by the binomial law's expansion of
+ * Cornish and Fisher to its skewness. */
 struct ranks {
     double low, high;
 };

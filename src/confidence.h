@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How far figures that come of sampled records may lie from those of all executions: intervals that hold
- * the truth in 95 % of cases. Records are taken for a random sample of the executions; where they come in bursts,
- * bursts are. */
+/* How far figures that come of sampled records may lie from those of all executions: intervals that
+ * hold the truth in 95 % of cases. Records are taken for a random sample of the executions; where
+ * they come in bursts, bursts are. */
 #ifndef SPEX_CONFIDENCE_H
 #define SPEX_CONFIDENCE_H
 
@@ -11,12 +11,6 @@
 
 /* Whether records stand for more executions than themselves. */
 bool spex_sampled(const struct spex_profile_probe *probe);
-
-/* Of the standard normal distribution 95 % lie within it. */
-#define SPEX_NORMAL_95 1.959964
-
-/* Of Student's, with so many degrees of freedom, from one on. */
-double spex_student_95(double freedom);
 
 /* How far the count may be off: 0 where each execution was counted. */
 double spex_count_margin(const struct spex_profile_probe *probe);

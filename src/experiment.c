@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gap.h"
+#include "random.h"
 #include "sites.h"
 
 /* A figure is made of four slices, on off off on or the other way round, so that what changes

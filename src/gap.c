@@ -1,16 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "gap.h"
 
-#include "splitmix.h"
-
 #define LN_2 0.693147180559945309417
-
-/* Of two different counters one at most is 0: so is the state. */
-void spex_random_seed(struct spex_random *random, uint64_t seed, uint64_t stream) {
-    uint64_t counter = spex_splitmix_next(&seed) + stream;
-    spex_store_relaxed(&random->state[0], spex_splitmix_next(&counter));
-    spex_store_relaxed(&random->state[1], spex_splitmix_next(&counter));
-}
 
 /* -ln(c) for c = 8/16 to 16/16, that is ln(16/8) to ln(16/16), to 21 digits. */
 static const double minus_log[] = {

@@ -18,8 +18,8 @@ bool spex_object_is_path(const char *text) {
 
 typedef void *opening(const char *path, int mode);
 
-/* NULL in a program that is statically linked. A reference to dlopen, even a weak one, would have the linker warn
- * whoever links one; asked for by name it is found in others alone. */
+/* NULL in a program that is statically linked. A reference to dlopen, even a weak one, would have
+ * the linker warn whoever links one; asked for by name it is found in others alone. */
 static opening *find_opening(void) {
     opening *found = NULL;
     if (dlsym && dlclose && dlerror)
@@ -38,7 +38,7 @@ static const char *loader_says(const char *path) {
                : text;
 }
 
-static int load(struct spex_object *object, const char *path, const char *symbol, const char *macro,
+static int load(struct spex_object *object, const char *path, const struct spex_object_kind *kind,
                 struct spex_why *why) {
     opening *open = find_opening();
     if (!open)
@@ -48,21 +48,35 @@ static int load(struct spex_object *object, const char *path, const char *symbol
     object->handle = open(path, RTLD_NOW | RTLD_LOCAL);
     if (!object->handle)
         return spex_fail(why, -ENOENT, "a shared object was expected: %s", loader_says(path));
-    object->found = dlsym(object->handle, symbol);
+    object->found = dlsym(object->handle, kind->symbol);
     if (!object->found)
         return spex_fail(why, -ENOENT,
-                         "a shared object with the symbol %s was expected, as %s makes it", symbol,
-                         macro);
+                         "a shared object with the symbol %s was expected, as %s makes it",
+                         kind->symbol, kind->macro);
     return 0;
 }
 
-int spex_object_open(struct spex_object *object, const char *path, const char *symbol,
-                     const char *macro, struct spex_why *why) {
+static int check(const struct spex_object_policy *policy, const struct spex_object_kind *kind,
+                 struct spex_why *why) {
+    const struct spex_object_policy *expected = &kind->expected;
+    int err = kind->check(policy);
+    if (err == -ENOTSUP && policy->size < expected->size)
+        return spex_fail(why, err, "a policy of %zu bytes was expected, as in this %s, not %zu",
+                         expected->size, kind->header, policy->size);
+    if (err == -ENOTSUP)
+        return spex_fail(why, err, "a policy of version %lu of %s was expected, not %lu",
+                         (unsigned long)expected->abi, kind->header, (unsigned long)policy->abi);
+    return err ? spex_fail(why, err, "%s", kind->incomplete) : 0;
+}
+
+int spex_object_open(struct spex_object *object, const char *path,
+                     const struct spex_object_kind *kind, struct spex_why *why) {
     *object = (struct spex_object){.handle = NULL};
     if (getauxval(AT_SECURE))
         return spex_fail(why, -EPERM,
                          "a policy's name was expected: a set-user-ID program loads no objects");
-    int err = load(object, path, symbol, macro, why);
+    int err = load(object, path, kind, why);
+    err = err ? err : check(object->found, kind, why);
     if (err)
         spex_object_close(object);
     return err;

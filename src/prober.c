@@ -11,8 +11,8 @@
 #include <spex/probe.h>
 
 #include "clock.h"
-#include "gap.h"
 #include "metrics.h"
+#include "random.h"
 #include "sites.h"
 #include "threads.h"
 

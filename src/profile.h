@@ -18,6 +18,7 @@
 #include <spex/record.h>
 
 #include "activity.h"
+#include "grown.h"
 #include "sampling.h"
 #include "values.h"
 
@@ -130,12 +131,6 @@ struct spex_profile {
 /* How the site's executions are sampled now; of period 0: it is off. */
 static inline struct spex_sampling spex_profile_sampling(const struct spex_profile_site *site) {
     return (struct spex_sampling){.period = site->period, .burst = site->burst, .kind = site->kind};
-}
-
-/* How much a count has grown. Counts of atomic rings, and any that are read while records are made, may seem to fall a
- * little: that is none. */
-static inline uint64_t spex_grown(uint64_t before, uint64_t now) {
-    return now > before ? now - before : 0;
 }
 
 /* Executions that a record stands for; 0 where there is none. */

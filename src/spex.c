@@ -44,7 +44,7 @@ static void stop_locked(void) {
     spex_sinks_finish();   /* a command may have asked for a stream though nothing was collected */
     spex_controller_end(); /* may have begun though collectors could not */
     spex_life_settings_free();
-    spex_rate_object_close(&spex_life.settings.rate_object);
+    spex_object_close(&spex_life.settings.rate_object);
     spex_life.output = NULL;
     spex_life.started = spex_life.followed = false;
 }

@@ -17,6 +17,9 @@
 #define SPEX_STREAM_VERSION     2
 #define SPEX_STREAM_FRAME_BYTES 65536
 
+/* That send one stream. */
+#define SPEX_MAX_COLLECTORS 64
+
 enum spex_stream_kind {
     SPEX_STREAM_HELLO = 1, /* no entries; first, once */
     SPEX_STREAM_SITES,     /* struct spex_stream_site */

@@ -3,7 +3,8 @@
 
 #include <math.h>
 
-/* Rational approximation of the normal quantile (Abramowitz and Stegun, 26.2.23), improved by one step of Halley's. */
+/* Rational approximation of the normal quantile (Abramowitz and Stegun, 26.2.23), improved by one
+ * step of Halley's. */
 static double normal_upper(double probability) {
     double t = sqrt(-2 * log(probability));
     double x = t - (2.515517 + t * (0.802853 + t * 0.010328)) /
@@ -39,4 +40,8 @@ double spex_student_two_sided(double probability, double freedom) {
                 (n + 1) / (n + 2) +
             1 / y;
     return sqrt(n * y);
+}
+
+double spex_student_95(double freedom) {
+    return spex_student_two_sided(0.05, freedom);
 }

@@ -7,8 +7,8 @@
 
 #include "columns.h"
 #include "confidence.h"
-#include "printable.h"
 #include "probe_type.h"
+#include "table_notes.h"
 
 static const double quantiles[] = {0.5, 0.9, 0.99, 0.999};
 
@@ -22,19 +22,6 @@ struct unit {
     bool time;
     double seconds; /* a tick's; 0: not known yet */
 };
-
-const char *spex_duration_text(double seconds, char *text, size_t size) {
-    static const struct {
-        double unit;
-        const char *name;
-    } units[] = {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {0, "ns"}};
-    unsigned u = 0;
-    while (units[u].unit > 0 && seconds < units[u].unit)
-        u++;
-    double unit = units[u].unit > 0 ? units[u].unit : 1e-9;
-    snprintf(text, size, seconds < 1000 ? "%.4g %s" : "%.0f %s", seconds / unit, units[u].name);
-    return text;
-}
 
 /* Six significant digits at least; no exponents, which people do not read, before they must be. */
 static void add_number(struct spex_columns *columns, double number) {
@@ -60,15 +47,6 @@ const char *spex_value_name(uint32_t probe_type, unsigned n) {
     default:
         return numbered[n % 16];
     }
-}
-
-const char *spex_probe_text(const struct spex_profile_probe *probe, char *text, size_t size) {
-    if (probe->name[0])
-        snprintf(text, size, "%s", probe->name);
-    else
-        snprintf(text, size, "%u", probe->probe_id);
-    spex_make_printable(text);
-    return text;
 }
 
 static struct unit unit_of(const struct spex_profile *profile,

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+#include "table_notes.h"
+
 #include <inttypes.h>
 #include <stdbool.h>
 
+#include "columns.h"
 #include "probe_type.h"
-#include "table.h"
 
 #include "../queues/ring.h"
 

@@ -13,8 +13,8 @@
 #include "allowance.h"
 #include "countdown.h"
 #include "counters/counters.h"
-#include "gap.h"
 #include "kernel_frames.h"
+#include "random.h"
 #include "sites.h"
 
 /* Most threads with switched-on probes at one time; fewer where memory is limited. */

@@ -9,7 +9,7 @@
 #include "command.h"
 #include "complain.h"
 #include "explore/deadline.h"
-#include "explore/report_json.h"
+#include "explore/json_parts.h"
 #include "fit_table.h"
 #include "options.h"
 #include "printable.h"

@@ -8,10 +8,10 @@
 
 #include <jansson.h>
 
+#include "columns.h"
 #include "complain.h"
 #include "probe_list.h"
 #include "probe_type.h"
-#include "table.h"
 
 /* Sites that share a line of the list, such as the copies of an inlined function. */
 struct entry {

@@ -7,7 +7,7 @@
 #include <jansson.h>
 
 #include "columns.h"
-#include "explore/report_json.h"
+#include "explore/json_parts.h"
 #include "printable.h"
 
 static const char *class_of(const struct spex_sampled_kernel *kernel) {

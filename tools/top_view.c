@@ -10,6 +10,7 @@
 
 #include <spex/site.h>
 
+#include "columns.h"
 #include "probe_type.h"
 #include "table.h"
 

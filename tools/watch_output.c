@@ -7,9 +7,9 @@
 
 #include <jansson.h>
 
-#include "explore/report_json.h"
+#include "columns.h"
+#include "explore/json_parts.h"
 #include "printable.h"
-#include "table.h"
 
 static const char *const event_names[] = {
     [SPEX_ANOMALY_BEGINS] = "begins",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How far a configuration's mean may lie from the truth: by how its own trials vary, moderated by how those of all
- * configurations do, and at least by what the trials say of themselves. */
+/* How far a configuration's mean may lie from the truth: by how its own trials vary, moderated by
+ * how those of all configurations do, and at least by what the trials say of themselves. */
 #ifndef SPEX_ACCURACY_H
 #define SPEX_ACCURACY_H
 
@@ -34,7 +34,8 @@ double spex_accuracy_error(const struct spex_accuracy *accuracy, const struct sp
 /* Half the width of the mean's 95 % interval; NaN when nothing is known of it. */
 double spex_accuracy_margin(const struct spex_accuracy *accuracy, const struct spex_sample *sample);
 
-/* Degrees of freedom that trials of one configuration, or of several together, have for telling the noise. */
+/* Degrees of freedom that trials of one configuration, or of several together, have for telling the
+ * noise. */
 double spex_accuracy_freedom(const struct spex_accuracy *accuracy, double trials);
 
 /* The same for a criterion of the space. */

@@ -12,13 +12,13 @@
 
 int spex_agent_check_arguments(const struct spex_space *space, char *const *argv,
                                struct spex_why *why) {
-    char reason[SPEX_TEMPLATE_WHY_BYTES];
+    struct spex_why reason;
     uint64_t named;
     for (size_t i = 0; argv[i]; i++) {
-        int err = spex_template_check(argv[i], space, &named, reason, sizeof(reason));
+        int err = spex_template_check(argv[i], space, &named, &reason);
         if (err)
             return spex_fail(why, err, "argument %zu of the program, \"%.80s\": %s", i, argv[i],
-                             reason);
+                             reason.text);
     }
     return 0;
 }

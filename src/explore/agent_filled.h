@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What one configuration makes of the program's arguments and of the space's agent: texts that can be
- * executed. What names a parameter that does not apply is left out: an argument, a variable, a
+/* What one configuration makes of the program's arguments and of the space's agent: texts that can
+ * be executed. What names a parameter that does not apply is left out: an argument, a variable, a
  * command, a load. */
 #ifndef SPEX_AGENT_FILLED_H
 #define SPEX_AGENT_FILLED_H
@@ -24,13 +24,13 @@ struct spex_agent_filled {
     size_t load_count; /* as in the agent */
 };
 
-/* Before the first trial: whether templates among the program's arguments name parameters of the space.
- * 0; -EINVAL; -ENOMEM. */
+/* Before the first trial: whether templates among the program's arguments name parameters of the
+ * space. 0; -EINVAL; -ENOMEM. */
 int spex_agent_check_arguments(const struct spex_space *space, char *const *argv,
                                struct spex_why *why);
 
-/* 0; -EINVAL when the program itself names a parameter that does not apply; -ENOMEM. To be freed in any
- * case. */
+/* 0; -EINVAL when the program itself names a parameter that does not apply; -ENOMEM. To be freed in
+ * any case. */
 int spex_agent_fill(const struct spex_space_file *file, char *const *argv, const size_t *levels,
                     struct spex_agent_filled *filled, struct spex_why *why);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A parameter's values in as few places as a picture or a table has room for. Categories keep a place each; of numbers,
- * neighbours share one, and places are equally wide on the parameter's scale. */
+/* A parameter's values in as few places as a picture or a table has room for. Categories keep a
+ * place each; of numbers, neighbours share one, and places are equally wide on the parameter's
+ * scale. */
 #ifndef SPEX_BINS_H
 #define SPEX_BINS_H
 

@@ -12,9 +12,9 @@ struct spex_change {
     double high;
     bool known;       /* there is an interval */
     bool significant; /* no change lies outside of it */
-    double
-        size; /* the least that the interval allows, of logarithms or as a share: how much it matters; without an
-                         interval, what was seen */
+    /* The least that the interval allows, of logarithms or as a share: how much it matters; without
+     * an interval, what was seen. */
+    double size;
 };
 
 /* From means and their standard errors, which so many degrees of freedom tell of. */

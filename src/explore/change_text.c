@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "report_json.h"
+#include "json_parts.h"
 
 void spex_change_text(const struct spex_change *change, char *text, size_t size) {
     int length = snprintf(text, size, change->ratio ? "x %.4g" : "%+.4g", change->value);

@@ -23,8 +23,8 @@ const char *const spex_circumstance_names[SPEX_ON_COUNT] = {
     [SPEX_ON_SPEX] = "spex",
 };
 
-/* "model name : …" of the first processor; other architectures have other keys, and then there is the
- * machine's name. */
+/* "model name : …" of the first processor; other architectures have other keys, and then there is
+ * the machine's name. */
 static char *cpu_model(const char *machine) {
     char line[512];
     FILE *in = fopen("/proc/cpuinfo", "re");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Under which circumstances trials are run: the machine, its kernel, the program's build and our own version. Trials
- * under different ones are not to be compared without a thought. */
+/* Under which circumstances trials are run: the machine, its kernel, the program's build and our
+ * own version. Trials under different ones are not to be compared without a thought. */
 #ifndef SPEX_CIRCUMSTANCES_H
 #define SPEX_CIRCUMSTANCES_H
 
@@ -27,8 +27,8 @@ struct spex_circumstances {
     char *texts[SPEX_ON_COUNT];
 };
 
-/* Of this process, and of the program that it would run as argv[0]. 0 or -ENOMEM; what cannot be told is
- * "unknown". */
+/* Of this process, and of the program that it would run as argv[0]. 0 or -ENOMEM; what cannot be
+ * told is "unknown". */
 int spex_circumstances_now(const char *program, struct spex_circumstances *now);
 void spex_circumstances_free(struct spex_circumstances *circumstances);
 

@@ -8,10 +8,11 @@
 #include <string.h>
 
 #include "../student.h"
+#include "space_parameter.h"
 
 /* Both sides, and of the parameters which of b's is which of a's. */
 struct sides {
-    const struct spex_report_data *a, *b;
+    const struct spex_study *a, *b;
     size_t *levels; /* of b, room for one configuration */
 };
 
@@ -74,13 +75,12 @@ static size_t counterpart(const struct sides *sides, const struct spex_group *gr
         if (sides->levels[q] == b->parameters[q].count)
             return SPEX_STANDING_NONE;
     }
-    const struct spex_group *found = spex_summary_find(sides->b->summary, sides->levels);
-    return found && found->trials ? (size_t)(found - sides->b->summary->groups)
-                                  : SPEX_STANDING_NONE;
+    const struct spex_group *found = spex_summary_find(&sides->b->summary, sides->levels);
+    return found && found->trials ? (size_t)(found - sides->b->summary.groups) : SPEX_STANDING_NONE;
 }
 
 static int find_pairs(struct spex_comparison *comparison, const struct sides *sides) {
-    const struct spex_summary *summary = sides->a->summary;
+    const struct spex_summary *summary = &sides->a->summary;
     comparison->pairs = calloc(summary->count + 1, sizeof(*comparison->pairs));
     if (!comparison->pairs)
         return -ENOMEM;
@@ -93,14 +93,13 @@ static int find_pairs(struct spex_comparison *comparison, const struct sides *si
     return 0;
 }
 
-static struct spex_sample sample(const struct spex_report_data *data, size_t group,
-                                 size_t criterion) {
-    return spex_group_sample(&data->summary->groups[group], criterion);
+static struct spex_sample sample(const struct spex_study *study, size_t group, size_t criterion) {
+    return spex_group_sample(&study->summary.groups[group], criterion);
 }
 
 static bool all_ratios(const struct sides *sides, size_t criterion) {
-    return sides->a->findings->accuracies[criterion].ratios &&
-           sides->b->findings->accuracies[criterion].ratios;
+    return sides->a->findings.accuracies[criterion].ratios &&
+           sides->b->findings.accuracies[criterion].ratios;
 }
 
 static double difference(const struct sides *sides, const struct spex_pair *pair, size_t c) {
@@ -133,16 +132,16 @@ static int compare_all(struct spex_comparison *comparison, const struct sides *s
     return 0;
 }
 
-static double error_of(const struct spex_report_data *data, size_t group) {
-    return spex_group_error(&data->findings->accuracies[0], &data->summary->groups[group], 0);
+static double error_of(const struct spex_study *study, size_t group) {
+    return spex_group_error(&study->findings.accuracies[0], &study->summary.groups[group], 0);
 }
 
 /* Errors of a's trials as they vary in a, of b's as in b. */
 static struct spex_change change_between(const struct sides *sides, size_t a, size_t b) {
-    double trials = (double)sides->a->summary->groups[a].trials +
-                    (double)sides->b->summary->groups[b].trials - 2;
-    double freedom = fmin(spex_accuracy_freedom(&sides->a->findings->accuracies[0], trials),
-                          spex_accuracy_freedom(&sides->b->findings->accuracies[0], trials));
+    double trials =
+        (double)sides->a->summary.groups[a].trials + (double)sides->b->summary.groups[b].trials - 2;
+    double freedom = fmin(spex_accuracy_freedom(&sides->a->findings.accuracies[0], trials),
+                          spex_accuracy_freedom(&sides->b->findings.accuracies[0], trials));
     return spex_change_by(sample(sides->a, a, 0).mean, error_of(sides->a, a),
                           sample(sides->b, b, 0).mean, error_of(sides->b, b), freedom);
 }
@@ -165,7 +164,8 @@ static int apart_first(const void *a, const void *b) {
     return x != y ? (x > y ? -1 : 1) : one->a < other->a ? -1 : one->a > other->a;
 }
 
-/* Bonferroni's correction: of all pairs, one that is not apart is taken for it in 1 of 20 comparisons. */
+/* Bonferroni's correction: of all pairs, one that is not apart is taken for it in 1 of 20
+ * comparisons. */
 static void judge_pairs(struct spex_comparison *comparison, const struct sides *sides) {
     double common = over_pairs(comparison, sides, 0).mean;
     double count = (double)comparison->pair_count;
@@ -192,12 +192,12 @@ static int by_value(const void *a, const void *b) {
 }
 
 /* Ranks of one side's means; equals share theirs. */
-static void rank_side(const struct spex_comparison *comparison, const struct spex_report_data *data,
+static void rank_side(const struct spex_comparison *comparison, const struct spex_study *study,
                       bool second, struct ranked *ranked, double *ranks) {
     size_t count = comparison->pair_count;
     for (size_t i = 0; i < count; i++) {
         const struct spex_pair *pair = &comparison->pairs[i];
-        ranked[i] = (struct ranked){sample(data, second ? pair->b : pair->a, 0).mean, i};
+        ranked[i] = (struct ranked){sample(study, second ? pair->b : pair->a, 0).mean, i};
     }
     qsort(ranked, count, sizeof(*ranked), by_value);
     for (size_t i = 0; i < count;) {
@@ -239,16 +239,16 @@ static int find_order(struct spex_comparison *comparison, const struct sides *si
 }
 
 static void compare_best(struct spex_comparison *comparison, const struct sides *sides) {
-    size_t a = sides->a->findings->best, b = sides->b->findings->best;
+    size_t a = sides->a->findings.best, b = sides->b->findings.best;
     comparison->best_of_a_in_b = SPEX_STANDING_NONE;
     if (!comparison->same_criteria || a == SPEX_STANDING_NONE || b == SPEX_STANDING_NONE)
         return;
-    comparison->best_of_a_in_b = counterpart(sides, &sides->a->summary->groups[a]);
+    comparison->best_of_a_in_b = counterpart(sides, &sides->a->summary.groups[a]);
     comparison->best_to_best = change_between(sides, a, b);
 }
 
-int spex_compare(struct spex_comparison *comparison, const struct spex_report_data *a,
-                 const struct spex_report_data *b) {
+int spex_compare(struct spex_comparison *comparison, const struct spex_study *a,
+                 const struct spex_study *b) {
     struct sides sides = {a, b, calloc(b->file->space.parameter_count, sizeof(size_t))};
     *comparison = (struct spex_comparison){
         .same_program = strcmp(spex_store_program(a->store), spex_store_program(b->store)) == 0,

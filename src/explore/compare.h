@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Two stores: whether they can be compared, and what became of the configurations that are in both. */
+/* Two stores: whether they can be compared, and what became of the configurations that are in
+ * both. */
 #ifndef SPEX_COMPARE_H
 #define SPEX_COMPARE_H
 
 #include "change.h"
-#include "report.h"
+#include "study.h"
 
 /* A configuration that has a result in both. */
 struct spex_pair {
@@ -14,26 +15,26 @@ struct spex_pair {
 };
 
 struct spex_comparison {
-    char *
-        difference; /* a line in which the spaces differ, as "A: … B: …"; NULL: they are the same */
+    /* A line in which the spaces differ, as "A: … B: …"; NULL: they are the same. */
+    char *difference;
     bool same_program;
-    size_t
-        machine_differs; /* SPEX_ON_COUNT: not; else the first circumstance in which the first machines differ */
+    /* SPEX_ON_COUNT: not; else the first circumstance in which the first machines differ. */
+    size_t machine_differs;
     bool same_criteria;      /* else nothing is matched */
     struct spex_pair *pairs; /* those that are apart first, then by how much they changed */
     size_t pair_count;
     size_t apart_count;
     struct spex_change *all; /* of each criterion, over all pairs; meaningful when there are any */
     struct spex_change best_to_best; /* from A's best to B's best, whatever they are */
-    double
-        order; /* Spearman's rank correlation of the first objective; NaN with less than 3 pairs */
-    size_t
-        best_of_a_in_b; /* group of B that is A's best; SPEX_STANDING_NONE when it has no result there */
+    /* Spearman's rank correlation of the first objective; NaN with less than 3 pairs. */
+    double order;
+    /* Group of B that is A's best; SPEX_STANDING_NONE when it has no result there. */
+    size_t best_of_a_in_b;
 };
 
 /* 0 or -ENOMEM; to be freed in any case. */
-int spex_compare(struct spex_comparison *comparison, const struct spex_report_data *a,
-                 const struct spex_report_data *b);
+int spex_compare(struct spex_comparison *comparison, const struct spex_study *a,
+                 const struct spex_study *b);
 void spex_comparison_free(struct spex_comparison *comparison);
 
 #endif

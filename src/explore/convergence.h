@@ -5,7 +5,8 @@
 
 #include "../measure/summary.h"
 
-/* After a trial: the mean of the first objective, over the trials up to then, of what was the best then. */
+/* After a trial: the mean of the first objective, over the trials up to then, of what was the best
+ * then. */
 struct spex_best_so_far {
     double seconds; /* measured up to then, failed trials included */
     double value;   /* NaN while no trial has a result */

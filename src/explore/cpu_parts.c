@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whole cores, in the order of their first CPUs, as many to each part. Cores of which we have only some CPUs count by
- * these; where cores differ in that, every part gets at least as many CPUs as the smallest. */
+/* Whole cores, in the order of their first CPUs, as many to each part. Cores of which we have only
+ * some CPUs count by these; where cores differ in that, every part gets at least as many CPUs as
+ * the smallest. */
 int spex_cpu_parts_divide(const size_t *cores, size_t count, size_t parts, size_t *part_of,
                           size_t *cpus) {
     size_t core_count = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The CPUs that we may use, in parts that disturb each other as little as can be: neighbours in a core
- * are in the same part. */
+/* The CPUs that we may use, in parts that disturb each other as little as can be: neighbours in a
+ * core are in the same part. */
 #ifndef SPEX_CPU_PARTS_H
 #define SPEX_CPU_PARTS_H
 
@@ -17,13 +17,13 @@ struct spex_cpu_parts {
     size_t cpus; /* of each part */
 };
 
-/* `count` equal parts; what is over is left idle. 0; -EINVAL when there are not enough cores for parts that
- * have none in common; -ENOMEM. */
+/* `count` equal parts; what is over is left idle. 0; -EINVAL when there are not enough cores for
+ * parts that have none in common; -ENOMEM. */
 int spex_cpu_parts_make(size_t count, struct spex_cpu_parts *parts, struct spex_why *why);
 void spex_cpu_parts_free(struct spex_cpu_parts *parts);
 
-/* The same over made-up CPUs: `cores` has a number for each of `count` CPUs, the same for those of one core.
- * Gets the part of each CPU, or SIZE_MAX for one that is left idle. 0 or -EINVAL. */
+/* The same over made-up CPUs: `cores` has a number for each of `count` CPUs, the same for those of
+ * one core. Gets the part of each CPU, or SIZE_MAX for one that is left idle. 0 or -EINVAL. */
 int spex_cpu_parts_divide(const size_t *cores, size_t count, size_t parts, size_t *part_of,
                           size_t *cpus);
 

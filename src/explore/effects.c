@@ -10,8 +10,8 @@
 struct whole {
     const struct spex_summary *summary;
     double count, mean, squares;
-    size_t *
-        rows; /* of each group, for each parameter: its bin, or the number of bins when it does not apply */
+    size_t *rows; /* of each group, for each parameter: its bin, or the number of bins when it does
+                     not apply */
 };
 
 static size_t *row_of(const struct whole *whole, size_t group, size_t p) {
@@ -55,7 +55,8 @@ static void add_to_bin(struct spex_effect_bin *bin, double value, bool maximise)
     bin->best = maximise ? fmax(bin->best, value) : fmin(bin->best, value);
 }
 
-/* What the bins' means explain; configurations to which the parameter does not apply are a bin, too. */
+/* What the bins' means explain; configurations to which the parameter does not apply are a bin,
+ * too. */
 static struct explained explain_one(const struct whole *whole, const struct spex_effect *effect) {
     struct explained explained = {0, -1};
     double elsewhere = (double)effect->not_applying, others = whole->mean * whole->count;

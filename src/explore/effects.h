@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What each parameter does to the first objective: means over the configurations that were tried with each of its values,
- * whatever the others were. */
+/* What each parameter does to the first objective: means over the configurations that were tried
+ * with each of its values, whatever the others were. */
 #ifndef SPEX_EFFECTS_H
 #define SPEX_EFFECTS_H
 
@@ -22,19 +22,19 @@ struct spex_effect {
     struct spex_effect_bin *of_bins;
     uint64_t not_applying; /* configurations with a result to which it does not apply */
     /* Of the variance among configurations. */
-    double
-        share; /* among those that were tried: what the means of the bins explain beyond what as many random groups
-                     would; NaN with less than two bins or configurations */
-    struct spex_sensitivity
-        sensitivity; /* over the whole space, by a model of it; when effects are modelled */
+    /* Among those that were tried: what the means of the bins explain beyond what as many random
+     * groups would; NaN with less than two bins or configurations. */
+    double share;
+    /* Over the whole space, by a model of it; when effects are modelled. */
+    struct spex_sensitivity sensitivity;
 };
 
 /* What two parameters do together beyond what each does on its own. */
 struct spex_interaction {
     size_t a, b; /* parameters, a below b */
-    struct spex_sensitivity_share
-        share; /* over the whole space, when effects are modelled; else among what was
-                                            tried, without an interval (NaN) */
+    /* Over the whole space, when effects are modelled; else among what was tried, without an
+     * interval (NaN). */
+    struct spex_sensitivity_share share;
 };
 
 struct spex_effects {
@@ -49,8 +49,8 @@ struct spex_effects {
 int spex_effects_init(struct spex_effects *effects, const struct spex_summary *summary);
 void spex_effects_free(struct spex_effects *effects);
 
-/* What a parameter explains on its own: by the model, or else of what was tried; the limits of the 95 % interval may be
- * NaN, as may all. */
+/* What a parameter explains on its own: by the model, or else of what was tried; the limits of the
+ * 95 % interval may be NaN, as may all. */
 struct spex_sensitivity_share spex_effects_share(const struct spex_effects *effects, size_t p);
 
 #endif

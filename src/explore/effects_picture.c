@@ -24,11 +24,11 @@ static int by_share(const void *a, const void *b) {
 }
 
 /* Fixed parameters have no effect to show. */
-static size_t rank(const struct spex_report_data *data, struct ranked *ranked) {
+static size_t rank(const struct spex_study *study, struct ranked *ranked) {
     size_t count = 0;
-    for (size_t p = 0; p < data->file->space.parameter_count; p++) {
-        double share = spex_effects_share(&data->findings->effects, p).value;
-        if (data->file->space.parameters[p].count > 1)
+    for (size_t p = 0; p < study->file->space.parameter_count; p++) {
+        double share = spex_effects_share(&study->findings.effects, p).value;
+        if (study->file->space.parameters[p].count > 1)
             ranked[count++] = (struct ranked){p, isnan(share) ? 0 : share};
     }
     qsort(ranked, count, sizeof(*ranked), by_share);
@@ -56,7 +56,7 @@ static void write_panel(const struct spex_script *script, const struct spex_effe
             p, ordered ? "linespoints" : "points", p, ordered ? "linespoints" : "points");
 }
 
-static void write_preamble(const struct spex_report_data *data, const struct spex_script *script,
+static void write_preamble(const struct spex_study *study, const struct spex_script *script,
                            size_t panels) {
     size_t columns = panels < COLUMNS ? panels : COLUMNS;
     size_t rows = (panels + columns - 1) / columns;
@@ -68,7 +68,7 @@ static void write_preamble(const struct spex_report_data *data, const struct spe
             "spacing screen %.4f,%.4f title '",
             rows, columns, 85 / width, 1 - 20 / width, 75 / height, 1 - 60 / height, 85 / width,
             95 / height);
-    spex_script_text(script, data->file->space.name);
+    spex_script_text(script, study->file->space.name);
     fputs(": each parameter on its own, mean (dots) and best (rings) over all others'\n"
           "set border 3\nset ytics nomirror\nset grid ytics lc rgb '#dddddd'\nunset key\n"
           "set offsets graph 0, graph 0, graph 0.08, graph 0.08\n",
@@ -76,18 +76,18 @@ static void write_preamble(const struct spex_report_data *data, const struct spe
 }
 
 int spex_draw_effects(const void *subject, struct spex_script *script, struct spex_why *why) {
-    const struct spex_report_data *data = subject;
-    const struct spex_space *space = &data->file->space;
+    const struct spex_study *study = subject;
+    const struct spex_space *space = &study->file->space;
     struct ranked *ranked = calloc(space->parameter_count, sizeof(*ranked));
     if (!ranked)
         return spex_fail(why, -ENOMEM, "out of memory");
-    size_t panels = rank(data, ranked);
+    size_t panels = rank(study, ranked);
     int err = panels ? 0 : spex_fail(why, -EINVAL, "no parameter of the space has two values");
     if (!err) {
-        write_preamble(data, script, panels);
+        write_preamble(study, script, panels);
         spex_script_criterion(script, "y", &space->criteria[0]);
         for (size_t i = 0; i < panels; i++)
-            write_panel(script, &data->findings->effects, ranked[i].parameter);
+            write_panel(script, &study->findings.effects, ranked[i].parameter);
         fputs("unset multiplot\n", script->out);
     }
     free(ranked);

@@ -3,10 +3,8 @@
 #ifndef SPEX_EXPLAIN_H
 #define SPEX_EXPLAIN_H
 
-#include <stdio.h>
-
 #include "change.h"
-#include "report.h"
+#include "study.h"
 
 /* A quantity that trials recorded, over those of each configuration. */
 struct spex_quantity {
@@ -21,7 +19,7 @@ struct spex_quantities {
 };
 
 /* Of all successful trials. 0 or what went wrong; to be freed in any case. */
-int spex_quantities_read(struct spex_quantities *quantities, const struct spex_report_data *data,
+int spex_quantities_read(struct spex_quantities *quantities, const struct spex_study *study,
                          struct spex_store *store, struct spex_why *why);
 void spex_quantities_free(struct spex_quantities *quantities);
 
@@ -34,10 +32,10 @@ struct spex_explained {
 };
 
 struct spex_explanation {
-    const struct spex_report_data *data;
+    const struct spex_study *study;
     size_t a, b; /* groups */
-    struct spex_explained *
-        items; /* those that both recorded: what changed surely comes first, by how much at least */
+    /* Those that both recorded: what changed surely comes first, by how much at least. */
+    struct spex_explained *items;
     size_t count;
     size_t significant; /* of these, how many changed surely */
     size_t unknown;     /* and of how many it cannot be told */
@@ -46,11 +44,5 @@ struct spex_explanation {
 /* 0 or -ENOMEM; `items` is to be freed. */
 int spex_explanation_find(struct spex_explanation *explanation,
                           const struct spex_quantities *quantities);
-
-void spex_explanation_text(const struct spex_explanation *explanation, bool all, FILE *out);
-
-/* 0; -ENOMEM; -EIO. */
-int spex_explanation_json(const struct spex_explanation *explanation, FILE *out,
-                          struct spex_why *why);
 
 #endif

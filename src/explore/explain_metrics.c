@@ -7,7 +7,7 @@
 #include "store_metrics.h"
 
 struct reading {
-    const struct spex_report_data *data;
+    const struct spex_study *study;
     struct spex_quantities *quantities;
     size_t next; /* where the next quantity is likely to be: trials tell them in the same order */
 };
@@ -24,7 +24,7 @@ static struct spex_quantity *quantity_add(struct reading *reading, const char *n
     *quantity = (struct spex_quantity){
         .name = strdup(name),
         .unit = strdup(unit),
-        .samples = calloc(reading->data->summary->count + 1, sizeof(*quantity->samples)),
+        .samples = calloc(reading->study->summary.count + 1, sizeof(*quantity->samples)),
     };
     return quantity->name && quantity->unit && quantity->samples ? quantity : NULL;
 }
@@ -44,14 +44,14 @@ static struct spex_quantity *quantity_of(struct reading *reading, const char *na
 
 static int take(void *user, size_t trial, const char *name, const char *unit, double value) {
     struct reading *reading = user;
-    const struct spex_trials *trials = reading->data->trials;
+    const struct spex_trials *trials = &reading->study->trials;
     /* An exploration may have put in more since the trials were read. */
     if (trial >= trials->count || !trials->items[trial].ok)
         return 0;
     struct spex_quantity *quantity = quantity_of(reading, name, unit);
     if (!quantity)
         return -ENOMEM;
-    const struct spex_summary *summary = reading->data->summary;
+    const struct spex_summary *summary = &reading->study->summary;
     const struct spex_group *group = spex_summary_find(summary, trials->items[trial].levels);
     struct spex_sample *sample = &quantity->samples[group - summary->groups];
     double distance = value - sample->mean;
@@ -60,9 +60,9 @@ static int take(void *user, size_t trial, const char *name, const char *unit, do
     return 0;
 }
 
-int spex_quantities_read(struct spex_quantities *quantities, const struct spex_report_data *data,
+int spex_quantities_read(struct spex_quantities *quantities, const struct spex_study *study,
                          struct spex_store *store, struct spex_why *why) {
-    struct reading reading = {.data = data, .quantities = quantities};
+    struct reading reading = {.study = study, .quantities = quantities};
     *quantities = (struct spex_quantities){NULL, 0};
     return spex_store_metrics(store, take, &reading, why);
 }

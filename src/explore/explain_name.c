@@ -20,16 +20,16 @@ static int take_found(size_t found, size_t *group, struct spex_why *why) {
     return 0;
 }
 
-static int take_trial(const struct spex_report_data *data, const char *name, size_t *group,
+static int take_trial(const struct spex_study *study, const char *name, size_t *group,
                       struct spex_why *why) {
     int64_t number;
     if (!spex_number_integer(name + 1, &number) || number < 1 ||
-        (uint64_t)number > data->trials->count)
+        (uint64_t)number > study->trials.count)
         return spex_fail(why, -EINVAL, "\"%s\": a trial from #1 to #%zu was expected", name,
-                         data->trials->count);
+                         study->trials.count);
     const struct spex_group *found =
-        spex_summary_find(data->summary, data->trials->items[number - 1].levels);
-    *group = (size_t)(found - data->summary->groups);
+        spex_summary_find(&study->summary, study->trials.items[number - 1].levels);
+    *group = (size_t)(found - study->summary.groups);
     return 0;
 }
 
@@ -87,16 +87,16 @@ static bool matches(const struct wanted *wanted, const size_t *levels) {
     return true;
 }
 
-static int fail_ambiguous(const struct spex_report_data *data, const struct wanted *wanted,
+static int fail_ambiguous(const struct spex_study *study, const struct wanted *wanted,
                           const char *name, size_t count, struct spex_why *why) {
     char text[sizeof(why->text)], configuration[160];
     int length =
         snprintf(text, sizeof(text), "\"%s\": %zu configurations have these values:", name, count);
     size_t shown = 0;
-    for (size_t g = 0; g < data->summary->count && shown < 3; g++) {
-        if (!matches(wanted, data->summary->groups[g].levels))
+    for (size_t g = 0; g < study->summary.count && shown < 3; g++) {
+        if (!matches(wanted, study->summary.groups[g].levels))
             continue;
-        spex_levels_text(&data->file->space, data->summary->groups[g].levels, configuration,
+        spex_levels_text(&study->file->space, study->summary.groups[g].levels, configuration,
                          sizeof(configuration));
         if (length > 0 && (size_t)length < sizeof(text))
             length += snprintf(text + length, sizeof(text) - (size_t)length, "%s %s",
@@ -106,10 +106,10 @@ static int fail_ambiguous(const struct spex_report_data *data, const struct want
     return spex_fail(why, -EINVAL, "%s%s", text, count > shown ? "; …" : "");
 }
 
-static int take_values(const struct spex_report_data *data, const char *name, size_t *group,
+static int take_values(const struct spex_study *study, const char *name, size_t *group,
                        struct spex_why *why) {
     size_t levels[SPEX_PARAMETERS_MAX] = {0}, count = 0;
-    const struct wanted wanted = {&data->file->space, levels};
+    const struct wanted wanted = {&study->file->space, levels};
     const char *rest = name;
     int err = 0;
     for (size_t p = 0; p < wanted.space->parameter_count; p++)
@@ -117,30 +117,30 @@ static int take_values(const struct spex_report_data *data, const char *name, si
     do
         err = take_value(&wanted, &rest, why);
     while (!err && *rest);
-    for (size_t g = 0; g < data->summary->count && !err; g++)
-        if (matches(&wanted, data->summary->groups[g].levels)) {
+    for (size_t g = 0; g < study->summary.count && !err; g++)
+        if (matches(&wanted, study->summary.groups[g].levels)) {
             *group = g;
             count++;
         }
     if (!err && count == 0)
         err = spex_fail(why, -EINVAL, "\"%s\": no such configuration was run", name);
     if (!err && count > 1)
-        err = fail_ambiguous(data, &wanted, name, count, why);
+        err = fail_ambiguous(study, &wanted, name, count, why);
     return err;
 }
 
-int spex_explain_name(const struct spex_report_data *data, const char *name, size_t *group,
+int spex_explain_name(const struct spex_study *study, const char *name, size_t *group,
                       struct spex_why *why) {
     int err;
     if (strcmp(name, "best") == 0)
-        err = take_found(data->findings->best, group, why);
+        err = take_found(study->findings.best, group, why);
     else if (strcmp(name, "worst") == 0)
-        err = take_found(data->findings->worst, group, why);
+        err = take_found(study->findings.worst, group, why);
     else if (name[0] == '#')
-        err = take_trial(data, name, group, why);
+        err = take_trial(study, name, group, why);
     else
-        err = take_values(data, name, group, why);
-    if (!err && data->summary->groups[*group].trials == 0)
+        err = take_values(study, name, group, why);
+    if (!err && study->summary.groups[*group].trials == 0)
         err = spex_fail(why, -ENODATA, "\"%s\": no trial of this configuration has a result", name);
     return err;
 }

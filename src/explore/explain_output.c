@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include <spex/explore.h>
 
 #include "change_text.h"
 #include "explain.h"
-#include "report_json.h"
+#include "explain_name.h"
+#include "json_parts.h"
 
 static const struct spex_group *group_of(const struct spex_explanation *explanation, size_t group) {
-    return &explanation->data->summary->groups[group];
+    return &explanation->study->summary.groups[group];
 }
 
 static bool differs(const struct spex_explanation *explanation, size_t p) {
-    const struct spex_space *space = &explanation->data->file->space;
+    const struct spex_space *space = &explanation->study->file->space;
     return strcmp(spex_level_text(space, group_of(explanation, explanation->a)->levels, p),
                   spex_level_text(space, group_of(explanation, explanation->b)->levels, p)) != 0;
 }
 
 static void print_parameters(const struct spex_explanation *explanation, FILE *out) {
-    const struct spex_space *space = &explanation->data->file->space;
+    const struct spex_space *space = &explanation->study->file->space;
     const struct spex_group *a = group_of(explanation, explanation->a);
     const struct spex_group *b = group_of(explanation, explanation->b);
     const char *separator = "the same   ";
@@ -52,7 +56,7 @@ static void print_figure(const struct spex_explained *explained, FILE *out) {
             explained->change.known ? explained->change.significant ? "" : "~ " : "? ", change);
 }
 
-void spex_explanation_text(const struct spex_explanation *explanation, bool all, FILE *out) {
+static void print_text(const struct spex_explanation *explanation, bool all, FILE *out) {
     size_t shown = explanation->significant + explanation->unknown;
     size_t count = all ? explanation->count : shown;
     print_parameters(explanation, out);
@@ -74,13 +78,12 @@ void spex_explanation_text(const struct spex_explanation *explanation, bool all,
 static json_t *side_json(const struct spex_explanation *explanation, size_t group) {
     return json_pack(
         "{s:o, s:I}", "config",
-        spex_json_config(&explanation->data->file->space, group_of(explanation, group)->levels),
+        spex_json_config(&explanation->study->file->space, group_of(explanation, group)->levels),
         "trials", (json_int_t)group_of(explanation, group)->trials);
 }
 
-int spex_explanation_json(const struct spex_explanation *explanation, FILE *out,
-                          struct spex_why *why) {
-    const struct spex_space *space = &explanation->data->file->space;
+static int write_json(const struct spex_explanation *explanation, FILE *out, struct spex_why *why) {
+    const struct spex_space *space = &explanation->study->file->space;
     json_t *names = json_array(), *quantities = json_array();
     for (size_t p = 0; p < space->parameter_count; p++)
         if (differs(explanation, p))
@@ -99,4 +102,44 @@ int spex_explanation_json(const struct spex_explanation *explanation, FILE *out,
                                      side_json(explanation, explanation->b), "differ", names,
                                      "quantities", quantities),
                            out, why);
+}
+
+static int write_forms(const struct spex_explain_options *options,
+                       const struct spex_explanation *explanation, struct spex_why *why) {
+    if (options->text) {
+        print_text(explanation, options->all, options->text);
+        if (fflush(options->text) != 0 || ferror(options->text))
+            return spex_fail(why, -EIO, "cannot write the explanation: %s", strerror(errno));
+    }
+    return options->json ? write_json(explanation, options->json, why) : 0;
+}
+
+static int explain(const struct spex_explain_options *options, struct spex_study *study,
+                   struct spex_why *why) {
+    struct spex_explanation explanation = {.study = study};
+    struct spex_quantities quantities = {NULL, 0};
+    int err = spex_explain_name(study, options->a, &explanation.a, why);
+    err = err ? err : spex_explain_name(study, options->b, &explanation.b, why);
+    if (!err && explanation.a == explanation.b)
+        err =
+            spex_fail(why, -EINVAL, "%s and %s are the same configuration", options->a, options->b);
+    err = err ? err : spex_quantities_read(&quantities, study, study->store, why);
+    if (!err && spex_explanation_find(&explanation, &quantities))
+        err = spex_fail(why, -ENOMEM, "out of memory");
+    err = err ? err : write_forms(options, &explanation, why);
+    free(explanation.items);
+    spex_quantities_free(&quantities);
+    return err;
+}
+
+int spex_explain(const struct spex_explain_options *options, char *text, size_t size) {
+    struct spex_why why = {"spex_explain: a store and two configurations were expected"};
+    struct spex_study study = {.store = NULL};
+    bool whole = options->size == sizeof(*options) && options->store && options->a && options->b;
+    int err = whole ? spex_study_read(&study, options->store, &why) : -EINVAL;
+    err = err ? err : explain(options, &study, &why);
+    spex_study_free(&study);
+    if (err)
+        snprintf(text, size, "%s", why.text);
+    return err;
 }

@@ -23,8 +23,8 @@
 
 static int policy_load(struct spex_explorer *explorer, const char *path, struct spex_why *why) {
     struct spex_why reason;
-    int err = spex_policy_object_open(&explorer->object, path, &reason);
-    explorer->policy = explorer->object.policy;
+    int err = spex_object_open(&explorer->object, path, &spex_policy_object_kind, &reason);
+    explorer->policy = explorer->object.found;
     return err ? spex_fail(why, err, "policy \"%s\": %s", path, reason.text) : 0;
 }
 
@@ -206,7 +206,7 @@ int spex_explore(const struct spex_explore_options *options, char *text, size_t 
     free(explorer.directory);
     free(explorer.levels);
     free(explorer.state);
-    spex_policy_object_close(&explorer.object);
+    spex_object_close(&explorer.object);
     if (err)
         snprintf(text, size, "%s", why.text);
     return err;

@@ -30,7 +30,7 @@ struct spex_waiting {
 struct spex_explorer {
     const struct spex_explore_options *options;
     struct spex_space_file *space;
-    struct spex_policy_object object; /* where the policy is from, when it is not built in */
+    struct spex_object object; /* where the policy is from, when it is not built in */
     const struct spex_policy_ops *policy;
     void *state;
     bool initialised; /* the policy's state */

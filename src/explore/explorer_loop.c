@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The explorer's main loop: ask the policy, run, store, tell; with what the store has already, in the order in which
- * it was asked and told. */
+/* The explorer's main loop: ask the policy, run, store, tell; with what the store has already, in
+ * the order in which it was asked and told. */
 #define _GNU_SOURCE
 #include "explorer.h"
 
@@ -37,7 +37,8 @@ static void report_progress(struct spex_explorer *explorer) {
     explorer->options->progress(explorer->options->user, progress);
 }
 
-/* 1 with a plan, 0 when the policy has had enough, -EAGAIN when it wants to be told first, or another error. */
+/* 1 with a plan, 0 when the policy has had enough, -EAGAIN when it wants to be told first, or
+ * another error. */
 static int ask(struct spex_explorer *explorer, struct spex_plan *plan, struct spex_why *why) {
     const struct spex_asking asking = {
         .policy = explorer->policy,
@@ -55,7 +56,8 @@ static int ask(struct spex_explorer *explorer, struct spex_plan *plan, struct sp
     return got;
 }
 
-/* `ok`: what the policy is told, which knows of a failed trial that was run again only that it failed. */
+/* `ok`: what the policy is told, which knows of a failed trial that was run again only that it
+ * failed. */
 static void tell_policy(struct spex_explorer *explorer, const struct spex_trial *trial, bool ok) {
     struct spex_result result = {
         .size = sizeof(result),
@@ -122,7 +124,8 @@ static int fail_replay(const struct spex_explorer *explorer, uint64_t number,
                      (unsigned long long)number, explorer->options->store, explorer->policy->name);
 }
 
-/* Asks as often as was asked, since a policy may draw numbers before it says that it cannot plan yet. */
+/* Asks as often as was asked, since a policy may draw numbers before it says that it cannot plan
+ * yet. */
 static int replay_refusal(struct spex_explorer *explorer, struct spex_why *why) {
     struct spex_plan plan;
     int got = ask(explorer, &plan, why);
@@ -215,8 +218,8 @@ static int start_waiting(struct spex_explorer *explorer, struct spex_why *why) {
     return err;
 }
 
-/* Fills the places: with what waits, then with what the policy asks for. It is not asked again before it is told what
- * it wants: a replay could not know how often. */
+/* Fills the places: with what waits, then with what the policy asks for. It is not asked again
+ * before it is told what it wants: a replay could not know how often. */
 static int fill_places(struct spex_explorer *explorer, struct spex_why *why) {
     while (spex_runner_running(explorer->runner) < spex_runner_places(explorer->runner)) {
         struct spex_plan plan;
@@ -236,7 +239,8 @@ static int fill_places(struct spex_explorer *explorer, struct spex_why *why) {
     return 0;
 }
 
-/* The number of the failed trial in whose stead this one was run, and that trial's `refused`; or 0. */
+/* The number of the failed trial in whose stead this one was run, and that trial's `refused`; or
+ * 0. */
 static uint64_t take_again(struct spex_explorer *explorer, uint64_t asked, bool *refused) {
     for (struct spex_waiting **at = &explorer->again; *at; at = &(*at)->next)
         if ((*at)->asked == asked) {

@@ -30,8 +30,8 @@ struct spex_findings {
     struct spex_failure *failures;
     size_t failure_count;
     uint64_t failed; /* trials */
-    uint64_t
-        unsteady; /* trials with a result that may have been measured before a warm-up had ended */
+    /* Trials with a result that may have been measured before a warm-up had ended. */
+    uint64_t unsteady;
     uint64_t records_used;
     uint64_t records_lost;
     double seconds;
@@ -44,7 +44,8 @@ int spex_findings_init(struct spex_findings *findings, const struct spex_summary
                        const struct spex_trials *trials);
 void spex_findings_free(struct spex_findings *findings);
 
-/* The first trial from which on the best configuration has stayed the best, from 0; trials->count without a result. */
+/* The first trial from which on the best configuration has stayed the best, from 0; trials->count
+ * without a result. */
 size_t spex_findings_settled(const struct spex_findings *findings,
                              const struct spex_trials *trials);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The heat map of Go and Colmenares, Figure 3: x and y are two parameters, every combination of the others is a panel,
- * the colour is the objective's mean; with too many combinations, the best of them. */
+/* The heat map of Go and Colmenares, Figure 3: x and y are two parameters, every combination of the
+ * others is a panel, the colour is the objective's mean; with too many combinations, the best of
+ * them. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 
 #include "picture_axis.h"
 #include "report.h"
+#include "space_parameter.h"
 
 #define PANELS_MAX     64
 #define PLACES_MAX     24 /* on an axis of many numbers */
@@ -23,7 +25,7 @@ struct cell {
 };
 
 struct map {
-    const struct spex_report_data *data;
+    const struct spex_study *study;
     const struct spex_space *space;
     size_t x, y;
     struct spex_bins x_bins, y_bins;
@@ -117,7 +119,7 @@ static struct cell *cell(const struct map *map, size_t panel, size_t y, size_t x
 
 /* The panel's grid of means; "NaN" leaves a cell blank where no trial succeeded. */
 static bool write_panel_data(const struct map *map, size_t panel, size_t *best_x, size_t *best_y) {
-    const struct spex_group *best = &map->data->summary->groups[map->data->findings->best];
+    const struct spex_group *best = &map->study->summary.groups[map->study->findings.best];
     bool best_is_here = false;
     fprintf(map->script->out, "$panel%zu << EOD\n", panel);
     for (size_t y = 0; y < map->y_bins.count; y++)
@@ -155,9 +157,10 @@ static void write_panel(const struct map *map, size_t panel, size_t *levels) {
     fputc('\n', out);
 }
 
-/* Axes that were asked for by name; the other one, if only one was, is the first other parameter. */
+/* Axes that were asked for by name; the other one, if only one was, is the first other
+ * parameter. */
 static int choose_named_axes(struct map *map, struct spex_why *why) {
-    const char *names[] = {map->data->heatmap_x, map->data->heatmap_y};
+    const char *names[] = {map->study->heatmap_x, map->study->heatmap_y};
     size_t *axes[] = {&map->x, &map->y}, none = map->space->parameter_count;
     for (int a = 0; a < 2; a++) {
         if (!names[a])
@@ -175,14 +178,15 @@ static int choose_named_axes(struct map *map, struct spex_why *why) {
     return 0;
 }
 
-/* The axes that were asked for, that the space names, or else the threads parameter against the first other. */
+/* The axes that were asked for, that the space names, or else the threads parameter against the
+ * first other. */
 static int choose_axes(struct map *map, struct spex_why *why) {
     size_t none = map->space->parameter_count, threads = map->space->threads_parameter;
     if (none < 2)
         return spex_fail(why, -EINVAL, "a heat map needs a space of two parameters or more");
-    map->x = map->data->file->heatmap_x;
-    map->y = map->data->file->heatmap_y;
-    if (map->data->heatmap_x || map->data->heatmap_y)
+    map->x = map->study->file->heatmap_x;
+    map->y = map->study->file->heatmap_y;
+    if (map->study->heatmap_x || map->study->heatmap_y)
         return choose_named_axes(map, why);
     if (map->x == none) {
         map->y = threads < none ? threads : 1;
@@ -222,8 +226,8 @@ static size_t panel_of(const struct map *map, const size_t *levels) {
 }
 
 static void fill_cells(const struct map *map) {
-    const struct spex_summary *summary = map->data->summary;
-    const struct spex_group *best = &summary->groups[map->data->findings->best];
+    const struct spex_summary *summary = &map->study->summary;
+    const struct spex_group *best = &summary->groups[map->study->findings.best];
     for (size_t g = 0; g < summary->count; g++) {
         const struct spex_group *group = &summary->groups[g];
         if (!group->trials)
@@ -254,8 +258,8 @@ static int prepare(struct map *map, struct spex_why *why) {
 }
 
 int spex_draw_heatmap(const void *subject, struct spex_script *script, struct spex_why *why) {
-    const struct spex_report_data *data = subject;
-    struct map map = {.data = data, .space = &data->file->space, .script = script};
+    const struct spex_study *study = subject;
+    struct map map = {.study = study, .space = &study->file->space, .script = script};
     size_t *levels = calloc(map.space->parameter_count, sizeof(*levels));
     int err = levels ? prepare(&map, why) : fail_memory(why);
     if (!err) {

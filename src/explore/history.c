@@ -13,7 +13,8 @@ static bool note(struct spex_history *history, uint64_t asked, uint64_t told, si
     return true;
 }
 
-/* A trial is told after it was planned, and nothing is planned before what was planned before it. */
+/* A trial is told after it was planned, and nothing is planned before what was planned before
+ * it. */
 static bool is_history(const struct spex_history *history) {
     for (uint64_t p = 0; p < history->plans; p++) {
         if (p && history->told[p] < history->told[p - 1])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a store tells of the exploration so far, in the order in which the policy was asked and told: so that it can
- * be asked and told the same again. Plans are numbered from 1 as the policy makes them, trials in the order in which
- * they finished. */
+/* What a store tells of the exploration so far, in the order in which the policy was asked and
+ * told: so that it can be asked and told the same again. Plans are numbered from 1 as the policy
+ * makes them, trials in the order in which they finished. */
 #ifndef SPEX_HISTORY_H
 #define SPEX_HISTORY_H
 

@@ -5,7 +5,8 @@
 
 #include <stdio.h>
 
-/* As people see it, whatever it contains; bytes that are no UTF-8 and control characters become U+FFFD. */
+/* As people see it, whatever it contains; bytes that are no UTF-8 and control characters become
+ * U+FFFD. */
 void spex_html_text(FILE *out, const char *text);
 
 /* Like printf; what it makes is escaped as a whole. */

@@ -48,7 +48,8 @@ void spex_leftovers_let_go(int before) {
     prctl(PR_SET_CHILD_SUBREAPER, before);
 }
 
-/* Whether a look at our children has told that there is nothing: /proc has every process of the machine. */
+/* Whether a look at our children has told that there is nothing: /proc has every process of the
+ * machine. */
 static bool nothing_is_left(void) {
     siginfo_t info;
     int adopting = 0;

@@ -3,8 +3,9 @@
 #ifndef SPEX_LEFTOVERS_H
 #define SPEX_LEFTOVERS_H
 
-/* From here to spex_leftovers_let_go, processes whose parents end become children of this one: so that without a child
- * there is nothing left of any program. What prctl said before is for the other call. */
+/* From here to spex_leftovers_let_go, processes whose parents end become children of this one: so
+ * that without a child there is nothing left of any program. What prctl said before is for the
+ * other call. */
 int spex_leftovers_adopt(void);
 void spex_leftovers_let_go(int before);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which configurations no other one beats in all objectives. Judged by means; and, because means are uncertain, also
- * which of them another may beat, and which that are beaten may not be. */
+/* Which configurations no other one beats in all objectives. Judged by means; and, because means
+ * are uncertain, also which of them another may beat, and which that are beaten may not be. */
 #ifndef SPEX_PARETO_H
 #define SPEX_PARETO_H
 
@@ -15,8 +15,8 @@ enum spex_pareto_place {
     SPEX_PARETO_SURE_FRONT
 };
 
-/* A place for each group; `competes` says which of them do. Sure is what 95 % intervals of differences say, against
- * those that are in front. accuracies: one a criterion. 0 or -ENOMEM. */
+/* A place for each group; `competes` says which of them do. Sure is what 95 % intervals of
+ * differences say, against those that are in front. accuracies: one a criterion. 0 or -ENOMEM. */
 int spex_pareto(const struct spex_summary *summary, const bool *competes,
                 const struct spex_accuracy *accuracies, enum spex_pareto_place *places);
 

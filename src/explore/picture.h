@@ -32,8 +32,8 @@ struct spex_picture {
     const void *subject;
 };
 
-/* A file, which appears under its name when it is whole: PNG if it ends in .png, else SVG. 0; -ENOENT without
- * the program that draws it; or what else went wrong. */
+/* A file, which appears under its name when it is whole: PNG if it ends in .png, else SVG. 0;
+ * -ENOENT without the program that draws it; or what else went wrong. */
 int spex_picture_file(const struct spex_picture *picture, const char *path, struct spex_why *why);
 
 /* The text of an SVG element, to be freed. */

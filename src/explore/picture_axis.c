@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "report.h"
+#include "value_text.h"
 
 void spex_script_parameter(const struct spex_script *script,
                            const struct spex_parameter *parameter) {
@@ -44,15 +44,6 @@ void spex_script_bins(const struct spex_script *script, const char *axis,
     }
     fprintf(script->out, ") out nomirror scale 0.5\nset %srange [-0.5:%zu.5]\n", axis,
             bins->count - 1);
-}
-
-void spex_criterion_label(const struct spex_criterion *criterion, char *text, size_t size) {
-    const char *unit = spex_criterion_unit(criterion);
-    char field[16] = "";
-    if (criterion->field)
-        snprintf(field, sizeof(field), "[%u]", criterion->field);
-    snprintf(text, size, "%s of %s%s%s%s%s", criterion->metric, criterion->probe, field,
-             *unit ? " [" : "", unit, *unit ? "]" : "");
 }
 
 void spex_script_criterion(const struct spex_script *script, const char *axis,

@@ -16,7 +16,8 @@
 void spex_script_parameter(const struct spex_script *script,
                            const struct spex_parameter *parameter);
 
-/* A bin a step, from 0, with as many labels as the axis, so many characters wide or half lines high, has room for. `axis` is "x" or "y". */
+/* A bin a step, from 0, with as many labels as the axis, so many characters wide or half lines
+ * high, has room for. `axis` is "x" or "y". */
 void spex_script_bins(const struct spex_script *script, const char *axis,
                       const struct spex_bins *bins, size_t width);
 

@@ -51,8 +51,8 @@ static size_t make_ours(const struct spex_launch *launch, char **environment) {
     return made;
 }
 
-/* The environment with our variables in it; only the first `*made` strings are to be freed. NULL when
- * out of memory. */
+/* The environment with our variables in it; only the first `*made` strings are to be freed. NULL
+ * when out of memory. */
 static char **make_environment(const struct spex_launch *launch, size_t *made) {
     size_t count = 0, more = 0;
     while (environ[count])
@@ -116,8 +116,8 @@ static void child_run(const struct spex_launch *launch, char **environment, int 
     spex_exec_failed(status, errno);
 }
 
-/* vfork copies no page tables, which an explorer has many of; until the program runs this thread stands still. No
- * handler of ours may run in the child. */
+/* vfork copies no page tables, which an explorer has many of; until the program runs this thread
+ * stands still. No handler of ours may run in the child. */
 static int vfork_program(struct spex_program *program, const struct spex_launch *launch,
                          char **environment, int output, int status) {
     sigset_t all, before;

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "usage.h"
+#include "../measure/usage.h"
 #include "why.h"
 
 #define SPEX_OUTPUT_TAIL_BYTES 2048
@@ -33,10 +33,10 @@ struct spex_launch {
     const char *config; /* path: SPEX_CONFIG */
     const char *probes; /* SPEX_PROBES; NULL for what is not to make records, */
     const char *socket; /*   and the path that is SPEX_OUT */
-    bool sweep;         /* with a socket: what it has started is looked for at its end, wherever it
-                           has gone */
-    /* Besides those that we have: "NAME=value", or "NAME" for one that is not to be there; ends with
-     * NULL; or is NULL. */
+    /* With a socket: what it has started is looked for at its end, wherever it has gone. */
+    bool sweep;
+    /* Besides those that we have: "NAME=value", or "NAME" for one that is not to be there; ends
+     * with NULL; or is NULL. */
     char *const *variables;
     int descriptor;        /* where `config` is open, too; 0: nowhere */
     const cpu_set_t *cpus; /* that it may use, with all that it starts; NULL: those that we may */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A program that is run once with a configuration, what is around it, and its stream: what trials and trainings have in
- * common. What the program does wrong is a result, not an error. */
+/* A program that is run once with a configuration, what is around it, and its stream: what trials
+ * and trainings have in common. What the program does wrong is a result, not an error. */
 #ifndef SPEX_PROGRAM_RUN_H
 #define SPEX_PROGRAM_RUN_H
 
@@ -43,8 +43,8 @@ void spex_program_run_init(struct spex_program_run *run, const char *directory, 
 int spex_program_run_prepare(struct spex_program_run *run, const struct spex_space *space,
                              const size_t *levels, struct spex_why *why);
 
-/* Launches the program and what is to be there before it; `cpus` as in struct spex_launch. 0; 1 when the run has failed,
- * or an error of ours: as `why` says. */
+/* Launches the program and what is to be there before it; `cpus` as in struct spex_launch. 0; 1
+ * when the run has failed, or an error of ours: as `why` says. */
 int spex_program_run_begin(struct spex_program_run *run, const struct spex_space_file *file,
                            char *const *argv, const size_t *levels, const char *probes,
                            const cpu_set_t *cpus, struct spex_why *why);

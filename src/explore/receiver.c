@@ -13,7 +13,6 @@
 
 #include <spex/kernel.h>
 
-#include "../collector.h"
 #include "../measure/in_order.h"
 #include "../probe_type.h"
 #include "deadline.h"

@@ -50,7 +50,8 @@ void spex_receiver_list_probes(const struct spex_receiver *receiver, char *list,
 const struct spex_stream_site *spex_receiver_sites(const struct spex_receiver *receiver,
                                                    size_t *count);
 
-/* Of a number that a record holds. False: the program has told of none such. A node's parent has a lower number. */
+/* Of a number that a record holds. False: the program has told of none such. A node's parent has a
+ * lower number. */
 bool spex_receiver_context(const struct spex_receiver *receiver, uint64_t number,
                            struct spex_context_node *node);
 

@@ -7,13 +7,13 @@
 
 #include "change_text.h"
 #include "compare.h"
-#include "report_json.h"
+#include "json_parts.h"
 #include "value_text.h"
 
 #define PAIRS_MAX 10
 
 struct both {
-    const struct spex_report_data *a, *b;
+    const struct spex_study *a, *b;
     const struct spex_comparison *comparison;
 };
 
@@ -39,22 +39,22 @@ static void print_comparable(const struct both *both, FILE *out) {
         fputs("           and one of the stores is mixed: its trials ran on different ones\n", out);
     fprintf(out,
             "trials     A %zu over %zu configurations, B %zu over %zu; %zu have a result in both\n",
-            both->a->trials->count, both->a->summary->count, both->b->trials->count,
-            both->b->summary->count, comparison->pair_count);
+            both->a->trials.count, both->a->summary.count, both->b->trials.count,
+            both->b->summary.count, comparison->pair_count);
     if (!comparison->same_criteria)
         fputs("not comparable: objectives, limits or parameters differ\n", out);
 }
 
-static void print_best(const struct spex_report_data *data, const char *title, FILE *out) {
+static void print_best(const struct spex_study *study, const char *title, FILE *out) {
     char text[512], value[48];
-    size_t best = data->findings->best;
+    size_t best = study->findings.best;
     if (best == SPEX_STANDING_NONE) {
         fprintf(out, "%-10s no trial has a result\n", title);
         return;
     }
-    spex_levels_text(&data->file->space, data->summary->groups[best].levels, text, sizeof(text));
-    spex_value_text(data->file->space.criteria, data->summary->groups[best].criteria[0].mean, value,
-                    sizeof(value));
+    spex_levels_text(&study->file->space, study->summary.groups[best].levels, text, sizeof(text));
+    spex_value_text(study->file->space.criteria, study->summary.groups[best].criteria[0].mean,
+                    value, sizeof(value));
     fprintf(out, "%-10s %s  %s\n", title, value, text);
 }
 
@@ -64,21 +64,21 @@ static void print_bests(const struct both *both, FILE *out) {
     size_t there = comparison->best_of_a_in_b;
     print_best(both->a, "best of A", out);
     print_best(both->b, "best of B", out);
-    if (!comparison->same_criteria || both->a->findings->best == SPEX_STANDING_NONE ||
-        both->b->findings->best == SPEX_STANDING_NONE)
+    if (!comparison->same_criteria || both->a->findings.best == SPEX_STANDING_NONE ||
+        both->b->findings.best == SPEX_STANDING_NONE)
         return;
     spex_change_text(&comparison->best_to_best, change, sizeof(change));
     fprintf(out, "           from the one to the other %s%s\n", change,
             comparison->best_to_best.significant ? "" : ": no sure change");
     if (there == SPEX_STANDING_NONE)
         fputs("           A's best has no result in B\n", out);
-    else if (there == both->b->findings->best)
+    else if (there == both->b->findings.best)
         fputs("           they are the same configuration\n", out);
     else {
         spex_value_text(both->b->file->space.criteria,
-                        both->b->summary->groups[there].criteria[0].mean, value, sizeof(value));
+                        both->b->summary.groups[there].criteria[0].mean, value, sizeof(value));
         fprintf(out, "           A's best has %s in B%s\n", value,
-                both->b->findings->standings[there].tied ? ", as good as B's best" : "");
+                both->b->findings.standings[there].tied ? ", as good as B's best" : "");
     }
 }
 
@@ -115,9 +115,9 @@ static void print_pairs(const struct both *both, FILE *out) {
     fprintf(out, "%12s  %12s  %-28s  %s\n", "A", "B", "change (95 %)", "configuration");
     for (size_t i = 0; i < comparison->apart_count && i < PAIRS_MAX; i++) {
         const struct spex_pair *pair = &comparison->pairs[i];
-        const struct spex_group *group = &both->a->summary->groups[pair->a];
+        const struct spex_group *group = &both->a->summary.groups[pair->a];
         spex_value_text(space->criteria, group->criteria[0].mean, a, sizeof(a));
-        spex_value_text(space->criteria, both->b->summary->groups[pair->b].criteria[0].mean, b,
+        spex_value_text(space->criteria, both->b->summary.groups[pair->b].criteria[0].mean, b,
                         sizeof(b));
         spex_change_text(&pair->change, change, sizeof(change));
         spex_levels_text(space, group->levels, text, sizeof(text));
@@ -137,8 +137,8 @@ static void print_text(const struct both *both, FILE *out) {
 }
 
 static json_t *pair_json(const struct both *both, const struct spex_pair *pair) {
-    const struct spex_group *a = &both->a->summary->groups[pair->a];
-    const struct spex_group *b = &both->b->summary->groups[pair->b];
+    const struct spex_group *a = &both->a->summary.groups[pair->a];
+    const struct spex_group *b = &both->b->summary.groups[pair->b];
     return json_pack("{s:o, s:f, s:f, s:o, s:b}", "config",
                      spex_json_config(&both->a->file->space, a->levels), "a", a->criteria[0].mean,
                      "b", b->criteria[0].mean, "change", spex_change_json(&pair->change), "apart",
@@ -156,19 +156,19 @@ static json_t *all_json(const struct both *both) {
     return list;
 }
 
-static json_t *best_json(const struct spex_report_data *data) {
-    size_t best = data->findings->best;
+static json_t *best_json(const struct spex_study *study) {
+    size_t best = study->findings.best;
     if (best == SPEX_STANDING_NONE)
         return json_null();
-    const struct spex_group *group = &data->summary->groups[best];
-    return json_pack("{s:o, s:f}", "config", spex_json_config(&data->file->space, group->levels),
+    const struct spex_group *group = &study->summary.groups[best];
+    return json_pack("{s:o, s:f}", "config", spex_json_config(&study->file->space, group->levels),
                      "objective", group->criteria[0].mean);
 }
 
 static json_t *comparison_json(const struct both *both) {
     const struct spex_comparison *comparison = both->comparison;
-    bool bests = comparison->same_criteria && both->a->findings->best != SPEX_STANDING_NONE &&
-                 both->b->findings->best != SPEX_STANDING_NONE;
+    bool bests = comparison->same_criteria && both->a->findings.best != SPEX_STANDING_NONE &&
+                 both->b->findings.best != SPEX_STANDING_NONE;
     bool machine = comparison->machine_differs == SPEX_ON_COUNT;
     json_t *pairs = json_array();
     for (size_t i = 0; i < comparison->pair_count; i++)
@@ -185,8 +185,8 @@ static json_t *comparison_json(const struct both *both) {
                      "pairs", pairs);
 }
 
-int spex_report_compare(const struct spex_report_data *a, const struct spex_report_data *b,
-                        FILE *text, FILE *json, struct spex_why *why) {
+int spex_report_compare(const struct spex_study *a, const struct spex_study *b, FILE *text,
+                        FILE *json, struct spex_why *why) {
     struct spex_comparison comparison;
     const struct both both = {a, b, &comparison};
     int err = spex_compare(&comparison, a, b);

@@ -3,10 +3,12 @@
 #ifndef SPEX_REPORT_COMPARE_H
 #define SPEX_REPORT_COMPARE_H
 
-#include "report.h"
+#include <stdio.h>
+
+#include "study.h"
 
 /* Either may be NULL. 0; -ENOMEM; -EIO. */
-int spex_report_compare(const struct spex_report_data *a, const struct spex_report_data *b,
-                        FILE *text, FILE *json, struct spex_why *why);
+int spex_report_compare(const struct spex_study *a, const struct spex_study *b, FILE *text,
+                        FILE *json, struct spex_why *why);
 
 #endif

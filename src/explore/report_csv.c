@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report.h"
+#include "value_text.h"
 
 /* Quoted when it holds what would end it; quotes are doubled. */
 static void write_field(FILE *out, const char *text) {
@@ -61,11 +62,11 @@ static void write_trial(const struct spex_space *space, size_t number,
             trial->seconds, trial->steady);
 }
 
-int spex_report_csv(const struct spex_report_data *data, FILE *out, struct spex_why *why) {
-    const struct spex_space *space = &data->file->space;
+int spex_report_csv(const struct spex_study *study, FILE *out, struct spex_why *why) {
+    const struct spex_space *space = &study->file->space;
     write_names(space, out);
-    for (size_t t = 0; t < data->trials->count; t++)
-        write_trial(space, t + 1, &data->trials->items[t], out);
+    for (size_t t = 0; t < study->trials.count; t++)
+        write_trial(space, t + 1, &study->trials.items[t], out);
     if (fflush(out) != 0 || ferror(out))
         return spex_fail(why, -EIO, "cannot write the table: %s", strerror(errno));
     return 0;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../measure/criterion.h"
 #include "html.h"
 #include "report.h"
 #include "value_text.h"
@@ -68,8 +69,8 @@ static void write_row(FILE *out, const char *name, const char *value) {
     fputs("</td></tr>\n", out);
 }
 
-static void write_head(const struct spex_report_data *data, FILE *out) {
-    const struct spex_space *space = &data->file->space;
+static void write_head(const struct spex_study *study, FILE *out) {
+    const struct spex_space *space = &study->file->space;
     fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
           "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
           "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none';"
@@ -84,15 +85,15 @@ static void write_head(const struct spex_report_data *data, FILE *out) {
     spex_html_format(out,
                      "%zu trials of %zu configurations, of %" PRIu64 " that there are; policy %s; "
                      "%.4g measured seconds",
-                     data->trials->count, data->summary->count, spex_space_configurations(space),
-                     spex_store_policy(data->store), data->findings->seconds);
+                     study->trials.count, study->summary.count, spex_space_configurations(space),
+                     spex_store_policy(study->store), study->findings.seconds);
     fputs("</p>\n", out);
 }
 
-static void write_best(const struct spex_report_data *data, FILE *out) {
-    const struct spex_space *space = &data->file->space;
-    const struct spex_findings *findings = data->findings;
-    const struct spex_group *best = &data->summary->groups[findings->best];
+static void write_best(const struct spex_study *study, FILE *out) {
+    const struct spex_space *space = &study->file->space;
+    const struct spex_findings *findings = &study->findings;
+    const struct spex_group *best = &study->summary.groups[findings->best];
     const struct spex_standing *standing = &findings->standings[findings->best];
     char text[512], value[48], interval[64];
     spex_levels_text(space, best->levels, text, sizeof(text));
@@ -118,9 +119,9 @@ static void write_best(const struct spex_report_data *data, FILE *out) {
     fputs("</p></div>\n", out);
 }
 
-static void write_criteria(const struct spex_report_data *data, FILE *out) {
-    const struct spex_space *space = &data->file->space;
-    size_t g = data->findings->best;
+static void write_criteria(const struct spex_study *study, FILE *out) {
+    const struct spex_space *space = &study->file->space;
+    size_t g = study->findings.best;
     char text[512], interval[64];
     fputs("<h2>Objectives and limits</h2>\n<div class=\"scroll\"><table><tr><th></th><th></th>"
           "<th class=\"n\">best configuration</th><th class=\"n\">95 %</th></tr>\n",
@@ -131,13 +132,13 @@ static void write_criteria(const struct spex_report_data *data, FILE *out) {
               out);
         spex_html_text(out, text);
         fputs("</td>", out);
-        const struct spex_group *best = g == SPEX_STANDING_NONE ? NULL : &data->summary->groups[g];
+        const struct spex_group *best = g == SPEX_STANDING_NONE ? NULL : &study->summary.groups[g];
         double mean = best ? best->criteria[c].mean : NAN;
-        double margin = best ? spex_group_margin(&data->findings->accuracies[c], best, c) : NAN;
+        double margin = best ? spex_group_margin(&study->findings.accuracies[c], best, c) : NAN;
         double low = mean - margin, high = mean + margin;
         if (best && c == 0) {
-            low = data->findings->standings[g].low;
-            high = data->findings->standings[g].high;
+            low = study->findings.standings[g].low;
+            high = study->findings.standings[g].high;
         }
         spex_interval_text(&space->criteria[c], low, high, interval, sizeof(interval));
         cell_value(out, &space->criteria[c], mean);
@@ -148,8 +149,8 @@ static void write_criteria(const struct spex_report_data *data, FILE *out) {
 }
 
 /* The columns of a table of configurations. */
-static void write_group_head(const struct spex_report_data *data, const char *first, FILE *out) {
-    const struct spex_space *space = &data->file->space;
+static void write_group_head(const struct spex_study *study, const char *first, FILE *out) {
+    const struct spex_space *space = &study->file->space;
     char text[512];
     fputs("<div class=\"scroll\"><table><tr>", out);
     head_number(out, first);
@@ -169,12 +170,11 @@ static void write_group_head(const struct spex_report_data *data, const char *fi
     fputs("</tr>\n", out);
 }
 
-static void write_group(const struct spex_report_data *data, size_t g, const char *first,
-                        FILE *out) {
-    const struct spex_space *space = &data->file->space;
-    const struct spex_group *group = &data->summary->groups[g];
+static void write_group(const struct spex_study *study, size_t g, const char *first, FILE *out) {
+    const struct spex_space *space = &study->file->space;
+    const struct spex_group *group = &study->summary.groups[g];
     char text[48];
-    fputs(g == data->findings->best ? "<tr class=\"first\">" : "<tr>", out);
+    fputs(g == study->findings.best ? "<tr class=\"first\">" : "<tr>", out);
     cell_number(out, first);
     for (size_t c = 0; c < space->criterion_count; c++)
         cell_value(out, &space->criteria[c], group->criteria[c].mean);
@@ -188,30 +188,30 @@ static void write_group(const struct spex_report_data *data, size_t g, const cha
     fputs("</tr>\n", out);
 }
 
-static void write_tied(const struct spex_report_data *data, FILE *out) {
-    const struct spex_findings *findings = data->findings;
+static void write_tied(const struct spex_study *study, FILE *out) {
+    const struct spex_findings *findings = &study->findings;
     char text[32];
     if (findings->tied_count < 2)
         return;
     fputs("<h2>As good as the best, as far as these trials can tell</h2>\n", out);
-    write_group_head(data, "is the best", out);
+    write_group_head(study, "is the best", out);
     for (size_t i = 0; i < findings->tied_count && i < TIED_MAX; i++) {
         snprintf(text, sizeof(text), "%.0f %%", findings->standings[findings->tied[i]].first * 100);
-        write_group(data, findings->tied[i], text, out);
+        write_group(study, findings->tied[i], text, out);
     }
     fputs("</table></div>\n", out);
     if (findings->tied_count > TIED_MAX)
         fprintf(out, "<p class=\"faint\">and %zu more</p>\n", findings->tied_count - TIED_MAX);
 }
 
-static void write_front(const struct spex_report_data *data, FILE *out) {
-    const struct spex_findings *findings = data->findings;
-    if (data->file->space.objective_count < 2)
+static void write_front(const struct spex_study *study, FILE *out) {
+    const struct spex_findings *findings = &study->findings;
+    if (study->file->space.objective_count < 2)
         return;
     fputs("<h2>Pareto front: no other one beats these in all objectives</h2>\n", out);
-    write_group_head(data, "surely", out);
+    write_group_head(study, "surely", out);
     for (size_t f = 0; f < findings->front_count && f < FRONT_MAX; f++)
-        write_group(data, findings->front[f],
+        write_group(study, findings->front[f],
                     findings->places[findings->front[f]] == SPEX_PARETO_SURE_FRONT ? "yes"
                                                                                    : "perhaps",
                     out);
@@ -241,9 +241,9 @@ static void write_share(FILE *out, const char *names, const struct spex_sensitiv
             share > 0 ? share * 14 : 0);
 }
 
-static void write_effects(const struct spex_report_data *data, FILE *out) {
-    const struct spex_effects *effects = &data->findings->effects;
-    const struct spex_parameter *parameters = data->file->space.parameters;
+static void write_effects(const struct spex_study *study, FILE *out) {
+    const struct spex_effects *effects = &study->findings.effects;
+    const struct spex_parameter *parameters = study->file->space.parameters;
     char names[512];
     fprintf(out,
             "<h2>What matters: shares of the first objective's variance</h2>\n<p "
@@ -266,8 +266,8 @@ static void write_effects(const struct spex_report_data *data, FILE *out) {
     fputs("</table></div>\n", out);
 }
 
-static void write_failures(const struct spex_report_data *data, FILE *out) {
-    const struct spex_findings *findings = data->findings;
+static void write_failures(const struct spex_study *study, FILE *out) {
+    const struct spex_findings *findings = &study->findings;
     if (!findings->failed)
         return;
     fprintf(out, "<h2>%" PRIu64 " trials failed</h2>\n<table><tr>", findings->failed);
@@ -286,32 +286,32 @@ static void write_failures(const struct spex_report_data *data, FILE *out) {
 }
 
 static int better_first(const void *a, const void *b, void *user) {
-    const struct spex_report_data *data = user;
+    const struct spex_study *study = user;
     size_t one = *(const size_t *)a, other = *(const size_t *)b;
-    const struct spex_group *groups = data->summary->groups;
-    if (one == data->findings->best || other == data->findings->best)
-        return one == other ? 0 : one == data->findings->best ? -1 : 1;
-    if (spex_group_better(&data->file->space, &groups[one], &groups[other]))
+    const struct spex_group *groups = study->summary.groups;
+    if (one == study->findings.best || other == study->findings.best)
+        return one == other ? 0 : one == study->findings.best ? -1 : 1;
+    if (spex_group_better(&study->file->space, &groups[one], &groups[other]))
         return -1;
-    if (spex_group_better(&data->file->space, &groups[other], &groups[one]))
+    if (spex_group_better(&study->file->space, &groups[other], &groups[one]))
         return 1;
     return one < other ? -1 : one > other;
 }
 
-static int write_configurations(const struct spex_report_data *data, FILE *out) {
-    size_t *order = malloc((data->summary->count + 1) * sizeof(*order)), count = 0;
+static int write_configurations(const struct spex_study *study, FILE *out) {
+    size_t *order = malloc((study->summary.count + 1) * sizeof(*order)), count = 0;
     char text[32];
     if (!order)
         return -ENOMEM;
-    for (size_t g = 0; g < data->summary->count; g++)
-        if (data->summary->groups[g].trials)
+    for (size_t g = 0; g < study->summary.count; g++)
+        if (study->summary.groups[g].trials)
             order[count++] = g;
-    qsort_r(order, count, sizeof(*order), better_first, (void *)(uintptr_t)data);
+    qsort_r(order, count, sizeof(*order), better_first, (void *)(uintptr_t)study);
     fprintf(out, "<h2>Configurations, the best first</h2>\n");
-    write_group_head(data, "", out);
+    write_group_head(study, "", out);
     for (size_t i = 0; i < count && i < ROWS_MAX; i++) {
         snprintf(text, sizeof(text), "%zu", i + 1);
-        write_group(data, order[i], text, out);
+        write_group(study, order[i], text, out);
     }
     fputs("</table></div>\n", out);
     if (count > ROWS_MAX)
@@ -320,23 +320,23 @@ static int write_configurations(const struct spex_report_data *data, FILE *out) 
     return 0;
 }
 
-static void write_circumstances(const struct spex_report_data *data, FILE *out) {
-    const struct spex_findings *findings = data->findings;
+static void write_circumstances(const struct spex_study *study, FILE *out) {
+    const struct spex_findings *findings = &study->findings;
     char text[96];
     fputs("<h2>How it was measured</h2>\n<div class=\"scroll\"><table>\n", out);
-    write_row(out, "program", spex_store_program(data->store));
-    for (size_t m = 0; m < data->machine_count; m++)
+    write_row(out, "program", spex_store_program(study->store));
+    for (size_t m = 0; m < study->machine_count; m++)
         for (size_t c = 0; c < SPEX_ON_COUNT; c++)
-            write_row(out, spex_circumstance_names[c], data->machines[m].texts[c]);
+            write_row(out, spex_circumstance_names[c], study->machines[m].texts[c]);
     snprintf(text, sizeof(text), "%" PRIu64 " used, %" PRIu64 " lost", findings->records_used,
              findings->records_lost);
     write_row(out, "records", text);
     fputs("</table></div>\n", out);
 }
 
-static int write_picture(const struct spex_report_data *data, const char *name, spex_drawing *draw,
+static int write_picture(const struct spex_study *study, const char *name, spex_drawing *draw,
                          FILE *out, struct spex_why *why) {
-    const struct spex_picture picture = {.name = name, .draw = draw, .subject = data};
+    const struct spex_picture picture = {.name = name, .draw = draw, .subject = study};
     char *svg;
     int err = spex_picture_svg(&picture, &svg, why);
     if (err)
@@ -349,44 +349,44 @@ static int write_picture(const struct spex_report_data *data, const char *name, 
 }
 
 /* Pictures that the space has something for. */
-static int write_pictures(const struct spex_report_data *data, FILE *out, struct spex_why *why) {
-    const struct spex_space *space = &data->file->space;
+static int write_pictures(const struct spex_study *study, FILE *out, struct spex_why *why) {
+    const struct spex_space *space = &study->file->space;
     bool varied = spex_space_configurations(space) > 1;
     int err = 0;
     if (space->objective_count > 1)
-        err = write_picture(data, "pareto", spex_draw_pareto, out, why);
+        err = write_picture(study, "pareto", spex_draw_pareto, out, why);
     if (!err && space->parameter_count > 1)
-        err = write_picture(data, "heatmap", spex_draw_heatmap, out, why);
+        err = write_picture(study, "heatmap", spex_draw_heatmap, out, why);
     if (!err && varied)
-        err = write_picture(data, "effects", spex_draw_effects, out, why);
-    return err ? err : write_picture(data, "convergence", spex_draw_convergence, out, why);
+        err = write_picture(study, "effects", spex_draw_effects, out, why);
+    return err ? err : write_picture(study, "convergence", spex_draw_convergence, out, why);
 }
 
-static int write_results(const struct spex_report_data *data, FILE *out, struct spex_why *why) {
-    write_best(data, out);
-    write_criteria(data, out);
-    write_tied(data, out);
-    write_effects(data, out);
+static int write_results(const struct spex_study *study, FILE *out, struct spex_why *why) {
+    write_best(study, out);
+    write_criteria(study, out);
+    write_tied(study, out);
+    write_effects(study, out);
     fputs("<h2>Pictures</h2>\n", out);
-    int err = write_pictures(data, out, why);
-    write_front(data, out);
-    write_failures(data, out);
-    if (!err && write_configurations(data, out))
+    int err = write_pictures(study, out, why);
+    write_front(study, out);
+    write_failures(study, out);
+    if (!err && write_configurations(study, out))
         err = spex_fail(why, -ENOMEM, "out of memory");
     return err;
 }
 
-int spex_report_html(const struct spex_report_data *data, FILE *out, struct spex_why *why) {
+int spex_report_html(const struct spex_study *study, FILE *out, struct spex_why *why) {
     int err = 0;
-    write_head(data, out);
-    if (data->findings->best == SPEX_STANDING_NONE) {
+    write_head(study, out);
+    if (study->findings.best == SPEX_STANDING_NONE) {
         fputs("<p><b>No trial has a result.</b></p>\n", out);
-        write_criteria(data, out);
-        write_failures(data, out);
+        write_criteria(study, out);
+        write_failures(study, out);
     } else {
-        err = write_results(data, out, why);
+        err = write_results(study, out, why);
     }
-    write_circumstances(data, out);
+    write_circumstances(study, out);
     fputs("</body></html>\n", out);
     if (!err && (fflush(out) != 0 || ferror(out)))
         err = spex_fail(why, -EIO, "cannot write the page: %s", strerror(errno));

@@ -1,46 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "report_json.h"
-
-#include <errno.h>
 #include <math.h>
-#include <string.h>
 
+#include "json_parts.h"
 #include "report.h"
 #include "report_usage.h"
-
-json_t *spex_json_number(double value) {
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
-json_t *spex_json_text(const char *text) {
-    json_t *string = json_string(text);
-    return string ? string : json_string("not UTF-8");
-}
-
-/* NULL for a parameter that does not apply. */
-static json_t *value_json(const struct spex_space *space, const size_t *levels, size_t p) {
-    const struct spex_parameter *parameter = &space->parameters[p];
-    const struct spex_value *value = &parameter->values[levels[p]];
-    if (!spex_space_applies(space, levels, p))
-        return json_null();
-    switch (parameter->kind) {
-    case SPEX_INTEGER:
-        return json_integer(value->integer);
-    case SPEX_REAL:
-        return json_real(value->number);
-    case SPEX_BOOLEAN:
-        return json_boolean(value->integer);
-    default:
-        return json_string(value->text);
-    }
-}
-
-json_t *spex_json_config(const struct spex_space *space, const size_t *levels) {
-    json_t *config = json_object();
-    for (size_t p = 0; p < space->parameter_count; p++)
-        json_object_set_new(config, space->parameters[p].name, value_json(space, levels, p));
-    return config;
-}
 
 static json_t *measured_json(const struct spex_space *space, const struct spex_trial *trial) {
     json_t *list = json_array();
@@ -65,10 +28,10 @@ static json_t *trial_json(const struct spex_space *space, const struct spex_tria
 }
 
 /* Means of all criteria, with the standard errors of these. */
-static json_t *means_json(const struct spex_report_data *data, const struct spex_group *group) {
+static json_t *means_json(const struct spex_study *study, const struct spex_group *group) {
     json_t *list = json_array();
-    for (size_t c = 0; c < data->file->space.criterion_count; c++) {
-        double error = spex_group_error(&data->findings->accuracies[c], group, c);
+    for (size_t c = 0; c < study->file->space.criterion_count; c++) {
+        double error = spex_group_error(&study->findings.accuracies[c], group, c);
         json_array_append_new(list, json_pack("{s:o, s:o}", "value",
                                               spex_json_number(group->criteria[c].mean), "error",
                                               spex_json_number(error)));
@@ -76,20 +39,20 @@ static json_t *means_json(const struct spex_report_data *data, const struct spex
     return list;
 }
 
-/* Shaped like a trial, over all of a configuration's successful ones, with their number and range, and what is
- * thought of it among the others. */
-static json_t *group_json(const struct spex_report_data *data, size_t g) {
+/* Shaped like a trial, over all of a configuration's successful ones, with their number and range,
+ * and what is thought of it among the others. */
+static json_t *group_json(const struct spex_study *study, size_t g) {
     if (g == SPEX_STANDING_NONE)
         return json_null();
-    const struct spex_group *group = &data->summary->groups[g];
-    const struct spex_standing *standing = &data->findings->standings[g];
+    const struct spex_group *group = &study->summary.groups[g];
+    const struct spex_standing *standing = &study->findings.standings[g];
     json_t *of = json_pack("{s:o, s:f, s:I, s:I, s:f, s:s, s:I, s:f, s:f}", "config",
-                           spex_json_config(&data->file->space, group->levels), "objective",
+                           spex_json_config(&study->file->space, group->levels), "objective",
                            group->criteria[0].mean, "records_used", (json_int_t)group->records_used,
                            "records_lost", (json_int_t)group->records_lost, "seconds",
                            group->seconds, "status", "ok", "trials", (json_int_t)group->trials,
                            "low", group->criteria[0].low, "high", group->criteria[0].high);
-    json_object_set_new(of, "measured", means_json(data, group));
+    json_object_set_new(of, "measured", means_json(study, group));
     json_object_set_new(of, "estimate", spex_json_number(standing->estimate));
     json_object_set_new(
         of, "interval",
@@ -98,23 +61,22 @@ static json_t *group_json(const struct spex_report_data *data, size_t g) {
     return of;
 }
 
-static json_t *groups_json(const struct spex_report_data *data, const size_t *groups,
-                           size_t count) {
+static json_t *groups_json(const struct spex_study *study, const size_t *groups, size_t count) {
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++)
-        json_array_append_new(list, group_json(data, groups[i]));
+        json_array_append_new(list, group_json(study, groups[i]));
     return list;
 }
 
-static json_t *front_json(const struct spex_report_data *data) {
-    const struct spex_findings *findings = data->findings;
-    if (data->file->space.objective_count < 2)
+static json_t *front_json(const struct spex_study *study) {
+    const struct spex_findings *findings = &study->findings;
+    if (study->file->space.objective_count < 2)
         return json_null();
     json_t *list = json_array();
-    for (size_t g = 0; g < data->summary->count; g++) {
+    for (size_t g = 0; g < study->summary.count; g++) {
         if (findings->places[g] < SPEX_PARETO_PERHAPS)
             continue;
-        json_t *of = group_json(data, g);
+        json_t *of = group_json(study, g);
         json_object_set_new(of, "in_front", json_boolean(findings->places[g] >= SPEX_PARETO_FRONT));
         json_object_set_new(of, "sure",
                             json_boolean(findings->places[g] == SPEX_PARETO_SURE_FRONT));
@@ -143,9 +105,9 @@ static json_t *share_json(const struct spex_sensitivity_share *share) {
                      spex_json_number(share->low), "high", spex_json_number(share->high));
 }
 
-static json_t *effects_json(const struct spex_report_data *data) {
-    const struct spex_effects *effects = &data->findings->effects;
-    const struct spex_parameter *parameters = data->file->space.parameters;
+static json_t *effects_json(const struct spex_study *study) {
+    const struct spex_effects *effects = &study->findings.effects;
+    const struct spex_parameter *parameters = study->file->space.parameters;
     json_t *main = json_array(), *pairs = json_array();
     for (size_t p = 0; p < effects->parameter_count; p++) {
         const struct spex_sensitivity_share share = spex_effects_share(effects, p);
@@ -165,12 +127,12 @@ static json_t *effects_json(const struct spex_report_data *data) {
 }
 
 /* Where the best so far changed, and the end. */
-static json_t *convergence_json(const struct spex_report_data *data) {
-    const struct spex_best_so_far *path = data->findings->convergence;
+static json_t *convergence_json(const struct spex_study *study) {
+    const struct spex_best_so_far *path = study->findings.convergence;
     json_t *list = json_array();
-    for (size_t t = 0; t < data->trials->count; t++)
+    for (size_t t = 0; t < study->trials.count; t++)
         if (!isnan(path[t].value) &&
-            (t == 0 || t + 1 == data->trials->count || path[t].value != path[t - 1].value))
+            (t == 0 || t + 1 == study->trials.count || path[t].value != path[t - 1].value))
             json_array_append_new(list,
                                   json_pack("{s:I, s:f, s:f}", "trials", (json_int_t)t + 1,
                                             "seconds", path[t].seconds, "best", path[t].value));
@@ -186,19 +148,6 @@ static json_t *failures_json(const struct spex_findings *findings) {
     return list;
 }
 
-json_t *spex_json_criterion(const struct spex_criterion *criterion) {
-    static const char *const goals[] = {[SPEX_MAXIMISE] = "maximise",
-                                        [SPEX_MINIMISE] = "minimise",
-                                        [SPEX_AT_MOST] = "at_most",
-                                        [SPEX_AT_LEAST] = "at_least"};
-    json_t *of = json_pack("{s:s, s:s, s:i, s:s, s:s}", "probe", criterion->probe, "metric",
-                           criterion->metric, "field", (int)criterion->field, "goal",
-                           goals[criterion->goal], "unit", spex_criterion_unit(criterion));
-    if (spex_criterion_is_limit(criterion))
-        json_object_set_new(of, "bound", json_real(criterion->bound));
-    return of;
-}
-
 static json_t *criteria_json(const struct spex_space *space) {
     json_t *list = json_array();
     for (size_t c = 0; c < space->criterion_count; c++)
@@ -206,85 +155,63 @@ static json_t *criteria_json(const struct spex_space *space) {
     return list;
 }
 
-json_t *spex_json_machines(const struct spex_circumstances *machines, size_t count) {
-    json_t *list = json_array();
-    for (size_t m = 0; m < count; m++) {
-        json_t *machine = json_object();
-        for (size_t c = 0; c < SPEX_ON_COUNT; c++)
-            json_object_set_new(machine, spex_circumstance_names[c],
-                                spex_json_text(machines[m].texts[c]));
-        json_array_append_new(list, machine);
-    }
-    return list;
-}
-
 /* Best configuration for each thread count. */
-static json_t *threads_json(const struct spex_report_data *data) {
-    const struct spex_space *space = &data->file->space;
+static json_t *threads_json(const struct spex_study *study) {
+    const struct spex_space *space = &study->file->space;
     size_t threads = space->threads_parameter;
     json_t *list = json_array();
     for (size_t t = 0; threads < space->parameter_count && t < space->parameters[threads].count;
          t++) {
-        const struct spex_group *best = spex_summary_best(data->summary, threads, t);
+        const struct spex_group *best = spex_summary_best(&study->summary, threads, t);
         if (best)
-            json_array_append_new(list, group_json(data, (size_t)(best - data->summary->groups)));
+            json_array_append_new(list, group_json(study, (size_t)(best - study->summary.groups)));
     }
     return list;
 }
 
-static json_t *knee_json(const struct spex_report_data *data) {
-    const struct spex_space *space = &data->file->space;
+static json_t *knee_json(const struct spex_study *study) {
+    const struct spex_space *space = &study->file->space;
     if (space->threads_parameter == space->parameter_count)
         return json_null();
     const struct spex_parameter *threads = &space->parameters[space->threads_parameter];
-    size_t knee = spex_summary_knee(data->summary, space->parameter_count, 0);
+    size_t knee = spex_summary_knee(&study->summary, space->parameter_count, 0);
     return knee < threads->count ? json_integer(threads->values[knee].integer) : json_null();
 }
 
-static void set_findings(const struct spex_report_data *data, json_t *report) {
-    const struct spex_findings *findings = data->findings;
-    json_object_set_new(report, "criteria", criteria_json(&data->file->space));
+static void set_findings(const struct spex_study *study, json_t *report) {
+    const struct spex_findings *findings = &study->findings;
+    json_object_set_new(report, "criteria", criteria_json(&study->file->space));
     json_object_set_new(report, "limits_kept", json_boolean(findings->limits_kept));
-    json_object_set_new(report, "ties", groups_json(data, findings->tied, findings->tied_count));
-    json_object_set_new(report, "pareto", front_json(data));
-    json_object_set_new(report, "effects", effects_json(data));
-    json_object_set_new(report, "convergence", convergence_json(data));
+    json_object_set_new(report, "ties", groups_json(study, findings->tied, findings->tied_count));
+    json_object_set_new(report, "pareto", front_json(study));
+    json_object_set_new(report, "effects", effects_json(study));
+    json_object_set_new(report, "convergence", convergence_json(study));
     json_object_set_new(report, "failures", failures_json(findings));
     json_object_set_new(report, "machines",
-                        spex_json_machines(data->machines, data->machine_count));
+                        spex_json_machines(study->machines, study->machine_count));
 }
 
-static json_t *report_json(const struct spex_report_data *data) {
-    const struct spex_space *space = &data->file->space;
+static json_t *report_json(const struct spex_study *study) {
+    const struct spex_space *space = &study->file->space;
     json_t *trials = json_array();
     json_t *report = json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "space", space->name,
-                               "policy", spex_store_policy(data->store), "program",
-                               json_loads(spex_store_program(data->store), 0, NULL), "objective",
+                               "policy", spex_store_policy(study->store), "program",
+                               json_loads(spex_store_program(study->store), 0, NULL), "objective",
                                spex_json_criterion(space->criteria), "best",
-                               group_json(data, data->findings->best), "worst",
-                               group_json(data, data->findings->worst), "best_by_threads",
-                               threads_json(data), "threads_knee", knee_json(data));
+                               group_json(study, study->findings.best), "worst",
+                               group_json(study, study->findings.worst), "best_by_threads",
+                               threads_json(study), "threads_knee", knee_json(study));
     if (!report) {
         json_decref(trials);
         return NULL;
     }
-    set_findings(data, report);
-    for (size_t t = 0; t < data->trials->count; t++)
-        json_array_append_new(trials, trial_json(space, &data->trials->items[t]));
+    set_findings(study, report);
+    for (size_t t = 0; t < study->trials.count; t++)
+        json_array_append_new(trials, trial_json(space, &study->trials.items[t]));
     json_object_set_new(report, "trials", trials);
     return report;
 }
 
-int spex_json_write(json_t *object, FILE *out, struct spex_why *why) {
-    if (!object)
-        return spex_fail(why, -ENOMEM, "out of memory");
-    int bad = json_dumpf(object, out, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
-    json_decref(object);
-    if (bad || fputc('\n', out) == EOF || fflush(out) != 0)
-        return spex_fail(why, -EIO, "cannot write the report: %s", strerror(errno));
-    return 0;
-}
-
-int spex_report_json(const struct spex_report_data *data, FILE *out, struct spex_why *why) {
-    return spex_json_write(report_json(data), out, why);
+int spex_report_json(const struct spex_study *study, FILE *out, struct spex_why *why) {
+    return spex_json_write(report_json(study), out, why);
 }

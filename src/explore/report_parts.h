@@ -6,6 +6,6 @@
 #include "report.h"
 
 /* The best by number of threads, and from how many on more do not help. */
-void spex_report_threads(const struct spex_report_data *data, FILE *out);
+void spex_report_threads(const struct spex_study *study, FILE *out);
 
 #endif

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "../measure/criterion.h"
 #include "report_parts.h"
 #include "report_usage.h"
 #include "value_text.h"
@@ -44,9 +45,9 @@ static void print_failures(const struct spex_findings *findings, FILE *out) {
                 findings->failure_count - REASONS_MAX);
 }
 
-static void print_machines(const struct spex_report_data *data, FILE *out) {
-    for (size_t m = 0; m < data->machine_count; m++) {
-        char *const *texts = data->machines[m].texts;
+static void print_machines(const struct spex_study *study, FILE *out) {
+    for (size_t m = 0; m < study->machine_count; m++) {
+        char *const *texts = study->machines[m].texts;
         size_t column = 10;
         fputs(m ? "       and" : "on        ", out);
         for (size_t c = 0; c < SPEX_ON_COUNT; c++) {
@@ -63,14 +64,14 @@ static void print_machines(const struct spex_report_data *data, FILE *out) {
     }
 }
 
-static void print_header(const struct spex_report_data *data, FILE *out) {
-    const struct spex_space *space = &data->file->space;
-    const struct spex_findings *findings = data->findings;
+static void print_header(const struct spex_study *study, FILE *out) {
+    const struct spex_space *space = &study->file->space;
+    const struct spex_findings *findings = &study->findings;
     fprintf(out, "space      %s: %" PRIu64 " configurations, %u trials each\n", space->name,
             spex_space_configurations(space), space->rules.trials_per_config);
     print_criteria(space, out);
     fprintf(out, "trials     %zu over %zu configurations, by policy %s; %" PRIu64 " failed\n",
-            data->trials->count, data->summary->count, spex_store_policy(data->store),
+            study->trials.count, study->summary.count, spex_store_policy(study->store),
             findings->failed);
     print_failures(findings, out);
     if (findings->unsteady)
@@ -78,7 +79,7 @@ static void print_header(const struct spex_report_data *data, FILE *out) {
                 "%10" PRIu64 " were not steady: what they say may be of the warm-up, too; <run "
                 "warmup> can be longer\n",
                 findings->unsteady);
-    spex_report_notes(data->trials, out);
+    spex_report_notes(&study->trials, out);
     fprintf(out, "records    %" PRIu64 " used, %" PRIu64 " lost\n", findings->records_used,
             findings->records_lost);
     if (findings->records_lost)
@@ -86,15 +87,14 @@ static void print_header(const struct spex_report_data *data, FILE *out) {
                    (double)findings->records_lost /
                        (double)(findings->records_used + findings->records_lost),
                    out);
-    print_machines(data, out);
+    print_machines(study, out);
 }
 
 /* "best  812.3/s (95 %: 790 to 834/s; 3 trials)  threads=4" */
-static void print_group(const struct spex_report_data *data, const char *title, size_t g,
-                        FILE *out) {
-    const struct spex_space *space = &data->file->space;
-    const struct spex_group *group = &data->summary->groups[g];
-    const struct spex_standing *standing = &data->findings->standings[g];
+static void print_group(const struct spex_study *study, const char *title, size_t g, FILE *out) {
+    const struct spex_space *space = &study->file->space;
+    const struct spex_group *group = &study->summary.groups[g];
+    const struct spex_standing *standing = &study->findings.standings[g];
     char text[512], value[48], interval[64];
     spex_levels_text(space, group->levels, text, sizeof(text));
     spex_value_text(space->criteria, group->criteria[0].mean, value, sizeof(value));
@@ -104,27 +104,27 @@ static void print_group(const struct spex_report_data *data, const char *title, 
 }
 
 /* What the best configuration does beside the first objective. */
-static void print_other_criteria(const struct spex_report_data *data, size_t g, FILE *out) {
-    const struct spex_space *space = &data->file->space;
-    const struct spex_group *group = &data->summary->groups[g];
+static void print_other_criteria(const struct spex_study *study, size_t g, FILE *out) {
+    const struct spex_space *space = &study->file->space;
+    const struct spex_group *group = &study->summary.groups[g];
     char text[512], value[48], interval[64];
     for (size_t c = 1; c < space->criterion_count; c++) {
         double mean = group->criteria[c].mean;
-        double margin = spex_group_margin(&data->findings->accuracies[c], group, c);
+        double margin = spex_group_margin(&study->findings.accuracies[c], group, c);
         spex_criterion_text(&space->criteria[c], text, sizeof(text));
         spex_value_text(&space->criteria[c], mean, value, sizeof(value));
         spex_interval_text(&space->criteria[c], mean - margin, mean + margin, interval,
                            sizeof(interval));
         fprintf(out, "           %s (95 %%: %s)  %s\n", value, interval, text);
     }
-    if (!data->findings->limits_kept && space->criterion_count > space->objective_count)
+    if (!study->findings.limits_kept && space->criterion_count > space->objective_count)
         fputs("           no configuration keeps the limits: all are compared as if there were "
               "none\n",
               out);
 }
 
-static void print_tied(const struct spex_report_data *data, FILE *out) {
-    const struct spex_findings *findings = data->findings;
+static void print_tied(const struct spex_study *study, FILE *out) {
+    const struct spex_findings *findings = &study->findings;
     char text[512], value[48];
     if (findings->tied_count < 2) {
         fputs("tied       none: no other is as good, with a probability of 95 %\n", out);
@@ -136,18 +136,18 @@ static void print_tied(const struct spex_report_data *data, FILE *out) {
         findings->tied_count);
     for (size_t i = 0; i < findings->tied_count && i < TIED_MAX; i++) {
         size_t g = findings->tied[i];
-        const struct spex_group *group = &data->summary->groups[g];
-        spex_levels_text(&data->file->space, group->levels, text, sizeof(text));
-        spex_value_text(data->file->space.criteria, group->criteria[0].mean, value, sizeof(value));
+        const struct spex_group *group = &study->summary.groups[g];
+        spex_levels_text(&study->file->space, group->levels, text, sizeof(text));
+        spex_value_text(study->file->space.criteria, group->criteria[0].mean, value, sizeof(value));
         fprintf(out, "%8.0f %%  %-12s  %s\n", findings->standings[g].first * 100, value, text);
     }
     if (findings->tied_count > TIED_MAX)
         fprintf(out, "           and %zu more\n", findings->tied_count - TIED_MAX);
 }
 
-static void print_front(const struct spex_report_data *data, FILE *out) {
-    const struct spex_space *space = &data->file->space;
-    const struct spex_findings *findings = data->findings;
+static void print_front(const struct spex_study *study, FILE *out) {
+    const struct spex_space *space = &study->file->space;
+    const struct spex_findings *findings = &study->findings;
     char text[512], value[48];
     bool unsure = false;
     if (space->objective_count < 2)
@@ -161,7 +161,7 @@ static void print_front(const struct spex_report_data *data, FILE *out) {
     }
     fputc('\n', out);
     for (size_t i = 0; i < findings->front_count && i < FRONT_MAX; i++) {
-        const struct spex_group *group = &data->summary->groups[findings->front[i]];
+        const struct spex_group *group = &study->summary.groups[findings->front[i]];
         bool sure = findings->places[findings->front[i]] == SPEX_PARETO_SURE_FRONT;
         unsure |= !sure;
         for (size_t c = 0; c < space->objective_count; c++) {
@@ -194,12 +194,12 @@ static size_t extreme_bin(const struct spex_effect *effect, bool highest) {
     return found;
 }
 
-static void print_end(const struct spex_report_data *data, const struct spex_effect *effect,
+static void print_end(const struct spex_study *study, const struct spex_effect *effect,
                       bool highest, FILE *out) {
     char text[64], value[48], both[128];
     size_t bin = extreme_bin(effect, highest);
     spex_bin_text(&effect->bins, bin, text, sizeof(text));
-    spex_value_text(data->file->space.criteria, effect->of_bins[bin].mean, value, sizeof(value));
+    spex_value_text(study->file->space.criteria, effect->of_bins[bin].mean, value, sizeof(value));
     snprintf(both, sizeof(both), "%s at %s", value, text);
     fprintf(out, "  %-26s", both);
 }
@@ -214,23 +214,23 @@ static void share_text(const struct spex_sensitivity_share *share, char *text, s
                  share->high * 100);
 }
 
-static void print_effect(const struct spex_report_data *data, size_t p, FILE *out) {
-    const struct spex_effects *effects = &data->findings->effects;
+static void print_effect(const struct spex_study *study, size_t p, FILE *out) {
+    const struct spex_effects *effects = &study->findings.effects;
     const struct spex_sensitivity_share share = spex_effects_share(effects, p);
     char text[64], total[16] = "-";
     share_text(&share, text, sizeof(text));
     if (effects->modelled)
         snprintf(total, sizeof(total), "%.0f %%",
                  effects->parameters[p].sensitivity.total.value * 100);
-    fprintf(out, "%17s %7s  %-16s", text, total, data->file->space.parameters[p].name);
-    print_end(data, &effects->parameters[p], false, out);
-    print_end(data, &effects->parameters[p], true, out);
+    fprintf(out, "%17s %7s  %-16s", text, total, study->file->space.parameters[p].name);
+    print_end(study, &effects->parameters[p], false, out);
+    print_end(study, &effects->parameters[p], true, out);
     fputc('\n', out);
 }
 
-static void print_effects(const struct spex_report_data *data, FILE *out) {
-    const struct spex_effects *effects = &data->findings->effects;
-    const struct spex_parameter *parameters = data->file->space.parameters;
+static void print_effects(const struct spex_study *study, FILE *out) {
+    const struct spex_effects *effects = &study->findings.effects;
+    const struct spex_parameter *parameters = study->file->space.parameters;
     fprintf(
         out,
         "\neffects on the first objective, as shares of its variance %s;\n"
@@ -241,7 +241,7 @@ static void print_effects(const struct spex_report_data *data, FILE *out) {
     for (size_t p = 0; p < effects->parameter_count; p++)
         if (parameters[p].count > 1 &&
             extreme_bin(&effects->parameters[p], true) < effects->parameters[p].bins.count)
-            print_effect(data, p, out);
+            print_effect(study, p, out);
     for (size_t i = 0; i < effects->interaction_count && i < PAIRS_MAX; i++) {
         const struct spex_interaction *pair = &effects->interactions[i];
         char text[64];
@@ -253,17 +253,17 @@ static void print_effects(const struct spex_report_data *data, FILE *out) {
 }
 
 /* At 1, 2, 5, 10, 20, 50 … trials, and at the end. */
-static void print_convergence(const struct spex_report_data *data, FILE *out) {
-    const struct spex_best_so_far *path = data->findings->convergence;
-    size_t count = data->trials->count;
-    size_t settled = spex_findings_settled(data->findings, data->trials);
+static void print_convergence(const struct spex_study *study, FILE *out) {
+    const struct spex_best_so_far *path = study->findings.convergence;
+    size_t count = study->trials.count;
+    size_t settled = spex_findings_settled(&study->findings, &study->trials);
     char value[48];
     if (count < 2)
         return;
     fprintf(out, "\nbest so far\n%10s  %12s  %s\n", "trials", "seconds", "best");
     for (size_t step = 1, turn = 0, last = 0; last < count; turn++) {
         size_t at = step < count ? step : count;
-        spex_value_text(data->file->space.criteria, path[at - 1].value, value, sizeof(value));
+        spex_value_text(study->file->space.criteria, path[at - 1].value, value, sizeof(value));
         fprintf(out, "%10zu  %12.4g  %s\n", at, path[at - 1].seconds, value);
         last = at;
         step = turn % 3 == 1 ? step / 2 * 5 : step * 2;
@@ -273,19 +273,19 @@ static void print_convergence(const struct spex_report_data *data, FILE *out) {
                 settled + 1, count);
 }
 
-void spex_report_text(const struct spex_report_data *data, FILE *out) {
-    const struct spex_findings *findings = data->findings;
-    print_header(data, out);
+void spex_report_text(const struct spex_study *study, FILE *out) {
+    const struct spex_findings *findings = &study->findings;
+    print_header(study, out);
     if (findings->best == SPEX_STANDING_NONE) {
         fputs("no trial has a result\n", out);
         return;
     }
-    print_group(data, "best", findings->best, out);
-    print_other_criteria(data, findings->best, out);
-    print_group(data, "worst", findings->worst, out);
-    print_tied(data, out);
-    spex_report_threads(data, out);
-    print_front(data, out);
-    print_effects(data, out);
-    print_convergence(data, out);
+    print_group(study, "best", findings->best, out);
+    print_other_criteria(study, findings->best, out);
+    print_group(study, "worst", findings->worst, out);
+    print_tied(study, out);
+    spex_report_threads(study, out);
+    print_front(study, out);
+    print_effects(study, out);
+    print_convergence(study, out);
 }

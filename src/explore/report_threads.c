@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What more threads bring. */
+#include "../measure/criterion.h"
 #include "report_parts.h"
 
 /* One row a thread count: the best over everything, then the best with each category. */
-static void print_thread_row(const struct spex_report_data *data, size_t t, FILE *out) {
-    const struct spex_space *space = &data->file->space;
+static void print_thread_row(const struct spex_study *study, size_t t, FILE *out) {
+    const struct spex_space *space = &study->file->space;
     size_t threads = space->threads_parameter;
     fprintf(out, "%10s", space->parameters[threads].values[t].text);
     for (size_t p = space->parameter_count + 1; p-- > 0;) {
@@ -12,7 +13,7 @@ static void print_thread_row(const struct spex_report_data *data, size_t t, FILE
         if (p < space->parameter_count && space->parameters[p].kind != SPEX_CATEGORICAL)
             continue;
         for (size_t l = 0; l < count; l++) {
-            const struct spex_group *best = spex_summary_best_of(data->summary, threads, t, p, l);
+            const struct spex_group *best = spex_summary_best_of(&study->summary, threads, t, p, l);
             if (best)
                 fprintf(out, "  %14.5g", best->criteria[0].mean);
             else
@@ -42,12 +43,12 @@ static void print_condition(const struct spex_space *space, size_t fixed, size_t
 }
 
 /* The lowest and highest thread count with a result; false when there is none. */
-static bool thread_range(const struct spex_report_data *data, size_t fixed, size_t level,
-                         size_t *low, size_t *high) {
-    size_t threads = data->file->space.threads_parameter;
+static bool thread_range(const struct spex_study *study, size_t fixed, size_t level, size_t *low,
+                         size_t *high) {
+    size_t threads = study->file->space.threads_parameter;
     bool found = false;
-    for (size_t t = 0; t < data->file->space.parameters[threads].count; t++) {
-        if (!spex_summary_best_of(data->summary, threads, t, fixed, level))
+    for (size_t t = 0; t < study->file->space.parameters[threads].count; t++) {
+        if (!spex_summary_best_of(&study->summary, threads, t, fixed, level))
             continue;
         *low = found ? *low : t;
         *high = t;
@@ -56,12 +57,12 @@ static bool thread_range(const struct spex_report_data *data, size_t fixed, size
     return found;
 }
 
-static void print_knee(const struct spex_report_data *data, size_t fixed, size_t level, FILE *out) {
-    const struct spex_space *space = &data->file->space;
+static void print_knee(const struct spex_study *study, size_t fixed, size_t level, FILE *out) {
+    const struct spex_space *space = &study->file->space;
     const struct spex_parameter *threads = &space->parameters[space->threads_parameter];
-    size_t knee = spex_summary_knee(data->summary, fixed, level);
+    size_t knee = spex_summary_knee(&study->summary, fixed, level);
     size_t low = 0, high = 0;
-    if (!thread_range(data, fixed, level, &low, &high) || low == high)
+    if (!thread_range(study, fixed, level, &low, &high) || low == high)
         return;
     if (knee == threads->count) {
         fprintf(out, "more threads still help at %s=%s, the most tried", threads->name,
@@ -75,8 +76,8 @@ static void print_knee(const struct spex_report_data *data, size_t fixed, size_t
     fprintf(out, " (beyond it the best is less than %.0f %% better)\n", SPEX_KNEE_TOLERANCE * 100);
 }
 
-void spex_report_threads(const struct spex_report_data *data, FILE *out) {
-    const struct spex_space *space = &data->file->space;
+void spex_report_threads(const struct spex_study *study, FILE *out) {
+    const struct spex_space *space = &study->file->space;
     size_t threads = space->threads_parameter;
     if (threads == space->parameter_count)
         return;
@@ -85,11 +86,11 @@ void spex_report_threads(const struct spex_report_data *data, FILE *out) {
             spex_criterion_unit(space->criteria));
     print_thread_header(space, out);
     for (size_t t = 0; t < space->parameters[threads].count; t++)
-        print_thread_row(data, t, out);
+        print_thread_row(study, t, out);
     fputc('\n', out);
-    print_knee(data, space->parameter_count, 0, out);
+    print_knee(study, space->parameter_count, 0, out);
     for (size_t p = space->parameter_count; p-- > 0;)
         for (size_t l = 0; l < space->parameters[p].count; l++)
             if (space->parameters[p].kind == SPEX_CATEGORICAL)
-                print_knee(data, p, l, out);
+                print_knee(study, p, l, out);
 }

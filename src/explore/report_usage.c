@@ -5,23 +5,13 @@
 static json_t *usage_json(const struct spex_usage *usage) {
     if (!usage->known)
         return json_null();
-    json_t *object =
-        json_pack("{s:f, s:f, s:I, s:I, s:I, s:I, s:I}", "user_seconds", usage->user_seconds,
-                  "system_seconds", usage->system_seconds, "max_rss_bytes",
-                  (json_int_t)usage->max_rss_bytes, "minor_faults", (json_int_t)usage->minor_faults,
-                  "major_faults", (json_int_t)usage->major_faults, "voluntary_switches",
-                  (json_int_t)usage->voluntary_switches, "involuntary_switches",
-                  (json_int_t)usage->involuntary_switches);
-    const struct {
-        const char *name;
-        uint64_t value;
-    } io[] = {{"read_bytes", usage->read_bytes},
-              {"written_bytes", usage->written_bytes},
-              {"storage_read_bytes", usage->storage_read_bytes},
-              {"storage_written_bytes", usage->storage_written_bytes}};
-    for (size_t i = 0; i < sizeof(io) / sizeof(io[0]); i++)
-        json_object_set_new(object, io[i].name,
-                            usage->io_known ? json_integer((json_int_t)io[i].value) : json_null());
+    json_t *object = json_pack("{s:f, s:f}", "user_seconds", usage->user_seconds, "system_seconds",
+                               usage->system_seconds);
+    for (unsigned c = 0; c < SPEX_USAGE_COUNTS; c++)
+        json_object_set_new(object, spex_usage_names[c],
+                            spex_usage_count_known(usage, c)
+                                ? json_integer((json_int_t)usage->counts[c])
+                                : json_null());
     return object;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Trials under way, one or several at a time, each in a thread of its own that waits for its program.
- * All functions are for one thread. */
+/* Trials under way, one or several at a time, each in a thread of its own that waits for its
+ * program. All functions are for one thread. */
 #ifndef SPEX_RUNNER_H
 #define SPEX_RUNNER_H
 
@@ -10,9 +10,9 @@
 
 struct spex_runner;
 
-/* `setup` is copied but for what it points to; its directory is where each place at which a trial runs
- * gets one of its own, and its stop_fd is not looked at by the trials but by spex_runner_wait. `parts`
- * has one part for each place; NULL: one place, on all CPUs. */
+/* `setup` is copied but for what it points to; its directory is where each place at which a trial
+ * runs gets one of its own, and its stop_fd is not looked at by the trials but by spex_runner_wait.
+ * `parts` has one part for each place; NULL: one place, on all CPUs. */
 int spex_runner_create(const struct spex_trial_setup *setup, const struct spex_cpu_parts *parts,
                        struct spex_runner **out, struct spex_why *why);
 
@@ -33,9 +33,9 @@ int spex_runner_start(struct spex_runner *runner, const struct spex_plan *plan, 
 /* The plans under way: into room for as many as there are places; how many. */
 size_t spex_runner_unfinished(const struct spex_runner *runner, struct spex_unfinished *all);
 
-/* Waits until one of the trials under way has finished. 0 with the trial, which is the caller's. When stop_fd becomes
- * readable, or something goes wrong on our side, all are ended; once none is left that had finished by then, -EINTR or
- * what went wrong. */
+/* Waits until one of the trials under way has finished. 0 with the trial, which is the caller's.
+ * When stop_fd becomes readable, or something goes wrong on our side, all are ended; once none is
+ * left that had finished by then, -EINTR or what went wrong. */
 int spex_runner_wait(struct spex_runner *runner, struct spex_trial *trial, struct spex_why *why);
 
 #endif

@@ -8,8 +8,8 @@
 #include "gaussian_process.h"
 #include "noise.h"
 
-/* Pairs of configurations that integrals are taken over, and those of them that means are; bootstrap samples;
- * configurations with trials that are looked at. */
+/* Pairs of configurations that integrals are taken over, and those of them that means are;
+ * bootstrap samples; configurations with trials that are looked at. */
 enum { PAIRS = 160, BASES = 40, SAMPLES = 24, CONFIGS_MAX = 200 };
 
 /* Of a parameter, at most: on its own, and with another one. */
@@ -95,8 +95,9 @@ static int observe(struct analysis *analysis, const struct spex_sensitivity_inpu
     return analysis->count >= SPEX_SENSITIVITY_LEAST && scale(analysis) ? 0 : -ENODATA;
 }
 
-/* The values of each parameter are as evenly taken as can be (a Latin hypercube): so few configurations would else say
- * by chance how much varies in all, and what the others do in the mean. */
+/* The values of each parameter are as evenly taken as can be (a Latin hypercube): so few
+ * configurations would else say by chance how much varies in all, and what the others do in the
+ * mean. */
 static int draw_evenly(const struct spex_space *space, struct spex_draw *draw, size_t count,
                        size_t *levels) {
     size_t *order = calloc(count, sizeof(*order));
@@ -115,7 +116,8 @@ static int draw_evenly(const struct spex_space *space, struct spex_draw *draw, s
     return 0;
 }
 
-/* As they are if they are allowed, else another one; the space has some, since there were trials. */
+/* As they are if they are allowed, else another one; the space has some, since there were
+ * trials. */
 static void draw_configuration(const struct spex_space *space, struct spex_draw *draw,
                                const size_t *otherwise, size_t *levels) {
     if (spex_space_settle(space, levels))
@@ -161,8 +163,8 @@ static double expected(struct analysis *analysis, const size_t *levels) {
     return spex_gp_expected(&analysis->gp, analysis->solution, analysis->point);
 }
 
-/* To all observations, or to as many drawn from them; a repeated one is the same configuration again, with no more
- * said about it than once. */
+/* To all observations, or to as many drawn from them; a repeated one is the same configuration
+ * again, with no more said about it than once. */
 static void fit(struct analysis *analysis, struct spex_draw *draw) {
     struct spex_gp *gp = &analysis->gp;
     gp->count = 0;
@@ -199,8 +201,8 @@ struct effects {
     double total;
 };
 
-/* The place-th of some levels of a parameter: the middle ones of equal parts. Ends would be too many among few, and make
- * effects look larger than they are. */
+/* The place-th of some levels of a parameter: the middle ones of equal parts. Ends would be too
+ * many among few, and make effects look larger than they are. */
 static size_t some_level(const struct spex_space *space, size_t parameter, size_t place,
                          size_t of) {
     size_t count = space->parameters[parameter].count;
@@ -212,8 +214,8 @@ static size_t some_levels(const struct spex_space *space, size_t parameter, size
     return count < most ? count : most;
 }
 
-/* What is expected in the mean over the space with these levels; the same configurations are taken for all levels, so that
- * what others do does not add to the differences. */
+/* What is expected in the mean over the space with these levels; the same configurations are taken
+ * for all levels, so that what others do does not add to the differences. */
 static double conditional_mean(struct analysis *analysis, size_t one, size_t level_one,
                                size_t other, size_t level_other) {
     size_t parameters = analysis->space->parameter_count;
@@ -245,8 +247,8 @@ static double main_effect(struct analysis *analysis, size_t one, size_t other, s
     return analysis->variance > 0 ? fmin(means.squares / means.count / analysis->variance, 1) : 0;
 }
 
-/* Jansen's estimator (Saltelli and others, Variance Based Sensitivity Analysis of Model Output, 2010, table 2): how much
- * changes when the parameter alone does. */
+/* Jansen's estimator (Saltelli and others, Variance Based Sensitivity Analysis of Model Output,
+ * 2010, table 2): how much changes when the parameter alone does. */
 static double total_effect(struct analysis *analysis, size_t parameter) {
     size_t parameters = analysis->space->parameter_count;
     double sum = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Which parameters matter for the first objective, and how much, from whatever trials there are: functional analysis of
- * variance of what a Gaussian process, fitted to them, expects over the whole space, with intervals by the bootstrap. */
+/* Which parameters matter for the first objective, and how much, from whatever trials there are:
+ * functional analysis of variance of what a Gaussian process, fitted to them, expects over the
+ * whole space, with intervals by the bootstrap. */
 #ifndef SPEX_SENSITIVITY_H
 #define SPEX_SENSITIVITY_H
 
@@ -23,16 +24,16 @@ struct spex_sensitivity_share {
 
 struct spex_sensitivity {
     struct spex_sensitivity_share main; /* what the parameter explains by itself */
-    struct spex_sensitivity_share
-        total; /* what is left open when all but it are known: with what it does together
-                                            with others */
+    /* What is left open when all but it are known: with what it does together with others. */
+    struct spex_sensitivity_share total;
 };
 
 /* Fewer configurations tell nothing. */
 #define SPEX_SENSITIVITY_LEAST 8
 
-/* One for each of the space's parameters, in that order: logarithms are analysed if all means are positive. The same for
- * the same input. 0; -ENODATA when there are too few trials, or no configuration differs from another; -ENOMEM. */
+/* One for each of the space's parameters, in that order: logarithms are analysed if all means are
+ * positive. The same for the same input. 0; -ENODATA when there are too few trials, or no
+ * configuration differs from another; -ENOMEM. */
 int spex_sensitivity_of(const struct spex_space *space, const struct spex_sensitivity_input *inputs,
                         size_t count, struct spex_sensitivity *sensitivities);
 

@@ -68,7 +68,8 @@ static int check_size(struct spex_xml *xml, const xmlNode *root, const struct sp
     return 0;
 }
 
-/* A constraint that nothing satisfies is a mistake; in a large space, one that hardly anything does. */
+/* A constraint that nothing satisfies is a mistake; in a large space, one that hardly anything
+ * does. */
 static int check_allowed(struct spex_xml *xml, const xmlNode *root,
                          const struct spex_space *space) {
     size_t levels[SPEX_PARAMETERS_MAX];
@@ -239,20 +240,6 @@ void spex_space_free(struct spex_space_file *file) {
     free(file->probes);
     free(file->xml);
     free(file);
-}
-
-size_t spex_space_parameter(const struct spex_space *space, const char *name) {
-    size_t p = 0;
-    while (p < space->parameter_count && strcmp(space->parameters[p].name, name) != 0)
-        p++;
-    return p;
-}
-
-size_t spex_parameter_level(const struct spex_parameter *parameter, const char *text) {
-    size_t level = 0;
-    while (level < parameter->count && strcmp(parameter->values[level].text, text) != 0)
-        level++;
-    return level;
 }
 
 static void print_parameter(const struct spex_parameter *parameter, FILE *out) {

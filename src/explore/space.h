@@ -51,10 +51,4 @@ void spex_space_free(struct spex_space_file *file);
  * caller frees it. NULL when out of memory. */
 char *spex_space_identity(const struct spex_space_file *file);
 
-/* Position of a parameter, or parameter_count. */
-size_t spex_space_parameter(const struct spex_space *space, const char *name);
-
-/* Position of a value given as text, or the parameter's count. */
-size_t spex_parameter_level(const struct spex_parameter *parameter, const char *text);
-
 #endif

@@ -38,11 +38,11 @@ static int copy(struct spex_xml *xml, const char *text, char **to) {
 /* A template whose names are parameters; `named` may be NULL. */
 static int take_template(const struct taking *taking, const xmlNode *element, const char *attribute,
                          const char *text, uint64_t *named, char **to) {
-    char why[SPEX_TEMPLATE_WHY_BYTES];
+    struct spex_why why;
     uint64_t unused;
-    int err = spex_template_check(text, taking->space, named ? named : &unused, why, sizeof(why));
+    int err = spex_template_check(text, taking->space, named ? named : &unused, &why);
     if (err == -EINVAL)
-        spex_xml_complain(taking->xml, element, "%s: %s", attribute, why);
+        spex_xml_complain(taking->xml, element, "%s: %s", attribute, why.text);
     return err == -ENOMEM ? fail_memory(taking->xml) : err ? err : copy(taking->xml, text, to);
 }
 

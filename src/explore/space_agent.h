@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a space says of how a configuration reaches the program, and of what is around it in a trial:
+/* What a space says of how a configuration reaches the program, and of what is around it in a
+ * trial:
  *
  *     <environment name="THREADS" value="{threads}"/>
  *     <configuration descriptor="3"/>
@@ -51,7 +52,8 @@ struct spex_agent {
 /* Whether an element of this name is taken here. */
 bool spex_agent_element(const char *name);
 
-/* Takes all of them, once the space's parameters are there. *agent is to be freed also after an error. */
+/* Takes all of them, once the space's parameters are there. *agent is to be freed also after an
+ * error. */
 int spex_agent_take(struct spex_xml *xml, const xmlNode *root, const struct spex_space *space,
                     struct spex_agent **agent);
 
@@ -60,8 +62,8 @@ void spex_agent_free(struct spex_agent *agent);
 /* A line each, for the space's identity. */
 void spex_agent_print(const struct spex_agent *agent, FILE *out);
 
-/* The variable in which commands find a parameter's value, SPEX_PARAMETER_…, in capitals, with "_" for "."
- * and "-"; to be freed; NULL when out of memory. */
+/* The variable in which commands find a parameter's value, SPEX_PARAMETER_…, in capitals, with "_"
+ * for "." and "-"; to be freed; NULL when out of memory. */
 char *spex_agent_parameter_variable(const char *parameter);
 
 #endif

@@ -9,7 +9,6 @@
 #include <libxml/xpath.h>
 #include <libxml/xpathInternals.h>
 
-#include "space.h"
 #include "space_parameter.h"
 
 #define NAME_BYTES_MAX 128
@@ -98,7 +97,8 @@ static bool equals_follows(const char **text) {
     return length > 0;
 }
 
-/* "$mode = 'x'": one of the mode's values was meant. What is compared in another manner is for XPath to say. */
+/* "$mode = 'x'": one of the mode's values was meant. What is compared in another manner is for
+ * XPath to say. */
 static int check_comparison(struct spex_xml *xml, const xmlNode *element, const char *attribute,
                             const struct spex_parameter *parameter, const char *rest) {
     if (!equals_follows(&rest) || (*rest != '\'' && *rest != '"'))
@@ -137,8 +137,8 @@ static int take_name(struct spex_xml *xml, const xmlNode *element, const char *a
     return check_comparison(xml, element, attribute, &space->parameters[p], *text);
 }
 
-/* At a letter. XPath has more functions, but those are for documents; what is no function here is an operator, or for
- * XPath to complain of. */
+/* At a letter. XPath has more functions, but those are for documents; what is no function here is
+ * an operator, or for XPath to complain of. */
 static int take_word(struct spex_xml *xml, const xmlNode *element, const char *attribute,
                      const char **text) {
     static const char *const functions[] = {
@@ -242,8 +242,8 @@ bool spex_conditions_any(const struct spex_conditions *conditions) {
     return conditions->constraint_count || conditions->when_count;
 }
 
-/* Levels before it are settled; those that do not apply have been noted. A parameter whose condition names one that
- * does not apply does not either. */
+/* Levels before it are settled; those that do not apply have been noted. A parameter whose
+ * condition names one that does not apply does not either. */
 static bool settled_applies(struct spex_conditions *conditions, const size_t *levels, size_t p,
                             uint64_t unapplied) {
     const struct condition *when = &conditions->when[p];

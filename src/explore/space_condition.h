@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Conditions between parameters, in XPath 1.0: when a parameter applies (<parameter when="…">), and which
- * configurations are allowed (<constraint require="…">). $name is a parameter's value: a number, a text or, of a
- * boolean one, a truth value. */
+/* Conditions between parameters, in XPath 1.0: when a parameter applies (<parameter when="…">), and
+ * which configurations are allowed (<constraint require="…">). $name is a parameter's value: a
+ * number, a text or, of a boolean one, a truth value. */
 #ifndef SPEX_SPACE_CONDITION_H
 #define SPEX_SPACE_CONDITION_H
 

@@ -8,8 +8,8 @@
 #include "../measure/criterion.h"
 #include "xml.h"
 
-/* Adds it to the space's criteria, which stay owned by the space even after an error: the objectives in their order,
- * then the limits in theirs. */
+/* Adds it to the space's criteria, which stay owned by the space even after an error: the
+ * objectives in their order, then the limits in theirs. */
 int spex_criterion_take(struct spex_xml *xml, const xmlNode *element, bool limit,
                         struct spex_space *space);
 

@@ -171,3 +171,17 @@ void spex_parameter_free(const struct spex_parameter *parameter) {
     free((void *)(uintptr_t)parameter->name);
     free((void *)(uintptr_t)parameter->unit);
 }
+
+size_t spex_space_parameter(const struct spex_space *space, const char *name) {
+    size_t p = 0;
+    while (p < space->parameter_count && strcmp(space->parameters[p].name, name) != 0)
+        p++;
+    return p;
+}
+
+size_t spex_parameter_level(const struct spex_parameter *parameter, const char *text) {
+    size_t level = 0;
+    while (level < parameter->count && strcmp(parameter->values[level].text, text) != 0)
+        level++;
+    return level;
+}

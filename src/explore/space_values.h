@@ -11,7 +11,8 @@
 #define SPEX_CATEGORIES_MAX 4096 /* compared each with each */
 #define SPEX_POINTS_DEFAULT 33   /* of a real range */
 
-/* The parameter has its kind and scale. What there is of its values is its own also after an error. */
+/* The parameter has its kind and scale. What there is of its values is its own also after an
+ * error. */
 int spex_values_take(struct spex_xml *xml, const xmlNode *element,
                      struct spex_parameter *parameter);
 

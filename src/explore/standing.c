@@ -15,8 +15,8 @@ enum { DRAWS = 2000 };
 /* One that is further from the best than so many standard deviations of both is never drawn. */
 #define CONTENDS 6.0
 
-/* Trials beyond the first that it takes to doubt what runs say of themselves; and how much more than it the trials of one
- * configuration, which may have been disturbed, count for at most. */
+/* Trials beyond the first that it takes to doubt what runs say of themselves; and how much more
+ * than it the trials of one configuration, which may have been disturbed, count for at most. */
 #define TRUST_FREEDOM 8
 #define RATIO_MAX     4.0
 
@@ -59,9 +59,10 @@ static void enter(struct field *field, const struct spex_standing_input *input, 
     };
 }
 
-/* Runs say themselves how far they may be off, and may be wrong: where records come in bursts that add up to the same in
- * every run, trials vary by far less. So what they say is held against how trials vary, of those configurations for which
- * it would matter. What it is to be multiplied by: 1 at most, with what chance has in it on the side of the runs. */
+/* Runs say themselves how far they may be off, and may be wrong: where records come in bursts that
+ * add up to the same in every run, trials vary by far less. So what they say is held against how
+ * trials vary, of those configurations for which it would matter. What it is to be multiplied by: 1
+ * at most, with what chance has in it on the side of the runs. */
 static double trust_in_runs(const struct field *field) {
     double varies = 0, said = 0, said_squares = 0;
     for (size_t c = 0; c < field->count; c++) {
@@ -76,7 +77,8 @@ static double trust_in_runs(const struct field *field) {
     double freedom = said > 0 ? said * said / said_squares : 0;
     if (freedom < TRUST_FREEDOM)
         return 1;
-    /* The lower 5 % of a chi-squared variable over its degrees of freedom, by Wilson and Hilferty. */
+    /* The lower 5 % of a chi-squared variable over its degrees of freedom, by Wilson and
+     * Hilferty. */
     double ninth = 2 / (9 * freedom);
     double least = pow(1 - ninth - 1.645 * sqrt(ninth), 3);
     return fmin(varies / said / least, 1);
@@ -224,8 +226,9 @@ static void tie(struct field *field, size_t chances, struct spex_standing *stand
     }
 }
 
-/* So many equally likely ones would leave it as open which is the best (Simpson's index): the intervals of those that
- * are tied hold for so many at a time (Bonferroni), since one of them was picked for being ahead. */
+/* So many equally likely ones would leave it as open which is the best (Simpson's index): the
+ * intervals of those that are tied hold for so many at a time (Bonferroni), since one of them was
+ * picked for being ahead. */
 static void widen(const struct field *field, struct spex_standing *standings) {
     double squares = 0;
     for (size_t c = 0; c < field->count; c++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* How sure it is which configuration is best, from a few trials of each. Trials of a configuration vary by a variance of
- * its own that is drawn from a distribution which all of them tell of, and true means are drawn from a normal
- * distribution: so a mean is moved towards that of all, the more the less is known of it, and the best of many is
- * not taken for as good as its luckiest trials. */
+/* How sure it is which configuration is best, from a few trials of each. Trials of a configuration
+ * vary by a variance of its own that is drawn from a distribution which all of them tell of, and
+ * true means are drawn from a normal distribution: so a mean is moved towards that of all, the more
+ * the less is known of it, and the best of many is not taken for as good as its luckiest trials. */
 #ifndef SPEX_STANDING_H
 #define SPEX_STANDING_H
 
@@ -15,8 +15,8 @@ struct spex_standing_input {
     uint64_t trials;
     double mean;
     double squares; /* sum of squared distances from the mean */
-    double
-        error; /* mean of the standard errors that the runs themselves gave; NaN or 0: not known */
+    /* Mean of the standard errors that the runs themselves gave; NaN or 0: not known. */
+    double error;
 };
 
 struct spex_standing {
@@ -29,8 +29,8 @@ struct spex_standing {
 
 #define SPEX_STANDING_NONE SIZE_MAX
 
-/* The same for the same input. *best is the one to recommend, SPEX_STANDING_NONE without trials; it is always among the
- * tied. 0 or -ENOMEM. */
+/* The same for the same input. *best is the one to recommend, SPEX_STANDING_NONE without trials; it
+ * is always among the tied. 0 or -ENOMEM. */
 int spex_standing_of(const struct spex_standing_input *inputs, size_t count, bool maximise,
                      struct spex_standing *standings, size_t *best);
 

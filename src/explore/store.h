@@ -7,9 +7,11 @@
  *     trial        one row a finished trial, in the order in which they finished
  *     plan         one row a plan of the policy that was under way while another trial finished
  *     trial_value  the configuration: one row a trial and parameter
- *     trial_measured  the criteria: one row a trial that succeeded and criterion, with its standard error
+ *     trial_measured  the criteria: one row a trial that succeeded and criterion, with its standard
+ *                  error
  *     trial_metric what every probe said: one row a trial, probe and field; times in seconds
- *     trial_usage  what the program has used, trial_load what has run beside it: CPU time, memory, input and output
+ *     trial_usage  what the program has used, trial_load what has run beside it: CPU time, memory,
+ *                  input and output
  *     trial_note   what went wrong without making the trial fail */
 #ifndef SPEX_STORE_H
 #define SPEX_STORE_H
@@ -35,18 +37,19 @@ int spex_store_read(const char *path, struct spex_store **out, struct spex_why *
 
 void spex_store_close(struct spex_store *store);
 
-/* What is put in from here on is under these circumstances. -EEXIST when trials under others are there, unless they may
- * be mixed. */
+/* What is put in from here on is under these circumstances. -EEXIST when trials under others are
+ * there, unless they may be mixed. */
 int spex_store_begin(struct spex_store *store, const struct spex_circumstances *now, bool mixed,
                      struct spex_why *why);
 
-/* All circumstances under which there are trials, or were to be; in the order in which they came. */
+/* All circumstances under which there are trials, or were to be; in the order in which they
+ * came. */
 int spex_store_machines(struct spex_store *store, struct spex_circumstances **machines,
                         size_t *count, struct spex_why *why);
 void spex_store_machines_free(struct spex_circumstances **machines, size_t *count);
 
-/* The directory of the explorer that writes to the store, or was killed when it did; NULL for none. To be
- * freed. */
+/* The directory of the explorer that writes to the store, or was killed when it did; NULL for none.
+ * To be freed. */
 int spex_store_directory(struct spex_store *store, char **directory, struct spex_why *why);
 int spex_store_set_directory(struct spex_store *store, const char *directory, struct spex_why *why);
 
@@ -56,14 +59,14 @@ const char *spex_store_space(const struct spex_store *store);
 const char *spex_store_policy(const struct spex_store *store);
 const char *spex_store_program(const struct spex_store *store);
 
-/* All trials in the order in which they finished, without their metrics; to be freed. 0; -EBADMSG when
- * they do not fit the space. */
+/* All trials in the order in which they finished, without their metrics; to be freed. 0; -EBADMSG
+ * when they do not fit the space. */
 int spex_store_trials(struct spex_store *store, const struct spex_space *space,
                       struct spex_trials *trials, struct spex_why *why);
 
-/* Puts a finished trial in, as the number-th from 1, instead of the one that may be there, and which
- * plans are under way meanwhile; both are on the disk when this returns 0. After an error the store is
- * as it was. */
+/* Puts a finished trial in, as the number-th from 1, instead of the one that may be there, and
+ * which plans are under way meanwhile; both are on the disk when this returns 0. After an error the
+ * store is as it was. */
 int spex_store_put(struct spex_store *store, uint64_t number, const struct spex_space *space,
                    const struct spex_trial *trial, const struct spex_unfinished *unfinished,
                    size_t unfinished_count, struct spex_why *why);

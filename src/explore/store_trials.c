@@ -10,6 +10,7 @@
 
 #include "../clock.h"
 #include "../probe_type.h"
+#include "space_parameter.h"
 #include "store_file.h"
 #include "store_usage.h"
 
@@ -137,8 +138,8 @@ static int insert_plans(struct spex_store *store, const struct spex_unfinished *
     return err;
 }
 
-/* A trial is on the disk at once, unless another was within the last second: what a failure of power may cost took no
- * longer than that. What ends the explorer alone costs nothing. */
+/* A trial is on the disk at once, unless another was within the last second: what a failure of
+ * power may cost took no longer than that. What ends the explorer alone costs nothing. */
 static void choose_durability(struct spex_store *store) {
     uint64_t now_ns = spex_clock_ns(CLOCK_MONOTONIC);
     bool sync = now_ns - store->synced_ns >= SYNC_INTERVAL_NS;

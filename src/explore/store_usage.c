@@ -3,38 +3,24 @@
 
 #include <errno.h>
 
-enum { USAGE_COLUMNS = 11 };
-
-static void bind_count(sqlite3_stmt *statement, int column, bool known, uint64_t value) {
-    if (known)
-        sqlite3_bind_int64(statement, column, (sqlite3_int64)value);
-}
-
 /* From column `first` on. */
 static void bind_usage(sqlite3_stmt *statement, int first, const struct spex_usage *usage) {
-    const uint64_t counts[] = {
-        usage->max_rss_bytes,      usage->minor_faults,         usage->major_faults,
-        usage->voluntary_switches, usage->involuntary_switches, usage->read_bytes,
-        usage->written_bytes,      usage->storage_read_bytes,   usage->storage_written_bytes};
     if (!usage->known)
         return;
     sqlite3_bind_double(statement, first, usage->user_seconds);
     sqlite3_bind_double(statement, first + 1, usage->system_seconds);
-    for (int c = 2; c < USAGE_COLUMNS; c++)
-        bind_count(statement, first + c, c < 7 || usage->io_known, counts[c - 2]);
+    for (int c = 0; c < SPEX_USAGE_COUNTS; c++)
+        if (spex_usage_count_known(usage, (unsigned)c))
+            sqlite3_bind_int64(statement, first + 2 + c, (sqlite3_int64)usage->counts[c]);
 }
 
 static void read_usage(sqlite3_stmt *row, int first, struct spex_usage *usage) {
-    uint64_t *const counts[] = {
-        &usage->max_rss_bytes,      &usage->minor_faults,         &usage->major_faults,
-        &usage->voluntary_switches, &usage->involuntary_switches, &usage->read_bytes,
-        &usage->written_bytes,      &usage->storage_read_bytes,   &usage->storage_written_bytes};
     usage->known = sqlite3_column_type(row, first) != SQLITE_NULL;
-    usage->io_known = sqlite3_column_type(row, first + 7) != SQLITE_NULL;
+    usage->io_known = sqlite3_column_type(row, first + 2 + SPEX_USAGE_IO) != SQLITE_NULL;
     usage->user_seconds = sqlite3_column_double(row, first);
     usage->system_seconds = sqlite3_column_double(row, first + 1);
-    for (int c = 2; c < USAGE_COLUMNS; c++)
-        *counts[c - 2] = (uint64_t)sqlite3_column_int64(row, first + c);
+    for (int c = 0; c < SPEX_USAGE_COUNTS; c++)
+        usage->counts[c] = (uint64_t)sqlite3_column_int64(row, first + 2 + c);
 }
 
 static int put_program(struct spex_store *store, sqlite3_int64 number,

@@ -92,31 +92,30 @@ static size_t parameter_of(const struct spex_space *space, const struct piece *p
     return p;
 }
 
-static int fail_unknown(const struct spex_space *space, const struct piece *piece, char *why,
-                        size_t why_size) {
+static int fail_unknown(const struct spex_space *space, const struct piece *piece,
+                        struct spex_why *why) {
     char known[160] = "";
     for (size_t p = 0, length = 0; p < space->parameter_count && length < sizeof(known); p++)
         length += (size_t)snprintf(known + length, sizeof(known) - length, "%s%s",
                                    length ? ", " : "", space->parameters[p].name);
     int shown = piece->length < 60 ? (int)piece->length : 60;
-    snprintf(why, why_size,
-             "{%.*s}: the space has no such parameter; it has %s, and {{ is for a brace", shown,
-             piece->text, known);
-    return -EINVAL;
+    return spex_fail(why, -EINVAL,
+                     "{%.*s}: the space has no such parameter; it has %s, and {{ is for a brace",
+                     shown, piece->text, known);
 }
 
 int spex_template_check(const char *text, const struct spex_space *space, uint64_t *named,
-                        char *why, size_t why_size) {
+                        struct spex_why *why) {
     struct scan scan;
     struct piece piece;
     *named = 0;
     int err = scan_begin(&scan, text);
     if (err)
-        snprintf(why, why_size, "out of memory");
+        spex_why_set(why, "out of memory");
     while (!err && next_piece(&scan, &piece)) {
         size_t p = piece.name ? parameter_of(space, &piece) : 0;
         if (piece.name && p == space->parameter_count)
-            err = fail_unknown(space, &piece, why, why_size);
+            err = fail_unknown(space, &piece, why);
         else if (piece.name)
             *named |= UINT64_C(1) << p;
     }

@@ -12,16 +12,15 @@
 
 #include <spex/policy.h>
 
-/* Enough for what spex_template_check() says. */
-#define SPEX_TEMPLATE_WHY_BYTES 320
+#include "why.h"
 
-/* Whether every {name} is a parameter of the space: 0 with those that are named, bit p for the p-th;
- * -ENOMEM; or -EINVAL. After an error `why` says what was expected. */
+/* Whether every {name} is a parameter of the space: 0 with those that are named, bit p for the
+ * p-th; -ENOMEM; or -EINVAL. After an error `why` says what was expected. */
 int spex_template_check(const char *text, const struct spex_space *space, uint64_t *named,
-                        char *why, size_t why_size);
+                        struct spex_why *why);
 
-/* The text of a template that has been checked, to be freed; NULL when it names a parameter that does
- * not apply to the configuration. 0 or -ENOMEM. */
+/* The text of a template that has been checked, to be freed; NULL when it names a parameter that
+ * does not apply to the configuration. 0 or -ENOMEM. */
 int spex_template_fill(const char *text, const struct spex_space *space, const size_t *levels,
                        char **filled);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs a program once for each configuration of a plan, as often as that says, and collects what its kernels take. */
+/* Runs a program once for each configuration of a plan, as often as that says, and collects what
+ * its kernels take. */
 #ifndef SPEX_TRAIN_H
 #define SPEX_TRAIN_H
 

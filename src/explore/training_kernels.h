@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One run's records of kernels, with what its stream has told of contexts and sites, into a training. */
+/* One run's records of kernels, with what its stream has told of contexts and sites, into a
+ * training. */
 #ifndef SPEX_TRAINING_KERNELS_H
 #define SPEX_TRAINING_KERNELS_H
 
@@ -24,8 +25,9 @@ struct spex_training_kernels *spex_training_kernels_new(struct spex_training *tr
                                                         double ticks_per_second);
 void spex_training_kernels_free(struct spex_training_kernels *kernels);
 
-/* How many of the records were used: not those of other probes, nor those whose context had no room or whose time holds
- * something that was prepared meanwhile. 0; -EINVAL, -E2BIG or -ENOMEM, as `why` says. */
+/* How many of the records were used: not those of other probes, nor those whose context had no room
+ * or whose time holds something that was prepared meanwhile. 0; -EINVAL, -E2BIG or -ENOMEM, as
+ * `why` says. */
 int spex_training_kernels_take(struct spex_training_kernels *kernels,
                                const struct spex_record *records, size_t count, uint64_t *used,
                                uint64_t *left_out, struct spex_why *why);

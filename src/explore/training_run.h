@@ -25,8 +25,8 @@ struct spex_training_outcome {
     struct spex_why failure;
 };
 
-/* A kernel without parameters has those of the configuration that are numbers. 0 whatever the program did; -EINTR when
- * stop_fd became readable; or what went wrong on our side. */
+/* A kernel without parameters has those of the configuration that are numbers. 0 whatever the
+ * program did; -EINTR when stop_fd became readable; or what went wrong on our side. */
 int spex_training_run(const struct spex_training_setup *setup, const size_t *levels,
                       struct spex_training *training, struct spex_training_outcome *outcome,
                       struct spex_why *why);

@@ -34,3 +34,12 @@ void spex_interval_text(const struct spex_criterion *criterion, double low, doub
     else
         snprintf(text, size, "%s to %s%s", from, to, unit_text(criterion));
 }
+
+void spex_criterion_label(const struct spex_criterion *criterion, char *text, size_t size) {
+    const char *unit = spex_criterion_unit(criterion);
+    char field[16] = "";
+    if (criterion->field)
+        snprintf(field, sizeof(field), "[%u]", criterion->field);
+    snprintf(text, size, "%s of %s%s%s%s%s", criterion->metric, criterion->probe, field,
+             *unit ? " [" : "", unit, *unit ? "]" : "");
+}

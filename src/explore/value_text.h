@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Figures of criteria as people read them. */
+/* Criteria and their figures as people read them. */
 #ifndef SPEX_VALUE_TEXT_H
 #define SPEX_VALUE_TEXT_H
 
@@ -13,5 +13,8 @@ void spex_value_text(const struct spex_criterion *criterion, double value, char 
 /* "790.1 to 834.5/s"; "-" when there is none. */
 void spex_interval_text(const struct spex_criterion *criterion, double low, double high, char *text,
                         size_t size);
+
+/* "throughput of query:tpt [/s]" */
+void spex_criterion_label(const struct spex_criterion *criterion, char *text, size_t size);
 
 #endif

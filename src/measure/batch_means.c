@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Batch means: Law, Simulation Modeling and Analysis, 5th ed., 9.5.3; of ratios: Cochran, Sampling Techniques, 3rd ed.,
- * 6.4. Batches that double, until their means are not correlated any more: Fishman and Yarberry, INFORMS Journal on
- * Computing 9(3), 1997. What correlation is left is taken for that of an autoregressive process of first order, as in
- * Tafazzoli and Wilson, "Skart", IIE Transactions 43(2), 2011. */
+/* Batch means: Law, Simulation Modeling and Analysis, 5th ed., 9.5.3; of ratios: Cochran, Sampling
+ * Techniques, 3rd ed., 6.4. Batches that double, until their means are not correlated any more:
+ * Fishman and Yarberry, INFORMS Journal on Computing 9(3), 1997. What correlation is left is taken
+ * for that of an autoregressive process of first order, as in Tafazzoli and Wilson, "Skart", IIE
+ * Transactions 43(2), 2011. */
 #include "batch_means.h"
 
 #include <errno.h>
@@ -10,16 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../confidence.h"
 #include "../histogram.h"
+#include "../student.h"
 
 enum { LEAST_BATCHES = 8, LAGS = 8, ROW = SPEX_HISTOGRAM_BUCKETS };
 
 /* What beyond a quantile is the least that tells of it. */
 #define LEAST_BEYOND 5
 
-/* Standard deviations: of correlation that is more than chance (one side of 5 %), and of a skewness that is left out
- * since it may be chance. */
+/* Standard deviations: of correlation that is more than chance (one side of 5 %), and of a skewness
+ * that is left out since it may be chance. */
 #define CORRELATED       1.645
 #define SKEWED_BY_CHANCE 0.75
 
@@ -144,15 +145,16 @@ static double products(const struct residuals *residuals, size_t lag) {
     return sum;
 }
 
-/* A correlation that is estimated from `count` batches and their mean comes out too low by (1 + 3 r) / count (Marriott
- * and Pope, Biometrika 41(3/4), 1954). */
+/* A correlation that is estimated from `count` batches and their mean comes out too low by (1 + 3
+ * r) / count (Marriott and Pope, Biometrika 41(3/4), 1954). */
 static double unbiased(double correlation, double count) {
     double r = correlation + (1 + 3 * correlation) / count;
     return fmin(r, 1 - 2 / count);
 }
 
-/* Whether the sum of the first correlations, of which each has the variance 1 / count when there are none, is too great
- * for chance. Several, since records of threads that take turns are not correlated with their neighbours first. */
+/* Whether the sum of the first correlations, of which each has the variance 1 / count when there
+ * are none, is too great for chance. Several, since records of threads that take turns are not
+ * correlated with their neighbours first. */
 static bool correlated(const struct residuals *residuals) {
     double count = (double)residuals->count, squares = products(residuals, 0), sum = 0;
     size_t wanted = 1;
@@ -185,7 +187,8 @@ static struct estimate estimate_by(const struct residuals *residuals) {
                              count / inflation, skewness_of(residuals)};
 }
 
-/* Joins batches until they are not seen to be correlated any more; where they always are, the greatest. */
+/* Joins batches until they are not seen to be correlated any more; where they always are, the
+ * greatest. */
 static struct estimate estimate_of(struct pairs *pairs) {
     struct estimate worst = {0};
     struct residuals residuals;
@@ -200,8 +203,8 @@ static struct estimate estimate_of(struct pairs *pairs) {
     return worst;
 }
 
-/* Student's quantile, by the skewness of what it is of; of the interval's two sides the longer one (Willink,
- * Communications in Statistics - Theory and Methods 34, 2005). */
+/* Student's quantile, by the skewness of what it is of; of the interval's two sides the longer one
+ * (Willink, Communications in Statistics - Theory and Methods 34, 2005). */
 static double student_of(const struct estimate *estimate) {
     double t = spex_student_95(fmax(estimate->batches - 1, 2));
     double skewness = fabs(estimate->skewness) - SKEWED_BY_CHANCE * sqrt(6 / estimate->batches);
@@ -281,7 +284,8 @@ static double value_at(const struct spex_batch_means *means, const struct shares
     return fmax((double)means->min, fmin(value, (double)means->max));
 }
 
-/* The bucket's end that is closer to the quantile, with something to both sides; 0: there is none. */
+/* The bucket's end that is closer to the quantile, with something to both sides; 0: there is
+ * none. */
 static unsigned limit_near(const struct shares *shares, double q, double *above) {
     unsigned bucket = bucket_at(shares, q);
     double least = sum_of(shares->weights + shares->range.first, bucket - shares->range.first);
@@ -331,8 +335,8 @@ static double independent_records(const struct spex_batch_means *means,
     return variance > 0 ? squares / shares->all / variance : INFINITY;
 }
 
-/* Half an interval's width: the values at the ends of an interval for the share (Woodruff, JASA 47(260), 1952), whose
- * law, a binomial one, is skewed (by its expansion of Cornish and Fisher). */
+/* Half an interval's width: the values at the ends of an interval for the share (Woodruff, JASA
+ * 47(260), 1952), whose law, a binomial one, is skewed (by its expansion of Cornish and Fisher). */
 static double quantile_margin(const struct spex_batch_means *means, const struct shares *shares,
                               double q, double value) {
     if (means->count < LEAST_BATCHES)

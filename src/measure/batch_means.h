@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Means, rates and quantiles of a series of records, and how far they may be off although each record has to do with
- * those before it. Neighbouring records are put together in batches; means of long batches are as good as independent,
- * and so say by their differences how sure the mean of all is. Memory is bounded: when there is no room for another
- * batch, neighbours are joined. */
+/* Means, rates and quantiles of a series of records, and how far they may be off although each
+ * record has to do with those before it. Neighbouring records are put together in batches; means of
+ * long batches are as good as independent, and so say by their differences how sure the mean of all
+ * is. Memory is bounded: when there is no room for another batch, neighbours are joined. */
 #ifndef SPEX_BATCH_MEANS_H
 #define SPEX_BATCH_MEANS_H
 
@@ -40,9 +40,9 @@ void spex_batch_means_close(struct spex_batch_means *means);
 void spex_batch_means_add(struct spex_batch_means *means, uint64_t value, double weight,
                           double time);
 
-/* Values are NaN while there are none, errors while there are too few records to tell. An error e is such that the
- * value +- 1.96 e is an interval that holds the truth in 95 % of cases: with few batches, e is larger than the standard
- * error by Student's quantile over the normal one. */
+/* Values are NaN while there are none, errors while there are too few records to tell. An error e
+ * is such that the value +- 1.96 e is an interval that holds the truth in 95 % of cases: with few
+ * batches, e is larger than the standard error by Student's quantile over the normal one. */
 struct spex_measured spex_batch_means_mean(const struct spex_batch_means *means);
 struct spex_measured spex_batch_means_rate(
     const struct spex_batch_means *means); /* weight per time */

@@ -10,7 +10,8 @@
 #define SPEX_OBJECTIVES_MAX 8
 #define SPEX_CRITERIA_MAX   16
 
-/* Whether a criterion's probe, of which this is the selection, is one item, without a glob, with its type. */
+/* Whether a criterion's probe, of which this is the selection, is one item, without a glob, with
+ * its type. */
 bool spex_criterion_names_one(const struct spex_selection *selection, const char *probe);
 
 /* Whether probes of this type have such a metric. */

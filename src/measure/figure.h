@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One criterion over a stretch of its probe's records: its value, how sure that is, and whether it has settled. */
+/* One criterion over a stretch of its probe's records: its value, how sure that is, and whether it
+ * has settled. */
 #ifndef SPEX_FIGURE_H
 #define SPEX_FIGURE_H
 
@@ -16,7 +17,8 @@ enum spex_figure_metric {
     SPEX_FIGURE_QUANTILE
 };
 
-/* Errors that were told while the number of records doubled, a twentieth more of them each time, are fewer. */
+/* Errors that were told while the number of records doubled, a twentieth more of them each time,
+ * are fewer. */
 #define SPEX_FIGURE_LOOKS 32
 
 /* The error as it was. */
@@ -51,7 +53,8 @@ struct spex_figure_steady {
     uint64_t from_ticks;
 };
 
-/* `values`: of a quantile its value is wanted, and not only whether it has settled. 0 or -ENOMEM. */
+/* `values`: of a quantile its value is wanted, and not only whether it has settled. 0 or
+ * -ENOMEM. */
 int spex_figure_open(struct spex_figure *figure, const struct spex_criterion *criterion,
                      uint64_t batch_records, bool values);
 void spex_figure_close(struct spex_figure *figure);
@@ -66,9 +69,9 @@ void spex_figure_add(struct spex_figure *figure, const struct spex_record *recor
 
 /* Looks at it anew when there are a twentieth more records than the last time, or at the end.
  *
- * Who waits until an error is small stops when it happens to be too small. So it is the greatest that was found while
- * the number of records doubled, by the records there are now; and before the end there is none until it has been looked
- * at for so long, and of the first fifty records. */
+ * Who waits until an error is small stops when it happens to be too small. So it is the greatest
+ * that was found while the number of records doubled, by the records there are now; and before the
+ * end there is none until it has been looked at for so long, and of the first fifty records. */
 struct spex_measured spex_figure_measured(struct spex_figure *figure, double ticks_per_second,
                                           bool end);
 

@@ -4,7 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* Whether the plan is for a configuration of the space, and for that which stands for all like it. */
+/* Whether the plan is for a configuration of the space, and for that which stands for all like
+ * it. */
 static bool is_allowed(const struct spex_asking *asking, const struct spex_plan *plan) {
     const struct spex_space *space = asking->space;
     size_t settled[SPEX_PARAMETERS_MAX];

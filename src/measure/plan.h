@@ -18,7 +18,8 @@ struct spex_asking {
     bool waiting;       /* there are runs that it has not been told of yet */
 };
 
-/* 1 with a plan, 0 when the policy has had enough, or a negative errno value: -EAGAIN when it wants to be told first. */
+/* 1 with a plan, 0 when the policy has had enough, or a negative errno value: -EAGAIN when it wants
+ * to be told first. */
 int spex_plan_ask(const struct spex_asking *asking, struct spex_plan *plan, struct spex_why *why);
 
 #endif

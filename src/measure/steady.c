@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* The warm-up is cut off where the marginal standard error of what is left is least: MSER, K. P. White, "An effective
- * truncation heuristic for bias reduction in simulation output", Simulation 69(6), 1997; on batch means (of 5 records
- * and more): White, Cobb and Spratt, Winter Simulation Conference 2000. The cut is in the first
- * half, and is made only when what is cut off differs from the rest. The rest has settled when it has no trend, by a
- * regression on time, and does not change at any point; of both, the correlation of neighbours is in the error. */
+/* The warm-up is cut off where the marginal standard error of what is left is least: MSER, K. P.
+ * White, "An effective truncation heuristic for bias reduction in simulation output", Simulation
+ * 69(6), 1997; on batch means (of 5 records and more): White, Cobb and Spratt, Winter Simulation
+ * Conference 2000. The cut is in the first half, and is made only when what is cut off differs from
+ * the rest. The rest has settled when it has no trend, by a regression on time, and does not change
+ * at any point; of both, the correlation of neighbours is in the error. */
 #include "steady.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../confidence.h"
+#include "../student.h"
 
 /* Deviations from the median that are no outlier, in standard deviations. */
 #define OUTLIER 4.0
 
-/* Of a cut or a change at the best point of many: when it is more than chance, in standard deviations. */
+/* Of a cut or a change at the best point of many: when it is more than chance, in standard
+ * deviations. */
 #define CUT    3.0
 #define CHANGE 3.5
 
@@ -42,8 +44,8 @@ static double median_of(const double *values, size_t count) {
     return (sorted[count / 2] + sorted[(count - 1) / 2]) / 2;
 }
 
-/* Single pauses and the like must neither hide a warm-up nor look like one: values are confined to what is usual in the
- * second half. */
+/* Single pauses and the like must neither hide a warm-up nor look like one: values are confined to
+ * what is usual in the second half. */
 static void confine(struct series *series, double tolerance) {
     size_t half = series->count / 2, rest = series->count - half;
     double distances[SPEX_STEADY_MOST] = {0};
@@ -83,7 +85,8 @@ static struct moments moments_of(const double *values, size_t count) {
     return moments;
 }
 
-/* How much more a mean varies for the correlation of neighbours, as in an autoregressive process of first order. */
+/* How much more a mean varies for the correlation of neighbours, as in an autoregressive process of
+ * first order. */
 static double inflation_of(const double *residuals, size_t count) {
     double squares = 0, products = 0;
     for (size_t v = 0; v < count; v++) {
@@ -144,7 +147,8 @@ static size_t best_cut(const struct series *series) {
     return best;
 }
 
-/* Where the means before and after differ most: the likeliest point of a change (Hawkins, JASA 72(357), 1977). */
+/* Where the means before and after differ most: the likeliest point of a change (Hawkins, JASA
+ * 72(357), 1977). */
 static size_t best_change(const double *values, size_t count) {
     size_t best = count / 2;
     double most = 0;
@@ -166,7 +170,8 @@ struct step {
     double freedom;
 };
 
-/* From the mean before a point to that after it; how much values vary is told by those from `first` on. */
+/* From the mean before a point to that after it; how much values vary is told by those from `first`
+ * on. */
 static struct step step_at(const double *values, size_t count, size_t at, size_t first) {
     double residuals[SPEX_STEADY_MOST], squares = 0;
     double before = moments_of(values, at).mean, after = moments_of(values + at, count - at).mean;

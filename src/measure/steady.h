@@ -11,12 +11,12 @@
 
 struct spex_steady {
     bool steady;
-    size_t
-        from; /* the first value after the warm-up; the best that there is when it is not steady */
+    /* The first value after the warm-up; the best that there is when it is not steady. */
+    size_t from;
 };
 
-/* `values`: batch means in the order of time, at most SPEX_STEADY_MOST. A change of less than `tolerance`, a share of the
- * level, does not matter. */
+/* `values`: batch means in the order of time, at most SPEX_STEADY_MOST. A change of less than
+ * `tolerance`, a share of the level, does not matter. */
 struct spex_steady spex_steady_of(const double *values, size_t count, double tolerance);
 
 #endif

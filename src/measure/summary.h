@@ -11,8 +11,8 @@ struct spex_group_criterion {
     double squares; /* of the trials' differences from it, their sum */
     double low;
     double high;
-    double
-        error; /* mean of the standard errors that the trials gave themselves; 0 while none did */
+    /* Mean of the standard errors that the trials gave themselves; 0 while none did. */
+    double error;
 };
 
 /* The trials of one configuration. */
@@ -48,8 +48,8 @@ const struct spex_group *spex_summary_find(const struct spex_summary *summary,
 /* Whether the means are within all limits. */
 bool spex_group_allowed(const struct spex_space *space, const struct spex_group *group);
 
-/* Whether a is better than b: within the limits, or else by the mean of the first objective; true when b
- * is NULL. */
+/* Whether a is better than b: within the limits, or else by the mean of the first objective; true
+ * when b is NULL. */
 bool spex_group_better(const struct spex_space *space, const struct spex_group *a,
                        const struct spex_group *b);
 

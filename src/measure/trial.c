@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
 #include "trial.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +37,16 @@ void spex_trial_free(struct spex_trial *trial) {
     free(trial->levels);
     free(trial->status);
     *trial = (struct spex_trial){.levels = NULL};
+}
+
+int spex_trial_end(struct spex_trial *trial, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    free(trial->status);
+    if (vasprintf(&trial->status, format, args) < 0)
+        trial->status = NULL;
+    va_end(args);
+    return 1;
 }
 
 int spex_trial_add_load(struct spex_trial *trial, const char *stressor, unsigned workers,

@@ -5,7 +5,7 @@
 
 #include <spex/policy.h>
 
-#include "../explore/usage.h"
+#include "usage.h"
 
 /* What one probe's one value came to; a probe without values has an entry, too. Times in seconds;
  * NaN for what there is none of. */
@@ -42,8 +42,8 @@ struct spex_trial {
     uint64_t asked; /* number of its plan, from 1 */
     uint64_t told;  /* trials that had been told when it was planned */
 
-    bool
-        refused; /* before it was told, the policy was asked for one more plan, and wanted to be told first */
+    /* Before it was told, the policy was asked for one more plan, and wanted to be told first. */
+    bool refused;
     bool retried; /* it was run in the stead of one that failed, of which the policy was told */
 
     struct spex_usage usage; /* of the program */
@@ -58,6 +58,11 @@ struct spex_trial {
 /* 0 or -ENOMEM: nothing is to be freed. */
 int spex_trial_init(struct spex_trial *trial, const struct spex_space *space, const size_t *levels);
 void spex_trial_free(struct spex_trial *trial);
+
+/* Sets the status: "ok", or how the trial failed; NULL when out of memory. Always 1: the run is
+ * over. */
+__attribute__((format(printf, 2, 3))) int spex_trial_end(struct spex_trial *trial,
+                                                         const char *format, ...);
 
 /* 0 or -ENOMEM. */
 int spex_trial_add_load(struct spex_trial *trial, const char *stressor, unsigned workers,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The warm-up of a run, until its criteria have settled. Whether they have is told from the batch means of all records
- * since the first; of the records themselves the latest are kept, to be used when the warm-up turns out to be over, and
- * to have been so for some time. */
+/* The warm-up of a run, until its criteria have settled. Whether they have is told from the batch
+ * means of all records since the first; of the records themselves the latest are kept, to be used
+ * when the warm-up turns out to be over, and to have been so for some time. */
 #ifndef SPEX_WARMUP_H
 #define SPEX_WARMUP_H
 
@@ -22,11 +22,12 @@ void spex_warmup_destroy(struct spex_warmup *warmup);
 void spex_warmup_probe(struct spex_warmup *warmup, size_t criterion, uint16_t probe_id,
                        uint32_t probe_type);
 
-/* The next records, in the order of their time, from the first of the first criterion's probe on. 0 or -ENOMEM. */
+/* The next records, in the order of their time, from the first of the first criterion's probe on. 0
+ * or -ENOMEM. */
 int spex_warmup_add(struct spex_warmup *warmup, const struct spex_record *records, size_t count);
 
-/* Whether it is over; looks at it when there are a tenth more records than the last time. *from_ticks gets when it was
- * over, or what is best taken for it as far as is known. */
+/* Whether it is over; looks at it when there are a tenth more records than the last time.
+ * *from_ticks gets when it was over, or what is best taken for it as far as is known. */
 bool spex_warmup_over(struct spex_warmup *warmup, uint64_t *from_ticks);
 uint64_t spex_warmup_best(const struct spex_warmup *warmup);
 

@@ -104,8 +104,10 @@ static int run(struct spex_tuning *tuning, const struct spex_plan *plan, struct 
     if (err || spex_feed_stopped(tuning->feed))
         return err && err != -EPERM ? err : -ECANCELED;
     err = apply(tuning, plan->levels);
-    if (err)
-        return spex_tune_status(trial, "cannot be configured: %s", strerror(abs(err)));
+    if (err) {
+        spex_trial_end(trial, "cannot be configured: %s", strerror(abs(err)));
+        return trial->status ? 0 : -ENOMEM;
+    }
     return spex_tune_run(&setup, plan, trial, why);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Measures one run of a configuration that has just been applied. What does not work is a result, not an error. */
+/* Measures one run of a configuration that has just been applied. What does not work is a result,
+ * not an error. */
 #ifndef SPEX_TUNE_RUN_H
 #define SPEX_TUNE_RUN_H
 
@@ -18,13 +19,9 @@ struct spex_tune_setup {
     uint64_t *cpu_ns; /* of this thread, up to which it is accounted for */
 };
 
-/* Fills in `trial`, which has been initialised with plan->levels, from records that are made from now on. 0 whatever they
- * say; -ECANCELED when the end was asked for; or what went wrong. */
+/* Fills in `trial`, which has been initialised with plan->levels, from records that are made from
+ * now on. 0 whatever they say; -ECANCELED when the end was asked for; or what went wrong. */
 int spex_tune_run(const struct spex_tune_setup *setup, const struct spex_plan *plan,
                   struct spex_trial *trial, struct spex_why *why);
-
-/* Ends a trial with this status, "ok" or how it failed. 0 or -ENOMEM. */
-__attribute__((format(printf, 2, 3))) int spex_tune_status(struct spex_trial *trial,
-                                                           const char *format, ...);
 
 #endif

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "../confidence.h"
+#include "../student.h"
 
 const struct spex_group *spex_tuning_best(const struct spex_tuning *tuning) {
     return spex_summary_best(&tuning->summary, spex_tuning_space(tuning)->parameter_count, 0);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "scratch.h"
+#include "space_parameter.h"
 #include "spaces.h"
 
 static const char everything[] =

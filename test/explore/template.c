@@ -19,10 +19,10 @@ static struct spex_space_file *file;
 
 static void expect(const char *text, const size_t *levels, const char *expected) {
     uint64_t named;
-    char why[SPEX_TEMPLATE_WHY_BYTES] = "";
+    struct spex_why why = {""};
     char *filled;
-    if (spex_template_check(text, &file->space, &named, why, sizeof(why)))
-        fail_msg("%s: %s", text, why);
+    if (spex_template_check(text, &file->space, &named, &why))
+        fail_msg("%s: %s", text, why.text);
     assert_int_equal(spex_template_fill(text, &file->space, levels, &filled), 0);
     if (!expected)
         assert_null(filled);
@@ -120,7 +120,7 @@ static void what_is_named(void **state) {
                  {"${cache}{a.b-c_1}", 4}};
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         uint64_t named;
-        assert_int_equal(spex_template_check(cases[c].text, &file->space, &named, NULL, 0), 0);
+        assert_int_equal(spex_template_check(cases[c].text, &file->space, &named, NULL), 0);
         assert_int_equal(named, cases[c].named);
     }
 }
@@ -136,10 +136,9 @@ static void unknown_names(void **state) {
     };
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         uint64_t named;
-        char why[SPEX_TEMPLATE_WHY_BYTES] = "";
-        assert_int_equal(spex_template_check(cases[c][0], &file->space, &named, why, sizeof(why)),
-                         -EINVAL);
-        assert_memory_equal(why, cases[c][1], strlen(cases[c][1]));
+        struct spex_why why = {""};
+        assert_int_equal(spex_template_check(cases[c][0], &file->space, &named, &why), -EINVAL);
+        assert_memory_equal(why.text, cases[c][1], strlen(cases[c][1]));
     }
 }
 

@@ -30,7 +30,8 @@ static char *fill(const char *text, const size_t *levels) {
 /* Every brace twice. */
 static void check_escaped(const char *text) {
     static const size_t levels[3];
-    char *escaped = malloc(2 * strlen(text) + 1), *to = escaped, why[SPEX_TEMPLATE_WHY_BYTES];
+    char *escaped = malloc(2 * strlen(text) + 1), *to = escaped;
+    struct spex_why why;
     uint64_t named;
     FUZZ_CHECK(escaped);
     for (const char *from = text; *from; from++) {
@@ -39,7 +40,7 @@ static void check_escaped(const char *text) {
             *to++ = *from;
     }
     *to = '\0';
-    FUZZ_CHECK(spex_template_check(escaped, space(), &named, why, sizeof(why)) == 0 && !named);
+    FUZZ_CHECK(spex_template_check(escaped, space(), &named, &why) == 0 && !named);
     char *filled = fill(escaped, levels);
     FUZZ_CHECK(filled && strcmp(filled, text) == 0);
     free(filled);
@@ -62,13 +63,14 @@ static void check_filled(const char *text, uint64_t named) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    char *text = fuzz_text(data, size), why[SPEX_TEMPLATE_WHY_BYTES] = "";
+    char *text = fuzz_text(data, size);
+    struct spex_why why = {""};
     uint64_t named;
     check_escaped(text);
-    int err = spex_template_check(text, space(), &named, why, sizeof(why));
+    int err = spex_template_check(text, space(), &named, &why);
     FUZZ_CHECK(err == 0 || err == -EINVAL);
     if (err)
-        FUZZ_CHECK(strstr(why, ": the space has no such parameter; it has t, m, c, "));
+        FUZZ_CHECK(strstr(why.text, ": the space has no such parameter; it has t, m, c, "));
     else
         check_filled(text, named);
     free(text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Exploration policies in objects of their own, the built-in ones among them, explore as those that are built in do;
- * what is none is refused.
+/* Exploration policies in objects of their own, the built-in ones among them, explore as those that
+ * are built in do; what is none is refused.
  *
  *     policy_object NO_POLICY WRONG_SIZE WRONG_VERSION WRONG_SUMMARY POLICY… */
 #include <errno.h>
@@ -18,13 +18,13 @@ enum { NO_POLICY = 1, WRONG_SIZE, WRONG_VERSION, WRONG_SUMMARY, FIRST };
 static char **paths;
 
 static void assert_refused(const char *path, int err, const char *expected) {
-    struct spex_policy_object object;
+    struct spex_object object;
     struct spex_why why = {""};
-    assert_int_equal(spex_policy_object_open(&object, path, &why), err);
+    assert_int_equal(spex_object_open(&object, path, &spex_policy_object_kind, &why), err);
     if (!strstr(why.text, expected))
         fail_msg("\"%s\" is not in \"%s\"", expected, why.text);
-    assert_null(object.object.handle);
-    assert_null(object.policy);
+    assert_null(object.handle);
+    assert_null(object.found);
 }
 
 static void what_is_no_policy_is_refused(void **state) {
@@ -65,13 +65,13 @@ static void objects_explore(void **state) {
     (void)state;
     landscape_make(&small, LANDSCAPES - 1);
     for (char **path = &paths[FIRST]; *path; path++) {
-        struct spex_policy_object object;
+        struct spex_object object;
         struct spex_why why = {""};
-        if (spex_policy_object_open(&object, *path, &why))
+        if (spex_object_open(&object, *path, &spex_policy_object_kind, &why))
             fail_msg("%s: %s", *path, why.text);
-        explores_the_same(object.policy, &small);
-        spex_policy_object_close(&object);
-        assert_null(object.policy);
+        explores_the_same(object.found, &small);
+        spex_object_close(&object);
+        assert_null(object.found);
     }
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A policy in an object of its own is found, checked and asked as one that is built in; what is none is refused.
+/* A policy in an object of its own is found, checked and asked as one that is built in; what is
+ * none is refused.
  *
  *     rate_object FIRST_ONLY NO_POLICY WRONG_SIZE WRONG_VERSION WRONG_SUMMARY */
 #define _GNU_SOURCE
@@ -27,35 +28,36 @@ static bool is_loaded(const char *path) {
 
 static void an_object_of_its_own_decides(void **state) {
     (void)state;
-    struct spex_rate_object object;
+    struct spex_object object;
     struct spex_why why;
-    assert_int_equal(spex_rate_object_open(&object, paths[FIRST_ONLY], &why), 0);
-    assert_string_equal(object.policy->name, "first-only");
+    assert_int_equal(spex_object_open(&object, paths[FIRST_ONLY], &spex_rate_object_kind, &why), 0);
+    const struct spex_rate_policy_ops *policy = object.found;
+    assert_string_equal(policy->name, "first-only");
     assert_true(is_loaded(paths[FIRST_ONLY]));
 
     struct use_case use;
     struct spex_rate_decision decisions[5];
     struct spex_rate_plan plan = {.size = sizeof(plan), .decisions = decisions};
     make_use_case(&use, (const double[]){2, 1, 1, 1, 1}, 925);
-    assert_int_equal(object.policy->decide(&use.problem, NULL, &plan), 0);
+    assert_int_equal(policy->decide(&use.problem, NULL, &plan), 0);
     assert_float_equal(decisions[0].frequency, 359, 0);
     assert_int_equal(decisions[1].mode, SPEX_RATE_OFF);
     assert_float_equal(plan.information, 718, 1e-9);
 
-    spex_rate_object_close(&object);
-    assert_null(object.policy);
+    spex_object_close(&object);
+    assert_null(object.found);
     assert_false(is_loaded(paths[FIRST_ONLY]));
-    spex_rate_object_close(&object);
+    spex_object_close(&object);
 }
 
 static void assert_refused(const char *path, int err, const char *expected) {
-    struct spex_rate_object object;
+    struct spex_object object;
     struct spex_why why = {""};
-    assert_int_equal(spex_rate_object_open(&object, path, &why), err);
+    assert_int_equal(spex_object_open(&object, path, &spex_rate_object_kind, &why), err);
     if (!strstr(why.text, expected))
         fail_msg("\"%s\" is not in \"%s\"", expected, why.text);
-    assert_null(object.object.handle);
-    assert_null(object.policy);
+    assert_null(object.handle);
+    assert_null(object.found);
     assert_false(is_loaded(path));
 }
 
@@ -126,21 +128,21 @@ static void set_user_id_programs_load_none(void **state) {
 
 /* As the set-user-ID program. */
 static int refused(const char *path) {
-    struct spex_rate_object object;
+    struct spex_object object;
     struct spex_why why = {""};
     if (geteuid() == getuid())
         return NOT_SECURE;
-    return spex_rate_object_open(&object, path, &why) == -EPERM && !object.object.handle &&
-                   strstr(why.text, "a set-user-ID program loads no objects")
+    return spex_object_open(&object, path, &spex_rate_object_kind, &why) == -EPERM &&
+                   !object.handle && strstr(why.text, "a set-user-ID program loads no objects")
                ? 0
                : 1;
 }
 
 static void files_are_told_from_names(void **state) {
     (void)state;
-    assert_true(spex_rate_object_is_path("./fair"));
-    assert_true(spex_rate_object_is_path("/lib/policy.so"));
-    assert_false(spex_rate_object_is_path("policy.so"));
+    assert_true(spex_object_is_path("./fair"));
+    assert_true(spex_object_is_path("/lib/policy.so"));
+    assert_false(spex_object_is_path("policy.so"));
 }
 
 static void what_is_no_policy_is_told_apart(void **state) {

@@ -7,6 +7,7 @@
 
 #include "../../queues/ring.h"
 #include "../check.h"
+#include "columns.h"
 #include "table.h"
 #include "tracer.h"
 

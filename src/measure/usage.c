@@ -9,6 +9,12 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+const char *const spex_usage_names[SPEX_USAGE_COUNTS] = {
+    "max_rss_bytes",      "minor_faults",         "major_faults",
+    "voluntary_switches", "involuntary_switches", "read_bytes",
+    "written_bytes",      "storage_read_bytes",   "storage_written_bytes",
+};
+
 static void take_line(const char *line, struct spex_usage *usage, unsigned *found) {
     const struct {
         const char *format;

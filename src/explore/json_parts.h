@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What reports in JSON have in common. */
-#ifndef SPEX_REPORT_JSON_H
-#define SPEX_REPORT_JSON_H
+#ifndef SPEX_JSON_PARTS_H
+#define SPEX_JSON_PARTS_H
 
 #include <stdio.h>
 

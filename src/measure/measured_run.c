@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#include "measured_run.h"
+
+#include <errno.h>
+
+int spex_measured_run_open(struct spex_measured_run *run, double ticks_per_second,
+                           struct spex_why *why) {
+    int err = 0;
+    for (size_t c = 0; c < run->space->criterion_count && !err; c++)
+        err = spex_selection_parse(run->space->criteria[c].probe, &run->selections[c], why->text,
+                                   sizeof(why->text));
+    if (!err && spex_measure_create(run->space, ticks_per_second, &run->measure))
+        err = spex_fail(why, -ENOMEM, "out of memory");
+    return err;
+}
+
+void spex_measured_run_close(struct spex_measured_run *run) {
+    spex_measure_destroy(run->measure);
+    for (size_t c = 0; c < run->space->criterion_count; c++)
+        spex_selection_free(&run->selections[c]);
+}
+
+static int find_probe(struct spex_measured_run *run, size_t c, spex_measured_run_site *site_of,
+                      const void *user, size_t count) {
+    struct spex_selection_probe site, found = {.name = NULL};
+    for (size_t s = 0; s < count; s++) {
+        if (!site_of(user, s, &site) || !spex_selection_sampling(&run->selections[c], &site).period)
+            continue;
+        if (run->known[c] && found.id != site.id)
+            return spex_trial_end(run->trial,
+                                  "%s names two probes of the program, with ids %u and %u",
+                                  run->space->criteria[c].probe, found.id, site.id);
+        found = site;
+        run->known[c] = true;
+    }
+    if (run->known[c])
+        spex_measure_probe(run->measure, c, found.id, found.type);
+    return 0;
+}
+
+int spex_measured_run_find_probes(struct spex_measured_run *run, spex_measured_run_site *site,
+                                  const void *user, size_t count) {
+    int over = 0;
+    for (size_t c = 0; c < run->space->criterion_count && !over; c++)
+        if (!run->known[c])
+            over = find_probe(run, c, site, user, count);
+    return over;
+}
+
+/* Ends the run with what has been measured. The measure is ended first: its values become exact. */
+static int succeed(struct spex_measured_run *run) {
+    const struct spex_record *used;
+    size_t used_count;
+    if (spex_measure_end(run->measure, &used, &used_count))
+        return -ENOMEM;
+    spex_measure_values(run->measure, run->trial->measured);
+    for (size_t c = 0; c < run->space->criterion_count; c++) {
+        const struct spex_criterion *criterion = &run->space->criteria[c];
+        if (!run->known[c])
+            return spex_trial_end(run->trial, "%s %s", run->unknown, criterion->probe);
+        if (isnan(run->trial->measured[c].value))
+            return spex_trial_end(run->trial, "the records of %s have no %s%s", criterion->probe,
+                                  criterion->metric, criterion->field ? " of this field" : "");
+    }
+    run->trial->ok = true;
+    return spex_trial_end(run->trial, "ok");
+}
+
+static void lock(struct spex_measured_run *run) {
+    if (run->policy_lock)
+        pthread_mutex_lock(run->policy_lock);
+}
+
+static void unlock(struct spex_measured_run *run) {
+    if (run->policy_lock)
+        pthread_mutex_unlock(run->policy_lock);
+}
+
+/* Whether the policy has seen enough. */
+static int ask_policy(struct spex_measured_run *run) {
+    struct spex_run so_far = spex_measure_run(run->measure);
+    if (so_far.records == 0)
+        return 0;
+    spex_measure_values(run->measure, run->measured);
+    so_far.levels = run->plan->levels;
+    so_far.measured = run->measured;
+    lock(run);
+    bool enough = spex_policy_stop_run(run->policy, run->policy_state, run->space, &so_far);
+    unlock(run);
+    return enough ? succeed(run) : 0;
+}
+
+static int show_policy(struct spex_measured_run *run, const struct spex_record *used,
+                       size_t count) {
+    if (count == 0)
+        return 0;
+    if (run->policy->process_records) {
+        lock(run);
+        run->policy->process_records(run->policy_state, used, count);
+        unlock(run);
+    }
+    return ask_policy(run);
+}
+
+int spex_measured_run_add(struct spex_measured_run *run, const struct spex_record *records,
+                          size_t count) {
+    const struct spex_record *used;
+    size_t used_count;
+    if (spex_measure_add(run->measure, records, count, &used, &used_count))
+        return -ENOMEM;
+    return show_policy(run, used, used_count);
+}
+
+int spex_measured_run_end_records(struct spex_measured_run *run) {
+    const struct spex_record *used;
+    size_t used_count;
+    if (spex_measure_end(run->measure, &used, &used_count))
+        return -ENOMEM;
+    return show_policy(run, used, used_count);
+}
+
+int spex_measured_run_end_by_duration(struct spex_measured_run *run, uint64_t ticks,
+                                      const char *words) {
+    const char *objective = run->space->criteria[0].probe;
+    if (spex_measure_run(run->measure).records == 0)
+        return spex_trial_end(run->trial, "%sno record of %s after the warm-up in %g s%s",
+                              run->hung, objective, run->plan->duration_seconds, words);
+    if (spex_measure_silent(run->measure, ticks))
+        return spex_trial_end(run->trial, "%sthe records of %s ended %.3g s before the run did%s",
+                              run->hung, objective, spex_measure_silence(run->measure, ticks),
+                              words);
+    return succeed(run);
+}
+
+int spex_measured_run_account(struct spex_measured_run *run, uint64_t lost) {
+    struct spex_run all = spex_measure_run(run->measure);
+    run->trial->records_used = all.records;
+    run->trial->records_lost = lost;
+    run->trial->seconds = all.seconds;
+    return run->trial->status ? 0 : -ENOMEM;
+}
