@@ -23,7 +23,7 @@
 #include <spex/probe.h>
 #include <spex/spex.h>
 
-#include "../queues/rseq.h"
+#include "../queues/commit_rseq.h"
 #include "bench.h"
 #include "overhead.h"
 

@@ -10,8 +10,8 @@
 
 #include <spex/record.h>
 
+#include "../queues/commit_rseq.h"
 #include "../queues/ring.h"
-#include "../queues/rseq.h"
 
 struct spex_rings {
     struct spex_rseq_set rseq[SPEX_PROBE_TYPES]; /* by ring of the type; with atomic commits these
