@@ -20,7 +20,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <spex/probe.h>
 #include <spex/spex.h>
 
 #include "../queues/commit_rseq.h"

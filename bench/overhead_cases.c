@@ -14,8 +14,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <spex/kernel.h>
-#include <spex/probe.h>
 #include <spex/spex.h>
 
 #include "../queues/commit_atomic.h"

@@ -2,8 +2,8 @@
 #include "allowance.h"
 
 #include <spex/atomic.h>
-#include <spex/probe.h>
 #include <spex/spex.h>
+#include <spex/ticks.h>
 
 #include "probe_type.h"
 

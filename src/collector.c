@@ -11,7 +11,7 @@
 #include <urcu/futex.h>
 
 #include <spex/atomic.h>
-#include <spex/probe.h>
+#include <spex/ticks.h>
 
 #include "clock.h"
 #include "controller.h"

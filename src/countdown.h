@@ -9,7 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <spex/probe.h>
+#include <spex/atomic.h>
+#include <spex/site.h>
 
 #include "sampling.h"
 

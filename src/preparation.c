@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include <spex/probe.h>
+#include <spex/record.h>
 
 #include "calibration.h"
 #include "counters/counters.h"

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include <spex/atomic.h>
-#include <spex/probe.h>
 #include <spex/spex.h>
 
 #include "allowance.h"

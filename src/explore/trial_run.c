@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <spex/probe.h>
+#include <spex/ticks.h>
 
 #include "../measure/measure.h"
 #include "../selection.h"

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <spex/kernel.h>
+#include <spex/record.h>
 
 struct spex_thread;
 struct spex_kernel_plan;

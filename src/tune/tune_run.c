@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <spex/probe.h>
+#include <spex/ticks.h>
 
 #include "../clock.h"
 #include "../measure/criterion.h"
