@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include <spex/atomic.h>
-#include <spex/probe.h>
 #include <spex/spex.h>
 
 #include "budget_clock.h"

@@ -17,7 +17,6 @@
 #include <time.h>
 
 #include <spex/atomic.h>
-#include <spex/probe.h>
 #include <spex/spex.h>
 
 enum { PRODUCERS_MAX = 64, PAIR = 1, PAIRS_PER_LOOK = 1000 };

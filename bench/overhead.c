@@ -20,10 +20,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <spex/probe.h>
 #include <spex/spex.h>
 
-#include "../queues/rseq.h"
+#include "../queues/commit_rseq.h"
 #include "bench.h"
 #include "overhead.h"
 

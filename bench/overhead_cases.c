@@ -14,12 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <spex/kernel.h>
-#include <spex/probe.h>
 #include <spex/spex.h>
 
-#include "../queues/atomic.h"
-#include "../queues/rseq.h"
+#include "../queues/commit_atomic.h"
+#include "../queues/commit_rseq.h"
 
 enum { CNT = 1, LAT, TPT, SNAPSHOT, LLC, FLT, CTXSW, PERFCNTR, CHASE_OFF_ID, CHASE_ON_ID, KERNEL };
 enum { THREADS_MAX = 8 };

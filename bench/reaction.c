@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include <spex/probe.h>
 #include <spex/spex.h>
 
 #include "bench.h"

@@ -17,7 +17,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <spex/kernel.h>
 #include <spex/spex.h>
 
 enum { REQUEST = 1, QUERY, FORMAT, ROWS = 200000, SIZES = 5, ROWS_LEAST = 100, ROWS_MOST = 1600 };

@@ -22,7 +22,6 @@
 #include <unistd.h>
 
 #include <spex/explore.h>
-#include <spex/probe.h>
 #include <spex/spex.h>
 
 #include "bench.h"

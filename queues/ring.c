@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What rings share whatever their way of committing: sizes, and the accounts. Counters of others are
- * loaded relaxed: they are figures for people while the ring is in use, exact once it is at rest. */
+/* What rings share whatever their way of committing: sizes, and the accounts. Counters of others
+ * are loaded relaxed: they are figures for people while the ring is in use, exact once it is at
+ * rest. */
 #include "ring.h"
 
 #include <spex/atomic.h>
 
-#include "atomic.h"
-#include "rseq.h"
+#include "commit_atomic.h"
+#include "commit_rseq.h"
 
 uint32_t spex_ring_slot_words(enum spex_commit commit, uint32_t record_words) {
     return commit == SPEX_COMMIT_ATOMIC ? record_words + 1 : record_words;
@@ -25,8 +26,8 @@ size_t spex_ring_read(const struct spex_ring *ring, uint64_t *out, size_t max) {
 /* Indices between what has been passed or overwritten and the newest. */
 static uint64_t waiting(const struct spex_ring *ring) {
     uint64_t capacity = ring->mask + 1;
-    uint64_t next =
-        spex_load_acquire(&ring->consumer->passed); /* P2 (P1 in atomic.c, P1 in rseq.c) */
+    uint64_t next = spex_load_acquire(
+        &ring->consumer->passed); /* P2 (P1 in commit_atomic.c, P1 in commit_rseq.c) */
     uint64_t reserve = spex_load_relaxed(&ring->producer->reserve);
     uint64_t end =
         ring->commit == SPEX_COMMIT_ATOMIC ? reserve : spex_load_relaxed(&ring->producer->commit);
@@ -57,7 +58,8 @@ static uint64_t produced_by(const struct spex_ring *ring) {
 }
 
 struct spex_ring_counts spex_ring_count(const struct spex_ring *ring) {
-    /* In this order a push or a read in between makes more of what is pending, and nothing seem lost. */
+    /* In this order a push or a read in between makes more of what is pending, and nothing seem
+     * lost. */
     uint64_t produced = produced_by(ring);
     uint64_t pending = waiting(ring);
     uint64_t consumed = spex_load_relaxed(&ring->consumer->consumed);

@@ -6,9 +6,9 @@
  *   ── lost ┤ committed … committed … w│ free
  *           └──── at most `capacity` ──┘        w: reserved, still being written
  *
- * Index i lives in slot i mod capacity. A writer never waits. When writers come round to a slot that
- * nobody has read, the record there is lost: the oldest one goes, the newest stays. For every ring at
- * rest
+ * Index i lives in slot i mod capacity. A writer never waits. When writers come round to a slot
+ * that nobody has read, the record there is lost: the oldest one goes, the newest stays. For every
+ * ring at rest
  *
  *      produced = consumed + lost
  *
@@ -16,8 +16,8 @@
  *
  * There are two ways of committing. They differ in how a writer is kept from disturbing another:
  *
- *   rseq.h    by a restartable sequence: plain stores, only on the ring's own CPU
- *   atomic.h  by atomic instructions: any number of writers on any CPU
+ *   commit_rseq.h    by a restartable sequence: plain stores, only on the ring's own CPU
+ *   commit_atomic.h  by atomic instructions: any number of writers on any CPU
  *
  * A ring is of one way for its life. What is here is the same for both. */
 #ifndef SPEX_RING_H
@@ -75,8 +75,8 @@ struct spex_ring_counts {
 uint32_t spex_ring_slot_words(enum spex_commit commit, uint32_t record_words);
 size_t spex_ring_bytes(enum spex_commit commit, uint32_t record_words, size_t capacity);
 
-/* Copies up to `max` of the oldest records, record_words words each, to `out`; returns how many. One
- * consumer at a time. May return fewer than there are, or none: then call again later. */
+/* Copies up to `max` of the oldest records, record_words words each, to `out`; returns how many.
+ * One consumer at a time. May return fewer than there are, or none: then call again later. */
 size_t spex_ring_read(const struct spex_ring *ring, uint64_t *out, size_t max);
 
 /* Whether every record produced before the call has been read or lost. */

@@ -2,7 +2,8 @@
 #include "allowance.h"
 
 #include <spex/atomic.h>
-#include <spex/probe.h>
+#include <spex/spex.h>
+#include <spex/ticks.h>
 
 #include "cost.h"
 #include "probe_type.h"

@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-#include <spex/probe.h>
+#include <spex/ticks.h>
 
 /* Reading both clocks takes about 0.1 µs, so over this length the rate is right to 10^-4 or better.
  */

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include <spex/atomic.h>
-#include <spex/probe.h>
+#include <spex/ticks.h>
 
 #include "clock.h"
 #include "decode.h"

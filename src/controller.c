@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <spex/probe.h>
 #include <spex/rate_policy.h>
 #include <spex/spex.h>
 

@@ -2,6 +2,7 @@
 #include "countdown.h"
 
 #include <spex/atomic.h>
+#include <spex/probe.h>
 
 #include "gap.h"
 #include "probe_type.h"

@@ -10,7 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <spex/probe.h>
+#include <spex/atomic.h>
+#include <spex/site.h>
 
 struct spex_thread;
 

@@ -16,7 +16,7 @@
 #include "variables.h"
 
 #include "../policies/rates.h"
-#include "../queues/rseq.h"
+#include "../queues/commit_rseq.h"
 
 enum { RING_RECORDS_MAX = 1 << 24, BATCH_RECORDS_MAX = 4096 };
 

@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include <spex/probe.h>
+#include <spex/ticks.h>
 
 #include "clock.h"
 #include "probe_type.h"

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include <spex/probe.h>
+#include <spex/record.h>
 #include <spex/spex.h>
 
 #include "calibration.h"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include <spex/atomic.h>
-#include <spex/probe.h>
+#include <spex/ticks.h>
 
 #include "clock.h"
 #include "metrics.h"

@@ -2,7 +2,6 @@
 /* The recording half of the probes: reached only where a site's control word is not 0. */
 #include <spex/atomic.h>
 #include <spex/kernel.h>
-#include <spex/probe.h>
 
 #include "preparation.h"
 #include "probes.h"

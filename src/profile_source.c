@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <spex/probe.h>
+#include <spex/record.h>
 #include <spex/spex.h>
 
 #include "clock.h"

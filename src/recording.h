@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include <spex/kernel.h>
-#include <spex/probe.h>
 
 #include "counters/counters.h"
 #include "doorbell.h"

@@ -10,7 +10,7 @@
 
 #include <spex/atomic.h>
 
-#include "../queues/atomic.h"
+#include "../queues/commit_atomic.h"
 #include "cpus.h"
 #include "message.h"
 #include "packing.h"

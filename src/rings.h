@@ -10,8 +10,8 @@
 
 #include <spex/record.h>
 
+#include "../queues/commit_rseq.h"
 #include "../queues/ring.h"
-#include "../queues/rseq.h"
 
 struct spex_rings {
     /* By ring of the type. With atomic commits these have no CPUs, and every push fails. */

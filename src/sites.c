@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include <spex/atomic.h>
-#include <spex/probe.h>
+#include <spex/site.h>
+#include <spex/ticks.h>
 
 #include "control_word.h"
 #include "doorbell.h"
@@ -190,9 +191,12 @@ static void sites_register(struct spex_site *sites, struct spex_site *sites_end,
                      SPEX_MAX_SITES);
 }
 
-void spex_module_register(struct spex_site *sites, struct spex_site *sites_end,
-                          const struct spex_probe_name *names,
-                          const struct spex_probe_name *names_end) {
+/* "used": with link-time optimisation compilers do not see the calls in spex/detail/module.h, which
+ * are assembly. */
+__attribute__((used)) void spex_module_register(struct spex_site *sites,
+                                                struct spex_site *sites_end,
+                                                const struct spex_probe_name *names,
+                                                const struct spex_probe_name *names_end) {
     pthread_mutex_lock(&spex_registry.lock);
     struct spex_module **link = module_link(sites);
     bool fresh = sites != sites_end && !*link && (*link = malloc(sizeof(**link)));
@@ -220,7 +224,7 @@ static void sites_forget(const struct spex_module *module) {
     }
 }
 
-void spex_module_unregister(struct spex_site *sites) {
+__attribute__((used)) void spex_module_unregister(struct spex_site *sites) {
     pthread_mutex_lock(&spex_registry.lock);
     struct spex_module **link = module_link(sites);
     struct spex_module *module = *link;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <spex/atomic.h>
 #include <spex/spex.h>
 
 #include "clock.h"

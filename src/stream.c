@@ -14,7 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <spex/kernel.h>
+#include <spex/record.h>
 
 #include "clock.h"
 #include "contexts.h"

@@ -8,7 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <spex/probe.h>
+#include <spex/atomic.h>
+#include <spex/site.h>
+#include <spex/ticks.h>
 
 #include "allowance.h"
 #include "countdown.h"

@@ -18,7 +18,7 @@ sys.dont_write_bytecode = True
 
 import orders
 
-SOURCE = 'queues/atomic.c'
+SOURCE = 'queues/commit_atomic.c'
 DRIVER = 'test/stress/ring_orders.c'
 ORDER = re.compile(r'(spex_(?:load|store|fetch_add|cas))_(?:acquire|release|acq_rel)\($')
 RACE = 'WARNING: ThreadSanitizer: data race'
@@ -62,7 +62,7 @@ def works(builder):
 
 def check(builder, root):
     """The number of mutants, and what is wrong."""
-    copy = builder.folder / 'atomic.c'  # found before the one in queues/
+    copy = builder.folder / 'commit_atomic.c'  # found before the one in queues/
     original = (root / SOURCE).read_text()
     copy.write_text(original)
     ran = builder.run(root / DRIVER)

@@ -3,7 +3,6 @@
 #include <err.h>
 #include <stdlib.h>
 
-#include <spex/probe.h>
 #include <spex/spex.h>
 
 #include "crew.h"

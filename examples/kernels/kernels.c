@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <spex/kernel.h>
 #include <spex/spex.h>
 
 enum { REPORT = 1, LOAD, SORT, FIND, PAIRS };

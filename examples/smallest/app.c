@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <spex/probe.h>
 #include <spex/spex.h>
 
 int main(void) {

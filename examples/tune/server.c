@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include <spex/atomic.h>
-#include <spex/probe.h>
 #include <spex/spex.h>
 #include <spex/tune.h>
 

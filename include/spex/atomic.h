@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Atomic accesses with the memory order in the name. Works in C11 and C++17 alike, without
- * <stdatomic.h> or <atomic>. Every acquire and release in spex carries a label at its use and names
- * the label it pairs with. */
+/* Atomic accesses, with the memory order in the name. `p` points to an integer or a pointer,
+ * aligned to its size. The compiler's builtins are the same in C and C++, unlike <stdatomic.h> and
+ * <atomic>.
+ *
+ *     spex_cas_…(p, old, v)   stores v if *p is *old, and returns true; otherwise copies *p to *old
+ *                             and returns false. A failed exchange is relaxed (acq_rel: acquire).
+ *
+ * In spex every acquire and release has a label where it stands, and names the labels that it pairs
+ * with. All are lock-free and safe in signal handlers. */
 #ifndef SPEX_ATOMIC_H
 #define SPEX_ATOMIC_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What spex asks of the compiler: visibility, weak references, branch hints, C/C++ differences. */
+/* What spex needs from the compiler (gcc or clang): visibility, weak references, branch hints, and
+ * the differences between C and C++. */
 #ifndef SPEX_COMPILER_H
 #define SPEX_COMPILER_H
 
@@ -15,15 +16,21 @@
 #define SPEX_EXTERN_C_END
 #endif
 
-#define SPEX_API         __attribute__((visibility("default")))
-/* -finstrument-functions knows nothing of them. */
-#define SPEX_INLINE      static inline __attribute__((always_inline, unused, no_instrument_function))
+/* A function that libspex exports. */
+#define SPEX_API __attribute__((visibility("default")))
+
+/* An inline function, which -finstrument-functions leaves out. */
+#define SPEX_INLINE static inline __attribute__((always_inline, unused, no_instrument_function))
+
+/* Which way a branch usually goes. */
 #define SPEX_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define SPEX_LIKELY(x)   __builtin_expect(!!(x), 1)
-#define SPEX_MUST_CHECK  __attribute__((warn_unused_result))
 
-/* Kept by linkers that drop what nobody refers to (--gc-sections), lld being one that does not count the
- * section's bounds. */
+/* The compiler warns where the result is ignored. */
+#define SPEX_MUST_CHECK __attribute__((warn_unused_result))
+
+/* Keeps an object that nothing refers to, also where the linker drops unused sections
+ * (--gc-sections). lld needs "retain": it does not count references to a section's bounds. */
 #define SPEX_KEEP __attribute__((used))
 #ifdef __has_attribute
 #if __has_attribute(retain)
@@ -32,8 +39,8 @@
 #endif
 #endif
 
-/* An object with probes also loads where no spex is: there these references stay null, and since
- * nobody can switch a site on, none of them is followed. */
+/* A function that probes call. The reference is weak, so that an object with probes can be linked
+ * and loaded without libspex. It is then null; it is never called, since all sites stay off. */
 #ifdef SPEX_BUILDING
 #define SPEX_PROBE_API SPEX_API
 #else

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Configuration agent, the program's side: reads the configuration that `spex explore` sends. The
- * explorer writes it as XML to a file and names the file in SPEX_CONFIG:
+/* The program's side of the configuration agent (Go and Colmenares, EWiLi'16, section 3): reads the
+ * configuration that `spex explore` sends. The explorer writes it to an XML file, whose path is in
+ * the environment variable SPEX_CONFIG:
  *
  *     <configuration space="sqlite">
  *       <parameter name="threads" value="4"/>
  *     </configuration>
  *
- * In libspex-explore. Not thread-safe for one configuration; errors come as one line in `why`. */
+ * In libspex-explore. Threads may use different configurations at the same time, or read the same
+ * one; a configuration must not be freed meanwhile. Not in signal handlers. Errors are negative
+ * errno values, with one line in `why` (of `why_size` bytes). */
 #ifndef SPEX_CONFIG_H
 #define SPEX_CONFIG_H
 
@@ -19,22 +22,24 @@ SPEX_EXTERN_C_BEGIN
 
 struct spex_config;
 
-/* Reads the file that SPEX_CONFIG names. 0; -ENOENT when the program is not being explored (the
- * variable is not set); -EINVAL for a file that is no configuration; or as opening it failed. The
- * caller frees *config, which is NULL after an error. */
+/* Reads the file that SPEX_CONFIG names. Returns 0; -ENOENT when the variable is not set, because
+ * the program is not being explored; -EINVAL for a file that is not a configuration; or the error
+ * of opening it. The caller frees *config, which is NULL after an error. */
 SPEX_API SPEX_MUST_CHECK int spex_config_receive(struct spex_config **config, char *why,
                                                  size_t why_size);
 
-/* The same from a file. */
+/* Reads the configuration from the file at `path`; otherwise as spex_config_receive. */
 SPEX_API SPEX_MUST_CHECK int spex_config_read(const char *path, struct spex_config **config,
                                               char *why, size_t why_size);
 
 SPEX_API void spex_config_free(struct spex_config *config);
 
-/* The value of a parameter, or NULL; lives as long as the configuration. */
+/* Returns the value of a parameter as text, or NULL when there is none of that name. The text is
+ * valid until the configuration is freed. */
 SPEX_API const char *spex_config_text(const struct spex_config *config, const char *name);
 
-/* An integer parameter within low to high. 0; -ENOENT when there is none so called; -EINVAL. */
+/* Sets *value to an integer parameter. Returns 0; -ENOENT when there is none of that name; -EINVAL
+ * when it is not an integer of low to high. */
 SPEX_API int spex_config_integer(const struct spex_config *config, const char *name, int64_t low,
                                  int64_t high, int64_t *value, char *why, size_t why_size);
 

@@ -1,46 +1,57 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions as kernels, without a change of source: of a program that is compiled with -finstrument-functions (gcc,
- * clang) and linked with libspex.a, its user makes kernels of those whose names match SPEX_FUNCTIONS, a list of globs
- * separated by commas, of which the last that matches a name decides; "@off" behind one leaves out what it matches:
+/* Functions as kernels, without a change of source. Compile a program with -finstrument-functions
+ * (gcc, clang) and link it with libspex.a. Its user then makes kernels (kernel.h) of the functions
+ * whose names match SPEX_FUNCTIONS:
  *
  *     SPEX_FUNCTIONS='sort_*,sort_swap@off' SPEX_PROBES='sort_*' ./app
  *
- * They are chosen as other probes are, by name, id, or file=GLOB over the path of the program or library. Functions of
- * libraries must be loaded when the program calls spex_start for the first time, which is when they become kernels.
- * Names come from the symbol table: a stripped program has those that it exports. In C++ they are without arguments, and
- * with "." for "::"; functions of the same name are told apart by "#2" behind it.
+ * SPEX_FUNCTIONS is a list of globs, separated by commas. The last glob that matches a name
+ * decides; "@off" behind it leaves the function out. The kernels are then selected as other probes
+ * are: by name, id, or file=GLOB over the path of the program or library.
  *
- * Two linkers' ways need an option: link-time optimisation -Wl,-u,__cyg_profile_func_enter, since the calls are made after
- * libraries are searched; and statically linked C++ -Wl,-u,__cxa_demangle, or names stay as the linker knows them.
+ * When: functions become kernels at the first spex_start of the process. Libraries must be loaded
+ * by then.
  *
- * Instrumented code calls the library at the beginning and the end of each function, whether it is a kernel or not:
- * unlike a probe of probe.h that costs two calls when it is off (bench/functions has the figures). `inline` functions
- * and what should cost nothing can be left out when compiling: -finstrument-functions-exclude-function-list=NAMES
- * (gcc), -finstrument-functions-after-inlining (clang).
+ * Names come from the symbol table; a stripped program has the names of the functions that it
+ * exports. C++ names have no arguments, and "." instead of "::". Functions of the same name are
+ * numbered: the second one has "#2" behind its name.
  *
- * What kernel.h says of contexts, handlers and longjmp holds for functions. A function that was being executed when it was
- * switched on, and what is nested more than 1000 functions deep, makes no record; nor does an execution within another of
- * the same function (recursion), since its parameters would be that one's. */
+ * Linking: with link-time optimisation add -Wl,-u,__cyg_profile_func_enter, because the calls
+ * appear after the linker has searched the libraries. In statically linked C++ add
+ * -Wl,-u,__cxa_demangle; without it names stay as the linker knows them.
+ *
+ * Cost: instrumented code calls the library at the beginning and at the end of each function,
+ * whether it is a kernel or not. So a function that is off costs two calls (bench/functions has
+ * figures). Leave out `inline` functions and short ones when compiling:
+ * -finstrument-functions-exclude-function-list=NAMES (gcc), -finstrument-functions-after-inlining
+ * (clang).
+ *
+ * What kernel.h says of contexts, signal handlers and longjmp holds for functions. These executions
+ * make no record: one that was going on when the function was switched on; one that is nested more
+ * than 1000 functions deep; and one within another of the same function (recursion), because its
+ * parameters would be those of the outer one. */
 #ifndef SPEX_FUNCTIONS_H
 #define SPEX_FUNCTIONS_H
 
 #include <spex/kernel.h>
 
-/* A place where a parameter is given, in the ELF section `spex_parameters`. */
+/* A place in the code where a parameter is given, in the section `spex_parameters`. */
 struct spex_parameter_place {
-    int64_t name_offset; /* from this member to its name, a string in the same object */
-    uint32_t slot;       /* which of a kernel's parameters it is, from 1 on; 0: of none */
+    /* Bytes from this member to the parameter's name, a string in the same object. */
+    int64_t name_offset;
+    /* Written by the library: the number of the parameter, from 1 on; 0: no kernel has it. */
+    uint32_t slot;
     uint32_t reserved;
 };
 
 SPEX_EXTERN_C_BEGIN
 
-/* An object's places come and go with it, as spex_module_register. */
+/* Registers an object's places and removes them, as spex_module_register (site.h). */
 SPEX_PROBE_API void spex_parameters_register(struct spex_parameter_place *places,
                                              struct spex_parameter_place *places_end);
 SPEX_PROBE_API void spex_parameters_unregister(struct spex_parameter_place *places);
 
-/* Any thread, signal handlers. */
+/* Sets a parameter, as spex_parameter. Any thread, signal handlers. */
 SPEX_PROBE_API void spex_parameter_set(uint32_t slot, uint64_t value);
 
 SPEX_EXTERN_C_END
@@ -64,11 +75,16 @@ __attribute__((destructor, no_instrument_function)) static void spex_parameters_
 }
 #endif
 
-/* spex_parameter("n", rows): what the time of functions depends on; a whole number, converted to uint64_t. It holds for
- * the innermost function that is on and for what that calls from here on, until it returns; outside of any, for all that
- * this thread executes from now on, and for threads that say nothing themselves. All functions have the parameters that
- * the program names anywhere, of which there may be SPEX_KERNEL_PARAMETERS; one that was never given is 0. Where no
- * function has been made a kernel it costs a load and a branch, and `value` is not evaluated. */
+/* spex_parameter("n", rows); names a number that the time of functions depends on. `value` is a
+ * whole number, converted to uint64_t.
+ *
+ * Within a function that is on, the value holds for the innermost such function and for what it
+ * calls from here on, until it returns. Outside, it holds for all that this thread executes from
+ * now on, and for threads that have set none themselves.
+ *
+ * All functions have all parameters that the program names anywhere, at most
+ * SPEX_KERNEL_PARAMETERS; a parameter that was never given is 0. Any thread, signal handlers. While
+ * no function is a kernel it costs one load and one branch, and `value` is not evaluated. */
 #define spex_parameter(name, value)                                                                \
     do {                                                                                           \
         struct spex_parameter_place *spex_place_;                                                  \

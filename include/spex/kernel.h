@@ -5,68 +5,80 @@
  *     sort(rows, n);
  *     KERNEL_PROBE_END(SORT);
  *
- * A probe like those of probe.h, of type `kernel`, with what is said there of `id`, `sc`, threads and handlers, and
- * with up to SPEX_KERNEL_PARAMETERS parameters behind `sc`: whole numbers, converted to uint64_t, evaluated once and
- * only by an execution that makes a record or is probed. How they are written is how they are called: above, `n`. Its
- * record holds the ticks between BEGIN and END, the calling context, and the parameters.
+ * KERNEL_PROBE_BEGIN(id, sc, p1, …) is a probe of type `kernel`. What probe.h says of `id`, `sc`,
+ * threads and signal handlers holds for it. Up to SPEX_KERNEL_PARAMETERS parameters follow `sc`:
+ * whole numbers, converted to uint64_t, each evaluated once, and only by an execution that makes a
+ * record or is probed. A parameter's name is its text: above, `n`. Record: {ticks, context,
+ * parameters}. SPEX_KERNEL_SCOPE is the scope.
  *
- * The calling context (Bhattacharyya and Amza: ADLER, section 3.1) is the path of kernels that are on and being
- * executed on this thread. Every execution of a kernel that is on enters a node below that of the kernel around it, and
- * leaves it with the block, however that is left, whether it makes a record or not:
+ * The calling context (Bhattacharyya and Amza: ADLER, section 3.1) is the path of kernels that are
+ * on and that this thread is executing. Every execution of a kernel that is on enters a node below
+ * that of the kernel around it, whether it makes a record or not, and leaves it with the block,
+ * however the block is left:
  *
  *     main ── sort ── compare          in `compare` called by `sort`, node 3
  *          └─ load ── compare          in `compare` called by `load`, node 5
  *
- * A kernel that is called within an execution of its own is in the node of that execution: recursion, of several
- * kernels too, folds into one. There is room for SPEX_CONTEXTS_MAX nodes in a process; kernels that find none stay in
- * the node of the kernel around them, which their records then hold.
- * longjmp out of a kernel leaves the thread in its context until the kernel around it ends. A kernel cannot stand in a
- * SPEX_REGION, and a coroutine must not be suspended within one: what runs next on the thread would be in its context. */
+ * Recursion: a kernel that is called within an execution of its own is in the node of that outer
+ * execution. This holds for recursion through several kernels, too.
+ *
+ * Limits
+ *  - A process has SPEX_CONTEXTS_MAX nodes. A kernel that finds none left stays in the node of the
+ *    kernel around it, and its records hold that node.
+ *  - After a longjmp out of a kernel, the thread stays in the kernel's context until the kernel
+ *    around it ends.
+ *  - A kernel cannot stand in a SPEX_REGION.
+ *  - A coroutine must not be suspended within a kernel: what the thread executes next would be in
+ *    the kernel's context. */
 #ifndef SPEX_KERNEL_H
 #define SPEX_KERNEL_H
 
+#include <spex/detail/recording.h>
 #include <spex/probe.h>
+#include <spex/record.h>
+#include <spex/sdt.h>
 
-/* Most parameters of one kernel. */
-#define SPEX_KERNEL_PARAMETERS (SPEX_MAX_FIELDS - SPEX_KERNEL_VALUES)
-
-/* Most nodes, from 1 on; 1 is where no kernel is executed. */
-#define SPEX_CONTEXTS_MAX 8192u
-#define SPEX_CONTEXT_ROOT 1u
-
-/* A kernel's state between BEGIN and END, on the stack. */
+/* A kernel's state between BEGIN and END, on the program's stack. */
 struct spex_kernel_span {
-    uint64_t begin;   /* ticks; of an execution that makes a record, or is looked at */
-    uint32_t weight;  /* as spex_sample_ */
-    uint32_t context; /* the node entered */
-    uint32_t before;  /* the node to go back to; 0: none was entered, or it has been left */
+    /* Ticks at BEGIN, of an execution that makes a record or is probed; otherwise 0. */
+    uint64_t begin;
+    /* The result of spex_sample_. */
+    uint32_t weight;
+    /* The node that was entered. */
+    uint32_t context;
+    /* The node to return to; 0: no node was entered, or it has been left. */
+    uint32_t before;
 };
 
 SPEX_EXTERN_C_BEGIN
 
-/* The node that this thread is in. */
+/* The node that this thread is in; SPEX_CONTEXT_ROOT outside of all kernels. */
 SPEX_PROBE_API extern __thread uint32_t spex_context __attribute__((tls_model("initial-exec")));
 
-/* Where a kernel leads from a node, by a hash of both: above, the node's number and the kernel's; below, the node that
- * is entered; 0: nothing yet. */
+/* Which node a kernel enters from a node: a hash table over SPEX_CONTEXT_KEY_(node, kernel). The
+ * upper half of an entry is the key, the lower half the node that is entered; 0: empty. */
 #define SPEX_CONTEXT_STEPS_BITS 15
 SPEX_PROBE_API extern uint64_t spex_context_steps[1u << SPEX_CONTEXT_STEPS_BITS];
 
-/* The node, where the inline half does not find it. Any thread, signal handlers; lock-free. */
+/* The half in libspex. Any thread, signal handlers; lock-free.
+ *
+ * spex_context_step returns the node to enter, where the table above does not have it. */
 SPEX_PROBE_API uint32_t spex_context_step(uint32_t key);
 
+/* END of an execution that makes a record. */
 SPEX_PROBE_API void spex_kernel_end(struct spex_site *site, uint32_t weight, uint32_t context,
                                     uint64_t begin, uint64_t now, const uint64_t *parameters);
 
-/* BEGIN of an execution that makes no record of itself: the library may want one, or look at it, by what a model says of
- * its time. When it began, in ticks; 0: neither. */
+/* BEGIN and END of an execution that is probed: the library may record it, or look at it while it
+ * goes on, at the rate that its model sets. BEGIN returns its time in ticks; 0: the library does
+ * neither. */
 SPEX_PROBE_API uint64_t spex_kernel_published(struct spex_site *site, uint32_t context,
                                               const uint64_t *parameters);
 SPEX_PROBE_API void spex_kernel_published_end(struct spex_site *site, uint32_t weight,
                                               uint32_t context, uint64_t begin,
                                               const uint64_t *parameters);
 
-/* Of one that was left without its END. */
+/* The end of such an execution that leaves its block without END. */
 SPEX_PROBE_API void spex_kernel_published_left(uint64_t begin);
 
 SPEX_EXTERN_C_END
@@ -88,7 +100,7 @@ SPEX_INLINE void spex_kernel_leave_(struct spex_kernel_span *span) {
     span->before = 0;
 }
 
-/* At the end of the block, if it has not been left before. */
+/* At the end of the block: leaves the node, if END has not done so. */
 SPEX_INLINE void spex_kernel_out_(struct spex_kernel_span *span) {
     if (SPEX_UNLIKELY(span->before)) {
         spex_kernel_leave_(span);
@@ -97,7 +109,8 @@ SPEX_INLINE void spex_kernel_out_(struct spex_kernel_span *span) {
     }
 }
 
-/* `parameters` is not const: they are there only where there is a weight, which compilers cannot know. */
+/* `parameters` is not const, because it is not initialised where the weight is 0, and compilers
+ * warn when an uninitialised array is passed as const. */
 SPEX_INLINE void spex_kernel_end_(struct spex_site *site, struct spex_kernel_span *span,
                                   uint64_t *parameters) {
     if (SPEX_UNLIKELY(span->before)) {
@@ -113,7 +126,7 @@ SPEX_INLINE void spex_kernel_end_(struct spex_site *site, struct spex_kernel_spa
     }
 }
 
-/* One that ends with its block. */
+/* A kernel that ends with its block. */
 struct spex_kernel_scope {
     struct spex_site *site;
     struct spex_kernel_span *span;
@@ -128,7 +141,8 @@ SPEX_INLINE void spex_kernel_scope_end_(const struct spex_kernel_scope *scope) {
 
 #ifndef SPEX_DISABLE
 
-/* The text behind the file's name is what stands between the brackets, from `sc` on. values[0] is `sc`. */
+/* The text of the arguments, from `sc` on, follows the source file's name in the site's string: it
+ * has the parameters' names. spex_values_[0] is `sc`. */
 #define SPEX_KERNEL_BEGIN_(var, id, sc, text, ...)                                                 \
     (void)0;                                                                                       \
     SPEX_STATIC_ASSERT_(spex_region_copy_ == 0, "spex: a kernel cannot stand in a SPEX_REGION");   \
@@ -188,12 +202,12 @@ SPEX_INLINE void spex_kernel_scope_end_(const struct spex_kernel_scope *scope) {
 
 #endif
 
-/* KERNEL_PROBE_BEGIN(id, sc, p1, …). */
+/* BEGIN(id, sc, p1, …) and END(id). */
 #define SPEX_KERNEL_PROBE_BEGIN(id, ...)                                                           \
     SPEX_KERNEL_BEGIN_(spex_kernel_##id, id, SPEX_FIRST_(__VA_ARGS__, 0), #__VA_ARGS__, __VA_ARGS__)
 #define SPEX_KERNEL_PROBE_END(id) SPEX_KERNEL_END_(spex_kernel_##id, id)
 
-/* From where it stands to the end of the block, as SPEX_LAT_SCOPE. */
+/* From the macro to the end of its block, as the scopes of probe.h. */
 #define SPEX_KERNEL_SCOPE(id, ...)                                                                 \
     SPEX_KERNEL_SCOPE_AT_(__COUNTER__, id, SPEX_FIRST_(__VA_ARGS__, 0), #__VA_ARGS__, __VA_ARGS__)
 #define SPEX_KERNEL_SCOPE_AT_(number, id, sc, text, ...)                                           \

@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* Rate policies: which probes record everything, which a part of it, which nothing, so that what they
- * cost stays within a budget and what they tell is worth most. This header is all that a policy
- * needs, built in or in an object of its own (SPEX_RATE_POLICY_OBJECT); policies/budget.c is a
- * complete one.
+/* Rate policies. A policy divides an overhead budget among probes: which of them record every
+ * execution, which a part, which none, so that the records carry the most information. This header
+ * is all that a policy needs, whether it is built in or a shared object of its own
+ * (SPEX_RATE_POLICY_OBJECT). The policy "budget" in policies/ is a complete example.
  *
  * The model is that of Metz, Lencevicius and Gonzalez, "Performance Data Collection Using a Hybrid
- * Approach"; numbers of sections are theirs. Events come in classes. A class is recorded in full
- * (traced), in part (sampled), or left to one probe that looks at all such classes at once, at
- * regular times (probed). With f records a second of each class,
+ * Approach"; the numbers of sections in this file are theirs. Events belong to classes. A class is
+ * traced (every execution makes a record), sampled (some do), or probed (one sampler looks at all
+ * such classes at regular times). With f records a second of each class,
  *
  *     information = Σ f · weight
  *     overhead    = Σ frequency · detect_cost + Σ f · report_cost + probing_frequency · sample_cost
  *
  * where a probed class has f = probing_frequency · share, and is not detected. The overhead is a
- * fraction of the time: what the paper calls Overhead, less 1.
+ * fraction of the time: the paper's Overhead, minus 1. Times are in seconds, frequencies in Hz.
  *
- * A policy is numbers alone: it allocates nothing, makes no system calls, keeps nothing from one call
- * to the next and decides the same whenever it is asked the same. It is called on any thread, every
- * 100 ms on a collector's, never twice at a time with the same workspace, and for a thousand classes
- * should be done within a millisecond. All memory is the caller's. */
+ * A policy is a pure function: it allocates nothing, makes no system calls, keeps no state between
+ * calls, and returns the same plan for the same problem. The caller owns all memory.
+ *
+ * Threads: any thread; in a program that runs, a collector's thread every 100 ms. Calls may
+ * overlap, but never with the same workspace. A call for a thousand classes should take less than a
+ * millisecond. */
 #ifndef SPEX_RATE_POLICY_H
 #define SPEX_RATE_POLICY_H
 
@@ -31,7 +33,7 @@
 
 #define SPEX_RATE_POLICY_ABI 1
 
-/* Numbers are 0, or from 1e-50 to 1e50, so that what is computed from them is finite. */
+/* A class. All numbers are 0, or from 1e-50 to 1e50, so that results of arithmetic are finite. */
 struct spex_rate_class {
     const char *name;     /* NULL: it has none */
     double frequency;     /* Hz: executions a second, over all of the time */
@@ -45,11 +47,13 @@ struct spex_rate_class {
 };
 
 struct spex_rate_problem {
-    size_t size;          /* sizeof, as compiled by the caller */
-    double budget;        /* most overhead: MaxAllowedOverhead - 1 */
-    double max_frequency; /* Hz: MaxF. Above 0 a record or sample costs budget / max_frequency,
-                             detecting nothing, and the costs below and of classes are not looked at */
-    double sample_cost;   /* seconds a sample by probing (4.3.3); above 0 where there is probing */
+    size_t size;   /* sizeof, as compiled by the caller */
+    double budget; /* most overhead: MaxAllowedOverhead - 1 */
+    /* Hz: MaxF. If it is above 0, each record or sample costs budget / max_frequency, detecting
+     * costs nothing, and the costs below and of the classes are ignored. */
+    double max_frequency;
+    /* Seconds a sample by probing (4.3.3); above 0 where there is probing. */
+    double sample_cost;
     size_t class_count;
     const struct spex_rate_class *classes;
 };
@@ -78,7 +82,7 @@ struct spex_rate_plan {
     const char *reason;       /* one line about all of it; as long-lived as the policy */
 };
 
-/* One way to divide classes into traced and probed. */
+/* A division of the classes into traced and probed. */
 struct spex_rate_combination {
     bool *traced; /* class_count of them, the caller's */
     double information;
@@ -94,34 +98,35 @@ struct spex_rate_policy_ops {
 
     /* Mandatory. */
 
-    /* Bytes of workspace that decide() takes for so many classes; 0 for none. */
+    /* Bytes of workspace that decide() needs for this many classes; may be 0. */
     size_t (*workspace_size)(size_t class_count);
-    /* Fills in the plan, also one that is not feasible: then it fits all the same, if anything can,
-     * and the reasons tell what was denied. `workspace` is aligned as malloc aligns; what is in it
-     * before and after has no meaning. 0, or -EINVAL for a problem that is none
-     * (spex_rate_problem_check), with the plan as it was. */
+    /* Fills in the plan. When not everything pinned or minimal fits, the plan is not feasible; it
+     * keeps to the budget all the same, if any plan can, and the reasons say what was denied.
+     * `workspace` is aligned as by malloc; its contents have no meaning before and after the call.
+     * Returns 0, or
+     * -EINVAL for an invalid problem (spex_rate_problem_check), with the plan unchanged. */
     int (*decide)(const struct spex_rate_problem *problem, void *workspace,
                   struct spex_rate_plan *plan);
 
-    /* Optional, both or none: for people who compare, not for collectors; may take a second. */
+    /* Optional; both or none. For comparing policies, not for collectors; may take a second. */
 
     size_t (*combinations_workspace_size)(size_t class_count, size_t count);
-    /* The combinations of most information that are within the budget, best first, at most `count`:
-     * how many there are, or -EINVAL. */
+    /* Finds the combinations within the budget that have the most information, best first, at most
+     * `count`. Returns their number, or -EINVAL. */
     int (*combinations)(const struct spex_rate_problem *problem, void *workspace,
                         struct spex_rate_combination *best, size_t count);
 };
 
-/* A built-in policy is declared in policies/rates.c. */
+/* Defines a built-in policy, which the list in policies/ names. */
 #define SPEX_RATE_POLICY(ident) const struct spex_rate_policy_ops spex_rate_policy_##ident
 
-/* An object that is loaded has its policy under this name. */
+/* Defines the policy of a shared object: the host looks for this symbol. */
 #define SPEX_RATE_POLICY_OBJECT                                                                    \
     extern SPEX_API const struct spex_rate_policy_ops spex_rate_policy;                            \
     const struct spex_rate_policy_ops spex_rate_policy
 
-/* For whoever loads one: 0; -ENOTSUP when it was compiled for another version of this header, -EINVAL
- * when something mandatory is missing. */
+/* Checks a policy; for programs that load one. Returns 0; -ENOTSUP when it was compiled for another
+ * version of this header; -EINVAL when a mandatory member is missing. */
 SPEX_INLINE int spex_rate_policy_check(const struct spex_rate_policy_ops *ops) {
     if (ops->size < sizeof(*ops) || ops->abi != SPEX_RATE_POLICY_ABI)
         return -ENOTSUP;
@@ -131,15 +136,15 @@ SPEX_INLINE int spex_rate_policy_check(const struct spex_rate_policy_ops *ops) {
     return 0;
 }
 
-/* What costs add up to may exceed the budget by so much of it, which is what rounding makes. */
+/* The share by which a sum of costs may exceed the budget: rounding errors. */
 #define SPEX_RATE_ROUNDING 1e-12
 
 SPEX_INLINE bool spex_rate_is_number(double value) {
     return (value >= 1e-50 && value <= 1e50) || (value <= 0 && value >= 0);
 }
 
-/* 0; -EINVAL when a figure is negative, too large or too small, or none, MaxF stands for a budget of nothing, or the problem
- * was compiled with a shorter structure. */
+/* Checks a problem. Returns 0; -EINVAL when a number is negative, too large, too small or NaN, when
+ * MaxF is given without a budget, or when the structure is shorter than this header's. */
 SPEX_INLINE int spex_rate_problem_check(const struct spex_rate_problem *problem) {
     if (problem->size < sizeof(*problem) || !spex_rate_is_number(problem->budget) ||
         !spex_rate_is_number(problem->max_frequency) || !spex_rate_is_number(problem->sample_cost))
@@ -157,13 +162,13 @@ SPEX_INLINE int spex_rate_problem_check(const struct spex_rate_problem *problem)
     return 0;
 }
 
-/* Hz: the most records a second that the class may make. */
+/* The most records a second that the class may make, in Hz. */
 SPEX_INLINE double spex_rate_most(const struct spex_rate_class *cls) {
     bool all = cls->pinned || cls->wanted <= 0 || cls->wanted >= cls->frequency;
     return all ? cls->frequency : cls->wanted;
 }
 
-/* Seconds a record of the class; with MaxF, which makes all alike, T_report (4.1). */
+/* Seconds a record of the class takes. With MaxF they are equal for all classes: T_report (4.1). */
 SPEX_INLINE double spex_rate_report_cost(const struct spex_rate_problem *problem, size_t c) {
     return problem->max_frequency > 0 ? problem->budget / problem->max_frequency
                                       : problem->classes[c].report_cost;
@@ -180,13 +185,13 @@ SPEX_INLINE double spex_rate_detection(const struct spex_rate_problem *problem, 
     return problem->max_frequency > 0 ? 0 : cls->frequency * cls->detect_cost;
 }
 
-/* Overhead of the class with so many records a second. */
+/* Overhead of the class at this many records a second. */
 SPEX_INLINE double spex_rate_overhead(const struct spex_rate_problem *problem, size_t c,
                                       double records) {
     return spex_rate_detection(problem, c) + records * spex_rate_report_cost(problem, c);
 }
 
-/* Traced when that is all there is, else sampled. */
+/* Traced when every execution makes a record, otherwise sampled. */
 SPEX_INLINE enum spex_rate_mode spex_rate_mode_of(const struct spex_rate_class *cls,
                                                   double records) {
     return records >= cls->frequency ? SPEX_RATE_TRACED : SPEX_RATE_SAMPLED;

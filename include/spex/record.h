@@ -1,76 +1,113 @@
 /* SPDX-License-Identifier: MIT */
 /* The trace record: what one recorded execution of a probe leaves, as consumers see it (sinks,
- * policies, the stream to another process). Format after Go and Colmenares, "Enabling Performance
- * Exploration and Analysis for Multi-parametric Systems", Listing 1, with the weight added. */
+ * policies, another process). The format is that of Go and Colmenares (EWiLi'16), Listing 1, with
+ * weight, marks and losses added. Types and constants only. */
 #ifndef SPEX_RECORD_H
 #define SPEX_RECORD_H
 
 #include <stdint.h>
 
-/* Probe types, one bit each, so that a set of types is a mask. */
+/* Probe types. Each is one bit, so that a set of types is a mask. probe.h and kernel.h have the
+ * macros, and what a record of each type contains. */
 enum spex_probe_type {
-    SPEX_CNT = 1 << 0,      /* times the enclosed code has executed */
-    SPEX_LAT = 1 << 1,      /* ticks the enclosed code takes */
-    SPEX_TPT = 1 << 2,      /* times executed, and ticks taken */
-    SPEX_SNAPSHOT = 1 << 3, /* values chosen by the developer */
-    SPEX_LLC = 1 << 4,      /* references to the last-level cache and misses of it */
-    SPEX_FLT = 1 << 5,      /* page faults */
-    SPEX_CTXSW = 1 << 6,    /* context switches */
-    SPEX_PERFCNTR = 1 << 7, /* events of a performance counter */
-    SPEX_KERNEL = 1 << 8,   /* ticks a function or loop takes, with what they depend on */
+    /* Executions of the enclosed code. */
+    SPEX_CNT = 1 << 0,
+    /* Ticks that the enclosed code takes. */
+    SPEX_LAT = 1 << 1,
+    /* Executions and ticks. */
+    SPEX_TPT = 1 << 2,
+    /* Values of the developer's choice. */
+    SPEX_SNAPSHOT = 1 << 3,
+    /* References to the last-level cache, and misses. */
+    SPEX_LLC = 1 << 4,
+    /* Page faults. */
+    SPEX_FLT = 1 << 5,
+    /* Context switches. */
+    SPEX_CTXSW = 1 << 6,
+    /* Events of a performance counter. */
+    SPEX_PERFCNTR = 1 << 7,
+    /* Ticks that a function or loop takes, with calling context and parameters. */
+    SPEX_KERNEL = 1 << 8,
 };
 
+/* How many types there are. */
 #define SPEX_PROBE_TYPES 9
 
-/* Performance counters that a program can set up. */
+/* Performance counters that a program can set up: pcid 0 to SPEX_PERFCNTRS - 1. */
 #define SPEX_PERFCNTRS 8
 
-/* Most values one record can carry (the paper's N). A library built for more (meson's max_fields)
- * says so to the programs that use it, through pkg-config. */
+/* The most values that one record can carry: N in the paper. A library that is built with another
+ * number (meson's option max_fields) passes it to programs through pkg-config. */
 #ifndef SPEX_MAX_FIELDS
 #define SPEX_MAX_FIELDS 6
 #endif
 
-/* What a KERNEL's record holds before its parameters: ticks and context. */
-#define SPEX_KERNEL_VALUES 2
+/* KERNEL: the values of a record before the parameters (ticks and calling context), and the most
+ * parameters that fit behind them. */
+#define SPEX_KERNEL_VALUES     2
+#define SPEX_KERNEL_PARAMETERS (SPEX_MAX_FIELDS - SPEX_KERNEL_VALUES)
 
-/* What is to be said of a record, a mask. */
+/* KERNEL: calling contexts are numbered from 1 to SPEX_CONTEXTS_MAX; 1 is outside of all kernels.
+ * */
+#define SPEX_CONTEXTS_MAX 8192u
+#define SPEX_CONTEXT_ROOT 1u
+
+/* Remarks about a record; a mask. */
 enum spex_mark {
-    /* Within the execution this thread's first use of a probe type was prepared: what was measured
-     * holds that too. */
+    /* During this execution the thread's first use of a probe type was prepared. The values contain
+     * the cost of that. */
     SPEX_MARK_OPENING = 1 << 0,
-    /* The processor shared its counters among more events than it has: the values are estimated from
-     * the part of the time that was counted. */
+    /* The processor shared its counters among more events than it has. The values are extrapolated
+     * from the part of the time in which the event was counted. */
     SPEX_MARK_SCALED = 1 << 1,
     /* The counter could not be read, or did not count: there are no values. */
     SPEX_MARK_UNAVAILABLE = 1 << 2,
-    /* The execution was chosen at random, with a probability of 1 / weight: the weight is how many it stands for
-     * on average. Of a burst, the first was. */
+    /* The execution was chosen at random with probability 1 / weight; it stands for `weight`
+     * executions on average. Of a burst, this holds for the first execution. */
     SPEX_MARK_DRAWN = 1 << 3,
-    /* Of a burst of executions that are recorded one after the other. */
+    /* The record is one of a burst: executions that are recorded one after the other. */
     SPEX_MARK_BURST = 1 << 4,
-    /* It was chosen for its region, by a countdown that the probes there share. */
+    /* The execution was chosen by the countdown that all probes of a region share (region.h). */
     SPEX_MARK_REGION = 1 << 5,
 };
 
+/* How many marks there are. */
 #define SPEX_MARKS 6
 
+/* Consumers receive whole records. `fields` beyond field_count have no meaning. */
 struct spex_record {
-    uint64_t timestamp;  /* ticks of the time stamp counter when the record was made */
-    uint32_t probe_type; /* one of enum spex_probe_type */
-    uint32_t thread_id;  /* kernel thread id */
-    uint32_t weight;     /* executions it stands for, itself included; 0: a look, see below */
-    uint16_t probe_id;   /* the developer's number */
-    uint16_t cpu_id;     /* where it was made */
-    uint8_t field_count; /* values in fields[], 0 to SPEX_MAX_FIELDS */
-    uint8_t marks;       /* of enum spex_mark */
-    uint8_t gap;         /* 1: records of its ring were lost right before it */
+    /* Ticks (ticks.h) at the time when the record was made. */
+    uint64_t timestamp;
+    /* One of enum spex_probe_type. */
+    uint32_t probe_type;
+    /* The kernel's thread id (gettid). */
+    uint32_t thread_id;
+    /* Executions that the record stands for, itself included. 0: a KERNEL's execution that had not
+     * ended when the library looked at it (SPEX_MODELS in spex.h); it stands for none. */
+    uint32_t weight;
+    /* The developer's id. */
+    uint16_t probe_id;
+    /* The CPU on which the record was made. */
+    uint16_t cpu_id;
+    /* Values in fields[], 0 to SPEX_MAX_FIELDS. */
+    uint8_t field_count;
+    /* A mask of enum spex_mark. */
+    uint8_t marks;
+    /* 1: records of the same ring were lost directly before this one. */
+    uint8_t gap;
     uint8_t reserved;
-    uint32_t lost; /* records of its ring, which were lost before it and are nobody else's share */
-    /* CNT: {weight}; LAT: {ticks}; TPT: {weight, ticks}; SNAPSHOT: the values given; LLC:
-     * {references, misses}; FLT, CTXSW, PERFCNTR: {events}; KERNEL: {ticks, context, parameters}.
-     * All but weight tell of the recorded execution, not of all that the weight stands for. A KERNEL of weight 0 is of an
-     * execution that was under way when it was looked at, and stands for none: SPEX_MODELS. */
+    /* This record's share of the records that its ring has lost: those before it that no other
+     * record accounts for. */
+    uint32_t lost;
+    /* The values; those of the recorded execution alone, except for `weight`:
+     *
+     *     CNT                 {weight}
+     *     LAT                 {ticks}
+     *     TPT                 {weight, ticks}
+     *     SNAPSHOT            {v0, …}
+     *     LLC                 {references, misses}
+     *     FLT CTXSW PERFCNTR  {events}
+     *     KERNEL              {ticks, context, parameters …} */
     uint64_t fields[SPEX_MAX_FIELDS];
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Regions: many probes with little work between them, for what one of them costs. Indirect header: programs include
- * spex/probe.h.
+/* Regions: a region of code with many probes and little work between them costs about as much as
+ * one probe while they are off or sampled. Indirect header: programs include spex/probe.h.
  *
  *     SPEX_REGION(1, 20, {
  *         for (int i = 0; i < 10; i++) {
@@ -12,33 +12,48 @@
  *         }
  *     })
  *
- * `id` is the region's number, a constant of 1 to 65535, and `weight` the most executions of probes that one pass
- * through it is expected to make, a constant of 1 to 16777214. Off, a region costs one load and one branch, and the
- * probes in it nothing. While one of them is on, they are sampled together, at random: each execution with a
- * probability of 1 / period, the shortest period of those that are on; `sc` counts as the period where the selection
- * names none. So counts of what stands in regions are estimates, with an interval, and a period of 1 records all.
+ * SPEX_REGION(id, weight, body)
+ *   id      the region's number, a constant of 1 to 65535
+ *   weight  the most executions of probes that one pass through the body is expected to make, a
+ *           constant of 1 to 16777214
+ *   body    a block of statements. SPEX_REGION is a block, too: no semicolon is needed behind it
  *
- * The body is compiled twice (Liblit, Aiken, Zheng, Jordan: Bug isolation via remote program sampling, PLDI 2003):
+ * Sampling. While all probes in a region are off, the region costs one load and one branch, and
+ * they cost nothing. While one of them is on, all that are on are sampled together, at random: each
+ * execution makes a record with probability 1 / period, where the period is the shortest one of
+ * those that are on (`sc` where the selection names none). Counts of such probes are therefore
+ * estimates, with an interval; with a period of 1 they are exact.
  *
- *     entry ──► more than `weight` executions until the next record? ──yes──► fast copy: probes add 1 to a sum
- *                      │                                                                │
- *                      no                                                        left: the sum is counted
- *                      ▼
- *               slow copy: every probe looks whether its turn has come, and is recorded then
+ * The body is compiled twice (Liblit, Aiken, Zheng, Jordan: Bug isolation via remote program
+ * sampling, PLDI 2003):
  *
- *  - Leaving is free: break, continue, return, goto out of the body, in C++ exceptions. A pass that longjmp or the
- *    thread's end leaves is not counted.
- *  - A label in the body would be there twice: compilers refuse it ("duplicate label"). So would a variable that is
- *    static: "static" is refused, by clang in C with optimisation only, and not where it comes out of a macro. It stands
- *    before the region instead. A string in the body with that word in it, followed by a space, is refused with it.
- *  - The preprocessor sees the body as an argument: no directives in it; and a debugger sees one line.
- *  - A region in the body of another is part of it. One that is entered while another of the same number, or itself,
- *    is being passed (recursion, signal handlers) is a region of its own for that pass, whose probes cost a call.
- *  - A lambda that the body leaves behind must have no probes in it: they would count for a pass that has ended.
- *  - More executions in a pass than `weight` are no loss while they do not reach the next record. When they do, that is
- *    said once on standard error, and the region goes by what it has seen from then on.
+ *     entry ──► more than `weight` executions until the next record?
+ *                 │
+ *                 ├─ yes ──► fast copy: probes add 1 to a sum, which is counted on leaving
+ *                 │
+ *                 └─ no ───► slow copy: each probe tests whether it is the next to be recorded
  *
- * It is a block, not an expression: no semicolon is needed behind it. */
+ * A pass that makes more executions than `weight` loses nothing while it does not reach the next
+ * record. When it does, one line on standard error says so, and the region uses the number that it
+ * has seen from then on.
+ *
+ * Rules for the body
+ *  - It may be left by break, continue, return, goto, and in C++ by an exception. A pass that ends
+ *    by longjmp or by the thread's end is not counted.
+ *  - No label: it would exist twice, and compilers report "duplicate label".
+ *  - No static variable: it would exist twice. "static" in the body is an error, except where clang
+ *    compiles C without optimisation, and where the word comes out of a macro. A string in the body
+ *    that contains the word and a space is an error, too. Declare the variable before the region.
+ *  - No preprocessor directive: the body is the argument of a macro. A debugger sees it as one
+ *    line.
+ *  - No KERNEL probe (kernel.h).
+ *  - A region within the body of another is a part of the outer one.
+ *  - A region that is entered while the same thread passes through a region with the same id
+ *    (recursion, a signal handler) is sampled by itself for that pass; its probes cost a call each.
+ *  - A lambda that outlives the pass must have no probes: they would count for a pass that has
+ *    ended.
+ *
+ * Threads and signal handlers: as probe.h. */
 #ifndef SPEX_REGION_H
 #define SPEX_REGION_H
 
@@ -50,48 +65,60 @@
 #include <spex/compiler.h>
 #include <spex/site.h>
 
-/* A thread's pass through a region, on the stack. */
+/* One pass of a thread through a region, on the thread's stack. */
 struct spex_region_pass {
-    struct spex_site *site; /* the region's own */
-    uint32_t *word;         /* the thread's of it; null: nothing is to be counted */
-    uint64_t sum;           /* executions since entry, or since the last record */
-    uint32_t control;       /* the site's, at entry */
-    uint32_t
-        left; /* executions then to the next record, itself included; 0: the countdown is another's */
+    /* The region's site. */
+    struct spex_site *site;
+    /* The thread's count of that site (spex_executed); NULL: nothing is to be counted. */
+    uint32_t *word;
+    /* Executions since entry, or since the last record. */
+    uint64_t sum;
+    /* The site's control word at entry. */
+    uint32_t control;
+    /* Executions from there to the next record, that one included; 0: another pass has the
+     * countdown. */
+    uint32_t left;
 };
 
 struct spex_region_turn {
-    uint32_t sampled; /* as spex_sample_ */
-    uint32_t left;    /* from here */
+    /* As the result of spex_sample_. */
+    uint32_t sampled;
+    /* Executions from here to the next record. */
+    uint32_t left;
 };
 
-/* In the thread's word: a pass is under way that has the countdown for itself. */
+/* A bit of the thread's count: a pass is under way, which has the countdown. */
 #define SPEX_REGION_ENTERED (SPEX_CONTROL_PERIOD_MASK + 1)
 
-/* As what is left: this thread has no state. */
+/* A value of `left`: this thread has no state. */
 #define SPEX_REGION_UNCOUNTED UINT32_MAX
 
 SPEX_EXTERN_C_BEGIN
 
-/* What is left at entry where the inline half does not see that it is enough. */
+/* The half in libspex. Any thread, signal handlers.
+ *
+ * spex_region_enter returns `left` at entry, where the inline half cannot tell that it is larger
+ * than the weight. */
 SPEX_PROBE_API uint32_t spex_region_enter(struct spex_site *region, uint32_t control);
 
-/* An execution in the slow copy whose turn has come, or is to be found out. */
+/* An execution in the slow copy that is recorded, or for which the library decides. */
 SPEX_PROBE_API struct spex_region_turn spex_region_sample(struct spex_site *region,
                                                           struct spex_site *site, uint32_t control,
                                                           uint32_t left);
 
-/* A pass that has come to the next record, or whose word was changed under it. */
+/* The end of a pass that has reached the next record, or whose count has been changed meanwhile. */
 SPEX_PROBE_API void spex_region_leave(struct spex_site *region, uint32_t control, uint32_t left,
                                       uint64_t sum);
 
 SPEX_EXTERN_C_END
 
-/* Which copy the code around a probe is, 0 none, 1 fast, 2 slow, and of which region; blocks shadow them. */
+/* The copy that a probe stands in (0: none, 1: fast, 2: slow), and the region's id. Blocks within
+ * SPEX_REGION shadow these names. */
 enum { spex_region_copy_ = 0, spex_region_id_ = 0 };
 extern struct spex_region_pass spex_region_pass_[] __attribute__((weak, visibility("hidden")));
 
-/* Whether the fast copy is to be taken. A region's site always has a countdown: control - word is what is left. */
+/* Returns true when the pass takes the fast copy. A region's site always has a countdown, so
+ * control - word is what is left of it. */
 SPEX_INLINE bool spex_region_enter_(struct spex_region_pass *pass) {
     struct spex_site *site = pass->site;
     if (!SPEX_UNLIKELY(spex_load_relaxed(&site->control)))
@@ -133,12 +160,13 @@ SPEX_INLINE void spex_region_leave_(const struct spex_region_pass *pass) {
         spex_region_leave(pass->site, pass->control, pass->left, pass->sum);
 }
 
-/* In the fast copy: nothing is to be recorded. */
+/* A probe in the fast copy: makes no record. */
 SPEX_INLINE uint32_t spex_region_count_(struct spex_region_pass *pass) {
     pass->sum++;
     return 0;
 }
 
+/* A probe in the slow copy; returns what spex_sample_ does. */
 SPEX_INLINE uint32_t spex_region_sample_(struct spex_region_pass *pass, struct spex_site *site) {
     pass->sum++;
     if (SPEX_LIKELY(pass->sum < pass->left))
@@ -153,23 +181,25 @@ SPEX_INLINE uint32_t spex_region_sample_(struct spex_region_pass *pass, struct s
 
 #ifndef SPEX_DISABLE
 
-/* What the body declares static would be there twice. `text`: the body's. */
+/* Refuses a static variable in the body, which the two copies would have twice. `text` is the
+ * body's text.
+ *
+ * C++: constexpr functions search the text. C++11 allows them one return statement each, so the
+ * search is recursive; it halves the text, to stay within the compiler's limit of depth (512).
+ * C: gcc, and clang with optimisation, fold strstr, and a call of a function that has the attribute
+ * "error" remains where the word was found. */
 #ifdef __cplusplus
 constexpr bool spex_region_begins_(const char *text, const char *word) {
-    while (*word && *text == *word) {
-        text++;
-        word++;
-    }
-    return !*word;
+    return !*word || (*text == *word && spex_region_begins_(text + 1, word + 1));
 }
-constexpr bool spex_region_static_(const char *text) {
-    for (; *text; text++)
-        if (spex_region_begins_(text, "static ") || spex_region_begins_(text, "thread_local "))
-            return true;
-    return false;
+constexpr bool spex_region_static_(const char *text, size_t length) {
+    return length > 1
+               ? spex_region_static_(text, length / 2) ||
+                     spex_region_static_(text + length / 2, length - length / 2)
+               : spex_region_begins_(text, "static ") || spex_region_begins_(text, "thread_local ");
 }
 #define SPEX_REGION_NO_STATIC_(text)                                                               \
-    static_assert(!spex_region_static_(text),                                                      \
+    static_assert(!spex_region_static_(text, sizeof(text)),                                        \
                   "spex: a static variable in a SPEX_REGION would be there twice");
 #elif defined(__clang__) && !defined(__OPTIMIZE__)
 #define SPEX_REGION_NO_STATIC_(text)
@@ -195,8 +225,9 @@ void spex_region_static_(void)
     _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wshadow\"")
 #define SPEX_REGION_LOUD_ _Pragma("GCC diagnostic pop")
 
-/* Conditions that are constants fold away, and with them what must not be there twice: the sites. A region within a
- * copy of another takes the same copy. Blocks and ifs alone, so that break and continue mean what they say. */
+/* The conditions are constants, so that the compiler drops the sites of the fast copy: each site
+ * exists once. A region in a copy of another region takes the same copy. The macro consists of
+ * blocks and ifs, so that break and continue in the body belong to the loop around the region. */
 #define SPEX_REGION(id, weight, ...)                                                               \
     {                                                                                              \
         SPEX_STATIC_ASSERT_((id) >= 1 && (id) <= 65535, "spex: the id of a region is 1 to 65535"); \

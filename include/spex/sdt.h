@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* -DSPEX_SDT: every probe is a USDT probe too, which bpftrace, perf and others find in the object's
- * notes (readelf -n) and switch on by themselves, whether the probe of spex is on or off; it is a nop
- * until then. Indirect header: programs include spex/probe.h.
+/* USDT: with -DSPEX_SDT every probe is a USDT probe, too. bpftrace, perf and other tools find it in
+ * the object's notes (readelf -n) and switch it on by themselves, whether the probe of spex is on
+ * or off. Until then it is a nop. Needs <sys/sdt.h> (SystemTap) when compiling. Indirect header:
+ * programs include spex/probe.h.
  *
  *     spex:lat_7_begin     at BEGIN, and where a scope begins  arg0: id
  *     spex:lat_7_end       at END                              arg0: id
  *     spex:lat_scope_end   where a scope ends                  arg0: id
  *     spex:snapshot_9      at SNAPSHOT                         arg0: id; arg1 …: up to 11 values
  *
- * and so for every type. They stand outside of what is timed or counted. All scopes of a type end in one
- * function, which learns the id when it runs. With SPEX_SDT the values of a SNAPSHOT are evaluated by every
- * execution, once, and END is a statement. */
+ * The other types have the same names with their own prefix. USDT probes stand outside of what is
+ * timed or counted. All scopes of a type end in one function, so the name of their end has no id;
+ * arg0 has it. With SPEX_SDT every execution of a SNAPSHOT evaluates its values, once, and END is a
+ * statement instead of an expression. */
 #ifndef SPEX_SDT_H
 #define SPEX_SDT_H
 
@@ -21,14 +23,15 @@
 #endif
 #include <sys/sdt.h>
 
-/* What sdt.h expands to calls a variadic macro without variable arguments; clang's -Wpedantic says so
- * where a probe stands, which may be in another macro's arguments: no pragma can stand around it. */
+/* The macros of <sys/sdt.h> call a variadic macro without variable arguments. clang's -Wpedantic
+ * warns about that at the probe, which may be an argument of another macro, where no pragma can
+ * stand. */
 #ifdef __clang__
 #pragma clang diagnostic ignored "-Wgnu-zero-variadic-macro-arguments"
 #endif
 
-/* An id may be an enumerator, whose number only the compiler knows. So the compiler writes it into the
- * name: %c[_SDT_A1] stands for the constant that is sdt.h's first operand, arg0. */
+/* An id may be an enumerator, whose number the preprocessor does not know. So the compiler writes
+ * it into the name: %c[_SDT_A1] is the constant that is the first operand, arg0. */
 /* clang-format off */
 #define SPEX_SDT_BEGIN_NAME_(kind) kind##_%c[_SDT_A1]_begin
 #define SPEX_SDT_END_NAME_(kind)   kind##_%c[_SDT_A1]_end

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* A probe site: one place in the code where a probe stands. Sites live in the ELF section
- * `spex_sites` of the object they were compiled into, so they can be listed without running it;
- * names live in `spex_names`. Indirect header: programs include spex/probe.h.
+/* A probe site: a place in the code where a probe stands. Indirect header: programs include
+ * spex/probe.h.
  *
- *   spex_sites  [site][site][site]…      written by the macros of spex/probe.h, one a place
+ *   spex_sites  [site][site][site]…      written by the macros of spex/probe.h, one for each place
  *                  │
- *                  └─ control ◄── the only thing that switches a probe: 0 is off,
- *                                 otherwise the sampling and a generation */
+ *                  └─ control: 0 is off; otherwise the sampling and a generation. Nothing else
+ *                     switches a probe.
+ *
+ * Sites are in the section `spex_sites` of the object into which they were compiled, and names in
+ * `spex_names`. So tools list the probes of a file without running it. */
 #ifndef SPEX_SITE_H
 #define SPEX_SITE_H
 
@@ -15,30 +17,44 @@
 
 #include <spex/compiler.h>
 
+/* The compiler writes all members; the library changes those whose comment says so. Probes load
+ * `control` and `index` without a lock. */
 struct spex_site {
-    uint32_t control; /* written by the library only; aligned to 8 bytes */
-    uint32_t index;   /* set once when the object registers; valid while control is not 0 */
-    uint32_t
-        subsample; /* the developer's sc: executions per record, at least 1; a region's weight, as in force */
-    uint32_t line; /* source line */
+    /* The control word, below. Written by the library. Aligned to 8 bytes with `index`. */
+    uint32_t control;
+    /* The site's number in the process. Written by the library once, when the object registers;
+     * valid while `control` is not 0. */
+    uint32_t index;
+    /* The developer's sc: executions per record, at least 1. Of a region: its weight in force,
+     * which the library may raise. */
+    uint32_t subsample;
+    /* Source line. */
+    uint32_t line;
+    /* The developer's id. */
     uint16_t probe_id;
-    uint8_t type_number; /* as SPEX_TYPE_NUMBER_; 0: no probe, but the region itself */
-    uint8_t detail;      /* SNAPSHOT, KERNEL: values given; PERFCNTR: which counter */
-    uint16_t region;     /* SPEX_REGION that it stands in; 0: none */
-    uint8_t on_since;    /* generation with which it was last switched on; library only, as is */
-    uint8_t changes;     /* of generations since then; UINT8_MAX: so many or more */
-    int64_t
-        file_offset; /* from this member to the source file's name, a string in the same object */
+    /* SPEX_TYPE_NUMBER_ of the type; 0: not a probe, but a region. */
+    uint8_t type_number;
+    /* SNAPSHOT, KERNEL: the number of values given; PERFCNTR: pcid; otherwise 0. */
+    uint8_t detail;
+    /* The id of the SPEX_REGION around the probe; 0: none. */
+    uint16_t region;
+    /* Library: the generation with which the site was last switched on, and how often the
+     * generation has changed since then (UINT8_MAX: so often or more). */
+    uint8_t on_since;
+    uint8_t changes;
+    /* Bytes from this member to the source file's name, a string in the same object. */
+    int64_t file_offset;
 };
 
-/* A type as one byte: 1 + the number of its bit. */
+/* A type as one byte: 1 + the number of its bit; 0 for no type. */
 #define SPEX_TYPE_NUMBER_(type) ((type) != 0 ? __builtin_ctz(type) + 1 : 0)
 
 SPEX_INLINE uint32_t spex_site_type_(const struct spex_site *site) {
     return site->type_number ? 1u << (site->type_number - 1) : 0;
 }
 
-/* The first two members as one: little-endian, as all architectures here are. */
+/* `control` and `index` as one word, which one load reads: `control` is the low half, because all
+ * supported architectures are little-endian. */
 typedef uint64_t __attribute__((may_alias)) spex_site_head;
 
 SPEX_INLINE const spex_site_head *spex_site_head_(const struct spex_site *site) {
@@ -55,23 +71,29 @@ SPEX_INLINE const spex_site_head *spex_site_head_(const struct spex_site *site) 
 #define SPEX_LOW_(word) ((uint32_t)(word))
 #endif
 
+/* Bytes of a name, with the 0 at its end. */
 #define SPEX_NAME_BYTES 62
 
-/* SPEX_PROBE_NAME(7, "query"): probes with id 7 in this object are called "query". */
+/* SPEX_PROBE_NAME(7, "query"): the probes with id 7 in this object are called "query". */
 struct spex_probe_name {
     uint16_t probe_id;
     char name[SPEX_NAME_BYTES];
 };
 
-/* Control word: in the low 24 bits how executions are sampled; above them the generation, which changes each
- * time the site is switched on, so that no count goes on from one time to the next, and each time that threads are to
- * begin a new countdown (generations come round after 127; those of
- * countdowns are even, the others odd). The bit between them is 0, and keeps a count that is over
- * its period apart from the next generation.
+/* The control word:
  *
- *     low bits   1 to SPEX_CONTROL_PERIOD_MAX   every so many executions make a record
- *                SPEX_CONTROL_COUNTDOWN         the library says which, by a countdown of its own
- *                0                              none; threads publish while they execute it (probing) */
+ *     31        25  24  23                     0
+ *     │ generation │ 0 │ how to sample          │
+ *
+ *     how to sample   1 to SPEX_CONTROL_PERIOD_MAX  a record for each so many executions
+ *                     SPEX_CONTROL_COUNTDOWN        the library decides, by a countdown of its own
+ *                     0                             no records; threads publish that they execute
+ *                                                   the probe (probing)
+ *
+ * The generation changes when the site is switched on and when threads have to begin a new
+ * countdown, so that no thread continues an old count. There are 127; then they begin again.
+ * Generations of countdowns are even, the others odd. Bit 24 is 0 here: in a thread's count it
+ * keeps a count that exceeds its period apart from the next generation. */
 #define SPEX_CONTROL_PERIOD_MAX       0x00fffffeu
 #define SPEX_CONTROL_COUNTDOWN        0x00ffffffu
 #define SPEX_CONTROL_PERIOD_MASK      0x00ffffffu
@@ -81,13 +103,14 @@ struct spex_probe_name {
 
 SPEX_EXTERN_C_BEGIN
 
-/* This thread's executions since its last record, by site index, each with the generation of the
- * control word above it; until the thread's first execution of a site that is on, zeros that nobody writes. */
+/* This thread's counts, by site index: the executions since the last record in the low 24 bits, the
+ * generation that they belong to above. Until the thread first executes a site that is on, the
+ * array is one of zeros, which nobody writes. */
 SPEX_PROBE_API extern __thread uint32_t *spex_executed __attribute__((tls_model("initial-exec")));
 
-/* An object's sites come and go with it. Called by the constructor and destructor that
- * spex/probe.h puts into every translation unit; calling either again for the same object does
- * nothing. Any thread; takes a lock; not for signal handlers. */
+/* Registers the sites and names of an object, a program or shared library, and removes them again.
+ * Called by the constructor and destructor of spex/detail/module.h. A second call for the same
+ * object does nothing. Any thread; takes a lock; not for signal handlers. */
 SPEX_PROBE_API void spex_module_register(struct spex_site *sites, struct spex_site *sites_end,
                                          const struct spex_probe_name *names,
                                          const struct spex_probe_name *names_end);

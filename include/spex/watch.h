@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* Watching from within: a program is told when executions of its kernels (spex/kernel.h) take longer than their models say
- * and than they do. What `spex watch` does from outside, save causes, which the program knows better.
+/* Watching from within: a program is told when executions of its kernels (kernel.h) take longer
+ * than their models predict and than they usually do. `spex watch` does the same from outside, and
+ * also names causes, which the program knows better.
  *
- *     struct spex_watch_options options = {.size = sizeof(options), .models = "kernels.models", .told = told};
+ *     struct spex_watch_options options = {.size = sizeof(options), .models = "kernels.models",
+ *                                          .told = told};
  *     spex_start(NULL);
  *     spex_watch_start(&options, why, sizeof(why));
  *     …                      the program's work, with kernels on: by the user, or by spex_set
  *     spex_watch_stop();
  *     spex_stop();
  *
- * The models are what `spex train` has written. Which kernels are on, and how many of their executions make records, is
- * up to who selects probes; what makes a record is judged, by the collectors: in about 0.1 µs, nothing of which a
- * thread of the program waits for. man spex-watch says what is anomalous.
+ * The models are a file that `spex train` has written. The detection is that of Bhattacharyya and
+ * Amza (ADLER), section 5.2; spex-watch(1) says what is anomalous. The selection decides which
+ * kernels are on and how many of their executions make records; every record is judged. Collectors
+ * do that, in about 0.1 µs a record; no thread of the program waits for it.
  *
- * One watching at a time in a process. The child of a fork has none, and may start its own. Nothing here is for signal
- * handlers. */
+ * One watching at a time in a process. The child of a fork has none, and may start its own. No
+ * function here may be called in a signal handler. */
 #ifndef SPEX_WATCH_H
 #define SPEX_WATCH_H
 
@@ -32,7 +35,7 @@ enum spex_watch_what {
     SPEX_WATCH_GOES_ON /* though the watching ends */
 };
 
-/* An anomaly: slow executions of one kernel in one context that follow each other. */
+/* An anomaly: successive slow executions of one kernel in one context. Times are in seconds. */
 struct spex_watch_anomaly {
     size_t size;
     enum spex_watch_what what;
@@ -56,11 +59,12 @@ struct spex_watch_anomaly {
 struct spex_watch_options {
     size_t size;        /* sizeof(struct spex_watch_options) */
     const char *models; /* a file; read before spex_watch_start returns */
-    double alarms;      /* false alarms an execution, 1e-9 to 0.01; 0: 1e-5 */
+    double alarms;      /* false alarms per execution, 1e-9 to 0.01; 0: 1e-5 */
 
-    /* Called on a collector's thread, which takes no signals, while other collectors may wait for it: it is to be quick,
-     * and may not block. Of spex it may call spex_status_get alone. What is still under way at the end is told on the
-     * thread that calls spex_watch_stop or spex_stop. What it is given is valid until it returns. */
+    /* Called when an anomaly begins and when it ends, on a collector's thread, which takes no
+     * signals. Other collectors may wait for it: it must be quick and must not block. Of spex it
+     * may call spex_status_get only. Anomalies that go on at the end are reported on the thread
+     * that calls spex_watch_stop or spex_stop. `anomaly` is valid until it returns. */
     void (*told)(void *user, const struct spex_watch_anomaly *anomaly);
     void *user;
 };
@@ -73,17 +77,20 @@ struct spex_watch_account {
     uint64_t not_judged; /* without a model or class, out of the range of training, or not sound */
 };
 
-/* Starts to watch, after spex_start. 0; -EINVAL for options that are not right or a file that holds no models; -EBUSY while
- * another watching is under way; -ENOMEM; or what reading the file failed with. One line in `why` says which. */
+/* Starts to watch; after spex_start. Returns 0; -EINVAL for wrong options or a file without models;
+ * -EBUSY while another watching is going on; -ENOMEM; or the error of reading the file. After an
+ * error `why` holds one line that names it. */
 SPEX_API SPEX_MUST_CHECK int spex_watch_start(const struct spex_watch_options *options, char *why,
                                               size_t why_size);
 
-/* Ends it; afterwards nothing is told any more. 0, also when there is none; -EDEADLK from within told(), where it does
- * nothing. spex_stop() ends what is watched, too, and leaves the account until this is called. */
+/* Ends the watching; told() is not called after it has returned. Returns 0, also when there is no
+ * watching; -EDEADLK within told(), where it does nothing. spex_stop() ends the watching, too, and
+ * keeps the account until this function is called. */
 SPEX_API int spex_watch_stop(void);
 
-/* Of what is being watched, or was until spex_stop(). 0; -EINVAL for a size that this library does not know; -ENODATA. Not
- * from within told(). */
+/* Fills in the account of the watching, or of the one that spex_stop() has ended. Returns 0;
+ * -EINVAL for a size that this library does not know; -ENODATA when there is none. Not within
+ * told(). */
 SPEX_API int spex_watch_look(struct spex_watch_account *account);
 
 SPEX_EXTERN_C_END

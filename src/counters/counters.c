@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A thread's counters: opened by plan, reopened when the plan changes, closed at the thread's end. */
+/* A thread's counters: opened by plan, reopened when the plan changes, closed at the thread's end.
+ * */
 #define _GNU_SOURCE
 #include "counters.h"
 
@@ -8,7 +9,7 @@
 #include <unistd.h>
 
 #include "event.h"
-#include "prepare.h"
+#include "plan.h"
 
 /* Openings of the process; source 0 is none. */
 static uint32_t openings;
@@ -31,7 +32,8 @@ void spex_counters_init(void) {
         munmap(flag, page);
         return;
     }
-    /* A command that calls while the program starts has counters tried on another thread, under the lock. */
+    /* A command that calls while the program starts has counters tried on another thread, under the
+     * lock. */
     spex_counters_lock();
     spex_counters_mapped = flag;
     spex_counters_unlock();

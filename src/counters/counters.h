@@ -11,8 +11,8 @@
  *
  * Where the kernel lets it, faults and switches are read from memory that the kernel keeps up to
  * date, with no system call. `struct spex_thread_counters` belongs to one thread; only that thread
- * and its signal handlers use it. Ready, open, read, delta and close are safe in signal handlers and
- * leave errno alone; a handler that interrupts an opening or closing of the same counter reads
+ * and its signal handlers use it. Ready, open, read, delta and close are safe in signal handlers
+ * and leave errno alone; a handler that interrupts an opening or closing of the same counter reads
  * "unavailable". */
 #ifndef SPEX_COUNTERS_H
 #define SPEX_COUNTERS_H
@@ -23,7 +23,7 @@
 
 #include <spex/atomic.h>
 #include <spex/compiler.h>
-#include <spex/probe.h>
+#include <spex/record.h>
 
 enum spex_counter {
     SPEX_COUNTER_FAULTS,
@@ -82,6 +82,12 @@ uint64_t spex_counter_cost(enum spex_counter id);
  * open it: no descriptors, or no memory that may be locked (perf_event_mlock_kb). */
 uint64_t spex_counter_fallbacks(enum spex_counter counter);
 
+/* Why the last of these threads could not open the counter: an errno value. */
+int spex_counter_fallback_error(enum spex_counter counter);
+
+/* Sets the numbers of such threads to 0: in the child of a fork. */
+void spex_counter_fallbacks_forget(void);
+
 /* Opens a counter in the calling thread; slow. True when it opened something now, so that the
  * caller can mark the record that this falls into. */
 bool spex_counter_open(struct spex_thread_counters *counters, enum spex_counter counter);
@@ -106,15 +112,16 @@ void spex_counters_fork_child(void);
  * and closes inherited descriptors. The child's own counts begin at its own opening. */
 void spex_thread_counters_fork_child(struct spex_thread_counters *counters);
 
-/* Whether the mappings are there: 0 in the child of a fork, which does not inherit them, from its first
- * instruction on. */
+/* Whether the mappings are there: 0 in the child of a fork, which does not inherit them, from its
+ * first instruction on. */
 extern const uint64_t *spex_counters_mapped;
 
-/* Makes it so; without it, or where the kernel cannot (Linux before 4.14), a child must not read before
- * spex_counters_revive. Once a process. */
+/* Makes it so; without it, or where the kernel cannot (Linux before 4.14), a child must not read
+ * before spex_counters_revive. Once a process. */
 void spex_counters_init(void);
 
-/* In the child, when the states of all threads have been through spex_thread_counters_fork_child. */
+/* In the child, when the states of all threads have been through spex_thread_counters_fork_child.
+ * */
 void spex_counters_revive(void);
 
 /* Of the plan for each counter; odd while it changes. */

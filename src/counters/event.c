@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Programs close descriptors that they do not know and get the same numbers again for files of their
- * own. Mapped ways close theirs at once: the mapping keeps the event. Others have numbers that the
- * system does not give out by itself before some hundred descriptors are open, and ask before each use
- * whether a number is ours: before closing, by the event's id; before reading, where that would take half
- * as long as the reading, by a mark on the open file. (pread, harmless on other files, does not work
- * on events.) Between the question and the use another thread may still close the number and open it
- * again; nothing can be done about those few hundred nanoseconds. */
+/* Programs close descriptors that they do not know and get the same numbers again for files of
+ * their own. Mapped ways close theirs at once: the mapping keeps the event. Others have numbers
+ * that the system does not give out by itself before some hundred descriptors are open, and ask
+ * before each use whether a number is ours: before closing, by the event's id; before reading,
+ * where that would take half as long as the reading, by a mark on the open file. (pread, harmless
+ * on other files, does not work on events.) Between the question and the use another thread may
+ * still close the number and open it again; nothing can be done about those few hundred
+ * nanoseconds. */
 #define _GNU_SOURCE
 #include "event.h"
 
@@ -27,8 +28,8 @@
 #define READ_FORMAT                                                                                \
     (PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
 
-/* The mark: a signal that is to tell of input on the file, where any other file has none. Nothing is
- * ever sent, as signal-driven input stays off. */
+/* The mark: a signal that is to tell of input on the file, where any other file has none. Nothing
+ * is ever sent, as signal-driven input stays off. */
 #define MARK_SIGNAL 61
 
 /* Of a record without any sample fields, perf_event_open(2): struct perf_event_header alone. */

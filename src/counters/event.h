@@ -12,7 +12,8 @@
 int spex_event_open(struct spex_event *event, const struct spex_plan *plan, enum spex_way way,
                     const char **step);
 
-/* One reading in the way the event was opened. Unavailable when its descriptor is no longer ours. */
+/* One reading in the way the event was opened. Unavailable when its descriptor is no longer ours.
+ * */
 void spex_event_read(const struct spex_event *event, enum spex_counter counter,
                      struct spex_reading *reading);
 

@@ -4,6 +4,8 @@
 #include <linux/perf_event.h>
 #include <stdio.h>
 
+#include <spex/probe.h>
+
 #include "../message.h"
 #include "prepare.h"
 

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* A sequence lock for each counter: the generation is odd while the words change. */
+/* The plan of each counter is under a sequence lock: its generation is odd while its words change.
+ * */
 #include "plan.h"
 
+#include <pthread.h>
 #include <string.h>
+
+#include <spex/atomic.h>
 
 #include "ways.h"
 
@@ -41,4 +45,14 @@ uint32_t spex_plan_read(enum spex_counter counter, struct spex_plan *plan) {
     }
     *plan = (struct spex_plan){.way = SPEX_WAY_NONE};
     return generation | 1;
+}
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void spex_counters_lock(void) {
+    pthread_mutex_lock(&lock);
+}
+
+void spex_counters_unlock(void) {
+    pthread_mutex_unlock(&lock);
 }

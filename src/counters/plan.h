@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What threads are to open for a counter: found by prepare, read by any thread and signal handler. */
+/* The plan of a counter: what threads open for it. prepare.c writes it; any thread and signal
+ * handler reads it. */
 #ifndef SPEX_COUNTER_PLAN_H
 #define SPEX_COUNTER_PLAN_H
 
@@ -7,8 +8,8 @@
 
 #include "counters.h"
 
-/* Of an event, what struct perf_event_attr says; libpfm4 brings a definition of that structure which
- * excludes the kernel's. */
+/* An event, as in struct perf_event_attr. libpfm4 has its own definition of that structure, and no
+ * file can include both. */
 struct spex_event_code {
     uint32_t type;
     uint32_t exclude; /* SPEX_EXCLUDE_… */
@@ -32,9 +33,14 @@ struct spex_plan {
 /* Replaces the plan. One caller at a time. */
 void spex_plan_write(enum spex_counter counter, const struct spex_plan *plan);
 
-/* Copies the plan and returns its generation. When it changes all the time, or this is a signal
- * handler in the middle of the change, the plan is to open nothing, under a generation that does not
- * last. */
+/* Copies the plan and returns its generation. When the plan changes again and again, or a signal
+ * handler has interrupted the change, the copy is a plan that opens nothing, with an odd
+ * generation, so that the thread reads the plan again at its next probe. */
 uint32_t spex_plan_read(enum spex_counter counter, struct spex_plan *plan);
+
+/* The lock of everything that prepares counters. It also serialises calls of libpfm4, which is not
+ * made for several threads. */
+void spex_counters_lock(void);
+void spex_counters_unlock(void);
 
 #endif

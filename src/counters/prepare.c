@@ -1,56 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds how each counter is read here. An event that opens may still count nothing, or cost more to
- * read than a system call: what is used has been tried on the calling thread. */
-#define _GNU_SOURCE
+/* Finds out how each counter is read on this machine, and keeps the result for the process. Each
+ * way is tried (way_trial.h) before it is used: an event that opens may still count nothing, or
+ * cost more to read than a system call. */
 #include "prepare.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <time.h>
-#include <unistd.h>
-
-#include <spex/probe.h>
 
 #include "../message.h"
-#include "event.h"
-
-enum {
-    VALIDATION_TRIES = 5, /* a fault or switch between two readings spoils one */
-    TOUCHED_PAGES = 16,
-    FORCED_SWITCHES = 4,
-    SLEEPS_MAX = 64,
-    COST_BATCHES = 5,
-    COST_READS = 64, /* in a batch */
-    CACHE_WORK_BYTES = 4 << 20
-};
+#include "way_trial.h"
 
 static const char *const subjects[] = {"page faults", "context switches", "last-level cache"};
 
 struct counter {
     bool prepared;
-    bool told; /* that it is not available */
+    bool told; /* standard error has said that it is not available */
     int result;
-    uint64_t cost;
+    uint64_t cost;             /* ticks a read; 0: not available */
     struct spex_choice choice; /* PERFCNTR: what was set */
     char text[400];
 };
 
 static struct counter counters[SPEX_COUNTERS];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-void spex_counters_lock(void) {
-    pthread_mutex_lock(&lock);
-}
-
-void spex_counters_unlock(void) {
-    pthread_mutex_unlock(&lock);
-}
 
 __attribute__((format(printf, 2, 3))) static void add_text(struct counter *counter,
                                                            const char *format, ...) {
@@ -61,215 +35,28 @@ __attribute__((format(printf, 2, 3))) static void add_text(struct counter *count
     va_end(args);
 }
 
-/* A way that is being tried, opened on the calling thread. */
-struct trial {
-    enum spex_counter counter;
-    struct spex_plan plan;
-    struct spex_thread_counters mine;
-    char why[120]; /* not this way */
-};
-
-static struct spex_event *trial_event(struct trial *trial) {
-    return &trial->mine.events[trial->counter];
-}
-
-static int trial_open(struct trial *trial, enum spex_way way) {
-    const char *step;
-    struct spex_event *event = trial_event(trial);
-    *event = (struct spex_event){0};
-    trial->plan.way = way;
-    int err = spex_event_open(event, &trial->plan, way, &step);
-    if (err)
-        snprintf(trial->why, sizeof(trial->why), "%s: %s", step, strerror(-err));
-    return err;
-}
-
-static void trial_close(struct trial *trial) {
-    spex_event_release(trial_event(trial));
-}
-
-static uint64_t trial_value(struct trial *trial) {
-    struct spex_reading reading;
-    spex_event_read(trial_event(trial), trial->counter, &reading);
-    return reading.values[0];
-}
-
-static uint64_t kernels_value(enum spex_counter counter) {
-    struct spex_event rusage = {.way = SPEX_WAY_RUSAGE};
-    struct spex_reading reading;
-    spex_event_read(&rusage, counter, &reading);
-    return reading.values[0];
-}
-
-static void touch(volatile char *memory, size_t bytes, size_t step) {
-    for (size_t i = 0; i < bytes; i += step)
-        memory[i] = 1;
-}
-
-static void work_with_memory(size_t bytes, size_t step) {
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED)
-        return;
-    madvise(memory, bytes, MADV_NOHUGEPAGE); /* one fault a page */
-    touch(memory, bytes, step);
-    munmap(memory, bytes);
-}
-
-static void make_faults(void) {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    work_with_memory(TOUCHED_PAGES * page, page);
-}
-
-static void make_switches(void) {
-    uint64_t before = kernels_value(SPEX_COUNTER_SWITCHES);
-    for (int i = 0; i < SLEEPS_MAX; i++) {
-        nanosleep(&(struct timespec){.tv_nsec = 1000}, NULL);
-        if (kernels_value(SPEX_COUNTER_SWITCHES) - before >= FORCED_SWITCHES)
-            return;
-    }
-}
-
-/* Faults and switches: the way sees what getrusage sees. */
-static bool counts_right(struct trial *trial) {
-    uint64_t seen = 0, made = 0;
-    for (int i = 0; i < VALIDATION_TRIES; i++) {
-        uint64_t seen_before = trial_value(trial);
-        uint64_t made_before = kernels_value(trial->counter);
-        if (trial->counter == SPEX_COUNTER_FAULTS)
-            make_faults();
-        else
-            make_switches();
-        made = kernels_value(trial->counter) - made_before;
-        seen = trial_value(trial) - seen_before;
-        if (made && seen == made)
-            return true;
-    }
-    snprintf(trial->why, sizeof(trial->why), "it counted %llu where getrusage counts %llu",
-             (unsigned long long)seen, (unsigned long long)made);
-    return false;
-}
-
-/* Hardware: the processor's counter really runs and, for the cache, moves. */
-static bool counts_something(struct trial *trial) {
-    struct spex_reading before, after;
-    struct spex_event *event = trial_event(trial);
-    spex_event_read(event, trial->counter, &before);
-    work_with_memory(CACHE_WORK_BYTES, 64);
-    spex_event_read(event, trial->counter, &after);
-    const char *why = NULL;
-    if (!before.available || !after.available)
-        why = "it cannot be read";
-    else if (after.enabled && after.running == before.running)
-        why = "it is not scheduled";
-    else if (trial->counter == SPEX_COUNTER_LLC && after.values[0] == before.values[0])
-        why = "it stands still while memory is read";
-    if (why)
-        snprintf(trial->why, sizeof(trial->why), "%s", why);
-    return !why;
-}
-
-#if defined(__x86_64__)
-
-/* With the page's leave only: without it the instruction is a fault. */
-static bool instruction_works(struct trial *trial) {
-    struct spex_event *event = trial_event(trial);
-    for (int i = 0; i < event->events; i++) {
-        const struct perf_event_mmap_page *page = event->pages[i];
-        if (!page->cap_user_rdpmc) {
-            snprintf(trial->why, sizeof(trial->why), "the kernel does not allow it for this event");
-            return false;
-        }
-    }
-    /* Between two readings by the system call lies the one by instruction. */
-    struct spex_event by_call = *event;
-    by_call.way = SPEX_WAY_READ;
-    struct spex_reading before, between, after;
-    spex_event_read(&by_call, trial->counter, &before);
-    spex_event_read(event, trial->counter, &between);
-    spex_event_read(&by_call, trial->counter, &after);
-    if (between.available && !between.enabled &&
-        between.values[0] - before.values[0] <= after.values[0] - before.values[0])
-        return true;
-    snprintf(trial->why, sizeof(trial->why), "it does not agree with read()");
-    return false;
-}
-
-#else
-
-static bool instruction_works(struct trial *trial) {
-    snprintf(trial->why, sizeof(trial->why), "not on this architecture");
-    return false;
-}
-
-#endif
-
-static bool way_works(struct trial *trial, enum spex_way way) {
-    if (way == SPEX_WAY_RDPMC && !instruction_works(trial))
-        return false;
-    return way == SPEX_WAY_RDPMC || way == SPEX_WAY_READ ? counts_something(trial)
-                                                         : counts_right(trial);
-}
-
-/* As a probe reads it. */
-static uint64_t trial_cost(struct trial *trial) {
-    struct spex_event *event = trial_event(trial);
-    event->source = 1;
-    event->generation = spex_load_relaxed(&spex_counter_generations[trial->counter]);
-    uint64_t best = UINT64_MAX;
-    for (int batch = 0; batch < COST_BATCHES; batch++) {
-        uint64_t begin = spex_ticks();
-        for (int i = 0; i < COST_READS; i++) {
-            struct spex_reading reading;
-            spex_counter_read(&trial->mine, trial->counter, &reading);
-            __asm__ volatile("" : : "r"(&reading) : "memory");
-        }
-        uint64_t ticks = (spex_ticks() - begin) / COST_READS;
-        if (ticks < best)
-            best = ticks;
-    }
-    return best ? best : 1;
-}
-
-/* Tries one way. Its cost; 0: it does not work, trial->why. */
-static uint64_t try_way(struct trial *trial, enum spex_way way, int *err) {
-    *err = -EPERM;
-    snprintf(trial->why, sizeof(trial->why), "SPEX_COUNTERS does not allow it");
-    if (!spex_way_allowed(way))
-        return 0;
-    *err = trial_open(trial, way);
-    if (*err)
-        return 0;
-    uint64_t cost = 0;
-    if (way_works(trial, way))
-        cost = trial_cost(trial);
-    else
-        *err = -ENODATA;
-    trial_close(trial);
-    return cost;
-}
-
 static bool lacks_privilege(int err) {
     return err == -EACCES || err == -EPERM;
 }
 
-static bool excludes_kernel(const struct trial *trial) {
+static bool excludes_kernel(const struct spex_way_trial *trial) {
     return trial->plan.codes[0].exclude & SPEX_EXCLUDE_KERNEL;
 }
 
-static void exclude_kernel(struct trial *trial) {
+static void exclude_kernel(struct spex_way_trial *trial) {
     for (uint32_t i = 0; i < trial->plan.events; i++)
         trial->plan.codes[i].exclude |= SPEX_EXCLUDE_KERNEL;
 }
 
-/* All of the event, or what happens in user mode if no more is permitted. */
-static uint64_t try_way_as_permitted(struct trial *trial, enum spex_way way, int *err) {
-    uint64_t cost = try_way(trial, way, err);
+/* Tries to count the event in user and kernel mode; where that is not permitted, in user mode. */
+static uint64_t try_way_as_permitted(struct spex_way_trial *trial, enum spex_way way, int *err) {
+    uint64_t cost = spex_way_try(trial, way, err);
     if (cost || !lacks_privilege(*err) || !spex_way_allowed(way) || excludes_kernel(trial) ||
         way == SPEX_WAY_SWITCH_COUNT || way == SPEX_WAY_SWITCH_RECORDS)
         return cost;
     const struct spex_plan all = trial->plan;
     exclude_kernel(trial);
-    cost = try_way(trial, way, err);
+    cost = spex_way_try(trial, way, err);
     if (!cost)
         trial->plan = all;
     return cost;
@@ -284,9 +71,10 @@ static void add_refusal(char *text, size_t size, enum spex_way way, const char *
         snprintf(text + length, size - length, "; not by %s: %s", spex_way_text(way), why);
 }
 
-/* The best way of those that work: the first, except that hardware is read by whichever of
- * instruction and system call is cheaper. */
-static int try_ways(struct trial *trial, struct counter *counter, char *others, size_t size) {
+/* Finds the best of the ways that work, which is the first one. Hardware counters are the
+ * exception: of instruction and system call, the cheaper one is the best. */
+static int try_ways(struct spex_way_trial *trial, struct counter *counter, char *others,
+                    size_t size) {
     struct spex_plan best = {.way = SPEX_WAY_NONE};
     char last_why[sizeof(trial->why)] = "";
     int err = -ENOENT;
@@ -314,7 +102,7 @@ static int try_ways(struct trial *trial, struct counter *counter, char *others, 
 
 static int prepare_choice(struct counter *counter, enum spex_counter id,
                           const struct spex_choice *choice) {
-    struct trial trial = {.counter = id, .plan = {.events = choice->events}};
+    struct spex_way_trial trial = {.counter = id, .plan = {.events = choice->events}};
     memcpy(trial.plan.codes, choice->codes, sizeof(choice->codes));
     char others[280] = "";
     counter->text[0] = '\0';
@@ -373,7 +161,7 @@ static int prepare(enum spex_counter id) {
     return -ENOENT;
 }
 
-/* Under the lock. */
+/* The caller holds the lock. */
 static int prepare_once(enum spex_counter id) {
     struct counter *counter = &counters[id];
     if (!counter->prepared) {
@@ -431,7 +219,7 @@ int spex_perfcntr_replace(unsigned pcid, const struct spex_choice *choice) {
 void spex_counters_describe(enum spex_counter id, char *text, size_t size) {
     spex_counters_lock();
     const struct counter *counter = &counters[id];
-    prepare_once(id); /* a question alone is not told on standard error */
+    prepare_once(id); /* without a line on standard error */
     uint64_t threads = spex_counter_fallbacks(id);
     if (threads)
         snprintf(text, size, "%s; %llu threads fell back: %s", counter->text,

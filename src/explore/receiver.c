@@ -11,7 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <spex/kernel.h>
+#include <spex/record.h>
 
 #include "../measure/in_order.h"
 #include "../probe_type.h"

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include <spex/probe.h>
+#include <spex/ticks.h>
 
 #include "../measure/measured_run.h"
 #include "deadline.h"

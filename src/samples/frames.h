@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <spex/record.h>
+
 #include "../kernel_frames.h"
 
 struct spex_thread;

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <spex/kernel.h>
+#include <spex/record.h>
 
 #include "../model/models.h"
 #include "../watch/kernel_paths.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include <spex/probe.h>
+#include <spex/record.h>
 
 #include "../collector.h"
 #include "../measure/in_order.h"

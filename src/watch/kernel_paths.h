@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <spex/kernel.h>
 #include <spex/record.h>
 
 #include "../contexts.h"

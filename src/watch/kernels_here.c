@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels_here.h"
 
-#include <spex/probe.h>
-
 #include "../sites.h"
 
 static bool node_known(const void *by, uint64_t number, struct spex_context_node *node) {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <spex/probe.h>
+#include <spex/record.h>
 
 #include "../sinks.h"
 #include "judge.h"

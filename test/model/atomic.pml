@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The ring that commits with atomic instructions, queues/atomic.c: any writers, one reader.
+/* The ring that commits with atomic instructions, queues/commit_atomic.c: any writers, one reader.
  *
  * Each atomic {} is one step, and steps follow each other in every order there is. Shown, for each
  * record: it is read, once and whole, or it is lost, and lost for a reason (a later index had its

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The ring that commits by restartable sequence, queues/rseq.h: the threads of one CPU push, a reader
+/* The ring that commits by restartable sequence, queues/commit_rseq.h: the threads of one CPU push, a reader
  * on another copies.
  *
  * Stores of the CPU wait in `stores`, a queue for each location, and become visible in any order, but

@@ -22,6 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <spex/probe.h>
+
 #include "../check.h"
 #include "counters/counters.h"
 #include "counters/event.h"

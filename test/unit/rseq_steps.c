@@ -78,7 +78,7 @@ static void ring_setup(uint32_t words) {
                                          .cpus = cpu + 1};
 }
 
-/* The writer of rseq.h, one store at a time. */
+/* The writer of commit_rseq.h, one store at a time. */
 
 struct writer {
     uint64_t number; /* of the record that it writes */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The push of rseq.h on aarch64, where stores may become visible in any order: X1 costs a barrier
- * between stores, X2 a store with release. Indirect header. */
+/* Pushes by restartable sequence (commit_rseq.h) on aarch64. Stores may become visible in any order
+ * here: X1 costs a barrier between stores, X2 a store with release. Indirect header. */
 #ifndef SPEX_RSEQ_ARCH_H
 #define SPEX_RSEQ_ARCH_H
 
-/* Kernel ABI: the sequence is [1, 2) and is left for 4, which the signature must precede (a BRK that
- * nothing else uses). Words go to [slot].
+/* Kernel ABI: the sequence is [1, 2) and is left for 4, which the signature must precede (a BRK
+ * that nothing else uses). Words go to [slot].
  *
  * X1: the barrier keeps the words, which are stores, behind the store to reserve. It need not hold
  *     back loads: what is loaded was stored on this CPU, and the kernel orders everything where it
@@ -37,8 +37,9 @@
     "madd %[slot], %[index], %[word], %[slot]\n"                                                   \
     "add %[commit], %[commit], #1\n"                                                               \
     "str %[commit], [%[ring]]\n"                                                                   \
-    "dmb ishst\n"                                                    /* X1 (Y1 in rseq.c) */       \
-    "add %[ring], %[ring], #8\n" words "stlr %[commit], [%[ring]]\n" /* X2 (Y2 in rseq.c) */       \
+    "dmb ishst\n" /* X1 (Y1 in commit_rseq.c) */                                                   \
+    "add %[ring], %[ring], #8\n" words                                                             \
+    "stlr %[commit], [%[ring]]\n" /* X2 (Y2 in commit_rseq.c) */                                   \
     "2: b 5f\n"                                                                                    \
     ".inst 0xd428bc00\n"                                                                           \
     "4: mov %[commit], #0\n"                                                                       \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Committing by restartable sequence (rseq(2)): the kernel restarts a push whose thread was
- * preempted, migrated or interrupted by a signal in the middle of it, so that on one CPU pushes
- * happen one after the other, and plain stores do.
+/* Commits by restartable sequence (rseq(2)): the kernel restarts a push whose thread was preempted,
+ * migrated or interrupted by a signal before the push was complete. So the pushes of one CPU happen
+ * one after the other, and plain stores are enough.
  *
  *   push, on the ring's own CPU:             read, anywhere:
  *
@@ -31,20 +31,21 @@
 
 /* One type's rings, one per CPU. */
 struct spex_rseq_set {
-    char
-        *producers; /* ring of CPU c: a struct spex_ring_producer at c × SPEX_RSEQ_PRODUCER_BYTES */
-    char *slots;    /* ring of CPU c: at c × ring_bytes */
+    /* CPU c: its struct spex_ring_producer at c × SPEX_RSEQ_PRODUCER_BYTES, its slots at
+     * c × ring_bytes. */
+    char *producers;
+    char *slots;
     uint64_t ring_bytes;
     uint64_t mask;       /* capacity - 1 */
     uint64_t slot_bytes; /* of one record */
-    uint64_t cpus;       /* rings there are; 0: every push fails */
+    uint64_t cpus;       /* number of rings; 0: every push fails */
 };
 
-/* Two lines: processors fetch lines in pairs. */
+/* Two cache lines, because processors prefetch lines in pairs. */
 #define SPEX_RSEQ_PRODUCER_SHIFT 7
 #define SPEX_RSEQ_PRODUCER_BYTES (1 << SPEX_RSEQ_PRODUCER_SHIFT)
 
-/* So many restarts in a row are no bad luck but a debugger that steps through the sequence. */
+/* A push that is restarted this often in a row gives up: a debugger steps through the sequence. */
 #define SPEX_RSEQ_ATTEMPTS 64
 
 /* Whether libc has registered this thread, and so all threads, for restartable sequences. */
@@ -60,7 +61,7 @@ bool spex_rseq_available(void);
  *   uint64_t spex_rseq_push_n(const struct spex_rseq_set *, uint64_t w0, uint64_t w1,
  *                             const uint64_t *rest, uint64_t count); */
 
-/* The kernel's struct rseq, <linux/rseq.h>, of the calling thread: cpu_id at 4, rseq_cs at 8; so far from
+/* The offset of the calling thread's struct rseq (<linux/rseq.h>: cpu_id at 4, rseq_cs at 8) from
  * the thread pointer. */
 #ifndef spex_rseq_area
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
@@ -71,15 +72,16 @@ extern const ptrdiff_t __rseq_offset __attribute__((weak));
 #define SPEX_RSEQ_AT_(member) [member] "i"(offsetof(struct spex_rseq_set, member))
 
 #if defined(__x86_64__)
-#include "rseq_x86_64.h"
+#include "commit_rseq_x86_64.h"
 #elif defined(__aarch64__)
-#include "rseq_aarch64.h"
+#include "commit_rseq_aarch64.h"
 #else
 #error "spex: this version supports x86-64 and aarch64 only"
 #endif
 
-/* ThreadSanitizer does not see into the assembly: this tells it before a push that what its thread has
- * done so far comes before what the reader does with the record. Else nothing. */
+/* ThreadSanitizer does not see the accesses in the assembly. Before a push this tells it that what
+ * the thread has done so far comes before what the reader does with the record. Without
+ * ThreadSanitizer it does nothing. */
 #if defined(__SANITIZE_THREAD__)
 #define SPEX_RSEQ_TSAN 1
 #elif defined(__has_feature)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rseq.h"
+#include "commit_rseq.h"
 
 #include <spex/atomic.h>
 
@@ -9,18 +9,21 @@ bool spex_rseq_available(void) {
     return &__rseq_offset != NULL && &__rseq_size != NULL && __rseq_size > 0;
 }
 
-/* The lines come from the CPU that wrote them, and are asked for so many words ahead. */
+/* The reader prefetches this many words ahead, because each line is in the cache of the CPU that
+ * wrote it. */
 enum { WORDS_A_LINE = SPEX_CACHE_LINE_BYTES / sizeof(uint64_t), WORDS_AHEAD = 32 * WORDS_A_LINE };
 
 static void copy_words(const uint64_t *from, uint64_t count, uint64_t *to) {
     for (uint64_t i = 0; i < count; i++) {
         if (i % WORDS_A_LINE == 0)
             __builtin_prefetch(from + i + WORDS_AHEAD);
-        to[i] = spex_load_acquire(&from[i]); /* Y1 (X1 in rseq_x86_64.h, X1 in rseq_aarch64.h) */
+        to[i] = spex_load_acquire(
+            &from[i]); /* Y1 (X1 in commit_rseq_x86_64.h, X1 in commit_rseq_aarch64.h) */
     }
 }
 
-/* Records from … to - 1, in two parts where they go on at the beginning of the ring. */
+/* Copies records from … to - 1. Where they continue at the beginning of the ring, they are copied
+ * in two parts. */
 static void copy(const struct spex_ring *ring, uint64_t from, uint64_t to, uint64_t *out) {
     uint64_t words = ring->record_words;
     uint64_t first = from & ring->mask, count = to - from;
@@ -44,7 +47,8 @@ static uint64_t larger(uint64_t a, uint64_t b) {
 char spex_rseq_pushes;
 #endif
 
-/* Copies up to `max` records of those before `commit`, and passes them and what has been lapped. */
+/* Copies up to `max` of the records before `commit`. Advances `passed` over these records and over
+ * those that writers have overwritten. */
 static size_t read_part(const struct spex_ring *ring, uint64_t commit, uint64_t *out, size_t max) {
     uint64_t from = larger(ring->consumer->passed,
                            oldest_whole(ring, spex_load_relaxed(&ring->producer->reserve)));
@@ -58,16 +62,17 @@ static size_t read_part(const struct spex_ring *ring, uint64_t commit, uint64_t 
     if (lapped)
         for (size_t w = 0; w < count * ring->record_words; w++)
             out[w] = out[lapped * ring->record_words + w];
-    /* The consumer is alone; others take accounts by these two, in the other order. */
+    /* There is one consumer. Other threads load these two in the opposite order. */
     spex_store_relaxed(&ring->consumer->consumed, ring->consumer->consumed + count);
     spex_store_release(&ring->consumer->passed, to); /* P1 (P2 in ring.c) */
     return count;
 }
 
-/* Fewer than `max` only when all that was committed at the beginning has been passed. */
+/* Returns fewer than `max` only when it has passed all records that were committed when it began.
+ * */
 size_t spex_rseq_read(const struct spex_ring *ring, uint64_t *out, size_t max) {
     uint64_t commit = spex_load_acquire(
-        &ring->producer->commit); /* Y2 (X2 in rseq_x86_64.h, X2 in rseq_aarch64.h) */
+        &ring->producer->commit); /* Y2 (X2 in commit_rseq_x86_64.h, X2 in commit_rseq_aarch64.h) */
 #ifdef SPEX_RSEQ_TSAN
     __tsan_acquire(&spex_rseq_pushes);
 #endif

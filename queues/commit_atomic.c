@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Committing with atomic instructions: works on every processor and with any number of writers.
+/* Commits with atomic instructions. Works on every processor, with any number of writers.
  *
- * A slot is a state word, (index << 2 | phase), followed by a record. Only the slot's holder touches
- * the record, with plain accesses; a slot has a holder, and one, while it is HELD or REVOKED.
+ * A slot is a state word, (index << 2 | phase), followed by a record. Only the slot's holder
+ * accesses the record, by plain loads and stores. A slot that is HELD or REVOKED has one holder,
+ * others none.
  *
  *   FREE(k)       no record is under index k; a later index may claim the slot
  *   HELD(k)       the writer of index k fills it in, or the reader copies the record of index k
@@ -25,11 +26,11 @@
  *   R2 give back  release  ↔ W1: the next writer's words come after our copy
  *   L1 leave      release  ↔ W1: a holder that was revoked has no late accesses
  *
- * Revoking and giving up are relaxed: who does them touches no record and hands none on. They do not
- * come between a release and an acquire either. Every change of a state is a read-modify-write, so
- * all states after a release belong to its release sequence, and who takes the slot by an acquire
- * comes after everyone that has left it by a release, whatever was changed in between. */
-#include "atomic.h"
+ * Revoking and giving up are relaxed, because neither accesses a record or hands one on. They do
+ * not break the order between a release and an acquire: every change of a state is a
+ * read-modify-write, so all states after a release belong to its release sequence. A thread that
+ * takes the slot by an acquire therefore comes after all threads that have left it by a release. */
+#include "commit_atomic.h"
 
 #include <spex/atomic.h>
 
@@ -51,7 +52,7 @@ static bool state_has_holder(uint64_t state) {
     return state_phase(state) == HELD || state_phase(state) == REVOKED;
 }
 
-/* Its state; the record is behind it. */
+/* The state word of the slot of `index`. The record follows it. */
 static uint64_t *slot_at(const struct spex_ring *ring, uint64_t index) {
     return &ring->slots[(index & ring->mask) * (ring->record_words + 1)];
 }
@@ -61,21 +62,21 @@ static void record_copy(uint64_t *to, const uint64_t *from, uint32_t words) {
         to[i] = from[i];
 }
 
-/* How a holder leaves that was revoked; `seen` is the state it found. Returns the index that it was
- * revoked for. */
+/* A holder whose slot was revoked leaves it. `seen` is the state that it found. Returns the index
+ * of the writer that revoked the slot. */
 static uint64_t slot_leave(uint64_t *state, uint64_t seen) {
     while (!spex_cas_release(state, &seen, state_make(state_index(seen), FREE))) /* L1 (W1) */
-        ; /* revoked again, for a later index */
+        ; /* revoked again, by a later index */
     return state_index(seen);
 }
 
 enum claim { CLAIMED, LAPPED, BUSY };
 
-/* Makes this writer the holder of the slot, or says why not: LAPPED when a later index has had it
- * (our record would be the oldest, and is lost), BUSY when an earlier holder is still inside or the
- * reader has given the index up. */
+/* Makes this writer the holder of the slot. Returns CLAIMED; LAPPED when a later index has had the
+ * slot: the record would be the oldest one, and is lost; or BUSY when an earlier holder has not
+ * left yet, or the reader has given the index up. */
 static enum claim slot_claim(uint64_t *state, uint64_t index) {
-    uint64_t seen = spex_load_relaxed(state); /* a guess, which the exchange confirms */
+    uint64_t seen = spex_load_relaxed(state); /* the exchange checks it */
     for (;;) {
         if (state_index(seen) > index)
             return LAPPED;
@@ -90,8 +91,8 @@ static enum claim slot_claim(uint64_t *state, uint64_t index) {
     }
 }
 
-/* Ends the writer's hold. False when the record has to be pushed again under a new index: the reader
- * gave this one up. A later writer's revocation is a lap, and the record is lost. */
+/* Ends the writer's hold. Returns false when the reader has given the index up: the record is then
+ * pushed again under a new index. When a later writer has revoked the slot, the record is lost. */
 static bool slot_commit(uint64_t *state, uint64_t index) {
     uint64_t seen = state_make(index, HELD);
     if (spex_cas_release(state, &seen, state_make(index, COMMITTED))) /* W2 (W1, R1) */
@@ -99,7 +100,7 @@ static bool slot_commit(uint64_t *state, uint64_t index) {
     return slot_leave(state, seen) != index;
 }
 
-/* False when index holds no record and never will. */
+/* Returns false when no record will be under this index. */
 static bool push_at(const struct spex_ring *ring, uint64_t index, const uint64_t *words) {
     uint64_t *slot = slot_at(ring, index);
     enum claim claim = slot_claim(slot, index);
@@ -111,10 +112,11 @@ static bool push_at(const struct spex_ring *ring, uint64_t index, const uint64_t
 
 bool spex_atomic_push(const struct spex_ring *ring, const uint64_t *words) {
     bool quarter = false;
-    /* A slot is busy when its holder was preempted a whole lap ago. When that holds for every slot,
-     * the record is lost, as its last index is counted and never abandoned. */
+    /* A slot is busy when its holder was preempted a whole lap ago. When every slot is busy, the
+     * record is lost: its last index is counted as produced and not as abandoned. */
     for (uint64_t attempt = 0;; attempt++) {
-        /* Relaxed, as `abandoned`: only the number matters; the slot's state orders the rest. */
+        /* Relaxed, like `abandoned`: it only hands out numbers. The slot's state orders the rest.
+         * */
         uint64_t index = spex_fetch_add_relaxed(&ring->producer->reserve, 1) + 1;
         quarter |= (index & ring->mask >> 2) == 0;
         if (push_at(ring, index, words) || attempt == ring->mask)
@@ -125,8 +127,8 @@ bool spex_atomic_push(const struct spex_ring *ring, const uint64_t *words) {
 
 enum take { TAKEN, NOT_YET, NOTHING };
 
-/* Makes the reader the holder of the record of this index, if it is there: NOT_YET when it may still
- * come, NOTHING when it will not. */
+/* Makes the reader the holder of the record of this index, if the record is there (TAKEN). Returns
+ * NOT_YET when a writer may still commit it, NOTHING when none will. */
 static enum take slot_take(uint64_t *state, uint64_t index) {
     uint64_t seen = state_make(index, COMMITTED);
     if (spex_cas_acquire(state, &seen, state_make(index, HELD))) /* R1 (W2) */
@@ -136,19 +138,19 @@ static enum take slot_take(uint64_t *state, uint64_t index) {
     return NOTHING;
 }
 
-/* Ends the reader's hold. If a writer has come round meanwhile, the copy is good all the same. */
+/* Ends the reader's hold. The copy is whole, even when a writer has revoked the slot meanwhile. */
 static void slot_give_back(uint64_t *state, uint64_t index) {
     uint64_t seen = state_make(index, HELD);
     if (!spex_cas_release(state, &seen, state_make(index, FREE))) /* R2 (W1) */
         slot_leave(state, seen);
 }
 
-/* Gives up an index that was NOT_YET, so that the reader can get past it. */
+/* Gives up an index that was NOT_YET, so that the reader can pass it. */
 static void slot_give_up(uint64_t *state, uint64_t index) {
-    uint64_t seen = spex_load_relaxed(state); /* a guess, which the exchange confirms */
+    uint64_t seen = spex_load_relaxed(state); /* the exchange checks it */
     for (;;) {
         if (state_index(seen) > index)
-            return; /* settled meanwhile, as below */
+            return; /* a writer has finished meanwhile, as below */
         if (state_index(seen) == index && state_phase(seen) != HELD)
             return;
         enum phase phase = state_has_holder(seen) ? REVOKED : FREE;
@@ -175,7 +177,7 @@ size_t spex_atomic_read(const struct spex_ring *ring, uint64_t *out, size_t max)
     size_t count = 0;
     consumer->stuck_at = 0;
     while (count < max) {
-        /* Relaxed, as in push. */
+        /* Relaxed, as in spex_atomic_push. */
         uint64_t reserve = spex_load_relaxed(&ring->producer->reserve);
         if (reserve <= passed)
             break;
@@ -194,7 +196,7 @@ size_t spex_atomic_read(const struct spex_ring *ring, uint64_t *out, size_t max)
         count += take == TAKEN;
         passed = index;
     }
-    /* The consumer is alone; others take accounts by these two, in the other order. */
+    /* There is one consumer. Other threads load these two in the opposite order. */
     spex_store_relaxed(&consumer->consumed, consumer->consumed + count);
     spex_store_release(&consumer->passed, passed); /* P1 (P2 in ring.c) */
     return count;

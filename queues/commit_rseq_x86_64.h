@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The push of rseq.h on x86-64, where stores become visible in program order, so that X1 and X2 cost
- * no instruction. Indirect header. */
+/* Pushes by restartable sequence (commit_rseq.h) on x86-64. Stores become visible in program order
+ * here, so X1 and X2 cost no instruction. Indirect header. */
 #ifndef SPEX_RSEQ_ARCH_H
 #define SPEX_RSEQ_ARCH_H
 
@@ -34,10 +34,10 @@
     "movq 8(%[ring]), %[commit]\n"                                                                 \
     "movq %[commit], %[index]\n"                                                                   \
     "incq %[commit]\n"                                                                             \
-    "movq %[commit], (%[ring])\n" /* X1 (Y1 in rseq.c) */                                          \
+    "movq %[commit], (%[ring])\n" /* X1 (Y1 in commit_rseq.c) */                                   \
     "andq %c[mask](%[set]), %[index]\n"                                                            \
     "imulq %c[slot_bytes](%[set]), %[index]\n"                                                     \
-    "addq %[index], %[slot]\n" words "movq %[commit], 8(%[ring])\n" /* X2 (Y2 in rseq.c) */        \
+    "addq %[index], %[slot]\n" words "movq %[commit], 8(%[ring])\n" /* X2 (Y2 in commit_rseq.c) */ \
     "2:\n"                                                                                         \
     "5: movq $0, %%fs:8(%[area])\n" /* the library may be unloaded */
 

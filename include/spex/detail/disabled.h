@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* What the macros of spex/probe.h expand to with SPEX_DISABLE: nothing. Indirect header: programs
+ * include spex/probe.h.
+ *
+ * The compiler still checks the arguments, and that each END has its BEGIN; nothing is evaluated,
+ * and the object has no sites, names or references to libspex. */
+#ifndef SPEX_DETAIL_DISABLED_H
+#define SPEX_DETAIL_DISABLED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <spex/compiler.h>
+#include <spex/detail/site_asm.h>
+#include <spex/detail/values.h>
+
+/* 0, from operands that stand within sizeof and are therefore not evaluated. */
+SPEX_INLINE int spex_set_nothing_(size_t size) {
+    return size ? 0 : -1;
+}
+
+#define SPEX_BEGIN_(var, kind, type, id, sc)                                                       \
+    (void)0;                                                                                       \
+    enum { var = (id) + 0 * (sc) }
+#define SPEX_END_(var, kind, id) ((void)var)
+#define SPEX_COUNTER_BEGIN_(var, kind, type, pcid, id, sc)                                         \
+    SPEX_BEGIN_(var, kind, type, id, (sc) + 0 * (pcid))
+#define SPEX_COUNTER_END_(var, kind, id) SPEX_END_(var, kind, id)
+#define SPEX_SCOPE_(var, kind, type, id, sc)                                                       \
+    (void)0;                                                                                       \
+    SPEX_STATIC_ASSERT_((id) >= 0 && (sc) >= 1, "spex: an id and a subsampling counter")
+#define SPEX_COUNTER_SCOPE_(var, kind, type, pcid, id, sc)                                         \
+    SPEX_SCOPE_(var, kind, type, id, (sc) + 0 * (pcid))
+#define SPEX_SET_PERFCNTR_(pcid, event, mask) spex_set_nothing_(sizeof((pcid) + (event) + (mask)))
+#define SPEX_SET_PERFCNTR_NAME_(pcid, name)   spex_set_nothing_(sizeof((pcid) + *(name)))
+#define SPEX_SNAPSHOT_(id, sc, ...)                                                                \
+    do {                                                                                           \
+        if (0) {                                                                                   \
+            uint64_t spex_values_[] = {(id), SPEX_WORDS_(__VA_ARGS__)};                            \
+            (void)spex_values_;                                                                    \
+        }                                                                                          \
+    } while (0)
+#define SPEX_PROBE_NAME_(var, id, text)                                                            \
+    SPEX_STATIC_ASSERT_(sizeof(text) <= SPEX_NAME_BYTES, "spex: a probe name has 61 bytes at "     \
+                                                         "most")
+
+#endif

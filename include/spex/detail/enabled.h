@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* What the macros of spex/probe.h expand to, without SPEX_DISABLE. Indirect header: programs
+ * include spex/probe.h.
+ *
+ * `var` is the name of the probe's variable between BEGIN and END, such as spex_lat_7; `kind` the
+ * type's name in lower case, `type` its number of enum spex_probe_type. BEGIN begins with (void)0,
+ * so that a label may stand before it. */
+#ifndef SPEX_DETAIL_ENABLED_H
+#define SPEX_DETAIL_ENABLED_H
+
+#include <spex/detail/recording.h>
+#include <spex/detail/scopes.h>
+#include <spex/detail/site_asm.h>
+#include <spex/detail/values.h>
+#include <spex/region.h>
+#include <spex/sdt.h>
+
+/* The result of spex_sample_. The two copies of a region have their own ways of sampling. */
+#define SPEX_SAMPLE_(site)                                                                         \
+    (spex_region_copy_ == 0   ? spex_sample_(site)                                                 \
+     : spex_region_copy_ == 1 ? spex_region_count_(spex_region_pass_)                              \
+                              : spex_region_sample_(spex_region_pass_, site))
+
+/* Enclosing probes. */
+#define SPEX_BEGIN_(var, kind, type, id, sc)                                                       \
+    (void)0;                                                                                       \
+    SPEX_SITE_(var##_site, type, 0, id, sc);                                                       \
+    SPEX_SDT_BEGIN_(kind, id);                                                                     \
+    struct spex_span var = spex_##kind##_begin_(SPEX_SAMPLE_(var##_site))
+
+#define SPEX_END_(var, kind, id) SPEX_SDT_END_(spex_##kind##_end_(var##_site, var), kind, id)
+
+#define SPEX_COUNTER_BEGIN_(var, kind, type, pcid, id, sc)                                         \
+    (void)0;                                                                                       \
+    SPEX_STATIC_ASSERT_((pcid) >= 0 && (pcid) < SPEX_PERFCNTRS,                                    \
+                        "spex: a performance counter is 0 to 7");                                  \
+    SPEX_SITE_(var##_site, type, pcid, id, sc);                                                    \
+    SPEX_SDT_BEGIN_(kind, id);                                                                     \
+    struct spex_counter_span var;                                                                  \
+    uint32_t var##_weight = spex_counter_begin_(var##_site, SPEX_SAMPLE_(var##_site), &var)
+
+#define SPEX_COUNTER_END_(var, kind, id)                                                           \
+    SPEX_SDT_END_(spex_counter_end_(var##_site, var##_weight, &var), kind, id)
+
+/* Scopes. */
+#define SPEX_SCOPE_(var, kind, type, id, sc)                                                       \
+    (void)0;                                                                                       \
+    SPEX_SITE_(var##_site, type, 0, id, sc);                                                       \
+    SPEX_SDT_BEGIN_(kind, id);                                                                     \
+    const struct spex_scope var __attribute__((cleanup(spex_##kind##_scope_end_), unused)) = {     \
+        var##_site, spex_##kind##_begin_(SPEX_SAMPLE_(var##_site)), SPEX_ID_(id)}
+
+#define SPEX_COUNTER_SCOPE_(var, kind, type, pcid, id, sc)                                         \
+    (void)0;                                                                                       \
+    SPEX_STATIC_ASSERT_((pcid) >= 0 && (pcid) < SPEX_PERFCNTRS,                                    \
+                        "spex: a performance counter is 0 to 7");                                  \
+    SPEX_SITE_(var##_site, type, pcid, id, sc);                                                    \
+    SPEX_SDT_BEGIN_(kind, id);                                                                     \
+    struct spex_counter_span var##_span;                                                           \
+    const struct spex_counter_scope var                                                            \
+        __attribute__((cleanup(spex_##kind##_scope_end_), unused)) = {                             \
+            var##_site, &var##_span,                                                               \
+            spex_counter_begin_(var##_site, SPEX_SAMPLE_(var##_site), &var##_span), SPEX_ID_(id)}
+
+/* SNAPSHOT. spex_values_[0] is the subsampling counter, so that a snapshot without values declares
+ * an array, too. */
+#define SPEX_SNAPSHOT_(id, sc, ...)                                                                \
+    do {                                                                                           \
+        SPEX_STATIC_ASSERT_(SPEX_COUNT_(__VA_ARGS__) <= SPEX_MAX_FIELDS + 1,                       \
+                            "spex: too many values for one snapshot");                             \
+        SPEX_SITE_(spex_site_, SPEX_SNAPSHOT, SPEX_COUNT_(__VA_ARGS__) - 1, id, sc);               \
+        SPEX_SDT_VALUES_(id, __VA_ARGS__);                                                         \
+        uint32_t spex_weight_ = SPEX_SAMPLE_(spex_site_);                                          \
+        if (SPEX_UNLIKELY(spex_weight_)) {                                                         \
+            SPEX_SDT_RECORD_VALUES_(__VA_ARGS__);                                                  \
+            spex_snapshot(spex_site_, spex_weight_, spex_ticks(), spex_values_ + 1);               \
+        }                                                                                          \
+    } while (0)
+
+/* 0 where libspex is not linked. */
+#define SPEX_SET_PERFCNTR_(pcid, event, mask)                                                      \
+    (spex_perfcntr_set ? spex_perfcntr_set(pcid, event, mask) : 0)
+#define SPEX_SET_PERFCNTR_NAME_(pcid, name)                                                        \
+    (spex_perfcntr_set_name ? spex_perfcntr_set_name(pcid, name) : 0)
+
+/* The static assertion comes last: compilers then say that a semicolon is missing behind
+ * SPEX_PROBE_NAME, and name nothing else. */
+#define SPEX_PROBE_NAME_(var, id, text)                                                            \
+    static const struct spex_probe_name var SPEX_KEEP                                              \
+        __attribute__((section("spex_names"))) = {id, text};                                       \
+    SPEX_STATIC_ASSERT_(sizeof(text) <= SPEX_NAME_BYTES, "spex: a probe name has 61 bytes at "     \
+                                                         "most")
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* Registers an object's probe sites: an object is a program or a shared library. Indirect header:
+ * programs include spex/probe.h.
+ *
+ * A constructor calls spex_module_register when the object is loaded, a destructor calls
+ * spex_module_unregister when it is unloaded. Where libspex is not linked, both do nothing.
+ *
+ * Every translation unit that includes this header defines both, in one section group (COMDAT), of
+ * which the linker keeps a single copy for each object. So a translation unit without probes costs
+ * the program nothing. C has no inline functions that are shared between translation units in this
+ * way; hence the assembly. Link-time optimisation joins the assembly of several translation units
+ * to one file; .ifndef leaves out the copies there. The symbols are hidden: each object has its
+ * own, and passes the bounds of its own sections, which the linker defines (0 for a section that
+ * the object does not have). */
+#ifndef SPEX_DETAIL_MODULE_H
+#define SPEX_DETAIL_MODULE_H
+
+#include <spex/site.h>
+#include <spex/ticks.h>
+
+#if !defined(SPEX_DISABLE) && !defined(SPEX_BUILDING)
+
+/* One function of the group, and its address in the array of functions that the loader calls. */
+#define SPEX_ASM_MODULE_FUNCTION_(name, body, text, array)                                         \
+    ".pushsection " text ", \"axG\", %progbits, spex_module, comdat\n"                             \
+    ".weak " name "\n"                                                                             \
+    ".hidden " name "\n"                                                                           \
+    ".type " name ", %function\n" name ":\n" body ".size " name ", . - " name "\n"                 \
+    ".popsection\n"                                                                                \
+    ".pushsection ." array ", \"awG\", %" array ", spex_module, comdat\n"                          \
+    ".balign 8\n"                                                                                  \
+    ".8byte " name "\n"                                                                            \
+    ".popsection\n"
+
+__asm__(".ifndef spex_module_enter_\n"
+        ".weak spex_module_register, spex_module_unregister\n"
+        ".weak __start_spex_sites, __stop_spex_sites, __start_spex_names, __stop_spex_names\n"
+        ".hidden __start_spex_sites, __stop_spex_sites, __start_spex_names, __stop_spex_names\n"
+        /* clang-format off */
+        SPEX_ASM_MODULE_FUNCTION_("spex_module_enter_", SPEX_ASM_MODULE_ENTER_,
+                                  ".text.startup", "init_array")
+        SPEX_ASM_MODULE_FUNCTION_("spex_module_leave_", SPEX_ASM_MODULE_LEAVE_,
+                                  ".text.exit", "fini_array")
+        /* clang-format on */
+        ".endif\n");
+
+#endif
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* What BEGIN and END of a probe execute. Indirect header: programs include spex/probe.h.
+ *
+ *     BEGIN   weight = spex_sample_(site)          0 while the site is off
+ *             span = spex_lat_begin_(weight)       reads what is measured, if there is a weight
+ *     END     spex_lat_end_(site, span)            makes the record, if there is a weight
+ *
+ * The inline functions decide whether there is anything to do. What remains is in libspex, and is
+ * called only for a site that is on. */
+#ifndef SPEX_DETAIL_RECORDING_H
+#define SPEX_DETAIL_RECORDING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <spex/atomic.h>
+#include <spex/compiler.h>
+#include <spex/site.h>
+#include <spex/ticks.h>
+
+/* The state of an enclosing probe between BEGIN and END, on the program's stack. */
+struct spex_span {
+    /* Ticks or events at BEGIN. */
+    uint64_t begin;
+    /* The result of spex_sample_ at BEGIN. */
+    uint32_t weight;
+    /* How often this thread has opened counters so far. When END finds another number, the record
+     * is marked SPEX_MARK_OPENING. */
+    uint32_t openings;
+};
+
+/* The same for types that read performance counters. The macros keep the weight in a variable of
+ * its own: while the site is off, nothing is written to this structure. */
+struct spex_counter_span {
+    uint64_t values[2];
+    /* ns for which the event was enabled, and for which the processor counted it. */
+    uint64_t enabled;
+    uint64_t running;
+    /* The opening that the values are from. Values of different openings are not comparable. */
+    uint32_t source;
+    uint32_t openings;
+    uint32_t available;
+};
+
+SPEX_EXTERN_C_BEGIN
+
+/* The half in libspex. Any thread, signal handlers; none blocks, allocates from the heap or changes
+ * errno.
+ *
+ * spex_sample decides where spex_sample_ cannot; its result is that of spex_sample_.
+ * spex_inactive ends an execution that makes no record. The others make a record: of `weight`
+ * executions, with times in ticks. */
+SPEX_PROBE_API uint32_t spex_sample(struct spex_site *site);
+SPEX_PROBE_API void spex_inactive(struct spex_site *site, uint32_t weight);
+SPEX_PROBE_API void spex_cnt_end(struct spex_site *site, uint32_t weight, uint64_t now);
+SPEX_PROBE_API void spex_lat_end(struct spex_site *site, uint32_t weight, uint64_t begin,
+                                 uint64_t now);
+SPEX_PROBE_API void spex_tpt_end(struct spex_site *site, uint32_t weight, uint64_t begin,
+                                 uint64_t now);
+SPEX_PROBE_API void spex_snapshot(struct spex_site *site, uint32_t weight, uint64_t now,
+                                  const uint64_t *values);
+SPEX_PROBE_API struct spex_span spex_flt_begin(uint32_t weight);
+SPEX_PROBE_API void spex_flt_end(struct spex_site *site, struct spex_span span);
+SPEX_PROBE_API struct spex_span spex_ctxsw_begin(uint32_t weight);
+SPEX_PROBE_API void spex_ctxsw_end(struct spex_site *site, struct spex_span span);
+SPEX_PROBE_API void spex_counter_begin(struct spex_site *site, struct spex_counter_span *span);
+SPEX_PROBE_API void spex_counter_end(struct spex_site *site, uint32_t weight,
+                                     struct spex_counter_span *span);
+
+SPEX_EXTERN_C_END
+
+/* A bit of the result of spex_sample_, between generation and weight. With a weight: the thread's
+ * total already contains these executions, because the library runs the countdown. Without a
+ * weight: the execution is nested in another execution of the same probe. */
+#define SPEX_SAMPLE_NOTE (SPEX_CONTROL_PERIOD_MASK + 1)
+
+/* Counts this execution, and decides whether it makes a record. Returns
+ *
+ *     0                         nothing to do
+ *     generation                no record, but END reports the end of the execution (probing)
+ *     generation and weight     a record, which stands for `weight` executions
+ *
+ * The thread's word of the site holds the generation and the executions since the last record.
+ * While its generation is that of the control word, control - count is the rest of the period. */
+SPEX_INLINE uint32_t spex_sample_(struct spex_site *site) {
+    /* One load for both control word and index. This path is short, because it runs between the
+     * program's own instructions. */
+    uint64_t both = SPEX_LOAD_SITE_(spex_site_head_(site));
+    uint32_t control = SPEX_LOW_(both);
+    if (!SPEX_UNLIKELY(control))
+        return 0;
+    SPEX_LOAD_SITE_AGAIN_(spex_site_head_(site), both);
+    control = SPEX_LOW_(both);
+    uint32_t *executed = spex_executed + (both >> 32);
+    uint32_t count = spex_load_relaxed(executed) + 1;
+    if (control - count - 1 < SPEX_CONTROL_PERIOD_MASK) {
+        spex_store_relaxed(executed, count);
+        return 0;
+    }
+    /* The period is neither 0 (probing) nor SPEX_CONTROL_COUNTDOWN. */
+    bool period = ((control + 1) & SPEX_CONTROL_PERIOD_MASK) > 1;
+    if (!((control ^ count) & ~SPEX_CONTROL_PERIOD_MASK) && period) {
+        spex_store_relaxed(executed, control & ~SPEX_CONTROL_PERIOD_MASK);
+        return count;
+    }
+    return spex_sample(site);
+}
+
+SPEX_INLINE bool spex_records_(uint32_t weight) {
+    return weight & SPEX_CONTROL_PERIOD_MASK;
+}
+
+/* The end of an execution for which BEGIN returned `weight`. */
+#define SPEX_FINISH_(site, weight, record)                                                         \
+    do {                                                                                           \
+        if (SPEX_UNLIKELY(weight)) {                                                               \
+            if (SPEX_LIKELY(spex_records_(weight)))                                                \
+                record;                                                                            \
+            else                                                                                   \
+                spex_inactive(site, weight);                                                       \
+        }                                                                                          \
+    } while (0)
+
+/* BEGIN and END of each type. Where the site is off they do nothing but test the weight. */
+SPEX_INLINE struct spex_span spex_cnt_begin_(uint32_t weight) {
+    struct spex_span span = {0, weight, 0};
+    return span;
+}
+
+SPEX_INLINE void spex_cnt_end_(struct spex_site *site, struct spex_span span) {
+    SPEX_FINISH_(site, span.weight, spex_cnt_end(site, span.weight, spex_ticks()));
+}
+
+SPEX_INLINE struct spex_span spex_lat_begin_(uint32_t weight) {
+    struct spex_span span = {0, weight, 0};
+    if (SPEX_UNLIKELY(spex_records_(span.weight)))
+        span.begin = spex_ticks();
+    return span;
+}
+
+SPEX_INLINE void spex_lat_end_(struct spex_site *site, struct spex_span span) {
+    SPEX_FINISH_(site, span.weight, spex_lat_end(site, span.weight, span.begin, spex_ticks()));
+}
+
+#define spex_tpt_begin_(weight) spex_lat_begin_(weight)
+
+SPEX_INLINE void spex_tpt_end_(struct spex_site *site, struct spex_span span) {
+    SPEX_FINISH_(site, span.weight, spex_tpt_end(site, span.weight, span.begin, spex_ticks()));
+}
+
+SPEX_INLINE struct spex_span spex_flt_begin_(uint32_t weight) {
+    struct spex_span off = {0, weight, 0};
+    return SPEX_UNLIKELY(spex_records_(weight)) ? spex_flt_begin(weight) : off;
+}
+
+SPEX_INLINE void spex_flt_end_(struct spex_site *site, struct spex_span span) {
+    SPEX_FINISH_(site, span.weight, spex_flt_end(site, span));
+}
+
+SPEX_INLINE struct spex_span spex_ctxsw_begin_(uint32_t weight) {
+    struct spex_span off = {0, weight, 0};
+    return SPEX_UNLIKELY(spex_records_(weight)) ? spex_ctxsw_begin(weight) : off;
+}
+
+SPEX_INLINE void spex_ctxsw_end_(struct spex_site *site, struct spex_span span) {
+    SPEX_FINISH_(site, span.weight, spex_ctxsw_end(site, span));
+}
+
+/* LLC and PERFCNTR. */
+SPEX_INLINE uint32_t spex_counter_begin_(struct spex_site *site, uint32_t weight,
+                                         struct spex_counter_span *span) {
+    if (SPEX_UNLIKELY(spex_records_(weight)))
+        spex_counter_begin(site, span);
+    return weight;
+}
+
+SPEX_INLINE void spex_counter_end_(struct spex_site *site, uint32_t weight,
+                                   struct spex_counter_span *span) {
+    SPEX_FINISH_(site, weight, spex_counter_end(site, weight, span));
+}
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* How a macro leaves a probe site in the object file. Indirect header: programs include
+ * spex/probe.h. spex/site.h has the layout of a site.
+ *
+ * The assembly puts one struct spex_site into the section `spex_sites` and its address into a
+ * variable. It has no instructions apart from the load of that address. */
+#ifndef SPEX_DETAIL_SITE_ASM_H
+#define SPEX_DETAIL_SITE_ASM_H
+
+#include <stddef.h>
+
+#include <spex/region.h>
+#include <spex/site.h>
+#include <spex/ticks.h>
+
+#ifdef __cplusplus
+#define SPEX_STATIC_ASSERT_ static_assert
+#else
+#define SPEX_STATIC_ASSERT_ _Static_assert
+#endif
+
+/* Puts one struct spex_site into this object and points `site` at it.
+ *
+ * Assembly, because a static object with a section of its own cannot stand in an inline function or
+ * in a template of C++. "?" puts the site into the section group of the function around it, so that
+ * the linker keeps or discards both. The index and the control word are 0: the library sets them.
+ * `text_` is the source file's name; a KERNEL appends its parameters' names. */
+#define SPEX_SITE_ASM_(site, type_, detail_, id_, sc_)                                             \
+    SPEX_SITE_TEXT_ASM_(site, type_, detail_, id_, sc_, __FILE__)
+#define SPEX_SITE_TEXT_ASM_(site, type_, detail_, id_, sc_, text_)                                 \
+    __asm__(".pushsection spex_sites, \"aw?\", %%progbits\n"                                       \
+            ".balign 8\n"                                                                          \
+            "991: .4byte 0, 0, %c[subsample], %c[line]\n"                                          \
+            ".2byte %c[id]\n"                                                                      \
+            ".byte %c[type], %c[detail]\n"                                                         \
+            ".2byte %c[region], 0\n"                                                               \
+            ".8byte %c[file] - .\n"                                                                \
+            ".popsection\n" SPEX_ASM_ADDRESS_("%0")                                                \
+            : "=r"(site)                                                                           \
+            : [subsample] "i"(sc_), [line] "i"(__LINE__), [id] "i"(id_),                           \
+              [type] "i"(SPEX_TYPE_NUMBER_(type_)), [detail] "i"(detail_),                         \
+              [region] "i"(spex_region_id_), [file] SPEX_ASM_SYMBOL_(text_))
+
+/* Declares `site` and sets it. The fast copy of a region has no sites: there `site` is NULL. */
+#define SPEX_SITE_(site, type_, detail_, id_, sc_)                                                 \
+    SPEX_STATIC_ASSERT_((id_) >= 0 && (id_) <= 65535, "spex: a probe id is 0 to 65535");           \
+    SPEX_STATIC_ASSERT_((sc_) >= 1 && (sc_) <= SPEX_CONTROL_PERIOD_MAX,                            \
+                        "spex: a subsampling counter is 1 to 16777214");                           \
+    struct spex_site *site = NULL;                                                                 \
+    if (spex_region_copy_ != 1)                                                                    \
+    SPEX_SITE_ASM_(site, type_, detail_, id_, sc_)
+
+#endif

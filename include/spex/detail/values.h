@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* Lists of macro arguments, as arrays of uint64_t. Indirect header: programs include spex/probe.h.
+ *
+ *     SPEX_COUNT_(a, b, c)   3; for up to 16 arguments
+ *     SPEX_WORDS_(a, b, c)   (uint64_t)(a), (uint64_t)(b), (uint64_t)(c)
+ *     SPEX_FIRST_(a, b, c)   a
+ *
+ * Each argument appears once in SPEX_WORDS_, so it is evaluated once. */
+#ifndef SPEX_DETAIL_VALUES_H
+#define SPEX_DETAIL_VALUES_H
+
+#include <stdint.h>
+
+/* A C cast in C++ warns with -Wold-style-cast. */
+#ifdef __cplusplus
+#define SPEX_WORD_(value) static_cast<uint64_t>(value)
+#define SPEX_ID_(id)      static_cast<uint16_t>(id)
+#else
+#define SPEX_WORD_(value) ((uint64_t)(value))
+#define SPEX_ID_(id)      ((uint16_t)(id))
+#endif
+
+/* The arguments push the numbers 16 to 0 to the right; the number that arrives at `picked` is the
+ * count. */
+#define SPEX_PICK_(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, picked, ...) picked
+#define SPEX_COUNT_(...)                                                                           \
+    SPEX_PICK_(__VA_ARGS__, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+
+/* One macro for each length; the preprocessor has no recursion. SPEX_WORDS_N_ and SPEX_WORDS_NAMED_
+ * expand the count before it becomes a part of a name. */
+#define SPEX_WORDS1_(v)               SPEX_WORD_(v)
+#define SPEX_WORDS2_(v, ...)          SPEX_WORD_(v), SPEX_WORDS1_(__VA_ARGS__)
+#define SPEX_WORDS3_(v, ...)          SPEX_WORD_(v), SPEX_WORDS2_(__VA_ARGS__)
+#define SPEX_WORDS4_(v, ...)          SPEX_WORD_(v), SPEX_WORDS3_(__VA_ARGS__)
+#define SPEX_WORDS5_(v, ...)          SPEX_WORD_(v), SPEX_WORDS4_(__VA_ARGS__)
+#define SPEX_WORDS6_(v, ...)          SPEX_WORD_(v), SPEX_WORDS5_(__VA_ARGS__)
+#define SPEX_WORDS7_(v, ...)          SPEX_WORD_(v), SPEX_WORDS6_(__VA_ARGS__)
+#define SPEX_WORDS8_(v, ...)          SPEX_WORD_(v), SPEX_WORDS7_(__VA_ARGS__)
+#define SPEX_WORDS9_(v, ...)          SPEX_WORD_(v), SPEX_WORDS8_(__VA_ARGS__)
+#define SPEX_WORDS10_(v, ...)         SPEX_WORD_(v), SPEX_WORDS9_(__VA_ARGS__)
+#define SPEX_WORDS11_(v, ...)         SPEX_WORD_(v), SPEX_WORDS10_(__VA_ARGS__)
+#define SPEX_WORDS12_(v, ...)         SPEX_WORD_(v), SPEX_WORDS11_(__VA_ARGS__)
+#define SPEX_WORDS13_(v, ...)         SPEX_WORD_(v), SPEX_WORDS12_(__VA_ARGS__)
+#define SPEX_WORDS14_(v, ...)         SPEX_WORD_(v), SPEX_WORDS13_(__VA_ARGS__)
+#define SPEX_WORDS15_(v, ...)         SPEX_WORD_(v), SPEX_WORDS14_(__VA_ARGS__)
+#define SPEX_WORDS16_(v, ...)         SPEX_WORD_(v), SPEX_WORDS15_(__VA_ARGS__)
+#define SPEX_WORDS_N_(count, ...)     SPEX_WORDS_NAMED_(count, __VA_ARGS__)
+#define SPEX_WORDS_NAMED_(count, ...) SPEX_WORDS##count##_(__VA_ARGS__)
+#define SPEX_WORDS_(...)              SPEX_WORDS_N_(SPEX_COUNT_(__VA_ARGS__), __VA_ARGS__)
+
+#define SPEX_FIRST_(first, ...) first
+
+#endif

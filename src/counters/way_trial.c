@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "way_trial.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <spex/atomic.h>
+#include <spex/ticks.h>
+
+#include "event.h"
+
+enum {
+    VALIDATION_TRIES = 5, /* a fault or switch between two readings spoils a try */
+    TOUCHED_PAGES = 16,
+    FORCED_SWITCHES = 4,
+    SLEEPS_MAX = 64,
+    COST_BATCHES = 5,
+    COST_READS = 64, /* in a batch */
+    CACHE_WORK_BYTES = 4 << 20
+};
+
+static struct spex_event *trial_event(struct spex_way_trial *trial) {
+    return &trial->mine.events[trial->counter];
+}
+
+static int trial_open(struct spex_way_trial *trial, enum spex_way way) {
+    const char *step;
+    struct spex_event *event = trial_event(trial);
+    *event = (struct spex_event){0};
+    trial->plan.way = way;
+    int err = spex_event_open(event, &trial->plan, way, &step);
+    if (err)
+        snprintf(trial->why, sizeof(trial->why), "%s: %s", step, strerror(-err));
+    return err;
+}
+
+static void trial_close(struct spex_way_trial *trial) {
+    spex_event_release(trial_event(trial));
+}
+
+static uint64_t trial_value(struct spex_way_trial *trial) {
+    struct spex_reading reading;
+    spex_event_read(trial_event(trial), trial->counter, &reading);
+    return reading.values[0];
+}
+
+static uint64_t getrusage_value(enum spex_counter counter) {
+    struct spex_event rusage = {.way = SPEX_WAY_RUSAGE};
+    struct spex_reading reading;
+    spex_event_read(&rusage, counter, &reading);
+    return reading.values[0];
+}
+
+static void touch(volatile char *memory, size_t bytes, size_t step) {
+    for (size_t i = 0; i < bytes; i += step)
+        memory[i] = 1;
+}
+
+static void work_with_memory(size_t bytes, size_t step) {
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return;
+    madvise(memory, bytes, MADV_NOHUGEPAGE); /* one fault a page */
+    touch(memory, bytes, step);
+    munmap(memory, bytes);
+}
+
+static void make_faults(void) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    work_with_memory(TOUCHED_PAGES * page, page);
+}
+
+static void make_switches(void) {
+    uint64_t before = getrusage_value(SPEX_COUNTER_SWITCHES);
+    for (int i = 0; i < SLEEPS_MAX; i++) {
+        nanosleep(&(struct timespec){.tv_nsec = 1000}, NULL);
+        if (getrusage_value(SPEX_COUNTER_SWITCHES) - before >= FORCED_SWITCHES)
+            return;
+    }
+}
+
+/* Faults and switches: the way must count as many as getrusage. */
+static bool counts_right(struct spex_way_trial *trial) {
+    uint64_t seen = 0, made = 0;
+    for (int i = 0; i < VALIDATION_TRIES; i++) {
+        uint64_t seen_before = trial_value(trial);
+        uint64_t made_before = getrusage_value(trial->counter);
+        if (trial->counter == SPEX_COUNTER_FAULTS)
+            make_faults();
+        else
+            make_switches();
+        made = getrusage_value(trial->counter) - made_before;
+        seen = trial_value(trial) - seen_before;
+        if (made && seen == made)
+            return true;
+    }
+    snprintf(trial->why, sizeof(trial->why), "it counted %llu where getrusage counts %llu",
+             (unsigned long long)seen, (unsigned long long)made);
+    return false;
+}
+
+/* Hardware: the processor's counter must run and, for the cache, count while memory is read. */
+static bool counts_something(struct spex_way_trial *trial) {
+    struct spex_reading before, after;
+    struct spex_event *event = trial_event(trial);
+    spex_event_read(event, trial->counter, &before);
+    work_with_memory(CACHE_WORK_BYTES, 64);
+    spex_event_read(event, trial->counter, &after);
+    const char *why = NULL;
+    if (!before.available || !after.available)
+        why = "it cannot be read";
+    else if (after.enabled && after.running == before.running)
+        why = "it is not scheduled";
+    else if (trial->counter == SPEX_COUNTER_LLC && after.values[0] == before.values[0])
+        why = "it stands still while memory is read";
+    if (why)
+        snprintf(trial->why, sizeof(trial->why), "%s", why);
+    return !why;
+}
+
+#if defined(__x86_64__)
+
+/* Executes the instruction only where the event's page allows it; otherwise it raises a signal. */
+static bool instruction_works(struct spex_way_trial *trial) {
+    struct spex_event *event = trial_event(trial);
+    for (int i = 0; i < event->events; i++) {
+        const struct perf_event_mmap_page *page = event->pages[i];
+        if (!page->cap_user_rdpmc) {
+            snprintf(trial->why, sizeof(trial->why), "the kernel does not allow it for this event");
+            return false;
+        }
+    }
+    /* The instruction must see a value between those of a system call before and one after it. */
+    struct spex_event by_call = *event;
+    by_call.way = SPEX_WAY_READ;
+    struct spex_reading before, between, after;
+    spex_event_read(&by_call, trial->counter, &before);
+    spex_event_read(event, trial->counter, &between);
+    spex_event_read(&by_call, trial->counter, &after);
+    if (between.available && !between.enabled &&
+        between.values[0] - before.values[0] <= after.values[0] - before.values[0])
+        return true;
+    snprintf(trial->why, sizeof(trial->why), "it does not agree with read()");
+    return false;
+}
+
+#else
+
+static bool instruction_works(struct spex_way_trial *trial) {
+    snprintf(trial->why, sizeof(trial->why), "not on this architecture");
+    return false;
+}
+
+#endif
+
+static bool way_works(struct spex_way_trial *trial, enum spex_way way) {
+    if (way == SPEX_WAY_RDPMC && !instruction_works(trial))
+        return false;
+    return way == SPEX_WAY_RDPMC || way == SPEX_WAY_READ ? counts_something(trial)
+                                                         : counts_right(trial);
+}
+
+/* Ticks for one read, in the way a probe reads: the least of a few batches. */
+static uint64_t trial_cost(struct spex_way_trial *trial) {
+    struct spex_event *event = trial_event(trial);
+    event->source = 1;
+    event->generation = spex_load_relaxed(&spex_counter_generations[trial->counter]);
+    uint64_t best = UINT64_MAX;
+    for (int batch = 0; batch < COST_BATCHES; batch++) {
+        uint64_t begin = spex_ticks();
+        for (int i = 0; i < COST_READS; i++) {
+            struct spex_reading reading;
+            spex_counter_read(&trial->mine, trial->counter, &reading);
+            __asm__ volatile("" : : "r"(&reading) : "memory");
+        }
+        uint64_t ticks = (spex_ticks() - begin) / COST_READS;
+        if (ticks < best)
+            best = ticks;
+    }
+    return best ? best : 1;
+}
+
+uint64_t spex_way_try(struct spex_way_trial *trial, enum spex_way way, int *err) {
+    *err = -EPERM;
+    snprintf(trial->why, sizeof(trial->why), "SPEX_COUNTERS does not allow it");
+    if (!spex_way_allowed(way))
+        return 0;
+    *err = trial_open(trial, way);
+    if (*err)
+        return 0;
+    uint64_t cost = 0;
+    if (way_works(trial, way))
+        cost = trial_cost(trial);
+    else
+        *err = -ENODATA;
+    trial_close(trial);
+    return cost;
+}

@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Which headers a program needs, and what they cost it.
+
+A program with spex.h alone, and with spex.h and probe.h in both orders, compiles as C11 and C++11 and later, and
+each of its probes makes its records. A library with probe.h alone links without libspex. However many
+translation units include a header, an object has one constructor. A missing semicolon behind
+SPEX_PROBE_NAME is named by the compiler. All headers compile as C++11.
+
+    together.py SOURCE_ROOT LIBRARY
+"""
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT, LIBRARY = sys.argv[1:3]
+INCLUDE = os.path.join(ROOT, 'include')
+STRICT = ['-Wall', '-Wextra', '-Wpedantic', '-Wshadow', '-Wconversion', '-Wundef', '-Werror', '-I', INCLUDE]
+LIBRARIES = [LIBRARY, '-pthread', '-lm', '-lurcu-bp', '-lurcu-common', '-lpfm']
+COMPILERS = {'gcc': ('c', 'c11'), 'clang': ('c', 'c11'), 'g++': ('c++', 'c++11'), 'clang++': ('c++', 'c++11')}
+ORDERS = [['spex'], ['spex', 'probe'], ['probe', 'spex']]
+
+PROGRAM = '''
+SPEX_PROBE_NAME(1, "together");
+int other(int x);
+#ifdef __cplusplus
+template <typename Number> static Number twice(Number x) {
+    LAT_PROBE_BEGIN(1, 1);
+    x = static_cast<Number>(x * 2);
+    LAT_PROBE_END(1);
+    return x;
+}
+#else
+static int twice(int x) {
+    LAT_PROBE_BEGIN(1, 1);
+    x *= 2;
+    LAT_PROBE_END(1);
+    return x;
+}
+#endif
+int main(void) {
+    int sum = 0;
+    spex_start(NULL);
+    for (int i = 0; i < 10; i++) {
+        SPEX_REGION(1, 10, { sum += twice(i); })
+        KERNEL_PROBE_BEGIN(2, 1, i);
+        sum += other(i);
+        KERNEL_PROBE_END(2);
+    }
+    spex_stop();
+    return sum != 135;
+}
+'''
+
+OTHER = '''
+#include <spex/%s.h>
+int other(int x);
+int other(int x) {
+%s
+    return x;
+}
+'''
+
+
+class Together(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def succeeds(self, command, **keywords):
+        result = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                check=False, **keywords)
+        self.assertEqual(result.returncode, 0, '%s\n%s' % (' '.join(command), result.stdout))
+        return result.stdout
+
+    def compiled(self, compiler, name, source, *flags):
+        language, standard = COMPILERS[compiler]
+        self.succeeds([compiler, '-std=' + standard, '-O2', '-fPIC', '-x', language, *STRICT, *flags, '-c', '-',
+                       '-o', self.path(name)], input=source)
+        return self.path(name)
+
+    def constructors(self, path):
+        return self.succeeds(['nm', path]).count(' spex_module_enter_\n')
+
+    def test_spex_alone_and_with_probe_in_both_orders(self):
+        for compiler in filter(shutil.which, COMPILERS):
+            for flags in [[], ['-flto']]:
+                other = self.compiled(compiler, 'other.o', OTHER % ('spex', ''), *flags)
+                for order in ORDERS:
+                    with self.subTest(compiler=compiler, order=order, flags=flags):
+                        includes = ''.join('#include <spex/%s.h>\n' % name for name in order)
+                        main = self.compiled(compiler, 'main.o', includes + PROGRAM, *flags)
+                        self.succeeds([compiler, '-O2', *flags, main, other, *LIBRARIES, '-o', self.path('main')])
+                        self.check_records()
+
+    def check_records(self):
+        environment = {k: v for k, v in os.environ.items() if not k.startswith('SPEX_')}
+        environment.update(SPEX_PROBES='*', SPEX_OUT='-', SPEX_CALIBRATE='0')
+        rows = [line.split() for line in self.succeeds([self.path('main')], env=environment).splitlines()]
+        counts = {fields[1]: fields[3] for fields in rows if len(fields) > 3 and fields[1] in ('lat', 'kernel')}
+        self.assertEqual(counts, {'lat': '10', 'kernel': '10'})
+        self.assertEqual(self.constructors(self.path('main')), 1)
+
+    def test_a_library_with_probes_alone_needs_no_libspex(self):
+        probe = '    LAT_PROBE_BEGIN(1, 1);\n    x++;\n    LAT_PROBE_END(1);'
+        main = 'int other(int x);\nint main(void) { return other(1) != 2; }\n'
+        for compiler in filter(shutil.which, COMPILERS):
+            with self.subTest(compiler=compiler):
+                other = self.compiled(compiler, 'other.o', OTHER % ('probe', probe))
+                library = self.path('libother.so')
+                self.succeeds([compiler, '-shared', '-Wl,--no-undefined', other, '-o', library])
+                self.assertEqual(self.constructors(library), 1)
+                for objects in [[library, '-Wl,-rpath,' + self.folder], [other], [other, '-static']]:
+                    self.succeeds([compiler, self.compiled(compiler, 'main.o', main), *objects, '-o',
+                                   self.path('main')])
+                    self.succeeds([self.path('main')])
+
+    def test_a_name_without_semicolon_says_so(self):
+        source = '#include <spex/probe.h>\nSPEX_PROBE_NAME(1, "x")\nint other(int x);\n'
+        for compiler in filter(shutil.which, COMPILERS):
+            with self.subTest(compiler=compiler):
+                language, standard = COMPILERS[compiler]
+                result = subprocess.run([compiler, '-std=' + standard, '-x', language, '-I', INCLUDE,
+                                         '-fsyntax-only', '-'], text=True, input=source, capture_output=True,
+                                        check=False)
+                self.assertNotEqual(result.returncode, 0)
+                self.assertRegex(result.stderr, r"error: expected .;.")
+
+    def test_all_headers_as_cxx11(self):
+        spex = os.path.join(INCLUDE, 'spex')
+        headers = [os.path.relpath(os.path.join(folder, name), INCLUDE) for folder, _, names in os.walk(spex)
+                   for name in names if name.endswith('.h') and name != 'disabled.h' and
+                   (os.path.basename(folder) != 'arch' or name == platform.machine() + '.h')]
+        source = ''.join('#include <%s>\n' % header for header in sorted(headers))
+        for compiler in filter(shutil.which, ['g++', 'clang++']):
+            with self.subTest(compiler=compiler):
+                self.compiled(compiler, 'headers.o', source)
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1])
