@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 """What the README, docs/programs.md and docs/spaces.md show works as they show it, from an installation.
 
-usage: readme.py SOURCE_ROOT SPEX
+usage: readme.py SOURCE_ROOT BUILD_ROOT SPEX
 """
 
+import json
 import os
 import re
 import shutil
@@ -14,7 +15,7 @@ import tempfile
 import textwrap
 import unittest
 
-ROOT = SPEX = None
+ROOT = BUILD = SPEX = None
 
 
 def text_of(name):
@@ -30,18 +31,23 @@ class Smallest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.dir = tempfile.mkdtemp(prefix="spex-test-")
-        prefix = os.path.join(cls.dir, "prefix")
-        build = os.path.join(cls.dir, "build")
-        quiet = {"check": True, "stdout": subprocess.DEVNULL}
-        subprocess.run(["meson", "setup", "--prefix", prefix, "--libdir", "lib", "-Dtests=false",
-                        build, ROOT], **quiet)
-        subprocess.run(["meson", "install", "-C", build], **quiet)
+        # What has been built is installed as a package's files are: as if the directory were the root of a system.
+        subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", cls.dir], check=True,
+                       stdout=subprocess.DEVNULL)
+        prefix = cls.option("prefix")
         cls.environment = {name: value for name, value in os.environ.items()
                            if not name.startswith("SPEX_")}
-        cls.environment["PATH"] = os.path.join(prefix, "bin") + ":" + os.environ["PATH"]
-        cls.environment["PKG_CONFIG_PATH"] = os.path.join(prefix, "lib/pkgconfig")
+        cls.environment["PATH"] = os.path.join(cls.dir + prefix, cls.option("bindir")) + ":" + os.environ["PATH"]
+        cls.environment["PKG_CONFIG_PATH"] = os.path.join(cls.dir + prefix, cls.option("libdir"), "pkgconfig")
+        cls.environment["PKG_CONFIG_SYSROOT_DIR"] = cls.dir
         with open(os.path.join(cls.dir, "app.c"), "w", encoding="utf-8") as file:
             file.write(block(text_of("README.md"), "c"))
+
+    @staticmethod
+    def option(name):
+        """Of the build."""
+        options = subprocess.run(["meson", "introspect", "--buildoptions", BUILD], check=True, capture_output=True).stdout
+        return next(option["value"] for option in json.loads(options) if option["name"] == name)
 
     @classmethod
     def tearDownClass(cls):
@@ -126,5 +132,5 @@ class Spaces(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    ROOT, SPEX = sys.argv[1:3]
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
+    ROOT, BUILD, SPEX = sys.argv[1:4]
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:], verbosity=2)
