@@ -6,10 +6,10 @@
 
 #include <spex/spex.h>
 
-#include "calibration.h"
 #include "clock.h"
 #include "collector.h"
 #include "controller_state.h"
+#include "cost.h"
 #include "metrics.h"
 #include "probe_type.h"
 #include "profile.h"

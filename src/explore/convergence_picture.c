@@ -2,7 +2,8 @@
 #include <math.h>
 
 #include "picture_axis.h"
-#include "report.h"
+#include "study.h"
+#include "study_pictures.h"
 
 #define POINTS_MAX 2000 /* of trials */
 

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 
 #include "picture_axis.h"
-#include "report.h"
+#include "study.h"
+#include "study_pictures.h"
 
 #define PANELS_MAX   16 /* those of the strongest effects */
 #define COLUMNS      3

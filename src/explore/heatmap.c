@@ -8,8 +8,9 @@
 #include <string.h>
 
 #include "picture_axis.h"
-#include "report.h"
 #include "space_parameter.h"
+#include "study.h"
+#include "study_pictures.h"
 
 #define PANELS_MAX     64
 #define PLACES_MAX     24 /* on an axis of many numbers */

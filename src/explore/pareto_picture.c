@@ -2,7 +2,8 @@
 #include <errno.h>
 
 #include "picture_axis.h"
-#include "report.h"
+#include "study.h"
+#include "study_pictures.h"
 
 #define PANEL_WIDTH  520
 #define PANEL_HEIGHT 380

@@ -8,6 +8,7 @@
 #include <spex/explore.h>
 
 #include "report_compare.h"
+#include "study_pictures.h"
 #include "whole_file.h"
 
 static int write_text(const struct spex_study *study, FILE *out, struct spex_why *why) {

@@ -10,6 +10,7 @@
 #include "../measure/criterion.h"
 #include "html.h"
 #include "report.h"
+#include "study_pictures.h"
 #include "value_text.h"
 
 #define ROWS_MAX  200 /* of the table of all configurations */
