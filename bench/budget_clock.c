@@ -5,7 +5,7 @@
 
 #include <spex/atomic.h>
 
-#include "clock.h"
+#include "base/clock.h"
 
 uint64_t __real_spex_clock_ns(clockid_t clock);
 uint64_t __wrap_spex_clock_ns(clockid_t clock);

@@ -17,9 +17,9 @@
 #include <spex/spex.h>
 
 #include "budget_clock.h"
-#include "controller.h"
-#include "metrics.h"
-#include "probe_type.h"
+#include "collect/metrics.h"
+#include "rate/controller.h"
+#include "ring/probe_type.h"
 
 static uint64_t now_ns(clockid_t clock) {
     struct timespec now;

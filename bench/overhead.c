@@ -22,9 +22,9 @@
 
 #include <spex/spex.h>
 
-#include "../queues/commit_rseq.h"
 #include "bench.h"
 #include "overhead.h"
+#include "queues/commit_rseq.h"
 
 enum { CASES_MAX = 64, LARGE_RECORDS = 1 << 22 };
 

@@ -16,8 +16,8 @@
 
 #include <spex/spex.h>
 
-#include "../queues/commit_atomic.h"
-#include "../queues/commit_rseq.h"
+#include "queues/commit_atomic.h"
+#include "queues/commit_rseq.h"
 
 enum { CNT = 1, LAT, TPT, SNAPSHOT, LLC, FLT, CTXSW, PERFCNTR, CHASE_OFF_ID, CHASE_ON_ID, KERNEL };
 enum { THREADS_MAX = 8 };

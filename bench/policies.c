@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "bench.h"
-#include "builtin.h"
+#include "policies/explore/builtin.h"
 #include "simulation.h"
 
 enum { SEEDS_MAX = 1000, BRUTE_MAX = 5000 };

@@ -14,7 +14,7 @@
 #include <time.h>
 
 #include "bench.h"
-#include "rates.h"
+#include "policies/rate/rates.h"
 
 static const size_t sizes[] = {10, 16, 24, 100, 1000, 10000};
 

@@ -19,9 +19,9 @@
 #include <spex/spex.h>
 
 #include "bench.h"
-#include "controller.h"
-#include "metrics.h"
-#include "sites.h"
+#include "collect/metrics.h"
+#include "rate/controller.h"
+#include "site/registry.h"
 
 #define SHARE       0.02
 #define BUDGET      "2%"

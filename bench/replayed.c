@@ -17,11 +17,11 @@
 #include <string.h>
 
 #include "bench.h"
-#include "builtin.h"
-#include "draw.h"
-#include "explore/json_parts.h"
-#include "explore/study.h"
+#include "explore/findings/study.h"
+#include "explore/report/json_parts.h"
 #include "measure/plan.h"
+#include "policies/explore/builtin.h"
+#include "policies/explore/draw.h"
 
 enum { SEEDS_DEFAULT = 20, SEEDS_MAX = 1000 };
 

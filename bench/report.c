@@ -15,7 +15,7 @@
 #include <spex/explore.h>
 
 #include "bench.h"
-#include "explore/store.h"
+#include "explore/store/store.h"
 
 #define TRIALS         10000
 #define PER_CONFIG     2

@@ -30,7 +30,7 @@
  * not break the order between a release and an acquire: every change of a state is a
  * read-modify-write, so all states after a release belong to its release sequence. A thread that
  * takes the slot by an acquire therefore comes after all threads that have left it by a release. */
-#include "commit_atomic.h"
+#include "queues/commit_atomic.h"
 
 #include <spex/atomic.h>
 

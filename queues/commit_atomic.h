@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Commits with atomic instructions. Works on every processor, with any number of writers. */
-#ifndef SPEX_ATOMIC_RING_H
-#define SPEX_ATOMIC_RING_H
+#ifndef SPEX_QUEUES_COMMIT_ATOMIC_H
+#define SPEX_QUEUES_COMMIT_ATOMIC_H
 
-#include "ring.h"
+#include "queues/ring.h"
 
 /* Writes one record of ring->record_words words. Any number of threads and signal handlers at once,
  * on any CPU; lock-free: some writer always makes progress. Returns true once for each quarter of

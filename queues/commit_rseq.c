@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "commit_rseq.h"
+#include "queues/commit_rseq.h"
 
 #include <spex/atomic.h>
 

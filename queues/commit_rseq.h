@@ -20,14 +20,14 @@
  *
  * A push that is restarted leaves reserve one ahead of commit: its slot's old record may be
  * overwritten in part, and is lost; the record that will be there counts once, when it commits. */
-#ifndef SPEX_RSEQ_H
-#define SPEX_RSEQ_H
+#ifndef SPEX_QUEUES_COMMIT_RSEQ_H
+#define SPEX_QUEUES_COMMIT_RSEQ_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ring.h"
+#include "queues/ring.h"
 
 /* One type's rings, one per CPU. */
 struct spex_rseq_set {
@@ -72,9 +72,9 @@ extern const ptrdiff_t __rseq_offset __attribute__((weak));
 #define SPEX_RSEQ_AT_(member) [member] "i"(offsetof(struct spex_rseq_set, member))
 
 #if defined(__x86_64__)
-#include "commit_rseq_x86_64.h"
+#include "queues/commit_rseq_x86_64.h"
 #elif defined(__aarch64__)
-#include "commit_rseq_aarch64.h"
+#include "queues/commit_rseq_aarch64.h"
 #else
 #error "spex: this version supports x86-64 and aarch64 only"
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Pushes by restartable sequence (commit_rseq.h) on aarch64. Stores may become visible in any order
  * here: X1 costs a barrier between stores, X2 a store with release. Indirect header. */
-#ifndef SPEX_RSEQ_ARCH_H
-#define SPEX_RSEQ_ARCH_H
+#ifndef SPEX_QUEUES_COMMIT_RSEQ_AARCH64_H
+#define SPEX_QUEUES_COMMIT_RSEQ_AARCH64_H
 
 /* Kernel ABI: the sequence is [1, 2) and is left for 4, which the signature must precede (a BRK
  * that nothing else uses). Words go to [slot].

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Pushes by restartable sequence (commit_rseq.h) on x86-64. Stores become visible in program order
  * here, so X1 and X2 cost no instruction. Indirect header. */
-#ifndef SPEX_RSEQ_ARCH_H
-#define SPEX_RSEQ_ARCH_H
+#ifndef SPEX_QUEUES_COMMIT_RSEQ_X86_64_H
+#define SPEX_QUEUES_COMMIT_RSEQ_X86_64_H
 
 /* Kernel ABI: the sequence is [1, 2) and is left for 4, which the signature must precede (the bytes
  * are those of an instruction that nothing else uses). Words go to [slot]. */

@@ -2,12 +2,12 @@
 /* What rings share whatever their way of committing: sizes, and the accounts. Counters of others
  * are loaded relaxed: they are figures for people while the ring is in use, exact once it is at
  * rest. */
-#include "ring.h"
+#include "queues/ring.h"
 
 #include <spex/atomic.h>
 
-#include "commit_atomic.h"
-#include "commit_rseq.h"
+#include "queues/commit_atomic.h"
+#include "queues/commit_rseq.h"
 
 uint32_t spex_ring_slot_words(enum spex_commit commit, uint32_t record_words) {
     return commit == SPEX_COMMIT_ATOMIC ? record_words + 1 : record_words;

@@ -20,8 +20,8 @@
  *   commit_atomic.h  by atomic instructions: any number of writers on any CPU
  *
  * A ring is of one way for its life. What is here is the same for both. */
-#ifndef SPEX_RING_H
-#define SPEX_RING_H
+#ifndef SPEX_QUEUES_RING_H
+#define SPEX_QUEUES_RING_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "sinks.h"
+#include "collect/sinks.h"
 
 struct capture {
     struct spex_sink sink;

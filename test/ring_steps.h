@@ -4,7 +4,7 @@
 #ifndef SPEX_TEST_RING_STEPS_H
 #define SPEX_TEST_RING_STEPS_H
 
-#include "commit_atomic.c"
+#include "queues/commit_atomic.c"
 
 #define STEPS_CAPACITY_MAX 8
 

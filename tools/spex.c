@@ -5,8 +5,8 @@
 
 #include <spex/spex.h>
 
-#include "command.h"
-#include "complain.h"
+#include "tools/common/command.h"
+#include "tools/common/complain.h"
 
 static const struct {
     const char *name;

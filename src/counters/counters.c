@@ -2,14 +2,14 @@
 /* A thread's counters: opened by plan, reopened when the plan changes, closed at the thread's end.
  * */
 #define _GNU_SOURCE
-#include "counters.h"
+#include "counters/counters.h"
 
 #include <errno.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "event.h"
-#include "plan.h"
+#include "counters/event.h"
+#include "counters/plan.h"
 
 /* Openings of the process; source 0 is none. */
 static uint32_t openings;

@@ -14,8 +14,8 @@
  * and its signal handlers use it. Ready, open, read, delta and close are safe in signal handlers
  * and leave errno alone; a handler that interrupts an opening or closing of the same counter reads
  * "unavailable". */
-#ifndef SPEX_COUNTERS_H
-#define SPEX_COUNTERS_H
+#ifndef SPEX_COUNTERS_COUNTERS_H
+#define SPEX_COUNTERS_COUNTERS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,7 +8,7 @@
  * still close the number and open it again; nothing can be done about those few hundred
  * nanoseconds. */
 #define _GNU_SOURCE
-#include "event.h"
+#include "counters/event.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 #include <x86intrin.h>
 #endif
 
-#include "../descriptor.h"
+#include "base/descriptor.h"
 
 #define READ_FORMAT                                                                                \
     (PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)

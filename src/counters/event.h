@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The perf events of one counter in the calling thread: opening, reading, releasing. Nothing here
  * allocates, prints or locks. */
-#ifndef SPEX_COUNTER_EVENT_H
-#define SPEX_COUNTER_EVENT_H
+#ifndef SPEX_COUNTERS_EVENT_H
+#define SPEX_COUNTERS_EVENT_H
 
-#include "plan.h"
-#include "ways.h"
+#include "counters/plan.h"
+#include "counters/ways.h"
 
 /* Opens `*event`, all zero before, in one way. 0, or the negative errno of `*step`, the call that
  * failed; then it is all zero again. */

@@ -9,7 +9,7 @@
 #include <linux/perf_event.h>
 #include <stdio.h>
 
-#include "prepare.h"
+#include "counters/prepare.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>

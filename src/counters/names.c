@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "prepare.h"
+#include "counters/prepare.h"
 
 int spex_name_encode(const char *name, struct spex_event_code *code, const char **why) {
     int err = pfm_initialize(); /* the first call does the work */

@@ -6,8 +6,8 @@
 
 #include <spex/probe.h>
 
-#include "../message.h"
-#include "prepare.h"
+#include "counters/prepare.h"
+#include "text/message.h"
 
 #if defined(__x86_64__)
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The plan of each counter is under a sequence lock: its generation is odd while its words change.
  * */
-#include "plan.h"
+#include "counters/plan.h"
 
 #include <pthread.h>
 #include <string.h>
 
 #include <spex/atomic.h>
 
-#include "ways.h"
+#include "counters/ways.h"
 
 enum { PLAN_WORDS = sizeof(struct spex_plan) / sizeof(uint64_t), TRIES = 100 };
 

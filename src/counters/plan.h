@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The plan of a counter: what threads open for it. prepare.c writes it; any thread and signal
  * handler reads it. */
-#ifndef SPEX_COUNTER_PLAN_H
-#define SPEX_COUNTER_PLAN_H
+#ifndef SPEX_COUNTERS_PLAN_H
+#define SPEX_COUNTERS_PLAN_H
 
 #include <stdint.h>
 
-#include "counters.h"
+#include "counters/counters.h"
 
 /* An event, as in struct perf_event_attr. libpfm4 has its own definition of that structure, and no
  * file can include both. */

@@ -2,7 +2,7 @@
 /* Finds out how each counter is read on this machine, and keeps the result for the process. Each
  * way is tried (way_trial.h) before it is used: an event that opens may still count nothing, or
  * cost more to read than a system call. */
-#include "prepare.h"
+#include "counters/prepare.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../message.h"
-#include "way_trial.h"
+#include "counters/way_trial.h"
+#include "text/message.h"
 
 static const char *const subjects[] = {"page faults", "context switches", "last-level cache"};
 

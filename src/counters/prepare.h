@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Between the files that prepare counters: candidates for an event, and the choice of one. */
-#ifndef SPEX_COUNTER_PREPARE_H
-#define SPEX_COUNTER_PREPARE_H
+#ifndef SPEX_COUNTERS_PREPARE_H
+#define SPEX_COUNTERS_PREPARE_H
 
-#include "plan.h"
+#include "counters/plan.h"
 
 /* A candidate: the codes of its events, and a text that names them. */
 struct spex_choice {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
-#include "way_trial.h"
+#include "counters/way_trial.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -13,7 +13,7 @@
 #include <spex/atomic.h>
 #include <spex/ticks.h>
 
-#include "event.h"
+#include "counters/event.h"
 
 enum {
     VALIDATION_TRIES = 5, /* a fault or switch between two readings spoils a try */

@@ -2,13 +2,13 @@
 /* Tries one way of reading a counter on the calling thread: opens it, runs a workload that makes
  * the counted events (page faults, context switches, cache misses), compares with what the kernel
  * counts, and takes the cost of a read. */
-#ifndef SPEX_COUNTER_WAY_TRIAL_H
-#define SPEX_COUNTER_WAY_TRIAL_H
+#ifndef SPEX_COUNTERS_WAY_TRIAL_H
+#define SPEX_COUNTERS_WAY_TRIAL_H
 
 #include <stdint.h>
 
-#include "plan.h"
-#include "ways.h"
+#include "counters/plan.h"
+#include "counters/ways.h"
 
 struct spex_way_trial {
     /* In: what is to be counted. */

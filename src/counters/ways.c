@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "ways.h"
+#include "counters/ways.h"
 
 #include <string.h>
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The ways of reading a counter, and which of them may be used. */
-#ifndef SPEX_COUNTER_WAYS_H
-#define SPEX_COUNTER_WAYS_H
+#ifndef SPEX_COUNTERS_WAYS_H
+#define SPEX_COUNTERS_WAYS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "counters.h"
+#include "counters/counters.h"
 
 enum spex_way {
     SPEX_WAY_NONE,

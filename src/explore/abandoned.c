@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
-#include "abandoned.h"
+#include "explore/abandoned.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,10 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cpu_parts.h"
-#include "leftovers.h"
-#include "load.h"
-#include "program_run.h"
+#include "explore/trial/cpu_parts.h"
+#include "explore/trial/leftovers.h"
+#include "explore/trial/load.h"
+#include "explore/trial/program_run.h"
 
 static void clean_place(const char *directory, size_t place) {
     char path[4096], mark[4200];

@@ -12,14 +12,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "builtin.h"
+#include "policies/explore/builtin.h"
 
-#include "../clock.h"
-#include "abandoned.h"
-#include "agent_filled.h"
-#include "explorer.h"
-#include "leftovers.h"
-#include "load.h"
+#include "base/clock.h"
+#include "explore/abandoned.h"
+#include "explore/explorer.h"
+#include "explore/trial/agent_filled.h"
+#include "explore/trial/leftovers.h"
+#include "explore/trial/load.h"
 
 static int policy_load(struct spex_explorer *explorer, const char *path, struct spex_why *why) {
     struct spex_why reason;

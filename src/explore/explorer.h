@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* An exploration under way, inside: what explorer.c sets up and explorer_loop.c runs. */
-#ifndef SPEX_EXPLORER_H
-#define SPEX_EXPLORER_H
+#ifndef SPEX_EXPLORE_EXPLORER_H
+#define SPEX_EXPLORE_EXPLORER_H
 
 #include <spex/explore.h>
 #include <spex/policy.h>
 
-#include "../clock.h"
-#include "../measure/summary.h"
-#include "cpu_parts.h"
-#include "history.h"
-#include "policy_object.h"
-#include "runner.h"
-#include "space.h"
-#include "store.h"
+#include "base/clock.h"
+#include "explore/policy_object.h"
+#include "explore/space/space.h"
+#include "explore/store/history.h"
+#include "explore/store/store.h"
+#include "explore/trial/cpu_parts.h"
+#include "explore/trial/runner.h"
+#include "measure/summary.h"
 
 /* A plan that waits for a place. */
 struct spex_waiting {

@@ -2,14 +2,14 @@
 /* The explorer's main loop: ask the policy, run, store, tell; with what the store has already, in
  * the order in which it was asked and told. */
 #define _GNU_SOURCE
-#include "explorer.h"
+#include "explore/explorer.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../measure/plan.h"
-#include "deadline.h"
+#include "base/deadline.h"
+#include "measure/plan.h"
 
 static void report_progress(struct spex_explorer *explorer) {
     struct spex_progress *progress = &explorer->progress;

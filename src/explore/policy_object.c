@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "policy_object.h"
+#include "explore/policy_object.h"
 
 #include <spex/policy.h>
 

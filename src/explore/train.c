@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
-#include "train.h"
+#include "explore/train.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,14 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../clock.h"
-#include "../measure/plan.h"
-#include "../measure/summary.h"
-#include "agent_filled.h"
-#include "builtin.h"
-#include "leftovers.h"
-#include "load.h"
-#include "private_directory.h"
+#include "base/clock.h"
+#include "base/private_directory.h"
+#include "explore/trial/agent_filled.h"
+#include "explore/trial/leftovers.h"
+#include "explore/trial/load.h"
+#include "measure/plan.h"
+#include "measure/summary.h"
+#include "policies/explore/builtin.h"
 
 /* Where there is no plan: one run of one configuration. */
 static const char one_run[] =

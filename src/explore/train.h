@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs a program once for each configuration of a plan, as often as that says, and collects what
  * its kernels take. */
-#ifndef SPEX_TRAIN_H
-#define SPEX_TRAIN_H
+#ifndef SPEX_EXPLORE_TRAIN_H
+#define SPEX_EXPLORE_TRAIN_H
 
-#include "../model/training.h"
-#include "training_run.h"
-#include "why.h"
+#include "explore/training_run.h"
+#include "model/training/training.h"
+#include "text/error.h"
 
 struct spex_train_progress {
     uint64_t done; /* runs */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "training_kernels.h"
+#include "explore/training_kernels.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "../watch/kernel_paths.h"
+#include "kernels/kernel_paths.h"
 
 struct spex_training_kernels {
     struct spex_training *training;

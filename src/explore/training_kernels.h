@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* One run's records of kernels, with what its stream has told of contexts and sites, into a
  * training. */
-#ifndef SPEX_TRAINING_KERNELS_H
-#define SPEX_TRAINING_KERNELS_H
+#ifndef SPEX_EXPLORE_TRAINING_KERNELS_H
+#define SPEX_EXPLORE_TRAINING_KERNELS_H
 
 #include <stddef.h>
 
-#include "../model/training.h"
-#include "receiver.h"
+#include "explore/trial/receiver.h"
+#include "model/training/training.h"
 
 /* The parameters of a run, for kernels that have none of their own. */
 struct spex_run_parameters {

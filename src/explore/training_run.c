@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "training_run.h"
+#include "explore/training_run.h"
 
 #include <errno.h>
 
-#include "../measure/trial.h"
-#include "program_run.h"
-#include "training_kernels.h"
+#include "explore/training_kernels.h"
+#include "explore/trial/program_run.h"
+#include "measure/trial.h"
 
 struct run {
     const struct spex_training_setup *setup;

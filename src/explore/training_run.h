@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs a program to its end, with its kernels on, and passes on what they have taken. */
-#ifndef SPEX_TRAINING_RUN_H
-#define SPEX_TRAINING_RUN_H
+#ifndef SPEX_EXPLORE_TRAINING_RUN_H
+#define SPEX_EXPLORE_TRAINING_RUN_H
 
-#include "../model/training.h"
-#include "space.h"
-#include "why.h"
+#include "explore/space/space.h"
+#include "model/training/training.h"
+#include "text/error.h"
 
 struct spex_training_setup {
     const struct spex_space_file *file; /* what configurations are made of */

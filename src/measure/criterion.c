@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
-#include "criterion.h"
+#include "measure/criterion.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../number.h"
-#include "../probe_type.h"
+#include "ring/probe_type.h"
+#include "text/number.h"
 
 bool spex_criterion_names_one(const struct spex_selection *selection, const char *probe) {
     const struct spex_selection_item *item = selection->items;

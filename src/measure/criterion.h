@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What a run is judged by: whether it makes sense, and how it is said. */
-#ifndef SPEX_CRITERION_H
-#define SPEX_CRITERION_H
+#ifndef SPEX_MEASURE_CRITERION_H
+#define SPEX_MEASURE_CRITERION_H
 
 #include <spex/policy.h>
 
-#include "../selection.h"
+#include "site/selection.h"
 
 #define SPEX_OBJECTIVES_MAX 8
 #define SPEX_CRITERIA_MAX   16

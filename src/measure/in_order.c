@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "in_order.h"
+#include "measure/in_order.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Puts records of several rings and collectors in the order of their time. */
-#ifndef SPEX_IN_ORDER_H
-#define SPEX_IN_ORDER_H
+#ifndef SPEX_MEASURE_IN_ORDER_H
+#define SPEX_MEASURE_IN_ORDER_H
 
 #include <stddef.h>
 #include <stdint.h>

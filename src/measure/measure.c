@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "measure.h"
+#include "measure/measure.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "figure.h"
-#include "warmup.h"
+#include "measure/figure/figure.h"
+#include "measure/figure/warmup.h"
 
 struct thread {
     uint32_t id;

@@ -10,12 +10,12 @@
  * The warm-up takes as long as the rules say, or until the criteria have settled (warmup.h), which
  * is known only some time after it was over: until then records are kept, and those after t0 used
  * then. */
-#ifndef SPEX_MEASURE_H
-#define SPEX_MEASURE_H
+#ifndef SPEX_MEASURE_MEASURE_H
+#define SPEX_MEASURE_MEASURE_H
 
 #include <spex/policy.h>
 
-#include "../tracer.h"
+#include "stats/tracer.h"
 
 struct spex_measure;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "measured_run.h"
+#include "measure/measured_run.h"
 
 #include <errno.h>
 

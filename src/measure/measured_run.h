@@ -5,18 +5,18 @@
  *
  * Functions that return int: 0: the run goes on; 1: it is over, as the trial's status says; or
  * -ENOMEM. */
-#ifndef SPEX_MEASURED_RUN_H
-#define SPEX_MEASURED_RUN_H
+#ifndef SPEX_MEASURE_MEASURED_RUN_H
+#define SPEX_MEASURE_MEASURED_RUN_H
 
 #include <pthread.h>
 
 #include <spex/policy.h>
 
-#include "../selection.h"
-#include "../why.h"
-#include "criterion.h"
-#include "measure.h"
-#include "trial.h"
+#include "measure/criterion.h"
+#include "measure/measure.h"
+#include "measure/trial.h"
+#include "site/selection.h"
+#include "text/error.h"
 
 struct spex_measured_run {
     /* Set by the caller. */

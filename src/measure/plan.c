@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "plan.h"
+#include "measure/plan.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Asks a policy for the next run, and looks at what it says. */
-#ifndef SPEX_PLAN_H
-#define SPEX_PLAN_H
+#ifndef SPEX_MEASURE_PLAN_H
+#define SPEX_MEASURE_PLAN_H
 
 #include <spex/policy.h>
 
-#include "../why.h"
+#include "text/error.h"
 
 #define SPEX_PARAMETERS_MAX 64
 

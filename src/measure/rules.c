@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rules.h"
+#include "measure/rules.h"
 
 const struct spex_rules spex_rules_default = {
     .trials_per_config = 1,

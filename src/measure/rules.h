@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The rules of a space that says nothing of them. */
-#ifndef SPEX_RULES_H
-#define SPEX_RULES_H
+#ifndef SPEX_MEASURE_RULES_H
+#define SPEX_MEASURE_RULES_H
 
 #include <spex/policy.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "summary.h"
+#include "measure/summary.h"
 
 #include <errno.h>
 #include <math.h>

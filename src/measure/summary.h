@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Trials put together by configuration: mean and spread of each, and which is best. */
-#ifndef SPEX_SUMMARY_H
-#define SPEX_SUMMARY_H
+#ifndef SPEX_MEASURE_SUMMARY_H
+#define SPEX_MEASURE_SUMMARY_H
 
-#include "trial.h"
+#include "measure/trial.h"
 
 /* A criterion over the successful trials of a configuration. */
 struct spex_group_criterion {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
-#include "trial.h"
+#include "measure/trial.h"
 
 #include <errno.h>
 #include <stdarg.h>

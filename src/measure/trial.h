@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* A finished trial, as it is stored, told to the policy and reported. */
-#ifndef SPEX_TRIAL_H
-#define SPEX_TRIAL_H
+#ifndef SPEX_MEASURE_TRIAL_H
+#define SPEX_MEASURE_TRIAL_H
 
 #include <spex/policy.h>
 
-#include "usage.h"
+#include "measure/usage.h"
 
 /* What one probe's one value came to; a probe without values has an entry, too. Times in seconds;
  * NaN for what there is none of. */

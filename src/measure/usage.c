@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
-#include "usage.h"
+#include "measure/usage.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a process that has ended has used, with those of its descendants that were waited for. */
-#ifndef SPEX_USAGE_H
-#define SPEX_USAGE_H
+#ifndef SPEX_MEASURE_USAGE_H
+#define SPEX_MEASURE_USAGE_H
 
 #include <stdbool.h>
 #include <stdint.h>

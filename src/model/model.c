@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "model.h"
+#include "model/model.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "../student.h"
+#include "base/student.h"
 
 double spex_exponents_apply(struct spex_exponents exponents, double x, double log2x) {
     unsigned whole = exponents.twelfths / 12, part = exponents.twelfths % 12;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Models of how long something takes, over parameters p, q, …: a constant and a sum of terms, each a coefficient times a
  * product of p^i · log2(p)^j. Numerics alone: nothing here asks the system for anything but memory. */
-#ifndef SPEX_MODEL_H
-#define SPEX_MODEL_H
+#ifndef SPEX_MODEL_MODEL_H
+#define SPEX_MODEL_MODEL_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The models of a program's kernels, one for each calling context, and the file that keeps them (docs/models.md). */
-#ifndef SPEX_MODELS_H
-#define SPEX_MODELS_H
+#ifndef SPEX_MODEL_MODELS_H
+#define SPEX_MODEL_MODELS_H
 
 #include <stdio.h>
 
-#include "../why.h"
-#include "model.h"
+#include "model/model.h"
+#include "text/error.h"
 
 struct spex_kernel_model {
     char *path;                             /* of kernels' names, from the outermost: "main/sort" */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Every line begins with its word, in the order in which they are written: what is in another place is a mistake. */
 #define _GNU_SOURCE
-#include "models.h"
+#include "model/models.h"
 
 #include <ctype.h>
 #include <errno.h>

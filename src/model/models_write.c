@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "models.h"
+#include "model/models.h"
 
 #include <errno.h>
 

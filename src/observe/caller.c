@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
-#include "caller.h"
+#include "observe/caller.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -10,8 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../clock.h"
-#include "../printable.h"
+#include "base/clock.h"
+#include "text/printable.h"
 
 /* Of one turn, so that a process that sends without end cannot keep the others waiting. */
 enum { FRAMES_AT_ONCE = 1024 };

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* A process that has called a command's socket: its connection, and the last that it has reported. */
-#ifndef SPEX_CALLER_H
-#define SPEX_CALLER_H
+#ifndef SPEX_OBSERVE_CALLER_H
+#define SPEX_OBSERVE_CALLER_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "profile_reader.h"
+#include "observe/profile_reader.h"
 
 /* Numbers of requests, to know answers by. What it reports of its own accord has 0. */
 enum { SPEX_CALLER_INTERVAL = 1, SPEX_CALLER_LAST };

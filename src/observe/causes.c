@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "causes.h"
+#include "observe/causes.h"
 
 #include <math.h>
 #include <stdio.h>

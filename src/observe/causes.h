@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Why something took longer: what its thread used meanwhile against what it used before. */
-#ifndef SPEX_CAUSES_H
-#define SPEX_CAUSES_H
+#ifndef SPEX_OBSERVE_CAUSES_H
+#define SPEX_OBSERVE_CAUSES_H
 
-#include "thread_samples.h"
+#include "observe/thread_samples.h"
 
 enum spex_cause {
     SPEX_CAUSE_UNKNOWN, /* there are no figures */

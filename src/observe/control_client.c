@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
-#include "control_client.h"
+#include "observe/control_client.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,8 +14,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "../stream_format.h"
-#include "process_place.h"
+#include "observe/process_place.h"
+#include "wire/stream_format.h"
 
 /* For one frame of an answer. */
 #define ANSWER_MS 10000

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The commands' end of control sockets: finds that of a process, asks, takes the answers. */
-#ifndef SPEX_CONTROL_CLIENT_H
-#define SPEX_CONTROL_CLIENT_H
+#ifndef SPEX_OBSERVE_CONTROL_CLIENT_H
+#define SPEX_OBSERVE_CONTROL_CLIENT_H
 
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "profile_reader.h"
+#include "observe/profile_reader.h"
 
 /* Connects to a process's control socket, also in another PID or mount namespace. The socket, or a negative errno
  * value with the reason: -ESRCH no such process, -ENOENT it has no socket, -EACCES not ours, -ETIMEDOUT it does not

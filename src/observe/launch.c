@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
-#include "launch.h"
+#include "observe/launch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../exec_status.h"
+#include "base/exec_status.h"
 
 /* In the child. This process has one thread, so that it may do more than is allowed to others. */
 _Noreturn static void child_run(char *const *argv, const struct spex_launch_variable *variables,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A program that runs in front of its user as if nobody had started it in between: with our input and output, in our
  * process group, with the signal mask that we were given. */
-#ifndef SPEX_LAUNCH_H
-#define SPEX_LAUNCH_H
+#ifndef SPEX_OBSERVE_LAUNCH_H
+#define SPEX_OBSERVE_LAUNCH_H
 
 #include <signal.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "listener.h"
+#include "observe/listener.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "../variables.h"
+#include "text/variables.h"
 
 /* Programs connect by the whole path. */
 static bool path_fits(const struct spex_door *door) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The socket of a command that programs call when they start spex (SPEX_OUT=metrics:PATH), and all who have
  * called. */
-#ifndef SPEX_LISTENER_H
-#define SPEX_LISTENER_H
+#ifndef SPEX_OBSERVE_LISTENER_H
+#define SPEX_OBSERVE_LISTENER_H
 
 #include <stddef.h>
 
-#include "../control/door.h"
-#include "caller.h"
+#include "observe/caller.h"
+#include "wire/listening_socket.h"
 
 /* Beyond these nobody is let in. */
 #define SPEX_CALLERS_MAX 256

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
-#include "passed_signals.h"
+#include "observe/passed_signals.h"
 
 #include <errno.h>
 #include <sys/pidfd.h>

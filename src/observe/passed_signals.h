@@ -2,13 +2,13 @@
 /* Signals that are sent to us and meant for the program that we run. Those of the terminal go to our whole process
  * group, so the program has them already; those of a process it gets from us. When the user stops the program at
  * the terminal (Ctrl-Z), we stop, too. */
-#ifndef SPEX_PASSED_SIGNALS_H
-#define SPEX_PASSED_SIGNALS_H
+#ifndef SPEX_OBSERVE_PASSED_SIGNALS_H
+#define SPEX_OBSERVE_PASSED_SIGNALS_H
 
 #include <signal.h>
 #include <stdbool.h>
 
-#include "launch.h"
+#include "observe/launch.h"
 
 struct spex_passed_signals {
     int fd;          /* readable when there is something to be done */

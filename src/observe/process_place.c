@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
-#include "process_place.h"
+#include "observe/process_place.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../printable.h"
+#include "text/printable.h"
 
 /* The environment a process was started with; more of it is not looked at. */
 enum { ENVIRONMENT_MAX = 1 << 20 };

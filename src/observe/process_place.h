@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Where a process's control socket would be: what /proc tells of its users, namespaces and environment. */
-#ifndef SPEX_PROCESS_PLACE_H
-#define SPEX_PROCESS_PLACE_H
+#ifndef SPEX_OBSERVE_PROCESS_PLACE_H
+#define SPEX_OBSERVE_PROCESS_PLACE_H
 
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "../control/directory.h"
+#include "wire/directory.h"
 
 #define SPEX_PLACE_USERS 6
 

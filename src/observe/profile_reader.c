@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "profile_reader.h"
+#include "observe/profile_reader.h"
 
 #include <errno.h>
 #include <math.h>
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../printable.h"
-#include "../probe_type.h"
+#include "ring/probe_type.h"
+#include "text/printable.h"
 
 /* At least as many as a program can have. Values are 50 KB each. */
 enum { TYPES_MAX = 64, SITES_MAX = 65536, ROWS_MAX = 65536, VALUES_MAX = 4096 * SPEX_MAX_FIELDS };

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Puts a profile together from the frames of a control socket, of which it trusts none. */
-#ifndef SPEX_PROFILE_READER_H
-#define SPEX_PROFILE_READER_H
+#ifndef SPEX_OBSERVE_PROFILE_READER_H
+#define SPEX_OBSERVE_PROFILE_READER_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../control/format.h"
-#include "../profile.h"
+#include "profile/profile.h"
+#include "wire/control_format.h"
 
 struct spex_profile_reader {
     struct spex_profile incoming;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
-#include "thread_samples.h"
+#include "observe/thread_samples.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the threads of another process use, as the system tells it, sampled now and then; the last of it is kept. */
-#ifndef SPEX_THREAD_SAMPLES_H
-#define SPEX_THREAD_SAMPLES_H
+#ifndef SPEX_OBSERVE_THREAD_SAMPLES_H
+#define SPEX_OBSERVE_THREAD_SAMPLES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
-#include "feed.h"
+#include "tune/feed.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -10,11 +10,11 @@
 
 #include <spex/record.h>
 
-#include "../collector.h"
-#include "../measure/in_order.h"
-#include "../probe_type.h"
-#include "../sinks.h"
-#include "../sites.h"
+#include "collect/collector.h"
+#include "collect/sinks.h"
+#include "measure/in_order.h"
+#include "ring/probe_type.h"
+#include "site/registry.h"
 
 /* Room for records that the tuning thread has not taken yet. */
 #define FEED_RECORDS 65536

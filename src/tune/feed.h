@@ -2,8 +2,8 @@
 /* Records of a run, from the collectors to the tuning thread: a collector leaves them here, and all that is to be
  * thought about them is thought on the other side. A collector never waits for more than a copy; when there is no room,
  * records are dropped, and the next one tells how many. */
-#ifndef SPEX_FEED_H
-#define SPEX_FEED_H
+#ifndef SPEX_TUNE_FEED_H
+#define SPEX_TUNE_FEED_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 #include <spex/record.h>
 
-#include "../selection.h"
+#include "site/selection.h"
 
 struct spex_feed;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
-#include "own_space.h"
+#include "tune/own_space.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../measure/criterion.h"
-#include "../measure/plan.h"
-#include "../measure/rules.h"
+#include "measure/criterion.h"
+#include "measure/plan.h"
+#include "measure/rules.h"
 
 #define CONFIGURATIONS_MAX (UINT64_C(1) << 40)
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* A space that is given in C: checked, completed and copied. */
-#ifndef SPEX_OWN_SPACE_H
-#define SPEX_OWN_SPACE_H
+#ifndef SPEX_TUNE_OWN_SPACE_H
+#define SPEX_TUNE_OWN_SPACE_H
 
 #include <spex/policy.h>
 
-#include "../why.h"
+#include "text/error.h"
 
 struct spex_own_space {
     struct spex_space space;

@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../life.h"
-#include "../measure/criterion.h"
-#include "../measure/plan.h"
-#include "../service_thread.h"
-#include "tune_run.h"
-#include "tuning.h"
+#include "base/service_thread.h"
+#include "measure/criterion.h"
+#include "measure/plan.h"
+#include "start/life.h"
+#include "tune/session.h"
+#include "tune/tune_run.h"
 
 static struct {
     pthread_mutex_t turn; /* starts and stops come one at a time; before the other */

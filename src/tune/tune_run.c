@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "tune_run.h"
+#include "tune/tune_run.h"
 
 #include <errno.h>
 
 #include <spex/ticks.h>
 
-#include "../clock.h"
-#include "../measure/measured_run.h"
-#include "../rings.h"
-#include "../service_thread.h"
-#include "../sites.h"
+#include "base/clock.h"
+#include "base/service_thread.h"
+#include "measure/measured_run.h"
+#include "ring/rings.h"
+#include "site/registry.h"
 
 struct run {
     const struct spex_tune_setup *setup;

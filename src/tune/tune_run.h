@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Measures one run of a configuration that has just been applied. What does not work is a result,
  * not an error. */
-#ifndef SPEX_TUNE_RUN_H
-#define SPEX_TUNE_RUN_H
+#ifndef SPEX_TUNE_TUNE_RUN_H
+#define SPEX_TUNE_TUNE_RUN_H
 
 #include <spex/policy.h>
 
-#include "../measure/trial.h"
-#include "../why.h"
-#include "feed.h"
+#include "measure/trial.h"
+#include "text/error.h"
+#include "tune/feed.h"
 
 struct spex_tune_setup {
     const struct spex_space *space;

@@ -11,9 +11,9 @@
 
 #include <spex/record.h>
 
-#include "../sinks.h"
-#include "judge.h"
-#include "kernels_here.h"
+#include "collect/sinks.h"
+#include "kernels/kernels_here.h"
+#include "watch/record_judge.h"
 
 #define ALARMS 1e-5
 

@@ -6,7 +6,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
-#include "control/door.h"
+#include "wire/listening_socket.h"
 
 enum { NOBODY = 65534 };
 

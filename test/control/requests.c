@@ -7,10 +7,10 @@
 #include <pthread.h>
 #include <sys/resource.h>
 
-#include "confidence.h"
-#include "profile_source.h"
-#include "samples/frames.h"
-#include "samples/plan.h"
+#include "kernels/frames.h"
+#include "kernels/sampling_plan.h"
+#include "profile/confidence.h"
+#include "serve/own_profile.h"
 
 enum { WORK = 90, FLICKER, PLACES = 16 };
 

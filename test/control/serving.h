@@ -20,8 +20,8 @@
 
 #include "../check.h"
 
-#include "control/directory.h"
-#include "control_client.h"
+#include "observe/control_client.h"
+#include "wire/directory.h"
 
 static char serving_directory[64];
 

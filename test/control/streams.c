@@ -7,7 +7,7 @@
 
 #include <spex/kernel.h>
 
-#include "stream_format.h"
+#include "wire/stream_format.h"
 
 #include "../unit/messages.h"
 

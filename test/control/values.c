@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "columns.h"
-#include "confidence.h"
-#include "profile_reader.h"
-#include "tracer.h"
+#include "observe/profile_reader.h"
+#include "profile/columns.h"
+#include "profile/confidence.h"
+#include "stats/tracer.h"
 
 enum { PROBE = 5 };
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent_filled.h"
+#include "explore/trial/agent_filled.h"
 #include "spaces.h"
 
 static const char xml[] =

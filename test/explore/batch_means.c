@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "batch_means.h"
+#include "measure/figure/batch_means.h"
 #include "sources.h"
 
 #define MICRO 1e6

@@ -8,10 +8,10 @@
 
 #include <spex/spex.h>
 
-#include "circumstances.h"
+#include "explore/store/circumstances.h"
+#include "explore/store/store.h"
 #include "scratch.h"
 #include "spaces.h"
-#include "store.h"
 
 #define PATH "trials.db"
 

@@ -7,7 +7,7 @@
 
 #include <spex/config.h>
 
-#include "config_file.h"
+#include "explore/space/config_file.h"
 #include "scratch.h"
 #include "spaces.h"
 

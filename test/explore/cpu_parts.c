@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "../check.h"
-#include "cpu_parts.h"
+#include "explore/trial/cpu_parts.h"
 
 enum { CPUS_MAX = 16, NONE = 99 };
 

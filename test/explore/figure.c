@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "figure.h"
+#include "measure/figure/figure.h"
 #include "sources.h"
 
 enum { PROBE = 7, RUNS = 200, RECORDS_MAX = 300000 };

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "change.h"
-#include "findings.h"
+#include "explore/compare/change.h"
+#include "explore/findings/findings.h"
 #include "spaces.h"
 
 /* a: 1 2 3 4; mode: x y; two objectives and a limit. */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "builtin.h"
+#include "policies/explore/builtin.h"
 #include "spaces.h"
 
 #define REST                                                                                       \

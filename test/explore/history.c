@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "../check.h"
-#include "history.h"
+#include "explore/store/history.h"
 
 enum { PLANS_MAX = 64, PLACES_MAX = 5, EVENTS_MAX = 2 * PLANS_MAX };
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "../check.h"
-#include "measure.h"
-#include "warmup.h"
+#include "measure/figure/warmup.h"
+#include "measure/measure.h"
 
 enum { PROBE = 7, OTHER = 8 };
 

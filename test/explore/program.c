@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "program.h"
+#include "explore/trial/program.h"
 #include "scratch.h"
 
 /* The clock that teardown waits by, put forward once the program has said these words. */

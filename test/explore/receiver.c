@@ -7,10 +7,10 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "deadline.h"
+#include "base/deadline.h"
 #include <spex/kernel.h>
 
-#include "receiver.h"
+#include "explore/trial/receiver.h"
 #include "scratch.h"
 
 #define PATH "records"

@@ -8,9 +8,9 @@
 #include <jansson.h>
 #include <spex/explore.h>
 
+#include "explore/store/store.h"
 #include "scratch.h"
 #include "spaces.h"
-#include "store.h"
 
 /* a: 1 2 4; mode: x "y,z". */
 #define PARAMETERS                                                                                 \

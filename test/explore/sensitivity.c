@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../check.h"
-#include "sensitivity.h"
+#include "explore/findings/sensitivity.h"
 
 enum { PARAMETERS = 4, LEVELS = 5, TRIALS_MAX = 200 };
 

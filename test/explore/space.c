@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "explore/space/space_parameter.h"
 #include "scratch.h"
-#include "space_parameter.h"
 #include "spaces.h"
 
 static const char everything[] =

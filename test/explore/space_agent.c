@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "space_agent.h"
+#include "explore/space/space_agent.h"
 #include "spaces.h"
 
 /* Elements of an agent are in line 3. */

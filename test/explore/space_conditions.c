@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "space_condition.h"
-#include "space_criterion.h"
+#include "explore/space/space_condition.h"
+#include "explore/space/space_criterion.h"
 #include "spaces.h"
 
 #define SPACE(inside)                                                                              \

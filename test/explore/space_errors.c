@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "explore/space/space.h"
+#include "explore/space/space_parameter.h"
+#include "explore/space/xml.h"
 #include "scratch.h"
-#include "space.h"
-#include "space_parameter.h"
-#include "xml.h"
 
 struct bad {
     const char *xml;

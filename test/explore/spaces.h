@@ -4,7 +4,7 @@
 #define SPEX_TEST_SPACES_H
 
 #include "../check.h"
-#include "space.h"
+#include "explore/space/space.h"
 
 static inline struct spex_space_file *space_of(const char *xml) {
     struct spex_space_file *file;

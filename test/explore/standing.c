@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "../check.h"
-#include "standing.h"
-#include "student.h"
+#include "base/student.h"
+#include "explore/findings/ranking.h"
 
 enum { CONFIGS_MAX = 200, WORLDS = 150 };
 

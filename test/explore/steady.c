@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "batch_means.h"
+#include "measure/figure/batch_means.h"
+#include "measure/figure/steady.h"
 #include "sources.h"
-#include "steady.h"
 
 #define MICRO     1e6
 #define TOLERANCE 0.01

@@ -12,9 +12,9 @@
 
 #include <sqlite3.h>
 
+#include "explore/store/store.h"
 #include "scratch.h"
 #include "spaces.h"
-#include "store.h"
 
 #define PATH "trials.db"
 #define OF(run)                                                                                    \

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "explore/store/store.h"
 #include "scratch.h"
 #include "spaces.h"
-#include "store.h"
 
 #define PATH "trials.db"
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "space_criterion.h"
+#include "explore/space/space_criterion.h"
+#include "measure/summary.h"
 #include "spaces.h"
-#include "summary.h"
 
 /* threads: 1 2 4 8; cache: 16 32 MB; mode: a b */
 #define SPACE(goal)                                                                                \

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "explore/space/template.h"
 #include "spaces.h"
-#include "template.h"
 
 static const char xml[] =
     "<space name='s'>"

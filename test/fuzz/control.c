@@ -10,12 +10,12 @@
 #include <spex/probe.h>
 #include <spex/spex.h>
 
-#include "clock.h"
-#include "control/connection.h"
+#include "base/clock.h"
 #include "fuzz.h"
-#include "life_state.h"
+#include "observe/profile_reader.h"
 #include "packets.h"
-#include "profile_reader.h"
+#include "serve/connection.h"
+#include "start/life_state.h"
 
 enum { MEMORY_MAX = 16 << 20 };
 

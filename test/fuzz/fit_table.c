@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "fit_table.h"
 #include "fuzz.h"
-#include "printable.h"
+#include "text/printable.h"
+#include "tools/models/fit_table.h"
 
 enum { ROWS_FITTED = 200 };
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "models.h"
+#include "model/models.h"
 
 static char *written(const struct spex_models *models, size_t *length) {
     char *text = NULL;

@@ -6,11 +6,11 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "elf_file.h"
-#include "loader_check.h"
 #include "memory_file.h"
-#include "object_sites.h"
-#include "printable.h"
+#include "observe/objects/elf_file.h"
+#include "observe/objects/loader_check.h"
+#include "observe/objects/object_sites.h"
+#include "text/printable.h"
 
 static void check_why(int err, const struct spex_why *why) {
     FUZZ_CHECK(err == -ENOEXEC || err == -ENOTSUP || err == -EINVAL);

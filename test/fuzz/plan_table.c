@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "plan_table.h"
-#include "printable.h"
-#include "rates.h"
+#include "policies/rate/rates.h"
+#include "text/printable.h"
+#include "tools/plan/plan_table.h"
 
 enum { TOP = 3, CLASSES_DECIDED = 40 };
 

@@ -5,11 +5,11 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "confidence.h"
 #include "fuzz.h"
+#include "observe/profile_reader.h"
 #include "packets.h"
-#include "printable.h"
-#include "profile_reader.h"
+#include "profile/confidence.h"
+#include "text/printable.h"
 
 static void check_text(const char *text, size_t size) {
     size_t length = strnlen(text, size);

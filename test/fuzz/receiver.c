@@ -12,7 +12,7 @@
 #include "packets.h"
 #include <spex/kernel.h>
 
-#include "receiver.h"
+#include "explore/trial/receiver.h"
 
 static char directory[] = "/tmp/spex-fuzz-XXXXXX";
 

@@ -9,8 +9,8 @@
 #include <spex/site.h>
 
 #include "fuzz.h"
-#include "printable.h"
-#include "selection.h"
+#include "site/selection.h"
+#include "text/printable.h"
 
 static const struct spex_selection_probe probes[] = {
     {.name = "query", .file = "src/net.c", .type = SPEX_LAT, .subsample = 9, .id = 7},

@@ -9,12 +9,12 @@
 #include <libxml/parser.h>
 #include <libxml/relaxng.h>
 
-#include "agent_filled.h"
-#include "config_file.h"
+#include "explore/space/config_file.h"
+#include "explore/space/space.h"
+#include "explore/space/space_parameter.h"
+#include "explore/space/space_values.h"
+#include "explore/trial/agent_filled.h"
 #include "memory_file.h"
-#include "space.h"
-#include "space_parameter.h"
-#include "space_values.h"
 
 static void check_parameter(const struct spex_parameter *parameter) {
     FUZZ_CHECK(*parameter->name && parameter->unit);

@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "explore/space/space.h"
+#include "explore/space/template.h"
 #include "fuzz.h"
-#include "space.h"
-#include "template.h"
 
 static const char xml[] = "<space name='s'>"
                           "<parameter name='t' type='integer' min='1' max='2'/>"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "../check.h"
-#include "anomalies.h"
+#include "model/anomaly/anomalies.h"
 
 enum { LONG = 200000, CASES = 100, BEFORE = 5000 };
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "draw.h"
+#include "policies/explore/draw.h"
 
 enum { POINTS_MAX = 10, REPEATS = 5, STREAM = 2000, OUTLIERS_IN = 10 };
 

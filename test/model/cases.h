@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "fit.h"
+#include "model/fit/fit.h"
 
 struct model_case {
     const char *name;

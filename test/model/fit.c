@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "../check.h"
-#include "fit.h"
-#include "least_squares.h"
+#include "model/fit/fit.h"
+#include "model/fit/least_squares.h"
 
 static struct spex_fit must_fit(size_t width, size_t rows, const double *parameters,
                                 const double *times) {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "../check.h"
-#include "groups.h"
+#include "model/training/groups.h"
 
 static const char *const a_b[] = {"a", "b"};
 static const char *const b_a[] = {"b", "a"};

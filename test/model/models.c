@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "../check.h"
-#include "models.h"
+#include "model/models.h"
 
 static struct spex_model any_model(uint64_t *seed, size_t parameters) {
     struct spex_model model = {.parameter_count = parameters,

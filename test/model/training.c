@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "../check.h"
-#include "training.h"
+#include "model/training/training.h"
 
 static const char *const n[] = {"n"};
 static const char *const n_m[] = {"n", "m"};

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "linked_objects.h"
+#include "observe/objects/linked_objects.h"
 #include "scratch.h"
 
 static char *linking, *audited, *observed;

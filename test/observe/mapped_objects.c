@@ -10,8 +10,8 @@
 #include <spex/probe.h>
 
 #include "../check.h"
-#include "mapped_objects.h"
-#include "object_sites.h"
+#include "observe/objects/mapped_objects.h"
+#include "observe/objects/object_sites.h"
 
 struct seen {
     unsigned objects, programs;

@@ -12,7 +12,7 @@
 #include <spex/record.h>
 
 #include "../check.h"
-#include "object_sites.h"
+#include "observe/objects/object_sites.h"
 
 static char original[1 << 20], bytes[sizeof(original)];
 static size_t length;

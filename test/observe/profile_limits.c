@@ -7,7 +7,7 @@
 #include <spex/record.h>
 
 #include "../check.h"
-#include "profile_reader.h"
+#include "observe/profile_reader.h"
 
 enum { ROWS = 4096, VALUES_MAX = ROWS * SPEX_MAX_FIELDS };
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "../check.h"
-#include "rates.h"
+#include "policies/rate/rates.h"
 
 enum { CLASSES_MAX = 64 };
 

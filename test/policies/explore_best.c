@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "../check.h"
-#include "builtin.h"
+#include "policies/explore/builtin.h"
 #include "simulation.h"
 
 enum { SEEDS = 8 };

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "../check.h"
-#include "builtin.h"
 #include "landscapes.h"
+#include "policies/explore/builtin.h"
 
 enum { SLOTS = 4, CALLS_MAX = 20000 };
 

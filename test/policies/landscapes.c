@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "draw.h"
+#include "policies/explore/draw.h"
 
 static const char *const category_names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
 

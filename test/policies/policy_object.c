@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "../check.h"
-#include "builtin.h"
-#include "policy_object.h"
+#include "explore/policy_object.h"
+#include "policies/explore/builtin.h"
 #include "simulation.h"
 
 enum { NO_POLICY = 1, WRONG_SIZE, WRONG_VERSION, WRONG_SUMMARY, FIRST };

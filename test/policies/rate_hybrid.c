@@ -2,7 +2,7 @@
 /* Tracing or probing: the paper's use case, brute force on random problems, and how near the
  * approximations come. */
 #include "asking.h"
-#include "hybrid_search.h"
+#include "policies/rate/hybrid_search.h"
 
 enum { PROBLEMS = 1000, TOP = 5 };
 

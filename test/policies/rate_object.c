@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "asking.h"
-#include "rate_object.h"
+#include "rate/policy_object.h"
 
 enum { FIRST_ONLY = 1, NO_POLICY, WRONG_SIZE, WRONG_VERSION, WRONG_SUMMARY, ARGUMENTS };
 

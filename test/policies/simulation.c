@@ -7,9 +7,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "configurations.h"
-#include "loss.h"
-#include "standing.h"
+#include "explore/findings/ranking.h"
+#include "policies/explore/configurations.h"
+#include "policies/explore/loss.h"
 
 enum { PARALLEL_MAX = 8, TRIALS_MAX = 300000 };
 

@@ -18,13 +18,13 @@
 #include <spex/probe.h>
 #include <spex/spex.h>
 
-#include "clock.h"
-#include "doorbell.h"
-#include "confidence.h"
-#include "metrics.h"
-#include "probe_type.h"
-#include "profile_source.h"
-#include "threads.h"
+#include "base/clock.h"
+#include "collect/metrics.h"
+#include "probe/threads.h"
+#include "profile/confidence.h"
+#include "ring/doorbell.h"
+#include "ring/probe_type.h"
+#include "serve/own_profile.h"
 
 enum { RUNS_MAX = 100000, ID = 5, EXECUTIONS = 60000, RING_RECORDS = 32, BATCH_RECORDS = 16 };
 

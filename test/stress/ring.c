@@ -17,7 +17,7 @@
 
 #include <spex/atomic.h>
 
-#include "commit_atomic.h"
+#include "queues/commit_atomic.h"
 
 #define WRITERS_MAX 64
 

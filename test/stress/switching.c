@@ -18,8 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "control/directory.h"
-#include "control_client.h"
+#include "observe/control_client.h"
+#include "wire/directory.h"
 
 #include "../unit/places.h"
 

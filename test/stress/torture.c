@@ -20,9 +20,9 @@
 #include <spex/spex.h>
 
 #include "../capture.h"
-#include "contexts.h"
-#include "probe_type.h"
-#include "rings.h"
+#include "probe/contexts.h"
+#include "ring/probe_type.h"
+#include "ring/rings.h"
 
 _Static_assert((int)TORTURE_TYPES == SPEX_PROBE_TYPES, "every type is tortured");
 

@@ -8,7 +8,7 @@
 #define _GNU_SOURCE
 #include "torture.h"
 
-#include "recording.h"
+#include "probe/recording.h"
 
 enum { TURN_BITS = 16, RINGS = TORTURE_CPUS + 1 };
 

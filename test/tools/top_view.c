@@ -7,8 +7,8 @@
 #include <spex/site.h>
 
 #include "../check.h"
-#include "top_view.h"
-#include "values.h"
+#include "stats/values.h"
+#include "tools/top/top_view.h"
 
 static struct spex_profile_site sites[] = {
     {.probe_id = 7,

@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "activity.h"
-#include "gap.h"
+#include "probe/gap.h"
+#include "stats/occupancy.h"
 
 #include "../check.h"
 

@@ -8,10 +8,10 @@
 
 #include "../capture.h"
 #include "../check.h"
-#include "allowance.h"
-#include "clock.h"
-#include "countdown.h"
+#include "base/clock.h"
 #include "counted.h"
+#include "probe/sampler.h"
+#include "probe/thread_budget.h"
 
 enum { BUSY = 1, RECORDS_MAX = 1 << 20 };
 

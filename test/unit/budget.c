@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 #include "../check.h"
-#include "budget.h"
+#include "rate/budget.h"
 
 static void percentages_are_read(void **state) {
     static const struct {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "../check.h"
-#include "columns.h"
+#include "profile/columns.h"
 
 static const char *const headings[] = {"name", "size", "share"};
 

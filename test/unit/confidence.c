@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "../check.h"
-#include "confidence.h"
+#include "profile/confidence.h"
 
 static struct spex_values values;
 

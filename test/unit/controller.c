@@ -8,10 +8,10 @@
 #include <spex/spex.h>
 
 #include "../check.h"
-#include "collector.h"
-#include "controller.h"
-#include "metrics.h"
-#include "sites.h"
+#include "collect/collector.h"
+#include "collect/metrics.h"
+#include "rate/controller.h"
+#include "site/registry.h"
 
 enum { BUSY = 1, BATCH = 1000, BATCHES = 30 };
 

@@ -6,13 +6,13 @@
 #include <spex/probe.h>
 #include <spex/spex.h>
 
-#include "controller_probing.h"
-#include "metrics.h"
-#include "prober.h"
-#include "sites.h"
+#include "collect/metrics.h"
+#include "rate/occupancy_sampler.h"
+#include "rate/probing.h"
+#include "site/registry.h"
 
-#include "../../policies/rates.h"
 #include "../check.h"
+#include "policies/rate/rates.h"
 
 enum { WORK = 1, RECORDS = 100 };
 

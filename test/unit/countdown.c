@@ -20,12 +20,12 @@
 
 #include "../capture.h"
 #include "../children.h"
-#include "doorbell.h"
+#include "collect/metrics.h"
 #include "counted.h"
 #include "geometric_law.h"
-#include "metrics.h"
-#include "probe_type.h"
-#include "threads.h"
+#include "probe/threads.h"
+#include "ring/doorbell.h"
+#include "ring/probe_type.h"
 
 /* ThreadSanitizer would end a child of a program with threads that starts threads itself. */
 __attribute__((visibility("default"))) const char *__tsan_default_options(void);

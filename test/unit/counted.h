@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "../check.h"
-#include "profile_source.h"
+#include "serve/own_profile.h"
 
 /* Executions of all probes with that id. */
 static inline double counted(uint16_t id) {

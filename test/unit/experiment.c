@@ -10,10 +10,10 @@
 #include <spex/site.h>
 
 #include "../check.h"
-#include "experiment.h"
-#include "gap.h"
-#include "selection.h"
-#include "sites.h"
+#include "probe/gap.h"
+#include "rate/experiment.h"
+#include "site/registry.h"
+#include "site/selection.h"
 
 enum { PROBES = 4, STEPS_MAX = 100000 };
 

@@ -8,7 +8,7 @@
 #include <spex/spex.h>
 
 #include "../check.h"
-#include "sinks.h"
+#include "collect/sinks.h"
 #include "tune/feed.h"
 
 enum { WANTED = 1, OTHER = 2, ROOM = 65536, BATCH = 256 };

@@ -15,13 +15,13 @@
 #include <spex/spex.h>
 
 #include "../check.h"
-#include "contexts.h"
-#include "function_calls.h"
-#include "function_names.h"
+#include "functions/function_calls.h"
+#include "functions/function_names.h"
+#include "functions/symbols.h"
 #include "instrumented.h"
+#include "probe/contexts.h"
 #include "seen.h"
-#include "sites.h"
-#include "symbols.h"
+#include "site/registry.h"
 
 enum { PATH_BYTES = 256, TOO_DEEP = 1200 };
 

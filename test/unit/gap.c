@@ -4,9 +4,9 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "gap.h"
 #include "geometric_law.h"
-#include "sampling_rate.h"
+#include "probe/gap.h"
+#include "site/sampling_rate.h"
 
 /* One per cent too long a period is to be seen. */
 #define DRAWS 1000000u

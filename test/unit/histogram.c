@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../check.h"
-#include "histogram.h"
+#include "stats/histogram.h"
 
 enum { SAMPLES = 20000 };
 

@@ -10,10 +10,10 @@
 #include <spex/kernel.h>
 
 #include "../check.h"
-#include "contexts.h"
 #include "places.h"
+#include "probe/contexts.h"
 #include "seen.h"
-#include "sites.h"
+#include "site/registry.h"
 
 enum { MAIN = 1, FIRST, SECOND, LEAF, RECURSIVE, EVEN, ODD, LEFT, SCOPED, SAMPLED, HANDLED };
 

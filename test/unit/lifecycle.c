@@ -20,7 +20,7 @@
 #include "../check.h"
 #include "messages.h"
 #include "plugin.h"
-#include "sites.h"
+#include "site/registry.h"
 
 enum { WORK = 1, PLUGIN = 21 };
 enum { RECORDERS = 4, FORKS = 40 };

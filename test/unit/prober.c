@@ -15,10 +15,10 @@
 
 #include "../check.h"
 #include "../children.h"
+#include "collect/metrics.h"
 #include "messages.h"
-#include "metrics.h"
-#include "prober.h"
-#include "sites.h"
+#include "rate/occupancy_sampler.h"
+#include "site/registry.h"
 
 enum { WORK = 1, COUNTED, STATE, OTHER, WORKERS = 3, DEPTH = 3, CHANGES = 700 };
 

@@ -11,7 +11,7 @@
 
 #include "../check.h"
 #include "plant.h"
-#include "sites.h"
+#include "site/registry.h"
 
 /* Of the interval, in seconds: rates change at CHANGE for the first time. */
 #define CHANGE 4.0

@@ -10,8 +10,8 @@
 
 #include "../check.h"
 #include "places.h"
-#include "sites.h"
-#include "threads.h"
+#include "probe/threads.h"
+#include "site/registry.h"
 
 enum {
     FIRST = 1,

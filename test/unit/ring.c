@@ -12,8 +12,8 @@
 #include <time.h>
 
 #include "../check.h"
-#include "commit_atomic.h"
-#include "commit_rseq.h"
+#include "queues/commit_atomic.h"
+#include "queues/commit_rseq.h"
 
 #define CAPACITY_MAX    256
 #define WATCHED_RECORDS 300000

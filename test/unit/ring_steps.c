@@ -3,7 +3,7 @@
  * takes when a thread is preempted for a whole lap. One thread takes all the steps. */
 #include "../ring_steps.h"
 #include "../check.h"
-#include "ring.h"
+#include "queues/ring.h"
 
 static void expect_read(struct fixture *f, size_t count, const uint64_t *words) {
     uint64_t out[STEPS_CAPACITY_MAX];

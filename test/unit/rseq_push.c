@@ -29,7 +29,7 @@ static char *thread_pointer(void) {
 
 #define spex_rseq_area() ((char *)&area - thread_pointer())
 
-#include "commit_rseq.h"
+#include "queues/commit_rseq.h"
 
 #include "../check.h"
 

@@ -28,7 +28,7 @@
 
 #include "../capture.h"
 #include "../check.h"
-#include "rings.h"
+#include "ring/rings.h"
 
 enum { CAPACITY = 4, WORDS_MAX = SPEX_RECORD_WORDS_MAX, BATCH = CAPACITY + 1 };
 

@@ -18,10 +18,10 @@
 #include "../capture.h"
 #include "../check.h"
 #include "../children.h"
-#include "clock.h"
-#include "samples/plan.h"
-#include "sites.h"
-#include "threads.h"
+#include "base/clock.h"
+#include "kernels/sampling_plan.h"
+#include "probe/threads.h"
+#include "site/registry.h"
 
 enum { OUTER = 90, INNER, PLAIN, OFTEN };
 

@@ -10,7 +10,7 @@
 #include <spex/site.h>
 
 #include "../check.h"
-#include "selection.h"
+#include "site/selection.h"
 
 enum { SC = 1000 }; /* the developer's own period in these tests */
 

@@ -15,7 +15,7 @@
 
 #include "../check.h"
 #include "places.h"
-#include "commit_rseq.h"
+#include "queues/commit_rseq.h"
 
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 35)
 #include <sys/rseq.h>

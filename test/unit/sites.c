@@ -8,7 +8,7 @@
 #include <spex/probe.h>
 #include <spex/spex.h>
 
-#include "sites.h"
+#include "site/registry.h"
 
 #include "../check.h"
 #include "messages.h"

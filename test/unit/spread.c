@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "../check.h"
-#include "confidence.h"
-#include "tracer.h"
+#include "profile/confidence.h"
+#include "stats/tracer.h"
 
 enum { EXECUTIONS = 6000, TRIALS = 1000 };
 

@@ -22,8 +22,8 @@
 #include "../check.h"
 #include "messages.h"
 #include "plugin.h"
-#include "rings.h"
-#include "stream_format.h"
+#include "ring/rings.h"
+#include "wire/stream_format.h"
 
 enum { FIRST = 31, SECOND, PLUGIN = 21 };
 enum { INNER = 901, CHAINS = 300 };

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../queues/ring.h"
 #include "../check.h"
-#include "columns.h"
-#include "table.h"
-#include "tracer.h"
+#include "profile/columns.h"
+#include "profile/table.h"
+#include "queues/ring.h"
+#include "stats/tracer.h"
 
 enum { TICKS = 1000000000 };
 

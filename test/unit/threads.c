@@ -9,7 +9,7 @@
 
 #include "../check.h"
 #include "places.h"
-#include "threads.h"
+#include "probe/threads.h"
 
 enum { THREADS = 5000, AT_A_TIME = 20, EXECUTIONS = 3 };
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "../check.h"
-#include "tracer.h"
+#include "stats/tracer.h"
 
 enum { RECORDS = 5000 };
 

@@ -19,7 +19,7 @@
 
 #include "../check.h"
 #include "messages.h"
-#include "sites.h"
+#include "site/registry.h"
 
 enum { VALUE = 1, OTHER = 2, BATCHES = 5, MODES = 2, CONFIGURATIONS = BATCHES * MODES };
 

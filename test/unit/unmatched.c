@@ -7,9 +7,9 @@
 
 #include <spex/record.h>
 
-#include "printable.h"
-#include "sites.h"
-#include "unmatched.h"
+#include "site/registry.h"
+#include "site/selection_check.h"
+#include "text/printable.h"
 
 #include "../check.h"
 

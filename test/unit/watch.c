@@ -13,8 +13,8 @@
 
 #include "../check.h"
 #include "../children.h"
-#include "clock.h"
-#include "sinks.h"
+#include "base/clock.h"
+#include "collect/sinks.h"
 
 enum { WORK = 70, USUAL = 2000, SLOW = 300 };
 

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* Configurations by number, the last parameter fastest, and in an order that looks random. */
+#ifndef SPEX_POLICIES_EXPLORE_CONFIGURATIONS_H
+#define SPEX_POLICIES_EXPLORE_CONFIGURATIONS_H
+
+#include <spex/policy.h>
+
+#include "policies/explore/draw.h"
+
+/* Above it they are not all looked at. */
+#define SPEX_CONFIGURATIONS_COUNTED 65536
+
+SPEX_INLINE void spex_configuration_levels(const struct spex_space *space, uint64_t number,
+                                           size_t *levels) {
+    for (size_t p = space->parameter_count; p-- > 0;) {
+        levels[p] = number % space->parameters[p].count;
+        number /= space->parameters[p].count;
+    }
+}
+
+SPEX_INLINE uint64_t spex_configuration_number(const struct spex_space *space,
+                                               const size_t *levels) {
+    uint64_t number = 0;
+    for (size_t p = 0; p < space->parameter_count; p++)
+        number = number * space->parameters[p].count + levels[p];
+    return number;
+}
+
+/* Whether the configuration is allowed, and stands for itself. */
+SPEX_INLINE bool spex_configuration_stands(const struct spex_space *space, uint64_t number,
+                                           size_t *levels) {
+    spex_configuration_levels(space, number, levels);
+    return spex_space_settle(space, levels) && spex_configuration_number(space, levels) == number;
+}
+
+/* How many of them stand: of a large space what a sample of it says. */
+static inline uint64_t spex_configurations_standing(const struct spex_space *space,
+                                                    size_t *levels) {
+    uint64_t all = spex_space_configurations(space), stand = 0;
+    uint64_t looks = all <= SPEX_CONFIGURATIONS_COUNTED ? all : 4096;
+    struct spex_draw draw = {space->rules.seed};
+    if (!space->settle)
+        return all;
+    for (uint64_t n = 0; n < looks; n++)
+        stand += spex_configuration_stands(space, looks == all ? n : spex_draw_below(&draw, all),
+                                           levels);
+    return looks == all ? stand : (uint64_t)((double)all * ((double)stand / (double)looks)) + 1;
+}
+
+/* A permutation of 0 to count - 1 that needs no memory: a Feistel network over the next power of four, walked
+ * until it is back in the range (Black and Rogaway, Ciphers with Arbitrary Finite Domains, 2002). */
+struct spex_order {
+    uint64_t count;
+    uint64_t key;
+    unsigned half; /* bits */
+};
+
+SPEX_INLINE struct spex_order spex_order_of(uint64_t count, uint64_t key) {
+    struct spex_order order = {count, spex_draw_mix(key), 1};
+    while (order.half < 31 && UINT64_C(1) << 2 * order.half < count)
+        order.half++;
+    return order;
+}
+
+SPEX_INLINE uint64_t spex_order_round(const struct spex_order *order, uint64_t number) {
+    uint64_t mask = (UINT64_C(1) << order->half) - 1;
+    uint64_t left = number >> order->half, right = number & mask;
+    for (uint64_t round = 1; round <= 6; round++) {
+        uint64_t mixed = spex_draw_mix(order->key + round * 0x9e3779b97f4a7c15u + right) & mask;
+        uint64_t next = left ^ mixed;
+        left = right;
+        right = next;
+    }
+    return left << order->half | right;
+}
+
+SPEX_INLINE uint64_t spex_order_at(const struct spex_order *order, uint64_t place) {
+    do
+        place = spex_order_round(order, place);
+    while (place >= order->count);
+    return place;
+}
+
+#endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/* A configuration's trials as one number, the less the better. A configuration that keeps all limits is better than one
+ * that does not; of those that do not, the one that is nearer to it. Several objectives are weighed by Tchebycheff's
+ * distance from the best of each seen so far, with the sum added a little (Knowles, ParEGO, 2006). */
+#ifndef SPEX_POLICIES_EXPLORE_LOSS_H
+#define SPEX_POLICIES_EXPLORE_LOSS_H
+
+#include <math.h>
+
+#include "policies/explore/noise.h"
+#include "policies/explore/results.h"
+
+/* Further ones do not count. */
+#define SPEX_LOSS_OBJECTIVES 8
+
+/* With this probability limits are taken to be kept. */
+#define SPEX_LOSS_SURE 0.8
+
+/* The share of the sum. */
+#define SPEX_LOSS_AUGMENTED 0.05
+
+struct spex_loss {
+    const struct spex_space *space;
+    size_t objectives;
+    bool ratios[SPEX_LOSS_OBJECTIVES]; /* all values are positive: logarithms are compared */
+    double low[SPEX_LOSS_OBJECTIVES];  /* of the costs seen so far */
+    double high[SPEX_LOSS_OBJECTIVES];
+    double weights[SPEX_LOSS_OBJECTIVES];
+    struct spex_noise limits; /* of a trial's figures that are limited, as shares of them */
+    double best;              /* scalars of what keeps the limits, with these weights */
+    double worst;
+};
+
+/* What a configuration has. */
+struct spex_loss_value {
+    double loss;
+    double squares; /* of its trials, sum of squared distances from the mean, as losses */
+    double error;   /* of one trial, by what the run itself said; NaN: not known */
+};
+
+SPEX_INLINE double spex_loss_cost(const struct spex_loss *loss, size_t objective, double value) {
+    double sign = loss->space->criteria[objective].goal == SPEX_MAXIMISE ? -1 : 1;
+    return sign * (loss->ratios[objective] ? log(value) : value);
+}
+
+/* How a cost changes with the value. */
+SPEX_INLINE double spex_loss_slope(const struct spex_loss *loss, size_t objective, double value) {
+    return loss->ratios[objective] ? 1 / fabs(value) : 1;
+}
+
+SPEX_INLINE double spex_loss_scale(const struct spex_loss *loss, size_t objective) {
+    double range = loss->high[objective] - loss->low[objective];
+    return loss->objectives == 1 ? 1 : loss->weights[objective] / (range > 0 ? range : 1);
+}
+
+static inline double spex_loss_scalar(const struct spex_loss *loss,
+                                      const struct spex_results_values *values) {
+    double most = -INFINITY, sum = 0;
+    if (loss->objectives == 1)
+        return spex_loss_cost(loss, 0, values[0].mean);
+    for (size_t o = 0; o < loss->objectives; o++) {
+        double distance =
+            spex_loss_scale(loss, o) * (spex_loss_cost(loss, o, values[o].mean) - loss->low[o]);
+        most = fmax(most, distance);
+        sum += distance;
+    }
+    return most + SPEX_LOSS_AUGMENTED * sum;
+}
+
+SPEX_INLINE double spex_loss_normal(double z) {
+    return erfc(-z / sqrt(2)) / 2;
+}
+
+/* The standard error of a configuration's mean, by how much trials vary and by what the runs said themselves. */
+SPEX_INLINE double spex_loss_mean_error(const struct spex_loss *loss,
+                                        const struct spex_results_values *values, double trials) {
+    double squares = values->mean != 0 ? values->squares / (values->mean * values->mean) : 0;
+    double among =
+        spex_noise_variance(&loss->limits, trials, squares) * values->mean * values->mean;
+    double within = isfinite(values->error) ? values->error * values->error : 0;
+    return sqrt(fmax(among, within) / trials);
+}
+
+/* By how much limits are exceeded, as shares of them, together; *kept is the probability that none is. */
+static inline double spex_loss_violation(const struct spex_loss *loss,
+                                         const struct spex_results_values *values, double trials,
+                                         double *kept) {
+    const struct spex_space *space = loss->space;
+    double violation = 0;
+    *kept = 1;
+    for (size_t c = 0; c < space->criterion_count; c++) {
+        const struct spex_criterion *criterion = &space->criteria[c];
+        if (!spex_criterion_is_limit(criterion))
+            continue;
+        double sign = criterion->goal == SPEX_AT_MOST ? 1 : -1;
+        double beyond = sign * (values[c].mean - criterion->bound);
+        double scale = fabs(criterion->bound) > 0 ? fabs(criterion->bound) : 1;
+        double error = spex_loss_mean_error(loss, &values[c], trials);
+        violation += beyond > 0 ? beyond / scale : 0;
+        *kept *= error > 0 ? spex_loss_normal(-beyond / error) : beyond <= 0;
+    }
+    return violation;
+}
+
+/* What keeps the limits more likely than not, and not surely, counts by so much less; the rest comes after all these.
+ * What fails once in a while is not worse for that, what fails more often than not is. */
+static inline double spex_loss_of(const struct spex_loss *loss, const struct spex_results *results,
+                                  size_t config) {
+    const struct spex_results_config *known = &results->configs[config];
+    const struct spex_results_values *values = spex_results_values(results, config);
+    double span = loss->worst > loss->best ? loss->worst - loss->best : 1, kept;
+    if (!known->trials)
+        return loss->worst + 1.5 * span;
+    double violation = spex_loss_violation(loss, values, (double)known->trials, &kept);
+    double crashes = known->failed > known->trials ? (double)(known->failed - known->trials) /
+                                                         (double)(known->failed + known->trials)
+                                                   : 0;
+    if (violation > 0 && kept >= 0.5)
+        kept = 0.499;
+    if (violation <= 0 && kept < 0.5)
+        kept = 0.5;
+    if (kept < 0.5)
+        return loss->worst + span * (0.5 - kept + violation / (1 + violation)) / 2 + span * crashes;
+    double scalar = spex_loss_scalar(loss, values);
+    double share = fmin(1, (kept - 0.5) / (SPEX_LOSS_SURE - 0.5));
+    return share * scalar + (1 - share) * fmax(scalar, loss->worst) + span * crashes;
+}
+
+/* The loss with how much trials of the configuration vary in it. */
+static inline struct spex_loss_value spex_loss_value(const struct spex_loss *loss,
+                                                     const struct spex_results *results,
+                                                     size_t config) {
+    const struct spex_results_values *values = spex_results_values(results, config);
+    struct spex_loss_value value = {spex_loss_of(loss, results, config), 0, 0};
+    for (size_t o = 0; results->configs[config].trials && o < loss->objectives; o++) {
+        double factor = spex_loss_scale(loss, o) * spex_loss_slope(loss, o, values[o].mean);
+        value.squares += factor * factor * values[o].squares;
+        value.error += factor * factor * values[o].error * values[o].error;
+    }
+    value.error = sqrt(value.error);
+    return value;
+}
+
+static inline void spex_loss_init(struct spex_loss *loss, const struct spex_space *space) {
+    *loss = (struct spex_loss){.space = space, .objectives = space->objective_count};
+    if (loss->objectives > SPEX_LOSS_OBJECTIVES)
+        loss->objectives = SPEX_LOSS_OBJECTIVES;
+    for (size_t o = 0; o < loss->objectives; o++)
+        loss->weights[o] = 1.0 / (double)loss->objectives;
+}
+
+/* Weights that are different every time, each mixture as likely (exponential variates, divided by their sum). */
+static inline void spex_loss_turn(struct spex_loss *loss, struct spex_draw *draw) {
+    double sum = 0;
+    for (size_t o = 0; o < loss->objectives; o++) {
+        loss->weights[o] = -log(1 - spex_draw_share(draw)) + 1e-3;
+        sum += loss->weights[o];
+    }
+    for (size_t o = 0; o < loss->objectives; o++)
+        loss->weights[o] /= sum;
+}
+
+static inline void spex_loss_learn_range(struct spex_loss *loss, const struct spex_results *results,
+                                         size_t objective) {
+    loss->ratios[objective] = true;
+    for (size_t c = 0; c < results->count; c++)
+        if (results->configs[c].trials)
+            loss->ratios[objective] &= spex_results_values(results, c)[objective].mean > 0;
+    loss->low[objective] = INFINITY;
+    loss->high[objective] = -INFINITY;
+    for (size_t c = 0; c < results->count; c++) {
+        double cost =
+            spex_loss_cost(loss, objective, spex_results_values(results, c)[objective].mean);
+        if (results->configs[c].trials) {
+            loss->low[objective] = fmin(loss->low[objective], cost);
+            loss->high[objective] = fmax(loss->high[objective], cost);
+        }
+    }
+}
+
+static inline void spex_loss_learn_limits(struct spex_loss *loss,
+                                          const struct spex_results *results) {
+    const struct spex_space *space = loss->space;
+    struct spex_noise_sums sums = {0};
+    for (size_t i = 0; i < results->count * space->criterion_count; i++) {
+        const struct spex_results_values *values = &results->values[i];
+        uint64_t trials = results->configs[i / space->criterion_count].trials;
+        if (spex_criterion_is_limit(&space->criteria[i % space->criterion_count]) &&
+            values->mean != 0 && trials > 1)
+            spex_noise_add(&sums, (double)trials, values->squares / (values->mean * values->mean));
+    }
+    loss->limits = spex_noise_of(&sums);
+}
+
+/* The ranges of what was seen so far. */
+static inline void spex_loss_learn(struct spex_loss *loss, const struct spex_results *results) {
+    double kept;
+    spex_loss_learn_limits(loss, results);
+    for (size_t o = 0; o < loss->objectives; o++)
+        spex_loss_learn_range(loss, results, o);
+    loss->best = INFINITY;
+    loss->worst = -INFINITY;
+    for (size_t c = 0; c < results->count; c++) {
+        const struct spex_results_values *values = spex_results_values(results, c);
+        if (!results->configs[c].trials)
+            continue;
+        double scalar = spex_loss_scalar(loss, values);
+        bool keeps =
+            spex_loss_violation(loss, values, (double)results->configs[c].trials, &kept) <= 0;
+        loss->worst = fmax(loss->worst, scalar);
+        loss->best = keeps ? fmin(loss->best, scalar) : loss->best;
+    }
+    if (!isfinite(loss->worst))
+        loss->worst = 0;
+    if (!isfinite(loss->best))
+        loss->best = loss->worst;
+}
+
+#endif

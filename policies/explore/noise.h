@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/* How much trials of one configuration vary, when there are few of each: what they all say moderates what each says
+ * (Smyth, Linear Models and Empirical Bayes Methods for Assessing Differential Expression, 2004, section 6.2). */
+#ifndef SPEX_POLICIES_EXPLORE_NOISE_H
+#define SPEX_POLICIES_EXPLORE_NOISE_H
+
+#include <math.h>
+#include <stddef.h>
+
+#include <spex/compiler.h>
+
+/* A configuration's variance is taken to be drawn from a scaled inverse chi-squared distribution. */
+struct spex_noise {
+    double variance;
+    double freedom; /* as if so many trials more had said so */
+};
+
+/* While nothing was repeated: a coefficient of variation of 10 %, for logarithms or shares. */
+#define SPEX_NOISE_UNKNOWN ((struct spex_noise){0.01, 1})
+
+/* Beyond it they are as good as equal. */
+#define SPEX_NOISE_FREEDOM_MAX 60
+
+/* Asymptotic series from 6 on, by recurrence below (Abramowitz and Stegun, 6.3.18 and 6.4.12). */
+SPEX_INLINE double spex_noise_digamma(double x) {
+    double below = 0;
+    while (x < 6) {
+        below += 1 / x;
+        x += 1;
+    }
+    double r = 1 / (x * x);
+    return log(x) - 1 / (2 * x) - r * (1.0 / 12 - r * (1.0 / 120 - r / 252)) - below;
+}
+
+SPEX_INLINE double spex_noise_trigamma(double x) {
+    double below = 0;
+    while (x < 6) {
+        below += 1 / (x * x);
+        x += 1;
+    }
+    double r = 1 / (x * x);
+    return 1 / x + r / 2 + r / x * (1.0 / 6 - r * (1.0 / 30 - r / 42)) + below;
+}
+
+/* It falls; so by halving, on a scale of ratios. */
+static inline double spex_noise_trigamma_inverse(double value) {
+    double low = 1e-3, high = 1e4;
+    for (int i = 0; i < 40; i++) {
+        double middle = sqrt(low * high);
+        if (spex_noise_trigamma(middle) > value)
+            low = middle;
+        else
+            high = middle;
+    }
+    return sqrt(low * high);
+}
+
+/* Sums over the configurations that have at least two trials. */
+struct spex_noise_sums {
+    double count;
+    double mean; /* of the logarithms of variances, freed of what few trials bias them by */
+    double squares;
+    double expected; /* what of the squares the few trials explain */
+    double all_squares;
+    double all_freedom;
+};
+
+SPEX_INLINE void spex_noise_add(struct spex_noise_sums *sums, double trials, double squares) {
+    double freedom = trials - 1;
+    if (!(freedom >= 1) || !(squares >= 0))
+        return;
+    double variance = fmax(squares / freedom, 1e-12);
+    double log_variance = log(variance) - spex_noise_digamma(freedom / 2) + log(freedom / 2);
+    double distance = log_variance - sums->mean;
+    sums->count++;
+    sums->mean += distance / sums->count;
+    sums->squares += distance * (log_variance - sums->mean);
+    sums->expected += spex_noise_trigamma(freedom / 2);
+    sums->all_squares += squares;
+    sums->all_freedom += freedom;
+}
+
+/* Of fewer than 8 configurations how different they are cannot be told. */
+static inline struct spex_noise spex_noise_of(const struct spex_noise_sums *sums) {
+    if (sums->count < 1)
+        return SPEX_NOISE_UNKNOWN;
+    if (sums->count < 8)
+        return (struct spex_noise){fmax(sums->all_squares / sums->all_freedom, 1e-12), 3};
+    double spread = sums->squares / (sums->count - 1) - sums->expected / sums->count;
+    double half = spread > 0 ? spex_noise_trigamma_inverse(spread) : SPEX_NOISE_FREEDOM_MAX / 2.0;
+    half = fmin(fmax(half, 0.5), SPEX_NOISE_FREEDOM_MAX / 2.0);
+    return (struct spex_noise){exp(sums->mean + spex_noise_digamma(half) - log(half)), 2 * half};
+}
+
+/* Of one trial of a configuration that has had so many. */
+SPEX_INLINE double spex_noise_variance(const struct spex_noise *noise, double trials,
+                                       double squares) {
+    double freedom = trials > 1 ? trials - 1 : 0;
+    return (noise->freedom * noise->variance + (trials > 1 ? squares : 0)) /
+           (noise->freedom + freedom);
+}
+
+/* From what configurations' true means are taken to be drawn: a normal distribution, by the method of moments. */
+struct spex_prior {
+    double count;
+    double mean;
+    double squares;
+    double uncertain; /* sum of the variances of the means */
+};
+
+SPEX_INLINE void spex_prior_add(struct spex_prior *prior, double mean, double variance) {
+    double distance = mean - prior->mean;
+    prior->count++;
+    prior->mean += distance / prior->count;
+    prior->squares += distance * (mean - prior->mean);
+    prior->uncertain += variance;
+}
+
+/* What is further than two standard deviations of `before` from its mean is taken to be there: so a few of whose noise
+ * nobody knew do not make all of them look different. */
+SPEX_INLINE void spex_prior_add_clipped(struct spex_prior *prior, const struct spex_prior *before,
+                                        double mean, double variance) {
+    double reach = before->count > 1 ? 2 * sqrt(before->squares / (before->count - 1)) : INFINITY;
+    double distance = fmin(fmax(mean - before->mean, -reach), reach);
+    spex_prior_add(prior, before->mean + distance, variance);
+}
+
+/* How much true means vary: at least a tenth of what their estimates do. */
+SPEX_INLINE double spex_prior_variance(const struct spex_prior *prior) {
+    double all = prior->count > 1 ? prior->squares / (prior->count - 1) : 0;
+    return fmax(all - prior->uncertain / fmax(prior->count, 1), fmax(0.1 * all, 1e-12));
+}
+
+/* What is believed of a true mean, given that of trials: a mixture of normal distributions, one for each of some equally
+ * likely variances, weighed by how well each of these explains where the trials' mean is. So one that is far from all
+ * others after a trial or two is taken to be noisy, and after more trials to be what it is. */
+enum { SPEX_BELIEF_PARTS = 8 };
+
+struct spex_belief {
+    double mean;
+    double deviation;
+    double weights[SPEX_BELIEF_PARTS];
+    double means[SPEX_BELIEF_PARTS];
+    double deviations[SPEX_BELIEF_PARTS];
+};
+
+/* A chi-squared variable over its degrees of freedom, at the middle of one of eight equally likely parts: Wilson and
+ * Hilferty's cube of a normal variable, which is far too small at the lowest of one degree of freedom. */
+SPEX_INLINE double spex_belief_chi_squared(unsigned part, double freedom) {
+    static const double normal[SPEX_BELIEF_PARTS] = {-1.5341, -0.8871, -0.4888, -0.1573,
+                                                     0.1573,  0.4888,  0.8871,  1.5341};
+    double ninth = 2 / (9 * freedom), root = 1 - ninth + normal[part] * sqrt(ninth);
+    return fmax(root * root * root, 0.006);
+}
+
+/* `variance` is that of a trial, with so many degrees of freedom. */
+static inline struct spex_belief spex_prior_belief(const struct spex_prior *prior, double mean,
+                                                   double variance, double trials, double freedom) {
+    struct spex_belief belief = {0};
+    double among = spex_prior_variance(prior), distance = mean - prior->mean, sum = 0, squares = 0;
+    for (unsigned k = 0; k < SPEX_BELIEF_PARTS; k++) {
+        double within = variance / spex_belief_chi_squared(k, fmax(freedom, 1)) / trials;
+        double share = among / (among + within);
+        belief.means[k] = prior->mean + share * distance;
+        belief.deviations[k] = sqrt(share * within);
+        belief.weights[k] =
+            exp(-distance * distance / (2 * (among + within))) / sqrt(among + within) + 1e-300;
+        sum += belief.weights[k];
+    }
+    for (unsigned k = 0; k < SPEX_BELIEF_PARTS; k++) {
+        belief.weights[k] /= sum;
+        belief.mean += belief.weights[k] * belief.means[k];
+    }
+    for (unsigned k = 0; k < SPEX_BELIEF_PARTS; k++) {
+        double off = belief.means[k] - belief.mean;
+        squares += belief.weights[k] * (belief.deviations[k] * belief.deviations[k] + off * off);
+    }
+    belief.deviation = sqrt(squares);
+    return belief;
+}
+
+/* Which of two is recommended: the less its mean may well be, if it is bad luck, the better. So one that was lucky once
+ * does not come before one that is known. */
+#define SPEX_BELIEF_CAUTION 0.3
+
+SPEX_INLINE double spex_belief_score(const struct spex_belief *belief) {
+    return belief->mean + SPEX_BELIEF_CAUTION * belief->deviation;
+}
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* Every class is detected, and records are reported as far as the budget goes, those of most weight
+ * for what they cost first: the paper's Problem 1 (4.1), with a cost of detection (4.3.4), costs of
+ * its own for each class (4.3.3), minimal frequencies (4.3.5) and pinned classes (4.3.6):
+ *
+ *     maximise   Σ f_i W_i
+ *     so that    Σ F_i T_detect_i + Σ f_i T_report_i <= MaxAllowedOverhead - 1
+ *     and        least_i <= f_i <= most_i,  least_i = most_i = F_i where pinned
+ *
+ * What is detected and what is least is paid first; what is left is a continuous knapsack of profits
+ * W_i and sizes T_report_i per record. When not even the former fits, classes of least weight over
+ * cost are switched off, pinned ones last. */
+#include <spex/rate_policy.h>
+
+#include "policies/rate/rate_items.h"
+
+static const char reason_off[] = "off: what must be detected and recorded exceeds the budget, and "
+                                 "its weight is least for its cost";
+
+static size_t budget_workspace_size(size_t class_count) {
+    return class_count * sizeof(struct spex_rate_item);
+}
+
+static double smaller(double a, double b) {
+    return a < b ? a : b;
+}
+
+/* Records a second that the class makes at least. */
+static double least(const struct spex_rate_class *cls) {
+    double most = spex_rate_most(cls);
+    return cls->pinned ? most : smaller(cls->min_frequency, most);
+}
+
+static double least_overhead(const struct spex_rate_problem *problem, size_t c) {
+    return spex_rate_overhead(problem, c, least(&problem->classes[c]));
+}
+
+/* Gives each class the least. What that costs. */
+static double give_least(const struct spex_rate_problem *problem, struct spex_rate_plan *plan) {
+    double sum = 0;
+    for (size_t c = 0; c < problem->class_count; c++) {
+        const struct spex_rate_class *cls = &problem->classes[c];
+        double records = least(cls);
+        plan->decisions[c] = (struct spex_rate_decision){
+            .mode = spex_rate_mode_of(cls, records),
+            .frequency = records,
+            .reason = cls->pinned    ? "pinned"
+                      : records <= 0 ? "counted only: others have more weight for their cost"
+                                     : "its minimum: others have more weight for their cost",
+        };
+        sum += least_overhead(problem, c);
+    }
+    return sum;
+}
+
+/* Weight over cost of an execution that is recorded: it says which class is switched off, and does
+ * not change with how often it executes. */
+static double weight_over_cost(const struct spex_rate_problem *problem, size_t c) {
+    double most = spex_rate_most(&problem->classes[c]);
+    return problem->classes[c].weight * most / spex_rate_overhead(problem, c, most);
+}
+
+/* Keeps the least of classes as long as it fits, in the order of weight over cost, and switches off the
+ * others. What is kept costs. */
+static double switch_off(const struct spex_rate_problem *problem, struct spex_rate_item *items,
+                         struct spex_rate_plan *plan) {
+    size_t count = 0;
+    double sum = 0;
+    for (size_t c = 0; c < problem->class_count; c++)
+        if (least_overhead(problem, c) > 0)
+            items[count++] = (struct spex_rate_item){.first = problem->classes[c].pinned,
+                                                     .worth = weight_over_cost(problem, c),
+                                                     .index = c,
+                                                     .cost = least_overhead(problem, c)};
+    spex_rate_items_sort(items, count);
+    for (size_t i = 0; i < count; i++) {
+        if (spex_rate_fits(sum + items[i].cost, problem->budget))
+            sum += items[i].cost;
+        else
+            plan->decisions[items[i].index] =
+                (struct spex_rate_decision){.mode = SPEX_RATE_OFF, .reason = reason_off};
+    }
+    return sum;
+}
+
+static void give(const struct spex_rate_problem *problem, struct spex_rate_plan *plan, size_t c,
+                 double records, const char *reason) {
+    plan->decisions[c] = (struct spex_rate_decision){
+        .mode = spex_rate_mode_of(&problem->classes[c], records),
+        .frequency = records,
+        .reason = reason,
+    };
+}
+
+/* Records of no cost are for all; the others with any weight go into the knapsack. How many do. */
+static size_t collect_items(const struct spex_rate_problem *problem, struct spex_rate_item *items,
+                            struct spex_rate_plan *plan) {
+    size_t count = 0;
+    for (size_t c = 0; c < problem->class_count; c++) {
+        const struct spex_rate_class *cls = &problem->classes[c];
+        double more = spex_rate_most(cls) - least(cls);
+        double cost = spex_rate_report_cost(problem, c);
+        if (plan->decisions[c].mode == SPEX_RATE_OFF || more <= 0)
+            continue;
+        if (cost <= 0)
+            give(problem, plan, c, spex_rate_most(cls), "its records cost nothing");
+        else if (cls->weight > 0)
+            items[count++] = (struct spex_rate_item){
+                .worth = cls->weight / cost, .index = c, .cost = more * cost};
+        else
+            plan->decisions[c].reason = "it has no weight";
+    }
+    return count;
+}
+
+/* Problem 1. */
+static void spend(const struct spex_rate_problem *problem, struct spex_rate_item *items,
+                  double left, struct spex_rate_plan *plan) {
+    size_t count = collect_items(problem, items, plan);
+    double rounding = problem->budget * SPEX_RATE_ROUNDING, rest;
+    size_t whole = spex_rate_items_fill(items, count, (left > 0 ? left : 0) + rounding, &rest);
+    rest -= rounding;
+    for (size_t i = 0; i < whole; i++)
+        give(problem, plan, items[i].index, spex_rate_most(&problem->classes[items[i].index]),
+             "all of it: its weight is high for its cost");
+    if (whole < count && rest > 0) {
+        size_t c = items[whole].index;
+        double more = rest / spex_rate_report_cost(problem, c);
+        give(problem, plan, c, least(&problem->classes[c]) + more,
+             "what the classes of more weight for their cost left over");
+    }
+}
+
+static int budget_decide(const struct spex_rate_problem *problem, void *workspace,
+                         struct spex_rate_plan *plan) {
+    if (spex_rate_problem_check(problem) != 0)
+        return -EINVAL;
+    double sum = give_least(problem, plan);
+    plan->feasible = spex_rate_fits(sum, problem->budget);
+    plan->reason = plan->feasible
+                       ? "the budget goes to the most weight for what it costs"
+                       : "what must be detected and recorded exceeds the budget: classes are off";
+    if (!plan->feasible)
+        sum = switch_off(problem, workspace, plan);
+    spend(problem, workspace, problem->budget - sum, plan);
+    plan->probing_frequency = 0;
+    spex_rate_plan_add_up(problem, plan);
+    return 0;
+}
+
+SPEX_RATE_POLICY(budget) = {
+    .size = sizeof(struct spex_rate_policy_ops),
+    .abi = SPEX_RATE_POLICY_ABI,
+    .name = "budget",
+    .summary = "as much within the budget as it pays for, by weight over cost",
+    .workspace_size = budget_workspace_size,
+    .decide = budget_decide,
+};

@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: MIT */
+#include "policies/rate/hybrid_search.h"
+
+enum { SCANS = 8, REFINEMENTS = 5, FLIP_ROUNDS = 8 };
+
+static double greater(double a, double b) {
+    return a > b ? a : b;
+}
+
+static double smaller(double a, double b) {
+    return a < b ? a : b;
+}
+
+static double rounding(const struct spex_hybrid *hybrid) {
+    return hybrid->max_f * SPEX_RATE_ROUNDING;
+}
+
+/* Negative when these sums are not allowed. */
+static double information(const struct spex_hybrid *hybrid, const struct spex_hybrid_sums *sums) {
+    double probing = hybrid->max_f - sums->cost, slack = rounding(hybrid);
+    if (probing < -slack || probing < sums->need - slack)
+        return -1;
+    return sums->profit + greater(probing, 0) * greater(hybrid->max_hit - sums->hit, 0);
+}
+
+static void add(struct spex_hybrid_sums *sums, const struct spex_hybrid_candidate *candidate) {
+    sums->cost += candidate->cost;
+    sums->profit += candidate->profit;
+    sums->hit += candidate->hit;
+}
+
+static void subtract(struct spex_hybrid_sums *sums, const struct spex_hybrid_candidate *candidate) {
+    sums->cost -= candidate->cost;
+    sums->profit -= candidate->profit;
+    sums->hit -= candidate->hit;
+}
+
+static struct spex_hybrid_sums sums_of(const struct spex_hybrid *hybrid) {
+    struct spex_hybrid_sums sums = {0, 0, 0, 0};
+    for (size_t c = 0; c < hybrid->count; c++) {
+        if (hybrid->candidates[c].traced)
+            add(&sums, &hybrid->candidates[c]);
+        else
+            sums.need = greater(sums.need, hybrid->candidates[c].minimum);
+    }
+    return sums;
+}
+
+double spex_hybrid_information(const struct spex_hybrid *hybrid) {
+    struct spex_hybrid_sums sums = sums_of(hybrid);
+    return information(hybrid, &sums);
+}
+
+/* The two greatest minima of what is not traced. */
+struct needs {
+    double first, second;
+    size_t of_first;
+};
+
+static struct needs needs_of(const struct spex_hybrid *hybrid) {
+    struct needs needs = {0, 0, hybrid->count};
+    for (size_t c = 0; hybrid->has_minimum && c < hybrid->count; c++) {
+        const struct spex_hybrid_candidate *candidate = &hybrid->candidates[c];
+        if (candidate->traced || candidate->minimum <= needs.second)
+            continue;
+        if (candidate->minimum > needs.first)
+            needs = (struct needs){candidate->minimum, needs.first, c};
+        else
+            needs.second = candidate->minimum;
+    }
+    return needs;
+}
+
+static double need_without(const struct needs *needs, size_t c) {
+    return c == needs->of_first ? needs->second : needs->first;
+}
+
+static double over_cost(double worth, double cost) {
+    return cost > 0 ? worth / cost : 1e300;
+}
+
+/* Puts candidates[c] where items[c] says, following the cycles of the permutation. */
+static void permute(struct spex_hybrid *hybrid) {
+    for (size_t start = 0; start < hybrid->count; start++) {
+        struct spex_hybrid_candidate moved = hybrid->candidates[start];
+        size_t to = start;
+        while (hybrid->items[to].index != start) {
+            size_t from = hybrid->items[to].index;
+            hybrid->candidates[to] = hybrid->candidates[from];
+            hybrid->items[to].index = to;
+            to = from;
+        }
+        hybrid->candidates[to] = moved;
+        hybrid->items[to].index = to;
+    }
+}
+
+void spex_hybrid_sort(struct spex_hybrid *hybrid) {
+    hybrid->max_hit = 0;
+    hybrid->has_minimum = false;
+    for (size_t c = 0; c < hybrid->count; c++) {
+        const struct spex_hybrid_candidate *candidate = &hybrid->candidates[c];
+        hybrid->items[c] = (struct spex_rate_item){
+            .worth = over_cost(candidate->profit, candidate->cost), .index = c};
+        hybrid->max_hit += candidate->hit;
+        hybrid->has_minimum |= candidate->minimum > 0;
+    }
+    spex_rate_items_sort(hybrid->items, hybrid->count);
+    permute(hybrid);
+}
+
+static void trace_none(struct spex_hybrid *hybrid) {
+    for (size_t c = 0; c < hybrid->count; c++)
+        hybrid->candidates[c].traced = false;
+}
+
+/* S_0,1 to S_0,to: traces what fits, in order. The best of them is in *best, its number returned. */
+static size_t trace_in_order(struct spex_hybrid *hybrid, size_t to, double *best) {
+    struct spex_hybrid_sums sums = {0, 0, 0, 0};
+    double skipped = 0, later = 0;
+    size_t best_step = 0;
+    trace_none(hybrid);
+    for (size_t c = hybrid->count; c-- > 0;) {
+        hybrid->items[c].worth = later;
+        later = greater(later, hybrid->candidates[c].minimum);
+    }
+    for (size_t c = 0; c < to; c++) {
+        struct spex_hybrid_candidate *candidate = &hybrid->candidates[c];
+        if (sums.cost + candidate->cost > hybrid->max_f + rounding(hybrid)) {
+            skipped = greater(skipped, candidate->minimum);
+            continue;
+        }
+        candidate->traced = true;
+        add(&sums, candidate);
+        sums.need = greater(skipped, hybrid->items[c].worth);
+        double found = information(hybrid, &sums);
+        if (found > *best) {
+            *best = found;
+            best_step = c + 1;
+        }
+    }
+    return best_step;
+}
+
+/* S_1,0 to S_n,0: traces one. The number of the best, if any is better than *best. */
+static size_t trace_one(struct spex_hybrid *hybrid, double *best) {
+    size_t best_step = 0;
+    trace_none(hybrid);
+    struct needs needs = needs_of(hybrid);
+    for (size_t c = 0; c < hybrid->count; c++) {
+        struct spex_hybrid_sums sums = {0, 0, 0, need_without(&needs, c)};
+        add(&sums, &hybrid->candidates[c]);
+        double found = information(hybrid, &sums);
+        if (found > *best) {
+            *best = found;
+            best_step = c + 1;
+        }
+    }
+    return best_step;
+}
+
+/* 4.2, Approximation Algorithm. Its order, by weight, is by profit over cost where costs differ. */
+bool spex_hybrid_approximate(struct spex_hybrid *hybrid) {
+    trace_none(hybrid);
+    double best = spex_hybrid_information(hybrid);
+    size_t one = trace_one(hybrid, &best);
+    double ignored = -1;
+    size_t steps = trace_in_order(hybrid, hybrid->count, &best);
+    if (steps) {
+        trace_in_order(hybrid, steps, &ignored);
+        return true;
+    }
+    trace_none(hybrid);
+    if (one)
+        hybrid->candidates[one - 1].traced = true;
+    return best >= 0;
+}
+
+/* Would probing be at `probing` Hz, the best to trace would be a knapsack of capacity
+ * max_f - probing, in which a candidate is worth what tracing tells more than probing does. Brings to
+ * the front of the items what the continuous knapsack takes whole: how many, of *count. */
+static size_t fill_for(struct spex_hybrid *hybrid, double probing, size_t *count) {
+    double rest;
+    *count = 0;
+    for (size_t c = 0; c < hybrid->count; c++) {
+        const struct spex_hybrid_candidate *candidate = &hybrid->candidates[c];
+        double worth = candidate->profit - probing * candidate->hit;
+        bool needed = candidate->minimum > probing;
+        if (worth > 0 || needed)
+            hybrid->items[(*count)++] =
+                (struct spex_rate_item){.first = needed,
+                                        .worth = over_cost(worth, candidate->cost),
+                                        .index = c,
+                                        .cost = candidate->cost};
+    }
+    return spex_rate_items_fill(hybrid->items, *count, hybrid->max_f - probing + rounding(hybrid),
+                                &rest);
+}
+
+/* Marks these. What they tell, negative when they are not allowed. */
+static double trace_for(struct spex_hybrid *hybrid, double probing) {
+    size_t count, whole = fill_for(hybrid, probing, &count);
+    trace_none(hybrid);
+    for (size_t i = 0; i < whole; i++)
+        hybrid->candidates[hybrid->items[i].index].traced = true;
+    return spex_hybrid_information(hybrid);
+}
+
+/* The probing frequency for which trace_for() gets most: evenly spaced ones, then halves of what is
+ * between the best of them and the next. *best is set to what it gets. */
+static double best_probing(struct spex_hybrid *hybrid, double *best) {
+    double step = hybrid->max_f / SCANS, chosen = hybrid->max_f;
+    *best = -1;
+    for (unsigned s = 0; s <= SCANS; s++) {
+        double got = trace_for(hybrid, step * s);
+        if (got > *best) {
+            *best = got;
+            chosen = step * s;
+        }
+    }
+    for (unsigned r = 0; r < REFINEMENTS; r++) {
+        step /= 2;
+        double around[] = {greater(chosen - step, 0), smaller(chosen + step, hybrid->max_f)};
+        for (unsigned side = 0; side < 2; side++) {
+            double got = trace_for(hybrid, around[side]);
+            if (got > *best) {
+                *best = got;
+                chosen = around[side];
+            }
+        }
+    }
+    return chosen;
+}
+
+/* Traces or does not trace one more, as long as that is better. */
+static void flip_while_better(struct spex_hybrid *hybrid) {
+    struct spex_hybrid_sums sums = sums_of(hybrid);
+    double best = information(hybrid, &sums);
+    bool better = true;
+    for (unsigned round = 0; better && round < FLIP_ROUNDS; round++) {
+        better = false;
+        struct needs needs = needs_of(hybrid);
+        for (size_t c = 0; c < hybrid->count; c++) {
+            struct spex_hybrid_candidate *candidate = &hybrid->candidates[c];
+            struct spex_hybrid_sums other = sums;
+            (candidate->traced ? subtract : add)(&other, candidate);
+            other.need = candidate->traced ? greater(needs.first, candidate->minimum)
+                                           : need_without(&needs, c);
+            double got = information(hybrid, &other);
+            if (got <= best * (1 + SPEX_RATE_ROUNDING))
+                continue;
+            candidate->traced = !candidate->traced;
+            needs = needs_of(hybrid);
+            sums = other;
+            best = got;
+            better = true;
+        }
+        sums = sums_of(hybrid);
+        best = information(hybrid, &sums);
+    }
+}
+
+/* The least that has to be traced to keep the minima: those of the greatest, 4.3.5. The best of what is
+ * enough. */
+static bool trace_needed(struct spex_hybrid *hybrid) {
+    struct spex_hybrid_sums sums = {0, 0, 0, 0};
+    double best = -1;
+    size_t best_count = 0;
+    for (size_t c = 0; c < hybrid->count; c++)
+        hybrid->items[c] =
+            (struct spex_rate_item){.worth = hybrid->candidates[c].minimum, .index = c};
+    spex_rate_items_sort(hybrid->items, hybrid->count);
+    trace_none(hybrid);
+    for (size_t i = 0; i <= hybrid->count; i++) {
+        sums.need = i < hybrid->count ? hybrid->items[i].worth : 0;
+        double got = information(hybrid, &sums);
+        if (got > best) {
+            best = got;
+            best_count = i;
+        }
+        if (i < hybrid->count)
+            add(&sums, &hybrid->candidates[hybrid->items[i].index]);
+    }
+    for (size_t i = 0; i < best_count; i++)
+        hybrid->candidates[hybrid->items[i].index].traced = true;
+    return best >= 0;
+}
+
+/* Marks the best of what is quickly found. */
+static bool start(struct spex_hybrid *hybrid) {
+    double parametric, approximate = -1, needed = -1;
+    double probing = best_probing(hybrid, &parametric);
+    if (hybrid->has_minimum && trace_needed(hybrid))
+        needed = spex_hybrid_information(hybrid);
+    if (spex_hybrid_approximate(hybrid))
+        approximate = spex_hybrid_information(hybrid);
+    if (needed > approximate && needed > parametric)
+        return trace_needed(hybrid);
+    if (parametric > approximate)
+        trace_for(hybrid, probing);
+    return parametric >= 0 || approximate >= 0;
+}
+
+bool spex_hybrid_improve(struct spex_hybrid *hybrid) {
+    struct spex_hybrid_choice choice;
+    if (!start(hybrid))
+        return false;
+    flip_while_better(hybrid);
+    if (spex_hybrid_search(hybrid, SPEX_HYBRID_EXACT_QUICKLY, &choice, 1))
+        spex_hybrid_mark(hybrid, &choice);
+    if (hybrid->count > SPEX_HYBRID_EXACT_QUICKLY)
+        flip_while_better(hybrid);
+    return true;
+}
+
+/* What a sample a second is worth for tracing, with probing as it is: the worth over cost of the first
+ * that the continuous knapsack does not take whole, or what probing makes of it. */
+static double margin_of(struct spex_hybrid *hybrid, double probing) {
+    size_t count, whole = fill_for(hybrid, probing, &count);
+    double hits = hybrid->max_hit;
+    if (whole < count)
+        return hybrid->items[whole].worth;
+    for (size_t i = 0; i < whole; i++)
+        hits -= hybrid->candidates[hybrid->items[i].index].hit;
+    return greater(hits, 0);
+}
+
+/* What a wrong choice about each would cost, as the worth of the items: less than 0, the least cost
+ * first. */
+static void weigh_choices(struct spex_hybrid *hybrid) {
+    struct spex_hybrid_sums sums = sums_of(hybrid);
+    double probing = greater(hybrid->max_f - sums.cost, 0), margin = margin_of(hybrid, probing);
+    for (size_t c = 0; c < hybrid->count; c++) {
+        const struct spex_hybrid_candidate *candidate = &hybrid->candidates[c];
+        double gain = candidate->profit - probing * candidate->hit - margin * candidate->cost;
+        hybrid->items[c] =
+            (struct spex_rate_item){.worth = gain > 0 ? -gain : gain, .index = c, .cost = 1};
+    }
+}
+
+/* The core (of Balas and Zemel): those candidates for which it matters least whether they are traced,
+ * the rest being as good as it gets. */
+static void choose_core(struct spex_hybrid *hybrid, size_t core_count) {
+    double rest;
+    hybrid->core_count = core_count;
+    for (size_t c = 0; c < hybrid->count; c++)
+        hybrid->candidates[c].in_core = false;
+    if (core_count < hybrid->count) {
+        weigh_choices(hybrid);
+        spex_rate_items_fill(hybrid->items, hybrid->count, (double)core_count, &rest);
+    }
+    for (size_t c = 0; c < core_count; c++) {
+        hybrid->core[c] = core_count < hybrid->count ? hybrid->items[c].index : c;
+        hybrid->candidates[hybrid->core[c]].in_core = true;
+    }
+}
+
+static const struct spex_hybrid_candidate *core_candidate(const struct spex_hybrid *hybrid,
+                                                          size_t bit) {
+    return &hybrid->candidates[hybrid->core[bit]];
+}
+
+size_t spex_hybrid_table_size(size_t core_count) {
+    return ((size_t)1 << core_count / 2) * sizeof(struct spex_hybrid_sums);
+}
+
+/* Sums of all subsets of the first `bits` of the core. */
+static void fill_table(struct spex_hybrid *hybrid, size_t bits) {
+    size_t all = ((size_t)1 << bits) - 1;
+    struct spex_hybrid_sums *table = hybrid->table;
+    table[0] = (struct spex_hybrid_sums){0, 0, 0, 0};
+    for (size_t set = 1; set <= all; set++) {
+        table[set] = table[set & (set - 1)];
+        add(&table[set], core_candidate(hybrid, (size_t)__builtin_ctzll(set)));
+    }
+    table[all].need = 0;
+    for (size_t set = all; set-- > 0;) {
+        size_t missing = (size_t)__builtin_ctzll(~set);
+        table[set].need = greater(table[set | (size_t)1 << missing].need,
+                                  core_candidate(hybrid, missing)->minimum);
+    }
+}
+
+/* What is marked outside of the core. */
+static struct spex_hybrid_sums sums_outside(const struct spex_hybrid *hybrid) {
+    struct spex_hybrid_sums sums = {0, 0, 0, 0};
+    for (size_t c = 0; c < hybrid->count; c++) {
+        const struct spex_hybrid_candidate *candidate = &hybrid->candidates[c];
+        if (candidate->in_core)
+            continue;
+        if (candidate->traced)
+            add(&sums, candidate);
+        else
+            sums.need = greater(sums.need, candidate->minimum);
+    }
+    return sums;
+}
+
+/* No subset of the first `bits` of the core, with `sums` of all else, gets more. With a and q the sums
+ * of costs and hits of the subset, c what is left to spend and r the hits of all that may be probed,
+ * information is P + c r + Σ (profit - r cost - c hit) + a q; and a q is at most c q, since a is at
+ * most c, and at most a times the hits of all `bits`. */
+static double bound(const struct spex_hybrid *hybrid, size_t bits,
+                    const struct spex_hybrid_sums *sums) {
+    double left = hybrid->max_f - sums->cost, hits = hybrid->max_hit - sums->hit;
+    double of_bits = hybrid->table[((size_t)1 << bits) - 1].hit;
+    double by_cost = 0, by_hit = 0;
+    for (size_t bit = 0; bit < bits; bit++) {
+        const struct spex_hybrid_candidate *candidate = core_candidate(hybrid, bit);
+        by_cost += greater(candidate->profit - hits * candidate->cost, 0);
+        by_hit += greater(
+            candidate->profit - (hits - of_bits) * candidate->cost - left * candidate->hit, 0);
+    }
+    return sums->profit + left * hits + smaller(by_cost, by_hit);
+}
+
+/* Keeps the best, in order; of equal ones the first. How many there are. */
+static size_t keep(struct spex_hybrid_choice *choices, size_t count, size_t found,
+                   struct spex_hybrid_choice choice) {
+    size_t at = found < count ? found : count - 1;
+    for (; at > 0 && choices[at - 1].information < choice.information; at--)
+        choices[at] = choices[at - 1];
+    choices[at] = choice;
+    return found < count ? found + 1 : count;
+}
+
+/* What a choice must exceed to be kept. */
+static double least_kept(const struct spex_hybrid_choice *choices, size_t count, size_t found) {
+    return found < count ? -1 : choices[count - 1].information;
+}
+
+/* All subsets of the first half of the core with one of the second, whose sums are given. */
+static size_t search_half(const struct spex_hybrid *hybrid, const struct spex_hybrid_sums *high,
+                          uint32_t high_bits, size_t bits, struct spex_hybrid_choice *choices,
+                          size_t count, size_t found) {
+    double least = least_kept(choices, count, found), slack = rounding(hybrid);
+    double left = hybrid->max_f - high->cost, hits = hybrid->max_hit - high->hit;
+    for (uint32_t set = 0; set < (uint32_t)1 << bits; set++) {
+        const struct spex_hybrid_sums *low = &hybrid->table[set];
+        double probing = left - low->cost;
+        double got = high->profit + low->profit + probing * (hits - low->hit);
+        if (got <= least || probing < -slack || probing < greater(high->need, low->need) - slack)
+            continue;
+        struct spex_hybrid_sums sums = {high->cost + low->cost, high->profit + low->profit,
+                                        high->hit + low->hit, greater(high->need, low->need)};
+        struct spex_hybrid_choice choice = {information(hybrid, &sums), high_bits << bits | set};
+        if (choice.information > least)
+            found = keep(choices, count, found, choice);
+        least = least_kept(choices, count, found);
+    }
+    return found;
+}
+
+/* The core as it is marked, so that a search for one choice need only look for better ones. */
+static size_t begin_with_marks(const struct spex_hybrid *hybrid,
+                               struct spex_hybrid_choice *choices) {
+    choices[0] = (struct spex_hybrid_choice){spex_hybrid_information(hybrid), 0};
+    for (size_t bit = 0; bit < hybrid->core_count; bit++)
+        choices[0].traced |= (uint32_t)core_candidate(hybrid, bit)->traced << bit;
+    return choices[0].information >= 0;
+}
+
+size_t spex_hybrid_search(struct spex_hybrid *hybrid, size_t core_count,
+                          struct spex_hybrid_choice *choices, size_t count) {
+    choose_core(hybrid, core_count < hybrid->count ? core_count : hybrid->count);
+    size_t found = count == 1 ? begin_with_marks(hybrid, choices) : 0;
+    size_t low_bits = hybrid->core_count / 2, high_bits = hybrid->core_count - low_bits;
+    struct spex_hybrid_sums outside = sums_outside(hybrid);
+    fill_table(hybrid, low_bits);
+    for (uint32_t set = 0; set < (uint32_t)1 << high_bits; set++) {
+        struct spex_hybrid_sums high = outside;
+        for (size_t bit = 0; bit < high_bits; bit++) {
+            const struct spex_hybrid_candidate *candidate = core_candidate(hybrid, low_bits + bit);
+            if (set >> bit & 1)
+                add(&high, candidate);
+            else
+                high.need = greater(high.need, candidate->minimum);
+        }
+        if (high.cost <= hybrid->max_f + rounding(hybrid) &&
+            bound(hybrid, low_bits, &high) > least_kept(choices, count, found))
+            found = search_half(hybrid, &high, set, low_bits, choices, count, found);
+    }
+    return found;
+}
+
+void spex_hybrid_mark(struct spex_hybrid *hybrid, const struct spex_hybrid_choice *choice) {
+    for (size_t bit = 0; bit < hybrid->core_count; bit++)
+        hybrid->candidates[hybrid->core[bit]].traced = choice->traced >> bit & 1;
+}

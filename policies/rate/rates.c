@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#include "policies/rate/rates.h"
+
+#include <string.h>
+
+extern SPEX_RATE_POLICY(fair);
+extern SPEX_RATE_POLICY(fixed);
+extern SPEX_RATE_POLICY(budget);
+extern SPEX_RATE_POLICY(hybrid);
+
+const struct spex_rate_policy_ops *const spex_builtin_rate_policies[] = {
+    &spex_rate_policy_fair, &spex_rate_policy_fixed, &spex_rate_policy_budget,
+    &spex_rate_policy_hybrid, NULL};
+
+const struct spex_rate_policy_ops *spex_builtin_rate_policy(const char *name) {
+    for (size_t p = 0; spex_builtin_rate_policies[p]; p++)
+        if (strcmp(spex_builtin_rate_policies[p]->name, name) == 0)
+            return spex_builtin_rate_policies[p];
+    return NULL;
+}

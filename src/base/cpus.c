@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "base/cpus.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The last number of a list such as "0-3,8-11". */
+static unsigned last_number(const char *list) {
+    size_t length = strcspn(list, "\n");
+    while (length > 0 && list[length - 1] >= '0' && list[length - 1] <= '9')
+        length--;
+    return (unsigned)strtoul(list + length, NULL, 10);
+}
+
+unsigned spex_cpus_possible(void) {
+    char list[4096] = "";
+    int fd = open("/sys/devices/system/cpu/possible", O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? -1 : read(fd, list, sizeof(list) - 1);
+    if (fd >= 0)
+        close(fd);
+    if (length > 0)
+        return last_number(list) + 1;
+    long cpus = sysconf(_SC_NPROCESSORS_CONF);
+    return cpus > 0 ? (unsigned)cpus : 1;
+}

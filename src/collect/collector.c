@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "collect/collector.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <spex/atomic.h>
+#include <spex/ticks.h>
+
+#include "base/clock.h"
+#include "base/service_thread.h"
+#include "collect/decode.h"
+#include "collect/sinks.h"
+#include "ring/doorbell.h"
+#include "ring/rings.h"
+#include "site/registry.h"
+
+/* Between passes a collector sleeps, so long that the rings stay well below full: the time
+ * halves when one was over a quarter full, down to none at all, and doubles while all were below
+ * an eighth. A record waits at most the longest sleep; an idle program's collector wakes 100
+ * times a second for a few microseconds. */
+#define SLEEP_SHORTEST_NS 50000u
+#define SLEEP_LONGEST_NS  10000000u
+
+/* Records that are still being written when spex stops belong to threads caught between two
+ * instructions; the ring passes over one after two visits. So many visits pass over more of them
+ * than will ever be in a row. */
+#define FINAL_VISITS 256
+
+/* A collector's CPU time is asked for, which is a system call, once in so many passes or
+ * records, and whenever it sleeps long: the controller must know of it before it has become
+ * much. */
+#define CPU_PASSES  16
+#define CPU_RECORDS 4096
+
+/* Held for reading during a pass. A collector may allocate there, and not every allocator can be
+ * used in the child of a fork that has happened meanwhile (AddressSanitizer's before gcc 14
+ * cannot): with this a fork comes between passes. Writers first, or a collector with a backlog
+ * would keep them out. */
+static pthread_rwlock_t passes = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+static bool passes_held; /* by who forks */
+
+struct collector {
+    pthread_t thread;
+    unsigned number;
+    struct spex_record *records;
+    uint64_t *scratch;
+    uint64_t watermark; /* as last passed on */
+    uint64_t cpu_ns;    /* this thread's CPU time, as of its last pass or so */
+    unsigned passes;    /* since then */
+    size_t taken;       /* records, since then */
+};
+
+static struct {
+    /* The sinks and the chores are there. */
+    bool begun;
+    bool stopping;
+    /* Of collectors. Anyone may ask for it at any time. */
+    unsigned count;
+    unsigned batch;
+    /* CPU time of collectors that have ended. */
+    uint64_t former_cpu_ns;
+    /* Of the first collector. */
+    const struct spex_chore *chores;
+    size_t chore_count;
+    struct collector threads[SPEX_MAX_COLLECTORS];
+} collectors;
+
+struct pass_result {
+    size_t taken;   /* records */
+    bool backlog;   /* a ring had more than one batch */
+    double fullest; /* share of its capacity that the fullest ring held */
+};
+
+/* Up to when this collector has handed over a ring that it has just taken `count` records of. Where
+ * records were left in it, a batch's worth or behind one that is still being written, that is the
+ * last one taken, or as far as it was before. */
+static uint64_t handed_over(const struct collector *self, const struct spex_ring *ring,
+                            size_t count, uint64_t now) {
+    if (count < collectors.batch && !spex_ring_stuck(ring))
+        return now;
+    return count > 0 ? self->records[count - 1].timestamp : self->watermark;
+}
+
+/* Rings of one type belong to different collectors, as do those of one CPU. */
+static bool is_own(const struct collector *self, unsigned ring) {
+    return (ring / SPEX_PROBE_TYPES + ring % SPEX_PROBE_TYPES) % collectors.count == self->number;
+}
+
+/* The first ring from `ring` on that is this collector's and may hold records; the number of all
+ * rings when there is none. */
+static unsigned own_ring(const struct collector *self, unsigned ring) {
+    uint32_t used = spex_rings_used();
+    while (ring < spex_rings_count() &&
+           (!is_own(self, ring) || !(used & 1u << ring % SPEX_PROBE_TYPES)))
+        ring++;
+    return ring;
+}
+
+static void visit(struct collector *self, unsigned r, struct pass_result *result,
+                  uint64_t *watermark) {
+    struct spex_ring ring = spex_rings_at(&spex_rings, r);
+    double fill = spex_ring_fill(&ring);
+    size_t count = spex_decode_ring(r, self->records, collectors.batch, self->scratch);
+    if (count > 0)
+        spex_sinks_records(self->records, count);
+    uint64_t until = handed_over(self, &ring, count, *watermark);
+    if (until < *watermark)
+        *watermark = until;
+    result->backlog |= count == collectors.batch;
+    if (fill > result->fullest)
+        result->fullest = fill;
+    result->taken += count;
+}
+
+static size_t chores_of(const struct collector *self) {
+    return self->number == 0 ? collectors.chore_count : 0;
+}
+
+/* Visits each of this collector's rings once. */
+static struct pass_result pass(struct collector *self) {
+    struct pass_result result = {0, false, 0};
+    uint64_t watermark = spex_ticks();
+    for (unsigned r = own_ring(self, 0); r < spex_rings_count(); r = own_ring(self, r + 1))
+        visit(self, r, &result, &watermark);
+    if (watermark > self->watermark)
+        self->watermark = watermark;
+    spex_sinks_pass(self->number, self->watermark);
+    for (size_t c = 0; c < chores_of(self); c++)
+        collectors.chores[c].pass();
+    return result;
+}
+
+static struct pass_result pass_between_forks(struct collector *self) {
+    pthread_rwlock_rdlock(&passes);
+    struct pass_result result = pass(self);
+    pthread_rwlock_unlock(&passes);
+    return result;
+}
+
+static bool chores_hold(const struct collector *self) {
+    for (size_t c = 0; c < chores_of(self); c++)
+        if (collectors.chores[c].holds && collectors.chores[c].holds())
+            return true;
+    return false;
+}
+
+/* Nothing is left to read, and nothing will be before the doorbell rings. */
+static bool is_idle(const struct collector *self, size_t taken) {
+    return taken == 0 && spex_sites_on() == 0 && !chores_hold(self);
+}
+
+/* `fullest`: since the last sleep. 0: no sleep at collectors. */
+static uint64_t next_sleep(uint64_t ns, double fullest) {
+    if (fullest > 0.25)
+        return ns / 2 >= SLEEP_SHORTEST_NS ? ns / 2 : 0;
+    if (fullest < 0.125 && ns == 0)
+        return SLEEP_SHORTEST_NS;
+    if (fullest < 0.125)
+        return ns * 2 < SLEEP_LONGEST_NS ? ns * 2 : SLEEP_LONGEST_NS;
+    return ns;
+}
+
+/* How long the collector may sleep, `ns` at most. */
+static uint64_t until_due(const struct collector *self, uint64_t ns) {
+    for (size_t c = 0; c < chores_of(self); c++) {
+        uint64_t due = collectors.chores[c].due_ns ? collectors.chores[c].due_ns() : UINT64_MAX;
+        ns = due < ns ? due : ns;
+    }
+    return ns;
+}
+
+static bool all_drained(const struct collector *self) {
+    for (unsigned r = own_ring(self, 0); r < spex_rings_count(); r = own_ring(self, r + 1)) {
+        struct spex_ring ring = spex_rings_at(&spex_rings, r);
+        if (!spex_ring_drained(&ring))
+            return false;
+    }
+    return true;
+}
+
+/* False: collectors are to stop before there was an output. */
+static bool wait_for_output(int32_t *seen) {
+    while (!spex_load_acquire(&collectors.begun)) {  /* C5 (C6) */
+        if (spex_load_acquire(&collectors.stopping)) /* C3 (C4) */
+            return false;
+        spex_doorbell_rest(0, true, seen);
+    }
+    return true;
+}
+
+static void note_cpu(struct collector *self) {
+    uint64_t cpu_ns = self->cpu_ns;
+    spex_service_cpu_note(&cpu_ns);
+    /* Relaxed: a figure for people. */
+    spex_store_relaxed(&self->cpu_ns, cpu_ns);
+    self->passes = 0;
+    self->taken = 0;
+}
+
+static void note_cpu_now_and_then(struct collector *self, size_t taken, uint64_t sleep_ns) {
+    self->taken += taken;
+    if (++self->passes >= CPU_PASSES || self->taken >= CPU_RECORDS || sleep_ns == SLEEP_LONGEST_NS)
+        note_cpu(self);
+}
+
+static void *collector_run(void *arg) {
+    struct collector *self = arg;
+    uint64_t sleep_ns = SLEEP_SHORTEST_NS;
+    int32_t seen = spex_doorbell_rings();
+    if (!wait_for_output(&seen))
+        return NULL;
+    double fullest = 0;
+    while (!spex_load_acquire(&collectors.stopping)) { /* C3 (C4) */
+        struct pass_result last = pass_between_forks(self);
+        if (last.fullest > fullest)
+            fullest = last.fullest;
+        note_cpu_now_and_then(self, last.taken, sleep_ns);
+        if (last.backlog)
+            continue;
+        sleep_ns = next_sleep(sleep_ns, fullest);
+        fullest = 0;
+        uint64_t ns = until_due(self, sleep_ns);
+        if (ns)
+            spex_doorbell_rest(ns, is_idle(self, last.taken), &seen);
+    }
+    /* What is in the rings now; not what a probe that is still under way will add for ever. */
+    for (int visit = 0; visit < FINAL_VISITS && !all_drained(self); visit++)
+        while (pass_between_forks(self).taken > 0)
+            ;
+    note_cpu(self);
+    return NULL;
+}
+
+uint64_t spex_collectors_cpu_ns(void) {
+    uint64_t sum = spex_load_relaxed(&collectors.former_cpu_ns);
+    for (unsigned c = 0; c < SPEX_MAX_COLLECTORS; c++)
+        sum += spex_load_relaxed(&collectors.threads[c].cpu_ns);
+    return sum;
+}
+
+static void buffers_free(void) {
+    for (unsigned c = 0; c < SPEX_MAX_COLLECTORS; c++) {
+        struct collector *self = &collectors.threads[c];
+        free(self->records);
+        free(self->scratch);
+        self->records = NULL;
+        self->scratch = NULL;
+        self->watermark = 0;
+        spex_store_relaxed(&self->cpu_ns, 0);
+    }
+}
+
+static int buffers_allocate(unsigned threads, unsigned batch) {
+    for (unsigned c = 0; c < threads; c++) {
+        struct collector *self = &collectors.threads[c];
+        self->number = c;
+        self->records = calloc(batch, sizeof(*self->records));
+        self->scratch = calloc(batch, SPEX_RECORD_WORDS_MAX * sizeof(*self->scratch));
+        if (!self->records || !self->scratch) {
+            buffers_free();
+            return -ENOMEM;
+        }
+    }
+    return 0;
+}
+
+static void threads_end(unsigned started) {
+    spex_store_release(&collectors.stopping, true); /* C4 (C3): every site has been switched off */
+    spex_doorbell_ring();
+    for (unsigned c = 0; c < started; c++)
+        pthread_join(collectors.threads[c].thread, NULL);
+    spex_store_relaxed(&collectors.former_cpu_ns, spex_collectors_cpu_ns());
+    buffers_free();
+    spex_store_relaxed(&collectors.count, 0);
+}
+
+int spex_collectors_start(unsigned threads, unsigned batch) {
+    int err = spex_decode_prepare();
+    err = err ? err : buffers_allocate(threads, batch);
+    if (err)
+        return err;
+    collectors.begun = false;
+    collectors.stopping = false;
+    collectors.batch = batch;
+    spex_store_relaxed(&collectors.count, threads);
+    unsigned started = 0;
+    while (!err && started < threads) {
+        err = spex_service_thread_start(&collectors.threads[started].thread, "spex-collector",
+                                        collector_run, &collectors.threads[started]);
+        started += !err;
+    }
+    if (err)
+        threads_end(started);
+    return err;
+}
+
+void spex_collectors_begin(const struct spex_chore *chores, size_t count) {
+    collectors.chores = chores;
+    collectors.chore_count = count;
+    spex_store_release(&collectors.begun, true); /* C6 (C5): the sinks and the chores */
+    spex_doorbell_ring();
+}
+
+void spex_collectors_stop(void) {
+    if (collectors.count)
+        threads_end(collectors.count);
+}
+
+unsigned spex_collectors_running(void) {
+    return spex_load_relaxed(&collectors.count);
+}
+
+void spex_collectors_fork_prepare(uint64_t until_ns) {
+    struct timespec limit = {.tv_sec = (time_t)(until_ns / 1000000000),
+                             .tv_nsec = (long)(until_ns % 1000000000)};
+    passes_held = pthread_rwlock_timedwrlock(&passes, &limit) == 0;
+}
+
+void spex_collectors_fork_parent(void) {
+    if (passes_held)
+        pthread_rwlock_unlock(&passes);
+}
+
+void spex_collectors_fork_child(void) {
+    passes = (pthread_rwlock_t)
+        PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP; /* its holders are gone */
+    buffers_free();
+    spex_decode_fork_child();
+    collectors.former_cpu_ns = 0;
+    spex_store_relaxed(&collectors.count, 0);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/decode.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "ring/probe_type.h"
+#include "ring/record_layout.h"
+#include "ring/rings.h"
+#include "site/registry.h"
+
+/* What the reader of a ring knows of records that were lost in it. */
+struct ring_loss {
+    /* Records lost as of the last read. */
+    uint64_t lost;
+    /* Of them, those that no record has told yet. */
+    uint64_t owed;
+    /* So many records to come share them: those that were in the ring at the last loss. */
+    uint64_t over;
+};
+
+/* Of each ring. As long-lived as the rings, whose counts go on when collectors start anew. */
+static struct ring_loss *losses;
+
+int spex_decode_prepare(void) {
+    if (!losses)
+        losses = calloc(spex_rings_count(), sizeof(*losses));
+    return losses ? 0 : -ENOMEM;
+}
+
+void spex_decode_fork_child(void) {
+    free(losses);
+    losses = NULL;
+}
+
+/* Fields of values that the record does not have stay as they are. */
+static void unpack(const uint64_t *words, unsigned cpu, struct spex_record *record) {
+    const struct spex_site_info *info = spex_site_info(spex_packed_site(words[1]));
+    uint32_t type = info->probe_type;
+    uint32_t marks = spex_packed_marks(words[1]);
+    unsigned first = spex_probe_type_first_value(type);
+    unsigned given = marks & SPEX_MARK_UNAVAILABLE ? 0 : info->values;
+    record->timestamp = words[0];
+    record->probe_type = type;
+    record->thread_id = spex_packed_thread(words[1]);
+    record->weight = spex_packed_weight(words[1]);
+    record->probe_id = info->probe_id;
+    record->cpu_id = (uint16_t)cpu;
+    record->field_count = (uint8_t)(first + given);
+    record->marks = (uint8_t)marks;
+    record->lost = 0;
+    record->gap = 0;
+    record->reserved = 0;
+    record->fields[0] = record->weight;
+    for (unsigned v = 0; v < given; v++)
+        record->fields[first + v] = words[SPEX_HEADER_WORDS + v];
+}
+
+/* Of the records lost so far, how many the `count` records that have just been read are to tell:
+ * their share, so that what records stand for grows evenly. `*gap`: whether records were lost right
+ * before them. */
+static uint32_t share_of_losses(const struct spex_ring *from, unsigned ring, size_t count,
+                                uint8_t *gap) {
+    struct ring_loss *loss = &losses[ring];
+    struct spex_ring_counts counts = spex_ring_count(from);
+    *gap = counts.lost > loss->lost;
+    if (*gap) {
+        loss->owed += counts.lost - loss->lost;
+        loss->over = count + counts.pending;
+        loss->lost = counts.lost;
+    }
+    if (!loss->owed)
+        return 0;
+    uint64_t share = loss->over > count
+                         ? (uint64_t)((double)loss->owed * (double)count / (double)loss->over)
+                         : loss->owed;
+    if (share > UINT32_MAX)
+        share = UINT32_MAX;
+    loss->owed -= share;
+    loss->over = loss->over > count ? loss->over - count : 0;
+    return (uint32_t)share;
+}
+
+size_t spex_decode_ring(unsigned ring, struct spex_record *records, size_t max, uint64_t *scratch) {
+    struct spex_ring from = spex_rings_at(&spex_rings, ring);
+    size_t count = spex_ring_read(&from, scratch, max);
+    unsigned cpu = ring / SPEX_PROBE_TYPES;
+    bool shared = cpu == spex_rings.cpus;
+    spex_sites_count(); /* S1: the infos of all sites whose records we have just read */
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t *words = scratch + i * from.record_words;
+        unpack(words, shared ? (unsigned)words[from.record_words - 1] : cpu, &records[i]);
+    }
+    if (count)
+        records[0].lost = share_of_losses(&from, ring, count, &records[0].gap);
+    return count;
+}

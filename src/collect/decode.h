@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Decodes the words of rings into records. For the collectors. */
+#ifndef SPEX_COLLECT_DECODE_H
+#define SPEX_COLLECT_DECODE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <spex/record.h>
+
+/* Rings are there. Reserves, once in a process, memory for the accounts of their losses. 0 or
+ * -ENOMEM. */
+int spex_decode_prepare(void);
+
+/* Up to `max` records of a ring, by one thread at a time for each ring. `scratch` holds
+ * max × SPEX_RECORD_WORDS_MAX words. */
+size_t spex_decode_ring(unsigned ring, struct spex_record *records, size_t max, uint64_t *scratch);
+
+/* In the child of a fork, whose rings are empty. */
+void spex_decode_fork_child(void);
+
+#endif

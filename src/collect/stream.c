@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/stream.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <spex/record.h>
+
+#include "base/clock.h"
+#include "base/descriptor.h"
+#include "probe/contexts.h"
+#include "probe/threads.h"
+#include "ring/rings.h"
+#include "site/registry.h"
+#include "text/message.h"
+#include "wire/socket_address.h"
+#include "wire/stream_format.h"
+
+/* A reader that takes nothing for so long is gone; the collector waits until then, not the
+ * program. */
+#define SEND_TIMEOUT_SECONDS 2
+
+/* Contexts of one frame: where there are no more than SOME, there is room for another path, which is no longer than
+ * there are kernels. */
+enum { CONTEXTS_SOME = 64, CONTEXTS_MAX = CONTEXTS_SOME + SPEX_MAX_SITES };
+
+_Static_assert(CONTEXTS_MAX <= SPEX_STREAM_ENTRIES_MAX(struct spex_stream_context), "one frame");
+
+/* A collector may wait for the reader of an attached stream a tenth of the time, and so long at once: what is read in
+ * bursts gets through, and who does not read at all costs little. */
+#define ATTACHED_WAIT_US 20000
+#define ATTACHED_SHARE   10
+
+/* What may be under way to it, as far as the system lets anybody have that. */
+#define ATTACHED_BYTES (1 << 20)
+
+struct stream {
+    struct spex_sink sink;
+    pthread_mutex_t lock;
+    struct spex_descriptor socket; /* of an attached one, number -1: its reader has gone */
+    unsigned collectors;
+    bool attached;       /* asked for by a command */
+    uint32_t types;      /* of probes that are wanted */
+    uint64_t dropped;    /* records that its reader was too slow for */
+    int64_t patience_ns; /* so long it may be waited for, */
+    uint64_t granted_ns; /*   as of then */
+    uint32_t sites_sent;
+    uint64_t contexts_sent[SPEX_CONTEXTS_MAX / 64 + 1]; /* a bit for each number */
+    struct spex_stream_context contexts[CONTEXTS_MAX];  /* to be sent */
+};
+
+enum sent { SENT, FULL, BROKEN };
+
+/* Attached streams stay in the list of sinks when their readers go, for the next ones. Changed with spex's start and stop
+ * locked. */
+static struct stream *attached[SPEX_STREAMS_MAX];
+
+/* Of the time since the last call a share is granted, and what of it was spent waiting, in all, is taken away. */
+static bool is_patient(struct stream *stream, uint64_t waited_ns) {
+    const int64_t most = ATTACHED_WAIT_US * INT64_C(1000);
+    uint64_t now_ns = spex_clock_ns(CLOCK_MONOTONIC);
+    stream->patience_ns +=
+        (int64_t)((now_ns - stream->granted_ns) / ATTACHED_SHARE) - (int64_t)waited_ns;
+    if (stream->patience_ns > most)
+        stream->patience_ns = most;
+    stream->granted_ns = now_ns;
+    return stream->patience_ns > 0;
+}
+
+static enum sent packet_send(struct stream *stream, const struct msghdr *message) {
+    bool patient = !stream->attached || is_patient(stream, 0);
+    uint64_t begin_ns = stream->granted_ns;
+    ssize_t sent;
+    do
+        sent = sendmsg(stream->socket.number, message,
+                       patient ? MSG_NOSIGNAL : MSG_NOSIGNAL | MSG_DONTWAIT);
+    while (sent < 0 && errno == EINTR);
+    int err = errno;
+    if (stream->attached)
+        is_patient(stream, spex_clock_ns(CLOCK_MONOTONIC) - begin_ns);
+    errno = err;
+    if (sent >= 0)
+        return SENT;
+    return stream->attached && (err == EAGAIN || err == ENOBUFS || err == ENOMEM) ? FULL : BROKEN;
+}
+
+static enum sent frame_send(struct stream *stream, struct spex_stream_header *header,
+                            const void *entries, size_t entry_bytes) {
+    if (!spex_descriptor_is_ours(&stream->socket))
+        return BROKEN;
+    struct spex_ring_counts counts = spex_rings_totals();
+    header->magic = SPEX_STREAM_MAGIC;
+    header->version = SPEX_STREAM_VERSION;
+    header->collectors = stream->collectors;
+    header->process_id = (uint32_t)getpid();
+    header->monotonic_ns = spex_clock_ns(CLOCK_MONOTONIC);
+    header->produced = counts.produced;
+    header->consumed = counts.consumed;
+    header->lost = counts.lost + spex_threads_unrecorded() + stream->dropped;
+
+    struct iovec parts[2] = {
+        {.iov_base = header, .iov_len = sizeof(*header)},
+        {.iov_base = (void *)(uintptr_t)entries, .iov_len = header->count * entry_bytes},
+    };
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = header->count ? 2 : 1};
+    return packet_send(stream, &message);
+}
+
+/* The end of a long text says more than its beginning. */
+static void copy_text(char *to, const char *from) {
+    size_t length = from ? strlen(from) : 0;
+    size_t skip = length < SPEX_STREAM_TEXT_BYTES ? 0 : length - (SPEX_STREAM_TEXT_BYTES - 1);
+    snprintf(to, SPEX_STREAM_TEXT_BYTES, "%s", from ? from + skip : "");
+}
+
+/* Sites go out before the first record that could be theirs. */
+static enum sent sites_send(struct stream *stream) {
+    enum { BATCH = 64 };
+    uint32_t count = spex_sites_count();
+    while (stream->sites_sent < count) {
+        struct spex_stream_site sites[BATCH] = {0};
+        struct spex_stream_header header = {.kind = SPEX_STREAM_SITES};
+        uint32_t first = stream->sites_sent;
+        while (header.count < BATCH && stream->sites_sent < count) {
+            uint32_t index = stream->sites_sent++;
+            const struct spex_site_info *info = spex_site_info(index);
+            if (spex_site_is_region(info))
+                continue;
+            struct spex_stream_site *site = &sites[header.count++];
+            site->index = index;
+            site->line = info->line;
+            site->subsample = info->subsample;
+            site->probe_id = info->probe_id;
+            site->probe_type = info->probe_type;
+            copy_text(site->name, info->name);
+            copy_text(site->file, info->file);
+            copy_text(site->parameters, info->parameters);
+        }
+        enum sent sent = header.count ? frame_send(stream, &header, sites, sizeof(sites[0])) : SENT;
+        if (sent != SENT) {
+            stream->sites_sent = first;
+            return sent;
+        }
+    }
+    return SENT;
+}
+
+/* From `number` up to what has been sent before; behind the first `count`. How many there are then. */
+static uint32_t contexts_collect(struct stream *stream, uint64_t number, uint32_t count) {
+    struct spex_context_node node;
+    while (count < CONTEXTS_MAX && spex_context_node(number, &node) &&
+           !(stream->contexts_sent[number / 64] >> number % 64 & 1)) {
+        stream->contexts_sent[number / 64] |= UINT64_C(1) << number % 64;
+        stream->contexts[count++] = (struct spex_stream_context){
+            .number = (uint32_t)number, .parent = node.parent, .kernel = node.kernel};
+        number = node.parent;
+    }
+    return count;
+}
+
+/* They have not gone out after all. */
+static void contexts_take_back(struct stream *stream, uint32_t count) {
+    for (uint32_t c = 0; c < count; c++) {
+        uint32_t number = stream->contexts[c].number;
+        stream->contexts_sent[number / 64] &= ~(UINT64_C(1) << number % 64);
+    }
+}
+
+static enum sent contexts_send(struct stream *stream, const struct spex_record *records,
+                               size_t count) {
+    struct spex_stream_header header = {.kind = SPEX_STREAM_CONTEXTS};
+    for (size_t r = 0; r < count; r++) {
+        if (records[r].probe_type == SPEX_KERNEL)
+            header.count = contexts_collect(stream, records[r].fields[1], header.count);
+        bool last = r + 1 == count;
+        if (header.count <= (last ? 0 : CONTEXTS_SOME))
+            continue;
+        enum sent sent = frame_send(stream, &header, stream->contexts, sizeof(stream->contexts[0]));
+        if (sent != SENT) {
+            contexts_take_back(stream, header.count);
+            return sent;
+        }
+        header.count = 0;
+    }
+    return SENT;
+}
+
+/* What its reader has no room for is left out and counted; without a reader there is nothing to be said. */
+static void attached_missed(struct stream *stream, enum sent sent, size_t records) {
+    if (sent == FULL)
+        stream->dropped += records;
+    else if (sent == BROKEN)
+        spex_descriptor_close(&stream->socket);
+}
+
+/* Whether records of this ring, which are all of one type, are wanted. */
+static bool is_wanted(const struct stream *stream, const struct spex_record *records) {
+    return !stream->attached ||
+           (stream->socket.number >= 0 && (stream->types & records->probe_type));
+}
+
+static enum sent records_send(struct stream *stream, const struct spex_record **records,
+                              size_t *count) {
+    const size_t most = SPEX_STREAM_ENTRIES_MAX(struct spex_record);
+    enum sent sent = sites_send(stream);
+    if (sent == SENT)
+        sent = contexts_send(stream, *records, *count);
+    while (sent == SENT && *count > 0) {
+        size_t some = *count < most ? *count : most;
+        struct spex_stream_header header = {.kind = SPEX_STREAM_RECORDS, .count = (uint32_t)some};
+        sent = frame_send(stream, &header, *records, sizeof(**records));
+        if (sent != SENT)
+            break;
+        *records += some;
+        *count -= some;
+    }
+    return sent;
+}
+
+static bool stream_records(struct spex_sink *sink, const struct spex_record *records,
+                           size_t count) {
+    struct stream *stream = (struct stream *)sink; /* sink is the first member */
+    pthread_mutex_lock(&stream->lock);
+    enum sent sent = is_wanted(stream, records) ? records_send(stream, &records, &count) : SENT;
+    if (stream->attached)
+        attached_missed(stream, sent, count);
+    pthread_mutex_unlock(&stream->lock);
+    return stream->attached || sent == SENT;
+}
+
+static bool stream_pass(struct spex_sink *sink, unsigned collector, uint64_t watermark) {
+    struct stream *stream = (struct stream *)sink;
+    struct spex_stream_header header = {
+        .kind = SPEX_STREAM_PASS, .collector = collector, .watermark = watermark};
+    pthread_mutex_lock(&stream->lock);
+    enum sent sent = frame_send(stream, &header, NULL, 0);
+    if (stream->attached)
+        attached_missed(stream, sent, 0);
+    pthread_mutex_unlock(&stream->lock);
+    return stream->attached || sent == SENT;
+}
+
+static void attached_forget(const struct stream *stream) {
+    for (int s = 0; s < SPEX_STREAMS_MAX; s++)
+        if (attached[s] == stream)
+            attached[s] = NULL;
+}
+
+static void stream_finish(struct spex_sink *sink) {
+    struct stream *stream = (struct stream *)sink;
+    struct spex_stream_header header = {.kind = SPEX_STREAM_END};
+    if (!sink->broken)
+        frame_send(stream, &header, NULL, 0);
+    spex_descriptor_close(&stream->socket);
+    attached_forget(stream);
+    pthread_mutex_destroy(&stream->lock);
+    free(stream);
+}
+
+/* The rest is left as it was: a collector that this process has not got may have held the lock. */
+static void stream_abandon(struct spex_sink *sink) {
+    struct stream *stream = (struct stream *)sink;
+    spex_descriptor_close(&stream->socket);
+    attached_forget(stream);
+}
+
+static int stream_connect(const char *path) {
+    struct sockaddr_un address;
+    int bad = spex_socket_address(path, &address);
+    if (bad)
+        return bad;
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -errno;
+    struct timeval limit = {.tv_sec = SEND_TIMEOUT_SECONDS};
+    if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) < 0 ||
+        connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
+        int err = -errno;
+        close(fd);
+        return err;
+    }
+    return fd;
+}
+
+static struct stream *stream_make(unsigned collectors) {
+    struct stream *stream = calloc(1, sizeof(*stream));
+    if (!stream)
+        return NULL;
+    pthread_mutex_init(&stream->lock, NULL);
+    stream->socket = SPEX_NO_DESCRIPTOR;
+    stream->collectors = collectors;
+    stream->sink.records = stream_records;
+    stream->sink.pass = stream_pass;
+    stream->sink.finish = stream_finish;
+    stream->sink.abandon = stream_abandon;
+    return stream;
+}
+
+int spex_stream_open(const char *path, unsigned collectors, struct spex_sink **sink) {
+    struct stream *stream = stream_make(collectors);
+    if (!stream)
+        return -ENOMEM;
+    int fd = stream_connect(path);
+    if (fd < 0) {
+        spex_message("SPEX_OUT: cannot connect to unix:%s: %s", path, strerror(-fd));
+        stream_finish(&stream->sink);
+        return fd;
+    }
+    stream->socket = spex_descriptor_of(fd);
+    struct spex_stream_header header = {.kind = SPEX_STREAM_HELLO};
+    if (frame_send(stream, &header, NULL, 0) != SENT || sites_send(stream) != SENT) {
+        int err = -errno;
+        spex_message("SPEX_OUT: cannot send to %s: %s", path, strerror(-err));
+        stream_finish(&stream->sink);
+        return err;
+    }
+    *sink = &stream->sink;
+    return 0;
+}
+
+/* Whether it has no reader any more, of which nobody has heard where nothing was sent. */
+static bool is_free(struct stream *stream) {
+    pthread_mutex_lock(&stream->lock);
+    struct pollfd reader = {.fd = stream->socket.number};
+    if (!spex_descriptor_is_ours(&stream->socket) ||
+        (poll(&reader, 1, 0) == 1 && (reader.revents & (POLLHUP | POLLERR))))
+        spex_descriptor_close(&stream->socket);
+    bool is = stream->socket.number < 0;
+    pthread_mutex_unlock(&stream->lock);
+    return is;
+}
+
+/* One without a reader, made where there is none. -EUSERS: there is no place; -ENOMEM. */
+static int attached_place(unsigned collectors, struct stream **stream) {
+    for (int s = 0; s < SPEX_STREAMS_MAX; s++) {
+        *stream = attached[s];
+        if (*stream && is_free(*stream))
+            return 0;
+        if (*stream)
+            continue;
+        *stream = stream_make(collectors);
+        if (!*stream)
+            return -ENOMEM;
+        (*stream)->attached = true;
+        attached[s] = *stream;
+        spex_sinks_add(&(*stream)->sink);
+        return 0;
+    }
+    return -EUSERS;
+}
+
+/* The reader may be waited for, a little: the control thread's sockets never wait. */
+static void make_patient(int fd) {
+    const struct timeval limit = {.tv_usec = ATTACHED_WAIT_US};
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &(int){ATTACHED_BYTES}, sizeof(int));
+    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+}
+
+int spex_stream_attach(struct spex_descriptor socket, uint32_t types, unsigned collectors) {
+    struct stream *stream;
+    struct spex_stream_header header = {.kind = SPEX_STREAM_HELLO};
+    int err = attached_place(collectors, &stream);
+    if (err)
+        return err;
+    make_patient(socket.number);
+    pthread_mutex_lock(&stream->lock);
+    stream->socket = socket;
+    stream->types = types;
+    stream->dropped = stream->sites_sent = 0;
+    stream->patience_ns = ATTACHED_WAIT_US * INT64_C(1000);
+    stream->granted_ns = spex_clock_ns(CLOCK_MONOTONIC);
+    memset(stream->contexts_sent, 0, sizeof(stream->contexts_sent));
+    /* The sites go out with the first records, should there be no room for them now. */
+    enum sent sent = frame_send(stream, &header, NULL, 0);
+    if (sent == SENT)
+        sent = sites_send(stream);
+    if (sent == BROKEN)
+        spex_descriptor_close(&stream->socket);
+    pthread_mutex_unlock(&stream->lock);
+    return 0;
+}

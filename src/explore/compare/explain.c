@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#include "explore/compare/explain.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct spex_sample sample_of(const void *user, size_t index) {
+    const struct spex_quantity *quantity = user;
+    return quantity->samples[index];
+}
+
+/* Surely changed, then not known, then surely or perhaps the same; each by size, then by name. */
+static int by_weight(const void *a, const void *b) {
+    const struct spex_explained *one = a, *other = b;
+    int x = one->change.significant ? 2 : !one->change.known;
+    int y = other->change.significant ? 2 : !other->change.known;
+    if (x != y)
+        return x > y ? -1 : 1;
+    if (one->change.size != other->change.size)
+        return one->change.size > other->change.size ? -1 : 1;
+    return strcmp(one->name, other->name);
+}
+
+int spex_explanation_find(struct spex_explanation *explanation,
+                          const struct spex_quantities *quantities) {
+    explanation->items = calloc(quantities->count + 1, sizeof(*explanation->items));
+    if (!explanation->items)
+        return -ENOMEM;
+    for (size_t q = 0; q < quantities->count; q++) {
+        const struct spex_quantity *quantity = &quantities->items[q];
+        struct spex_accuracy accuracy;
+        struct spex_explained explained = {.name = quantity->name,
+                                           .unit = quantity->unit,
+                                           .a = quantity->samples[explanation->a],
+                                           .b = quantity->samples[explanation->b]};
+        if (!explained.a.trials || !explained.b.trials)
+            continue;
+        spex_accuracy_learn(&accuracy, sample_of, quantity, explanation->study->summary.count);
+        explained.change = spex_change_of(&accuracy, &explained.a, &explained.b);
+        explanation->significant += explained.change.significant;
+        explanation->unknown += !explained.change.known;
+        explanation->items[explanation->count++] = explained;
+    }
+    qsort(explanation->items, explanation->count, sizeof(*explanation->items), by_weight);
+    return 0;
+}

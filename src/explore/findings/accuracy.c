@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+#include "explore/findings/accuracy.h"
+
+#include "base/student.h"
+
+/* A small change of the value changes what the noise is of by so much. */
+static double slope(const struct spex_accuracy *accuracy, double mean) {
+    return accuracy->ratios ? 1 / mean : 1;
+}
+
+void spex_accuracy_learn(struct spex_accuracy *accuracy, spex_sample_of *sample_of,
+                         const void *user, size_t count) {
+    struct spex_noise_sums sums = {0};
+    *accuracy = (struct spex_accuracy){.ratios = true};
+    for (size_t i = 0; i < count; i++) {
+        struct spex_sample sample = sample_of(user, i);
+        accuracy->ratios &= !sample.trials || sample.mean > 0;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct spex_sample sample = sample_of(user, i);
+        if (sample.trials < 2)
+            continue;
+        double by = slope(accuracy, sample.mean);
+        spex_noise_add(&sums, (double)sample.trials, sample.squares * by * by);
+        accuracy->repeated = true;
+    }
+    accuracy->noise = spex_noise_of(&sums);
+}
+
+double spex_accuracy_error(const struct spex_accuracy *accuracy, const struct spex_sample *sample) {
+    double trials = (double)sample->trials, by = slope(accuracy, sample->mean);
+    if (sample->trials == 0)
+        return NAN;
+    double floor = sample->error > 0 ? sample->error * sample->error : NAN, variance = NAN;
+    if (accuracy->repeated)
+        variance =
+            spex_noise_variance(&accuracy->noise, trials, sample->squares * by * by) / (by * by);
+    return sqrt(fmax(variance, floor) / trials); /* fmax takes the one that is a number */
+}
+
+double spex_accuracy_freedom(const struct spex_accuracy *accuracy, double trials) {
+    return accuracy->repeated ? accuracy->noise.freedom + trials : SPEX_NOISE_FREEDOM_MAX;
+}
+
+double spex_accuracy_margin(const struct spex_accuracy *accuracy,
+                            const struct spex_sample *sample) {
+    double freedom = spex_accuracy_freedom(accuracy, (double)sample->trials - 1);
+    return spex_student_two_sided(0.05, freedom) * spex_accuracy_error(accuracy, sample);
+}
+
+struct spex_sample spex_group_sample(const struct spex_group *group, size_t criterion) {
+    const struct spex_group_criterion *of = &group->criteria[criterion];
+    return (struct spex_sample){group->trials, of->mean, of->squares, of->error};
+}
+
+struct criterion {
+    const struct spex_summary *summary;
+    size_t number;
+};
+
+static struct spex_sample sample_of_group(const void *user, size_t index) {
+    const struct criterion *criterion = user;
+    return spex_group_sample(&criterion->summary->groups[index], criterion->number);
+}
+
+void spex_accuracy_learn_criterion(struct spex_accuracy *accuracy,
+                                   const struct spex_summary *summary, size_t criterion) {
+    struct criterion of = {summary, criterion};
+    spex_accuracy_learn(accuracy, sample_of_group, &of, summary->count);
+}
+
+double spex_group_error(const struct spex_accuracy *accuracy, const struct spex_group *group,
+                        size_t criterion) {
+    struct spex_sample sample = spex_group_sample(group, criterion);
+    return spex_accuracy_error(accuracy, &sample);
+}
+
+double spex_group_margin(const struct spex_accuracy *accuracy, const struct spex_group *group,
+                         size_t criterion) {
+    struct spex_sample sample = spex_group_sample(group, criterion);
+    return spex_accuracy_margin(accuracy, &sample);
+}

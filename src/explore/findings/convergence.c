@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#include "explore/findings/convergence.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct race {
+    struct spex_summary summary;
+    size_t *first; /* of each group: its first trial */
+    size_t best;   /* group; meaningful when some trial had a result */
+    bool have_best;
+};
+
+static void find_best(struct race *race) {
+    const struct spex_group *best =
+        spex_summary_best(&race->summary, race->summary.space->parameter_count, 0);
+    race->have_best = best;
+    race->best = best ? (size_t)(best - race->summary.groups) : 0;
+}
+
+static int take(struct race *race, const struct spex_trial *trial, size_t number) {
+    struct spex_summary *summary = &race->summary;
+    int err = spex_summary_add(summary, trial);
+    if (err || !trial->ok)
+        return err;
+    size_t group = (size_t)(spex_summary_find(summary, trial->levels) - summary->groups);
+    if (summary->groups[group].trials == 1)
+        race->first[group] = number;
+    if (race->have_best && group == race->best)
+        find_best(race); /* it may have become worse than another */
+    else if (!race->have_best || spex_group_better(summary->space, &summary->groups[group],
+                                                   &summary->groups[race->best]))
+        race->best = group;
+    race->have_best = true;
+    return 0;
+}
+
+struct spex_best_so_far *spex_convergence(const struct spex_space *space,
+                                          const struct spex_trials *trials) {
+    struct race race = {.first = calloc(trials->count + 1, sizeof(size_t))};
+    struct spex_best_so_far *path = calloc(trials->count + 1, sizeof(*path));
+    double seconds = 0;
+    int err = !race.first || !path;
+    spex_summary_init(&race.summary, space);
+    for (size_t t = 0; t < trials->count && !err; t++) {
+        err = take(&race, &trials->items[t], t);
+        seconds += trials->items[t].seconds;
+        path[t] = (struct spex_best_so_far){.seconds = seconds, .value = NAN};
+        if (err || !race.have_best)
+            continue;
+        path[t].value = race.summary.groups[race.best].criteria[0].mean;
+        path[t].trial = race.first[race.best];
+    }
+    spex_summary_free(&race.summary);
+    free(race.first);
+    if (err) {
+        free(path);
+        path = NULL;
+    }
+    return path;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "explore/findings/findings.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static void find_competitors(struct spex_findings *findings, const struct spex_summary *summary) {
+    for (size_t g = 0; g < summary->count; g++)
+        findings->limits_kept |=
+            summary->groups[g].trials && spex_group_allowed(summary->space, &summary->groups[g]);
+    for (size_t g = 0; g < summary->count; g++)
+        findings->competes[g] =
+            summary->groups[g].trials &&
+            (!findings->limits_kept || spex_group_allowed(summary->space, &summary->groups[g]));
+}
+
+static int find_standings(struct spex_findings *findings, const struct spex_summary *summary) {
+    struct spex_standing_input *inputs = calloc(summary->count + 1, sizeof(*inputs));
+    if (!inputs)
+        return -ENOMEM;
+    for (size_t g = 0; g < summary->count; g++) {
+        const struct spex_group_criterion *of = &summary->groups[g].criteria[0];
+        if (findings->competes[g])
+            inputs[g] = (struct spex_standing_input){summary->groups[g].trials, of->mean,
+                                                     of->squares, of->error};
+    }
+    int err =
+        spex_standing_of(inputs, summary->count, summary->space->criteria[0].goal == SPEX_MAXIMISE,
+                         findings->standings, &findings->best);
+    free(inputs);
+    return err;
+}
+
+static void find_worst(struct spex_findings *findings, const struct spex_summary *summary) {
+    findings->worst = SPEX_STANDING_NONE;
+    for (size_t g = 0; g < summary->count; g++)
+        if (findings->competes[g] &&
+            (findings->worst == SPEX_STANDING_NONE ||
+             spex_group_better(summary->space, &summary->groups[findings->worst],
+                               &summary->groups[g])))
+            findings->worst = g;
+}
+
+static int by_chance(const void *a, const void *b, void *user) {
+    const struct spex_findings *findings = user;
+    size_t one = *(const size_t *)a, other = *(const size_t *)b;
+    double difference = findings->standings[one].first - findings->standings[other].first;
+    if (one == findings->best || other == findings->best)
+        return one == other ? 0 : one == findings->best ? -1 : 1;
+    if (difference != 0)
+        return difference > 0 ? -1 : 1;
+    return one < other ? -1 : one > other;
+}
+
+static void find_tied(struct spex_findings *findings, const struct spex_summary *summary) {
+    for (size_t g = 0; g < summary->count; g++)
+        if (findings->competes[g] && findings->standings[g].tied)
+            findings->tied[findings->tied_count++] = g;
+    qsort_r(findings->tied, findings->tied_count, sizeof(size_t), by_chance, findings);
+}
+
+static int better_first(const void *a, const void *b, void *user) {
+    const struct spex_summary *summary = user;
+    size_t one = *(const size_t *)a, other = *(const size_t *)b;
+    double difference =
+        summary->groups[one].criteria[0].mean - summary->groups[other].criteria[0].mean;
+    if (difference != 0)
+        return (difference > 0) == (summary->space->criteria[0].goal == SPEX_MAXIMISE) ? -1 : 1;
+    return one < other ? -1 : one > other;
+}
+
+static int find_front(struct spex_findings *findings, const struct spex_summary *summary) {
+    if (spex_pareto(summary, findings->competes, findings->accuracies, findings->places))
+        return -ENOMEM;
+    for (size_t g = 0; g < summary->count; g++) {
+        if (findings->places[g] >= SPEX_PARETO_FRONT)
+            findings->front[findings->front_count++] = g;
+        findings->perhaps_count += findings->places[g] == SPEX_PARETO_PERHAPS;
+    }
+    qsort_r(findings->front, findings->front_count, sizeof(size_t), better_first,
+            (void *)(uintptr_t)summary);
+    return 0;
+}
+
+static void add_up(struct spex_findings *findings, const struct spex_trials *trials) {
+    for (size_t t = 0; t < trials->count; t++) {
+        findings->failed += !trials->items[t].ok;
+        findings->unsteady += trials->items[t].ok && !trials->items[t].steady;
+        findings->records_used += trials->items[t].records_used;
+        findings->records_lost += trials->items[t].records_lost;
+        findings->seconds += trials->items[t].seconds;
+    }
+}
+
+static int allocate(struct spex_findings *findings, const struct spex_summary *summary) {
+    size_t count = summary->count + 1;
+    *findings = (struct spex_findings){
+        .competes = calloc(count, sizeof(bool)),
+        .standings = calloc(count, sizeof(struct spex_standing)),
+        .places = calloc(count, sizeof(enum spex_pareto_place)),
+        .tied = calloc(count, sizeof(size_t)),
+        .front = calloc(count, sizeof(size_t)),
+        .accuracies = calloc(summary->space->criterion_count, sizeof(struct spex_accuracy)),
+    };
+    return findings->competes && findings->standings && findings->places && findings->tied &&
+                   findings->front && findings->accuracies
+               ? 0
+               : -ENOMEM;
+}
+
+int spex_findings_init(struct spex_findings *findings, const struct spex_summary *summary,
+                       const struct spex_trials *trials) {
+    if (allocate(findings, summary))
+        return -ENOMEM;
+    find_competitors(findings, summary);
+    for (size_t c = 0; c < summary->space->criterion_count; c++)
+        spex_accuracy_learn_criterion(&findings->accuracies[c], summary, c);
+    int err = find_standings(findings, summary);
+    err = err ? err : find_front(findings, summary);
+    if (err)
+        return err;
+    find_worst(findings, summary);
+    find_tied(findings, summary);
+    add_up(findings, trials);
+    err = spex_failures(trials, &findings->failures, &findings->failure_count);
+    findings->convergence = spex_convergence(summary->space, trials);
+    err = err ? err : findings->convergence ? 0 : -ENOMEM;
+    return err ? err : spex_effects_init(&findings->effects, summary);
+}
+
+void spex_findings_free(struct spex_findings *findings) {
+    free(findings->competes);
+    free(findings->standings);
+    free(findings->places);
+    free(findings->tied);
+    free(findings->front);
+    free(findings->accuracies);
+    free(findings->failures);
+    free(findings->convergence);
+    spex_effects_free(&findings->effects);
+    *findings = (struct spex_findings){.competes = NULL};
+}
+
+size_t spex_findings_settled(const struct spex_findings *findings,
+                             const struct spex_trials *trials) {
+    size_t settled = trials->count;
+    while (settled > 0 && !isnan(findings->convergence[settled - 1].value) &&
+           findings->convergence[settled - 1].trial ==
+               findings->convergence[trials->count - 1].trial)
+        settled--;
+    return settled;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#include "explore/findings/study.h"
+
+#include <errno.h>
+
+static int read_store(struct spex_study *study, const char *path, struct spex_why *why) {
+    int err = spex_store_read(path, &study->store, why);
+    err = err ? err : spex_space_parse(path, spex_store_space(study->store), &study->file, why);
+    err = err ? err : spex_store_trials(study->store, &study->file->space, &study->trials, why);
+    return err ? err
+               : spex_store_machines(study->store, &study->machines, &study->machine_count, why);
+}
+
+static int find(struct spex_study *study, struct spex_why *why) {
+    int err = 0;
+    spex_summary_init(&study->summary, &study->file->space);
+    for (size_t t = 0; t < study->trials.count && !err; t++)
+        err = spex_summary_add(&study->summary, &study->trials.items[t]);
+    err = err ? err : spex_findings_init(&study->findings, &study->summary, &study->trials);
+    return err ? spex_fail(why, err, "out of memory") : 0;
+}
+
+int spex_study_read(struct spex_study *study, const char *path, struct spex_why *why) {
+    *study = (struct spex_study){.store = NULL};
+    int err = read_store(study, path, why);
+    return err ? err : find(study, why);
+}
+
+void spex_study_free(struct spex_study *study) {
+    spex_findings_free(&study->findings);
+    spex_summary_free(&study->summary);
+    spex_trials_free(&study->trials);
+    spex_store_machines_free(&study->machines, &study->machine_count);
+    spex_space_free(study->file);
+    spex_store_close(study->store);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+
+#include "explore/findings/study.h"
+#include "explore/picture/picture_axis.h"
+#include "explore/picture/study_pictures.h"
+
+#define POINTS_MAX 2000 /* of trials */
+
+static void write_trials(const struct spex_study *study, const struct spex_script *script) {
+    const struct spex_best_so_far *path = study->findings.convergence;
+    fputs("$trials << EOD\n", script->out);
+    size_t every = study->trials.count / POINTS_MAX + 1;
+    for (size_t t = 0; t < study->trials.count; t += every)
+        if (study->trials.items[t].ok)
+            fprintf(script->out, "%zu %.9g %.17g\n", t + 1, path[t].seconds,
+                    study->trials.items[t].measured[0].value);
+    fputs("EOD\n", script->out);
+}
+
+/* Where it changes, and the end: it is drawn in steps. */
+static void write_best(const struct spex_study *study, const struct spex_script *script) {
+    const struct spex_best_so_far *path = study->findings.convergence;
+    fputs("$best << EOD\n", script->out);
+    for (size_t t = 0; t < study->trials.count; t++)
+        if (!isnan(path[t].value) &&
+            (t == 0 || t + 1 == study->trials.count || path[t].value != path[t - 1].value))
+            fprintf(script->out, "%zu %.9g %.17g\n", t + 1, path[t].seconds, path[t].value);
+    fputs("EOD\n", script->out);
+}
+
+static void write_panel(const struct spex_script *script, const char *label, int column) {
+    fprintf(script->out,
+            "set xlabel '%s'\nplot $trials using %d:3 with points pt 7 ps 0.3 lc rgb "
+            "'" SPEX_COLOUR_POINTS "', $best using %d:3 with steps lw 2 lc rgb "
+            "'" SPEX_COLOUR_BEST "'\n",
+            label, column, column);
+}
+
+int spex_draw_convergence(const void *subject, struct spex_script *script, struct spex_why *why) {
+    const struct spex_study *study = subject;
+    (void)why;
+    spex_script_terminal(script, 960, 340);
+    write_trials(study, script);
+    write_best(study, script);
+    fputs("set multiplot layout 1,2 title '", script->out);
+    spex_script_text(script, study->file->space.name);
+    fputs(": the best so far, and all trials (dots)'\nset border 3\nset grid lc rgb '#dddddd'\nset "
+          "xtics nomirror\n"
+          "set ytics nomirror\nunset key\n",
+          script->out);
+    spex_script_criterion(script, "y", &study->file->space.criteria[0]);
+    write_panel(script, "trials", 1);
+    write_panel(script, "measured seconds", 2);
+    fputs("unset multiplot\n", script->out);
+    return 0;
+}

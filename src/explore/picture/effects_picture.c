@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "explore/findings/study.h"
+#include "explore/picture/picture_axis.h"
+#include "explore/picture/study_pictures.h"
+
+#define PANELS_MAX   16 /* those of the strongest effects */
+#define COLUMNS      3
+#define PANEL_WIDTH  320
+#define PANEL_HEIGHT 230
+
+struct ranked {
+    size_t parameter;
+    double share;
+};
+
+static int by_share(const void *a, const void *b) {
+    const struct ranked *one = a, *other = b;
+    if (one->share != other->share)
+        return one->share > other->share ? -1 : 1;
+    return one->parameter < other->parameter ? -1 : 1;
+}
+
+/* Fixed parameters have no effect to show. */
+static size_t rank(const struct spex_study *study, struct ranked *ranked) {
+    size_t count = 0;
+    for (size_t p = 0; p < study->file->space.parameter_count; p++) {
+        double share = spex_effects_share(&study->findings.effects, p).value;
+        if (study->file->space.parameters[p].count > 1)
+            ranked[count++] = (struct ranked){p, isnan(share) ? 0 : share};
+    }
+    qsort(ranked, count, sizeof(*ranked), by_share);
+    return count < PANELS_MAX ? count : PANELS_MAX;
+}
+
+static void write_panel(const struct spex_script *script, const struct spex_effects *effects,
+                        size_t p) {
+    const struct spex_effect *effect = &effects->parameters[p];
+    double share = spex_effects_share(effects, p).value;
+    bool ordered = spex_parameter_ordered(effect->bins.parameter);
+    fprintf(script->out, "$effect%zu << EOD\n", p);
+    for (size_t b = 0; b < effect->bins.count; b++)
+        if (effect->of_bins[b].configurations)
+            fprintf(script->out, "%zu %.17g %.17g\n", b, effect->of_bins[b].mean,
+                    effect->of_bins[b].best);
+    fputs("EOD\n", script->out);
+    spex_script_bins(script, "x", &effect->bins, 42);
+    fputs("set title '", script->out);
+    if (!isnan(share))
+        fprintf(script->out, "%.0f %% of the variance", share * 100);
+    fprintf(script->out,
+            "' offset 0,-0.7\nplot $effect%zu using 1:3 with %s lc rgb '" SPEX_COLOUR_BEST
+            "' pt 6, $effect%zu using 1:2 with %s lc rgb '" SPEX_COLOUR_MEAN "' lw 2 pt 7 ps 0.6\n",
+            p, ordered ? "linespoints" : "points", p, ordered ? "linespoints" : "points");
+}
+
+static void write_preamble(const struct spex_study *study, const struct spex_script *script,
+                           size_t panels) {
+    size_t columns = panels < COLUMNS ? panels : COLUMNS;
+    size_t rows = (panels + columns - 1) / columns;
+    double height = (double)(rows * PANEL_HEIGHT + 60);
+    double width = (double)(columns * PANEL_WIDTH + 40);
+    spex_script_terminal(script, (size_t)width, (size_t)height);
+    fprintf(script->out,
+            "set multiplot layout %zu,%zu rowsfirst margins screen %.4f,%.4f,%.4f,%.4f "
+            "spacing screen %.4f,%.4f title '",
+            rows, columns, 85 / width, 1 - 20 / width, 75 / height, 1 - 60 / height, 85 / width,
+            95 / height);
+    spex_script_text(script, study->file->space.name);
+    fputs(": each parameter on its own, mean (dots) and best (rings) over all others'\n"
+          "set border 3\nset ytics nomirror\nset grid ytics lc rgb '#dddddd'\nunset key\n"
+          "set offsets graph 0, graph 0, graph 0.08, graph 0.08\n",
+          script->out);
+}
+
+int spex_draw_effects(const void *subject, struct spex_script *script, struct spex_why *why) {
+    const struct spex_study *study = subject;
+    const struct spex_space *space = &study->file->space;
+    struct ranked *ranked = calloc(space->parameter_count, sizeof(*ranked));
+    if (!ranked)
+        return spex_fail(why, -ENOMEM, "out of memory");
+    size_t panels = rank(study, ranked);
+    int err = panels ? 0 : spex_fail(why, -EINVAL, "no parameter of the space has two values");
+    if (!err) {
+        write_preamble(study, script, panels);
+        spex_script_criterion(script, "y", &space->criteria[0]);
+        for (size_t i = 0; i < panels; i++)
+            write_panel(script, &study->findings.effects, ranked[i].parameter);
+        fputs("unset multiplot\n", script->out);
+    }
+    free(ranked);
+    return err;
+}

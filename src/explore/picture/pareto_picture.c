@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+
+#include "explore/findings/study.h"
+#include "explore/picture/picture_axis.h"
+#include "explore/picture/study_pictures.h"
+
+#define PANEL_WIDTH  520
+#define PANEL_HEIGHT 380
+
+#define POINTS_MAX 2000 /* of those behind the front: more cannot be told apart */
+
+static void write_points(const struct spex_study *study, const struct spex_script *script,
+                         const char *name, enum spex_pareto_place from, enum spex_pareto_place to) {
+    const struct spex_summary *summary = &study->summary;
+    size_t every = to < SPEX_PARETO_FRONT ? summary->count / POINTS_MAX + 1 : 1, seen = 0;
+    fprintf(script->out, "$%s << EOD\n", name);
+    for (size_t g = 0; g < summary->count; g++) {
+        if (!summary->groups[g].trials || study->findings.places[g] < from ||
+            study->findings.places[g] > to || seen++ % every != 0)
+            continue;
+        for (size_t c = 0; c < summary->space->objective_count; c++)
+            fprintf(script->out, "%.17g ", summary->groups[g].criteria[c].mean);
+        fputc('\n', script->out);
+    }
+    /* A set without points still has to be one. */
+    for (size_t c = 0; c < summary->space->objective_count; c++)
+        fputs("NaN ", script->out);
+    fputs("\nEOD\n", script->out);
+}
+
+/* In the order of the first objective, as a line is drawn. */
+static void write_front(const struct spex_study *study, const struct spex_script *script) {
+    fputs("$front << EOD\n", script->out);
+    for (size_t f = 0; f < study->findings.front_count; f++) {
+        const struct spex_group *group = &study->summary.groups[study->findings.front[f]];
+        for (size_t c = 0; c < study->file->space.objective_count; c++)
+            fprintf(script->out, "%.17g ", group->criteria[c].mean);
+        fputc('\n', script->out);
+    }
+    fputs("EOD\n", script->out);
+}
+
+static void write_panel(const struct spex_study *study, const struct spex_script *script,
+                        size_t objective) {
+    const struct spex_space *space = &study->file->space;
+    spex_script_criterion(script, "x", &space->criteria[0]);
+    spex_script_criterion(script, "y", &space->criteria[objective]);
+    size_t y = objective + 1;
+    fprintf(script->out,
+            "plot $others using 1:%zu with points pt 7 ps 0.35 lc rgb '" SPEX_COLOUR_POINTS
+            "' title 'beaten', "
+            "$perhaps using 1:%zu with points pt 6 ps 0.7 lc rgb '" SPEX_COLOUR_MEAN
+            "' title 'perhaps in front', ",
+            y, y);
+    if (space->objective_count == 2)
+        fprintf(script->out,
+                "$front using 1:%zu with lines lw 1 lc rgb '" SPEX_COLOUR_BEST "' notitle, ", y);
+    fprintf(script->out,
+            "$unsure using 1:%zu with points pt 6 ps 0.9 lw 2 lc rgb '" SPEX_COLOUR_BEST
+            "' title 'in front by the means', "
+            "$sure using 1:%zu with points pt 7 ps 0.9 lc rgb '" SPEX_COLOUR_BEST
+            "' title 'in front'\n",
+            y, y);
+}
+
+int spex_draw_pareto(const void *subject, struct spex_script *script, struct spex_why *why) {
+    const struct spex_study *study = subject;
+    size_t panels = study->file->space.objective_count - 1;
+    if (panels == 0)
+        return spex_fail(why, -EINVAL, "a Pareto front needs a space of two objectives or more");
+    size_t columns = panels < 2 ? 1 : 2;
+    size_t rows = (panels + columns - 1) / columns;
+    spex_script_terminal(script, columns * PANEL_WIDTH + 40, rows * PANEL_HEIGHT + 60);
+    write_points(study, script, "others", SPEX_PARETO_OUT, SPEX_PARETO_BEATEN);
+    write_points(study, script, "perhaps", SPEX_PARETO_PERHAPS, SPEX_PARETO_PERHAPS);
+    write_points(study, script, "unsure", SPEX_PARETO_FRONT, SPEX_PARETO_FRONT);
+    write_points(study, script, "sure", SPEX_PARETO_SURE_FRONT, SPEX_PARETO_SURE_FRONT);
+    write_front(study, script);
+    fprintf(script->out, "set multiplot layout %zu,%zu rowsfirst title '", rows, columns);
+    spex_script_text(script, study->file->space.name);
+    fputs(": what one objective costs of another'\nset border 3\nset grid lc rgb '#dddddd'\n"
+          "set datafile missing 'NaN'\nset xtics nomirror\nset ytics nomirror\n"
+          "set key bmargin center horizontal samplen 0.5 font ',9'\n",
+          script->out);
+    for (size_t o = 1; o <= panels; o++)
+        write_panel(study, script, o);
+    fputs("unset multiplot\n", script->out);
+    return 0;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* What several pictures have in common: axes, labels, colours. */
+#ifndef SPEX_EXPLORE_PICTURE_PICTURE_AXIS_H
+#define SPEX_EXPLORE_PICTURE_PICTURE_AXIS_H
+
+#include "explore/findings/bins.h"
+#include "explore/picture/picture.h"
+#include "measure/criterion.h"
+#include "measure/summary.h"
+
+#define SPEX_COLOUR_POINTS "#9aa5b1"
+#define SPEX_COLOUR_MEAN   "#21918c"
+#define SPEX_COLOUR_BEST   "#440154"
+
+/* "cache [MB]" */
+void spex_script_parameter(const struct spex_script *script,
+                           const struct spex_parameter *parameter);
+
+/* A bin a step, from 0, with as many labels as the axis, so many characters wide or half lines
+ * high, has room for. `axis` is "x" or "y". */
+void spex_script_bins(const struct spex_script *script, const char *axis,
+                      const struct spex_bins *bins, size_t width);
+
+/* The label "throughput of query:tpt [/s]" */
+void spex_script_criterion(const struct spex_script *script, const char *axis,
+                           const struct spex_criterion *criterion);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* A change for people and for programs. */
+#ifndef SPEX_EXPLORE_REPORT_CHANGE_TEXT_H
+#define SPEX_EXPLORE_REPORT_CHANGE_TEXT_H
+
+#include <stddef.h>
+
+#include <jansson.h>
+
+#include "explore/compare/change.h"
+
+/* "x 1.034 (1.021 to 1.047)", "+3.2 (1.1 to 5.3)"; without the interval when there is none. */
+void spex_change_text(const struct spex_change *change, char *text, size_t size);
+
+/* ratio or difference, interval, significant (null when it cannot be told). */
+json_t *spex_change_json(const struct spex_change *change);
+
+#endif

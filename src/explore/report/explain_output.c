@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <spex/explore.h>
+
+#include "explore/compare/explain.h"
+#include "explore/compare/explain_name.h"
+#include "explore/report/change_text.h"
+#include "explore/report/json_parts.h"
+
+static const struct spex_group *group_of(const struct spex_explanation *explanation, size_t group) {
+    return &explanation->study->summary.groups[group];
+}
+
+static bool differs(const struct spex_explanation *explanation, size_t p) {
+    const struct spex_space *space = &explanation->study->file->space;
+    return strcmp(spex_level_text(space, group_of(explanation, explanation->a)->levels, p),
+                  spex_level_text(space, group_of(explanation, explanation->b)->levels, p)) != 0;
+}
+
+static void print_parameters(const struct spex_explanation *explanation, FILE *out) {
+    const struct spex_space *space = &explanation->study->file->space;
+    const struct spex_group *a = group_of(explanation, explanation->a);
+    const struct spex_group *b = group_of(explanation, explanation->b);
+    const char *separator = "the same   ";
+    fprintf(out, "%-36s %14s %14s\n", "", "A", "B");
+    fprintf(out, "%-36s %14" PRIu64 " %14" PRIu64 "\n", "trials", a->trials, b->trials);
+    for (size_t p = 0; p < space->parameter_count; p++) {
+        char name[128];
+        const struct spex_parameter *parameter = &space->parameters[p];
+        if (!differs(explanation, p))
+            continue;
+        snprintf(name, sizeof(name), "%s%s%s%s", parameter->name, parameter->unit[0] ? " [" : "",
+                 parameter->unit, parameter->unit[0] ? "]" : "");
+        fprintf(out, "%-36s %14s %14s\n", name, spex_level_text(space, a->levels, p),
+                spex_level_text(space, b->levels, p));
+    }
+    for (size_t p = 0; p < space->parameter_count; p++)
+        if (!differs(explanation, p)) {
+            fprintf(out, "%s%s=%s", separator, space->parameters[p].name,
+                    spex_level_text(space, a->levels, p));
+            separator = " ";
+        }
+    fputs(separator[0] == ' ' ? "\n\n" : "\n", out);
+}
+
+static void print_figure(const struct spex_explained *explained, FILE *out) {
+    char name[256], change[96];
+    snprintf(name, sizeof(name), "%s%s%s%s", explained->name, explained->unit[0] ? " [" : "",
+             explained->unit, explained->unit[0] ? "]" : "");
+    spex_change_text(&explained->change, change, sizeof(change));
+    fprintf(out, "%-36s %14.5g %14.5g  %s%s\n", name, explained->a.mean, explained->b.mean,
+            explained->change.known ? explained->change.significant ? "" : "~ " : "? ", change);
+}
+
+static void print_text(const struct spex_explanation *explanation, bool all, FILE *out) {
+    size_t shown = explanation->significant + explanation->unknown;
+    size_t count = all ? explanation->count : shown;
+    print_parameters(explanation, out);
+    if (!explanation->count) {
+        fputs("their trials recorded nothing in common\n", out);
+        return;
+    }
+    fprintf(out, "%-36s %14s %14s  %s\n", "means", "A", "B", "B / A (95 %)");
+    for (size_t i = 0; i < count; i++)
+        print_figure(&explanation->items[i], out);
+    if (explanation->unknown)
+        fputs("?  no configuration has two trials: whether it changed cannot be told\n", out);
+    if (count > shown)
+        fputs("~  no sure change\n", out);
+    else if (explanation->count > count)
+        fprintf(out, "and %zu quantities without a sure change\n", explanation->count - count);
+}
+
+static json_t *side_json(const struct spex_explanation *explanation, size_t group) {
+    return json_pack(
+        "{s:o, s:I}", "config",
+        spex_json_config(&explanation->study->file->space, group_of(explanation, group)->levels),
+        "trials", (json_int_t)group_of(explanation, group)->trials);
+}
+
+static int write_json(const struct spex_explanation *explanation, FILE *out, struct spex_why *why) {
+    const struct spex_space *space = &explanation->study->file->space;
+    json_t *names = json_array(), *quantities = json_array();
+    for (size_t p = 0; p < space->parameter_count; p++)
+        if (differs(explanation, p))
+            json_array_append_new(names, json_string(space->parameters[p].name));
+    for (size_t i = 0; i < explanation->count; i++) {
+        const struct spex_explained *of = &explanation->items[i];
+        json_array_append_new(quantities,
+                              json_pack("{s:o, s:s, s:f, s:I, s:f, s:I, s:o}", "name",
+                                        spex_json_text(of->name), "unit", of->unit, "a", of->a.mean,
+                                        "trials_a", (json_int_t)of->a.trials, "b", of->b.mean,
+                                        "trials_b", (json_int_t)of->b.trials, "change",
+                                        spex_change_json(&of->change)));
+    }
+    return spex_json_write(json_pack("{s:s, s:o, s:o, s:o, s:o}", "space", space->name, "a",
+                                     side_json(explanation, explanation->a), "b",
+                                     side_json(explanation, explanation->b), "differ", names,
+                                     "quantities", quantities),
+                           out, why);
+}
+
+static int write_forms(const struct spex_explain_options *options,
+                       const struct spex_explanation *explanation, struct spex_why *why) {
+    if (options->text) {
+        print_text(explanation, options->all, options->text);
+        if (fflush(options->text) != 0 || ferror(options->text))
+            return spex_fail(why, -EIO, "cannot write the explanation: %s", strerror(errno));
+    }
+    return options->json ? write_json(explanation, options->json, why) : 0;
+}
+
+static int explain(const struct spex_explain_options *options, struct spex_study *study,
+                   struct spex_why *why) {
+    struct spex_explanation explanation = {.study = study};
+    struct spex_quantities quantities = {NULL, 0};
+    int err = spex_explain_name(study, options->a, &explanation.a, why);
+    err = err ? err : spex_explain_name(study, options->b, &explanation.b, why);
+    if (!err && explanation.a == explanation.b)
+        err =
+            spex_fail(why, -EINVAL, "%s and %s are the same configuration", options->a, options->b);
+    err = err ? err : spex_quantities_read(&quantities, study, study->store, why);
+    if (!err && spex_explanation_find(&explanation, &quantities))
+        err = spex_fail(why, -ENOMEM, "out of memory");
+    err = err ? err : write_forms(options, &explanation, why);
+    free(explanation.items);
+    spex_quantities_free(&quantities);
+    return err;
+}
+
+int spex_explain(const struct spex_explain_options *options, char *text, size_t size) {
+    struct spex_why why = {"spex_explain: a store and two configurations were expected"};
+    struct spex_study study = {.store = NULL};
+    bool whole = options->size == sizeof(*options) && options->store && options->a && options->b;
+    int err = whole ? spex_study_read(&study, options->store, &why) : -EINVAL;
+    err = err ? err : explain(options, &study, &why);
+    spex_study_free(&study);
+    if (err)
+        snprintf(text, size, "%s", why.text);
+    return err;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#include "explore/report/html.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+/* Bytes of the UTF-8 sequence that begins here; 0: there is none that is allowed. */
+static size_t sequence(const unsigned char *text) {
+    unsigned char c = text[0];
+    size_t length = c < 0x80                ? 1
+                    : c >= 0xc2 && c < 0xe0 ? 2
+                    : (c & 0xf0) == 0xe0    ? 3
+                    : c >= 0xf0 && c < 0xf5 ? 4
+                                            : 0;
+    for (size_t i = 1; i < length; i++)
+        if ((text[i] & 0xc0) != 0x80)
+            return 0;
+    bool overlong = (c == 0xe0 && text[1] < 0xa0) || (c == 0xf0 && text[1] < 0x90);
+    bool beyond = (c == 0xed && text[1] >= 0xa0) || (c == 0xf4 && text[1] >= 0x90);
+    return overlong || beyond ? 0 : length;
+}
+
+static void write_character(FILE *out, const unsigned char *text, size_t length) {
+    static const char special[] = "&<>\"'";
+    static const char *const names[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
+    const char *found = length == 1 ? strchr(special, text[0]) : NULL;
+    bool control = length == 1 && (text[0] < ' ' || text[0] == 0x7f) && !strchr("\t\n", text[0]);
+    if (found)
+        fputs(names[found - special], out);
+    else if (length == 0 || control)
+        fputs("\xef\xbf\xbd", out);
+    else
+        fwrite(text, 1, length, out);
+}
+
+void spex_html_text(FILE *out, const char *text) {
+    const unsigned char *at = (const unsigned char *)text;
+    while (*at) {
+        size_t length = sequence(at);
+        write_character(out, at, length);
+        at += length ? length : 1;
+    }
+}
+
+void spex_html_format(FILE *out, const char *format, ...) {
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    spex_html_text(out, text);
+}

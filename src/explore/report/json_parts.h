@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* What reports in JSON have in common. */
+#ifndef SPEX_EXPLORE_REPORT_JSON_PARTS_H
+#define SPEX_EXPLORE_REPORT_JSON_PARTS_H
+
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include "explore/space/space.h"
+#include "explore/store/circumstances.h"
+#include "text/error.h"
+
+/* null for what is no finite number. */
+json_t *spex_json_number(double value);
+
+/* A text from elsewhere. */
+json_t *spex_json_text(const char *text);
+
+/* Name → value; null for a parameter that does not apply. */
+json_t *spex_json_config(const struct spex_space *space, const size_t *levels);
+
+json_t *spex_json_criterion(const struct spex_criterion *criterion);
+json_t *spex_json_machines(const struct spex_circumstances *machines, size_t count);
+
+/* Takes the object over, which may be NULL: out of memory. 0; -ENOMEM; -EIO. */
+int spex_json_write(json_t *object, FILE *out, struct spex_why *why);
+
+#endif

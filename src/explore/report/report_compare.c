@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+#include "explore/report/report_compare.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "explore/compare/compare.h"
+#include "explore/report/change_text.h"
+#include "explore/report/json_parts.h"
+#include "explore/space/value_text.h"
+
+#define PAIRS_MAX 10
+
+struct both {
+    const struct spex_study *a, *b;
+    const struct spex_comparison *comparison;
+};
+
+static void print_comparable(const struct both *both, FILE *out) {
+    const struct spex_comparison *comparison = both->comparison;
+    size_t on = comparison->machine_differs;
+    if (comparison->difference)
+        fprintf(out, "space      differs: %s\n", comparison->difference);
+    else
+        fputs("space      the same\n", out);
+    if (comparison->same_program)
+        fputs("program    the same\n", out);
+    else
+        fprintf(out, "program    A %s\n           B %s\n", spex_store_program(both->a->store),
+                spex_store_program(both->b->store));
+    if (on == SPEX_ON_COUNT)
+        fputs("machine    the same, and kernel, build and spex\n", out);
+    else
+        fprintf(out, "machine    another %s: A %s\n           %*s B %s\n",
+                spex_circumstance_names[on], both->a->machines[0].texts[on],
+                (int)strlen(spex_circumstance_names[on]) + 8, "", both->b->machines[0].texts[on]);
+    if (both->a->machine_count > 1 || both->b->machine_count > 1)
+        fputs("           and one of the stores is mixed: its trials ran on different ones\n", out);
+    fprintf(out,
+            "trials     A %zu over %zu configurations, B %zu over %zu; %zu have a result in both\n",
+            both->a->trials.count, both->a->summary.count, both->b->trials.count,
+            both->b->summary.count, comparison->pair_count);
+    if (!comparison->same_criteria)
+        fputs("not comparable: objectives, limits or parameters differ\n", out);
+}
+
+static void print_best(const struct spex_study *study, const char *title, FILE *out) {
+    char text[512], value[48];
+    size_t best = study->findings.best;
+    if (best == SPEX_STANDING_NONE) {
+        fprintf(out, "%-10s no trial has a result\n", title);
+        return;
+    }
+    spex_levels_text(&study->file->space, study->summary.groups[best].levels, text, sizeof(text));
+    spex_value_text(study->file->space.criteria, study->summary.groups[best].criteria[0].mean,
+                    value, sizeof(value));
+    fprintf(out, "%-10s %s  %s\n", title, value, text);
+}
+
+static void print_bests(const struct both *both, FILE *out) {
+    const struct spex_comparison *comparison = both->comparison;
+    char change[96], value[48];
+    size_t there = comparison->best_of_a_in_b;
+    print_best(both->a, "best of A", out);
+    print_best(both->b, "best of B", out);
+    if (!comparison->same_criteria || both->a->findings.best == SPEX_STANDING_NONE ||
+        both->b->findings.best == SPEX_STANDING_NONE)
+        return;
+    spex_change_text(&comparison->best_to_best, change, sizeof(change));
+    fprintf(out, "           from the one to the other %s%s\n", change,
+            comparison->best_to_best.significant ? "" : ": no sure change");
+    if (there == SPEX_STANDING_NONE)
+        fputs("           A's best has no result in B\n", out);
+    else if (there == both->b->findings.best)
+        fputs("           they are the same configuration\n", out);
+    else {
+        spex_value_text(both->b->file->space.criteria,
+                        both->b->summary.groups[there].criteria[0].mean, value, sizeof(value));
+        fprintf(out, "           A's best has %s in B%s\n", value,
+                both->b->findings.standings[there].tied ? ", as good as B's best" : "");
+    }
+}
+
+static void print_drift(const struct both *both, FILE *out) {
+    const struct spex_space *space = &both->a->file->space;
+    const struct spex_comparison *comparison = both->comparison;
+    char change[96], label[256];
+    fputs("\ndrift: from A to B over all configurations that are in both, each against itself\n",
+          out);
+    for (size_t c = 0; c < space->criterion_count; c++) {
+        snprintf(label, sizeof(label), "%s of %s", space->criteria[c].metric,
+                 space->criteria[c].probe);
+        spex_change_text(&comparison->all[c], change, sizeof(change));
+        fprintf(out, "  %-40s %s%s\n", label, change,
+                !comparison->all[c].known        ? ": one pair says nothing of how sure it is"
+                : comparison->all[c].significant ? ""
+                                                 : ": no sure change");
+    }
+    if (!isnan(comparison->order))
+        fprintf(out, "  rank correlation of the configurations, A with B: %.3f\n",
+                comparison->order);
+}
+
+static void print_pairs(const struct both *both, FILE *out) {
+    const struct spex_space *space = &both->a->file->space;
+    const struct spex_comparison *comparison = both->comparison;
+    char text[512], change[96], a[48], b[48];
+    if (!comparison->apart_count) {
+        fputs("  no configuration changed surely otherwise than all together\n", out);
+        return;
+    }
+    fprintf(out, "\n%zu configurations changed surely otherwise than all together\n",
+            comparison->apart_count);
+    fprintf(out, "%12s  %12s  %-28s  %s\n", "A", "B", "change (95 %)", "configuration");
+    for (size_t i = 0; i < comparison->apart_count && i < PAIRS_MAX; i++) {
+        const struct spex_pair *pair = &comparison->pairs[i];
+        const struct spex_group *group = &both->a->summary.groups[pair->a];
+        spex_value_text(space->criteria, group->criteria[0].mean, a, sizeof(a));
+        spex_value_text(space->criteria, both->b->summary.groups[pair->b].criteria[0].mean, b,
+                        sizeof(b));
+        spex_change_text(&pair->change, change, sizeof(change));
+        spex_levels_text(space, group->levels, text, sizeof(text));
+        fprintf(out, "%12s  %12s  %-28s  %s\n", a, b, change, text);
+    }
+    if (comparison->apart_count > PAIRS_MAX)
+        fprintf(out, "  and %zu more\n", comparison->apart_count - PAIRS_MAX);
+}
+
+static void print_text(const struct both *both, FILE *out) {
+    print_comparable(both, out);
+    print_bests(both, out);
+    if (!both->comparison->pair_count)
+        return;
+    print_drift(both, out);
+    print_pairs(both, out);
+}
+
+static json_t *pair_json(const struct both *both, const struct spex_pair *pair) {
+    const struct spex_group *a = &both->a->summary.groups[pair->a];
+    const struct spex_group *b = &both->b->summary.groups[pair->b];
+    return json_pack("{s:o, s:f, s:f, s:o, s:b}", "config",
+                     spex_json_config(&both->a->file->space, a->levels), "a", a->criteria[0].mean,
+                     "b", b->criteria[0].mean, "change", spex_change_json(&pair->change), "apart",
+                     (int)pair->apart);
+}
+
+static json_t *all_json(const struct both *both) {
+    json_t *list = json_array();
+    for (size_t c = 0; c < both->a->file->space.criterion_count && both->comparison->pair_count;
+         c++)
+        json_array_append_new(list,
+                              json_pack("{s:o, s:o}", "criterion",
+                                        spex_json_criterion(&both->a->file->space.criteria[c]),
+                                        "change", spex_change_json(&both->comparison->all[c])));
+    return list;
+}
+
+static json_t *best_json(const struct spex_study *study) {
+    size_t best = study->findings.best;
+    if (best == SPEX_STANDING_NONE)
+        return json_null();
+    const struct spex_group *group = &study->summary.groups[best];
+    return json_pack("{s:o, s:f}", "config", spex_json_config(&study->file->space, group->levels),
+                     "objective", group->criteria[0].mean);
+}
+
+static json_t *comparison_json(const struct both *both) {
+    const struct spex_comparison *comparison = both->comparison;
+    bool bests = comparison->same_criteria && both->a->findings.best != SPEX_STANDING_NONE &&
+                 both->b->findings.best != SPEX_STANDING_NONE;
+    bool machine = comparison->machine_differs == SPEX_ON_COUNT;
+    json_t *pairs = json_array();
+    for (size_t i = 0; i < comparison->pair_count; i++)
+        json_array_append_new(pairs, pair_json(both, &comparison->pairs[i]));
+    return json_pack("{s:b, s:o, s:b, s:b, s:{s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o}",
+                     "same_space", (int)!comparison->difference, "space_difference",
+                     comparison->difference ? spex_json_text(comparison->difference) : json_null(),
+                     "same_program", (int)comparison->same_program, "same_machine", (int)machine,
+                     "machines", "a", spex_json_machines(both->a->machines, both->a->machine_count),
+                     "b", spex_json_machines(both->b->machines, both->b->machine_count), "best_a",
+                     best_json(both->a), "best_b", best_json(both->b), "best_change",
+                     bests ? spex_change_json(&comparison->best_to_best) : json_null(), "drift",
+                     all_json(both), "rank_correlation", spex_json_number(comparison->order),
+                     "pairs", pairs);
+}
+
+int spex_report_compare(const struct spex_study *a, const struct spex_study *b, FILE *text,
+                        FILE *json, struct spex_why *why) {
+    struct spex_comparison comparison;
+    const struct both both = {a, b, &comparison};
+    int err = spex_compare(&comparison, a, b);
+    if (err)
+        err = spex_fail(why, err, "out of memory");
+    if (!err && text) {
+        print_text(&both, text);
+        if (fflush(text) != 0 || ferror(text))
+            err = spex_fail(why, -EIO, "cannot write the report: %s", strerror(errno));
+    }
+    if (!err && json)
+        err = spex_json_write(comparison_json(&both), json, why);
+    spex_comparison_free(&comparison);
+    return err;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "explore/report/report.h"
+#include "explore/space/value_text.h"
+
+/* Quoted when it holds what would end it; quotes are doubled. */
+static void write_field(FILE *out, const char *text) {
+    if (!text[strcspn(text, ",\"\r\n")]) {
+        fputs(text, out);
+        return;
+    }
+    fputc('"', out);
+    for (; *text; text++) {
+        if (*text == '"')
+            fputc('"', out);
+        fputc(*text, out);
+    }
+    fputc('"', out);
+}
+
+static void write_number(FILE *out, double value) {
+    fputc(',', out);
+    if (!isnan(value))
+        fprintf(out, "%.12g", value);
+}
+
+static void write_names(const struct spex_space *space, FILE *out) {
+    char label[512], error[530];
+    fputs("trial,status", out);
+    for (size_t p = 0; p < space->parameter_count; p++) {
+        fputc(',', out);
+        write_field(out, space->parameters[p].name);
+    }
+    for (size_t c = 0; c < space->criterion_count; c++) {
+        spex_criterion_label(&space->criteria[c], label, sizeof(label));
+        snprintf(error, sizeof(error), "error of %s", label);
+        fputc(',', out);
+        write_field(out, label);
+        fputc(',', out);
+        write_field(out, error);
+    }
+    fputs(",records_used,records_lost,seconds,steady\r\n", out);
+}
+
+static void write_trial(const struct spex_space *space, size_t number,
+                        const struct spex_trial *trial, FILE *out) {
+    fprintf(out, "%zu,", number);
+    write_field(out, trial->status);
+    for (size_t p = 0; p < space->parameter_count; p++) {
+        fputc(',', out);
+        write_field(out, spex_level_text(space, trial->levels, p));
+    }
+    for (size_t c = 0; c < space->criterion_count; c++) {
+        write_number(out, trial->measured[c].value);
+        write_number(out, trial->measured[c].error);
+    }
+    fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%.12g,%d\r\n", trial->records_used, trial->records_lost,
+            trial->seconds, trial->steady);
+}
+
+int spex_report_csv(const struct spex_study *study, FILE *out, struct spex_why *why) {
+    const struct spex_space *space = &study->file->space;
+    write_names(space, out);
+    for (size_t t = 0; t < study->trials.count; t++)
+        write_trial(space, t + 1, &study->trials.items[t], out);
+    if (fflush(out) != 0 || ferror(out))
+        return spex_fail(why, -EIO, "cannot write the table: %s", strerror(errno));
+    return 0;
+}

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT */
+/* The report as a page: self-contained, for the screen, dark or light, and for paper. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "explore/picture/study_pictures.h"
+#include "explore/report/html.h"
+#include "explore/report/report.h"
+#include "explore/space/value_text.h"
+#include "measure/criterion.h"
+
+#define ROWS_MAX  200 /* of the table of all configurations */
+#define TIED_MAX  20
+#define FRONT_MAX 50
+#define PAIRS_MAX 5
+
+static const char style[] =
+    ":root{--paper:#fff;--ink:#1c2430;--faint:#5c6773;--line:#d8dee4;--band:#f4f6f8;--mark:#440154;"
+    "color-scheme:light dark}\n"
+    "@media (prefers-color-scheme:dark){:root{--paper:#14181d;--ink:#e4e9ee;--faint:#9aa5b1;"
+    "--line:#323a43;--band:#1c2229;--mark:#c9a3dc}}\n"
+    "body{background:var(--paper);color:var(--ink);font:15px/1.5 system-ui,sans-serif;"
+    "max-width:62rem;margin:2rem auto;padding:0 1.2rem}\n"
+    "h1{font-size:1.7rem;margin:0 0 .2rem}h2{font-size:1.15rem;margin:2.2rem 0 .6rem;"
+    "border-bottom:1px solid var(--line);padding-bottom:.2rem}\n"
+    "p{margin:.4rem 0}.faint{color:var(--faint)}\n"
+    ".best{background:var(--band);border-left:4px solid var(--mark);padding:.8rem 1.1rem;"
+    "margin:1.2rem 0;border-radius:0 6px 6px 0}\n"
+    ".best b{font-size:1.5rem;margin-right:.6rem}\n"
+    ".scroll{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums;"
+    "min-width:60%}\n"
+    "th,td{text-align:left;padding:.28rem .9rem .28rem 0;border-bottom:1px solid var(--line);"
+    "vertical-align:top}\n"
+    "th{font-weight:600;color:var(--faint);font-size:.85rem}td.n,th.n{text-align:right}\n"
+    "code{font:0.92em ui-monospace,monospace}tr.first td{font-weight:600}\n"
+    ".bar{display:inline-block;height:.7em;background:var(--mark);border-radius:2px}\n"
+    "figure{margin:1rem 0;background:#fff;border:1px solid var(--line);border-radius:6px;"
+    "padding:.6rem;overflow-x:auto}figure svg{max-width:100%;height:auto;display:block;"
+    "margin:0 auto}\n"
+    "@media print{body{max-width:none;margin:0;font-size:10pt}figure,tr,.best{break-inside:avoid}"
+    "h2{break-after:avoid}.scroll{overflow:visible}}\n";
+
+static void cell_number(FILE *out, const char *text) {
+    fputs("<td class=\"n\">", out);
+    spex_html_text(out, text);
+    fputs("</td>", out);
+}
+
+static void cell_value(FILE *out, const struct spex_criterion *criterion, double value) {
+    char text[48];
+    spex_value_text(criterion, value, text, sizeof(text));
+    cell_number(out, text);
+}
+
+static void head_number(FILE *out, const char *text) {
+    fputs("<th class=\"n\">", out);
+    spex_html_text(out, text);
+    fputs("</th>", out);
+}
+
+static void write_row(FILE *out, const char *name, const char *value) {
+    fputs("<tr><th>", out);
+    spex_html_text(out, name);
+    fputs("</th><td>", out);
+    spex_html_text(out, value);
+    fputs("</td></tr>\n", out);
+}
+
+static void write_head(const struct spex_study *study, FILE *out) {
+    const struct spex_space *space = &study->file->space;
+    fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+          "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
+          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none';"
+          "style-src 'unsafe-inline';img-src data:\">\n<title>",
+          out);
+    spex_html_text(out, space->name);
+    fputs("</title>\n<style>\n", out);
+    fputs(style, out);
+    fputs("</style></head><body>\n<h1>", out);
+    spex_html_text(out, space->name);
+    fputs("</h1>\n<p class=\"faint\">", out);
+    spex_html_format(out,
+                     "%zu trials of %zu configurations, of %" PRIu64 " that there are; policy %s; "
+                     "%.4g measured seconds",
+                     study->trials.count, study->summary.count, spex_space_configurations(space),
+                     spex_store_policy(study->store), study->findings.seconds);
+    fputs("</p>\n", out);
+}
+
+static void write_best(const struct spex_study *study, FILE *out) {
+    const struct spex_space *space = &study->file->space;
+    const struct spex_findings *findings = &study->findings;
+    const struct spex_group *best = &study->summary.groups[findings->best];
+    const struct spex_standing *standing = &findings->standings[findings->best];
+    char text[512], value[48], interval[64];
+    spex_levels_text(space, best->levels, text, sizeof(text));
+    spex_value_text(space->criteria, best->criteria[0].mean, value, sizeof(value));
+    spex_interval_text(space->criteria, standing->low, standing->high, interval, sizeof(interval));
+    fputs("<div class=\"best\"><p><b>", out);
+    spex_html_text(out, value);
+    fputs("</b><span class=\"faint\">", out);
+    spex_html_format(out, "95 %%: %s; %" PRIu64 " trial%s", interval, best->trials,
+                     best->trials == 1 ? "" : "s");
+    fputs("</span></p>\n<p><code>", out);
+    spex_html_text(out, text);
+    fputs("</code></p>\n<p class=\"faint\">", out);
+    if (findings->tied_count < 2)
+        fputs("No other configuration is as good, with a probability of 95 %.", out);
+    else
+        spex_html_format(out,
+                         "One of %zu configurations of which one is the best, with a probability "
+                         "of 95 %%.",
+                         findings->tied_count);
+    if (!findings->limits_kept && space->criterion_count > space->objective_count)
+        fputs(" No configuration keeps the limits: all are compared as if there were none.", out);
+    fputs("</p></div>\n", out);
+}
+
+static void write_criteria(const struct spex_study *study, FILE *out) {
+    const struct spex_space *space = &study->file->space;
+    size_t g = study->findings.best;
+    char text[512], interval[64];
+    fputs("<h2>Objectives and limits</h2>\n<div class=\"scroll\"><table><tr><th></th><th></th>"
+          "<th class=\"n\">best configuration</th><th class=\"n\">95 %</th></tr>\n",
+          out);
+    for (size_t c = 0; c < space->criterion_count; c++) {
+        spex_criterion_text(&space->criteria[c], text, sizeof(text));
+        fputs(c < space->objective_count ? "<tr><td>objective</td><td>" : "<tr><td>limit</td><td>",
+              out);
+        spex_html_text(out, text);
+        fputs("</td>", out);
+        const struct spex_group *best = g == SPEX_STANDING_NONE ? NULL : &study->summary.groups[g];
+        double mean = best ? best->criteria[c].mean : NAN;
+        double margin = best ? spex_group_margin(&study->findings.accuracies[c], best, c) : NAN;
+        double low = mean - margin, high = mean + margin;
+        if (best && c == 0) {
+            low = study->findings.standings[g].low;
+            high = study->findings.standings[g].high;
+        }
+        spex_interval_text(&space->criteria[c], low, high, interval, sizeof(interval));
+        cell_value(out, &space->criteria[c], mean);
+        cell_number(out, interval);
+        fputs("</tr>\n", out);
+    }
+    fputs("</table></div>\n", out);
+}
+
+/* The columns of a table of configurations. */
+static void write_group_head(const struct spex_study *study, const char *first, FILE *out) {
+    const struct spex_space *space = &study->file->space;
+    char text[512];
+    fputs("<div class=\"scroll\"><table><tr>", out);
+    head_number(out, first);
+    for (size_t c = 0; c < space->criterion_count; c++) {
+        snprintf(text, sizeof(text), "%s of %s", space->criteria[c].metric,
+                 space->criteria[c].probe);
+        head_number(out, text);
+    }
+    head_number(out, "trials");
+    for (size_t p = 0; p < space->parameter_count; p++) {
+        fputs("<th>", out);
+        spex_html_format(out, "%s%s%s%s", space->parameters[p].name,
+                         space->parameters[p].unit[0] ? " [" : "", space->parameters[p].unit,
+                         space->parameters[p].unit[0] ? "]" : "");
+        fputs("</th>", out);
+    }
+    fputs("</tr>\n", out);
+}
+
+static void write_group(const struct spex_study *study, size_t g, const char *first, FILE *out) {
+    const struct spex_space *space = &study->file->space;
+    const struct spex_group *group = &study->summary.groups[g];
+    char text[48];
+    fputs(g == study->findings.best ? "<tr class=\"first\">" : "<tr>", out);
+    cell_number(out, first);
+    for (size_t c = 0; c < space->criterion_count; c++)
+        cell_value(out, &space->criteria[c], group->criteria[c].mean);
+    snprintf(text, sizeof(text), "%" PRIu64, group->trials);
+    cell_number(out, text);
+    for (size_t p = 0; p < space->parameter_count; p++) {
+        fputs("<td>", out);
+        spex_html_text(out, spex_level_text(space, group->levels, p));
+        fputs("</td>", out);
+    }
+    fputs("</tr>\n", out);
+}
+
+static void write_tied(const struct spex_study *study, FILE *out) {
+    const struct spex_findings *findings = &study->findings;
+    char text[32];
+    if (findings->tied_count < 2)
+        return;
+    fputs("<h2>As good as the best, as far as these trials can tell</h2>\n", out);
+    write_group_head(study, "is the best", out);
+    for (size_t i = 0; i < findings->tied_count && i < TIED_MAX; i++) {
+        snprintf(text, sizeof(text), "%.0f %%", findings->standings[findings->tied[i]].first * 100);
+        write_group(study, findings->tied[i], text, out);
+    }
+    fputs("</table></div>\n", out);
+    if (findings->tied_count > TIED_MAX)
+        fprintf(out, "<p class=\"faint\">and %zu more</p>\n", findings->tied_count - TIED_MAX);
+}
+
+static void write_front(const struct spex_study *study, FILE *out) {
+    const struct spex_findings *findings = &study->findings;
+    if (study->file->space.objective_count < 2)
+        return;
+    fputs("<h2>Pareto front: no other one beats these in all objectives</h2>\n", out);
+    write_group_head(study, "surely", out);
+    for (size_t f = 0; f < findings->front_count && f < FRONT_MAX; f++)
+        write_group(study, findings->front[f],
+                    findings->places[findings->front[f]] == SPEX_PARETO_SURE_FRONT ? "yes"
+                                                                                   : "perhaps",
+                    out);
+    fputs("</table></div>\n", out);
+    if (findings->front_count > FRONT_MAX)
+        fprintf(out, "<p class=\"faint\">and %zu more</p>\n", findings->front_count - FRONT_MAX);
+    if (findings->perhaps_count)
+        fprintf(out,
+                "<p class=\"faint\">%zu more configurations may belong to it, as far as these "
+                "trials can tell.</p>\n",
+                findings->perhaps_count);
+}
+
+static void write_share(FILE *out, const char *names, const struct spex_sensitivity_share *of) {
+    double share = of->value;
+    fputs("<tr><td>", out);
+    spex_html_text(out, names);
+    char text[32] = "-", interval[48] = "";
+    if (!isnan(share))
+        snprintf(text, sizeof(text), "%.1f %%", share * 100);
+    if (!isnan(of->low))
+        snprintf(interval, sizeof(interval), "%.0f to %.0f %%", of->low * 100, of->high * 100);
+    fputs("</td>", out);
+    cell_number(out, text);
+    cell_number(out, interval);
+    fprintf(out, "<td><span class=\"bar\" style=\"width:%.1frem\"></span></td></tr>\n",
+            share > 0 ? share * 14 : 0);
+}
+
+static void write_effects(const struct spex_study *study, FILE *out) {
+    const struct spex_effects *effects = &study->findings.effects;
+    const struct spex_parameter *parameters = study->file->space.parameters;
+    char names[512];
+    fprintf(out,
+            "<h2>What matters: shares of the first objective's variance</h2>\n<p "
+            "class=\"faint\">%s</p>\n<div class=\"scroll\"><table><tr><th>parameter</th>"
+            "<th class=\"n\">share</th><th class=\"n\">95 %%</th><th></th></tr>\n",
+            effects->modelled ? "In a model of the whole space."
+                              : "Among the configurations that were tried.");
+    for (size_t p = 0; p < effects->parameter_count; p++) {
+        const struct spex_sensitivity_share share = spex_effects_share(effects, p);
+        if (parameters[p].count > 1)
+            write_share(out, parameters[p].name, &share);
+    }
+    for (size_t i = 0; i < effects->interaction_count && i < PAIRS_MAX; i++) {
+        const struct spex_interaction *pair = &effects->interactions[i];
+        snprintf(names, sizeof(names), "%s and %s together, beyond each on its own",
+                 parameters[pair->a].name, parameters[pair->b].name);
+        if (pair->share.value >= 0.005)
+            write_share(out, names, &pair->share);
+    }
+    fputs("</table></div>\n", out);
+}
+
+static void write_failures(const struct spex_study *study, FILE *out) {
+    const struct spex_findings *findings = &study->findings;
+    if (!findings->failed)
+        return;
+    fprintf(out, "<h2>%" PRIu64 " trials failed</h2>\n<table><tr>", findings->failed);
+    head_number(out, "trials");
+    fputs("<th>reason</th></tr>\n", out);
+    for (size_t f = 0; f < findings->failure_count; f++) {
+        char text[32];
+        snprintf(text, sizeof(text), "%" PRIu64, findings->failures[f].trials);
+        fputs("<tr>", out);
+        cell_number(out, text);
+        fputs("<td>", out);
+        spex_html_text(out, findings->failures[f].reason);
+        fputs("</td></tr>\n", out);
+    }
+    fputs("</table>\n", out);
+}
+
+static int better_first(const void *a, const void *b, void *user) {
+    const struct spex_study *study = user;
+    size_t one = *(const size_t *)a, other = *(const size_t *)b;
+    const struct spex_group *groups = study->summary.groups;
+    if (one == study->findings.best || other == study->findings.best)
+        return one == other ? 0 : one == study->findings.best ? -1 : 1;
+    if (spex_group_better(&study->file->space, &groups[one], &groups[other]))
+        return -1;
+    if (spex_group_better(&study->file->space, &groups[other], &groups[one]))
+        return 1;
+    return one < other ? -1 : one > other;
+}
+
+static int write_configurations(const struct spex_study *study, FILE *out) {
+    size_t *order = malloc((study->summary.count + 1) * sizeof(*order)), count = 0;
+    char text[32];
+    if (!order)
+        return -ENOMEM;
+    for (size_t g = 0; g < study->summary.count; g++)
+        if (study->summary.groups[g].trials)
+            order[count++] = g;
+    qsort_r(order, count, sizeof(*order), better_first, (void *)(uintptr_t)study);
+    fprintf(out, "<h2>Configurations, the best first</h2>\n");
+    write_group_head(study, "", out);
+    for (size_t i = 0; i < count && i < ROWS_MAX; i++) {
+        snprintf(text, sizeof(text), "%zu", i + 1);
+        write_group(study, order[i], text, out);
+    }
+    fputs("</table></div>\n", out);
+    if (count > ROWS_MAX)
+        fprintf(out, "<p class=\"faint\">and %zu more</p>\n", count - ROWS_MAX);
+    free(order);
+    return 0;
+}
+
+static void write_circumstances(const struct spex_study *study, FILE *out) {
+    const struct spex_findings *findings = &study->findings;
+    char text[96];
+    fputs("<h2>How it was measured</h2>\n<div class=\"scroll\"><table>\n", out);
+    write_row(out, "program", spex_store_program(study->store));
+    for (size_t m = 0; m < study->machine_count; m++)
+        for (size_t c = 0; c < SPEX_ON_COUNT; c++)
+            write_row(out, spex_circumstance_names[c], study->machines[m].texts[c]);
+    snprintf(text, sizeof(text), "%" PRIu64 " used, %" PRIu64 " lost", findings->records_used,
+             findings->records_lost);
+    write_row(out, "records", text);
+    fputs("</table></div>\n", out);
+}
+
+static int write_picture(const struct spex_study *study, const char *name, spex_drawing *draw,
+                         FILE *out, struct spex_why *why) {
+    const struct spex_picture picture = {.name = name, .draw = draw, .subject = study};
+    char *svg;
+    int err = spex_picture_svg(&picture, &svg, why);
+    if (err)
+        return err;
+    fputs("<figure>", out);
+    fputs(svg, out);
+    fputs("</figure>\n", out);
+    free(svg);
+    return 0;
+}
+
+/* Pictures that the space has something for. */
+static int write_pictures(const struct spex_study *study, FILE *out, struct spex_why *why) {
+    const struct spex_space *space = &study->file->space;
+    bool varied = spex_space_configurations(space) > 1;
+    int err = 0;
+    if (space->objective_count > 1)
+        err = write_picture(study, "pareto", spex_draw_pareto, out, why);
+    if (!err && space->parameter_count > 1)
+        err = write_picture(study, "heatmap", spex_draw_heatmap, out, why);
+    if (!err && varied)
+        err = write_picture(study, "effects", spex_draw_effects, out, why);
+    return err ? err : write_picture(study, "convergence", spex_draw_convergence, out, why);
+}
+
+static int write_results(const struct spex_study *study, FILE *out, struct spex_why *why) {
+    write_best(study, out);
+    write_criteria(study, out);
+    write_tied(study, out);
+    write_effects(study, out);
+    fputs("<h2>Pictures</h2>\n", out);
+    int err = write_pictures(study, out, why);
+    write_front(study, out);
+    write_failures(study, out);
+    if (!err && write_configurations(study, out))
+        err = spex_fail(why, -ENOMEM, "out of memory");
+    return err;
+}
+
+int spex_report_html(const struct spex_study *study, FILE *out, struct spex_why *why) {
+    int err = 0;
+    write_head(study, out);
+    if (study->findings.best == SPEX_STANDING_NONE) {
+        fputs("<p><b>No trial has a result.</b></p>\n", out);
+        write_criteria(study, out);
+        write_failures(study, out);
+    } else {
+        err = write_results(study, out, why);
+    }
+    write_circumstances(study, out);
+    fputs("</body></html>\n", out);
+    if (!err && (fflush(out) != 0 || ferror(out)))
+        err = spex_fail(why, -EIO, "cannot write the page: %s", strerror(errno));
+    return err;
+}

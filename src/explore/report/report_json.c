@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+
+#include "explore/report/json_parts.h"
+#include "explore/report/report.h"
+#include "explore/report/report_usage.h"
+
+static json_t *measured_json(const struct spex_space *space, const struct spex_trial *trial) {
+    json_t *list = json_array();
+    for (size_t c = 0; c < space->criterion_count && trial->ok; c++)
+        json_array_append_new(list, json_pack("{s:o, s:o}", "value",
+                                              spex_json_number(trial->measured[c].value), "error",
+                                              spex_json_number(trial->measured[c].error)));
+    return list;
+}
+
+static json_t *trial_json(const struct spex_space *space, const struct spex_trial *trial) {
+    json_t *status = json_string(trial->status);
+    return spex_report_usage(
+        json_pack("{s:o, s:o, s:o, s:I, s:I, s:f, s:b, s:o}", "config",
+                  spex_json_config(space, trial->levels), "objective",
+                  spex_json_number(trial->ok ? trial->measured[0].value : NAN), "measured",
+                  measured_json(space, trial), "records_used", (json_int_t)trial->records_used,
+                  "records_lost", (json_int_t)trial->records_lost, "seconds", trial->seconds,
+                  "steady", (int)trial->steady, "status",
+                  status ? status : json_string("failed; the reason is not UTF-8")),
+        trial);
+}
+
+/* Means of all criteria, with the standard errors of these. */
+static json_t *means_json(const struct spex_study *study, const struct spex_group *group) {
+    json_t *list = json_array();
+    for (size_t c = 0; c < study->file->space.criterion_count; c++) {
+        double error = spex_group_error(&study->findings.accuracies[c], group, c);
+        json_array_append_new(list, json_pack("{s:o, s:o}", "value",
+                                              spex_json_number(group->criteria[c].mean), "error",
+                                              spex_json_number(error)));
+    }
+    return list;
+}
+
+/* Shaped like a trial, over all of a configuration's successful ones, with their number and range,
+ * and what is thought of it among the others. */
+static json_t *group_json(const struct spex_study *study, size_t g) {
+    if (g == SPEX_STANDING_NONE)
+        return json_null();
+    const struct spex_group *group = &study->summary.groups[g];
+    const struct spex_standing *standing = &study->findings.standings[g];
+    json_t *of = json_pack("{s:o, s:f, s:I, s:I, s:f, s:s, s:I, s:f, s:f}", "config",
+                           spex_json_config(&study->file->space, group->levels), "objective",
+                           group->criteria[0].mean, "records_used", (json_int_t)group->records_used,
+                           "records_lost", (json_int_t)group->records_lost, "seconds",
+                           group->seconds, "status", "ok", "trials", (json_int_t)group->trials,
+                           "low", group->criteria[0].low, "high", group->criteria[0].high);
+    json_object_set_new(of, "measured", means_json(study, group));
+    json_object_set_new(of, "estimate", spex_json_number(standing->estimate));
+    json_object_set_new(
+        of, "interval",
+        json_pack("[o, o]", spex_json_number(standing->low), spex_json_number(standing->high)));
+    json_object_set_new(of, "chance", spex_json_number(standing->first));
+    return of;
+}
+
+static json_t *groups_json(const struct spex_study *study, const size_t *groups, size_t count) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(list, group_json(study, groups[i]));
+    return list;
+}
+
+static json_t *front_json(const struct spex_study *study) {
+    const struct spex_findings *findings = &study->findings;
+    if (study->file->space.objective_count < 2)
+        return json_null();
+    json_t *list = json_array();
+    for (size_t g = 0; g < study->summary.count; g++) {
+        if (findings->places[g] < SPEX_PARETO_PERHAPS)
+            continue;
+        json_t *of = group_json(study, g);
+        json_object_set_new(of, "in_front", json_boolean(findings->places[g] >= SPEX_PARETO_FRONT));
+        json_object_set_new(of, "sure",
+                            json_boolean(findings->places[g] == SPEX_PARETO_SURE_FRONT));
+        json_array_append_new(list, of);
+    }
+    return list;
+}
+
+static json_t *effect_json(const struct spex_effect *effect) {
+    json_t *values = json_array();
+    char text[64];
+    for (size_t b = 0; b < effect->bins.count; b++) {
+        spex_bin_text(&effect->bins, b, text, sizeof(text));
+        json_array_append_new(values, json_pack("{s:o, s:I, s:o, s:o}", "value",
+                                                spex_json_text(text), "configurations",
+                                                (json_int_t)effect->of_bins[b].configurations,
+                                                "mean", spex_json_number(effect->of_bins[b].mean),
+                                                "best", spex_json_number(effect->of_bins[b].best)));
+    }
+    return json_pack("{s:s, s:o, s:o}", "parameter", effect->bins.parameter->name, "share_of_tried",
+                     spex_json_number(effect->share), "values", values);
+}
+
+static json_t *share_json(const struct spex_sensitivity_share *share) {
+    return json_pack("{s:o, s:o, s:o}", "value", spex_json_number(share->value), "low",
+                     spex_json_number(share->low), "high", spex_json_number(share->high));
+}
+
+static json_t *effects_json(const struct spex_study *study) {
+    const struct spex_effects *effects = &study->findings.effects;
+    const struct spex_parameter *parameters = study->file->space.parameters;
+    json_t *main = json_array(), *pairs = json_array();
+    for (size_t p = 0; p < effects->parameter_count; p++) {
+        const struct spex_sensitivity_share share = spex_effects_share(effects, p);
+        json_t *of = effect_json(&effects->parameters[p]);
+        json_object_set_new(of, "share", share_json(&share));
+        if (effects->modelled)
+            json_object_set_new(of, "total", share_json(&effects->parameters[p].sensitivity.total));
+        json_array_append_new(main, of);
+    }
+    for (size_t i = 0; i < effects->interaction_count; i++)
+        json_array_append_new(pairs, json_pack("{s:[s, s], s:o}", "parameters",
+                                               parameters[effects->interactions[i].a].name,
+                                               parameters[effects->interactions[i].b].name, "share",
+                                               share_json(&effects->interactions[i].share)));
+    return json_pack("{s:b, s:o, s:o}", "modelled", (int)effects->modelled, "main", main,
+                     "interactions", pairs);
+}
+
+/* Where the best so far changed, and the end. */
+static json_t *convergence_json(const struct spex_study *study) {
+    const struct spex_best_so_far *path = study->findings.convergence;
+    json_t *list = json_array();
+    for (size_t t = 0; t < study->trials.count; t++)
+        if (!isnan(path[t].value) &&
+            (t == 0 || t + 1 == study->trials.count || path[t].value != path[t - 1].value))
+            json_array_append_new(list,
+                                  json_pack("{s:I, s:f, s:f}", "trials", (json_int_t)t + 1,
+                                            "seconds", path[t].seconds, "best", path[t].value));
+    return list;
+}
+
+static json_t *failures_json(const struct spex_findings *findings) {
+    json_t *list = json_array();
+    for (size_t f = 0; f < findings->failure_count; f++)
+        json_array_append_new(list, json_pack("{s:o, s:I}", "reason",
+                                              spex_json_text(findings->failures[f].reason),
+                                              "trials", (json_int_t)findings->failures[f].trials));
+    return list;
+}
+
+static json_t *criteria_json(const struct spex_space *space) {
+    json_t *list = json_array();
+    for (size_t c = 0; c < space->criterion_count; c++)
+        json_array_append_new(list, spex_json_criterion(&space->criteria[c]));
+    return list;
+}
+
+/* Best configuration for each thread count. */
+static json_t *threads_json(const struct spex_study *study) {
+    const struct spex_space *space = &study->file->space;
+    size_t threads = space->threads_parameter;
+    json_t *list = json_array();
+    for (size_t t = 0; threads < space->parameter_count && t < space->parameters[threads].count;
+         t++) {
+        const struct spex_group *best = spex_summary_best(&study->summary, threads, t);
+        if (best)
+            json_array_append_new(list, group_json(study, (size_t)(best - study->summary.groups)));
+    }
+    return list;
+}
+
+static json_t *knee_json(const struct spex_study *study) {
+    const struct spex_space *space = &study->file->space;
+    if (space->threads_parameter == space->parameter_count)
+        return json_null();
+    const struct spex_parameter *threads = &space->parameters[space->threads_parameter];
+    size_t knee = spex_summary_knee(&study->summary, space->parameter_count, 0);
+    return knee < threads->count ? json_integer(threads->values[knee].integer) : json_null();
+}
+
+static void set_findings(const struct spex_study *study, json_t *report) {
+    const struct spex_findings *findings = &study->findings;
+    json_object_set_new(report, "criteria", criteria_json(&study->file->space));
+    json_object_set_new(report, "limits_kept", json_boolean(findings->limits_kept));
+    json_object_set_new(report, "ties", groups_json(study, findings->tied, findings->tied_count));
+    json_object_set_new(report, "pareto", front_json(study));
+    json_object_set_new(report, "effects", effects_json(study));
+    json_object_set_new(report, "convergence", convergence_json(study));
+    json_object_set_new(report, "failures", failures_json(findings));
+    json_object_set_new(report, "machines",
+                        spex_json_machines(study->machines, study->machine_count));
+}
+
+static json_t *report_json(const struct spex_study *study) {
+    const struct spex_space *space = &study->file->space;
+    json_t *trials = json_array();
+    json_t *report = json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "space", space->name,
+                               "policy", spex_store_policy(study->store), "program",
+                               json_loads(spex_store_program(study->store), 0, NULL), "objective",
+                               spex_json_criterion(space->criteria), "best",
+                               group_json(study, study->findings.best), "worst",
+                               group_json(study, study->findings.worst), "best_by_threads",
+                               threads_json(study), "threads_knee", knee_json(study));
+    if (!report) {
+        json_decref(trials);
+        return NULL;
+    }
+    set_findings(study, report);
+    for (size_t t = 0; t < study->trials.count; t++)
+        json_array_append_new(trials, trial_json(space, &study->trials.items[t]));
+    json_object_set_new(report, "trials", trials);
+    return report;
+}
+
+int spex_report_json(const struct spex_study *study, FILE *out, struct spex_why *why) {
+    return spex_json_write(report_json(study), out, why);
+}

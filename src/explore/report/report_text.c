@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "explore/report/report_parts.h"
+#include "explore/report/report_usage.h"
+#include "explore/space/value_text.h"
+#include "measure/criterion.h"
+
+#define REASONS_MAX 10
+#define TIED_MAX    10
+#define FRONT_MAX   20
+#define PAIRS_MAX   5
+
+/* What was not recorded was not counted. */
+static void print_loss(const struct spex_criterion *objective, double share, FILE *out) {
+    fprintf(out, "           %.2g %% were lost: the program made more than could be taken",
+            share * 100);
+    if (strcmp(objective->metric, "throughput") == 0)
+        fputs(", and throughputs\n           are low by up to as much", out);
+    fprintf(out, "; probe=\"%.*s@100\" records one in 100\n", (int)strcspn(objective->probe, "@"),
+            objective->probe);
+}
+
+static void print_criteria(const struct spex_space *space, FILE *out) {
+    char text[512];
+    for (size_t c = 0; c < space->criterion_count; c++) {
+        spex_criterion_text(&space->criteria[c], text, sizeof(text));
+        fprintf(out, "%-10s %s\n", c < space->objective_count ? "objective" : "limit", text);
+    }
+}
+
+static void print_failures(const struct spex_findings *findings, FILE *out) {
+    uint64_t others = 0;
+    for (size_t f = 0; f < findings->failure_count; f++) {
+        if (f < REASONS_MAX)
+            fprintf(out, "%10" PRIu64 " %s\n", findings->failures[f].trials,
+                    findings->failures[f].reason);
+        else
+            others += findings->failures[f].trials;
+    }
+    if (others)
+        fprintf(out, "%10" PRIu64 " for %zu other reasons\n", others,
+                findings->failure_count - REASONS_MAX);
+}
+
+static void print_machines(const struct spex_study *study, FILE *out) {
+    for (size_t m = 0; m < study->machine_count; m++) {
+        char *const *texts = study->machines[m].texts;
+        size_t column = 10;
+        fputs(m ? "       and" : "on        ", out);
+        for (size_t c = 0; c < SPEX_ON_COUNT; c++) {
+            size_t length = strlen(spex_circumstance_names[c]) + strlen(texts[c]) + 3;
+            if (column + length > 100 && column > 10) {
+                fputs("\n          ", out);
+                column = 10;
+            }
+            fprintf(out, " %s %s%s", spex_circumstance_names[c], texts[c],
+                    c + 1 < SPEX_ON_COUNT ? "," : "");
+            column += length;
+        }
+        fputc('\n', out);
+    }
+}
+
+static void print_header(const struct spex_study *study, FILE *out) {
+    const struct spex_space *space = &study->file->space;
+    const struct spex_findings *findings = &study->findings;
+    fprintf(out, "space      %s: %" PRIu64 " configurations, %u trials each\n", space->name,
+            spex_space_configurations(space), space->rules.trials_per_config);
+    print_criteria(space, out);
+    fprintf(out, "trials     %zu over %zu configurations, by policy %s; %" PRIu64 " failed\n",
+            study->trials.count, study->summary.count, spex_store_policy(study->store),
+            findings->failed);
+    print_failures(findings, out);
+    if (findings->unsteady)
+        fprintf(out,
+                "%10" PRIu64 " were not steady: what they say may be of the warm-up, too; <run "
+                "warmup> can be longer\n",
+                findings->unsteady);
+    spex_report_notes(&study->trials, out);
+    fprintf(out, "records    %" PRIu64 " used, %" PRIu64 " lost\n", findings->records_used,
+            findings->records_lost);
+    if (findings->records_lost)
+        print_loss(space->criteria,
+                   (double)findings->records_lost /
+                       (double)(findings->records_used + findings->records_lost),
+                   out);
+    print_machines(study, out);
+}
+
+/* "best  812.3/s (95 %: 790 to 834/s; 3 trials)  threads=4" */
+static void print_group(const struct spex_study *study, const char *title, size_t g, FILE *out) {
+    const struct spex_space *space = &study->file->space;
+    const struct spex_group *group = &study->summary.groups[g];
+    const struct spex_standing *standing = &study->findings.standings[g];
+    char text[512], value[48], interval[64];
+    spex_levels_text(space, group->levels, text, sizeof(text));
+    spex_value_text(space->criteria, group->criteria[0].mean, value, sizeof(value));
+    spex_interval_text(space->criteria, standing->low, standing->high, interval, sizeof(interval));
+    fprintf(out, "%-10s %s (95 %%: %s; %" PRIu64 " trial%s)  %s\n", title, value, interval,
+            group->trials, group->trials == 1 ? "" : "s", text);
+}
+
+/* What the best configuration does beside the first objective. */
+static void print_other_criteria(const struct spex_study *study, size_t g, FILE *out) {
+    const struct spex_space *space = &study->file->space;
+    const struct spex_group *group = &study->summary.groups[g];
+    char text[512], value[48], interval[64];
+    for (size_t c = 1; c < space->criterion_count; c++) {
+        double mean = group->criteria[c].mean;
+        double margin = spex_group_margin(&study->findings.accuracies[c], group, c);
+        spex_criterion_text(&space->criteria[c], text, sizeof(text));
+        spex_value_text(&space->criteria[c], mean, value, sizeof(value));
+        spex_interval_text(&space->criteria[c], mean - margin, mean + margin, interval,
+                           sizeof(interval));
+        fprintf(out, "           %s (95 %%: %s)  %s\n", value, interval, text);
+    }
+    if (!study->findings.limits_kept && space->criterion_count > space->objective_count)
+        fputs("           no configuration keeps the limits: all are compared as if there were "
+              "none\n",
+              out);
+}
+
+static void print_tied(const struct spex_study *study, FILE *out) {
+    const struct spex_findings *findings = &study->findings;
+    char text[512], value[48];
+    if (findings->tied_count < 2) {
+        fputs("tied       none: no other is as good, with a probability of 95 %\n", out);
+        return;
+    }
+    fprintf(
+        out,
+        "tied       %zu configurations, of which one is the best with a probability of 95 %%:\n",
+        findings->tied_count);
+    for (size_t i = 0; i < findings->tied_count && i < TIED_MAX; i++) {
+        size_t g = findings->tied[i];
+        const struct spex_group *group = &study->summary.groups[g];
+        spex_levels_text(&study->file->space, group->levels, text, sizeof(text));
+        spex_value_text(study->file->space.criteria, group->criteria[0].mean, value, sizeof(value));
+        fprintf(out, "%8.0f %%  %-12s  %s\n", findings->standings[g].first * 100, value, text);
+    }
+    if (findings->tied_count > TIED_MAX)
+        fprintf(out, "           and %zu more\n", findings->tied_count - TIED_MAX);
+}
+
+static void print_front(const struct spex_study *study, FILE *out) {
+    const struct spex_space *space = &study->file->space;
+    const struct spex_findings *findings = &study->findings;
+    char text[512], value[48];
+    bool unsure = false;
+    if (space->objective_count < 2)
+        return;
+    fprintf(out, "\nPareto front: %zu configurations that no other one beats in all objectives\n",
+            findings->front_count);
+    for (size_t c = 0; c < space->objective_count; c++) {
+        snprintf(text, sizeof(text), "%s of %s", space->criteria[c].metric,
+                 space->criteria[c].probe);
+        fprintf(out, "%*.20s", c ? 22 : 20, text);
+    }
+    fputc('\n', out);
+    for (size_t i = 0; i < findings->front_count && i < FRONT_MAX; i++) {
+        const struct spex_group *group = &study->summary.groups[findings->front[i]];
+        bool sure = findings->places[findings->front[i]] == SPEX_PARETO_SURE_FRONT;
+        unsure |= !sure;
+        for (size_t c = 0; c < space->objective_count; c++) {
+            spex_value_text(&space->criteria[c], group->criteria[c].mean, value, sizeof(value));
+            fprintf(out, "%*s", c ? 22 : 20, value);
+        }
+        spex_levels_text(space, group->levels, text, sizeof(text));
+        fprintf(out, " %s %s\n", sure ? " " : "?", text);
+    }
+    if (findings->front_count > FRONT_MAX)
+        fprintf(out, "           and %zu more\n", findings->front_count - FRONT_MAX);
+    if (unsure)
+        fputs("?  another one may beat it: they differ by less than the trials vary\n", out);
+    if (findings->perhaps_count)
+        fprintf(out, "%zu more configurations may belong to it, as far as these trials can tell\n",
+                findings->perhaps_count);
+}
+
+/* A bin whose mean is the highest or the lowest. */
+static size_t extreme_bin(const struct spex_effect *effect, bool highest) {
+    size_t found = effect->bins.count;
+    for (size_t b = 0; b < effect->bins.count; b++) {
+        double mean = effect->of_bins[b].mean;
+        if (!effect->of_bins[b].configurations)
+            continue;
+        if (found == effect->bins.count ||
+            (highest ? mean > effect->of_bins[found].mean : mean < effect->of_bins[found].mean))
+            found = b;
+    }
+    return found;
+}
+
+static void print_end(const struct spex_study *study, const struct spex_effect *effect,
+                      bool highest, FILE *out) {
+    char text[64], value[48], both[128];
+    size_t bin = extreme_bin(effect, highest);
+    spex_bin_text(&effect->bins, bin, text, sizeof(text));
+    spex_value_text(study->file->space.criteria, effect->of_bins[bin].mean, value, sizeof(value));
+    snprintf(both, sizeof(both), "%s at %s", value, text);
+    fprintf(out, "  %-26s", both);
+}
+
+static void share_text(const struct spex_sensitivity_share *share, char *text, size_t size) {
+    if (isnan(share->value))
+        snprintf(text, size, "-");
+    else if (isnan(share->low))
+        snprintf(text, size, "%.0f %%", share->value * 100);
+    else
+        snprintf(text, size, "%.0f %% (%.0f to %.0f)", share->value * 100, share->low * 100,
+                 share->high * 100);
+}
+
+static void print_effect(const struct spex_study *study, size_t p, FILE *out) {
+    const struct spex_effects *effects = &study->findings.effects;
+    const struct spex_sensitivity_share share = spex_effects_share(effects, p);
+    char text[64], total[16] = "-";
+    share_text(&share, text, sizeof(text));
+    if (effects->modelled)
+        snprintf(total, sizeof(total), "%.0f %%",
+                 effects->parameters[p].sensitivity.total.value * 100);
+    fprintf(out, "%17s %7s  %-16s", text, total, study->file->space.parameters[p].name);
+    print_end(study, &effects->parameters[p], false, out);
+    print_end(study, &effects->parameters[p], true, out);
+    fputc('\n', out);
+}
+
+static void print_effects(const struct spex_study *study, FILE *out) {
+    const struct spex_effects *effects = &study->findings.effects;
+    const struct spex_parameter *parameters = study->file->space.parameters;
+    fprintf(
+        out,
+        "\neffects on the first objective, as shares of its variance %s;\n"
+        "with the lowest and the highest mean of the configurations that were tried with a value\n"
+        "%17s %7s\n",
+        effects->modelled ? "in a model of the whole space" : "among what was tried",
+        "alone (95 %)", "in all");
+    for (size_t p = 0; p < effects->parameter_count; p++)
+        if (parameters[p].count > 1 &&
+            extreme_bin(&effects->parameters[p], true) < effects->parameters[p].bins.count)
+            print_effect(study, p, out);
+    for (size_t i = 0; i < effects->interaction_count && i < PAIRS_MAX; i++) {
+        const struct spex_interaction *pair = &effects->interactions[i];
+        char text[64];
+        share_text(&pair->share, text, sizeof(text));
+        if (pair->share.value >= 0.005)
+            fprintf(out, "%17s          %s and %s together, beyond each on its own\n", text,
+                    parameters[pair->a].name, parameters[pair->b].name);
+    }
+}
+
+/* At 1, 2, 5, 10, 20, 50 … trials, and at the end. */
+static void print_convergence(const struct spex_study *study, FILE *out) {
+    const struct spex_best_so_far *path = study->findings.convergence;
+    size_t count = study->trials.count;
+    size_t settled = spex_findings_settled(&study->findings, &study->trials);
+    char value[48];
+    if (count < 2)
+        return;
+    fprintf(out, "\nbest so far\n%10s  %12s  %s\n", "trials", "seconds", "best");
+    for (size_t step = 1, turn = 0, last = 0; last < count; turn++) {
+        size_t at = step < count ? step : count;
+        spex_value_text(study->file->space.criteria, path[at - 1].value, value, sizeof(value));
+        fprintf(out, "%10zu  %12.4g  %s\n", at, path[at - 1].seconds, value);
+        last = at;
+        step = turn % 3 == 1 ? step / 2 * 5 : step * 2;
+    }
+    if (settled < count)
+        fprintf(out, "the same configuration has been the best since trial %zu of %zu\n",
+                settled + 1, count);
+}
+
+void spex_report_text(const struct spex_study *study, FILE *out) {
+    const struct spex_findings *findings = &study->findings;
+    print_header(study, out);
+    if (findings->best == SPEX_STANDING_NONE) {
+        fputs("no trial has a result\n", out);
+        return;
+    }
+    print_group(study, "best", findings->best, out);
+    print_other_criteria(study, findings->best, out);
+    print_group(study, "worst", findings->worst, out);
+    print_tied(study, out);
+    spex_report_threads(study, out);
+    print_front(study, out);
+    print_effects(study, out);
+    print_convergence(study, out);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* What more threads bring. */
+#include "explore/report/report_parts.h"
+#include "measure/criterion.h"
+
+/* One row a thread count: the best over everything, then the best with each category. */
+static void print_thread_row(const struct spex_study *study, size_t t, FILE *out) {
+    const struct spex_space *space = &study->file->space;
+    size_t threads = space->threads_parameter;
+    fprintf(out, "%10s", space->parameters[threads].values[t].text);
+    for (size_t p = space->parameter_count + 1; p-- > 0;) {
+        size_t count = p == space->parameter_count ? 1 : space->parameters[p].count;
+        if (p < space->parameter_count && space->parameters[p].kind != SPEX_CATEGORICAL)
+            continue;
+        for (size_t l = 0; l < count; l++) {
+            const struct spex_group *best = spex_summary_best_of(&study->summary, threads, t, p, l);
+            if (best)
+                fprintf(out, "  %14.5g", best->criteria[0].mean);
+            else
+                fprintf(out, "  %14s", "-");
+        }
+    }
+    fputc('\n', out);
+}
+
+static void print_thread_header(const struct spex_space *space, FILE *out) {
+    fprintf(out, "%10s  %14s", space->parameters[space->threads_parameter].name, "any");
+    for (size_t p = space->parameter_count; p-- > 0;) {
+        const struct spex_parameter *parameter = &space->parameters[p];
+        for (size_t l = 0; l < parameter->count && parameter->kind == SPEX_CATEGORICAL; l++) {
+            char title[64];
+            snprintf(title, sizeof(title), "%s=%s", parameter->name, parameter->values[l].text);
+            fprintf(out, "  %14s", title);
+        }
+    }
+    fputc('\n', out);
+}
+
+static void print_condition(const struct spex_space *space, size_t fixed, size_t level, FILE *out) {
+    if (fixed < space->parameter_count)
+        fprintf(out, " with %s=%s", space->parameters[fixed].name,
+                space->parameters[fixed].values[level].text);
+}
+
+/* The lowest and highest thread count with a result; false when there is none. */
+static bool thread_range(const struct spex_study *study, size_t fixed, size_t level, size_t *low,
+                         size_t *high) {
+    size_t threads = study->file->space.threads_parameter;
+    bool found = false;
+    for (size_t t = 0; t < study->file->space.parameters[threads].count; t++) {
+        if (!spex_summary_best_of(&study->summary, threads, t, fixed, level))
+            continue;
+        *low = found ? *low : t;
+        *high = t;
+        found = true;
+    }
+    return found;
+}
+
+static void print_knee(const struct spex_study *study, size_t fixed, size_t level, FILE *out) {
+    const struct spex_space *space = &study->file->space;
+    const struct spex_parameter *threads = &space->parameters[space->threads_parameter];
+    size_t knee = spex_summary_knee(&study->summary, fixed, level);
+    size_t low = 0, high = 0;
+    if (!thread_range(study, fixed, level, &low, &high) || low == high)
+        return;
+    if (knee == threads->count) {
+        fprintf(out, "more threads still help at %s=%s, the most tried", threads->name,
+                threads->values[high].text);
+        print_condition(space, fixed, level, out);
+        fputc('\n', out);
+        return;
+    }
+    fprintf(out, "more threads stop helping from %s=%s", threads->name, threads->values[knee].text);
+    print_condition(space, fixed, level, out);
+    fprintf(out, " (beyond it the best is less than %.0f %% better)\n", SPEX_KNEE_TOLERANCE * 100);
+}
+
+void spex_report_threads(const struct spex_study *study, FILE *out) {
+    const struct spex_space *space = &study->file->space;
+    size_t threads = space->threads_parameter;
+    if (threads == space->parameter_count)
+        return;
+    fprintf(out, "\nbest %s by %s%s%s\n", space->criteria[0].metric,
+            space->parameters[threads].name, *spex_criterion_unit(space->criteria) ? ", in " : "",
+            spex_criterion_unit(space->criteria));
+    print_thread_header(space, out);
+    for (size_t t = 0; t < space->parameters[threads].count; t++)
+        print_thread_row(study, t, out);
+    fputc('\n', out);
+    print_knee(study, space->parameter_count, 0, out);
+    for (size_t p = space->parameter_count; p-- > 0;)
+        for (size_t l = 0; l < space->parameters[p].count; l++)
+            if (space->parameters[p].kind == SPEX_CATEGORICAL)
+                print_knee(study, p, l, out);
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+#include "explore/space/space.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "explore/space/space_agent.h"
+#include "explore/space/space_condition.h"
+#include "explore/space/space_criterion.h"
+#include "explore/space/space_parameter.h"
+#include "explore/space/space_run.h"
+#include "explore/space/xml.h"
+
+/* Configurations that are looked at, at most, for one that is allowed. */
+#define ALLOWED_TRIES 1000000
+
+/* The parameter that an attribute names. */
+static int resolve(struct spex_xml *xml, const xmlNode *element, const char *attribute,
+                   const struct spex_space *space, size_t *parameter) {
+    const char *name = spex_xml_attribute(element, attribute);
+    *parameter = name ? spex_space_parameter(space, name) : space->parameter_count;
+    if (name && *parameter == space->parameter_count)
+        return spex_xml_fail(xml, element, "%s=\"%s\": the space has no such parameter", attribute,
+                             name);
+    return 0;
+}
+
+static int resolve_threads(struct spex_xml *xml, const xmlNode *run, struct spex_space *space) {
+    space->threads_parameter = space->parameter_count;
+    int err = run ? resolve(xml, run, "threads", space, &space->threads_parameter) : 0;
+    if (err || space->threads_parameter == space->parameter_count)
+        return err;
+    const struct spex_parameter *threads = &space->parameters[space->threads_parameter];
+    if (threads->kind != SPEX_INTEGER || threads->values[0].integer < 1)
+        return spex_xml_fail(xml, run, "threads=\"%s\": an integer parameter from 1 was expected",
+                             threads->name);
+    return 0;
+}
+
+static int resolve_heatmap(struct spex_xml *xml, const xmlNode *heatmap,
+                           struct spex_space_file *file) {
+    static const char *const known[] = {"x", "y", NULL};
+    const char *name;
+    file->heatmap_x = file->heatmap_y = file->space.parameter_count;
+    if (!heatmap)
+        return 0;
+    int err = spex_xml_check(xml, heatmap, known, 0);
+    err = err ? err : spex_xml_required(xml, heatmap, "x", &name);
+    err = err ? err : spex_xml_required(xml, heatmap, "y", &name);
+    err = err ? err : resolve(xml, heatmap, "x", &file->space, &file->heatmap_x);
+    err = err ? err : resolve(xml, heatmap, "y", &file->space, &file->heatmap_y);
+    if (!err && file->heatmap_x == file->heatmap_y)
+        err = spex_xml_fail(xml, heatmap, "x and y were expected to differ");
+    return err;
+}
+
+static int check_size(struct spex_xml *xml, const xmlNode *root, const struct spex_space *space) {
+    uint64_t count = 1;
+    if (space->parameter_count == 0)
+        return spex_xml_fail(xml, root, "at least one <parameter> was expected inside");
+    for (size_t p = 0; p < space->parameter_count; p++)
+        if (__builtin_mul_overflow(count, space->parameters[p].count, &count) ||
+            count > SPEX_SPACE_CONFIGURATIONS_MAX)
+            return spex_xml_fail(xml, root, "at most 2^40 configurations were expected");
+    return 0;
+}
+
+/* A constraint that nothing satisfies is a mistake; in a large space, one that hardly anything
+ * does. */
+static int check_allowed(struct spex_xml *xml, const xmlNode *root,
+                         const struct spex_space *space) {
+    size_t levels[SPEX_PARAMETERS_MAX];
+    uint64_t count = spex_space_configurations(space);
+    uint64_t stride = count / ALLOWED_TRIES * 2 + 1; /* 1 when all can be looked at */
+    for (uint64_t i = 0, index = 0; i < count && i < ALLOWED_TRIES; i++, index += stride) {
+        uint64_t rest = index % count;
+        for (size_t p = space->parameter_count; p-- > 0;) {
+            levels[p] = rest % space->parameters[p].count;
+            rest /= space->parameters[p].count;
+        }
+        if (spex_space_settle(space, levels))
+            return 0;
+    }
+    return spex_xml_fail(xml, root, "a configuration that the constraints allow was expected");
+}
+
+struct elements {
+    const xmlNode *run;
+    const xmlNode *heatmap;
+};
+
+static int take_once(struct spex_xml *xml, const xmlNode *element, const xmlNode **seen) {
+    if (*seen)
+        return spex_xml_fail(xml, element, "only one was expected");
+    *seen = element;
+    return 0;
+}
+
+static int take_parameter(struct spex_xml *xml, const xmlNode *element,
+                          struct spex_space_file *file) {
+    int err = spex_parameter_take(xml, element, &file->space);
+    return err ? err : spex_conditions_when(file->conditions, xml, element);
+}
+
+/* What names parameters has to wait until all are there. */
+static int take_element(struct spex_xml *xml, const xmlNode *element, struct spex_space_file *file,
+                        struct elements *seen) {
+    const char *name = spex_xml_name(element);
+    if (strcmp(name, "parameter") == 0)
+        return take_parameter(xml, element, file);
+    if (strcmp(name, "objective") == 0 || strcmp(name, "limit") == 0)
+        return spex_criterion_take(xml, element, name[0] == 'l', &file->space);
+    if (strcmp(name, "heatmap") == 0)
+        return take_once(xml, element, &seen->heatmap);
+    if (strcmp(name, "constraint") == 0 || spex_agent_element(name))
+        return 0;
+    if (strcmp(name, "run") != 0)
+        return spex_xml_fail(xml, element,
+                             "<parameter>, <constraint>, <objective>, <limit>, <run>, <heatmap>, "
+                             "<environment>, <configuration>, <setup>, <teardown> or <load> was "
+                             "expected here");
+    int err = take_once(xml, element, &seen->run);
+    return err ? err : spex_run_take(xml, element, &file->space.rules);
+}
+
+static int take_constraints(struct spex_xml *xml, const xmlNode *root,
+                            struct spex_space_file *file) {
+    int err = 0;
+    for (const xmlNode *e = spex_xml_child(root); e && !err; e = spex_xml_next(e))
+        if (strcmp(spex_xml_name(e), "constraint") == 0)
+            err = spex_conditions_require(file->conditions, xml, e);
+    if (!err && spex_conditions_any(file->conditions)) {
+        file->space.context = file->conditions;
+        file->space.settle = spex_conditions_settle;
+        file->space.applies = spex_conditions_apply;
+        err = check_allowed(xml, root, &file->space);
+    }
+    return err;
+}
+
+static int take_space(struct spex_xml *xml, struct spex_space_file *file, bool judged) {
+    static const char *const known[] = {"name", NULL};
+    struct spex_space *space = &file->space;
+    struct elements seen = {NULL, NULL};
+    const xmlNode *root;
+    const char *name = NULL;
+    int err = spex_xml_root(xml, "space", &root);
+    err = err ? err : spex_xml_check(xml, root, known, 1);
+    err = err ? err : spex_xml_required(xml, root, "name", &name);
+    if (!err && (!(space->name = strdup(name)) || !(file->conditions = spex_conditions_new(space))))
+        err = spex_fail(xml->why, -ENOMEM, "out of memory");
+    for (const xmlNode *e = err ? NULL : spex_xml_child(root); e && !err; e = spex_xml_next(e))
+        err = take_element(xml, e, file, &seen);
+    err = err ? err : check_size(xml, root, space);
+    if (!err && judged && space->objective_count == 0)
+        err = spex_xml_fail(xml, root, "an <objective> was expected inside");
+    err = err ? err : take_constraints(xml, root, file);
+    err = err ? err : resolve_threads(xml, seen.run, space);
+    err = err ? err : resolve_heatmap(xml, seen.heatmap, file);
+    err = err ? err : spex_agent_take(xml, root, space, &file->agent);
+    if (!err && !(file->probes = spex_criteria_probes(space)))
+        err = spex_fail(xml->why, -ENOMEM, "out of memory");
+    return err;
+}
+
+/* Takes the document over in any case. */
+static int space_from(struct spex_xml *xml, bool judged, struct spex_space_file **out) {
+    struct spex_space_file *file = calloc(1, sizeof(*file));
+    int err = file ? 0 : spex_fail(xml->why, -ENOMEM, "out of memory");
+    if (!err) {
+        file->space.size = sizeof(file->space);
+        file->space.rules = spex_rules_default;
+        err = take_space(xml, file, judged);
+        file->xml = xml->text;
+        xml->text = NULL;
+    }
+    spex_xml_free(xml);
+    if (err) {
+        spex_space_free(file);
+        file = NULL;
+    }
+    *out = file;
+    return err;
+}
+
+static int space_read(const char *path, bool judged, struct spex_space_file **file,
+                      struct spex_why *why) {
+    struct spex_xml xml;
+    *file = NULL;
+    int err = spex_xml_read_file(&xml, path, why);
+    return err ? err : space_from(&xml, judged, file);
+}
+
+static int space_parse(const char *path, const char *text, bool judged,
+                       struct spex_space_file **file, struct spex_why *why) {
+    struct spex_xml xml;
+    *file = NULL;
+    int err = spex_xml_read_text(&xml, path, text, why);
+    return err ? err : space_from(&xml, judged, file);
+}
+
+int spex_space_read(const char *path, struct spex_space_file **file, struct spex_why *why) {
+    return space_read(path, true, file, why);
+}
+
+int spex_space_read_plan(const char *path, struct spex_space_file **file, struct spex_why *why) {
+    return space_read(path, false, file, why);
+}
+
+int spex_space_parse(const char *path, const char *text, struct spex_space_file **file,
+                     struct spex_why *why) {
+    return space_parse(path, text, true, file, why);
+}
+
+int spex_space_parse_plan(const char *path, const char *text, struct spex_space_file **file,
+                          struct spex_why *why) {
+    return space_parse(path, text, false, file, why);
+}
+
+/* What is const to everyone else is ours to free. */
+static void drop(const void *owned) {
+    free((void *)(uintptr_t)owned);
+}
+
+void spex_space_free(struct spex_space_file *file) {
+    if (!file)
+        return;
+    for (size_t p = 0; p < file->space.parameter_count; p++)
+        spex_parameter_free(&file->space.parameters[p]);
+    drop(file->space.parameters);
+    drop(file->space.name);
+    for (size_t c = 0; c < file->space.criterion_count; c++)
+        spex_criterion_free(&file->space.criteria[c]);
+    drop(file->space.criteria);
+    spex_conditions_free(file->conditions);
+    spex_agent_free(file->agent);
+    free(file->probes);
+    free(file->xml);
+    free(file);
+}
+
+static void print_parameter(const struct spex_parameter *parameter, FILE *out) {
+    fprintf(out, "parameter %s [%s]%s:", parameter->name, parameter->unit,
+            parameter->logarithmic ? " log" : "");
+    for (size_t v = 0; v < parameter->count; v++)
+        fprintf(out, " %s", parameter->values[v].text);
+    fprintf(out, " (%s)\n", parameter->values[parameter->default_level].text);
+}
+
+static void print_run(const struct spex_space *space, FILE *out) {
+    const struct spex_rules *rules = &space->rules;
+    fprintf(out, "run trials_per_config=%u records_per_thread=%u threads=%s",
+            rules->trials_per_config, rules->records_per_thread,
+            space->threads_parameter < space->parameter_count
+                ? space->parameters[space->threads_parameter].name
+                : "1");
+    /* 15 digits: all that a decimal number of seconds can have and still come back as written. */
+    fprintf(out,
+            " precision=%.15g warmup=%.15g startup=%.15g duration=%.15g trials=%" PRIu64
+            " seed=%" PRIu64 "\n",
+            rules->precision, rules->warmup_seconds, rules->startup_seconds,
+            rules->duration_seconds, rules->trials_max, rules->seed);
+}
+
+char *spex_space_identity(const struct spex_space_file *file) {
+    const struct spex_space *space = &file->space;
+    char *text = NULL, criterion[1024];
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    if (!out)
+        return NULL;
+    fprintf(out, "space %s\n", space->name);
+    for (size_t p = 0; p < space->parameter_count; p++)
+        print_parameter(&space->parameters[p], out);
+    spex_conditions_print(file->conditions, out);
+    for (size_t c = 0; c < space->criterion_count; c++) {
+        spex_criterion_text(&space->criteria[c], criterion, sizeof(criterion));
+        fprintf(out, "%s %s\n",
+                spex_criterion_is_limit(&space->criteria[c]) ? "limit" : "objective", criterion);
+    }
+    print_run(space, out);
+    spex_agent_print(file->agent, out);
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "explore/space/space_agent.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "explore/space/space_parameter.h"
+#include "explore/space/template.h"
+#include "text/number.h"
+
+#define TIMEOUT_DEFAULT 60
+#define TIMEOUT_MAX     86400
+#define DESCRIPTOR_MAX  255
+
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#define DIGITS  "0123456789"
+
+/* A shell takes a word of these as it is. */
+#define SHELL_SAFE LETTERS DIGITS "_.,:/@%+=-"
+
+struct taking {
+    struct spex_xml *xml;
+    const struct spex_space *space;
+    struct spex_agent *agent;
+};
+
+static int fail_memory(struct spex_xml *xml) {
+    return spex_fail(xml->why, -ENOMEM, "out of memory");
+}
+
+static int copy(struct spex_xml *xml, const char *text, char **to) {
+    *to = strdup(text);
+    return *to ? 0 : fail_memory(xml);
+}
+
+/* A template whose names are parameters; `named` may be NULL. */
+static int take_template(const struct taking *taking, const xmlNode *element, const char *attribute,
+                         const char *text, uint64_t *named, char **to) {
+    struct spex_why why;
+    uint64_t unused;
+    int err = spex_template_check(text, taking->space, named ? named : &unused, &why);
+    if (err == -EINVAL)
+        spex_xml_complain(taking->xml, element, "%s: %s", attribute, why.text);
+    return err == -ENOMEM ? fail_memory(taking->xml) : err ? err : copy(taking->xml, text, to);
+}
+
+static bool is_variable(const char *name) {
+    return strspn(name, LETTERS "_") > 0 && name[strspn(name, LETTERS DIGITS "_")] == '\0';
+}
+
+static int check_variable(const struct taking *taking, const xmlNode *element, const char *name) {
+    static const char *const ours[] = {"SPEX_CONFIG", "SPEX_PROBES", "SPEX_OUT"};
+    if (!is_variable(name))
+        return spex_xml_fail(taking->xml, element,
+                             "name=\"%s\": letters, digits and \"_\" were expected", name);
+    for (size_t o = 0; o < sizeof(ours) / sizeof(ours[0]); o++)
+        if (strcmp(name, ours[o]) == 0)
+            return spex_xml_fail(taking->xml, element, "name=\"%s\": spex itself sets this one",
+                                 name);
+    for (size_t v = 0; v < taking->agent->variable_count; v++)
+        if (strcmp(taking->agent->variables[v].name, name) == 0)
+            return spex_xml_fail(taking->xml, element, "\"%s\" is there twice", name);
+    return 0;
+}
+
+static int take_environment(const struct taking *taking, const xmlNode *element) {
+    static const char *const known[] = {"name", "value", NULL};
+    struct spex_agent *agent = taking->agent;
+    const char *name, *value = spex_xml_attribute(element, "value");
+    int err = spex_xml_check(taking->xml, element, known, 0);
+    err = err ? err : spex_xml_required(taking->xml, element, "name", &name);
+    err = err ? err : check_variable(taking, element, name);
+    if (!err && !value)
+        err = spex_xml_fail(taking->xml, element, "attribute \"value\" was expected");
+    if (!err && agent->variable_count == SPEX_AGENT_VARIABLES_MAX)
+        err = spex_xml_fail(taking->xml, element, "at most %d were expected",
+                            SPEX_AGENT_VARIABLES_MAX);
+    if (err)
+        return err;
+    struct spex_agent_variable *variable = &agent->variables[agent->variable_count++];
+    err = copy(taking->xml, name, &variable->name);
+    return err ? err : take_template(taking, element, "value", value, NULL, &variable->value);
+}
+
+static int take_configuration(const struct taking *taking, const xmlNode *element) {
+    static const char *const known[] = {"descriptor", NULL};
+    const char *text;
+    int64_t descriptor;
+    int err = spex_xml_check(taking->xml, element, known, 0);
+    err = err ? err : spex_xml_required(taking->xml, element, "descriptor", &text);
+    if (err)
+        return err;
+    if (taking->agent->descriptor)
+        return spex_xml_fail(taking->xml, element, "only one was expected");
+    if (!spex_number_integer(text, &descriptor) || descriptor < 3 || descriptor > DESCRIPTOR_MAX)
+        return spex_xml_fail(taking->xml, element,
+                             "descriptor=\"%s\": a whole number of 3 to %d was expected", text,
+                             DESCRIPTOR_MAX);
+    taking->agent->descriptor = (int)descriptor;
+    return 0;
+}
+
+char *spex_agent_parameter_variable(const char *parameter) {
+    char *variable;
+    if (asprintf(&variable, "SPEX_PARAMETER_%s", parameter) < 0)
+        return NULL;
+    for (char *c = variable; *c; c++)
+        *c = *c == '.' || *c == '-' ? '_' : (char)toupper((unsigned char)*c);
+    return variable;
+}
+
+/* What is named in a command stands there as it is, so no value may mean something to the shell. */
+static int check_words(const struct taking *taking, const xmlNode *element, uint64_t named) {
+    for (size_t p = 0; p < taking->space->parameter_count; p++) {
+        const struct spex_parameter *parameter = &taking->space->parameters[p];
+        for (size_t v = 0; named >> p & 1 && v < parameter->count; v++) {
+            const char *value = parameter->values[v].text;
+            if (value[strspn(value, SHELL_SAFE)] == '\0')
+                continue;
+            char *variable = spex_agent_parameter_variable(parameter->name);
+            int err = variable
+                          ? spex_xml_fail(taking->xml, element,
+                                          "{%s} can be \"%s\", which a shell would not take as "
+                                          "it is: \"$%s\" was expected",
+                                          parameter->name, value, variable)
+                          : fail_memory(taking->xml);
+            free(variable);
+            return err;
+        }
+    }
+    return 0;
+}
+
+/* Each parameter has a variable of its own. */
+static int check_variables_differ(const struct taking *taking, const xmlNode *element) {
+    const struct spex_space *space = taking->space;
+    char *variables[SPEX_PARAMETERS_MAX] = {NULL};
+    int err = 0;
+    for (size_t p = 0; p < space->parameter_count && !err; p++) {
+        if (!(variables[p] = spex_agent_parameter_variable(space->parameters[p].name)))
+            err = fail_memory(taking->xml);
+        for (size_t q = 0; q < p && !err; q++)
+            if (strcmp(variables[p], variables[q]) == 0)
+                err = spex_xml_fail(
+                    taking->xml, element, "parameters \"%s\" and \"%s\" are both %s to a command",
+                    space->parameters[q].name, space->parameters[p].name, variables[p]);
+    }
+    for (size_t p = 0; p < space->parameter_count; p++)
+        free(variables[p]);
+    return err;
+}
+
+static int take_command(const struct taking *taking, const xmlNode *element,
+                        struct spex_agent_command *command) {
+    static const char *const known[] = {"command", "timeout", NULL};
+    const char *text, *timeout = spex_xml_attribute(element, "timeout");
+    uint64_t named;
+    int err = spex_xml_check(taking->xml, element, known, 0);
+    err = err ? err : spex_xml_required(taking->xml, element, "command", &text);
+    if (!err && command->text)
+        err = spex_xml_fail(taking->xml, element, "only one was expected");
+    command->timeout_seconds = TIMEOUT_DEFAULT;
+    if (!err && timeout &&
+        (!spex_number_seconds(timeout, &command->timeout_seconds) ||
+         command->timeout_seconds <= 0 || command->timeout_seconds > TIMEOUT_MAX))
+        err = spex_xml_fail(taking->xml, element,
+                            "timeout=\"%s\": seconds, more than 0 and at most %d, were expected",
+                            timeout, TIMEOUT_MAX);
+    err = err ? err : take_template(taking, element, "command", text, &named, &command->text);
+    err = err ? err : check_words(taking, element, named);
+    return err ? err : check_variables_differ(taking, element);
+}
+
+/* A number, or a parameter that can be nothing else. */
+static bool are_workers(const struct spex_space *space, const char *text) {
+    int64_t number;
+    if (spex_number_integer(text, &number))
+        return number >= 0 && number <= SPEX_LOAD_WORKERS_MAX;
+    for (size_t p = 0; p < space->parameter_count; p++) {
+        const struct spex_parameter *parameter = &space->parameters[p];
+        size_t length = strlen(parameter->name);
+        if (strlen(text) == length + 2 && text[0] == '{' && text[length + 1] == '}' &&
+            memcmp(text + 1, parameter->name, length) == 0)
+            return parameter->kind == SPEX_INTEGER && parameter->values[0].integer >= 0 &&
+                   parameter->values[parameter->count - 1].integer <= SPEX_LOAD_WORKERS_MAX;
+    }
+    return false;
+}
+
+static int check_load(const struct taking *taking, const xmlNode *element, const char *stressor,
+                      const char *workers) {
+    if (stressor[strspn(stressor, LETTERS DIGITS "-")] || *stressor == '-')
+        return spex_xml_fail(taking->xml, element,
+                             "stressor=\"%s\": the name of a stressor of stress-ng was expected",
+                             stressor);
+    if (!are_workers(taking->space, workers))
+        return spex_xml_fail(taking->xml, element,
+                             "workers=\"%s\": 0 to %d, or an integer parameter in braces that has "
+                             "such values, was expected",
+                             workers, SPEX_LOAD_WORKERS_MAX);
+    if (taking->agent->load_count == SPEX_AGENT_LOADS_MAX)
+        return spex_xml_fail(taking->xml, element, "at most %d were expected",
+                             SPEX_AGENT_LOADS_MAX);
+    return 0;
+}
+
+static int take_load(const struct taking *taking, const xmlNode *element) {
+    static const char *const known[] = {"stressor", "workers", "options", NULL};
+    const char *stressor, *workers, *options = spex_xml_attribute(element, "options");
+    char *checked = NULL;
+    int err = spex_xml_check(taking->xml, element, known, 0);
+    err = err ? err : spex_xml_required(taking->xml, element, "stressor", &stressor);
+    err = err ? err : spex_xml_required(taking->xml, element, "workers", &workers);
+    err = err ? err : take_template(taking, element, "workers", workers, NULL, &checked);
+    free(checked);
+    err = err ? err : check_load(taking, element, stressor, workers);
+    if (err)
+        return err;
+    struct spex_agent_load *load = &taking->agent->loads[taking->agent->load_count++];
+    err = copy(taking->xml, stressor, &load->stressor);
+    err = err ? err : copy(taking->xml, workers, &load->workers);
+    return err ? err
+               : take_template(taking, element, "options", options ? options : "", NULL,
+                               &load->options);
+}
+
+static int take_setup(const struct taking *taking, const xmlNode *element) {
+    return take_command(taking, element, &taking->agent->setup);
+}
+
+static int take_teardown(const struct taking *taking, const xmlNode *element) {
+    return take_command(taking, element, &taking->agent->teardown);
+}
+
+static const struct {
+    const char *name;
+    int (*take)(const struct taking *, const xmlNode *);
+} elements[] = {
+    {"environment", take_environment},
+    {"configuration", take_configuration},
+    {"setup", take_setup},
+    {"teardown", take_teardown},
+    {"load", take_load},
+};
+
+enum { ELEMENTS = sizeof(elements) / sizeof(elements[0]) };
+
+static size_t element_of(const char *name) {
+    size_t e = 0;
+    while (e < ELEMENTS && strcmp(elements[e].name, name) != 0)
+        e++;
+    return e;
+}
+
+bool spex_agent_element(const char *name) {
+    return element_of(name) < ELEMENTS;
+}
+
+int spex_agent_take(struct spex_xml *xml, const xmlNode *root, const struct spex_space *space,
+                    struct spex_agent **agent) {
+    *agent = calloc(1, sizeof(**agent));
+    if (!*agent)
+        return fail_memory(xml);
+    const struct taking taking = {xml, space, *agent};
+    int err = 0;
+    for (const xmlNode *e = spex_xml_child(root); e && !err; e = spex_xml_next(e)) {
+        size_t element = element_of(spex_xml_name(e));
+        if (element < ELEMENTS)
+            err = elements[element].take(&taking, e);
+    }
+    return err;
+}
+
+void spex_agent_free(struct spex_agent *agent) {
+    if (!agent)
+        return;
+    for (size_t v = 0; v < agent->variable_count; v++) {
+        free(agent->variables[v].name);
+        free(agent->variables[v].value);
+    }
+    for (size_t l = 0; l < agent->load_count; l++) {
+        free(agent->loads[l].stressor);
+        free(agent->loads[l].workers);
+        free(agent->loads[l].options);
+    }
+    free(agent->setup.text);
+    free(agent->teardown.text);
+    free(agent);
+}
+
+void spex_agent_print(const struct spex_agent *agent, FILE *out) {
+    const struct spex_agent_command *commands[] = {&agent->setup, &agent->teardown};
+    for (size_t v = 0; v < agent->variable_count; v++)
+        fprintf(out, "environment %s=%s\n", agent->variables[v].name, agent->variables[v].value);
+    if (agent->descriptor)
+        fprintf(out, "configuration descriptor=%d\n", agent->descriptor);
+    for (size_t c = 0; c < 2; c++)
+        if (commands[c]->text)
+            fprintf(out, "%s timeout=%.15g: %s\n", c ? "teardown" : "setup",
+                    commands[c]->timeout_seconds, commands[c]->text);
+    for (size_t l = 0; l < agent->load_count; l++)
+        fprintf(out, "load %s workers=%s: %s\n", agent->loads[l].stressor, agent->loads[l].workers,
+                agent->loads[l].options);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* What a space says of how a configuration reaches the program, and of what is around it in a
+ * trial:
+ *
+ *     <environment name="THREADS" value="{threads}"/>
+ *     <configuration descriptor="3"/>
+ *     <setup command="createdb --pages={pages}" timeout="60"/>
+ *     <teardown command="dropdb"/>
+ *     <load stressor="cpu" workers="{neighbours}" options="--cpu-load 50"/>
+ *
+ * Values, commands, workers and options are templates. */
+#ifndef SPEX_EXPLORE_SPACE_SPACE_AGENT_H
+#define SPEX_EXPLORE_SPACE_SPACE_AGENT_H
+
+#include <stdio.h>
+
+#include <spex/policy.h>
+
+#include "explore/space/xml.h"
+
+#define SPEX_AGENT_VARIABLES_MAX 64
+#define SPEX_AGENT_LOADS_MAX     8
+#define SPEX_LOAD_WORKERS_MAX    4096
+
+struct spex_agent_variable {
+    char *name;
+    char *value;
+};
+
+struct spex_agent_command {
+    char *text; /* NULL: there is none */
+    double timeout_seconds;
+};
+
+/* A stressor of stress-ng's. */
+struct spex_agent_load {
+    char *stressor;
+    char *workers;
+    char *options; /* "" when none were given */
+};
+
+struct spex_agent {
+    struct spex_agent_variable variables[SPEX_AGENT_VARIABLES_MAX];
+    size_t variable_count;
+    struct spex_agent_command setup;
+    struct spex_agent_command teardown;
+    int descriptor; /* where the program finds its configuration open; 0: nowhere */
+    struct spex_agent_load loads[SPEX_AGENT_LOADS_MAX];
+    size_t load_count;
+};
+
+/* Whether an element of this name is taken here. */
+bool spex_agent_element(const char *name);
+
+/* Takes all of them, once the space's parameters are there. *agent is to be freed also after an
+ * error. */
+int spex_agent_take(struct spex_xml *xml, const xmlNode *root, const struct spex_space *space,
+                    struct spex_agent **agent);
+
+void spex_agent_free(struct spex_agent *agent);
+
+/* A line each, for the space's identity. */
+void spex_agent_print(const struct spex_agent *agent, FILE *out);
+
+/* The variable in which commands find a parameter's value, SPEX_PARAMETER_…, in capitals, with "_"
+ * for "." and "-"; to be freed; NULL when out of memory. */
+char *spex_agent_parameter_variable(const char *parameter);
+
+#endif

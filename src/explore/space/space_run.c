@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+#include "explore/space/space_run.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "text/number.h"
+
+#define TRIALS_MAX     1000
+#define TRIALS_ALL_MAX 1000000000
+#define RECORDS_MAX    1000000000
+#define SECONDS_MAX    86400
+
+/* An optional whole number; *value stays when the attribute is not there. */
+static int take_count(struct spex_xml *xml, const xmlNode *element, const char *name, int64_t low,
+                      int64_t high, int64_t *value) {
+    const char *text = spex_xml_attribute(element, name);
+    if (!text || (spex_number_integer(text, value) && *value >= low && *value <= high))
+        return 0;
+    return spex_xml_fail(xml, element,
+                         "%s=\"%s\": a whole number of %" PRId64 " to %" PRId64 " was expected",
+                         name, text, low, high);
+}
+
+static int take_seconds(struct spex_xml *xml, const xmlNode *element, const char *name,
+                        double *value) {
+    const char *text = spex_xml_attribute(element, name);
+    if (!text || (spex_number_seconds(text, value) && *value <= SECONDS_MAX))
+        return 0;
+    return spex_xml_fail(xml, element, "%s=\"%s\": seconds of 0 to %d were expected", name, text,
+                         SECONDS_MAX);
+}
+
+static int take_warmup(struct spex_xml *xml, const xmlNode *element, double *seconds) {
+    const char *text = spex_xml_attribute(element, "warmup");
+    if (!text || strcmp(text, "auto") == 0)
+        return 0;
+    if (spex_number_seconds(text, seconds) && *seconds <= SECONDS_MAX)
+        return 0;
+    return spex_xml_fail(xml, element, "warmup=\"%s\": auto, or seconds of 0 to %d, was expected",
+                         text, SECONDS_MAX);
+}
+
+/* "2%" */
+static int take_precision(struct spex_xml *xml, const xmlNode *element, double *precision) {
+    const char *text = spex_xml_attribute(element, "precision");
+    char digits[32] = "";
+    size_t length = text ? strlen(text) : 0;
+    double percent = 0;
+    if (!text)
+        return 0;
+    if (length > 1 && length < sizeof(digits) && text[length - 1] == '%')
+        memcpy(digits, text, length - 1);
+    if (!spex_number_seconds(digits, &percent) || percent <= 0 || percent > 100)
+        return spex_xml_fail(xml, element,
+                             "precision=\"%s\": more than 0%% and at most 100%% were expected, as "
+                             "\"2%%\"",
+                             text);
+    *precision = percent / 100;
+    return 0;
+}
+
+int spex_run_take(struct spex_xml *xml, const xmlNode *element, struct spex_rules *rules) {
+    static const char *const known[] = {
+        "trials_per_config", "records_per_thread", "threads", "precision", "warmup",
+        "startup",           "duration",           "trials",  "seed",      NULL};
+    int64_t trials = rules->trials_per_config, records = rules->records_per_thread, all = 0,
+            seed = (int64_t)rules->seed;
+    int err = spex_xml_check(xml, element, known, 0);
+    err = err ? err : take_count(xml, element, "trials_per_config", 1, TRIALS_MAX, &trials);
+    err = err ? err : take_count(xml, element, "records_per_thread", 1, RECORDS_MAX, &records);
+    err = err ? err : take_count(xml, element, "trials", 1, TRIALS_ALL_MAX, &all);
+    err = err ? err : take_count(xml, element, "seed", 0, INT64_MAX, &seed);
+    err = err ? err : take_precision(xml, element, &rules->precision);
+    err = err ? err : take_warmup(xml, element, &rules->warmup_seconds);
+    err = err ? err : take_seconds(xml, element, "startup", &rules->startup_seconds);
+    err = err ? err : take_seconds(xml, element, "duration", &rules->duration_seconds);
+    if (!err && rules->startup_seconds <= 0)
+        err = spex_xml_fail(xml, element, "startup: more than 0 seconds were expected");
+    if (!err && rules->duration_seconds <= 0)
+        err = spex_xml_fail(xml, element, "duration: more than 0 seconds were expected");
+    if (!err && rules->warmup_seconds >= rules->duration_seconds)
+        err = spex_xml_fail(xml, element, "duration=%gs was expected to be longer than warmup=%gs",
+                            rules->duration_seconds, rules->warmup_seconds);
+    rules->trials_per_config = (unsigned)trials;
+    rules->records_per_thread = (unsigned)records;
+    rules->trials_max = (uint64_t)all;
+    rules->seed = (uint64_t)seed;
+    return err;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "explore/space/template.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "explore/space/space_parameter.h"
+
+_Static_assert(SPEX_PARAMETERS_MAX <= 64, "a bit for each");
+
+struct scan {
+    const char *at;
+    bool after_dollar;
+    bool *doubled; /* of each brace that is open, innermost last: whether it was written twice */
+    size_t open;
+};
+
+/* Characters as they are, or the name of a parameter. */
+struct piece {
+    const char *text;
+    size_t length;
+    bool name;
+};
+
+static int scan_begin(struct scan *scan, const char *text) {
+    *scan = (struct scan){.at = text, .doubled = calloc(strlen(text) + 1, sizeof(bool))};
+    return scan->doubled ? 0 : -ENOMEM;
+}
+
+/* Of "{name}", or 0. */
+static size_t name_length(const char *brace) {
+    const char *name = brace + 1;
+    if (!*name || !strchr(SPEX_NAME_LETTERS, *name))
+        return 0;
+    size_t length = strspn(name, SPEX_NAME_LETTERS "0123456789.-");
+    return name[length] == '}' ? length : 0;
+}
+
+/* One character, written with `written` of them. */
+static struct piece take_character(struct scan *scan, size_t written) {
+    struct piece piece = {scan->at, 1, false};
+    scan->after_dollar = *scan->at == '$';
+    scan->at += written;
+    return piece;
+}
+
+static struct piece take_opening(struct scan *scan) {
+    bool doubled = scan->at[1] == '{';
+    size_t length = doubled || scan->after_dollar ? 0 : name_length(scan->at);
+    if (length) {
+        struct piece piece = {scan->at + 1, length, true};
+        scan->at += length + 2;
+        return piece;
+    }
+    scan->doubled[scan->open++] = doubled;
+    return take_character(scan, doubled ? 2 : 1);
+}
+
+static struct piece take_closing(struct scan *scan) {
+    bool twice = scan->at[1] == '}';
+    if (scan->open == 0)
+        return take_character(scan, twice ? 2 : 1);
+    if (!scan->doubled[scan->open - 1]) {
+        scan->open--;
+        return take_character(scan, 1);
+    }
+    scan->open -= twice;
+    return take_character(scan, twice ? 2 : 1);
+}
+
+static bool next_piece(struct scan *scan, struct piece *piece) {
+    if (*scan->at == '\0')
+        return false;
+    if (*scan->at == '{')
+        *piece = take_opening(scan);
+    else if (*scan->at == '}')
+        *piece = take_closing(scan);
+    else
+        *piece = take_character(scan, 1);
+    return true;
+}
+
+static size_t parameter_of(const struct spex_space *space, const struct piece *piece) {
+    size_t p = 0;
+    while (p < space->parameter_count &&
+           (strncmp(space->parameters[p].name, piece->text, piece->length) != 0 ||
+            space->parameters[p].name[piece->length] != '\0'))
+        p++;
+    return p;
+}
+
+static int fail_unknown(const struct spex_space *space, const struct piece *piece,
+                        struct spex_why *why) {
+    char known[160] = "";
+    for (size_t p = 0, length = 0; p < space->parameter_count && length < sizeof(known); p++)
+        length += (size_t)snprintf(known + length, sizeof(known) - length, "%s%s",
+                                   length ? ", " : "", space->parameters[p].name);
+    int shown = piece->length < 60 ? (int)piece->length : 60;
+    return spex_fail(why, -EINVAL,
+                     "{%.*s}: the space has no such parameter; it has %s, and {{ is for a brace",
+                     shown, piece->text, known);
+}
+
+int spex_template_check(const char *text, const struct spex_space *space, uint64_t *named,
+                        struct spex_why *why) {
+    struct scan scan;
+    struct piece piece;
+    *named = 0;
+    int err = scan_begin(&scan, text);
+    if (err)
+        spex_why_set(why, "out of memory");
+    while (!err && next_piece(&scan, &piece)) {
+        size_t p = piece.name ? parameter_of(space, &piece) : 0;
+        if (piece.name && p == space->parameter_count)
+            err = fail_unknown(space, &piece, why);
+        else if (piece.name)
+            *named |= UINT64_C(1) << p;
+    }
+    free(scan.doubled);
+    return err;
+}
+
+/* Whether all that is named applies. */
+static bool write_pieces(struct scan *scan, const struct spex_space *space, const size_t *levels,
+                         FILE *out) {
+    struct piece piece;
+    while (next_piece(scan, &piece)) {
+        size_t p = piece.name ? parameter_of(space, &piece) : 0;
+        if (!piece.name)
+            fwrite(piece.text, 1, piece.length, out);
+        else if (spex_space_applies(space, levels, p))
+            fputs(space->parameters[p].values[levels[p]].text, out);
+        else
+            return false;
+    }
+    return true;
+}
+
+int spex_template_fill(const char *text, const struct spex_space *space, const size_t *levels,
+                       char **filled) {
+    struct scan scan;
+    size_t length;
+    *filled = NULL;
+    if (scan_begin(&scan, text))
+        return -ENOMEM;
+    FILE *out = open_memstream(filled, &length);
+    bool applies = out && write_pieces(&scan, space, levels, out);
+    free(scan.doubled);
+    if (!out || fclose(out) != 0) {
+        free(*filled);
+        *filled = NULL;
+        return -ENOMEM;
+    }
+    if (!applies) {
+        free(*filled);
+        *filled = NULL;
+    }
+    return 0;
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+#include "explore/space/xml.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <libxml/parser.h>
+
+#include "text/printable.h"
+
+/* No network, no entities from elsewhere. */
+#define PARSE_OPTIONS                                                                              \
+    (XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING | XML_PARSE_BIG_LINES)
+
+#if LIBXML_VERSION >= 21200
+typedef const xmlError parse_error;
+#else
+typedef xmlError parse_error;
+#endif
+
+static int read_all(int fd, char *text, size_t room, size_t *length) {
+    *length = 0;
+    while (*length < room) {
+        ssize_t got = read(fd, text + *length, room - *length);
+        if (got == 0)
+            return 0;
+        if (got < 0 && errno != EINTR)
+            return -errno;
+        *length += got > 0 ? (size_t)got : 0;
+    }
+    return -EFBIG;
+}
+
+static int read_file(struct spex_xml *xml) {
+    int fd = open(xml->path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return spex_fail(xml->why, -errno, "cannot read %s: %s", xml->path, strerror(errno));
+    xml->text = malloc(SPEX_XML_BYTES_MAX + 1);
+    int err = xml->text ? read_all(fd, xml->text, SPEX_XML_BYTES_MAX, &xml->length) : -ENOMEM;
+    close(fd);
+    if (err)
+        return spex_fail(xml->why, err, "cannot read %s: %s", xml->path, strerror(-err));
+    xml->text[xml->length] = '\0';
+    return 0;
+}
+
+/* The parser's messages end with a newline and can be long. */
+static int fail_parse(struct spex_xml *xml, const xmlError *error) {
+    const char *text = error && error->message ? error->message : "not an XML document\n";
+    return spex_fail(xml->why, -EINVAL, "%s:%d: not well-formed XML: %.*s", xml->path,
+                     error ? error->line : 1, (int)strcspn(text, "\n"), text);
+}
+
+/* The parser takes a zero byte behind the document for its end and everything after it for nothing;
+ * whoever keeps the text as a string would lose the same. */
+static int check_bytes(const struct spex_xml *xml) {
+    size_t length = strlen(xml->text);
+    int line = 1;
+    if (length == xml->length)
+        return 0;
+    for (size_t i = 0; i < length; i++)
+        line += xml->text[i] == '\n';
+    return spex_fail(xml->why, -EINVAL, "%s:%d: not well-formed XML: a zero byte", xml->path, line);
+}
+
+/* What goes wrong is said by us alone; errors of an encoding are printed whatever the options say.
+ */
+static void say_nothing(void *context, parse_error *error) {
+    (void)context;
+    (void)error;
+}
+
+static xmlDoc *read_silently(struct spex_xml *xml, xmlParserCtxt *parser) {
+    xmlStructuredErrorFunc old = xmlStructuredError;
+    void *old_context = xmlStructuredErrorContext;
+    xmlSetStructuredErrorFunc(NULL, say_nothing);
+    xmlDoc *document =
+        xmlCtxtReadMemory(parser, xml->text, (int)xml->length, xml->path, NULL, PARSE_OPTIONS);
+    xmlSetStructuredErrorFunc(old_context, old);
+    return document;
+}
+
+static int parse(struct spex_xml *xml) {
+    int err = check_bytes(xml);
+    if (err)
+        return err;
+    xmlParserCtxt *parser = xmlNewParserCtxt();
+    if (!parser)
+        return spex_fail(xml->why, -ENOMEM, "out of memory");
+    xml->document = read_silently(xml, parser);
+    if (!xml->document)
+        err = fail_parse(xml, xmlCtxtGetLastError(parser));
+    else if (xml->document->intSubset)
+        err = spex_fail(xml->why, -EINVAL, "%s: a document type declaration is not accepted",
+                        xml->path);
+    xmlFreeParserCtxt(parser);
+    return err;
+}
+
+int spex_xml_read_file(struct spex_xml *xml, const char *path, struct spex_why *why) {
+    *xml = (struct spex_xml){.path = path, .why = why};
+    int err = read_file(xml);
+    err = err ? err : parse(xml);
+    if (err)
+        spex_xml_free(xml);
+    return err;
+}
+
+int spex_xml_read_text(struct spex_xml *xml, const char *path, const char *text,
+                       struct spex_why *why) {
+    *xml = (struct spex_xml){.path = path, .why = why, .text = strdup(text)};
+    xml->length = strlen(text);
+    int err = xml->text ? parse(xml) : spex_fail(why, -ENOMEM, "out of memory");
+    if (err)
+        spex_xml_free(xml);
+    return err;
+}
+
+void spex_xml_free(struct spex_xml *xml) {
+    xmlFreeDoc(xml->document);
+    free(xml->text);
+    xml->document = NULL;
+    xml->text = NULL;
+}
+
+void spex_xml_complain(struct spex_xml *xml, const xmlNode *element, const char *format, ...) {
+    char text[384];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    spex_why_set(xml->why, "%s:%ld: <%s>: %s", xml->path,
+                 xmlGetLineNo((xmlNode *)(uintptr_t)element), spex_xml_name(element), text);
+}
+
+int spex_xml_root(struct spex_xml *xml, const char *name, const xmlNode **root) {
+    *root = xmlDocGetRootElement(xml->document);
+    if (strcmp(spex_xml_name(*root), name) == 0)
+        return 0;
+    return spex_xml_fail(xml, *root, "<%s> was expected here", name);
+}
+
+static const xmlNode *element_from(const xmlNode *node) {
+    while (node && node->type != XML_ELEMENT_NODE)
+        node = node->next;
+    return node;
+}
+
+const xmlNode *spex_xml_child(const xmlNode *element) {
+    return element_from(element->children);
+}
+
+const xmlNode *spex_xml_next(const xmlNode *element) {
+    return element_from(element->next);
+}
+
+const char *spex_xml_name(const xmlNode *element) {
+    return (const char *)element->name;
+}
+
+static bool is_known(const char *name, const char *const *known) {
+    for (; *known; known++)
+        if (strcmp(name, *known) == 0)
+            return true;
+    return false;
+}
+
+static int fail_unknown(struct spex_xml *xml, const xmlNode *element, const char *attribute,
+                        const char *const *known) {
+    char list[256] = "";
+    for (size_t length = 0; *known && length < sizeof(list); known++)
+        length += (size_t)snprintf(list + length, sizeof(list) - length, "%s%s", length ? ", " : "",
+                                   *known);
+    return spex_xml_fail(xml, element, "unknown attribute \"%s\"; expected: %s", attribute, list);
+}
+
+static bool is_blank(const xmlNode *text) {
+    const char *content = (const char *)text->content;
+    return !content || content[strspn(content, " \t\r\n")] == '\0';
+}
+
+/* Names are compared without their prefix, so there must be none. */
+static bool has_namespace(const xmlNode *element) {
+    for (const xmlAttr *a = element->properties; a; a = a->next)
+        if (a->ns)
+            return true;
+    return element->ns || element->nsDef;
+}
+
+int spex_xml_check(struct spex_xml *xml, const xmlNode *element, const char *const *known,
+                   int children) {
+    if (has_namespace(element))
+        return spex_xml_fail(xml, element, "namespaces are not expected");
+    for (const xmlAttr *a = element->properties; a; a = a->next)
+        if (!is_known((const char *)a->name, known))
+            return fail_unknown(xml, element, (const char *)a->name, known);
+    for (const xmlAttr *a = element->properties; a; a = a->next)
+        if (!spex_is_printable(spex_xml_attribute(element, (const char *)a->name)))
+            return spex_xml_fail(xml, element, "%s: a control character is not expected", a->name);
+    for (const xmlNode *node = element->children; node; node = node->next) {
+        bool text = node->type == XML_TEXT_NODE || node->type == XML_CDATA_SECTION_NODE ||
+                    node->type == XML_ENTITY_REF_NODE;
+        if (text && !is_blank(node))
+            return spex_xml_fail(xml, element, "text is not expected here");
+        if (node->type == XML_ELEMENT_NODE && !children)
+            return spex_xml_fail(xml, node, "not expected inside <%s>", spex_xml_name(element));
+    }
+    return 0;
+}
+
+const char *spex_xml_attribute(const xmlNode *element, const char *name) {
+    for (const xmlAttr *a = element->properties; a; a = a->next)
+        if (strcmp((const char *)a->name, name) == 0)
+            return a->children && a->children->content ? (const char *)a->children->content : "";
+    return NULL;
+}
+
+int spex_xml_required(struct spex_xml *xml, const xmlNode *element, const char *name,
+                      const char **value) {
+    *value = spex_xml_attribute(element, name);
+    if (*value && **value)
+        return 0;
+    return spex_xml_fail(xml, element, "attribute \"%s\" was expected", name);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#include "explore/store/build_id.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gelf.h>
+
+static char *hexadecimal(const unsigned char *bytes, size_t count) {
+    char *text = malloc(2 * count + 1);
+    for (size_t b = 0; text && b < count; b++)
+        snprintf(text + 2 * b, 3, "%02x", bytes[b]);
+    return text;
+}
+
+static char *find_in_notes(Elf_Data *data) {
+    GElf_Nhdr note;
+    size_t name, description;
+    for (size_t at = 0; (at = gelf_getnote(data, at, &note, &name, &description)) > 0;)
+        if (note.n_type == NT_GNU_BUILD_ID && note.n_descsz > 0 &&
+            note.n_namesz == sizeof(ELF_NOTE_GNU) &&
+            memcmp((char *)data->d_buf + name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) == 0)
+            return hexadecimal((unsigned char *)data->d_buf + description, note.n_descsz);
+    return NULL;
+}
+
+static char *find_in_segments(Elf *elf) {
+    size_t count;
+    char *found = NULL;
+    if (elf_getphdrnum(elf, &count) < 0)
+        return NULL;
+    for (size_t s = 0; s < count && !found; s++) {
+        GElf_Phdr segment;
+        if (!gelf_getphdr(elf, (int)s, &segment) || segment.p_type != PT_NOTE)
+            continue;
+        Elf_Data *data = elf_getdata_rawchunk(elf, (int64_t)segment.p_offset, segment.p_filesz,
+                                              segment.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
+        found = data ? find_in_notes(data) : NULL;
+    }
+    return found;
+}
+
+char *spex_build_id(int fd) {
+    if (elf_version(EV_CURRENT) == EV_NONE)
+        return NULL;
+    Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+    char *found = elf && elf_kind(elf) == ELF_K_ELF ? find_in_segments(elf) : NULL;
+    elf_end(elf);
+    return found;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "explore/store/circumstances.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <spex/spex.h>
+
+#include "explore/store/build_id.h"
+
+const char *const spex_circumstance_names[SPEX_ON_COUNT] = {
+    [SPEX_ON_HOST] = "host", [SPEX_ON_KERNEL] = "kernel", [SPEX_ON_CPU] = "cpu",
+    [SPEX_ON_CPUS] = "cpus", [SPEX_ON_MEMORY] = "memory", [SPEX_ON_BUILD] = "build",
+    [SPEX_ON_SPEX] = "spex",
+};
+
+/* "model name : …" of the first processor; other architectures have other keys, and then there is
+ * the machine's name. */
+static char *cpu_model(const char *machine) {
+    char line[512];
+    FILE *in = fopen("/proc/cpuinfo", "re");
+    char *found = NULL;
+    while (in && !found && fgets(line, sizeof(line), in)) {
+        char *colon = strchr(line, ':');
+        if (colon && strncmp(line, "model name", strlen("model name")) == 0) {
+            colon[strcspn(colon, "\n")] = '\0';
+            found = strdup(colon + 1 + (colon[1] == ' '));
+        }
+    }
+    if (in)
+        fclose(in);
+    return found ? found : strdup(machine);
+}
+
+static char *format(const char *text, unsigned long number) {
+    char *made = NULL;
+    return asprintf(&made, text, number) < 0 ? NULL : made;
+}
+
+static char *cpu_count(void) {
+    cpu_set_t ours;
+    if (sched_getaffinity(0, sizeof(ours), &ours) < 0)
+        return strdup("unknown");
+    return format("%lu", (unsigned long)CPU_COUNT(&ours));
+}
+
+static char *memory(void) {
+    long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
+    if (pages < 0 || bytes < 0)
+        return strdup("unknown");
+    double gib = (double)pages * (double)bytes / (1 << 30);
+    return format("%lu GiB", (unsigned long)(gib + 0.5));
+}
+
+/* As execvp looks for it. */
+static int find_in_path(const char *program, char *path, size_t size) {
+    const char *list = getenv("PATH");
+    for (const char *from = list ? list : "/bin:/usr/bin"; *from;) {
+        size_t length = strcspn(from, ":");
+        snprintf(path, size, "%.*s%s%s", (int)length, from, length ? "/" : "", program);
+        if (access(path, X_OK) == 0)
+            return 0;
+        from += length + (from[length] == ':');
+    }
+    return -ENOENT;
+}
+
+static char *size_and_time(int fd) {
+    struct stat status;
+    char *made = NULL;
+    if (fstat(fd, &status) < 0)
+        return strdup("unknown");
+    if (asprintf(&made, "%lld bytes of %lld.%09ld", (long long)status.st_size,
+                 (long long)status.st_mtim.tv_sec, status.st_mtim.tv_nsec) < 0)
+        return NULL;
+    return made;
+}
+
+static char *build(const char *program) {
+    char path[4096];
+    if (strchr(program, '/'))
+        snprintf(path, sizeof(path), "%s", program);
+    else if (find_in_path(program, path, sizeof(path)))
+        return strdup("unknown");
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return strdup("unknown");
+    char *id = spex_build_id(fd);
+    if (!id)
+        id = size_and_time(fd);
+    close(fd);
+    return id;
+}
+
+int spex_circumstances_now(const char *program, struct spex_circumstances *now) {
+    struct utsname names;
+    bool named = uname(&names) == 0;
+    *now = (struct spex_circumstances){
+        .texts = {[SPEX_ON_HOST] = strdup(named ? names.nodename : "unknown"),
+                  [SPEX_ON_KERNEL] = strdup(named ? names.release : "unknown"),
+                  [SPEX_ON_CPU] = cpu_model(named ? names.machine : "unknown"),
+                  [SPEX_ON_CPUS] = cpu_count(),
+                  [SPEX_ON_MEMORY] = memory(),
+                  [SPEX_ON_BUILD] = build(program),
+                  [SPEX_ON_SPEX] = strdup(SPEX_VERSION)},
+    };
+    for (size_t c = 0; c < SPEX_ON_COUNT; c++)
+        if (!now->texts[c]) {
+            spex_circumstances_free(now);
+            return -ENOMEM;
+        }
+    return 0;
+}
+
+void spex_circumstances_free(struct spex_circumstances *circumstances) {
+    for (size_t c = 0; c < SPEX_ON_COUNT; c++) {
+        free(circumstances->texts[c]);
+        circumstances->texts[c] = NULL;
+    }
+}
+
+/* What is not known is no difference. */
+static bool same(const char *a, const char *b) {
+    return strcmp(a, b) == 0 || strcmp(a, "unknown") == 0 || strcmp(b, "unknown") == 0;
+}
+
+size_t spex_circumstances_differ(const struct spex_circumstances *a,
+                                 const struct spex_circumstances *b) {
+    size_t c = SPEX_ON_KERNEL;
+    while (c < SPEX_ON_COUNT && same(a->texts[c], b->texts[c]))
+        c++;
+    return c;
+}

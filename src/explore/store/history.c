@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+#include "explore/store/history.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static bool note(struct spex_history *history, uint64_t asked, uint64_t told, size_t trial) {
+    if (asked == 0 || asked > history->plans || told > history->trials->count ||
+        history->trial[asked - 1])
+        return false;
+    history->told[asked - 1] = told;
+    history->trial[asked - 1] = trial;
+    return true;
+}
+
+/* A trial is told after it was planned, and nothing is planned before what was planned before
+ * it. */
+static bool is_history(const struct spex_history *history) {
+    for (uint64_t p = 0; p < history->plans; p++) {
+        if (p && history->told[p] < history->told[p - 1])
+            return false;
+        if (history->trial[p] && history->told[p] >= history->trial[p])
+            return false;
+    }
+    return true;
+}
+
+int spex_history_make(struct spex_history *history, const struct spex_trials *trials,
+                      const struct spex_unfinished *unfinished, size_t unfinished_count,
+                      struct spex_why *why) {
+    uint64_t plans = 0;
+    bool good = true;
+    for (size_t t = 0; t < trials->count; t++)
+        plans = trials->items[t].asked > plans ? trials->items[t].asked : plans;
+    for (size_t u = 0; u < unfinished_count; u++)
+        plans = unfinished[u].asked > plans ? unfinished[u].asked : plans;
+    if (plans > 2 * trials->count + SPEX_HISTORY_UNFINISHED_MAX)
+        return spex_fail(why, -EBADMSG, "it has trials of plans that cannot have been made");
+    *history = (struct spex_history){
+        .trials = trials,
+        .plans = plans,
+        .told = calloc(plans + 1, sizeof(*history->told)),
+        .trial = calloc(plans + 1, sizeof(*history->trial)),
+    };
+    if (!history->told || !history->trial) {
+        spex_history_free(history);
+        return spex_fail(why, -ENOMEM, "out of memory");
+    }
+    for (uint64_t p = 0; p < plans; p++)
+        history->told[p] = trials->count;
+    for (size_t u = 0; u < unfinished_count; u++)
+        good &= note(history, unfinished[u].asked, unfinished[u].told, 0);
+    for (size_t t = 0; t < trials->count; t++)
+        good &= note(history, trials->items[t].asked, trials->items[t].told, t + 1);
+    if (good && is_history(history))
+        return 0;
+    spex_history_free(history);
+    return spex_fail(why, -EBADMSG, "its trials are in no order in which they can have been run");
+}
+
+void spex_history_free(struct spex_history *history) {
+    free(history->told);
+    free(history->trial);
+    *history = (struct spex_history){.trials = NULL};
+}
+
+uint64_t spex_history_told(const struct spex_history *history, uint64_t plan) {
+    return plan <= history->plans ? history->told[plan - 1] : history->trials->count;
+}
+
+const struct spex_trial *spex_history_trial(const struct spex_history *history, uint64_t plan) {
+    size_t at = plan <= history->plans ? history->trial[plan - 1] : 0;
+    return at ? &history->trials->items[at - 1] : NULL;
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "explore/store/store.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <jansson.h>
+#include <sqlite3.h>
+
+#include "explore/store/store_file.h"
+#include "explore/store/store_log.h"
+#include "explore/store/store_usage.h"
+
+#define APPLICATION_ID 0x53504558 /* "SPEX" */
+#define SCHEMA_VERSION 2
+
+static const char schema[] =
+    "CREATE TABLE exploration (space TEXT NOT NULL, identity TEXT NOT NULL, policy TEXT NOT NULL,"
+    " program TEXT NOT NULL, begun TEXT NOT NULL, directory TEXT);"
+    "CREATE TABLE machine (id INTEGER PRIMARY KEY, host TEXT NOT NULL, kernel TEXT NOT NULL,"
+    " cpu TEXT NOT NULL, cpus TEXT NOT NULL, memory TEXT NOT NULL, build TEXT NOT NULL,"
+    " spex TEXT NOT NULL);"
+    "CREATE TABLE plan (asked INTEGER PRIMARY KEY, told INTEGER NOT NULL);"
+    "CREATE TABLE trial (number INTEGER PRIMARY KEY, asked INTEGER NOT NULL, told INTEGER NOT NULL,"
+    " machine INTEGER NOT NULL REFERENCES machine, refused INTEGER NOT NULL, retried INTEGER NOT "
+    "NULL, status TEXT NOT NULL, "
+    "records_used INTEGER NOT NULL, records_lost "
+    "INTEGER NOT NULL,"
+    " seconds REAL NOT NULL, steady INTEGER NOT NULL, finished TEXT NOT NULL);"
+    "CREATE TABLE trial_value (trial INTEGER NOT NULL REFERENCES trial, parameter TEXT NOT NULL,"
+    " value TEXT NOT NULL, PRIMARY KEY (trial, parameter)) WITHOUT ROWID;"
+    "CREATE TABLE trial_measured (trial INTEGER NOT NULL REFERENCES trial, criterion INTEGER NOT "
+    "NULL,"
+    " value REAL NOT NULL, error REAL, PRIMARY KEY (trial, criterion)) WITHOUT ROWID;"
+    "CREATE TABLE trial_metric (trial INTEGER NOT NULL REFERENCES trial, probe INTEGER NOT NULL,"
+    " type TEXT NOT NULL, field INTEGER NOT NULL, name TEXT, records INTEGER NOT NULL,"
+    " count REAL NOT NULL, rate REAL, mean REAL, deviation REAL, min REAL, p50 REAL, p90 REAL,"
+    " p99 REAL, max REAL, PRIMARY KEY (trial, probe, type, field)) WITHOUT "
+    "ROWID;" SPEX_STORE_USAGE_SCHEMA;
+
+/* Reads what the store is about; -EEXIST when it is no store at all. */
+static int load(struct spex_store *store, struct spex_why *why) {
+    int64_t application = 0, version = 0;
+    sqlite3_stmt *statement = NULL;
+    int err = spex_store_integer(store, "PRAGMA application_id", &application, why);
+    err = err ? err : spex_store_integer(store, "PRAGMA user_version", &version, why);
+    if (!err && application != APPLICATION_ID)
+        err = spex_fail(why, -EEXIST, "%s is no store of spex", store->path);
+    if (!err && version != SCHEMA_VERSION)
+        err = spex_fail(why, -EEXIST, "%s was made by another version of spex (format %d, not %d)",
+                        store->path, (int)version, SCHEMA_VERSION);
+    err =
+        err ? err
+            : spex_store_prepare(store, "SELECT space, identity, policy, program FROM exploration",
+                                 &statement, why);
+    if (!err && sqlite3_step(statement) != SQLITE_ROW)
+        err = spex_fail(why, -EEXIST, "%s is no complete store of spex", store->path);
+    if (!err) {
+        store->space = spex_store_text(statement, 0);
+        store->identity = spex_store_text(statement, 1);
+        store->policy = spex_store_text(statement, 2);
+        store->program = spex_store_text(statement, 3);
+        if (!store->space || !store->identity || !store->policy || !store->program)
+            err = spex_fail(why, -ENOMEM, "out of memory");
+    }
+    sqlite3_finalize(statement);
+    return err;
+}
+
+static int begin_exploration(struct spex_store *store, const char *xml, struct spex_why *why) {
+    sqlite3_stmt *statement = NULL;
+    char settings[96];
+    snprintf(settings, sizeof(settings), "BEGIN; PRAGMA application_id=%d; PRAGMA user_version=%d;",
+             APPLICATION_ID, SCHEMA_VERSION);
+    int err = spex_store_execute(store, settings, "write", why);
+    err = err ? err : spex_store_execute(store, schema, "write", why);
+    err = err ? err
+              : spex_store_prepare(store,
+                                   "INSERT INTO exploration VALUES (?, ?, ?, ?,"
+                                   " datetime('now'), NULL)",
+                                   &statement, why);
+    if (!err) {
+        store->space = strdup(xml);
+        sqlite3_bind_text(statement, 1, xml, -1, SQLITE_STATIC);
+        sqlite3_bind_text(statement, 2, store->identity, -1, SQLITE_STATIC);
+        sqlite3_bind_text(statement, 3, store->policy, -1, SQLITE_STATIC);
+        sqlite3_bind_text(statement, 4, store->program, -1, SQLITE_STATIC);
+        if (sqlite3_step(statement) != SQLITE_DONE)
+            err = spex_store_fail(store, "write", why);
+    }
+    sqlite3_finalize(statement);
+    err = err ? err : spex_store_execute(store, "COMMIT", "write", why);
+    if (err)
+        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    return err ? err : store->space ? 0 : spex_fail(why, -ENOMEM, "out of memory");
+}
+
+/* The program and its arguments as one text that can be compared and read. */
+static char *program_text(char *const *argv) {
+    json_t *list = json_array();
+    for (size_t i = 0; argv[i]; i++)
+        if (json_array_append_new(list, json_string(argv[i])) < 0) /* not UTF-8 */
+            json_array_append_new(list, json_string("?"));
+    char *text = json_dumps(list, 0);
+    json_decref(list);
+    return text;
+}
+
+/* The first line in which two identities differ, as the store has it. */
+static int fail_other_space(const struct spex_store *store, const char *identity,
+                            struct spex_why *why) {
+    const char *theirs = store->identity, *ours = identity;
+    while (*theirs && *ours) {
+        size_t a = strcspn(theirs, "\n"), b = strcspn(ours, "\n");
+        if (a != b || memcmp(theirs, ours, a) != 0)
+            break;
+        theirs += a + (theirs[a] == '\n');
+        ours += b + (ours[b] == '\n');
+    }
+    return spex_fail(
+        why, -EEXIST, "the store %s belongs to another space: it has \"%.*s\", the space \"%.*s\"",
+        store->path, (int)strcspn(theirs, "\n"), theirs, (int)strcspn(ours, "\n"), ours);
+}
+
+static int check_same(const struct spex_store *store, const char *identity, const char *policy,
+                      const char *program, struct spex_why *why) {
+    if (strcmp(store->identity, identity) != 0)
+        return fail_other_space(store, identity, why);
+    if (strcmp(store->policy, policy) != 0)
+        return spex_fail(why, -EEXIST, "the store %s belongs to policy \"%s\", not \"%s\"",
+                         store->path, store->policy, policy);
+    if (strcmp(store->program, program) != 0)
+        return spex_fail(why, -EEXIST, "the store %s belongs to another program: %s, not %s",
+                         store->path, store->program, program);
+    return 0;
+}
+
+/* A new file becomes this exploration's store, an old one has to be. */
+static int adopt(struct spex_store *store, const struct spex_space_file *space, const char *policy,
+                 char *const *argv, struct spex_why *why) {
+    int64_t pages = 0;
+    char *identity = spex_space_identity(space);
+    char *program = program_text(argv);
+    int err = identity && program ? 0 : spex_fail(why, -ENOMEM, "out of memory");
+    /* Asked of SQLite, which first takes back what a killed process had half written. */
+    err = err ? err : spex_store_integer(store, "PRAGMA page_count", &pages, why);
+    if (!err && pages == 0) {
+        store->identity = strdup(identity);
+        store->policy = strdup(policy);
+        store->program = strdup(program);
+        if (!store->identity || !store->policy || !store->program)
+            err = spex_fail(why, -ENOMEM, "out of memory");
+        err = err ? err : begin_exploration(store, space->xml, why);
+    } else if (!err) {
+        err = load(store, why);
+        err = err ? err : check_same(store, identity, policy, program, why);
+    }
+    free(identity);
+    free(program);
+    return err;
+}
+
+static struct spex_store *store_new(const char *path) {
+    struct spex_store *store = calloc(1, sizeof(*store));
+    if (!store)
+        return NULL;
+    store->lock = -1;
+    /* Else SQLite takes ":memory:" for something that is no file. */
+    if (asprintf(&store->path, "%s%s", path[0] == ':' ? "./" : "", path) < 0) {
+        free(store);
+        return NULL;
+    }
+    return store;
+}
+
+int spex_store_open(const char *path, const struct spex_space_file *space, const char *policy,
+                    char *const *argv, struct spex_store **out, struct spex_why *why) {
+    struct spex_store *store = store_new(path);
+    int err = store ? spex_store_lock(store, why) : spex_fail(why, -ENOMEM, "out of memory");
+    err = err ? err
+              : spex_store_open_database(store, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, why);
+    err = err ? err : adopt(store, space, policy, argv, why);
+    if (err) {
+        spex_store_close(store);
+        store = NULL;
+    } else {
+        spex_store_write_ahead(store);
+    }
+    *out = store;
+    return err;
+}
+
+int spex_store_read(const char *path, struct spex_store **out, struct spex_why *why) {
+    struct spex_store *store = store_new(path);
+    int err = store ? 0 : spex_fail(why, -ENOMEM, "out of memory");
+    err = err ? err : spex_store_open_database(store, SQLITE_OPEN_READONLY, why);
+    err = err ? err : spex_store_check_whole(store, why);
+    err = err ? err : load(store, why);
+    if (err) {
+        spex_store_close(store);
+        store = NULL;
+    }
+    *out = store;
+    return err;
+}
+
+void spex_store_close(struct spex_store *store) {
+    if (!store)
+        return;
+    for (size_t k = 0; k < store->kept_count; k++)
+        sqlite3_finalize(store->kept[k].statement);
+    if (store->db && store->lock >= 0)
+        spex_store_become_one_file(store);
+    sqlite3_close(store->db);
+    if (store->lock >= 0)
+        close(store->lock);
+    free(store->path);
+    free(store->space);
+    free(store->identity);
+    free(store->policy);
+    free(store->program);
+    free(store);
+}
+
+const char *spex_store_space(const struct spex_store *store) {
+    return store->space;
+}
+
+const char *spex_store_policy(const struct spex_store *store) {
+    return store->policy;
+}
+
+const char *spex_store_program(const struct spex_store *store) {
+    return store->program;
+}

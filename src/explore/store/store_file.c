@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+#include "explore/store/store_file.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+int spex_store_fail(const struct spex_store *store, const char *what, struct spex_why *why) {
+    int code = sqlite3_errcode(store->db) & 0xff;
+    int err = code == SQLITE_NOMEM ? -ENOMEM : code == SQLITE_FULL ? -ENOSPC : -EIO;
+    int system = sqlite3_system_errno(store->db);
+    if (code == SQLITE_NOTADB)
+        return spex_fail(why, -EEXIST, "%s is no store of spex", store->path);
+    if ((code == SQLITE_CANTOPEN || code == SQLITE_IOERR) && system)
+        return spex_fail(why, -system, "cannot %s %s: %s", what, store->path, strerror(system));
+    return spex_fail(why, err, "cannot %s %s: %s", what, store->path, sqlite3_errmsg(store->db));
+}
+
+int spex_store_execute(struct spex_store *store, const char *sql, const char *what,
+                       struct spex_why *why) {
+    if (sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK)
+        return 0;
+    return spex_store_fail(store, what, why);
+}
+
+int spex_store_prepare(struct spex_store *store, const char *sql, sqlite3_stmt **statement,
+                       struct spex_why *why) {
+    if (sqlite3_prepare_v2(store->db, sql, -1, statement, NULL) == SQLITE_OK)
+        return 0;
+    return spex_store_fail(store, "use", why);
+}
+
+int spex_store_keep(struct spex_store *store, const char *sql, sqlite3_stmt **statement,
+                    struct spex_why *why) {
+    size_t k = 0;
+    while (k < store->kept_count && store->kept[k].sql != sql)
+        k++;
+    if (k == store->kept_count) {
+        assert(k < SPEX_STORE_KEPT_MAX);
+        if (sqlite3_prepare_v3(store->db, sql, -1, SQLITE_PREPARE_PERSISTENT,
+                               &store->kept[k].statement, NULL) != SQLITE_OK)
+            return spex_store_fail(store, "use", why);
+        store->kept[k].sql = sql;
+        store->kept_count++;
+    }
+    *statement = store->kept[k].statement;
+    return 0;
+}
+
+int spex_store_put_row(struct spex_store *store, sqlite3_stmt *statement, struct spex_why *why) {
+    int err = sqlite3_step(statement) == SQLITE_DONE
+                  ? 0
+                  : spex_store_fail(store, "write to the store", why);
+    sqlite3_reset(statement);
+    sqlite3_clear_bindings(statement);
+    return err;
+}
+
+int spex_store_has_table(struct spex_store *store, const char *table, bool *has,
+                         struct spex_why *why) {
+    sqlite3_stmt *statement = NULL;
+    int err = spex_store_prepare(
+        store, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", &statement, why);
+    if (err)
+        return err;
+    sqlite3_bind_text(statement, 1, table, -1, SQLITE_STATIC);
+    int got = sqlite3_step(statement);
+    *has = got == SQLITE_ROW;
+    if (got != SQLITE_ROW && got != SQLITE_DONE)
+        err = spex_store_fail(store, "read", why);
+    sqlite3_finalize(statement);
+    return err;
+}
+
+int spex_store_integer(struct spex_store *store, const char *sql, int64_t *value,
+                       struct spex_why *why) {
+    sqlite3_stmt *statement = NULL;
+    int err = spex_store_prepare(store, sql, &statement, why);
+    if (!err && sqlite3_step(statement) != SQLITE_ROW)
+        err = spex_store_fail(store, "read", why);
+    if (!err)
+        *value = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    return err;
+}
+
+char *spex_store_text(sqlite3_stmt *statement, int column) {
+    const char *text = (const char *)sqlite3_column_text(statement, column);
+    return text ? strdup(text) : NULL;
+}

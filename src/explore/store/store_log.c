@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "explore/store/store_log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/deadline.h"
+
+#define LOCK_SECONDS 2
+#define LOG_TRIES    20
+
+/* A child of an explorer that was killed holds its lock until it runs the program or finds itself
+ * alone: that takes a moment, not seconds. */
+static int flock_soon(int fd) {
+    const struct timespec pause = {.tv_nsec = 5000000};
+    struct spex_deadline deadline = spex_deadline_in(LOCK_SECONDS);
+    while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        if (errno != EWOULDBLOCK || spex_deadline_left_ms(deadline) == 0)
+            return -errno;
+        nanosleep(&pause, NULL);
+    }
+    return 0;
+}
+
+int spex_store_lock(struct spex_store *store, struct spex_why *why) {
+    store->lock = open(store->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (store->lock < 0)
+        return spex_fail(why, -errno, "cannot open the store %s: %s", store->path, strerror(errno));
+    int err = flock_soon(store->lock);
+    if (err == -EWOULDBLOCK)
+        return spex_fail(why, -EBUSY, "the store %s is in use by another exploration", store->path);
+    if (err)
+        return spex_fail(why, err, "cannot lock the store %s: %s", store->path, strerror(-err));
+    return 0;
+}
+
+int spex_store_open_database(struct spex_store *store, int flags, struct spex_why *why) {
+    if (sqlite3_open_v2(store->path, &store->db, flags, NULL) != SQLITE_OK)
+        return spex_store_fail(store, "open the store", why);
+    sqlite3_busy_timeout(store->db, 10000);
+    return 0;
+}
+
+void spex_store_write_ahead(struct spex_store *store) {
+    sqlite3_exec(store->db,
+                 "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; SELECT 1 FROM exploration",
+                 NULL, NULL, NULL);
+    store->syncs = true;
+}
+
+/* Whether the file says that it has a log (SQLite, Database File Format, 1.3.3). Read by SQLite's
+ * own descriptor: to close another would drop the locks of whoever has the file open in this
+ * process. */
+static bool says_log(sqlite3 *db) {
+    enum { WRITE_VERSION = 18, WITH_LOG = 2 };
+    sqlite3_file *file = NULL;
+    unsigned char version = 0;
+    return sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK &&
+           file && file->pMethods &&
+           file->pMethods->xRead(file, &version, 1, WRITE_VERSION) == SQLITE_OK &&
+           version == WITH_LOG;
+}
+
+/* A file without the log that it says it has was copied without it, or an explorer is just ending
+ * and removes the log first. */
+int spex_store_check_whole(const struct spex_store *store, struct spex_why *why) {
+    const struct timespec pause = {.tv_nsec = 10000000};
+    char *log = NULL;
+    if (asprintf(&log, "%s-wal", store->path) < 0)
+        return spex_fail(why, -ENOMEM, "out of memory");
+    int tries = 0, err = 0;
+    while (tries < LOG_TRIES && says_log(store->db) && access(log, F_OK) < 0) {
+        nanosleep(&pause, NULL);
+        tries++;
+    }
+    if (tries == LOG_TRIES)
+        err = spex_fail(why, -EBADMSG, "%s is not complete: %s, which belongs to it, is missing",
+                        store->path, log);
+    free(log);
+    return err;
+}
+
+void spex_store_become_one_file(struct spex_store *store) {
+    sqlite3_busy_timeout(store->db, 0);
+    sqlite3_exec(store->db, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* The machines on which a store's trials were run, and what a killed explorer left on this one. */
+#include "explore/store/store.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "explore/store/store_file.h"
+
+/* The row that `rows` is at: id and texts. */
+static int take_machine(sqlite3_stmt *rows, struct spex_circumstances *machine) {
+    for (int c = 0; c < SPEX_ON_COUNT; c++)
+        if (!(machine->texts[c] = spex_store_text(rows, c + 1))) {
+            spex_circumstances_free(machine);
+            return -ENOMEM;
+        }
+    return 0;
+}
+
+int spex_store_machines(struct spex_store *store, struct spex_circumstances **machines,
+                        size_t *count, struct spex_why *why) {
+    sqlite3_stmt *rows = NULL;
+    int got = SQLITE_DONE;
+    *machines = NULL;
+    *count = 0;
+    int err = spex_store_prepare(store,
+                                 "SELECT id, host, kernel, cpu, cpus, memory, build, spex"
+                                 " FROM machine ORDER BY id",
+                                 &rows, why);
+    while (!err && (got = sqlite3_step(rows)) == SQLITE_ROW) {
+        struct spex_circumstances *all = realloc(*machines, (*count + 1) * sizeof(*all));
+        if (all)
+            *machines = all;
+        if (!all || take_machine(rows, &all[*count]))
+            err = spex_fail(why, -ENOMEM, "out of memory");
+        else
+            ++*count;
+    }
+    if (!err && got != SQLITE_DONE)
+        err = spex_store_fail(store, "read", why);
+    sqlite3_finalize(rows);
+    if (err)
+        spex_store_machines_free(machines, count);
+    return err;
+}
+
+void spex_store_machines_free(struct spex_circumstances **machines, size_t *count) {
+    for (size_t m = 0; m < *count; m++)
+        spex_circumstances_free(&(*machines)[m]);
+    free(*machines);
+    *machines = NULL;
+    *count = 0;
+}
+
+static int add_machine(struct spex_store *store, const struct spex_circumstances *now,
+                       struct spex_why *why) {
+    sqlite3_stmt *statement = NULL;
+    int err =
+        spex_store_prepare(store,
+                           "INSERT INTO machine (host, kernel, cpu, cpus, memory, build, spex)"
+                           " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                           &statement, why);
+    for (int c = 0; c < SPEX_ON_COUNT && !err; c++)
+        sqlite3_bind_text(statement, c + 1, now->texts[c], -1, SQLITE_STATIC);
+    if (!err && sqlite3_step(statement) != SQLITE_DONE)
+        err = spex_store_fail(store, "write to the store", why);
+    sqlite3_finalize(statement);
+    return err;
+}
+
+int spex_store_begin(struct spex_store *store, const struct spex_circumstances *now, bool mixed,
+                     struct spex_why *why) {
+    struct spex_circumstances *machines;
+    size_t count, same = 0, other = SPEX_ON_COUNT;
+    int err = spex_store_machines(store, &machines, &count, why);
+    if (err)
+        return err;
+    for (size_t m = 0; m < count && other == SPEX_ON_COUNT && !mixed; m++)
+        if ((other = spex_circumstances_differ(&machines[m], now)) != SPEX_ON_COUNT)
+            err = spex_fail(why, -EEXIST,
+                            "the store %s has trials of another %s, %s instead of %s; they go into "
+                            "one store only when they may be mixed",
+                            store->path, spex_circumstance_names[other], machines[m].texts[other],
+                            now->texts[other]);
+    while (same < count &&
+           (spex_circumstances_differ(&machines[same], now) != SPEX_ON_COUNT ||
+            strcmp(machines[same].texts[SPEX_ON_HOST], now->texts[SPEX_ON_HOST]) != 0))
+        same++;
+    store->machine = (int64_t)same + 1;
+    if (!err && same == count)
+        err = add_machine(store, now, why);
+    spex_store_machines_free(&machines, &count);
+    return err;
+}
+
+int spex_store_directory(struct spex_store *store, char **directory, struct spex_why *why) {
+    sqlite3_stmt *rows = NULL;
+    *directory = NULL;
+    int err = spex_store_prepare(store, "SELECT directory FROM exploration", &rows, why);
+    if (!err && sqlite3_step(rows) != SQLITE_ROW)
+        err = spex_store_fail(store, "read", why);
+    if (!err)
+        *directory = spex_store_text(rows, 0);
+    sqlite3_finalize(rows);
+    return err;
+}
+
+int spex_store_set_directory(struct spex_store *store, const char *directory,
+                             struct spex_why *why) {
+    sqlite3_stmt *statement = NULL;
+    int err = spex_store_prepare(store, "UPDATE exploration SET directory = ?", &statement, why);
+    if (!err && directory)
+        sqlite3_bind_text(statement, 1, directory, -1, SQLITE_STATIC);
+    if (!err && sqlite3_step(statement) != SQLITE_DONE)
+        err = spex_store_fail(store, "write to the store", why);
+    sqlite3_finalize(statement);
+    return err;
+}

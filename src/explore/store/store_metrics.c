@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+#include "explore/store/store_metrics.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "explore/store/store_file.h"
+#include "ring/probe_type.h"
+
+struct taking {
+    spex_metric_taker *take;
+    void *user;
+};
+
+/* What is measured of a probe: the column, and whether it has a unit of its own. */
+static const struct {
+    const char *name;
+    const char *unit; /* NULL: that of the values */
+} columns[] = {{"throughput", "/s"}, {"mean", NULL}, {"deviation", NULL}, {"min", NULL},
+               {"p50", NULL},        {"p90", NULL},  {"p99", NULL},       {"max", NULL}};
+
+/* trial, type, field, name, probe, then the columns. */
+enum { TRIAL, TYPE, FIELD, NAME, PROBE, FIRST };
+
+static void probe_text(sqlite3_stmt *row, char *text, size_t size) {
+    const char *name = (const char *)sqlite3_column_text(row, NAME);
+    const char *type = (const char *)sqlite3_column_text(row, TYPE);
+    int field = sqlite3_column_int(row, FIELD);
+    char number[16], index[16] = "";
+    snprintf(number, sizeof(number), "%d", sqlite3_column_int(row, PROBE));
+    if (field)
+        snprintf(index, sizeof(index), "[%d]", field);
+    snprintf(text, size, "%s:%s%s", name ? name : number, type ? type : "?", index);
+}
+
+static const char *unit_of(sqlite3_stmt *row) {
+    const char *type = (const char *)sqlite3_column_text(row, TYPE);
+    uint32_t known = type ? spex_probe_type_named(type, strlen(type)) : 0;
+    return spex_probe_type_ticks(known) && sqlite3_column_int(row, FIELD) == 0 ? "s" : "";
+}
+
+/* Of a probe with several values the throughput is said with the first. */
+static int take_probe(const struct taking *taking, sqlite3_stmt *row) {
+    char probe[160], name[192];
+    int err = 0;
+    probe_text(row, probe, sizeof(probe));
+    for (int c = 0; c < (int)(sizeof(columns) / sizeof(columns[0])) && !err; c++) {
+        if (sqlite3_column_type(row, FIRST + c) == SQLITE_NULL ||
+            (c == 0 && sqlite3_column_int(row, FIELD) > 0))
+            continue;
+        snprintf(name, sizeof(name), "%s %s", probe, columns[c].name);
+        err = taking->take(taking->user, (size_t)sqlite3_column_int64(row, TRIAL), name,
+                           columns[c].unit ? columns[c].unit : unit_of(row),
+                           sqlite3_column_double(row, FIRST + c));
+    }
+    return err;
+}
+
+/* Every column that is a number. */
+static int take_usage(const struct taking *taking, sqlite3_stmt *row) {
+    int count = sqlite3_column_count(row), err = 0;
+    for (int c = 1; c < count && !err; c++) {
+        char name[192];
+        int type = sqlite3_column_type(row, c);
+        const char *column = sqlite3_column_name(row, c);
+        if ((type != SQLITE_INTEGER && type != SQLITE_FLOAT) || strcmp(column, "trial") == 0)
+            continue;
+        snprintf(name, sizeof(name), "usage %s", column);
+        err = taking->take(taking->user, (size_t)sqlite3_column_int64(row, 0), name, "",
+                           sqlite3_column_double(row, c));
+    }
+    return err;
+}
+
+static int each_row(struct spex_store *store, const char *sql, const struct taking *taking,
+                    int (*take)(const struct taking *, sqlite3_stmt *), struct spex_why *why) {
+    sqlite3_stmt *rows = NULL;
+    int got = SQLITE_ROW, err = spex_store_prepare(store, sql, &rows, why);
+    while (!err && (got = sqlite3_step(rows)) == SQLITE_ROW)
+        if ((err = take(taking, rows)))
+            err = spex_fail(why, err, "out of memory");
+    if (!err && got != SQLITE_DONE)
+        err = spex_store_fail(store, "read", why);
+    sqlite3_finalize(rows);
+    return err;
+}
+
+int spex_store_metrics(struct spex_store *store, spex_metric_taker *take, void *user,
+                       struct spex_why *why) {
+    const struct taking taking = {take, user};
+    bool usage = false;
+    int err =
+        each_row(store,
+                 "SELECT trial - 1, type, field, name, probe, rate, mean, deviation, min, p50,"
+                 " p90, p99, max FROM trial_metric",
+                 &taking, take_probe, why);
+    err = err ? err : spex_store_has_table(store, "trial_usage", &usage, why);
+    if (!err && usage)
+        err = each_row(store, "SELECT trial - 1, * FROM trial_usage", &taking, take_usage, why);
+    return err;
+}

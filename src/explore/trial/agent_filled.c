@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "explore/trial/agent_filled.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "explore/space/template.h"
+#include "text/number.h"
+
+int spex_agent_check_arguments(const struct spex_space *space, char *const *argv,
+                               struct spex_why *why) {
+    struct spex_why reason;
+    uint64_t named;
+    for (size_t i = 0; argv[i]; i++) {
+        int err = spex_template_check(argv[i], space, &named, &reason);
+        if (err)
+            return spex_fail(why, err, "argument %zu of the program, \"%.80s\": %s", i, argv[i],
+                             reason.text);
+    }
+    return 0;
+}
+
+struct filling {
+    const struct spex_space *space;
+    const size_t *levels;
+};
+
+static int fill(const struct filling *filling, const char *template, char **text) {
+    return spex_template_fill(template, filling->space, filling->levels, text);
+}
+
+static char **list_new(size_t most) {
+    return calloc(most + 1, sizeof(char *));
+}
+
+static void list_free(char **list) {
+    for (size_t i = 0; list && list[i]; i++)
+        free(list[i]);
+    free(list);
+}
+
+static int fill_argv(const struct filling *filling, char *const *argv, char ***list,
+                     struct spex_why *why) {
+    size_t count = 0;
+    while (argv[count])
+        count++;
+    *list = list_new(count);
+    if (!*list)
+        return -ENOMEM;
+    for (size_t i = 0, to = 0; i < count; i++) {
+        if (fill(filling, argv[i], &(*list)[to]))
+            return -ENOMEM;
+        if (i == 0 && !(*list)[0])
+            return spex_fail(why, -EINVAL, "%s names a parameter that does not apply", argv[0]);
+        to += (*list)[to] != NULL;
+    }
+    return 0;
+}
+
+/* "NAME=value"; "NAME" when there is no value. */
+static char *assignment(const char *name, const char *value) {
+    char *text;
+    return asprintf(&text, "%s%s%s", name, value ? "=" : "", value ? value : "") < 0 ? NULL : text;
+}
+
+static int fill_variables(const struct filling *filling, const struct spex_agent *agent,
+                          char ***list) {
+    *list = list_new(agent->variable_count);
+    int err = *list ? 0 : -ENOMEM;
+    for (size_t v = 0; v < agent->variable_count && !err; v++) {
+        char *value;
+        err = fill(filling, agent->variables[v].value, &value);
+        if (!err && !((*list)[v] = assignment(agent->variables[v].name, value)))
+            err = -ENOMEM;
+        free(value);
+    }
+    return err;
+}
+
+static int fill_parameters(const struct filling *filling, char ***list) {
+    const struct spex_space *space = filling->space;
+    *list = list_new(space->parameter_count);
+    if (!*list)
+        return -ENOMEM;
+    for (size_t p = 0; p < space->parameter_count; p++) {
+        const struct spex_parameter *parameter = &space->parameters[p];
+        bool applies = spex_space_applies(space, filling->levels, p);
+        char *name = spex_agent_parameter_variable(parameter->name);
+        if (name)
+            (*list)[p] =
+                assignment(name, applies ? parameter->values[filling->levels[p]].text : NULL);
+        free(name);
+        if (!(*list)[p])
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+/* Separated by blanks. *applies: whether all do. */
+static int fill_options(const struct filling *filling, const char *options, char ***list,
+                        bool *applies) {
+    char *words = strdup(options), *rest = NULL;
+    *list = list_new(strlen(options) / 2 + 1);
+    int err = words && *list ? 0 : -ENOMEM;
+    size_t to = 0;
+    for (char *word = err ? NULL : strtok_r(words, " ", &rest); word && *applies && !err;
+         word = strtok_r(NULL, " ", &rest)) {
+        err = fill(filling, word, &(*list)[to]);
+        *applies = (*list)[to++] != NULL;
+    }
+    free(words);
+    return err;
+}
+
+static int fill_load(const struct filling *filling, const struct spex_agent_load *load,
+                     struct spex_load_filled *filled) {
+    char *workers;
+    int64_t number = 0;
+    bool applies = true;
+    filled->stressor = load->stressor;
+    if (fill(filling, load->workers, &workers) ||
+        fill_options(filling, load->options, &filled->options, &applies)) {
+        free(workers);
+        return -ENOMEM;
+    }
+    if (workers && applies && spex_number_integer(workers, &number))
+        filled->workers = (unsigned)number;
+    free(workers);
+    return 0;
+}
+
+static int fill_command(const struct filling *filling, const struct spex_agent_command *command,
+                        char **text) {
+    return command->text ? fill(filling, command->text, text) : 0;
+}
+
+int spex_agent_fill(const struct spex_space_file *file, char *const *argv, const size_t *levels,
+                    struct spex_agent_filled *filled, struct spex_why *why) {
+    const struct spex_agent *agent = file->agent;
+    const struct filling filling = {&file->space, levels};
+    *filled = (struct spex_agent_filled){.load_count = agent->load_count};
+    int err = fill_argv(&filling, argv, &filled->argv, why);
+    err = err ? err : fill_variables(&filling, agent, &filled->variables);
+    err = err ? err : fill_parameters(&filling, &filled->parameters);
+    err = err ? err : fill_command(&filling, &agent->setup, &filled->setup);
+    err = err ? err : fill_command(&filling, &agent->teardown, &filled->teardown);
+    for (size_t l = 0; l < agent->load_count && !err; l++)
+        err = fill_load(&filling, &agent->loads[l], &filled->loads[l]);
+    return err == -ENOMEM ? spex_fail(why, err, "out of memory") : err;
+}
+
+void spex_agent_filled_free(struct spex_agent_filled *filled) {
+    list_free(filled->argv);
+    list_free(filled->variables);
+    list_free(filled->parameters);
+    free(filled->setup);
+    free(filled->teardown);
+    for (size_t l = 0; l < filled->load_count; l++)
+        list_free(filled->loads[l].options);
+    *filled = (struct spex_agent_filled){.argv = NULL};
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "explore/trial/cpu_parts.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Whole cores, in the order of their first CPUs, as many to each part. Cores of which we have only
+ * some CPUs count by these; where cores differ in that, every part gets at least as many CPUs as
+ * the smallest. */
+int spex_cpu_parts_divide(const size_t *cores, size_t count, size_t parts, size_t *part_of,
+                          size_t *cpus) {
+    size_t core_count = 0;
+    size_t *order =
+        calloc(count ? count : 1, sizeof(*order)); /* which core, by order, a CPU is of */
+    size_t *sizes = calloc(parts ? parts : 1, sizeof(*sizes));
+    int err = order && sizes ? 0 : -ENOMEM;
+    for (size_t c = 0; c < count && !err; c++) {
+        size_t same = 0;
+        while (cores[same] != cores[c])
+            same++;
+        order[c] = same == c ? core_count++ : order[same];
+    }
+    if (!err && (parts == 0 || core_count < parts))
+        err = -EINVAL;
+    for (size_t c = 0; c < count && !err; c++) {
+        size_t part = order[c] / (core_count / parts);
+        part_of[c] = part < parts ? part : SIZE_MAX;
+        if (part < parts)
+            sizes[part]++;
+    }
+    *cpus = SIZE_MAX;
+    for (size_t p = 0; p < parts && !err; p++)
+        *cpus = sizes[p] < *cpus ? sizes[p] : *cpus;
+    free(order);
+    free(sizes);
+    return err;
+}
+
+/* The lowest of the CPUs that share a core with this one; itself where the kernel does not say. */
+static size_t core_of(size_t cpu) {
+    char path[96];
+    char line[32] = "";
+    snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%zu/topology/thread_siblings_list",
+             cpu);
+    FILE *in = fopen(path, "re");
+    if (!in)
+        return cpu;
+    char *got = fgets(line, sizeof(line), in), *end;
+    fclose(in);
+    unsigned long first = strtoul(line, &end, 10); /* of "0-1" or "0,4" */
+    return got && end != line ? first : cpu;
+}
+
+static int divide_ours(const cpu_set_t *ours, struct spex_cpu_parts *parts, struct spex_why *why) {
+    size_t cpus[CPU_SETSIZE], cores[CPU_SETSIZE], part_of[CPU_SETSIZE], count = 0;
+    for (size_t c = 0; c < CPU_SETSIZE; c++)
+        if (CPU_ISSET(c, ours)) {
+            cpus[count] = c;
+            cores[count++] = core_of(c);
+        }
+    int err = spex_cpu_parts_divide(cores, count, parts->count, part_of, &parts->cpus);
+    if (err == -EINVAL)
+        return spex_fail(why, err,
+                         "%zu trials at a time would disturb each other on %zu CPUs: at most one a "
+                         "core was expected, or that they may share CPUs",
+                         parts->count, count);
+    for (size_t c = 0; c < count && !err; c++)
+        if (part_of[c] < parts->count)
+            CPU_SET(cpus[c], &parts->parts[part_of[c]]);
+    return err ? spex_fail(why, err, "out of memory") : 0;
+}
+
+int spex_cpu_parts_make(size_t count, struct spex_cpu_parts *parts, struct spex_why *why) {
+    cpu_set_t ours;
+    *parts = (struct spex_cpu_parts){.parts = calloc(count, sizeof(cpu_set_t)), .count = count};
+    int err = parts->parts ? 0 : spex_fail(why, -ENOMEM, "out of memory");
+    if (!err && sched_getaffinity(0, sizeof(ours), &ours) < 0)
+        err = spex_fail(why, -errno, "cannot tell which CPUs may be used: %s", strerror(errno));
+    err = err ? err : divide_ours(&ours, parts, why);
+    if (err)
+        spex_cpu_parts_free(parts);
+    return err;
+}
+
+void spex_cpu_parts_free(struct spex_cpu_parts *parts) {
+    free(parts->parts);
+    *parts = (struct spex_cpu_parts){NULL, 0, 0};
+}

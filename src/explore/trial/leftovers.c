@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "explore/trial/leftovers.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "text/number.h"
+
+/* A process that forks while it is looked for shows up in a later pass. */
+#define PASSES_MAX 16
+
+/* Environments larger than this are looked at so far. */
+#define ENVIRONMENT_BYTES (256 * 1024)
+
+static bool has_variable(const char *pid, const char *variable, char *environment) {
+    char path[64];
+    size_t length = 0;
+    snprintf(path, sizeof(path), "/proc/%.20s/environ", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    for (ssize_t got; length < ENVIRONMENT_BYTES; length += (size_t)got)
+        if ((got = read(fd, environment + length, ENVIRONMENT_BYTES - length)) <= 0)
+            break;
+    close(fd);
+    /* With the zero byte that ends it. */
+    return memmem(environment, length, variable, strlen(variable) + 1) != NULL;
+}
+
+int spex_leftovers_adopt(void) {
+    int before = 0;
+    prctl(PR_GET_CHILD_SUBREAPER, &before);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    return before;
+}
+
+void spex_leftovers_let_go(int before) {
+    prctl(PR_SET_CHILD_SUBREAPER, before);
+}
+
+/* Whether a look at our children has told that there is nothing: /proc has every process of the
+ * machine. */
+static bool nothing_is_left(void) {
+    siginfo_t info;
+    int adopting = 0;
+    prctl(PR_GET_CHILD_SUBREAPER, &adopting);
+    return adopting && waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) < 0 &&
+           errno == ECHILD;
+}
+
+/* Whether there was one to kill. One that we have adopted is waited for. */
+static bool kill_once(const char *variable, char *environment) {
+    bool found = false;
+    DIR *processes = opendir("/proc");
+    if (!processes)
+        return false;
+    for (const struct dirent *entry; (entry = readdir(processes));) {
+        int64_t pid;
+        if (spex_number_integer(entry->d_name, &pid) && pid != getpid() &&
+            has_variable(entry->d_name, variable, environment) && kill((pid_t)pid, SIGKILL) == 0) {
+            found = true;
+            waitpid((pid_t)pid, NULL, __WALL);
+        }
+    }
+    closedir(processes);
+    return found;
+}
+
+void spex_leftovers_kill(const char *variable) {
+    if (!nothing_is_left())
+        spex_leftovers_kill_anywhere(variable);
+}
+
+void spex_leftovers_kill_anywhere(const char *variable) {
+    char *environment = malloc(ENVIRONMENT_BYTES);
+    for (int pass = 0; environment && pass < PASSES_MAX; pass++)
+        if (!kill_once(variable, environment))
+            break;
+    free(environment);
+}

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "explore/trial/program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/deadline.h"
+#include "base/exec_status.h"
+#include "explore/trial/leftovers.h"
+#include "text/printable.h"
+
+#define TEARDOWN_SECONDS 5
+
+/* Variables that we set. Others of spex's, such as SPEX_RING_RECORDS, are the user's. */
+static const char *const ours[] = {"SPEX_CONFIG", "SPEX_PROBES", "SPEX_OUT", NULL};
+
+static bool is_name_of(const char *name, size_t length, const char *variable) {
+    return strncmp(variable, name, length) == 0 && variable[length] == '=';
+}
+
+/* Whether a variable that we have is not to be handed on. */
+static bool is_replaced(const struct spex_launch *launch, const char *variable) {
+    for (size_t i = 0; ours[i]; i++)
+        if (is_name_of(ours[i], strlen(ours[i]), variable))
+            return true;
+    for (size_t i = 0; launch->variables && launch->variables[i]; i++)
+        if (is_name_of(launch->variables[i], strcspn(launch->variables[i], "="), variable))
+            return true;
+    return false;
+}
+
+/* The environment's first strings: 1 to 3, the mark first, or 0. */
+static size_t make_ours(const struct spex_launch *launch, char **environment) {
+    size_t made = 0;
+    if (launch->socket && asprintf(&environment[made], "SPEX_OUT=unix:%s", launch->socket) >= 0)
+        made++;
+    if (launch->probes && asprintf(&environment[made], "SPEX_PROBES=%s", launch->probes) >= 0)
+        made++;
+    if (asprintf(&environment[made], "SPEX_CONFIG=%s", launch->config) >= 0)
+        made++;
+    return made;
+}
+
+/* The environment with our variables in it; only the first `*made` strings are to be freed. NULL
+ * when out of memory. */
+static char **make_environment(const struct spex_launch *launch, size_t *made) {
+    size_t count = 0, more = 0;
+    while (environ[count])
+        count++;
+    while (launch->variables && launch->variables[more])
+        more++;
+    char **environment = calloc(count + more + 4, sizeof(*environment));
+    *made = 0;
+    if (!environment)
+        return NULL;
+    *made = make_ours(launch, environment);
+    size_t to = *made;
+    for (size_t from = 0; from < more; from++)
+        if (strchr(launch->variables[from], '='))
+            environment[to++] = launch->variables[from];
+    for (size_t from = 0; from < count; from++)
+        if (!is_replaced(launch, environ[from]))
+            environment[to++] = environ[from];
+    environment[to] = NULL;
+    return environment;
+}
+
+static void free_environment(char **environment, size_t made) {
+    for (size_t i = 0; environment && i < made; i++)
+        free(environment[i]);
+    free(environment);
+}
+
+static int limit_cpus(const cpu_set_t *cpus) {
+    return cpus ? sched_setaffinity(0, sizeof(*cpus), cpus) : 0;
+}
+
+/* Where the program expects its configuration, no descriptor of ours may be. */
+static bool open_configuration(const struct spex_launch *launch, int *status) {
+    if (!launch->descriptor)
+        return true;
+    if (*status == launch->descriptor &&
+        (*status = fcntl(*status, F_DUPFD_CLOEXEC, launch->descriptor + 1)) < 0)
+        return false;
+    int fd = open(launch->config, O_RDONLY | O_CLOEXEC);
+    if (fd == launch->descriptor)
+        return fcntl(fd, F_SETFD, 0) == 0;
+    return fd >= 0 && dup2(fd, launch->descriptor) >= 0;
+}
+
+/* In the child, which is in its parent's memory: only what is allowed there. Never returns. */
+static void child_run(const struct spex_launch *launch, char **environment, int output, int status,
+                      pid_t parent) {
+    sigset_t none;
+    sigemptyset(&none);
+    for (int s = 1; s < NSIG; s++)
+        signal(s, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (getppid() == parent && nothing >= 0 && dup2(nothing, 0) >= 0 && dup2(output, 1) >= 0 &&
+        dup2(output, 2) >= 0 && limit_cpus(launch->cpus) == 0 &&
+        open_configuration(launch, &status))
+        execvpe(launch->argv[0], launch->argv, environment);
+    spex_exec_failed(status, errno);
+}
+
+/* vfork copies no page tables, which an explorer has many of; until the program runs this thread
+ * stands still. No handler of ours may run in the child. */
+static int vfork_program(struct spex_program *program, const struct spex_launch *launch,
+                         char **environment, int output, int status) {
+    sigset_t all, before;
+    pid_t parent = getpid();
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pid_t pid = vfork(); // NOLINT(clang-analyzer-security.insecureAPI.vfork)
+    if (pid == 0)
+        child_run(launch, environment, output, status, parent); // NOLINT(clang-analyzer-unix.Vfork)
+    int err = pid < 0 ? -errno : 0;
+    program->pid = pid;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return err;
+}
+
+static int start_program(struct spex_program *program, const struct spex_launch *launch,
+                         char **environment) {
+    int output[2] = {-1, -1}, status[2] = {-1, -1};
+    int err =
+        pipe2(output, O_CLOEXEC | O_NONBLOCK) < 0 || pipe2(status, O_CLOEXEC) < 0 ? -errno : 0;
+    /* The program writes to its end as to any pipe. */
+    if (!err && fcntl(output[1], F_SETFL, 0) < 0)
+        err = -errno;
+    err = err ? err : vfork_program(program, launch, environment, output[1], status[1]);
+    if (output[1] >= 0)
+        close(output[1]);
+    if (status[1] >= 0)
+        close(status[1]);
+    if (!err) {
+        setpgid(program->pid, program->pid); /* whichever of the two is first */
+        err = spex_exec_status(status[0]);
+        program->output = output[0];
+        if (err)
+            waitpid(program->pid, NULL, 0);
+    }
+    if (status[0] >= 0)
+        close(status[0]);
+    if (err && output[0] >= 0)
+        close(output[0]);
+    return err;
+}
+
+static int open_pidfd(struct spex_program *program) {
+    program->pidfd = pidfd_open(program->pid, 0);
+    if (program->pidfd >= 0)
+        return 0;
+    int err = -errno;
+    kill(-program->pid, SIGKILL);
+    waitpid(program->pid, NULL, 0);
+    close(program->output);
+    return err;
+}
+
+int spex_program_launch(struct spex_program *program, const struct spex_launch *launch,
+                        struct spex_why *why) {
+    size_t made;
+    *program = (struct spex_program){.pid = -1, .pidfd = -1, .output = -1};
+    char **environment = make_environment(launch, &made);
+    size_t wanted = 1 + (launch->socket != NULL) + (launch->probes != NULL);
+    int err = environment && made == wanted ? 0 : -ENOMEM;
+    err = err ? err : start_program(program, launch, environment);
+    err = err ? err : open_pidfd(program);
+    if (!err && launch->socket && launch->sweep) {
+        program->mark = environment[0];
+        environment[0] = NULL;
+    }
+    free_environment(environment, made);
+    if (err)
+        return spex_fail(why, err, "did not start: %s: %s", launch->argv[0], strerror(-err));
+    return 0;
+}
+
+static void tail_append(struct spex_program *program, const char *text, size_t length) {
+    if (length > sizeof(program->tail)) {
+        text += length - sizeof(program->tail);
+        length = sizeof(program->tail);
+    }
+    size_t keep = sizeof(program->tail) - length;
+    if (keep > program->tail_length)
+        keep = program->tail_length;
+    memmove(program->tail, program->tail + program->tail_length - keep, keep);
+    memcpy(program->tail + keep, text, length);
+    program->tail_length = keep + length;
+}
+
+void spex_program_output(struct spex_program *program) {
+    char text[4096];
+    /* At most so much at once, so that a program that writes without end cannot hold us here. */
+    for (int reads = 0; reads < 16 && program->output >= 0; reads++) {
+        ssize_t got = read(program->output, text, sizeof(text));
+        if (got > 0) {
+            tail_append(program, text, (size_t)got);
+        } else if (got == 0) {
+            close(program->output);
+            program->output = -1;
+        } else if (errno != EINTR) {
+            return;
+        }
+    }
+}
+
+bool spex_program_ended(struct spex_program *program) {
+    siginfo_t info = {.si_pid = 0};
+    /* Its number stays taken until teardown has killed what is left of its group. */
+    if (!program->ended &&
+        waitid(P_PID, (id_t)program->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid) {
+        program->ended = true;
+        program->by_signal = info.si_code != CLD_EXITED;
+        program->status = info.si_status;
+    }
+    return program->ended;
+}
+
+/* The last line of the output that is not blank; its length. */
+static size_t last_line(const struct spex_program *program, const char **line) {
+    size_t end = program->tail_length;
+    while (end > 0 && (unsigned char)program->tail[end - 1] <= ' ')
+        end--;
+    size_t begin = end;
+    while (begin > 0 && program->tail[begin - 1] != '\n')
+        begin--;
+    *line = program->tail + begin;
+    return end - begin;
+}
+
+void spex_program_describe(const struct spex_program *program, char *text, size_t size) {
+    const char *line;
+    size_t length = last_line(program, &line);
+    int used;
+    if (!program->ended)
+        used = snprintf(text, size, "still running");
+    else if (program->by_signal)
+        used = snprintf(text, size, "killed by signal %d (%s)", program->status,
+                        strsignal(program->status));
+    else
+        used = snprintf(text, size, "exited with status %d", program->status);
+    if (length > 0 && (size_t)used < size)
+        snprintf(text + used, size - (size_t)used, ": %.*s", (int)length, line);
+    spex_make_printable(text); /* a program may write anything */
+}
+
+void spex_program_last_output(const struct spex_program *program, char *text, size_t size) {
+    const char *line;
+    size_t length = last_line(program, &line);
+    text[0] = '\0';
+    if (length > 0)
+        snprintf(text, size, "; its last output: %.*s", (int)length, line);
+    spex_make_printable(text);
+}
+
+/* Its output is read on, or it might never get to its end. */
+static void wait_for_end(struct spex_program *program) {
+    struct spex_deadline deadline = spex_deadline_in(TEARDOWN_SECONDS);
+    while (!spex_program_ended(program)) {
+        int left = spex_deadline_left_ms(deadline);
+        struct pollfd fds[2] = {{.fd = program->pidfd, .events = POLLIN},
+                                {.fd = program->output, .events = POLLIN}};
+        if (left == 0)
+            return;
+        if (poll(fds, 2, left) > 0)
+            spex_program_output(program);
+    }
+}
+
+/* To its process group, and to itself where it has left that. */
+static void signal_program(const struct spex_program *program, int signal_number) {
+    kill(-program->pid, signal_number);
+    if (getpgid(program->pid) != program->pid)
+        kill(program->pid, signal_number);
+}
+
+int spex_program_teardown(struct spex_program *program, struct spex_why *why) {
+    if (program->pid <= 0 || program->pidfd < 0)
+        return 0;
+    if (!spex_program_ended(program)) {
+        signal_program(program, SIGTERM);
+        signal_program(program, SIGCONT); /* a stopped one could not obey */
+        wait_for_end(program);
+    }
+    signal_program(program, SIGKILL);
+    wait_for_end(program);
+    int err = 0;
+    if (program->ended)
+        spex_usage_reap(program->pid, &program->usage);
+    else
+        err = spex_fail(why, -EPERM, "cannot end the program, process %d", (int)program->pid);
+    if (program->mark)
+        spex_leftovers_kill(program->mark);
+    close(program->pidfd);
+    if (program->output >= 0)
+        close(program->output);
+    free(program->mark);
+    program->mark = NULL;
+    program->pidfd = program->output = -1;
+    return err;
+}

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "explore/trial/receiver.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <spex/record.h>
+
+#include "base/deadline.h"
+#include "measure/in_order.h"
+#include "ring/probe_type.h"
+
+#define LATE_NS   INT64_C(1000000000)
+#define SITES_MAX 65536
+
+struct spex_receiver {
+    int listener;
+    int connection;
+    bool connected;
+    bool ended;
+    bool late;
+    uint32_t collectors;
+    uint64_t watermarks[SPEX_MAX_COLLECTORS];
+    uint64_t lost;
+    struct spex_context_node *contexts; /* by number; NULL: none yet */
+    struct spex_stream_site *sites;
+    size_t site_count;
+    struct spex_in_order records;
+    char *frame; /* SPEX_STREAM_FRAME_BYTES */
+};
+
+static int listen_at(const char *path, struct spex_why *why) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof(address.sun_path))
+        return spex_fail(why, -ENAMETOOLONG,
+                         "the path of the socket %s is too long; set TMPDIR to a shorter one",
+                         path);
+    memcpy(address.sun_path, path, strlen(path));
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return spex_fail(why, -errno, "cannot make a socket: %s", strerror(errno));
+    if (bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0 && listen(fd, 1) == 0)
+        return fd;
+    int err = spex_fail(why, -errno, "cannot listen at %s: %s", path, strerror(errno));
+    close(fd);
+    return err;
+}
+
+static struct spex_receiver *receiver_make(void) {
+    struct spex_receiver *receiver = calloc(1, sizeof(*receiver));
+    if (!receiver || !(receiver->frame = malloc(SPEX_STREAM_FRAME_BYTES))) {
+        free(receiver);
+        return NULL;
+    }
+    receiver->listener = receiver->connection = -1;
+    return receiver;
+}
+
+int spex_receiver_of(int socket, struct spex_receiver **out, struct spex_why *why) {
+    *out = receiver_make();
+    if (!*out)
+        return spex_fail(why, -ENOMEM, "out of memory");
+    fcntl(socket, F_SETFL, fcntl(socket, F_GETFL) | O_NONBLOCK);
+    (*out)->connection = socket;
+    (*out)->connected = true;
+    return 0;
+}
+
+int spex_receiver_open(const char *path, struct spex_receiver **out, struct spex_why *why) {
+    *out = NULL;
+    struct spex_receiver *receiver = receiver_make();
+    if (!receiver)
+        return spex_fail(why, -ENOMEM, "out of memory");
+    receiver->listener = listen_at(path, why);
+    if (receiver->listener < 0) {
+        int err = receiver->listener;
+        spex_receiver_close(receiver);
+        return err;
+    }
+    *out = receiver;
+    return 0;
+}
+
+static void close_fd(int *fd) {
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+void spex_receiver_close(struct spex_receiver *receiver) {
+    if (!receiver)
+        return;
+    close_fd(&receiver->listener);
+    close_fd(&receiver->connection);
+    free(receiver->sites);
+    free(receiver->contexts);
+    spex_in_order_free(&receiver->records);
+    free(receiver->frame);
+    free(receiver);
+}
+
+void spex_receiver_fds(const struct spex_receiver *receiver, int fds[SPEX_RECEIVER_FDS]) {
+    fds[0] = receiver->listener;
+    fds[1] = receiver->connection;
+}
+
+/* Which of several streams were meant nobody could tell. */
+static int accept_program(struct spex_receiver *receiver, struct spex_why *why) {
+    if (receiver->listener < 0)
+        return 0;
+    int fd = accept4(receiver->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0)
+        return 0;
+    if (receiver->connected) {
+        close(fd);
+        return spex_fail(
+            why, -EPROTO,
+            "spex_start was called again, in another process or after spex_stop: once, "
+            "in one process, was expected");
+    }
+    receiver->connection = fd;
+    receiver->connected = true;
+    return 0;
+}
+
+static bool record_is_sound(const struct spex_record *record) {
+    return spex_probe_type_valid(record->probe_type) &&
+           (record->weight >= 1 || record->probe_type == SPEX_KERNEL) &&
+           record->field_count <= SPEX_MAX_FIELDS && record->marks < 1u << SPEX_MARKS;
+}
+
+static int take_records(struct spex_receiver *receiver, const struct spex_stream_header *header,
+                        struct spex_why *why) {
+    const struct spex_record *records = (const void *)(receiver->frame + sizeof(*header));
+    for (uint32_t r = 0; r < header->count; r++)
+        if (!record_is_sound(&records[r]))
+            return spex_fail(why, -EPROTO, "the program's stream holds a malformed record");
+    if (spex_in_order_add(&receiver->records, records, header->count))
+        return spex_fail(why, -ENOMEM, "out of memory");
+    return 0;
+}
+
+static int take_sites(struct spex_receiver *receiver, const struct spex_stream_header *header,
+                      struct spex_why *why) {
+    const struct spex_stream_site *sites = (const void *)(receiver->frame + sizeof(*header));
+    if (receiver->site_count + header->count > SITES_MAX)
+        return spex_fail(why, -EPROTO, "the program's stream holds too many sites");
+    struct spex_stream_site *all =
+        realloc(receiver->sites, (receiver->site_count + header->count) * sizeof(*all));
+    if (!all)
+        return spex_fail(why, -ENOMEM, "out of memory");
+    receiver->sites = all;
+    for (uint32_t s = 0; s < header->count; s++) {
+        struct spex_stream_site *site = &all[receiver->site_count++];
+        *site = sites[s];
+        site->name[sizeof(site->name) - 1] = '\0';
+        site->file[sizeof(site->file) - 1] = '\0';
+        site->parameters[sizeof(site->parameters) - 1] = '\0';
+    }
+    return 0;
+}
+
+static int take_contexts(struct spex_receiver *receiver, const struct spex_stream_header *header,
+                         struct spex_why *why) {
+    const struct spex_stream_context *contexts = (const void *)(receiver->frame + sizeof(*header));
+    if (!receiver->contexts)
+        receiver->contexts = calloc(SPEX_CONTEXTS_MAX + 1, sizeof(*receiver->contexts));
+    if (!receiver->contexts)
+        return spex_fail(why, -ENOMEM, "out of memory");
+    for (uint32_t c = 0; c < header->count; c++) {
+        const struct spex_stream_context *context = &contexts[c];
+        if (context->number > SPEX_CONTEXTS_MAX || context->parent < SPEX_CONTEXT_ROOT ||
+            context->parent >= context->number || context->kernel > UINT16_MAX)
+            return spex_fail(why, -EPROTO, "the program's stream holds a malformed context");
+        receiver->contexts[context->number] = (struct spex_context_node){
+            .parent = context->parent, .kernel = (uint16_t)context->kernel};
+    }
+    return 0;
+}
+
+/* Bytes of one entry of a frame of this kind; 0 for a kind without entries, -1 for no kind at all.
+ */
+static long entry_bytes(uint16_t kind) {
+    switch (kind) {
+    case SPEX_STREAM_HELLO:
+    case SPEX_STREAM_PASS:
+    case SPEX_STREAM_END:
+        return 0;
+    case SPEX_STREAM_SITES:
+        return sizeof(struct spex_stream_site);
+    case SPEX_STREAM_RECORDS:
+        return sizeof(struct spex_record);
+    case SPEX_STREAM_CONTEXTS:
+        return sizeof(struct spex_stream_context);
+    default:
+        return -1;
+    }
+}
+
+static int check_frame(const struct spex_receiver *receiver,
+                       const struct spex_stream_header *header, size_t length,
+                       struct spex_why *why) {
+    if (length < sizeof(*header) || header->magic != SPEX_STREAM_MAGIC)
+        return spex_fail(why, -EPROTO, "the program's stream is not spex's");
+    if (header->version != SPEX_STREAM_VERSION)
+        return spex_fail(why, -EPROTO,
+                         "the program's spex speaks stream version %u, this one %u: build both "
+                         "with the same release",
+                         header->version, SPEX_STREAM_VERSION);
+    long entry = entry_bytes(header->kind);
+    bool counted = entry == 0 ? header->count == 0 : header->count > 0;
+    if (entry < 0 || !counted ||
+        length != sizeof(*header) + (uint64_t)header->count * (uint64_t)entry)
+        return spex_fail(why, -EPROTO, "the program's stream holds a malformed frame");
+    if ((header->kind == SPEX_STREAM_HELLO) != (receiver->collectors == 0) ||
+        header->collectors < 1 || header->collectors > SPEX_MAX_COLLECTORS ||
+        (receiver->collectors && header->collectors != receiver->collectors) ||
+        header->collector >= header->collectors)
+        return spex_fail(why, -EPROTO, "the program's stream is out of order");
+    return 0;
+}
+
+static int take_frame(struct spex_receiver *receiver, size_t length, struct spex_why *why) {
+    struct spex_stream_header header;
+    memset(&header, 0, sizeof(header));
+    memcpy(&header, receiver->frame, length < sizeof(header) ? length : sizeof(header));
+    int err = check_frame(receiver, &header, length, why);
+    if (err)
+        return err;
+    receiver->collectors = header.collectors;
+    receiver->lost = header.lost;
+    receiver->late |= spex_monotonic_ns() > (int64_t)header.monotonic_ns + LATE_NS;
+    switch ((enum spex_stream_kind)header.kind) {
+    case SPEX_STREAM_HELLO:
+        return 0;
+    case SPEX_STREAM_SITES:
+        return take_sites(receiver, &header, why);
+    case SPEX_STREAM_RECORDS:
+        return take_records(receiver, &header, why);
+    case SPEX_STREAM_CONTEXTS:
+        return take_contexts(receiver, &header, why);
+    case SPEX_STREAM_PASS:
+        receiver->watermarks[header.collector] = header.watermark;
+        return 0;
+    case SPEX_STREAM_END:
+        receiver->ended = true;
+        return 0;
+    }
+    return 0;
+}
+
+int spex_receiver_take(struct spex_receiver *receiver, struct spex_why *why) {
+    int err = accept_program(receiver, why);
+    if (err)
+        return err;
+    /* At most so many frames at once: a program that sends without end cannot hold us here. */
+    for (int frames = 0; frames < 256; frames++) {
+        if (receiver->connection < 0)
+            return 0;
+        ssize_t length =
+            recv(receiver->connection, receiver->frame, SPEX_STREAM_FRAME_BYTES, MSG_TRUNC);
+        if (length < 0 && errno == EINTR)
+            continue;
+        if (length < 0 && errno == EAGAIN)
+            return 0;
+        if (length <= 0)
+            close_fd(&receiver->connection);
+        else if (length > SPEX_STREAM_FRAME_BYTES)
+            return spex_fail(why, -EPROTO, "the program's stream holds a malformed frame");
+        err = length > 0 ? take_frame(receiver, (size_t)length, why) : 0;
+        if (err)
+            return err;
+    }
+    return 1;
+}
+
+static uint64_t watermark(const struct spex_receiver *receiver) {
+    uint64_t lowest = UINT64_MAX;
+    for (uint32_t c = 0; c < receiver->collectors; c++)
+        if (receiver->watermarks[c] < lowest)
+            lowest = receiver->watermarks[c];
+    return lowest;
+}
+
+const struct spex_record *spex_receiver_records(struct spex_receiver *receiver, bool all,
+                                                size_t *count) {
+    uint64_t before = all || spex_receiver_ended(receiver) ? UINT64_MAX : watermark(receiver);
+    return spex_in_order_take(&receiver->records, before, count);
+}
+
+bool spex_receiver_connected(const struct spex_receiver *receiver) {
+    return receiver->connected;
+}
+
+bool spex_receiver_ended(const struct spex_receiver *receiver) {
+    return receiver->ended || (receiver->connected && receiver->connection < 0);
+}
+
+bool spex_receiver_late(const struct spex_receiver *receiver) {
+    return receiver->late;
+}
+
+static uint64_t probe_key(const struct spex_stream_site *site) {
+    return ((uint64_t)site->probe_id << 16 | site->probe_type) + 1;
+}
+
+/* The site whose probe comes next after `key`, by id and type; NULL at the end. */
+static const struct spex_stream_site *next_probe(const struct spex_receiver *receiver,
+                                                 uint64_t key) {
+    const struct spex_stream_site *next = NULL;
+    for (size_t s = 0; s < receiver->site_count; s++) {
+        const struct spex_stream_site *site = &receiver->sites[s];
+        if (probe_key(site) > key && (!next || probe_key(site) < probe_key(next)))
+            next = site;
+    }
+    return next;
+}
+
+void spex_receiver_list_probes(const struct spex_receiver *receiver, char *list, size_t size) {
+    const struct spex_stream_site *site = next_probe(receiver, 0);
+    snprintf(list, size, "none");
+    for (size_t length = 0; site && length < size; site = next_probe(receiver, probe_key(site))) {
+        char number[8];
+        snprintf(number, sizeof(number), "%u", site->probe_id);
+        length += (size_t)snprintf(list + length, size - length, "%s%s:%s", length ? ", " : "",
+                                   site->name[0] ? site->name : number,
+                                   spex_probe_type_name(site->probe_type));
+    }
+}
+
+const struct spex_stream_site *spex_receiver_sites(const struct spex_receiver *receiver,
+                                                   size_t *count) {
+    *count = receiver->site_count;
+    return receiver->sites;
+}
+
+bool spex_receiver_context(const struct spex_receiver *receiver, uint64_t number,
+                           struct spex_context_node *node) {
+    if (!receiver->contexts || number > SPEX_CONTEXTS_MAX || !receiver->contexts[number].parent)
+        return false;
+    *node = receiver->contexts[number];
+    return true;
+}
+
+static bool node_known(const void *by, uint64_t number, struct spex_context_node *node) {
+    return spex_receiver_context(by, number, node);
+}
+
+static bool site_known(const void *by, uint16_t kernel, const char **name,
+                       const char **parameters) {
+    const struct spex_receiver *receiver = by;
+    for (size_t s = 0; s < receiver->site_count; s++) {
+        const struct spex_stream_site *site = &receiver->sites[s];
+        if (site->probe_id != kernel || site->probe_type != SPEX_KERNEL)
+            continue;
+        *name = site->name;
+        *parameters = site->parameters;
+        return true;
+    }
+    return false;
+}
+
+struct spex_kernels_known spex_receiver_kernels(const struct spex_receiver *receiver) {
+    return (struct spex_kernels_known){.by = receiver, .node = node_known, .site = site_known};
+}
+
+uint64_t spex_receiver_lost(const struct spex_receiver *receiver) {
+    return receiver->lost;
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "explore/trial/runner.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* How often a trial is run when this process was held up meanwhile. */
+#define HELD_UP_ATTEMPTS 5
+
+struct place {
+    struct spex_runner *runner;
+    pthread_t thread;
+    bool running; /* from start to wait */
+    bool done;    /* under the runner's lock */
+    char *directory;
+    const cpu_set_t *cpus; /* NULL: all */
+    size_t *levels;
+    char *probes;
+    struct spex_plan plan;
+    uint64_t asked, told; /* of the trial */
+    struct spex_trial trial;
+    int err;
+    struct spex_why why;
+};
+
+struct spex_runner {
+    struct spex_trial_setup setup;
+    int stop_fd;          /* the caller's */
+    int stop;             /* readable: all trials are to end */
+    int done;             /* readable: a trial has ended */
+    pthread_mutex_t lock; /* of what the threads say */
+    pthread_mutex_t policy;
+    struct place *places;
+    size_t place_count;
+    size_t running;
+    bool stopping;
+    int err; /* why */
+    struct spex_why why;
+};
+
+static void raise_event(int fd) {
+    uint64_t one = 1;
+    ssize_t put;
+    do
+        put = write(fd, &one, sizeof(one));
+    while (put < 0 && errno == EINTR);
+}
+
+/* A trial that failed because we were held up says nothing about the program. */
+static int run_until_valid(const struct spex_trial_setup *setup, struct place *place) {
+    int err = -EAGAIN;
+    for (int attempt = 0; attempt < HELD_UP_ATTEMPTS && err == -EAGAIN; attempt++) {
+        spex_trial_free(&place->trial);
+        if (spex_trial_init(&place->trial, &setup->file->space, place->plan.levels))
+            return spex_fail(&place->why, -ENOMEM, "out of memory");
+        place->trial.asked = place->asked;
+        place->trial.told = place->told;
+        err = spex_trial_run(setup, &place->plan, &place->trial, &place->why);
+    }
+    return err;
+}
+
+static void *place_run(void *argument) {
+    struct place *place = argument;
+    struct spex_runner *runner = place->runner;
+    struct spex_trial_setup setup = runner->setup;
+    setup.directory = place->directory;
+    setup.cpus = place->cpus;
+    place->err = run_until_valid(&setup, place);
+    pthread_mutex_lock(&runner->lock);
+    place->done = true;
+    pthread_mutex_unlock(&runner->lock);
+    raise_event(runner->done);
+    return NULL;
+}
+
+static int place_init(struct spex_runner *runner, size_t p, const struct spex_cpu_parts *parts,
+                      struct spex_why *why) {
+    struct place *place = &runner->places[p];
+    size_t parameters = runner->setup.file->space.parameter_count;
+    place->runner = runner;
+    place->cpus = parts && parts->parts ? &parts->parts[p] : NULL;
+    place->levels = calloc(parameters, sizeof(*place->levels));
+    if (asprintf(&place->directory, "%s/%zu", runner->setup.directory, p) < 0)
+        place->directory = NULL;
+    if (!place->levels || !place->directory)
+        return spex_fail(why, -ENOMEM, "out of memory");
+    if (mkdir(place->directory, 0700) < 0)
+        return spex_fail(why, -errno, "cannot make a directory %s: %s", place->directory,
+                         strerror(errno));
+    return 0;
+}
+
+int spex_runner_create(const struct spex_trial_setup *setup, const struct spex_cpu_parts *parts,
+                       struct spex_runner **out, struct spex_why *why) {
+    struct spex_runner *runner = *out = calloc(1, sizeof(*runner));
+    if (!runner)
+        return spex_fail(why, -ENOMEM, "out of memory");
+    runner->setup = *setup;
+    runner->stop_fd = setup->stop_fd;
+    runner->place_count = parts ? parts->count : 1;
+    runner->places = calloc(runner->place_count, sizeof(*runner->places));
+    runner->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    runner->done = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    runner->setup.stop_fd = runner->stop;
+    pthread_mutex_init(&runner->lock, NULL);
+    pthread_mutex_init(&runner->policy, NULL);
+    runner->setup.policy_lock = &runner->policy;
+    int err = 0;
+    if (!runner->places)
+        err = spex_fail(why, -ENOMEM, "out of memory");
+    else if (runner->stop < 0 || runner->done < 0)
+        err = spex_fail(why, -errno, "cannot make an event: %s", strerror(errno));
+    for (size_t p = 0; p < runner->place_count && !err; p++)
+        err = place_init(runner, p, parts, why);
+    if (err) {
+        spex_runner_destroy(runner);
+        *out = NULL;
+    }
+    return err;
+}
+
+static void place_free(struct place *place) {
+    if (place->directory)
+        rmdir(place->directory);
+    free(place->directory);
+    free(place->levels);
+}
+
+/* The thread has ended, or is about to. */
+static void place_take(struct place *place, struct spex_trial *trial) {
+    pthread_join(place->thread, NULL);
+    *trial = place->trial;
+    place->trial = (struct spex_trial){.levels = NULL};
+    free(place->probes);
+    place->probes = NULL;
+    place->running = place->done = false;
+    place->runner->running--;
+}
+
+void spex_runner_destroy(struct spex_runner *runner) {
+    if (!runner)
+        return;
+    if (runner->running)
+        raise_event(runner->stop);
+    for (size_t p = 0; runner->places && p < runner->place_count; p++) {
+        struct spex_trial trial = {.levels = NULL};
+        if (runner->places[p].running)
+            place_take(&runner->places[p], &trial);
+        spex_trial_free(&trial);
+        place_free(&runner->places[p]);
+    }
+    if (runner->stop >= 0)
+        close(runner->stop);
+    if (runner->done >= 0)
+        close(runner->done);
+    pthread_mutex_destroy(&runner->lock);
+    pthread_mutex_destroy(&runner->policy);
+    free(runner->places);
+    free(runner);
+}
+
+void spex_runner_lock(struct spex_runner *runner) {
+    pthread_mutex_lock(&runner->policy);
+}
+
+void spex_runner_unlock(struct spex_runner *runner) {
+    pthread_mutex_unlock(&runner->policy);
+}
+
+size_t spex_runner_running(const struct spex_runner *runner) {
+    return runner->running;
+}
+
+size_t spex_runner_places(const struct spex_runner *runner) {
+    return runner->place_count;
+}
+
+int spex_runner_start(struct spex_runner *runner, const struct spex_plan *plan, uint64_t asked,
+                      uint64_t told, struct spex_why *why) {
+    struct place *place = runner->places;
+    size_t parameters = runner->setup.file->space.parameter_count;
+    while (place->running)
+        place++;
+    memcpy(place->levels, plan->levels, parameters * sizeof(*plan->levels));
+    place->plan = *plan;
+    place->plan.levels = place->levels;
+    place->plan.probes = place->probes = strdup(plan->probes);
+    place->asked = asked;
+    place->told = told;
+    if (!place->probes)
+        return spex_fail(why, -ENOMEM, "out of memory");
+    int err = pthread_create(&place->thread, NULL, place_run, place);
+    if (err) {
+        free(place->probes);
+        place->probes = NULL;
+        return spex_fail(why, -err, "cannot start a thread: %s", strerror(err));
+    }
+    place->running = true;
+    runner->running++;
+    return 0;
+}
+
+size_t spex_runner_unfinished(const struct spex_runner *runner, struct spex_unfinished *all) {
+    size_t count = 0;
+    for (size_t p = 0; p < runner->place_count; p++)
+        if (runner->places[p].running)
+            all[count++] = (struct spex_unfinished){.asked = runner->places[p].asked,
+                                                    .told = runner->places[p].told};
+    return count;
+}
+
+static struct place *find_done(struct spex_runner *runner) {
+    struct place *found = NULL;
+    pthread_mutex_lock(&runner->lock);
+    for (size_t p = 0; p < runner->place_count && !found; p++)
+        if (runner->places[p].running && runner->places[p].done)
+            found = &runner->places[p];
+    pthread_mutex_unlock(&runner->lock);
+    return found;
+}
+
+/* Until a trial has ended, or has been told to. */
+static int wait_for_events(struct spex_runner *runner, struct spex_why *why) {
+    uint64_t events;
+    struct pollfd fds[2] = {{.fd = runner->done, .events = POLLIN},
+                            {.fd = runner->stopping ? -1 : runner->stop_fd, .events = POLLIN}};
+    int ready = poll(fds, 2, -1);
+    if (ready < 0 && errno != EINTR)
+        return spex_fail(why, -errno, "cannot wait for the trials: %s", strerror(errno));
+    if (ready > 0 && fds[0].revents && read(runner->done, &events, sizeof(events)) < 0)
+        return errno == EAGAIN ? 0 : spex_fail(why, -errno, "cannot wait: %s", strerror(errno));
+    if (ready > 0 && fds[1].revents) {
+        runner->stopping = true;
+        raise_event(runner->stop);
+    }
+    return 0;
+}
+
+/* The first error of ours, but for the interruptions that it makes. All others end, too. */
+static void take_error(struct spex_runner *runner, const struct place *place) {
+    if (!runner->err || (runner->err == -EINTR && place->err != -EINTR)) {
+        runner->err = place->err;
+        runner->why = place->why;
+    }
+    runner->stopping = true;
+    raise_event(runner->stop);
+}
+
+int spex_runner_wait(struct spex_runner *runner, struct spex_trial *trial, struct spex_why *why) {
+    while (runner->running) {
+        struct place *place = find_done(runner);
+        int err = place ? 0 : wait_for_events(runner, why);
+        if (err)
+            return err;
+        if (!place)
+            continue;
+        if (place->err)
+            take_error(runner, place);
+        err = place->err;
+        place_take(place, trial);
+        if (!err)
+            return 0;
+        spex_trial_free(trial);
+    }
+    *why = runner->why;
+    return runner->err;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#include "explore/trial/trial_metrics.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ring/probe_type.h"
+
+static int name_of(const struct spex_metrics *metrics, const struct spex_stream_site *sites,
+                   size_t site_count, char **name) {
+    *name = NULL;
+    for (size_t s = 0; s < site_count; s++)
+        if (sites[s].probe_id == metrics->probe_id && sites[s].probe_type == metrics->probe_type &&
+            sites[s].name[0])
+            return (*name = strdup(sites[s].name)) ? 0 : -ENOMEM;
+    return 0;
+}
+
+static void take_values(struct spex_trial_metric *metric, struct spex_tracer *tracer, size_t probe,
+                        double scale) {
+    struct spex_series series;
+    spex_tracer_series(tracer, probe, metric->field, &series);
+    metric->mean = series.mean * scale;
+    metric->deviation = series.deviation * scale;
+    metric->min = series.min * scale;
+    metric->p50 = spex_tracer_quantile(tracer, probe, metric->field, 0.5) * scale;
+    metric->p90 = spex_tracer_quantile(tracer, probe, metric->field, 0.9) * scale;
+    metric->p99 = spex_tracer_quantile(tracer, probe, metric->field, 0.99) * scale;
+    metric->max = series.max * scale;
+}
+
+static struct spex_trial_metric *append(struct spex_trial *trial,
+                                        const struct spex_metrics *metrics, unsigned field) {
+    size_t bytes = (trial->metric_count + 1) * sizeof(*trial->metrics);
+    struct spex_trial_metric *all = realloc(trial->metrics, bytes);
+    if (!all)
+        return NULL;
+    trial->metrics = all;
+    struct spex_trial_metric *metric = &all[trial->metric_count++];
+    *metric = (struct spex_trial_metric){
+        .probe_id = metrics->probe_id,
+        .probe_type = metrics->probe_type,
+        .field = field,
+        .records = metrics->records,
+        .count = metrics->count,
+        .rate = NAN,
+        .mean = NAN,
+        .deviation = NAN,
+        .min = NAN,
+        .p50 = NAN,
+        .p90 = NAN,
+        .p99 = NAN,
+        .max = NAN,
+    };
+    return metric;
+}
+
+int spex_trial_metrics(struct spex_trial *trial, struct spex_tracer *tracer,
+                       double ticks_per_second, double seconds,
+                       const struct spex_stream_site *sites, size_t site_count) {
+    for (size_t p = 0; p < spex_tracer_probes(tracer); p++) {
+        struct spex_metrics metrics;
+        spex_tracer_metrics(tracer, p, &metrics);
+        double scale = spex_probe_type_ticks(metrics.probe_type) ? 1 / ticks_per_second : 1;
+        for (unsigned f = 0; f < (metrics.series ? metrics.series : 1); f++) {
+            struct spex_trial_metric *metric = append(trial, &metrics, f);
+            if (!metric || name_of(&metrics, sites, site_count, &metric->name))
+                return -ENOMEM;
+            if (seconds > 0)
+                metric->rate = metrics.count / seconds;
+            if (f < metrics.series)
+                take_values(metric, tracer, p, scale);
+        }
+    }
+    return 0;
+}

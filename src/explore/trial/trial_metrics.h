@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* What all probes of a run came to, for its trial. */
+#ifndef SPEX_EXPLORE_TRIAL_TRIAL_METRICS_H
+#define SPEX_EXPLORE_TRIAL_TRIAL_METRICS_H
+
+#include "measure/trial.h"
+#include "stats/tracer.h"
+#include "wire/stream_format.h"
+
+/* `seconds` is the time over which the tracer has its records, `sites` what the program has told.
+ * 0 or -ENOMEM; what there is by then is the trial's. */
+int spex_trial_metrics(struct spex_trial *trial, struct spex_tracer *tracer,
+                       double ticks_per_second, double seconds,
+                       const struct spex_stream_site *sites, size_t site_count);
+
+#endif

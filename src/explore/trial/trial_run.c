@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+#include "explore/trial/trial_run.h"
+
+#include <errno.h>
+
+#include <spex/ticks.h>
+
+#include "base/deadline.h"
+#include "explore/trial/program_run.h"
+#include "explore/trial/trial_metrics.h"
+#include "measure/measured_run.h"
+
+struct run {
+    const struct spex_trial_setup *setup;
+    struct spex_measured_run of;
+    struct spex_program_run in;
+    struct spex_deadline deadline;
+    bool stream_ended; /* and the deadline is for the program to end, too */
+};
+
+static int fail_memory(struct spex_why *why) {
+    return spex_fail(why, -ENOMEM, "out of memory");
+}
+
+static bool site_of(const void *user, size_t index, struct spex_selection_probe *site) {
+    const struct spex_stream_site *told = (const struct spex_stream_site *)user + index;
+    *site = (struct spex_selection_probe){
+        .name = told->name,
+        .type = told->probe_type,
+        .subsample = 1,
+        .id = told->probe_id,
+    };
+    return true;
+}
+
+/* Feeds the records that are complete to the measure and the policy. 1: the run is over; negative:
+ * our error. */
+static int take_records(struct run *run, bool all, struct spex_why *why) {
+    size_t count;
+    const struct spex_stream_site *sites = spex_receiver_sites(run->in.receiver, &count);
+    int over = spex_measured_run_find_probes(&run->of, site_of, sites, count);
+    if (over)
+        return over;
+    bool started = spex_measure_started(run->of.measure);
+    const struct spex_record *records = spex_receiver_records(run->in.receiver, all, &count);
+    over = spex_measured_run_add(&run->of, records, count);
+    if (!started && spex_measure_started(run->of.measure))
+        run->deadline = spex_deadline_in(run->of.plan->duration_seconds);
+    return over < 0 ? fail_memory(why) : over;
+}
+
+/* No more records will be taken. */
+static int end_records(struct run *run, struct spex_why *why) {
+    int over = spex_measured_run_end_records(&run->of);
+    return over < 0 ? fail_memory(why) : over;
+}
+
+/* *more: whether another call would find something without waiting. */
+static int take_stream(struct run *run, bool *more, struct spex_why *why) {
+    struct spex_why reason;
+    int got = spex_receiver_take(run->in.receiver, &reason);
+    *more = got > 0;
+    if (got == -ENOMEM)
+        return spex_fail(why, got, "%s", reason.text);
+    if (got < 0)
+        return spex_trial_end(run->of.trial, "%s", reason.text);
+    return take_records(run, false, why);
+}
+
+/* What has come so far; of a program that keeps sending, as much as it can have sent meanwhile. */
+static int take_all(struct run *run, struct spex_why *why) {
+    bool more = true;
+    int over = 0;
+    for (int rounds = 0; !over && more && rounds < 64; rounds++)
+        over = take_stream(run, &more, why);
+    return over;
+}
+
+/* The program is gone: what it had sent may still be enough. Its end of the stream need not be
+ * closed: a child of it may hold it. */
+static int take_the_rest(struct run *run, struct spex_why *why) {
+    spex_program_output(&run->in.program);
+    int over = take_all(run, why);
+    over = over ? over : take_records(run, true, why);
+    over = over ? over : end_records(run, why);
+    if (over)
+        return over;
+    char how[384];
+    spex_program_describe(&run->in.program, how, sizeof(how));
+    return spex_trial_end(run->of.trial, "%s", how);
+}
+
+/* Too long for a first record. */
+static int fail_startup(struct run *run, const char *words) {
+    const char *objective = run->of.space->criteria[0].probe;
+    double limit = run->of.space->rules.startup_seconds;
+    char probes[256];
+    if (!spex_receiver_connected(run->in.receiver))
+        return spex_trial_end(run->of.trial, "did not call spex_start in %g s%s", limit, words);
+    if (run->of.known[0])
+        return spex_trial_end(run->of.trial, "hung: no record of %s in %g s%s", objective, limit,
+                              words);
+    spex_receiver_list_probes(run->in.receiver, probes, sizeof(probes));
+    return spex_trial_end(run->of.trial, "has no probe %s; it has: %s", objective, probes);
+}
+
+/* We may have been late ourselves: what has come meanwhile is looked at first. */
+static int deadline_over(struct run *run, struct spex_why *why) {
+    char words[256];
+    int64_t before = run->deadline.monotonic_ns;
+    int over = take_all(run, why);
+    if (over || run->deadline.monotonic_ns != before)
+        return over;
+    over = end_records(run, why);
+    if (over)
+        return over;
+    spex_program_output(&run->in.program);
+    spex_program_last_output(&run->in.program, words, sizeof(words));
+    if (run->stream_ended)
+        return spex_trial_end(run->of.trial, "ended its records before the run was over%s", words);
+    if (!spex_measure_started(run->of.measure))
+        return fail_startup(run, words);
+    over = spex_measured_run_end_by_duration(&run->of, spex_ticks(), words);
+    return over < 0 ? fail_memory(why) : over;
+}
+
+/* No more records will come. A program that ends has a moment to show how. */
+static void expect_end(struct run *run) {
+    struct spex_deadline soon = spex_deadline_in(1);
+    run->stream_ended = true;
+    if (soon.monotonic_ns < run->deadline.monotonic_ns)
+        run->deadline = soon;
+}
+
+/* A trial whose load has ended is none. */
+static int look_around(struct run *run) {
+    struct spex_why reason;
+    return spex_trial_agent_step(&run->in.around, &reason)
+               ? spex_trial_end(run->of.trial, "%s", reason.text)
+               : 0;
+}
+
+/* One wait, and what came of it. 0: go on; 1: the trial is over; negative: our error. */
+static int step(struct run *run, struct spex_why *why) {
+    struct pollfd fds[SPEX_RUN_FDS];
+    int ready = spex_program_run_wait(&run->in, fds, spex_deadline_left_ms(run->deadline), why);
+    if (ready < 0)
+        return ready;
+    if (fds[SPEX_RUN_STOP].revents && ready)
+        return spex_fail(why, -EINTR, "interrupted");
+    if (ready && fds[SPEX_RUN_OUTPUT].revents)
+        spex_program_output(&run->in.program);
+    if (ready && look_around(run))
+        return 1;
+    if (ready && fds[SPEX_RUN_PROGRAM].revents && spex_program_ended(&run->in.program))
+        return take_the_rest(run, why);
+    if (spex_deadline_left_ms(run->deadline) == 0)
+        return deadline_over(run, why);
+    bool more;
+    int over = ready ? take_stream(run, &more, why) : 0;
+    if (!over && !run->stream_ended && spex_receiver_ended(run->in.receiver))
+        expect_end(run);
+    return over;
+}
+
+static int run_watch(struct run *run, struct spex_why *why) {
+    int over = 0;
+    run->deadline = spex_deadline_in(run->of.space->rules.startup_seconds);
+    while (!over)
+        over = step(run, why);
+    return over < 0 ? over : 0;
+}
+
+/* What the trial has besides the criteria's values. */
+static int run_account(struct run *run, struct spex_why *why) {
+    struct spex_trial *trial = run->of.trial;
+    size_t site_count;
+    const struct spex_stream_site *sites = spex_receiver_sites(run->in.receiver, &site_count);
+    int err = spex_measured_run_account(&run->of, spex_receiver_lost(run->in.receiver));
+    trial->steady = spex_measure_steady(run->of.measure);
+    err = err ? err
+              : spex_trial_metrics(trial, spex_measure_tracer(run->of.measure),
+                                   run->setup->ticks_per_second, trial->seconds, sites, site_count);
+    return err ? fail_memory(why) : 0;
+}
+
+/* 0; 1: the trial has failed; or negative. */
+static int run_begin(struct run *run, struct spex_why *why) {
+    const struct spex_trial_setup *setup = run->setup;
+    struct spex_why reason;
+    int over = spex_program_run_begin(&run->in, setup->file, setup->argv, run->of.plan->levels,
+                                      run->of.plan->probes, setup->cpus, &reason);
+    if (over < 0)
+        return spex_fail(why, over, "%s", reason.text);
+    return over ? spex_trial_end(run->of.trial, "%s", reason.text) : 0;
+}
+
+static int run_trial(struct run *run, struct spex_why *why) {
+    int over = run_begin(run, why);
+    if (over)
+        return over < 0 ? over : run_account(run, why);
+    int err = run_watch(run, why);
+    if (!err && !run->of.trial->ok && spex_receiver_late(run->in.receiver))
+        err = spex_fail(why, -EAGAIN, "spex was held up for over a second");
+    return err ? err : run_account(run, why);
+}
+
+int spex_trial_run(const struct spex_trial_setup *setup, const struct spex_plan *plan,
+                   struct spex_trial *trial, struct spex_why *why) {
+    struct run run = {.setup = setup,
+                      .of = {.space = &setup->file->space,
+                             .plan = plan,
+                             .trial = trial,
+                             .policy = setup->policy,
+                             .policy_state = setup->policy_state,
+                             .policy_lock = setup->policy_lock,
+                             .unknown = "has made no record of",
+                             .hung = "hung: "}};
+    spex_program_run_init(&run.in, setup->directory, setup->stop_fd);
+    int err = spex_measured_run_open(&run.of, setup->ticks_per_second, why);
+    err = err ? err : spex_program_run_prepare(&run.in, run.of.space, plan->levels, why);
+    err = err ? err : run_trial(&run, why);
+    err = spex_program_run_end(&run.in, err, trial, why);
+    spex_measured_run_close(&run.of);
+    spex_program_run_release(&run.in);
+    return err;
+}

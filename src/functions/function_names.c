@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "functions/function_names.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of the C++ library, which programs in C++ have. */
+extern char *__cxa_demangle(const char *symbol, char *buffer, size_t *size, int *status)
+    __attribute__((weak));
+
+enum { ITEM_BYTES = 256 };
+
+static const char off[] = "@off";
+static const char word[] = "operator";
+
+/* Behind "operator": the operator's own signs, "()" and "<" among them. */
+static size_t operator_length(const char *text) {
+    if (strncmp(text, "()", 2) == 0)
+        return 2;
+    return strcspn(text, "(");
+}
+
+/* The end of what opens here, brackets within it counted; "->" closes nothing. */
+static const char *behind_brackets(const char *text, char open, char close) {
+    size_t depth = 0;
+    for (; *text; text++) {
+        depth += *text == open;
+        if (*text == close && text[-1] != '-' && --depth == 0)
+            return text + 1;
+    }
+    return text;
+}
+
+/* "int store<int>::scan<char>(int) const" becomes "store::scan". */
+static void qualified_name(const char *text, char *name, size_t size) {
+    static const char anonymous[] = "(anonymous namespace)";
+    size_t length = 0;
+    while (*text && length + 1 < size) {
+        if (strncmp(text, anonymous, strlen(anonymous)) == 0) {
+            text += strlen(anonymous);
+        } else if (strncmp(text, word, strlen(word)) == 0) {
+            size_t whole = strlen(word) + operator_length(text + strlen(word));
+            length += (size_t)snprintf(name + length, size - length, "%.*s", (int)whole, text);
+            length = length < size ? length : size - 1;
+            text += whole;
+        } else if (*text == '<') {
+            text = behind_brackets(text, '<', '>');
+        } else if (*text == '(') {
+            break;
+        } else if (*text == ' ') { /* what was before was the type that is returned */
+            length = 0;
+            text++;
+        } else {
+            name[length++] = *text++;
+        }
+    }
+    name[length] = '\0';
+}
+
+/* "::" is one sign, at the beginning none. */
+static void make_choosable(char *name) {
+    char *to = name;
+    for (const char *from = name; *from; from++) {
+        if (from[0] == ':' && from[1] == ':') {
+            if (to > name)
+                *to++ = '.';
+            from++;
+        } else {
+            *to++ = strchr(",/:@ +", *from) ? '_' : *from;
+        }
+    }
+    *to = '\0';
+}
+
+void spex_function_name(const char *symbol, char *name, size_t size) {
+    int status = -1;
+    char *plain = strndup(symbol, symbol[0] ? 1 + strcspn(symbol + 1, ".@") : 0);
+    char *readable = plain && __cxa_demangle && plain[0] == '_'
+                         ? __cxa_demangle(plain, NULL, NULL, &status)
+                         : NULL;
+    if (readable && status == 0) {
+        qualified_name(readable, name, size);
+        make_choosable(name);
+    } else {
+        snprintf(name, size, "%s", plain ? plain : symbol);
+    }
+    free(readable);
+    free(plain);
+}
+
+/* Copies the item at `*at`, and goes on to the next; false: there is none. */
+static bool item_next(const char **at, char item[ITEM_BYTES], bool *chooses) {
+    if (!*at)
+        return false;
+    size_t length = strcspn(*at, ",");
+    snprintf(item, ITEM_BYTES, "%.*s", (int)length, *at);
+    *at = (*at)[length] ? *at + length + 1 : NULL;
+    size_t glob = strlen(item) - (strlen(item) >= strlen(off) ? strlen(off) : 0);
+    *chooses = strcmp(item + glob, off) != 0;
+    if (!*chooses)
+        item[glob] = '\0';
+    return true;
+}
+
+bool spex_function_chosen(const char *filter, const char *name) {
+    char item[ITEM_BYTES];
+    bool chosen = false, chooses;
+    while (item_next(&filter, item, &chooses))
+        if (fnmatch(item, name, 0) == 0)
+            chosen = chooses;
+    return chosen;
+}
+
+int spex_function_filter_check(const char *filter, char *why, size_t size) {
+    char item[ITEM_BYTES];
+    bool chooses;
+    for (unsigned number = 1; item_next(&filter, item, &chooses); number++) {
+        if (item[0] && !strpbrk(item, "@ ") && strlen(item) < ITEM_BYTES - strlen(off) - 1)
+            continue;
+        snprintf(why, size,
+                 "item %u: a glob over the names of functions was expected, \"@off\" behind it to "
+                 "leave them out",
+                 number);
+        return -EINVAL;
+    }
+    return 0;
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "functions/function_search.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "functions/function_calls.h"
+#include "functions/symbols.h"
+
+static const char hook[] = "__cyg_profile_func_enter";
+
+/* One that is loaded, and its code that can be read. */
+struct object {
+    char *path;
+    uintptr_t base;
+    uintptr_t code;
+    uintptr_t code_end;
+    bool has_hooks;
+    bool is_program;
+};
+
+struct objects {
+    struct object *items;
+    size_t count;
+    bool failed;
+    uintptr_t enter_hook;
+};
+
+struct search {
+    const char *filter;
+    uintptr_t enter_hook;
+    struct spex_found_functions *found;
+    size_t room; /* for items */
+};
+
+static void note_segments(struct object *object, const struct dl_phdr_info *info,
+                          uintptr_t enter_hook) {
+    for (size_t s = 0; s < info->dlpi_phnum; s++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[s];
+        uintptr_t from = info->dlpi_addr + segment->p_vaddr;
+        if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X))
+            continue;
+        object->has_hooks |= enter_hook >= from && enter_hook - from < segment->p_memsz;
+        if (segment->p_flags & PF_R && segment->p_filesz > object->code_end - object->code) {
+            object->code = from;
+            object->code_end = from + segment->p_filesz;
+        }
+    }
+}
+
+static char *program_path(void) {
+    char path[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+    return strndup(path, length > 0 ? (size_t)length : 0);
+}
+
+/* The first is the program; what has no name beside it is no file. */
+static int take_object(struct dl_phdr_info *info, size_t size, void *user) {
+    struct objects *objects = user;
+    struct object object = {.base = info->dlpi_addr, .is_program = objects->count == 0};
+    (void)size;
+    if (!object.is_program && !(info->dlpi_name && info->dlpi_name[0]))
+        return 0;
+    struct object *items =
+        reallocarray(objects->items, objects->count + 1, sizeof(*objects->items));
+    objects->failed = true;
+    if (!items)
+        return 1;
+    objects->items = items;
+    object.path = object.is_program ? program_path() : strdup(info->dlpi_name);
+    if (!object.path)
+        return 1;
+    objects->failed = false;
+    note_segments(&object, info, objects->enter_hook);
+    objects->items[objects->count++] = object;
+    return 0;
+}
+
+static void objects_free(struct objects *objects) {
+    for (size_t o = 0; o < objects->count; o++)
+        free(objects->items[o].path);
+    free(objects->items);
+}
+
+/* The program's own file may have been renamed. */
+static const char *file_of(const struct object *object) {
+    return object->is_program ? "/proc/self/exe" : object->path;
+}
+
+static bool refers_to_hook(const struct object *object) {
+    struct spex_symbols dynamic;
+    if (spex_symbols_open(&dynamic, file_of(object), SHT_DYNSYM) != 0)
+        return false;
+    bool refers = spex_symbols_refer_to(&dynamic, hook);
+    spex_symbols_close(&dynamic);
+    return refers;
+}
+
+static bool is_function(const struct spex_symbols *symbols, const ElfW(Sym) * symbol) {
+    return (symbol->st_info & 0xf) == STT_FUNC && symbol->st_shndx != SHN_UNDEF &&
+           symbol->st_size > 0 && spex_symbol_name(symbols, symbol)[0];
+}
+
+/* The whole function lies in code that can be read. */
+static bool is_in_code(const struct object *object, const ElfW(Sym) * symbol) {
+    uintptr_t from = object->base + symbol->st_value;
+    return from >= object->code && from < object->code_end &&
+           symbol->st_size <= object->code_end - from;
+}
+
+static bool is_instrumented(const struct object *object, const struct spex_symbols *symbols,
+                            const ElfW(Sym) * symbol, uintptr_t enter_hook) {
+    if (!is_in_code(object, symbol) || strstr(spex_symbol_name(symbols, symbol), ".cold"))
+        return false;
+    bool calls_are_direct = object->has_hooks && object->is_program;
+    return !calls_are_direct ||
+           spex_function_calls((const unsigned char *)(object->base + symbol->st_value),
+                               symbol->st_size, enter_hook);
+}
+
+static int found_add(struct search *search, const char *name, uintptr_t address) {
+    struct spex_found_functions *found = search->found;
+    if (found->count == search->room) {
+        size_t room = search->room ? 2 * search->room : 256;
+        struct spex_found_function *items = reallocarray(found->items, room, sizeof(*found->items));
+        if (!items)
+            return -ENOMEM;
+        found->items = items;
+        search->room = room;
+    }
+    struct spex_found_function *item = &found->items[found->count++];
+    *item = (struct spex_found_function){.address = address,
+                                         .file = found->files[found->file_count - 1]};
+    snprintf(item->name, sizeof(item->name), "%s", name);
+    return 0;
+}
+
+static int search_symbols(struct search *search, const struct object *object,
+                          const struct spex_symbols *symbols) {
+    char name[SPEX_NAME_BYTES];
+    int err = 0;
+    for (size_t s = 0; s < symbols->count && !err; s++) {
+        const ElfW(Sym) *symbol = &symbols->symbols[s];
+        if (!is_function(symbols, symbol) ||
+            !is_instrumented(object, symbols, symbol, search->enter_hook))
+            continue;
+        search->found->functions++;
+        spex_function_name(spex_symbol_name(symbols, symbol), name, sizeof(name));
+        if (spex_function_chosen(search->filter, name))
+            err = found_add(search, name, object->base + symbol->st_value);
+    }
+    return err;
+}
+
+static int by_address(const void *a, const void *b) {
+    const struct spex_found_function *one = a, *other = b;
+    return one->address == other->address  ? strcmp(one->name, other->name)
+           : one->address < other->address ? -1
+                                           : 1;
+}
+
+static int by_name(const void *a, const void *b) {
+    const struct spex_found_function *one = a, *other = b;
+    int order = strcmp(one->name, other->name);
+    return order ? order : (one->address > other->address) - (one->address < other->address);
+}
+
+/* Of several names for one function the first stays. */
+static size_t drop_aliases(struct spex_found_function *items, size_t count) {
+    size_t kept = 0;
+    qsort(items, count, sizeof(*items), by_address);
+    for (size_t i = 0; i < count; i++)
+        if (kept == 0 || items[kept - 1].address != items[i].address)
+            items[kept++] = items[i];
+    return kept;
+}
+
+/* "f", "f#2", "f#3". */
+static void number_names(struct spex_found_function *items, size_t count) {
+    size_t first = 0;
+    for (size_t i = 1; i < count; i++) {
+        char *name = items[i].name;
+        char number[24];
+        if (strcmp(items[first].name, name) != 0) {
+            first = i;
+            continue;
+        }
+        int length = snprintf(number, sizeof(number), "#%zu", i - first + 1);
+        size_t most = SPEX_NAME_BYTES - 1 - (size_t)length, bytes = strlen(name);
+        memcpy(name + (bytes < most ? bytes : most), number, (size_t)length + 1);
+    }
+}
+
+static int search_object(struct search *search, struct object *object) {
+    struct spex_found_functions *found = search->found;
+    struct spex_symbols symbols;
+    if (!object->has_hooks && !refers_to_hook(object))
+        return 0;
+    found->objects++;
+    int err = spex_symbols_open(&symbols, file_of(object), SHT_SYMTAB);
+    if (err)
+        err = spex_symbols_open(&symbols, file_of(object), SHT_DYNSYM);
+    if (err) /* a file that is gone or has no names has none that match */
+        return 0;
+    found->files[found->file_count++] = object->path;
+    object->path = NULL;
+    size_t before = found->count;
+    err = search_symbols(search, object, &symbols);
+    spex_symbols_close(&symbols);
+    if (err || found->count == before)
+        return err;
+    struct spex_found_function *items = found->items + before;
+    size_t count = drop_aliases(items, found->count - before);
+    qsort(items, count, sizeof(*items), by_name);
+    number_names(items, count);
+    found->count = before + count;
+    return 0;
+}
+
+int spex_functions_find(const char *filter, uintptr_t enter_hook, size_t most,
+                        struct spex_found_functions *found) {
+    struct objects objects = {.enter_hook = enter_hook};
+    struct search search = {.filter = filter, .enter_hook = enter_hook, .found = found};
+    *found = (struct spex_found_functions){.count = 0};
+    dl_iterate_phdr(take_object, &objects);
+    found->files = calloc(objects.count + 1, sizeof(*found->files));
+    int err = objects.failed || !found->files ? -ENOMEM : 0;
+    for (size_t o = 0; o < objects.count && !err; o++)
+        err = search_object(&search, &objects.items[o]);
+    objects_free(&objects);
+    found->matched = found->count;
+    if (found->count > most)
+        found->count = most;
+    return err;
+}
+
+void spex_functions_found_free(struct spex_found_functions *found) {
+    for (size_t f = 0; f < found->file_count; f++)
+        free(found->files[f]);
+    free(found->files);
+    free(found->items);
+}

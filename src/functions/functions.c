@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "functions/functions.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <spex/atomic.h>
+#include <spex/functions.h>
+
+#include "functions/function_parameters.h"
+#include "functions/function_search.h"
+#include "site/registry.h"
+#include "text/message.h"
+
+enum { PARAMETERS_BYTES = 512, WHY_BYTES = 256 };
+
+const struct spex_function_table *spex_function_table;
+
+/* What the sites refer to, for the life of the process. */
+struct sites {
+    struct spex_site *sites;
+    struct spex_probe_name *names; /* until they are registered */
+    size_t count;
+    char **texts; /* one for each file */
+    size_t text_count;
+};
+
+/* Ids of the program's own kernels are not given again, since contexts know a kernel by its id
+ * alone. */
+static void note_taken_ids(bool taken[UINT16_MAX + 1]) {
+    uint32_t count = spex_sites_count();
+    for (uint32_t s = 0; s < count; s++)
+        if (spex_site_info(s)->probe_type == SPEX_KERNEL)
+            taken[spex_site_info(s)->probe_id] = true;
+}
+
+/* The text that a site refers to: its file, and behind the 0 what would stand in a kernel's
+ * brackets. */
+static char *text_make(const char *file, const char *parameters) {
+    size_t file_bytes = strlen(file) + 1, bytes = file_bytes + strlen(parameters) + 4;
+    char *text = malloc(bytes);
+    if (text) {
+        memcpy(text, file, file_bytes);
+        snprintf(text + file_bytes, bytes - file_bytes, "1%s%s", parameters[0] ? ", " : "",
+                 parameters);
+    }
+    return text;
+}
+
+static void sites_free(struct sites *made) {
+    for (size_t t = 0; t < made->text_count; t++)
+        free(made->texts[t]);
+    free(made->texts);
+    free(made->sites);
+    free(made->names);
+    *made = (struct sites){.count = 0};
+}
+
+static void site_fill(struct spex_site *site, uint16_t id, unsigned parameters, const char *text) {
+    *site = (struct spex_site){
+        .subsample = 1,
+        .probe_id = id,
+        .type_number = SPEX_TYPE_NUMBER_(SPEX_KERNEL),
+        .detail = (uint8_t)parameters,
+    };
+    site->file_offset = (int64_t)((uintptr_t)text - (uintptr_t)&site->file_offset);
+}
+
+/* Functions of one object follow each other. */
+static int sites_make(const struct spex_found_functions *found, struct sites *made) {
+    static bool taken[UINT16_MAX + 1];
+    char parameters[PARAMETERS_BYTES];
+    const char *file = NULL, *text = NULL;
+    unsigned parameter_count = spex_parameters_give();
+    size_t id = UINT16_MAX;
+    spex_parameters_text(parameters, sizeof(parameters));
+    note_taken_ids(taken);
+    made->sites = calloc(found->count, sizeof(*made->sites));
+    made->names = calloc(found->count, sizeof(*made->names));
+    made->texts = calloc(found->file_count, sizeof(*made->texts));
+    if (!made->sites || !made->names || !made->texts)
+        return -ENOMEM;
+    for (made->count = 0; made->count < found->count; made->count++, id--) {
+        const struct spex_found_function *function = &found->items[made->count];
+        if (function->file != file) {
+            file = function->file;
+            text = made->texts[made->text_count++] = text_make(file, parameters);
+            if (!text)
+                return -ENOMEM;
+        }
+        while (id > 0 && taken[id])
+            id--;
+        site_fill(&made->sites[made->count], (uint16_t)id, parameter_count, text);
+        made->names[made->count].probe_id = (uint16_t)id;
+        memcpy(made->names[made->count].name, function->name, SPEX_NAME_BYTES);
+    }
+    return 0;
+}
+
+static void table_add(struct spex_function_table *table, uintptr_t address,
+                      struct spex_site *site) {
+    size_t at = spex_function_hash(table, address);
+    while (table->places[at & table->mask].address)
+        at++;
+    table->places[at & table->mask] = (struct spex_function){.address = address, .site = site};
+}
+
+static struct spex_function_table *table_make(const struct spex_found_functions *found,
+                                              const struct sites *made) {
+    unsigned bits = 1;
+    while ((size_t)1 << bits < 2 * found->count)
+        bits++;
+    size_t places = (size_t)1 << bits;
+    struct spex_function_table *table =
+        calloc(1, sizeof(*table) + places * sizeof(table->places[0]));
+    if (!table)
+        return NULL;
+    table->shift = 64 - bits;
+    table->mask = places - 1;
+    table->texts = made->texts;
+    for (size_t f = 0; f < found->count; f++)
+        table_add(table, found->items[f].address, &made->sites[f]);
+    return table;
+}
+
+static int make_kernels(const struct spex_found_functions *found) {
+    struct sites made = {.count = 0};
+    int err = sites_make(found, &made);
+    struct spex_function_table *table = err ? NULL : table_make(found, &made);
+    if (!table) {
+        sites_free(&made);
+        return -ENOMEM;
+    }
+    spex_module_register(made.sites, made.sites + made.count, made.names, made.names + made.count);
+    spex_store_release(&spex_function_table, table); /* F2 (F1 in function_hooks.c) */
+    free(made.names);                                /* the registry has its own */
+    return 0;
+}
+
+static void say_what_is_left_out(const struct spex_found_functions *found) {
+    if (found->matched > found->count)
+        spex_message("SPEX_FUNCTIONS: %zu functions match, and there is room for %zu; the others "
+                     "are left out",
+                     found->matched, found->count);
+    else if (found->count == 0)
+        spex_message("SPEX_FUNCTIONS: %s",
+                     found->objects == 0
+                         ? "nothing that is loaded was compiled with -finstrument-functions"
+                     : found->functions == 0
+                         ? "no symbol table has the names of the instrumented functions; the "
+                           "program may have been stripped"
+                         : "no instrumented function matches");
+}
+
+int spex_functions_make(const char *filter) {
+    static bool done;
+    char why[WHY_BYTES];
+    if (spex_function_filter_check(filter, why, sizeof(why)) != 0) {
+        spex_message("SPEX_FUNCTIONS=%.200s: %s", filter, why);
+        return -EINVAL;
+    }
+    if (done)
+        return 0;
+    struct spex_found_functions found;
+    int err = spex_functions_find(filter, (uintptr_t)&__cyg_profile_func_enter,
+                                  SPEX_MAX_SITES - spex_sites_count(), &found);
+    if (!err && found.count > 0)
+        err = make_kernels(&found);
+    if (err)
+        spex_message("SPEX_FUNCTIONS: %s", strerror(-err));
+    else
+        say_what_is_left_out(&found);
+    done = !err;
+    spex_functions_found_free(&found);
+    return err;
+}

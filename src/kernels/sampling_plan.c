@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+#include "kernels/sampling_plan.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <spex/atomic.h>
+
+#include "text/number.h"
+
+bool spex_samples_parse(const char *text, double *samples) {
+    return spex_number_seconds(text, samples) && *samples >= SPEX_SAMPLES_LEAST &&
+           *samples <= SPEX_SAMPLES_MOST;
+}
+
+/* Of a coarse tick, at the most. */
+#define COARSE_SECONDS 2e-6
+
+static uint32_t last_number;
+
+/* Of what no model is known of. */
+static const struct spex_planned nothing;
+
+/* What a model foretells of what it was not trained for may be less than nothing; the least time there was is a
+ * better guess then. */
+double spex_planned_seconds(const struct spex_planned *planned, const uint64_t *parameters) {
+    double values[SPEX_MODEL_PARAMETERS_MAX];
+    if (!planned->model)
+        return planned->seconds;
+    for (size_t p = 0; p < planned->model->parameter_count; p++)
+        values[p] = (double)parameters[planned->slots[p]];
+    double seconds = spex_model_value(planned->model, values);
+    return seconds > 0 ? seconds : planned->seconds;
+}
+
+double spex_planned_ticks(const struct spex_kernel_plan *plan, const struct spex_planned *planned,
+                          const uint64_t *parameters) {
+    return spex_planned_seconds(planned, parameters) * plan->ticks_per_second;
+}
+
+/* Whole coarse ticks of 32 bits, of which twice as many can be told from what lies behind. */
+static uint64_t whole(const struct spex_kernel_plan *plan, double interval) {
+    double most = ldexp(1, 29 + (int)plan->coarse_shift);
+    return interval < most ? (uint64_t)interval : (uint64_t)most;
+}
+
+uint64_t spex_kernel_plan_interval(const struct spex_kernel_plan *plan, double ticks) {
+    double interval = ticks / plan->samples;
+    return interval < (double)plan->shortest ? 0 : whole(plan, interval);
+}
+
+uint64_t spex_kernel_plan_base(const struct spex_kernel_plan *plan) {
+    return whole(plan, plan->ticks_per_second / plan->samples);
+}
+
+uint64_t spex_kernel_plan_stretched(const struct spex_kernel_plan *plan, uint64_t interval) {
+    double stretch;
+    __atomic_load(&plan->stretch, &stretch, __ATOMIC_RELAXED);
+    uint64_t stretched = whole(plan, (double)interval * stretch);
+    uint64_t least = UINT64_C(1) << plan->coarse_shift;
+    return stretched > least ? stretched : least;
+}
+
+/* The kernel's parameter of this name; SPEX_KERNEL_PARAMETERS: it has none such. */
+static size_t slot_of(const struct spex_kernel_described *described, const char *name) {
+    for (size_t p = 0; p < described->count; p++)
+        if (strcmp(described->names[p], name) == 0)
+            return p;
+    return SPEX_KERNEL_PARAMETERS;
+}
+
+void spex_planned_make(struct spex_planned *planned, const struct spex_kernel_model *kernel,
+                       const struct spex_kernel_described *described) {
+    const struct spex_model *model = &kernel->model;
+    *planned = (struct spex_planned){.seconds = kernel->least_seconds};
+    if (model->class == SPEX_MODEL_UNKNOWN)
+        return;
+    if (model->term_count == 0) {
+        planned->seconds = model->constant > 0 ? model->constant : kernel->least_seconds;
+        return;
+    }
+    uint8_t slots[SPEX_MODEL_PARAMETERS_MAX] = {0}, parameters = 0;
+    for (size_t p = 0; p < model->parameter_count; p++) {
+        size_t slot = slot_of(described, kernel->names[p]);
+        if (slot == SPEX_KERNEL_PARAMETERS)
+            return;
+        slots[p] = (uint8_t)slot;
+        if (slot >= parameters)
+            parameters = (uint8_t)(slot + 1);
+    }
+    memcpy(planned->slots, slots, sizeof(slots));
+    planned->parameters = parameters;
+    planned->model = model;
+}
+
+static const struct spex_planned *planned_of(struct spex_kernel_plan *plan,
+                                             const struct spex_kernels_known *known,
+                                             uint32_t context) {
+    struct spex_kernel_described *described = &plan->described;
+    struct spex_context_node node;
+    struct spex_why why;
+    if (!known->node(known->by, context, &node) ||
+        spex_kernel_describe_context(known, context, node.kernel, described, &why))
+        return &nothing;
+    const struct spex_kernel_model *kernel = spex_models_find(&plan->models, described->path);
+    if (!kernel)
+        return &nothing;
+    spex_planned_make(&plan->planned[context], kernel, described);
+    return &plan->planned[context];
+}
+
+void spex_kernel_plan_answer(struct spex_kernel_plan *plan,
+                             const struct spex_kernels_known *known) {
+    for (uint32_t w = 0; w < SPEX_KERNEL_PLAN_WORDS; w++) {
+        uint64_t asked = spex_load_acquire(&plan->asked[w]); /* Q1 (Q2): the node */
+        for (; asked; asked &= asked - 1) {
+            uint32_t context = w * 64 + (uint32_t)__builtin_ctzll(asked);
+            if (spex_load_relaxed(&plan->nodes[context]))
+                continue;
+            const struct spex_planned *planned = planned_of(plan, known, context);
+            /* clang-format off */
+            spex_store_release(&plan->nodes[context], planned); /* Q3 (Q4 in frames.c): what it holds */
+            /* clang-format on */
+        }
+    }
+}
+
+bool spex_kernel_plan_ask_for(struct spex_kernel_plan *plan, uint32_t context) {
+    uint64_t bit = UINT64_C(1) << context % 64, *word = &plan->asked[context / 64];
+    if (spex_load_relaxed(word) & bit)
+        return false;
+    return !(spex_fetch_or_release(word, bit) & bit); /* Q2 (Q1, Q1 in sampling_budget.c) */
+}
+
+int spex_kernel_plan_create(const char *path, double samples, double ticks_per_second,
+                            struct spex_kernel_plan **plan, struct spex_why *why) {
+    *plan = NULL;
+    FILE *in = fopen(path, "re");
+    if (!in)
+        return spex_fail(why, -errno, "%s: %s", path, strerror(errno));
+    struct spex_kernel_plan *made = calloc(1, sizeof(*made));
+    int err = made ? spex_models_read(&made->models, in, path, why)
+                   : spex_fail(why, -ENOMEM, "out of memory");
+    fclose(in);
+    if (err) {
+        spex_kernel_plan_destroy(made);
+        return err;
+    }
+    made->samples = samples;
+    made->ticks_per_second = ticks_per_second;
+    made->shortest = (uint64_t)(SPEX_LOOKS_SHORTEST_SECONDS * ticks_per_second);
+    made->stretch = 1;
+    made->number = spex_fetch_add_relaxed(&last_number, 1) + 1;
+    while (ldexp(COARSE_SECONDS, -(int)made->coarse_shift) * ticks_per_second > 2)
+        made->coarse_shift++;
+    *plan = made;
+    return 0;
+}
+
+void spex_kernel_plan_destroy(struct spex_kernel_plan *plan) {
+    if (!plan)
+        return;
+    spex_models_free(&plan->models);
+    free(plan);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+#include "measure/figure/figure.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/figure/steady.h"
+#include "ring/probe_type.h"
+#include "text/number.h"
+
+/* For what more would tell otherwise: ten batches of five, as MSER-5 has them. */
+#define LEAST_RECORDS 50
+
+static enum spex_figure_metric metric_of(const char *metric) {
+    static const char *const names[] = {[SPEX_FIGURE_RATE] = "throughput",
+                                        [SPEX_FIGURE_MEAN] = "mean",
+                                        [SPEX_FIGURE_MIN] = "min",
+                                        [SPEX_FIGURE_MAX] = "max"};
+    for (unsigned m = 0; m < sizeof(names) / sizeof(names[0]); m++)
+        if (strcmp(metric, names[m]) == 0)
+            return (enum spex_figure_metric)m;
+    return SPEX_FIGURE_QUANTILE;
+}
+
+int spex_figure_open(struct spex_figure *figure, const struct spex_criterion *criterion,
+                     uint64_t batch_records, bool values) {
+    *figure = (struct spex_figure){
+        .metric = metric_of(criterion->metric),
+        .field = criterion->field,
+        .measured = {NAN, NAN},
+    };
+    if (figure->metric == SPEX_FIGURE_QUANTILE)
+        figure->q = spex_number_seconds(criterion->metric + 1, &figure->q) ? figure->q / 100 : NAN;
+    return spex_batch_means_open(&figure->means, batch_records,
+                                 values && figure->metric == SPEX_FIGURE_QUANTILE);
+}
+
+void spex_figure_close(struct spex_figure *figure) {
+    spex_batch_means_close(&figure->means);
+}
+
+bool spex_figure_is_of(const struct spex_figure *figure, const struct spex_record *record) {
+    return record->probe_id == figure->probe_id && record->probe_type == figure->probe_type;
+}
+
+void spex_figure_begin(struct spex_figure *figure, uint64_t ticks) {
+    figure->begun = true;
+    figure->begin_ticks = figure->last_ticks = ticks;
+}
+
+/* Records are handed over one by one, so that each takes over all that was lost before it. */
+void spex_figure_add(struct spex_figure *figure, const struct spex_record *record) {
+    double time = 0, weight = record->weight * (1.0 + record->lost);
+    uint64_t value = 0;
+    if (record->timestamp > figure->last_ticks) {
+        time = (double)(record->timestamp - figure->last_ticks);
+        figure->last_ticks = record->timestamp;
+    }
+    if (figure->metric != SPEX_FIGURE_RATE) {
+        unsigned field = figure->field + spex_probe_type_first_value(record->probe_type);
+        if (record->marks & SPEX_MARK_UNAVAILABLE || field >= record->field_count)
+            return;
+        value = record->fields[field];
+    }
+    figure->records++;
+    spex_batch_means_add(&figure->means, value, weight, time);
+}
+
+static struct spex_measured measure(const struct spex_figure *figure) {
+    const struct spex_batch_means *means = &figure->means;
+    if (!figure->records)
+        return (struct spex_measured){NAN, NAN};
+    switch (figure->metric) {
+    case SPEX_FIGURE_RATE:
+        return spex_batch_means_rate(means);
+    case SPEX_FIGURE_MEAN:
+        return spex_batch_means_mean(means);
+    case SPEX_FIGURE_MIN:
+        return (struct spex_measured){(double)means->min, NAN};
+    case SPEX_FIGURE_MAX:
+        return (struct spex_measured){(double)means->max, NAN};
+    default:
+        return spex_batch_means_quantile(means, figure->q);
+    }
+}
+
+static struct spex_measured in_unit(struct spex_measured measured, double factor) {
+    measured.value *= factor;
+    measured.error *= factor;
+    if (!isfinite(measured.value))
+        return (struct spex_measured){NAN, NAN};
+    if (!isfinite(measured.error))
+        measured.error = NAN;
+    return measured;
+}
+
+static void look_add(struct spex_figure *figure, double error) {
+    if (isnan(error))
+        return;
+    if (!figure->first_error_records)
+        figure->first_error_records = figure->records;
+    figure->looks[figure->look_count++ % SPEX_FIGURE_LOOKS] =
+        (struct spex_figure_look){figure->records, error};
+}
+
+static double greatest_error(const struct spex_figure *figure, double error) {
+    for (size_t l = 0; l < figure->look_count && l < SPEX_FIGURE_LOOKS; l++) {
+        const struct spex_figure_look *look = &figure->looks[l];
+        if (look->records * 2 >= figure->records)
+            error =
+                fmax(error, look->error * sqrt((double)look->records / (double)figure->records));
+    }
+    return error;
+}
+
+/* In ticks, where it is a time. */
+static struct spex_measured look(struct spex_figure *figure, bool end) {
+    struct spex_measured measured = measure(figure);
+    look_add(figure, measured.error);
+    if (isnan(measured.error))
+        return measured;
+    bool watched =
+        figure->first_error_records * 2 <= figure->records && figure->records >= LEAST_RECORDS;
+    measured.error = end || watched ? greatest_error(figure, measured.error) : NAN;
+    return measured;
+}
+
+struct spex_measured spex_figure_measured(struct spex_figure *figure, double ticks_per_second,
+                                          bool end) {
+    double factor = 1;
+    if (!end && figure->records <= figure->measured_records + figure->measured_records / 20)
+        return figure->measured;
+    if (figure->metric == SPEX_FIGURE_RATE)
+        factor = ticks_per_second;
+    else if (spex_probe_type_ticks(figure->probe_type))
+        factor = 1 / ticks_per_second;
+    figure->measured = in_unit(look(figure, end), factor);
+    figure->measured_records = figure->records;
+    return figure->measured;
+}
+
+struct spex_figure_steady spex_figure_steady(const struct spex_figure *figure, double tolerance) {
+    _Static_assert(SPEX_BATCHES <= SPEX_STEADY_MOST, "a series has all batches");
+    double series[SPEX_BATCHES];
+    if (figure->records < LEAST_RECORDS)
+        return (struct spex_figure_steady){.from_ticks = figure->begin_ticks};
+    size_t count = figure->metric == SPEX_FIGURE_RATE
+                       ? spex_batch_means_gaps(&figure->means, series)
+                       : spex_batch_means_values(&figure->means, series);
+    struct spex_steady steady = spex_steady_of(series, count, tolerance);
+    return (struct spex_figure_steady){
+        .known = true,
+        .steady = steady.steady,
+        .from_ticks =
+            figure->begin_ticks + (uint64_t)spex_batch_means_time(&figure->means, steady.from),
+    };
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* The warm-up is cut off where the marginal standard error of what is left is least: MSER, K. P.
+ * White, "An effective truncation heuristic for bias reduction in simulation output", Simulation
+ * 69(6), 1997; on batch means (of 5 records and more): White, Cobb and Spratt, Winter Simulation
+ * Conference 2000. The cut is in the first half, and is made only when what is cut off differs from
+ * the rest. The rest has settled when it has no trend, by a regression on time, and does not change
+ * at any point; of both, the correlation of neighbours is in the error. */
+#include "measure/figure/steady.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/student.h"
+
+/* Deviations from the median that are no outlier, in standard deviations. */
+#define OUTLIER 4.0
+
+/* Of a cut or a change at the best point of many: when it is more than chance, in standard
+ * deviations. */
+#define CUT    3.0
+#define CHANGE 3.5
+
+/* Values to both sides of a change that is seen. */
+#define LEAST_AROUND 3
+
+/* A trend is more than chance at 99 %: as many times the quantile for 95 %, of the normal law. */
+#define TREND 1.314
+
+struct series {
+    size_t count;
+    double values[SPEX_STEADY_MOST]; /* as shares of the level */
+};
+
+static int compare(const void *left, const void *right) {
+    double one = *(const double *)left, other = *(const double *)right;
+    return (one > other) - (one < other);
+}
+
+static double median_of(const double *values, size_t count) {
+    double sorted[SPEX_STEADY_MOST];
+    memcpy(sorted, values, count * sizeof(*sorted));
+    qsort(sorted, count, sizeof(*sorted), compare);
+    return (sorted[count / 2] + sorted[(count - 1) / 2]) / 2;
+}
+
+/* Single pauses and the like must neither hide a warm-up nor look like one: values are confined to
+ * what is usual in the second half. */
+static void confine(struct series *series, double tolerance) {
+    size_t half = series->count / 2, rest = series->count - half;
+    double distances[SPEX_STEADY_MOST] = {0};
+    double median = median_of(series->values + half, rest), most = 0;
+    for (size_t v = 0; v < rest; v++) {
+        distances[v] = fabs(series->values[half + v] - median);
+        most = fmax(most, distances[v]);
+    }
+    double deviation = 1.4826 * median_of(distances, rest); /* of the normal law */
+    double limit = deviation > 0 ? OUTLIER * fmax(deviation, tolerance) : most;
+    for (size_t v = 0; v < series->count; v++)
+        series->values[v] = fmax(median - limit, fmin(series->values[v], median + limit));
+}
+
+static void series_of(const double *values, size_t count, double tolerance, struct series *series) {
+    size_t half = count / 2;
+    double level = fabs(median_of(values + half, count - half));
+    for (size_t v = half; !(level > 0) && v < count; v++)
+        level += fabs(values[v]) / (double)(count - half);
+    series->count = count;
+    for (size_t v = 0; v < count; v++)
+        series->values[v] = level > 0 ? values[v] / level : values[v];
+    confine(series, tolerance);
+}
+
+struct moments {
+    double mean;
+    double squares; /* of distances from the mean */
+};
+
+static struct moments moments_of(const double *values, size_t count) {
+    struct moments moments = {0, 0};
+    for (size_t v = 0; v < count; v++)
+        moments.mean += values[v] / (double)count;
+    for (size_t v = 0; v < count; v++)
+        moments.squares += (values[v] - moments.mean) * (values[v] - moments.mean);
+    return moments;
+}
+
+/* How much more a mean varies for the correlation of neighbours, as in an autoregressive process of
+ * first order. */
+static double inflation_of(const double *residuals, size_t count) {
+    double squares = 0, products = 0;
+    for (size_t v = 0; v < count; v++) {
+        squares += residuals[v] * residuals[v];
+        products += v ? residuals[v] * residuals[v - 1] : 0;
+    }
+    if (!(squares > 0))
+        return 1;
+    double r = products / squares;
+    r = fmin(fmax(r + (1 + 3 * r) / (double)count, 0), 1 - 2 / (double)count);
+    return (1 + r) / (1 - r);
+}
+
+/* A straight line through values, and what is left of them. */
+struct line {
+    double change; /* from the first to the last */
+    double error;
+    double freedom;
+};
+
+static struct line line_through(const double *values, size_t count) {
+    double residuals[SPEX_STEADY_MOST], products = 0, times = 0, squares = 0;
+    const double middle = (double)(count - 1) / 2, mean = moments_of(values, count).mean;
+    for (size_t v = 0; v < count; v++) {
+        products += ((double)v - middle) * values[v];
+        times += ((double)v - middle) * ((double)v - middle);
+    }
+    double slope = products / times;
+    for (size_t v = 0; v < count; v++) {
+        residuals[v] = values[v] - mean - slope * ((double)v - middle);
+        squares += residuals[v] * residuals[v];
+    }
+    double inflation = inflation_of(residuals, count);
+    double variance = squares / (double)(count - 2) / times * inflation;
+    return (struct line){slope * (double)(count - 1), sqrt(variance) * (double)(count - 1),
+                         fmax((double)count / inflation - 2, 2)};
+}
+
+static bool has_trend(const double *values, size_t count, double tolerance) {
+    struct line line = line_through(values, count);
+    double change = fabs(line.change);
+    return change > tolerance && change > TREND * spex_student_95(line.freedom) * line.error;
+}
+
+/* Where it is best cut off, in the first half. */
+static size_t best_cut(const struct series *series) {
+    size_t best = 0;
+    double least = INFINITY;
+    for (size_t from = 0; from <= series->count / 2; from++) {
+        double left = (double)(series->count - from);
+        double error =
+            moments_of(series->values + from, series->count - from).squares / left / left;
+        if (error < least) {
+            least = error;
+            best = from;
+        }
+    }
+    return best;
+}
+
+/* Where the means before and after differ most: the likeliest point of a change (Hawkins, JASA
+ * 72(357), 1977). */
+static size_t best_change(const double *values, size_t count) {
+    size_t best = count / 2;
+    double most = 0;
+    for (size_t at = LEAST_AROUND; at + LEAST_AROUND <= count; at++) {
+        double before = (double)at, after = (double)(count - at);
+        double step = moments_of(values, at).mean - moments_of(values + at, count - at).mean;
+        double between = step * step * before * after;
+        if (between > most) {
+            most = between;
+            best = at;
+        }
+    }
+    return best;
+}
+
+struct step {
+    double height;
+    double error;
+    double freedom;
+};
+
+/* From the mean before a point to that after it; how much values vary is told by those from `first`
+ * on. */
+static struct step step_at(const double *values, size_t count, size_t at, size_t first) {
+    double residuals[SPEX_STEADY_MOST], squares = 0;
+    double before = moments_of(values, at).mean, after = moments_of(values + at, count - at).mean;
+    size_t known = count - first;
+    for (size_t v = first; v < count; v++) {
+        residuals[v - first] = values[v] - (v < at ? before : after);
+        squares += residuals[v - first] * residuals[v - first];
+    }
+    double means = first < at ? 2 : 1, inflation = inflation_of(residuals, known);
+    double variance =
+        squares / ((double)known - means) * inflation * (1 / (double)at + 1 / (double)(count - at));
+    return (struct step){fabs(after - before), sqrt(variance),
+                         fmax((double)known / inflation - means, 2)};
+}
+
+static bool begins_otherwise(const struct series *series, size_t cut) {
+    struct step step = step_at(series->values, series->count, cut, cut);
+    return step.height > CUT * step.error;
+}
+
+static bool has_change(const double *values, size_t count, double tolerance) {
+    struct step step = step_at(values, count, best_change(values, count), 0);
+    double error = step.error * spex_student_95(step.freedom) / SPEX_NORMAL_95;
+    return step.height > tolerance && step.height > CHANGE * error;
+}
+
+struct spex_steady spex_steady_of(const double *values, size_t count, double tolerance) {
+    struct series series;
+    if (count < SPEX_STEADY_LEAST)
+        return (struct spex_steady){false, 0};
+    series_of(values, count, tolerance, &series);
+    size_t best = best_cut(&series), cut = best;
+    if (cut && !begins_otherwise(&series, cut))
+        cut = 0;
+    const double *rest = series.values + cut;
+    if (has_trend(rest, count - cut, tolerance) || has_change(rest, count - cut, tolerance))
+        return (struct spex_steady){false, best};
+    return (struct spex_steady){true, cut};
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/anomaly/anomalies.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/splitmix.h"
+#include "model/anomaly/detector.h"
+
+/* An anomaly is over when so many usual executions and so much time have gone by since the last one of it; or so much
+ * time, or so many times what is usual between two executions. */
+#define CALM_EXECUTIONS 20
+#define CALM_SECONDS    0.5
+#define QUIET_SECONDS   5.0
+#define QUIET_INTERVALS 4.0
+
+/* One of no more executions than this, or of a smaller share, among so many, is a rare thing that happens. */
+#define RARE_EXECUTIONS 2
+#define RARE_SHARE      0.1
+#define RARE_AMONG      300
+
+/* Before so many executions and so much time nobody knows what happens now and then. What may be until then is what a busy
+ * machine's scheduler does to anybody: a delay of this length. */
+#define YOUNG_EXECUTIONS 1000
+#define YOUNG_SECONDS    3.0
+#define HICCUP_SECONDS   0.02
+
+enum { RATIOS = 64 };
+
+struct spex_watched {
+    enum spex_unjudged why; /* it is not judged */
+    const struct spex_kernel_model *model;
+    struct spex_detector detector;
+    double first_end; /* of its executions */
+    uint64_t executions;
+    /* The anomaly that it is in: */
+    bool open;
+    uint64_t among; /* executions since its beginning, */
+    uint64_t calm;  /*   and since the last one of it */
+    struct spex_anomaly anomaly;
+    float ratios[RATIOS]; /* logarithms; of more, so many at random */
+};
+
+struct spex_anomalies {
+    const struct spex_models *models;
+    double rate;
+    spex_anomaly_told *told;
+    void *user;
+    struct spex_watched **watched; /* by the models' order; NULL: none was executed */
+    struct spex_watched unknown[SPEX_UNJUDGED];
+    struct spex_anomalies_account account;
+    uint64_t random;
+};
+
+const char *spex_unjudged_text(enum spex_unjudged why) {
+    static const char *const texts[] = {
+        [SPEX_JUDGED] = "judged",
+        [SPEX_NO_MODEL] = "of kernels without a model",
+        [SPEX_OTHER_PARAMETERS] = "with other parameters than their model",
+        [SPEX_NO_CLASS] = "of kernels whose model is of class unknown",
+        [SPEX_OUT_OF_RANGE] = "with parameters beyond those of the training",
+    };
+    return texts[why];
+}
+
+int spex_anomalies_create(struct spex_anomalies **anomalies, const struct spex_models *models,
+                          double rate, spex_anomaly_told *told, void *user) {
+    struct spex_anomalies *made = calloc(1, sizeof(*made));
+    *anomalies = made;
+    if (!made)
+        return -ENOMEM;
+    made->watched = calloc(models->count + 1, sizeof(struct spex_watched *));
+    if (!made->watched) {
+        free(made);
+        *anomalies = NULL;
+        return -ENOMEM;
+    }
+    made->models = models;
+    made->rate = rate;
+    made->told = told;
+    made->user = user;
+    for (int why = 0; why < SPEX_UNJUDGED; why++)
+        made->unknown[why].why = (enum spex_unjudged)why;
+    return 0;
+}
+
+void spex_anomalies_destroy(struct spex_anomalies *anomalies) {
+    if (!anomalies)
+        return;
+    for (size_t m = 0; m < anomalies->models->count; m++)
+        free(anomalies->watched[m]);
+    free(anomalies->watched);
+    free(anomalies);
+}
+
+static enum spex_unjudged unjudged(const struct spex_kernel_model *model, const char *const *names,
+                                   size_t parameter_count) {
+    if (!model)
+        return SPEX_NO_MODEL;
+    if (model->model.parameter_count != parameter_count)
+        return SPEX_OTHER_PARAMETERS;
+    for (size_t p = 0; p < parameter_count; p++)
+        if (strcmp(model->names[p], names[p]) != 0)
+            return SPEX_OTHER_PARAMETERS;
+    return model->model.class == SPEX_MODEL_UNKNOWN ? SPEX_NO_CLASS : SPEX_JUDGED;
+}
+
+int spex_anomalies_kernel(struct spex_anomalies *anomalies, const char *path,
+                          const char *const *names, size_t parameter_count,
+                          struct spex_watched **kernel) {
+    const struct spex_kernel_model *model = spex_models_find(anomalies->models, path);
+    enum spex_unjudged why = unjudged(model, names, parameter_count);
+    if (why != SPEX_JUDGED) {
+        *kernel = &anomalies->unknown[why];
+        return 0;
+    }
+    struct spex_watched **place = &anomalies->watched[model - anomalies->models->items];
+    if (!*place) {
+        *place = calloc(1, sizeof(**place));
+        if (!*place)
+            return -ENOMEM;
+        (*place)->model = model;
+        spex_detector_init(&(*place)->detector, anomalies->rate);
+    }
+    *kernel = *place;
+    return 0;
+}
+
+static bool in_range(const struct spex_kernel_model *model, const double *parameters) {
+    for (size_t p = 0; p < model->model.parameter_count; p++)
+        if (parameters[p] < model->low[p] || parameters[p] > model->high[p])
+            return false;
+    return true;
+}
+
+static int ascending(const void *a, const void *b) {
+    float one = *(const float *)a, other = *(const float *)b;
+    return (one > other) - (one < other);
+}
+
+static double median_ratio(const struct spex_watched *kernel) {
+    float sorted[RATIOS];
+    size_t count = kernel->anomaly.executions < RATIOS ? kernel->anomaly.executions : RATIOS;
+    memcpy(sorted, kernel->ratios, count * sizeof(*sorted));
+    qsort(sorted, count, sizeof(*sorted), ascending);
+    return exp((double)sorted[count / 2]);
+}
+
+static void tell(struct spex_anomalies *anomalies, struct spex_watched *kernel,
+                 enum spex_anomaly_event event) {
+    kernel->anomaly.median = median_ratio(kernel);
+    anomalies->told(anomalies->user, event, &kernel->anomaly);
+}
+
+/* What comes again and again, and does not stay, is learnt: or the rate of false alarms would be its own. */
+static void end(struct spex_anomalies *anomalies, struct spex_watched *kernel,
+                enum spex_anomaly_event event) {
+    const struct spex_anomaly *anomaly = &kernel->anomaly;
+    bool rare = anomaly->executions <= RARE_EXECUTIONS ||
+                (double)anomaly->executions < RARE_SHARE * (double)kernel->among;
+    for (size_t r = 0; rare && !anomaly->shift && r < anomaly->executions && r < RATIOS; r++)
+        spex_detector_absorb(&kernel->detector, kernel->ratios[r]);
+    tell(anomalies, kernel, event);
+    kernel->open = false;
+}
+
+/* The execution is part of the kernel's anomaly. */
+static void count(struct spex_anomalies *anomalies, struct spex_watched *kernel,
+                  const struct spex_execution *execution, double log_ratio) {
+    struct spex_anomaly *anomaly = &kernel->anomaly;
+    uint64_t at = anomaly->executions < RATIOS
+                      ? anomaly->executions
+                      : spex_splitmix_next(&anomalies->random) % (anomaly->executions + 1);
+    if (at < RATIOS)
+        kernel->ratios[at] = (float)log_ratio;
+    anomaly->executions++;
+    anomaly->weight += execution->weight;
+    anomaly->end = execution->end;
+    anomaly->worst = fmax(anomaly->worst, exp(log_ratio));
+    kernel->calm = 0;
+    anomalies->account.anomalous++;
+}
+
+static void begin(struct spex_anomalies *anomalies, struct spex_watched *kernel,
+                  const struct spex_execution *execution) {
+    struct spex_anomaly *anomaly = &kernel->anomaly;
+    size_t parameters = kernel->model->model.parameter_count;
+    *anomaly = (struct spex_anomaly){
+        .kernel = kernel->model,
+        .number = ++anomalies->account.anomalies,
+        .begin = execution->end - execution->seconds,
+        .thread = execution->thread,
+        .seconds = execution->seconds,
+        .predicted = spex_model_predict(&kernel->model->model, execution->parameters),
+    };
+    if (parameters > 0)
+        memcpy(anomaly->parameters, execution->parameters, parameters * sizeof(double));
+    kernel->open = true;
+    kernel->among = 0;
+}
+
+static void alarm(struct spex_anomalies *anomalies, struct spex_watched *kernel,
+                  const struct spex_execution *execution, double log_ratio,
+                  enum spex_verdict verdict) {
+    bool begins = !kernel->open;
+    if (begins)
+        begin(anomalies, kernel, execution);
+    if (verdict == SPEX_SHIFTED && !kernel->anomaly.shift) {
+        kernel->anomaly.shift = true;
+        kernel->anomaly.begin = fmin(kernel->anomaly.begin, kernel->detector.evidence_since);
+    }
+    count(anomalies, kernel, execution, log_ratio);
+    if (begins)
+        tell(anomalies, kernel, SPEX_ANOMALY_BEGINS);
+}
+
+static bool is_over(const struct spex_watched *kernel, double now) {
+    double since = now - kernel->anomaly.end;
+    double interval = kernel->executions > 1 ? (kernel->detector.last - kernel->first_end) /
+                                                   (double)(kernel->executions - 1)
+                                             : 0;
+    if (since > fmax(QUIET_SECONDS, QUIET_INTERVALS * interval))
+        return true;
+    if (!kernel->anomaly.shift && kernel->among >= RARE_AMONG &&
+        (double)kernel->anomaly.executions < RARE_SHARE * (double)kernel->among)
+        return true;
+    return !kernel->detector.shifted && kernel->calm >= CALM_EXECUTIONS && since >= CALM_SECONDS;
+}
+
+static bool is_young(const struct spex_watched *kernel, double now) {
+    return kernel->executions < YOUNG_EXECUTIONS || now - kernel->first_end < YOUNG_SECONDS;
+}
+
+/* By how long it is beyond what was predicted, where it is beyond what the model allows; 0 otherwise. A model that cannot
+ * tell allows nothing. */
+static double seconds_beyond(const struct spex_watched *kernel,
+                             const struct spex_execution *execution, double log_ratio) {
+    if (!spex_detector_high(&kernel->detector, log_ratio))
+        return 0;
+    struct spex_prediction predicted =
+        spex_model_predict(&kernel->model->model, execution->parameters);
+    bool allowed = isfinite(predicted.high) && execution->seconds <= predicted.high;
+    return allowed ? 0 : fmax(execution->seconds - predicted.value, 0);
+}
+
+static void judge(struct spex_anomalies *anomalies, struct spex_watched *kernel,
+                  const struct spex_execution *execution, double log_ratio) {
+    double beyond = seconds_beyond(kernel, execution, log_ratio);
+    bool outlier = beyond > 0 && spex_detector_unlikely(&kernel->detector, log_ratio) &&
+                   (beyond > HICCUP_SECONDS || !is_young(kernel, execution->end));
+    enum spex_verdict verdict =
+        spex_detector_take(&kernel->detector, log_ratio, execution->end, beyond > 0, outlier);
+    kernel->among += kernel->open;
+    kernel->calm += kernel->open;
+    if (verdict != SPEX_USUAL)
+        alarm(anomalies, kernel, execution, log_ratio, verdict);
+    if (kernel->open && is_over(kernel, execution->end))
+        end(anomalies, kernel, SPEX_ANOMALY_ENDS);
+}
+
+void spex_anomalies_take(struct spex_anomalies *anomalies, struct spex_watched *kernel,
+                         const struct spex_execution *execution) {
+    struct spex_anomalies_account *account = &anomalies->account;
+    enum spex_unjudged why = kernel->why;
+    double predicted = 0;
+    if (!why && in_range(kernel->model, execution->parameters))
+        predicted = spex_model_value(&kernel->model->model, execution->parameters);
+    if (!why && !(predicted > 0 && isfinite(predicted)))
+        why = SPEX_OUT_OF_RANGE;
+    if (why) {
+        account->unjudged[why]++;
+        return;
+    }
+    if (kernel->executions++ == 0) {
+        kernel->first_end = execution->end;
+        account->kernels++;
+    }
+    account->judged++;
+    account->weight += execution->weight;
+    judge(anomalies, kernel, execution, log(fmax(execution->seconds, 1e-12) / predicted));
+}
+
+void spex_anomalies_pass(struct spex_anomalies *anomalies, double now) {
+    for (size_t m = 0; m < anomalies->models->count; m++) {
+        struct spex_watched *kernel = anomalies->watched[m];
+        if (kernel && kernel->open && is_over(kernel, now))
+            end(anomalies, kernel, SPEX_ANOMALY_ENDS);
+    }
+}
+
+void spex_anomalies_end(struct spex_anomalies *anomalies) {
+    for (size_t m = 0; m < anomalies->models->count; m++) {
+        struct spex_watched *kernel = anomalies->watched[m];
+        if (!kernel || !kernel->open)
+            continue;
+        bool calm = !kernel->detector.shifted && kernel->calm >= CALM_EXECUTIONS;
+        end(anomalies, kernel, calm ? SPEX_ANOMALY_ENDS : SPEX_ANOMALY_GOES_ON);
+    }
+}
+
+const struct spex_anomalies_account *spex_anomalies_account(
+    const struct spex_anomalies *anomalies) {
+    return &anomalies->account;
+}

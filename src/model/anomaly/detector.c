@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/anomaly/detector.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* How far the centre may be from what was predicted: beyond, the model does not hold. */
+#define CENTRE_MOST M_LN2
+
+/* An execution above the upper tenth that is not slower than this is of no interest. */
+#define SHIFT_LEAST 0.1823 /* ln 1.2 */
+
+/* Steps of what follows, in deviations an execution, and the centre's in a second of time. */
+#define CENTRE_STEP       0.002
+#define CENTRE_STEP_LEAST 1e-5
+#define CENTRE_RATE       0.02
+#define UPPER_STEP        0.02
+#define UPPER_STEP_FIRST  4.0 /* over the executions there have been */
+#define DEVIATION_STEP    0.002
+#define DEVIATION_LEAST   1e-4
+
+/* The share above the upper tenth that is usual, and the one that a shift is taken to have. */
+#define ABOVE_USUAL   0.1
+#define ABOVE_SHIFTED 0.5
+
+/* Executions in a row have much in common: twice the evidence that would do were they independent. A shift that is over
+ * before anybody could notice is none. */
+#define EVIDENCE      2.0
+#define EVIDENCE_MORE 5.0
+#define SHIFT_SECONDS 0.2
+
+/* Before anything is known. */
+#define UNLIKELY_AT_FIRST 2.302585 /* ln 10 */
+
+void spex_detector_init(struct spex_detector *detector, double rate) {
+    *detector = (struct spex_detector){.rate = rate};
+    spex_tail_init(&detector->tail, rate);
+}
+
+static bool is_learning(const struct spex_detector *detector) {
+    return detector->seen < SPEX_DETECTOR_FIRST;
+}
+
+bool spex_detector_unlikely(struct spex_detector *detector, double log_ratio) {
+    if (is_learning(detector))
+        return log_ratio > UNLIKELY_AT_FIRST;
+    return log_ratio - detector->centre > spex_tail_level(&detector->tail, detector->rate);
+}
+
+static int ascending(const void *a, const void *b) {
+    float one = *(const float *)a, other = *(const float *)b;
+    return (one > other) - (one < other);
+}
+
+static double limited(double value, double low, double high) {
+    return fmin(fmax(value, low), high);
+}
+
+static void first_learn(struct spex_detector *detector) {
+    float *sorted = detector->first, distances[SPEX_DETECTOR_FIRST];
+    qsort(sorted, SPEX_DETECTOR_FIRST, sizeof(*sorted), ascending);
+    double middle = sorted[SPEX_DETECTOR_FIRST / 2];
+    detector->centre = limited(middle, -CENTRE_MOST, CENTRE_MOST);
+    for (int f = 0; f < SPEX_DETECTOR_FIRST; f++) {
+        distances[f] = fabsf(sorted[f] - (float)middle);
+        spex_tail_add(&detector->tail, sorted[f] - middle);
+    }
+    detector->upper = sorted[SPEX_DETECTOR_FIRST * 19 / 20] - middle;
+    qsort(distances, SPEX_DETECTOR_FIRST, sizeof(*distances), ascending);
+    detector->deviation = fmax(distances[SPEX_DETECTOR_FIRST / 2], DEVIATION_LEAST);
+}
+
+static void evidence_take(struct spex_detector *detector, bool above, double when) {
+    const double enough = -EVIDENCE * log(detector->rate);
+    detector->evidence +=
+        above ? log(ABOVE_SHIFTED / ABOVE_USUAL) : log((1 - ABOVE_SHIFTED) / (1 - ABOVE_USUAL));
+    detector->evidence = limited(detector->evidence, 0, enough + EVIDENCE_MORE);
+    if (detector->evidence == 0)
+        detector->evidence_since = when;
+    if (detector->evidence >= enough && when - detector->evidence_since >= SHIFT_SECONDS)
+        detector->shifted = true;
+    else if (detector->evidence < enough / 2)
+        detector->shifted = false;
+}
+
+/* Whether it may be that nothing has happened. */
+static bool may_learn(const struct spex_detector *detector) {
+    return detector->evidence < -EVIDENCE * log(detector->rate) / 2;
+}
+
+static void learn(struct spex_detector *detector, double distance, double seconds) {
+    double deviation = detector->deviation;
+    double step = fmin(fmax(CENTRE_STEP * deviation, CENTRE_STEP_LEAST), CENTRE_RATE * seconds);
+    detector->centre += distance > 0 ? step : distance < 0 ? -step : 0;
+    detector->centre = limited(detector->centre, -CENTRE_MOST, CENTRE_MOST);
+    double up = fmax(UPPER_STEP, UPPER_STEP_FIRST / (double)detector->seen) *
+                fmax(deviation, detector->upper / 2);
+    detector->upper += up * (distance > detector->upper ? 1 - ABOVE_USUAL : -ABOVE_USUAL);
+    detector->deviation *= fabs(distance) > deviation ? 1 + DEVIATION_STEP : 1 - DEVIATION_STEP;
+    detector->deviation = fmax(detector->deviation, DEVIATION_LEAST);
+    spex_tail_add(&detector->tail, distance);
+}
+
+bool spex_detector_high(const struct spex_detector *detector, double log_ratio) {
+    double distance = log_ratio - detector->centre;
+    return is_learning(detector) || distance > fmax(detector->upper, SHIFT_LEAST);
+}
+
+static enum spex_verdict judge(struct spex_detector *detector, double log_ratio, double when,
+                               bool beyond, bool outlier) {
+    double distance = log_ratio - detector->centre;
+    bool above = beyond && spex_detector_high(detector, log_ratio);
+    double seconds = limited(when - detector->last, 0, 1);
+    evidence_take(detector, above, when);
+    detector->seen++;
+    if (!outlier && may_learn(detector))
+        learn(detector, distance, seconds);
+    return detector->shifted && above ? SPEX_SHIFTED : outlier ? SPEX_OUTLIER : SPEX_USUAL;
+}
+
+enum spex_verdict spex_detector_take(struct spex_detector *detector, double log_ratio, double when,
+                                     bool beyond, bool outlier) {
+    enum spex_verdict verdict = outlier ? SPEX_OUTLIER : SPEX_USUAL;
+    if (!is_learning(detector)) {
+        verdict = judge(detector, log_ratio, when, beyond, outlier);
+    } else if (!outlier) {
+        detector->first[detector->seen++] = (float)log_ratio;
+        detector->evidence_since = when;
+        if (!is_learning(detector))
+            first_learn(detector);
+    }
+    detector->last = when;
+    return verdict;
+}
+
+void spex_detector_absorb(struct spex_detector *detector, double log_ratio) {
+    if (!is_learning(detector))
+        spex_tail_add(&detector->tail, log_ratio - detector->centre);
+}

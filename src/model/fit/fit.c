@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/fit/fit.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "model/fit/search.h"
+
+/* A good fit (ADLER, 3.2). */
+#define GOOD_R2              0.95
+/* Terms that make less than this share of the most that the model comes to do not decide about its class. */
+#define SIGNIFICANT_SHARE    0.01
+/* Times that differ by this share at most (coefficient of variation) are constant: also where a model of them was found
+ * that explains little. */
+#define CONSTANT_SPREAD      0.15
+#define CONSTANT_SPREAD_NEXT 0.10
+/* Or they differ by no more than those at one point do, and their mean is known this well (standard error by mean): few
+ * measurements of a noisy constant. What is different each time is not. */
+#define CONSTANT_ERROR       0.10
+
+/* Of an F test: measurements at one point are enough to know their variance, and the points' residuals exceed it by so
+ * much, over the root of their degrees of freedom, in one of 40 cases where there is nothing else. */
+#define NOISE_FREEDOM_MIN 10
+#define NOISE_EXCESS      3
+/* What is left of points' means by a model that foretells them well enough, of themselves: as of a constant. */
+#define LEFT_SPREAD       CONSTANT_SPREAD
+/* Standard errors above 0 of a coefficient that is certain. */
+#define CERTAIN           5
+
+static void model_of(const struct spex_bench *bench, const struct spex_hypothesis *hypothesis,
+                     const struct spex_least_squares *fit, struct spex_model *model) {
+    const struct spex_function *functions = spex_functions();
+    size_t first = hypothesis->constant;
+    model->parameter_count = bench->problem->points->parameter_count;
+    model->constant = first ? fit->coefficients[0] : 0;
+    model->term_count = hypothesis->terms;
+    for (size_t t = 0; t < hypothesis->terms; t++) {
+        model->terms[t].coefficient = fit->coefficients[first + t];
+        for (size_t p = 0; p < model->parameter_count; p++)
+            if (hypothesis->functions[t][p])
+                model->terms[t].factors[p] = functions[hypothesis->functions[t][p] - 1].exponents;
+    }
+}
+
+/* What measurements at one point vary by, relative to the weights; *freedom degrees. */
+static double variance_within(const struct spex_problem *problem, double *freedom) {
+    const struct spex_points *points = problem->points;
+    double sum = 0;
+    *freedom = 0;
+    for (size_t i = 0; i < points->count; i++) {
+        sum += (points->rows[i] - 1) * points->variances[i] * problem->weights[i];
+        *freedom += points->rows[i] - 1;
+    }
+    return *freedom > 0 ? sum / *freedom : 0;
+}
+
+/* A single measurement varies by what those at one point do, and by what the points' means do beyond that. */
+static void spread(const struct spex_problem *problem, const struct spex_least_squares *fit,
+                   const struct spex_hypothesis *hypothesis, struct spex_model *model) {
+    double within_freedom, rows = 0, count = (double)problem->data.count;
+    double within = variance_within(problem, &within_freedom);
+    double between_freedom = count - (double)fit->columns;
+    double between = between_freedom > 0 ? fit->squares / between_freedom : 0;
+    for (size_t i = 0; i < problem->data.count; i++)
+        rows += problem->points->rows[i] / count;
+    double single = sqrt(within + fmax(between - within / rows, 0));
+    model->share = single;
+    model->floor = single * problem->floor;
+    model->freedom = fmax(between_freedom, within > 0 ? within_freedom : 0);
+    size_t first = hypothesis->constant ? 0 : 1;
+    for (size_t a = 0; a < fit->columns; a++)
+        for (size_t b = 0; b < fit->columns; b++)
+            model->covariance[first + a][first + b] =
+                fmax(between, within / rows) * fit->inverse[a][b];
+    model->constant_error = sqrt(model->covariance[0][0]);
+    for (size_t t = 0; t < model->term_count; t++)
+        model->terms[t].error = sqrt(model->covariance[t + 1][t + 1]);
+}
+
+/* Whether what a model leaves is no more than what measurements at one point vary by, or little, and its terms are
+ * certain: then it is a good fit, however much of the variation is noise, or how little there is of it. */
+static bool is_all_but_noise(const struct spex_problem *problem,
+                             const struct spex_least_squares *fit,
+                             const struct spex_hypothesis *hypothesis) {
+    double within_freedom, inverse_rows = 0, count = (double)problem->data.count;
+    double within = variance_within(problem, &within_freedom);
+    double freedom = count - (double)fit->columns;
+    for (size_t i = 0; i < problem->data.count; i++)
+        inverse_rows += 1 / problem->points->rows[i] / count;
+    if (within_freedom < NOISE_FREEDOM_MIN || !(freedom > 0))
+        return false;
+    double left = fit->squares / freedom, noise = within * inverse_rows;
+    for (size_t c = hypothesis->constant; c < fit->columns; c++)
+        if (fit->coefficients[c] < CERTAIN * sqrt(fmax(left, noise) * fit->inverse[c][c]))
+            return false;
+    return left <= noise * (1 + NOISE_EXCESS / sqrt(freedom)) || left <= LEFT_SPREAD * LEFT_SPREAD;
+}
+
+static double mean_of(const double *values, size_t count) {
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += values[i];
+    return sum / (double)count;
+}
+
+static double squares_about(const double *values, size_t count, double mean) {
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += (values[i] - mean) * (values[i] - mean);
+    return sum;
+}
+
+/* ADLER, equations 5 and 6, on the points' means. */
+static double adjusted_r2(const struct spex_points *points, const struct spex_model *model) {
+    double left = 0, count = (double)points->count, terms = (double)model->term_count;
+    double all = squares_about(points->times, points->count, mean_of(points->times, points->count));
+    for (size_t i = 0; i < points->count; i++) {
+        double miss = points->times[i] -
+                      spex_model_value(model, points->parameters + i * points->parameter_count);
+        left += miss * miss;
+    }
+    if (!(all > 0))
+        return 1;
+    return 1 - left / all * (count - 1) / fmax(1, count - terms - 1);
+}
+
+/* By the largest power and logarithm of what is significant, ADLER, equations 7 to 9. */
+static enum spex_model_class class_of_terms(const struct spex_points *points,
+                                            const struct spex_model *model) {
+    double most[SPEX_MODEL_PARAMETERS_MAX] = {0}, least[SPEX_MODEL_PARAMETERS_MAX];
+    double high[SPEX_MODEL_COLUMNS_MAX], low[SPEX_MODEL_COLUMNS_MAX], all = model->constant;
+    unsigned twelfths = 0, log = 0;
+    bool any = false;
+    for (size_t p = 0; p < model->parameter_count; p++) {
+        least[p] = INFINITY;
+        for (size_t i = 0; i < points->count; i++) {
+            double x = points->parameters[i * points->parameter_count + p];
+            most[p] = fmax(most[p], x);
+            least[p] = fmin(least[p], x);
+        }
+    }
+    spex_model_columns(model, most, high);
+    spex_model_columns(model, least, low);
+    for (size_t t = 0; t < model->term_count; t++)
+        all += model->terms[t].coefficient * high[t + 1];
+    for (size_t t = 0; t < model->term_count; t++) {
+        unsigned of_power = 0, of_log = 0;
+        if (model->terms[t].coefficient * (high[t + 1] - low[t + 1]) < SIGNIFICANT_SHARE * all)
+            continue;
+        for (size_t p = 0; p < model->parameter_count; p++) {
+            of_power += model->terms[t].factors[p].twelfths;
+            of_log += model->terms[t].factors[p].log;
+        }
+        if (!any || of_power > twelfths || (of_power == twelfths && of_log > log)) {
+            twelfths = of_power;
+            log = of_log;
+        }
+        any = true;
+    }
+    if (!any)
+        return SPEX_MODEL_CONSTANT;
+    if (twelfths == 0)
+        return SPEX_MODEL_LOGARITHMIC;
+    return twelfths == 12 && log == 0 ? SPEX_MODEL_LINEAR : SPEX_MODEL_POLYNOMIAL;
+}
+
+/* Two values of a parameter are on every curve. */
+static bool has_three_values(const struct spex_points *points, size_t parameter) {
+    const double *x = points->parameters + parameter;
+    double first = x[0], second = x[0];
+    for (size_t i = 1; i < points->count; i++) {
+        double value = x[i * points->parameter_count];
+        if (value == first || value == second)
+            continue;
+        if (first != second)
+            return true;
+        second = value;
+    }
+    return false;
+}
+
+static bool is_told_by_enough(const struct spex_points *points, const struct spex_model *model) {
+    for (size_t t = 0; t < model->term_count; t++)
+        for (size_t p = 0; p < model->parameter_count; p++)
+            if (spex_exponents_any(model->terms[t].factors[p]) && !has_three_values(points, p))
+                return false;
+    return true;
+}
+
+static enum spex_model_class class_of(const struct spex_points *points,
+                                      const struct spex_model *model, bool good) {
+    double mean = mean_of(points->times, points->count);
+    double deviation =
+        sqrt(squares_about(points->times, points->count, mean) / (double)points->count);
+    double share = mean > 0 ? deviation / mean : 0;
+    enum spex_model_class class = class_of_terms(points, model);
+    if (class == SPEX_MODEL_CONSTANT) {
+        bool noisy = good && model->constant_error <= CONSTANT_ERROR * model->constant;
+        return share <= CONSTANT_SPREAD || noisy ? class : SPEX_MODEL_UNKNOWN;
+    }
+    if ((good || model->adjusted_r2 >= GOOD_R2) && is_told_by_enough(points, model))
+        return class;
+    return share <= CONSTANT_SPREAD_NEXT ? SPEX_MODEL_CONSTANT : SPEX_MODEL_UNKNOWN;
+}
+
+static int check(const struct spex_measurements *measured) {
+    if (measured->count == 0 || measured->parameter_count > SPEX_MODEL_PARAMETERS_MAX)
+        return -EINVAL;
+    for (size_t i = 0; i < measured->count * measured->parameter_count; i++)
+        if (!isfinite(measured->parameters[i]) || measured->parameters[i] < 0)
+            return -EINVAL;
+    for (size_t i = 0; i < measured->count; i++)
+        if (!isfinite(measured->times[i]) || measured->times[i] < 0)
+            return -EINVAL;
+    return 0;
+}
+
+static int fit_points(const struct spex_points *points, struct spex_model *model) {
+    struct spex_problem problem;
+    struct spex_bench bench = {.products = NULL};
+    struct spex_hypothesis best;
+    struct spex_least_squares squares = {.columns = 0};
+    int err = spex_problem_make(&problem, points);
+    err = err ? err : spex_bench_make(&bench, &problem);
+    err = err ? err : spex_search(&bench, &best);
+    if (!err) {
+        spex_hypothesis_judge(&bench, &best, INFINITY, &squares);
+        model_of(&bench, &best, &squares, model);
+        spread(&problem, &squares, &best, model);
+        model->adjusted_r2 = adjusted_r2(points, model);
+        model->class = class_of(points, model, is_all_but_noise(&problem, &squares, &best));
+    }
+    spex_bench_free(&bench);
+    spex_problem_free(&problem);
+    return err;
+}
+
+int spex_fit(const struct spex_measurements *measured, struct spex_fit *fit) {
+    struct spex_points points;
+    int err = check(measured);
+    if (err)
+        return err;
+    *fit = (struct spex_fit){.points = 0};
+    err = spex_points_make(&points, measured);
+    err = err ? err : fit_points(&points, &fit->model);
+    fit->points = points.count;
+    fit->outliers = points.outliers;
+    spex_points_free(&points);
+    return err;
+}

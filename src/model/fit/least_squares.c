@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/fit/least_squares.h"
+
+#include <math.h>
+
+/* Columns of length 1 whose part that is independent of the others is shorter than the root of this are not. */
+#define PIVOT_MIN 1e-10
+
+typedef double square[SPEX_MODEL_COLUMNS_MAX][SPEX_MODEL_COLUMNS_MAX];
+
+static double product(const struct spex_data *data, const double *a, const double *b) {
+    double sum = 0;
+    for (size_t i = 0; i < data->count; i++)
+        sum += data->weights[i] * a[i] * b[i];
+    return sum;
+}
+
+/* Lower Cholesky factor in place. */
+static bool factorise(square matrix, size_t count) {
+    for (size_t j = 0; j < count; j++) {
+        for (size_t k = 0; k < j; k++)
+            matrix[j][j] -= matrix[j][k] * matrix[j][k];
+        if (!(matrix[j][j] > PIVOT_MIN))
+            return false;
+        matrix[j][j] = sqrt(matrix[j][j]);
+        for (size_t i = j + 1; i < count; i++) {
+            for (size_t k = 0; k < j; k++)
+                matrix[i][j] -= matrix[i][k] * matrix[j][k];
+            matrix[i][j] /= matrix[j][j];
+        }
+    }
+    return true;
+}
+
+/* Of the matrix whose lower factor this is. */
+static void invert(square factor, size_t count, square inverse) {
+    for (size_t c = 0; c < count; c++) {
+        double x[SPEX_MODEL_COLUMNS_MAX] = {0};
+        x[c] = 1;
+        for (size_t i = c; i < count; i++) {
+            for (size_t k = c; k < i; k++)
+                x[i] -= factor[i][k] * x[k];
+            x[i] /= factor[i][i];
+        }
+        for (size_t i = count; i-- > 0;) {
+            for (size_t k = i + 1; k < count; k++)
+                x[i] -= factor[k][i] * x[k];
+            x[i] /= factor[i][i];
+        }
+        for (size_t i = 0; i < count; i++)
+            inverse[i][c] = x[i];
+    }
+}
+
+static double squares_of(const struct spex_data *data, const double *const *columns,
+                         const struct spex_least_squares *fit) {
+    double sum = 0;
+    for (size_t i = 0; i < data->count; i++) {
+        double left = data->values[i];
+        for (size_t c = 0; c < fit->columns; c++)
+            left -= fit->coefficients[c] * columns[c][i];
+        sum += data->weights[i] * left * left;
+    }
+    return sum;
+}
+
+bool spex_least_squares(const struct spex_data *data, const double *const *columns, size_t count,
+                        struct spex_least_squares *fit) {
+    double norms[SPEX_MODEL_COLUMNS_MAX], right[SPEX_MODEL_COLUMNS_MAX];
+    square gram;
+    if (count > data->count || count == 0)
+        return false;
+    for (size_t a = 0; a < count; a++) {
+        norms[a] = sqrt(product(data, columns[a], columns[a]));
+        if (!(norms[a] > 0) || !isfinite(norms[a]))
+            return false;
+        right[a] = product(data, columns[a], data->values) / norms[a];
+        for (size_t b = 0; b < a; b++)
+            gram[a][b] = product(data, columns[a], columns[b]) / (norms[a] * norms[b]);
+        gram[a][a] = 1;
+    }
+    if (!factorise(gram, count))
+        return false;
+    fit->columns = count;
+    invert(gram, count, fit->inverse);
+    for (size_t a = 0; a < count; a++) {
+        fit->coefficients[a] = 0;
+        for (size_t b = 0; b < count; b++) {
+            fit->coefficients[a] += fit->inverse[a][b] * right[b];
+            fit->inverse[a][b] /= norms[a] * norms[b];
+        }
+        fit->coefficients[a] /= norms[a];
+    }
+    fit->squares = squares_of(data, columns, fit);
+    return true;
+}
+
+double spex_left_out(const struct spex_data *data, const double *const *columns,
+                     const struct spex_least_squares *fit) {
+    double sum = 0;
+    for (size_t i = 0; i < data->count; i++) {
+        double left = data->values[i], leverage = 0;
+        for (size_t a = 0; a < fit->columns; a++) {
+            left -= fit->coefficients[a] * columns[a][i];
+            for (size_t b = 0; b < fit->columns; b++)
+                leverage += columns[a][i] * fit->inverse[a][b] * columns[b][i];
+        }
+        leverage *= data->weights[i];
+        if (!(leverage < 1 - 1e-9))
+            return INFINITY;
+        left /= 1 - leverage;
+        sum += data->weights[i] * left * left;
+    }
+    return sum / (double)data->count;
+}

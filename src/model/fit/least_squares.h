@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Weighted linear least squares of few columns. */
+#ifndef SPEX_MODEL_FIT_LEAST_SQUARES_H
+#define SPEX_MODEL_FIT_LEAST_SQUARES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "model/model.h"
+
+struct spex_data {
+    size_t count;
+    const double *values;
+    const double *weights;
+};
+
+struct spex_least_squares {
+    size_t columns;
+    double coefficients[SPEX_MODEL_COLUMNS_MAX];
+    double inverse[SPEX_MODEL_COLUMNS_MAX][SPEX_MODEL_COLUMNS_MAX]; /* of X'WX */
+    double squares;                                                 /* weighted, of the residuals */
+};
+
+/* False when the columns are no independent ones, or more than the values. */
+bool spex_least_squares(const struct spex_data *data, const double *const *columns, size_t count,
+                        struct spex_least_squares *fit);
+
+/* Weighted mean square of what each value is missed by when it is left out; INFINITY when one decides alone. */
+double spex_left_out(const struct spex_data *data, const double *const *columns,
+                     const struct spex_least_squares *fit);
+
+#endif

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "model/fit/points.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What lies further from the median than this many deviations, and than this share of it, is an outlier. */
+#define OUTLIER_DEVIATIONS 4
+#define OUTLIER_SHARE      0.25
+#define OUTLIER_ROWS_MIN   3
+#define NORMAL_PER_MAD     1.4826
+/* Of at least so many measurements: where more than this share of them would be outliers the time has several modes, all of
+ * which are in its mean. */
+#define MODES_ROWS_MIN     10
+#define OUTLIERS_MOST      0.1
+
+/* Parts of a power of two that are told apart at first, when there are too many points. */
+#define BINS_PER_OCTAVE 16.0
+
+struct sorting {
+    const double *keys; /* row by row */
+    size_t width;
+};
+
+static int by_keys(const void *a, const void *b, void *user) {
+    const struct sorting *sorting = user;
+    size_t one = *(const size_t *)a, other = *(const size_t *)b;
+    const double *x = sorting->keys + one * sorting->width,
+                 *y = sorting->keys + other * sorting->width;
+    for (size_t k = 0; k < sorting->width; k++)
+        if (x[k] != y[k])
+            return x[k] < y[k] ? -1 : 1;
+    return one < other ? -1 : one > other;
+}
+
+int spex_ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Of sorted values. */
+static double median(const double *values, size_t count) {
+    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+/* The furthest from the median that is no outlier; `values` is sorted, `scratch` as long. */
+static double outlier_distance(const double *values, double *scratch, size_t count) {
+    double middle = median(values, count);
+    for (size_t v = 0; v < count; v++)
+        scratch[v] = fabs(values[v] - middle);
+    qsort(scratch, count, sizeof(*scratch), spex_ascending);
+    return fmax(OUTLIER_DEVIATIONS * NORMAL_PER_MAD * median(scratch, count),
+                OUTLIER_SHARE * fabs(middle));
+}
+
+static double beyond(const double *values, size_t count, double middle, double distance) {
+    double sum = 0;
+    for (size_t v = 0; v < count; v++)
+        sum += fabs(values[v] - middle) > distance;
+    return sum;
+}
+
+/* Sorts `values`. What lies further from *middle than this is an outlier. */
+static double summarise(struct spex_points *points, size_t point, double *values, double *scratch,
+                        size_t count, double *centre) {
+    double middle = 0, distance = INFINITY, mean = 0, squares = 0, used = 0;
+    if (count >= OUTLIER_ROWS_MIN) {
+        qsort(values, count, sizeof(*values), spex_ascending);
+        middle = median(values, count);
+        distance = outlier_distance(values, scratch, count);
+        if (count >= MODES_ROWS_MIN &&
+            beyond(values, count, middle, distance) > OUTLIERS_MOST * (double)count)
+            distance = INFINITY;
+    }
+    for (size_t v = 0; v < count; v++) {
+        if (fabs(values[v] - middle) > distance)
+            continue;
+        double step = values[v] - mean;
+        mean += step / ++used;
+        squares += step * (values[v] - mean);
+    }
+    points->times[point] = mean;
+    points->rows[point] = used;
+    points->variances[point] = used > 1 ? squares / (used - 1) : 0;
+    points->outliers += count - (size_t)used;
+    *centre = middle;
+    return distance;
+}
+
+struct in_run {
+    uint32_t run;
+    double time;
+};
+
+static int by_run(const void *a, const void *b) {
+    const struct in_run *one = a, *other = b;
+    return one->run < other->run ? -1 : one->run > other->run;
+}
+
+/* What the means of points vary by, relative to themselves, and what they would if measurements were independent. */
+struct clusters {
+    double observed;
+    double independent;
+};
+
+/* The variance of a mean of clusters (Cochran, Sampling Techniques, 3rd ed., section 9A): from the clusters' own
+ * distances to it. */
+static void clusters_add(struct clusters *clusters, const struct spex_points *points, size_t point,
+                         struct in_run *in_runs, size_t count) {
+    double mean = points->times[point], rows = (double)count, sum = 0;
+    size_t runs = 0;
+    qsort(in_runs, count, sizeof(*in_runs), by_run);
+    for (size_t begin = 0, end; begin < count; begin = end, runs++) {
+        double distance = 0;
+        for (end = begin; end < count && in_runs[end].run == in_runs[begin].run; end++)
+            distance += in_runs[end].time - mean;
+        sum += distance * distance;
+    }
+    if (runs < 2 || !(mean > 0))
+        return;
+    clusters->observed += sum / (rows * rows) * (double)runs / (double)(runs - 1) / (mean * mean);
+    clusters->independent += points->variances[point] / rows / (mean * mean);
+}
+
+/* So many measurements are worth one. */
+static void count_independent(struct spex_points *points, const struct clusters *clusters) {
+    double effect = clusters->independent > 0 ? clusters->observed / clusters->independent : 1;
+    for (size_t p = 0; p < points->count && effect > 1; p++)
+        points->rows[p] = fmax(points->rows[p] / effect, 1);
+}
+
+static size_t count_different(const struct sorting *sorting, const size_t *order, size_t count) {
+    size_t different = count > 0;
+    for (size_t r = 1; r < count; r++)
+        different += memcmp(sorting->keys + order[r] * sorting->width,
+                            sorting->keys + order[r - 1] * sorting->width,
+                            sorting->width * sizeof(double)) != 0;
+    return different;
+}
+
+/* Keys that are the same for what lies within a part of an octave. */
+static void make_coarse(double *keys, const double *parameters, size_t count, double bins) {
+    for (size_t k = 0; k < count; k++)
+        keys[k] = parameters[k] > 0 ? floor(log2(parameters[k]) * bins) : -INFINITY;
+}
+
+static int allocate(struct spex_points *points, size_t count) {
+    points->parameters = calloc(count * points->parameter_count + 1, sizeof(double));
+    points->times = calloc(count + 1, sizeof(double));
+    points->rows = calloc(count + 1, sizeof(double));
+    points->variances = calloc(count + 1, sizeof(double));
+    return points->parameters && points->times && points->rows && points->variances ? 0 : -ENOMEM;
+}
+
+/* A point is where the mean of its parameters is, which is exactly theirs where they are all the same. */
+static void gather(struct spex_points *points, const struct spex_measurements *measured,
+                   const struct sorting *sorting, const size_t *order, double *scratch,
+                   struct in_run *in_runs) {
+    size_t width = sorting->width;
+    struct clusters clusters = {.observed = 0};
+    for (size_t begin = 0, end; begin < measured->count; begin = end) {
+        double *at = points->parameters + points->count * width;
+        const double *first = measured->parameters + order[begin] * width;
+        for (end = begin; end < measured->count &&
+                          memcmp(sorting->keys + order[end] * width,
+                                 sorting->keys + order[begin] * width, width * sizeof(double)) == 0;
+             end++) {
+            scratch[end - begin] = measured->times[order[end]];
+            for (size_t k = 0; k < width; k++)
+                at[k] += measured->parameters[order[end] * width + k] - first[k];
+        }
+        for (size_t k = 0; k < width; k++)
+            at[k] = first[k] + at[k] / (double)(end - begin);
+        double middle, distance = summarise(points, points->count++, scratch,
+                                            scratch + measured->count, end - begin, &middle);
+        size_t used = 0;
+        for (size_t r = begin; r < end && measured->runs; r++)
+            if (fabs(measured->times[order[r]] - middle) <= distance)
+                in_runs[used++] =
+                    (struct in_run){measured->runs[order[r]], measured->times[order[r]]};
+        clusters_add(&clusters, points, points->count - 1, in_runs, used);
+    }
+    count_independent(points, &clusters);
+}
+
+static void sort(const struct sorting *sorting, size_t *order, size_t count) {
+    for (size_t r = 0; r < count; r++)
+        order[r] = r;
+    qsort_r(order, count, sizeof(*order), by_keys, (void *)(uintptr_t)sorting);
+}
+
+int spex_points_make(struct spex_points *points, const struct spex_measurements *measured) {
+    size_t width = measured->parameter_count, count = measured->count, different;
+    size_t *order = calloc(count + 1, sizeof(*order));
+    double *coarse = calloc(count * width + 1, sizeof(*coarse));
+    double *scratch = calloc(2 * count + 1, sizeof(*scratch));
+    struct in_run *in_runs = calloc(count + 1, sizeof(*in_runs));
+    struct sorting sorting = {measured->parameters, width};
+    *points = (struct spex_points){.parameter_count = width};
+    int err = order && coarse && scratch && in_runs ? 0 : -ENOMEM;
+    if (!err) {
+        sort(&sorting, order, count);
+        different = count_different(&sorting, order, count);
+        for (int halved = 0; different > SPEX_POINTS_MAX; halved++) {
+            make_coarse(coarse, measured->parameters, count * width,
+                        ldexp(BINS_PER_OCTAVE, -halved));
+            sorting.keys = coarse;
+            sort(&sorting, order, count);
+            different = count_different(&sorting, order, count);
+        }
+        err = allocate(points, different);
+    }
+    if (!err)
+        gather(points, measured, &sorting, order, scratch, in_runs);
+    free(in_runs);
+    free(order);
+    free(coarse);
+    free(scratch);
+    return err;
+}
+
+void spex_points_free(struct spex_points *points) {
+    free(points->parameters);
+    free(points->times);
+    free(points->rows);
+    free(points->variances);
+    *points = (struct spex_points){.count = 0};
+}

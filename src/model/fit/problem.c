@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/fit/problem.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* A deviation is at least this share of the median time: what a clock and a call take is in every measurement. */
+#define FLOOR_SHARE 0.005
+
+static double median_time(const struct spex_points *points, double *scratch) {
+    for (size_t i = 0; i < points->count; i++)
+        scratch[i] = points->times[i];
+    qsort(scratch, points->count, sizeof(*scratch), spex_ascending);
+    return scratch[points->count / 2];
+}
+
+static void weigh(struct spex_problem *problem) {
+    const struct spex_points *points = problem->points;
+    double middle = median_time(points, problem->weights);
+    problem->floor = middle > 0 ? FLOOR_SHARE * middle : 1;
+    problem->least = problem->weights[0]; /* sorted, until they are overwritten */
+    for (size_t i = 0; i < points->count; i++) {
+        double time = points->times[i];
+        problem->weights[i] = 1 / (time * time + problem->floor * problem->floor);
+    }
+}
+
+/* Points whose values of a parameter are different: grids have few, and powers are dear. */
+enum { SEEN_MAX = 32 };
+
+struct seen {
+    size_t count;
+    size_t points[SEEN_MAX];
+};
+
+static double *place(const struct spex_problem *problem, size_t parameter, size_t function,
+                     size_t point) {
+    return problem->columns + (parameter * SPEX_FUNCTIONS + function) * problem->points->count +
+           point;
+}
+
+static void fill_point(struct spex_problem *problem, size_t parameter, size_t point,
+                       struct seen *seen) {
+    const struct spex_points *points = problem->points;
+    const double *x = points->parameters + parameter;
+    size_t width = points->parameter_count, like = 0;
+    while (like < seen->count && x[seen->points[like] * width] != x[point * width])
+        like++;
+    bool known = like < seen->count;
+    double log2x = known ? 0 : log2(x[point * width]);
+    for (size_t f = 0; f < SPEX_FUNCTIONS; f++)
+        if (problem->usable[parameter][f])
+            *place(problem, parameter, f, point) =
+                known
+                    ? *place(problem, parameter, f, seen->points[like])
+                    : spex_exponents_apply(spex_functions()[f].exponents, x[point * width], log2x);
+    if (!known && seen->count < SEEN_MAX)
+        seen->points[seen->count++] = point;
+}
+
+/* Of one parameter: its functions at all points. A logarithm is none of theirs where it would be negative, nor a
+ * function that is the same everywhere. */
+static void fill(struct spex_problem *problem, size_t parameter) {
+    const struct spex_points *points = problem->points;
+    const struct spex_function *functions = spex_functions();
+    double least = INFINITY, most = 0;
+    for (size_t i = 0; i < points->count; i++) {
+        double x = points->parameters[i * points->parameter_count + parameter];
+        least = fmin(least, x);
+        most = fmax(most, x);
+    }
+    problem->varies[parameter] = most > least;
+    for (size_t f = 0; f < SPEX_FUNCTIONS; f++)
+        problem->usable[parameter][f] =
+            most > least && (least >= 1 || functions[f].exponents.log == 0);
+    struct seen seen = {.count = 0};
+    for (size_t i = 0; i < points->count && most > least; i++)
+        fill_point(problem, parameter, i, &seen);
+}
+
+int spex_problem_make(struct spex_problem *problem, const struct spex_points *points) {
+    size_t count = points->count;
+    *problem = (struct spex_problem){
+        .points = points,
+        .weights = calloc(count + 1, sizeof(double)),
+        .columns = calloc(count * points->parameter_count * SPEX_FUNCTIONS + 1, sizeof(double)),
+        .ones = calloc(count + 1, sizeof(double)),
+    };
+    if (!problem->weights || !problem->columns || !problem->ones)
+        return -ENOMEM;
+    problem->data = (struct spex_data){count, points->times, problem->weights};
+    weigh(problem);
+    for (size_t i = 0; i < count; i++)
+        problem->ones[i] = 1;
+    for (size_t p = 0; p < points->parameter_count; p++)
+        fill(problem, p);
+    return 0;
+}
+
+void spex_problem_free(struct spex_problem *problem) {
+    free(problem->weights);
+    free(problem->columns);
+    free(problem->ones);
+    *problem = (struct spex_problem){.points = NULL};
+}
+
+const double *spex_problem_column(const struct spex_problem *problem, size_t parameter,
+                                  size_t function) {
+    return place(problem, parameter, function, 0);
+}

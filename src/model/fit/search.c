@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/fit/search.h"
+
+#include <math.h>
+
+#include "model/fit/candidates.h"
+
+enum {
+    TOGETHER_MAX = 3, /* parameters whose combinations are all tried */
+    ROUNDS_MAX = 4
+};
+
+struct search {
+    struct spex_bench *bench;
+    struct spex_candidates candidates[SPEX_MODEL_PARAMETERS_MAX];
+    size_t together[TOGETHER_MAX]; /* parameters */
+    size_t together_count;
+    struct spex_hypothesis *best;
+};
+
+/* Those that matter most. */
+static void choose_together(struct search *search) {
+    const struct spex_problem *problem = search->bench->problem;
+    for (size_t p = 0; p < problem->points->parameter_count; p++) {
+        size_t at = search->together_count;
+        if (!problem->varies[p])
+            continue;
+        while (at > 0 &&
+               search->candidates[search->together[at - 1]].gain < search->candidates[p].gain) {
+            if (at < TOGETHER_MAX)
+                search->together[at] = search->together[at - 1];
+            at--;
+        }
+        if (at < TOGETHER_MAX)
+            search->together[at] = p;
+        if (search->together_count < TOGETHER_MAX)
+            search->together_count++;
+    }
+}
+
+/* Every parameter from this one on is left out, begins a term of its own, or goes into one that is there. */
+static void combine(struct search *search, struct spex_hypothesis *hypothesis, size_t next) {
+    if (next == search->together_count) {
+        spex_hypothesis_try(search->bench, *hypothesis, search->best);
+        return;
+    }
+    size_t parameter = search->together[next], terms = hypothesis->terms;
+    const struct spex_candidates *candidates = &search->candidates[parameter];
+    combine(search, hypothesis, next + 1);
+    for (size_t c = 0; c < candidates->count; c++)
+        for (size_t t = 0; t <= terms; t++) {
+            hypothesis->functions[t][parameter] = (uint8_t)(candidates->functions[c] + 1);
+            hypothesis->terms = t == terms ? terms + 1 : terms;
+            combine(search, hypothesis, next + 1);
+            hypothesis->functions[t][parameter] = 0;
+            hypothesis->terms = terms;
+        }
+}
+
+/* Of one parameter everything is tried, and pairs of simple functions. */
+static void try_all_of_one(struct search *search, size_t parameter) {
+    const struct spex_problem *problem = search->bench->problem;
+    for (size_t f = 0; f < SPEX_FUNCTIONS; f++) {
+        struct spex_hypothesis one = {.terms = 1};
+        if (!problem->usable[parameter][f])
+            continue;
+        one.functions[0][parameter] = (uint8_t)(f + 1);
+        spex_hypothesis_try(search->bench, one, search->best);
+        for (size_t g = 0; g < f && f < SPEX_FUNCTIONS_SIMPLE; g++) {
+            struct spex_hypothesis two = one;
+            if (!problem->usable[parameter][g])
+                continue;
+            two.terms = 2;
+            two.functions[1][parameter] = (uint8_t)(g + 1);
+            spex_hypothesis_try(search->bench, two, search->best);
+        }
+    }
+}
+
+/* Whether another function in some place of the best is better. */
+static bool replace_one(struct search *search) {
+    const struct spex_problem *problem = search->bench->problem;
+    struct spex_hypothesis from = *search->best;
+    bool better = false;
+    for (size_t t = 0; t < from.terms; t++)
+        for (size_t p = 0; p < problem->points->parameter_count; p++)
+            for (size_t f = 0; f < SPEX_FUNCTIONS && from.functions[t][p]; f++) {
+                struct spex_hypothesis other = from;
+                if (!problem->usable[p][f])
+                    continue;
+                other.functions[t][p] = (uint8_t)(f + 1);
+                better |= spex_hypothesis_try(search->bench, other, search->best);
+            }
+    return better;
+}
+
+static bool has(const struct spex_hypothesis *hypothesis, size_t parameter) {
+    for (size_t t = 0; t < hypothesis->terms; t++)
+        if (hypothesis->functions[t][parameter])
+            return true;
+    return false;
+}
+
+/* Whether the best is better with another candidate: in a term of its own, or, of a parameter that it does not have yet,
+ * in one of its terms. */
+static bool add_one(struct search *search) {
+    struct spex_hypothesis from = *search->best;
+    bool better = false;
+    for (size_t p = 0; p < search->bench->problem->points->parameter_count; p++) {
+        const struct spex_candidates *candidates = &search->candidates[p];
+        for (size_t c = 0; c < candidates->count; c++) {
+            struct spex_hypothesis other;
+            for (size_t t = 0; t < from.terms && !has(&from, p); t++) {
+                other = from;
+                other.functions[t][p] = (uint8_t)(candidates->functions[c] + 1);
+                better |= spex_hypothesis_try(search->bench, other, search->best);
+            }
+            other = from;
+            if (from.terms == SPEX_MODEL_TERMS_MAX)
+                continue;
+            other.functions[other.terms++][p] = (uint8_t)(candidates->functions[c] + 1);
+            better |= spex_hypothesis_try(search->bench, other, search->best);
+        }
+    }
+    return better;
+}
+
+int spex_search(struct spex_bench *bench, struct spex_hypothesis *best) {
+    struct search search = {.bench = bench, .best = best};
+    struct spex_hypothesis none = {.terms = 0};
+    int err = spex_candidates_find(bench->problem, search.candidates);
+    if (err)
+        return err;
+    *best = (struct spex_hypothesis){.score = INFINITY};
+    spex_hypothesis_try(bench, none, best);
+    choose_together(&search);
+    if (search.together_count == 1)
+        try_all_of_one(&search, search.together[0]);
+    else
+        combine(&search, &none, 0);
+    for (int round = 0; round < ROUNDS_MAX; round++)
+        if (!replace_one(&search) && !add_one(&search))
+            break;
+    return 0;
+}

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/training/training.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/splitmix.h"
+#include "model/fit/fit.h"
+
+/* Twice as many as points, so that what is looked for is not far from its hash. */
+enum { SLOTS = 2 * SPEX_TRAINING_POINTS };
+
+/* A combination of parameters. */
+struct point {
+    double values[SPEX_MODEL_PARAMETERS_MAX];
+    double times[SPEX_TRAINING_ROWS];
+    uint32_t runs[SPEX_TRAINING_ROWS];
+    uint64_t seen; /* measurements */
+    double weight; /* executions that they stand for */
+};
+
+struct spex_trained {
+    char *path;
+    char *names[SPEX_MODEL_PARAMETERS_MAX];
+    size_t parameter_count;
+    double executions;
+    double seconds; /* of all executions */
+    double least_seconds;
+    struct point *points;
+    size_t count;
+    size_t room;
+    uint64_t
+        others; /* combinations that came when there was no room any more, each time they came */
+    uint16_t slots[SLOTS]; /* 1 + a point's number, by a hash of its values; 0: none */
+};
+
+struct spex_training {
+    struct spex_trained **kernels; /* by path */
+    size_t count;
+    size_t room;
+    uint64_t random;
+    uint32_t run;
+};
+
+static uint64_t random_below(struct spex_training *training, uint64_t below) {
+    return spex_splitmix_next(&training->random) % below;
+}
+
+int spex_training_create(struct spex_training **training, uint64_t seed) {
+    *training = calloc(1, sizeof(**training));
+    if (!*training)
+        return -ENOMEM;
+    (*training)->random = seed;
+    return 0;
+}
+
+static void trained_free(struct spex_trained *kernel) {
+    if (!kernel)
+        return;
+    for (size_t p = 0; p < kernel->parameter_count; p++)
+        free(kernel->names[p]);
+    free(kernel->path);
+    free(kernel->points);
+    free(kernel);
+}
+
+void spex_training_destroy(struct spex_training *training) {
+    if (!training)
+        return;
+    for (size_t k = 0; k < training->count; k++)
+        trained_free(training->kernels[k]);
+    free(training->kernels);
+    free(training);
+}
+
+/* Where the path is, or would be. */
+static size_t position_of(const struct spex_training *training, const char *path) {
+    size_t low = 0, high = training->count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (strcmp(training->kernels[middle]->path, path) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static struct spex_trained *trained_make(const char *path, const char *const *names, size_t count) {
+    struct spex_trained *kernel = calloc(1, sizeof(*kernel));
+    if (!kernel)
+        return NULL;
+    kernel->path = strdup(path);
+    bool good = kernel->path != NULL;
+    for (size_t p = 0; p < count && good; p++) {
+        kernel->names[p] = strdup(names[p]);
+        good = kernel->names[p] != NULL;
+        kernel->parameter_count += good;
+    }
+    if (good)
+        return kernel;
+    trained_free(kernel);
+    return NULL;
+}
+
+static bool same_names(const struct spex_trained *kernel, const char *const *names, size_t count) {
+    if (kernel->parameter_count != count)
+        return false;
+    for (size_t p = 0; p < count; p++)
+        if (strcmp(kernel->names[p], names[p]) != 0)
+            return false;
+    return true;
+}
+
+static int insert(struct spex_training *training, size_t at, struct spex_trained *kernel) {
+    if (training->count == training->room) {
+        size_t room = training->room ? 2 * training->room : 64;
+        struct spex_trained **kernels = realloc(training->kernels, room * sizeof(void *));
+        if (!kernels)
+            return -ENOMEM;
+        training->kernels = kernels;
+        training->room = room;
+    }
+    for (size_t k = training->count++; k > at; k--)
+        training->kernels[k] = training->kernels[k - 1];
+    training->kernels[at] = kernel;
+    return 0;
+}
+
+int spex_training_kernel(struct spex_training *training, const char *path, const char *const *names,
+                         size_t parameter_count, struct spex_trained **kernel) {
+    size_t at = position_of(training, path);
+    if (at < training->count && strcmp(training->kernels[at]->path, path) == 0) {
+        *kernel = training->kernels[at];
+        return same_names(*kernel, names, parameter_count) ? 0 : -EINVAL;
+    }
+    if (parameter_count > SPEX_MODEL_PARAMETERS_MAX || training->count == SPEX_TRAINING_KERNELS)
+        return -E2BIG;
+    *kernel = trained_make(path, names, parameter_count);
+    if (!*kernel)
+        return -ENOMEM;
+    int err = insert(training, at, *kernel);
+    if (err)
+        trained_free(*kernel);
+    return err;
+}
+
+static uint32_t hash_of(const struct spex_trained *kernel, const double *values) {
+    uint64_t hash = 0;
+    for (size_t p = 0; p < kernel->parameter_count; p++) {
+        uint64_t bits;
+        memcpy(&bits, &values[p], sizeof(bits));
+        hash = (hash ^ bits) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 29;
+    }
+    return (uint32_t)(hash >> 20);
+}
+
+/* The slot of the point with these values, or the empty one where it would be. */
+static uint16_t *slot_of(struct spex_trained *kernel, const double *values) {
+    for (uint32_t at = hash_of(kernel, values);; at++) {
+        uint16_t *slot = &kernel->slots[at % SLOTS];
+        if (!*slot || memcmp(kernel->points[*slot - 1].values, values,
+                             kernel->parameter_count * sizeof(*values)) == 0)
+            return slot;
+    }
+}
+
+static int make_room(struct spex_trained *kernel) {
+    if (kernel->count < kernel->room)
+        return 0;
+    size_t room = kernel->room ? 2 * kernel->room : 16;
+    struct point *points = realloc(kernel->points, room * sizeof(*points));
+    if (!points)
+        return -ENOMEM;
+    kernel->points = points;
+    kernel->room = room;
+    return 0;
+}
+
+/* In the place of another point: all slots anew, since none can be taken out of the middle. */
+static void replace(struct spex_trained *kernel, size_t at, const double *values) {
+    kernel->points[at] = (struct point){.seen = 0};
+    memcpy(kernel->points[at].values, values, kernel->parameter_count * sizeof(*values));
+    memset(kernel->slots, 0, sizeof(kernel->slots));
+    for (size_t p = 0; p < kernel->count; p++)
+        *slot_of(kernel, kernel->points[p].values) = (uint16_t)(p + 1);
+}
+
+/* The point with these values; NULL: there is no room for it, or no memory (*err). */
+static struct point *point_of(struct spex_training *training, struct spex_trained *kernel,
+                              const double *values, int *err) {
+    uint16_t *slot = slot_of(kernel, values);
+    if (*slot)
+        return &kernel->points[*slot - 1];
+    if (kernel->count == SPEX_TRAINING_POINTS) {
+        size_t at = random_below(training, SPEX_TRAINING_POINTS + ++kernel->others);
+        if (at >= SPEX_TRAINING_POINTS)
+            return NULL;
+        replace(kernel, at, values);
+        return &kernel->points[at];
+    }
+    *err = make_room(kernel);
+    if (*err)
+        return NULL;
+    *slot = (uint16_t)++kernel->count;
+    struct point *point = &kernel->points[*slot - 1];
+    *point = (struct point){.seen = 0};
+    memcpy(point->values, values, kernel->parameter_count * sizeof(*values));
+    return point;
+}
+
+void spex_training_next_run(struct spex_training *training) {
+    training->run++;
+}
+
+/* The row that a measurement takes which stands for one in so many executions, all of them together: each has the same
+ * chance (Chao, A general purpose unequal probability sampling plan, Biometrika 69:3, 1982). SPEX_TRAINING_ROWS: none. */
+static size_t row_for(struct spex_training *training, double one_in) {
+    double draw = (double)random_below(training, 1u << 30) / (1u << 30) * one_in;
+    return draw < SPEX_TRAINING_ROWS ? (size_t)random_below(training, SPEX_TRAINING_ROWS)
+                                     : SPEX_TRAINING_ROWS;
+}
+
+int spex_trained_add(struct spex_training *training, struct spex_trained *kernel,
+                     const double *parameters, double seconds, double weight) {
+    int err = 0;
+    if (kernel->executions == 0 || seconds < kernel->least_seconds)
+        kernel->least_seconds = seconds;
+    kernel->executions += weight;
+    kernel->seconds += weight * seconds;
+    struct point *point = point_of(training, kernel, parameters, &err);
+    if (!point)
+        return err;
+    point->weight += weight;
+    size_t at = point->seen < SPEX_TRAINING_ROWS ? (size_t)point->seen
+                                                 : row_for(training, point->weight / weight);
+    point->seen++;
+    if (at < SPEX_TRAINING_ROWS) {
+        point->times[at] = seconds;
+        point->runs[at] = training->run;
+    }
+    return 0;
+}
+
+static size_t rows_of(const struct point *point) {
+    return point->seen < SPEX_TRAINING_ROWS ? (size_t)point->seen : SPEX_TRAINING_ROWS;
+}
+
+/* Row by row; at least one row, so that there is something to allocate. */
+static int rows_make(const struct spex_trained *kernel, struct spex_measurements *measured,
+                     double **parameters, double **times, uint32_t **runs) {
+    size_t count = 0, columns = kernel->parameter_count;
+    for (size_t p = 0; p < kernel->count; p++)
+        count += rows_of(&kernel->points[p]);
+    *parameters = malloc((count * columns + 1) * sizeof(**parameters));
+    *times = malloc((count + 1) * sizeof(**times));
+    *runs = malloc((count + 1) * sizeof(**runs));
+    *measured = (struct spex_measurements){.parameter_count = columns,
+                                           .count = count,
+                                           .parameters = *parameters,
+                                           .times = *times,
+                                           .runs = *runs};
+    if (!*parameters || !*times || !*runs)
+        return -ENOMEM;
+    for (size_t p = 0, row = 0; p < kernel->count; p++) {
+        const struct point *point = &kernel->points[p];
+        for (size_t r = 0; r < rows_of(point); r++, row++) {
+            memcpy(*parameters + row * columns, point->values, columns * sizeof(double));
+            (*times)[row] = point->times[r];
+            (*runs)[row] = point->runs[r];
+        }
+    }
+    return 0;
+}
+
+static void ranges_of(const struct spex_trained *kernel, struct spex_kernel_model *out) {
+    for (size_t p = 0; p < kernel->parameter_count; p++) {
+        out->low[p] = out->high[p] = kernel->points[0].values[p];
+        for (size_t i = 1; i < kernel->count; i++) {
+            double value = kernel->points[i].values[p];
+            out->low[p] = value < out->low[p] ? value : out->low[p];
+            out->high[p] = value > out->high[p] ? value : out->high[p];
+        }
+    }
+}
+
+static int fit_kernel(const struct spex_trained *kernel, struct spex_kernel_model *out) {
+    struct spex_measurements measured;
+    struct spex_fit fit;
+    double *parameters, *times;
+    uint32_t *runs;
+    int err = rows_make(kernel, &measured, &parameters, &times, &runs);
+    err = err ? err : spex_fit(&measured, &fit);
+    free(parameters);
+    free(times);
+    free(runs);
+    if (err)
+        return err;
+    out->model = fit.model;
+    out->executions = kernel->executions;
+    out->least_seconds = kernel->least_seconds;
+    ranges_of(kernel, out);
+    return 0;
+}
+
+int spex_training_fit(const struct spex_training *training, double least_seconds,
+                      struct spex_models *models, size_t *left_out) {
+    *models = (struct spex_models){.count = 0};
+    *left_out = 0;
+    for (size_t k = 0; k < training->count; k++) {
+        const struct spex_trained *kernel = training->kernels[k];
+        struct spex_kernel_model *model;
+        if (kernel->count == 0)
+            continue;
+        if (kernel->seconds < least_seconds * kernel->executions) {
+            ++*left_out;
+            continue;
+        }
+        int err = spex_models_add(models, kernel->path, (const char *const *)kernel->names,
+                                  kernel->parameter_count, &model);
+        err = err ? err : fit_kernel(kernel, model);
+        if (err)
+            return err;
+    }
+    return 0;
+}

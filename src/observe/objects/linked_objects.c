@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "observe/objects/linked_objects.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "observe/objects/elf_file.h"
+#include "observe/objects/loader_check.h"
+
+enum {
+    OBJECTS_MAX = 65536,
+    LOADER_SECONDS = 30 /* it may wait forever, for a pipe or a server of files */
+};
+
+static int check(const char *path, struct spex_why *why) {
+    struct spex_elf_file file;
+    int fd = spex_regular_file_open(path, why);
+    if (fd < 0)
+        return fd;
+    int err = spex_elf_file_open(fd, path, &file, why);
+    if (!err) {
+        err = spex_loader_check(&file, why);
+        spex_elf_file_close(&file);
+    }
+    close(fd);
+    return err;
+}
+
+/* In the child. These variables make the loader do more than to list. */
+__attribute__((noreturn)) static void become_loader(const char *path, bool tolerant, int output) {
+    static const char *const unwanted[] = {"LD_AUDIT",        "LD_BIND_NOW", "LD_DEBUG",
+                                           "LD_DEBUG_OUTPUT", "LD_PROFILE",  "LD_VERBOSE",
+                                           "LD_WARN",         "LD_SHOW_AUXV"};
+    for (size_t u = 0; u < sizeof(unwanted) / sizeof(unwanted[0]); u++)
+        unsetenv(unwanted[u]);
+    int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (nothing >= 0 && dup2(nothing, 0) == 0 && dup2(output, 1) == 1 && dup2(output, 2) == 2) {
+        alarm(LOADER_SECONDS);
+        if (!tolerant)
+            execl(spex_loader_path(), spex_loader_path(), "--list", path, (char *)NULL);
+        else if (setenv("LD_TRACE_LOADED_OBJECTS", "1", 1) == 0)
+            execl(spex_loader_path(), spex_loader_path(), path, (char *)NULL);
+    }
+    _exit(127);
+}
+
+/* What the loader will say is in *output. The loader's process, or a negative error. */
+static pid_t start_loader(const char *path, bool tolerant, FILE **output, struct spex_why *why) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return spex_fail(why, -errno, "cannot make a pipe: %s", strerror(errno));
+    pid_t pid = fork();
+    if (pid == 0)
+        become_loader(path, tolerant, ends[1]);
+    int err = errno;
+    close(ends[1]);
+    *output = pid > 0 ? fdopen(ends[0], "r") : NULL;
+    if (*output)
+        return pid;
+    close(ends[0]);
+    if (pid > 0)
+        waitpid(pid, NULL, 0);
+    return spex_fail(why, -err, "cannot start %s: %s", spex_loader_path(), strerror(err));
+}
+
+static int add(char ***list, size_t *count, const char *text) {
+    if (*count == OBJECTS_MAX)
+        return -E2BIG;
+    char **grown = realloc(*list, (*count + 1) * sizeof(*grown));
+    if (!grown)
+        return -ENOMEM;
+    *list = grown;
+    grown[*count] = strdup(text);
+    return grown[*count] ? (++*count, 0) : -ENOMEM;
+}
+
+/* "\tlibx.so.1 => /lib/libx.so.1 (0x…)", "\t/lib/libx.so.1 (0x…)", "\tlibx.so.1 => not found", and
+ * what has no file, "\tlinux-vdso.so.1 (0x…)". */
+static int take_line(char *line, struct spex_linked_objects *objects) {
+    char *arrow = strstr(line, " => ");
+    char *path = arrow ? arrow + 4 : line;
+    if (arrow && strcmp(path, "not found") == 0) {
+        *arrow = '\0';
+        return add(&objects->missing, &objects->missing_count, line);
+    }
+    for (char *at = path; (at = strstr(at, " (0x")); at++)
+        if (!strstr(at + 1, " (0x")) {
+            *at = '\0';
+            break;
+        }
+    return strchr(path, '/') ? add(&objects->found, &objects->found_count, path) : 0;
+}
+
+/* What does not begin with a tab is a message. */
+static int take_output(FILE *output, struct spex_linked_objects *objects, struct spex_why *said) {
+    char *line = NULL;
+    size_t room = 0;
+    int err = 0;
+    while (getline(&line, &room, output) > 0 && !err) {
+        line[strcspn(line, "\n")] = '\0';
+        if (*line == '\t')
+            err = take_line(line + 1, objects);
+        else if (*line)
+            spex_why_set(said, "%s", line);
+    }
+    free(line);
+    return err;
+}
+
+static int run_loader(const char *path, bool tolerant, struct spex_linked_objects *objects,
+                      struct spex_why *why) {
+    struct spex_why said = {"it ended without a word"};
+    FILE *output = NULL;
+    int status = 0;
+    pid_t pid = start_loader(path, tolerant, &output, why);
+    if (pid < 0)
+        return pid;
+    int err = take_output(output, objects, &said);
+    fclose(output);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (err)
+        return spex_fail(why, err, "its libraries cannot be listed: %s", strerror(-err));
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+        return spex_fail(why, -ETIMEDOUT, "the loader was still busy after %d s", LOADER_SECONDS);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        return spex_fail(why, -EIO, "the loader failed: %.400s", said.text);
+    return 0;
+}
+
+/* `--list` gives up at the first library that is missing. Told by a variable, glibc's loader goes on
+ * (which is how `ldd` does it), but one that ignored the variable would run the program: so only where
+ * that cannot be. */
+static int list(const char *path, struct spex_linked_objects *objects, struct spex_why *why) {
+    int err = run_loader(path, false, objects, why);
+#ifdef __GLIBC__
+    struct spex_why second;
+    if (err == -EIO && !getauxval(AT_SECURE)) {
+        spex_linked_objects_free(objects);
+        if (run_loader(path, true, objects, &second) == 0)
+            err = 0;
+    }
+#endif
+    return err;
+}
+
+int spex_linked_objects_find(const char *path, struct spex_linked_objects *objects,
+                             struct spex_why *why) {
+    char *given = NULL;
+    *objects = (struct spex_linked_objects){NULL, 0, NULL, 0};
+    int err = check(path, why);
+    if (err)
+        return err;
+    /* So that it is neither an option nor the name of a library to look for. */
+    if (asprintf(&given, "%s%s", *path == '/' ? "" : "./", path) < 0)
+        return spex_fail(why, -ENOMEM, "out of memory");
+    err = list(given, objects, why);
+    free(given);
+    return err;
+}
+
+static void free_all(char **list, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        free(list[i]);
+    free(list);
+}
+
+void spex_linked_objects_free(struct spex_linked_objects *objects) {
+    free_all(objects->found, objects->found_count);
+    free_all(objects->missing, objects->missing_count);
+    *objects = (struct spex_linked_objects){NULL, 0, NULL, 0};
+}

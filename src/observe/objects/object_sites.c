@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+#include "observe/objects/object_sites.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gelf.h>
+
+#include <spex/record.h>
+
+#include "observe/objects/elf_file.h"
+#include "site/kernel_parameters.h"
+#include "text/printable.h"
+
+enum {
+    FILE_NAME_BYTES = 4096,         /* of a source file, the terminator included */
+    FILE_NAMES_BYTES_MAX = 1 << 24, /* of all of an object's */
+    SECTION_NAMES_BYTES_MAX = 1 << 24
+};
+
+_Static_assert(sizeof(struct spex_site) == 32 && sizeof(struct spex_probe_name) == 64,
+               "the layout that objects of every architecture have");
+
+struct reading {
+    const struct spex_elf_file *file;
+    struct spex_object_sites *sites;
+    struct spex_why *why;
+    size_t file_names_bytes;
+    struct spex_probe_name *names;
+    size_t name_count;
+    uint32_t name_of_id[UINT16_MAX + 1]; /* 1 + which of the names; 0: none */
+};
+
+typedef int (*section_reader)(struct reading *reading, const GElf_Shdr *header, const void *entries,
+                              size_t count);
+
+/* The raw contents of a section of `entry_bytes` an entry, handed to `take`. */
+static int read_section(struct reading *reading, Elf_Scn *section, const GElf_Shdr *header,
+                        size_t entry_bytes, size_t most, section_reader take) {
+    const char *name = reading->file->name;
+    if (header->sh_type == SHT_NOBITS)
+        return spex_fail(reading->why, -EINVAL,
+                         "%s has none of its probes' contents: is it a file of debug information?",
+                         name);
+    if (header->sh_size % entry_bytes != 0)
+        return spex_fail(reading->why, -EINVAL,
+                         "%s is malformed: a section of probes is not made of entries of %zu bytes",
+                         name, entry_bytes);
+    if (header->sh_size / entry_bytes > most)
+        return spex_fail(reading->why, -EINVAL,
+                         "%s has %llu probes or names; %zu at most were expected", name,
+                         (unsigned long long)(header->sh_size / entry_bytes), most);
+    if (header->sh_size == 0)
+        return 0;
+    Elf_Data *data = elf_rawdata(section, NULL);
+    if (!data || !data->d_buf || data->d_size != header->sh_size)
+        return spex_fail(reading->why, -EINVAL,
+                         "%s is truncated: a section of probes lies beyond its end", name);
+    return take(reading, header, data->d_buf, data->d_size / entry_bytes);
+}
+
+/* The section with the names of sections; libelf reads all of it. */
+static int find_section_names(const struct reading *reading, size_t *index) {
+    Elf *elf = reading->file->elf;
+    GElf_Shdr header;
+    if (elf_getshdrstrndx(elf, index) != 0 || !gelf_getshdr(elf_getscn(elf, *index), &header) ||
+        header.sh_type != SHT_STRTAB || (header.sh_flags & SHF_COMPRESSED) ||
+        header.sh_size > SECTION_NAMES_BYTES_MAX)
+        return spex_fail(reading->why, -EINVAL, "%s is malformed: its sections have no names",
+                         reading->file->name);
+    return 0;
+}
+
+/* Runs `take` over every allocated section called `wanted`. */
+static int read_sections(struct reading *reading, const char *wanted, size_t entry_bytes,
+                         size_t most, section_reader take) {
+    Elf *elf = reading->file->elf;
+    size_t names;
+    int err = find_section_names(reading, &names);
+    if (err)
+        return err;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
+        GElf_Shdr header;
+        if (!gelf_getshdr(section, &header) || !(header.sh_flags & SHF_ALLOC))
+            continue;
+        const char *name = elf_strptr(elf, names, header.sh_name);
+        if (!name || strcmp(name, wanted) != 0)
+            continue;
+        err = read_section(reading, section, &header, entry_bytes, most, take);
+        if (err)
+            return err;
+    }
+    return 0;
+}
+
+/* As in the program itself, the first name of an id counts. */
+static int take_names(struct reading *reading, const GElf_Shdr *header, const void *entries,
+                      size_t count) {
+    (void)header;
+    if (reading->name_count + count > SPEX_OBJECT_NAMES_MAX)
+        return spex_fail(reading->why, -EINVAL, "%s has more than %d names of probes",
+                         reading->file->name, SPEX_OBJECT_NAMES_MAX);
+    struct spex_probe_name *names =
+        realloc(reading->names, (reading->name_count + count) * sizeof(*names));
+    if (!names)
+        return spex_fail(reading->why, -ENOMEM, "out of memory");
+    reading->names = names;
+    memcpy(names + reading->name_count, entries, count * sizeof(*names));
+    for (size_t n = reading->name_count; n < reading->name_count + count; n++)
+        if (reading->name_of_id[names[n].probe_id] == 0)
+            reading->name_of_id[names[n].probe_id] = (uint32_t)n + 1;
+    reading->name_count += count;
+    return 0;
+}
+
+static void set_name(const struct reading *reading, struct spex_object_site *site) {
+    uint32_t name = reading->name_of_id[site->probe_id];
+    if (name == 0)
+        return;
+    memcpy(site->name, reading->names[name - 1].name, SPEX_NAME_BYTES);
+    spex_make_printable(site->name);
+}
+
+/* What stands in the object behind the file's name, of which `got` bytes have been read. */
+static int set_parameters(struct reading *reading, struct spex_object_site *site, const char *text,
+                          size_t got) {
+    size_t length = strnlen(text, got);
+    if (length == got)
+        return 0;
+    const char *parameters = spex_parameters_of(text);
+    reading->file_names_bytes += strlen(parameters);
+    if (!*parameters)
+        return 0;
+    site->parameters = strdup(parameters);
+    if (!site->parameters)
+        return spex_fail(reading->why, -ENOMEM, "out of memory");
+    spex_make_printable(site->parameters);
+    return 0;
+}
+
+/* The string at this address; "?" when there is none. */
+static int set_file(struct reading *reading, struct spex_object_site *site, uint64_t address) {
+    char text[FILE_NAME_BYTES];
+    size_t got = spex_elf_file_at(reading->file, address, text, sizeof(text));
+    size_t length = strnlen(text, got);
+    if (length == 0 || length == got)
+        got = length = (size_t)(stpcpy(text, "?") - text);
+    reading->file_names_bytes += length + 1;
+    if (reading->file_names_bytes > FILE_NAMES_BYTES_MAX)
+        return spex_fail(reading->why, -EINVAL,
+                         "%s is malformed: its source files' names have more than %d bytes",
+                         reading->file->name, FILE_NAMES_BYTES_MAX);
+    site->file = strdup(text);
+    if (!site->file)
+        return spex_fail(reading->why, -ENOMEM, "out of memory");
+    spex_make_printable(site->file);
+    return site->probe_type == SPEX_KERNEL && length < got
+               ? set_parameters(reading, site, text + length + 1, got - length - 1)
+               : 0;
+}
+
+/* Of what a file says, which may be no type. */
+static uint32_t type_of(const struct spex_site *raw) {
+    return raw->type_number <= SPEX_PROBE_TYPES ? spex_site_type_(raw) : 0;
+}
+
+static int take_site(struct reading *reading, const struct spex_site *raw, uint64_t address) {
+    struct spex_object_site *site = &reading->sites->items[reading->sites->count++];
+    *site = (struct spex_object_site){
+        .probe_id = raw->probe_id,
+        .probe_type = (uint16_t)type_of(raw),
+        .detail = raw->detail,
+        .region = raw->region,
+        .subsample = raw->subsample,
+        .line = raw->line,
+        .copies = 1,
+    };
+    set_name(reading, site);
+    uint64_t member = address + offsetof(struct spex_site, file_offset);
+    return set_file(reading, site, member + (uint64_t)raw->file_offset);
+}
+
+static int take_sites(struct reading *reading, const GElf_Shdr *header, const void *entries,
+                      size_t count) {
+    struct spex_object_sites *sites = reading->sites;
+    if (sites->count + count > SPEX_OBJECT_SITES_MAX)
+        return spex_fail(reading->why, -EINVAL, "%s has more than %d probe sites",
+                         reading->file->name, SPEX_OBJECT_SITES_MAX);
+    struct spex_object_site *items = realloc(sites->items, (sites->count + count) * sizeof(*items));
+    if (!items)
+        return spex_fail(reading->why, -ENOMEM, "out of memory");
+    sites->items = items;
+    int err = 0;
+    for (size_t s = 0; s < count && !err; s++) {
+        struct spex_site raw; /* the file need not have it at an aligned place */
+        memcpy(&raw, (const char *)entries + s * sizeof(raw), sizeof(raw));
+        if (!raw.type_number && raw.region) /* a region's own */
+            continue;
+        err = take_site(reading, &raw, header->sh_addr + s * sizeof(raw));
+    }
+    return err;
+}
+
+static int order(uint64_t a, uint64_t b) {
+    return a < b ? -1 : a > b;
+}
+
+/* 0 when all that is told of two sites is the same. */
+static int compare(const void *left, const void *right) {
+    const struct spex_object_site *a = left, *b = right;
+    int by = order(*a->name == '\0', *b->name == '\0');
+    by = by ? by : strcmp(a->name, b->name);
+    by = by ? by : order(a->probe_id, b->probe_id);
+    by = by ? by : order(a->probe_type, b->probe_type);
+    by = by ? by : strcmp(a->file, b->file);
+    by = by ? by : order(a->line, b->line);
+    by = by ? by : order(a->subsample, b->subsample);
+    by = by ? by : order(a->region, b->region);
+    by = by ? by : order(a->detail, b->detail);
+    return by ? by : strcmp(a->parameters ? a->parameters : "", b->parameters ? b->parameters : "");
+}
+
+static void site_free(struct spex_object_site *site) {
+    free(site->file);
+    free(site->parameters);
+}
+
+static void sort_and_merge(struct spex_object_sites *sites) {
+    size_t kept = 0;
+    if (sites->count > 1)
+        qsort(sites->items, sites->count, sizeof(*sites->items), compare);
+    for (size_t s = 0; s < sites->count; s++) {
+        if (kept && compare(&sites->items[kept - 1], &sites->items[s]) == 0) {
+            sites->items[kept - 1].copies++;
+            site_free(&sites->items[s]);
+        } else {
+            sites->items[kept++] = sites->items[s];
+        }
+    }
+    sites->count = kept;
+}
+
+static int read_all(struct reading *reading) {
+    if (reading->file->header.e_shoff == 0)
+        return spex_fail(reading->why, -ENOTSUP,
+                         "%s has no section table, by which its probes are found",
+                         reading->file->name);
+    int err = read_sections(reading, "spex_names", sizeof(struct spex_probe_name),
+                            SPEX_OBJECT_NAMES_MAX, take_names);
+    if (!err)
+        err = read_sections(reading, "spex_sites", sizeof(struct spex_site), SPEX_OBJECT_SITES_MAX,
+                            take_sites);
+    return err;
+}
+
+int spex_object_sites_read(int fd, const char *name, struct spex_object_sites *sites,
+                           struct spex_why *why) {
+    struct spex_elf_file file;
+    *sites = (struct spex_object_sites){NULL, 0};
+    int err = spex_elf_file_open(fd, name, &file, why);
+    if (err)
+        return err;
+    struct reading *reading = calloc(1, sizeof(*reading));
+    if (reading) {
+        reading->file = &file;
+        reading->sites = sites;
+        reading->why = why;
+        err = read_all(reading);
+        free(reading->names);
+        free(reading);
+    } else {
+        err = spex_fail(why, -ENOMEM, "out of memory");
+    }
+    spex_elf_file_close(&file);
+    if (err)
+        spex_object_sites_free(sites);
+    else
+        sort_and_merge(sites);
+    return err;
+}
+
+void spex_object_sites_free(struct spex_object_sites *sites) {
+    for (size_t s = 0; s < sites->count; s++)
+        site_free(&sites->items[s]);
+    free(sites->items);
+    *sites = (struct spex_object_sites){NULL, 0};
+}

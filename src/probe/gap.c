@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#include "probe/gap.h"
+
+#define LN_2 0.693147180559945309417
+
+/* -ln(c) for c = 8/16 to 16/16, that is ln(16/8) to ln(16/16), to 21 digits. */
+static const double minus_log[] = {
+    0.693147180559945309417, 0.575364144903561854878,  0.470003629245735553651,
+    0.374693449441410693607, 0.287682072451780927439,  0.207639364778244500983,
+    0.133531392624522623146, 0.0645385211375711716729, 0,
+};
+
+/* U = m 2^-zeros with m from 1/2 to 1, and c the sixteenth next to m:
+ *   -ln U = zeros ln 2 - ln c - 2 artanh((m - c)/(m + c)).
+ * The argument is 1/32 at most, and what the series leaves out below 2^-47. Where U is nearly 1, c is 1
+ * and the difference exact: what the conversion cuts off, below 2^-53, is all the error. All 64 bits count
+ * where U is small: the law's tail has no steps.
+ * A division and a table of two cache lines rather than a ziggurat's kilobytes: what the program does
+ * between two records would have put them out of the cache. */
+double spex_gap_exponential(uint64_t bits) {
+    bits |= 1;
+    unsigned zeros = (unsigned)__builtin_clzll(bits);
+    bits <<= zeros;
+    unsigned sixteenths = (unsigned)((bits >> 59) + 1) / 2;
+    double m = (double)(int64_t)(bits >> 11) * 0x1p-53;
+    double c = sixteenths * 0.0625;
+    double s = (m - c) / (m + c), s2 = s * s;
+    double artanh = s + s * s2 * ((1.0 / 3 + s2 * (1.0 / 5)) + s2 * s2 * (1.0 / 7));
+    return (zeros * LN_2 + minus_log[sixteenths - 8]) - 2 * artanh;
+}
+
+/* floor(E scale) reaches k where E reaches k / scale: with probability exp(-k / scale) = (1 - p)^k. */
+uint32_t spex_gap_geometric(struct spex_random *random, double scale) {
+    double before = spex_gap_exponential(spex_random_next(random)) * scale;
+    return before < SPEX_GAP_MAX - 1 ? 1 + (uint32_t)before : SPEX_GAP_MAX;
+}
+
+/* The upper half of the product of 64 random bits and the number of values (Lemire: Fast random integer
+ * generation in an interval, ACM TOMACS 29:1, 2019), from two products of 32 bits of them. */
+uint32_t spex_gap_even(struct spex_random *random, uint32_t from, uint32_t to) {
+    uint64_t bits = spex_random_next(random);
+    uint64_t values = (uint64_t)to - from + 1;
+    uint64_t upper = (bits >> 32) * values + ((bits & UINT32_MAX) * values >> 32);
+    return from + (uint32_t)(upper >> 32);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* The recording half of the probes: reached only where a site's control word is not 0. */
+#include <spex/atomic.h>
+#include <spex/kernel.h>
+
+#include "probe/probes.h"
+#include "probe/recording.h"
+#include "probe/threads.h"
+#include "probe/type_setup.h"
+
+/* Programs refer to these weakly, which alone takes nothing out of a static library. */
+__attribute__((used)) static const struct {
+    int (*set)(unsigned pcid, uint64_t event, uint64_t mask);
+    int (*set_name)(unsigned pcid, const char *name);
+} weakly_referred = {spex_perfcntr_set, spex_perfcntr_set_name};
+
+int spex_probes_prepare(size_t ring_records, unsigned ring_cpus, enum spex_commit commit,
+                        bool calibrate) {
+    int err = spex_threads_init();
+    spex_preparation_begin(calibrate);
+    return err ? err : spex_rings_init(ring_records, ring_cpus, commit);
+}
+
+void spex_cnt_end(struct spex_site *site, uint32_t weight, uint64_t now) {
+    spex_record_count(&spex_rings, site, weight, now);
+}
+
+void spex_lat_end(struct spex_site *site, uint32_t weight, uint64_t begin, uint64_t now) {
+    spex_record_ticks(&spex_rings, SPEX_LAT, site, weight, begin, now);
+}
+
+void spex_tpt_end(struct spex_site *site, uint32_t weight, uint64_t begin, uint64_t now) {
+    spex_record_ticks(&spex_rings, SPEX_TPT, site, weight, begin, now);
+}
+
+void spex_snapshot(struct spex_site *site, uint32_t weight, uint64_t now, const uint64_t *values) {
+    spex_record_snapshot(&spex_rings, site, weight, now, values);
+}
+
+struct spex_span spex_flt_begin(uint32_t weight) {
+    return spex_events_begin(SPEX_COUNTER_FAULTS, weight);
+}
+
+void spex_flt_end(struct spex_site *site, struct spex_span span) {
+    spex_record_events(&spex_rings, SPEX_FLT, SPEX_COUNTER_FAULTS, site, span);
+}
+
+struct spex_span spex_ctxsw_begin(uint32_t weight) {
+    return spex_events_begin(SPEX_COUNTER_SWITCHES, weight);
+}
+
+void spex_ctxsw_end(struct spex_site *site, struct spex_span span) {
+    spex_record_events(&spex_rings, SPEX_CTXSW, SPEX_COUNTER_SWITCHES, site, span);
+}
+
+void spex_counter_begin(struct spex_site *site, struct spex_counter_span *span) {
+    spex_counters_begin(site, span);
+}
+
+void spex_counter_end(struct spex_site *site, uint32_t weight, struct spex_counter_span *span) {
+    spex_record_counters(&spex_rings, site, weight, span);
+}
+
+void spex_kernel_end(struct spex_site *site, uint32_t weight, uint32_t context, uint64_t begin,
+                     uint64_t now, const uint64_t *parameters) {
+    spex_record_kernel(&spex_rings, site, weight, context, begin, now, parameters);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#include "probe/recording.h"
+
+void spex_put_finish(const struct spex_rings *rings, unsigned type_ring, uint64_t committed,
+                     const uint64_t *words, size_t count) {
+    if (committed ? spex_rings_due(rings, type_ring)
+                  : spex_rings_push_atomic(rings, type_ring, words, count))
+        spex_doorbell_alarm();
+}
+
+void spex_put0_finish(const struct spex_rings *rings, unsigned type_ring, uint64_t committed,
+                      uint64_t now, uint64_t header) {
+    spex_put_finish(rings, type_ring, committed, (uint64_t[]){now, header}, 2);
+}
+
+void spex_put1_finish(const struct spex_rings *rings, unsigned type_ring, uint64_t committed,
+                      uint64_t now, uint64_t header, uint64_t value) {
+    spex_put_finish(rings, type_ring, committed, (uint64_t[]){now, header, value}, 3);
+}
+
+void spex_record_count_noted(const struct spex_rings *rings, const struct spex_site *site,
+                             uint32_t sampled, uint64_t now) {
+    struct spex_thread *thread = spex_thread_current();
+    if (spex_weight_left(thread, site, sampled))
+        spex_put0(rings, SPEX_CNT, now, spex_header(thread, site, sampled, 0));
+}
+
+void spex_record_ticks_noted(const struct spex_rings *rings, uint32_t type,
+                             const struct spex_site *site, uint32_t sampled, uint64_t begin,
+                             uint64_t now) {
+    struct spex_thread *thread = spex_thread_current();
+    if (spex_weight_left(thread, site, sampled))
+        spex_put1(rings, type, now, spex_header(thread, site, sampled, spex_opening(thread, begin)),
+                  now - begin);
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "probe/threads.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <spex/atomic.h>
+
+static struct {
+    struct spex_thread *states;
+    uint32_t room;      /* how many there are */
+    uint64_t free_head; /* pool index + 1 of the first free state; above it a change count
+                                   that keeps a stale head from matching */
+    uint32_t used;      /* states below it have been handed out at least once */
+    uint64_t unrecorded;
+    uint64_t seed;
+    pthread_key_t at_exit;
+    int key_error;
+} thread_pool;
+
+enum { ENDS_MAX = PTHREAD_DESTRUCTOR_ITERATIONS - 2 };
+
+/* Where there is no room for all, for so many at least. */
+enum { THREADS_LEAST = 128 };
+
+uint32_t spex_none_executed[SPEX_MAX_SITES + 1];
+__thread uint32_t *spex_executed = spex_none_executed;
+static __thread unsigned ends; /* of this thread, so far */
+
+static void (*end_hook)(void);
+
+#define HEAD_INDEX(head)       ((uint32_t)(head))
+#define HEAD_NEXT(head, index) ((((head) >> 32) + 1) << 32 | (index))
+
+static void state_release(struct spex_thread *thread) {
+    uint64_t head = spex_load_relaxed(&thread_pool.free_head);
+    uint32_t index = (uint32_t)(thread - thread_pool.states) + 1;
+    do {
+        spex_store_relaxed(&thread->next_free, HEAD_INDEX(head));
+    } while (
+        !spex_cas_acq_rel(&thread_pool.free_head, &head, HEAD_NEXT(head, index))); /* T1 (T2) */
+}
+
+static struct spex_thread *state_take(void) {
+    uint64_t head =
+        spex_load_acquire(&thread_pool.free_head); /* T2 (T1): next_free and what it held */
+    while (HEAD_INDEX(head)) {
+        struct spex_thread *thread = &thread_pool.states[HEAD_INDEX(head) - 1];
+        uint32_t next = spex_load_relaxed(&thread->next_free);
+        if (spex_cas_acq_rel(&thread_pool.free_head, &head, HEAD_NEXT(head, next))) /* T2 (T1) */
+            return thread;
+    }
+    uint32_t fresh = spex_load_relaxed(&thread_pool.used);
+    while (fresh < thread_pool.room)
+        /* Relaxed: nobody has the state now. */
+        if (spex_cas_relaxed(&thread_pool.used, &fresh, fresh + 1))
+            return &thread_pool.states[fresh];
+    return NULL;
+}
+
+/* Also when this code is about to be unloaded: a thread that ends later must not look for it. */
+void spex_threads_exit(void) {
+    if (!thread_pool.key_error)
+        pthread_key_delete(thread_pool.at_exit);
+}
+
+/* What the thread has left without an END: nobody executes it now. */
+static void forget_activity(struct spex_thread *thread) {
+    uint32_t sites = spex_sites_count();
+    for (uint32_t site = 0; site < sites; site++)
+        if (spex_load_relaxed(&thread->countdowns[site].active))
+            spex_store_relaxed(&thread->countdowns[site].active, 0);
+    spex_store_relaxed(&thread->samples.depth, 0);
+}
+
+/* Relaxed: a thread that needs the hook has set it itself. */
+void spex_threads_end_hook(void (*hook)(void)) {
+    spex_store_relaxed(&end_hook, hook);
+}
+
+/* A thread's other destructors may still record, and get a state again, which is given back in the
+ * next round of destructors; but not in what may be the last rounds. */
+static void thread_ended(void *state) {
+    struct spex_thread *thread = state;
+    ends++;
+    spex_executed = spex_none_executed;
+    spex_counters_close(&thread->counters);
+    forget_activity(thread);
+    void (*hook)(void) = spex_load_relaxed(&end_hook);
+    if (hook)
+        hook();
+    spex_store_relaxed(&thread->thread_id, 0);
+    state_release(thread);
+}
+
+/* Early, so that the key's number is low: the C library has room for its first few in every thread,
+ * and allocates for others where a probe may not. */
+__attribute__((constructor)) static void key_create(void) {
+    thread_pool.key_error = pthread_key_create(&thread_pool.at_exit, thread_ended);
+}
+
+/* Address space alone, where the system does not count what is reserved. */
+static void *states_map(uint32_t room) {
+    return mmap(NULL, room * sizeof(struct spex_thread), PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
+int spex_threads_init(void) {
+    if (thread_pool.states)
+        return 0;
+    if (thread_pool.key_error)
+        return -thread_pool.key_error;
+    void *memory = MAP_FAILED;
+    uint32_t room = SPEX_MAX_THREADS;
+    while ((memory = states_map(room)) == MAP_FAILED && room > THREADS_LEAST)
+        room /= 2;
+    if (memory == MAP_FAILED)
+        return -ENOMEM;
+    spex_counters_init();
+    thread_pool.states = memory;
+    thread_pool.room = room;
+    thread_pool.seed = spex_ticks() ^ (uint64_t)getpid() << 32 ^ (uintptr_t)memory;
+    return 0;
+}
+
+size_t spex_threads_bytes(void) {
+    return thread_pool.room * sizeof(struct spex_thread);
+}
+
+/* The pages of the sites there are, so that no probe finds them missing. */
+static void state_touch(struct spex_thread *thread) {
+    enum { PAGE = 4096 };
+    uint32_t sites = spex_sites_count();
+    for (size_t at = 0; at < sites * sizeof(thread->executed[0]); at += PAGE)
+        spex_fetch_add_relaxed(&thread->executed[at / sizeof(thread->executed[0])], 0);
+    for (size_t at = 0; at < sites * sizeof(thread->countdowns[0]); at += PAGE)
+        spex_fetch_add_relaxed(&thread->countdowns[at / sizeof(thread->countdowns[0])].total, 0);
+}
+
+void spex_threads_seed(uint64_t seed) {
+    thread_pool.seed = seed;
+}
+
+/* Of the state, once; it goes on with the next thread that has it. */
+static void state_seed(struct spex_thread *thread) {
+    if (!(thread->random.state[0] | thread->random.state[1]))
+        spex_random_seed(&thread->random, thread_pool.seed,
+                         (uint64_t)(thread - thread_pool.states));
+}
+
+struct spex_thread *spex_thread_attach(void) {
+    struct spex_thread *thread = spex_thread_current();
+    if (thread)
+        return thread;
+    thread = ends < ENDS_MAX ? state_take() : NULL;
+    if (!thread) {
+        spex_fetch_add_relaxed(&thread_pool.unrecorded, 1);
+        return NULL;
+    }
+    spex_store_relaxed(&thread->thread_id, (uint32_t)gettid());
+    state_touch(thread);
+    state_seed(thread);
+    uint32_t *none = spex_none_executed;
+    /* Relaxed: against this thread's own signal handlers, of which one may have been quicker. */
+    if (!spex_cas_relaxed(&spex_executed, &none, thread->executed)) {
+        state_release(thread);
+        return spex_thread_of(none);
+    }
+    if (pthread_setspecific(thread_pool.at_exit, thread) != 0) {
+        spex_executed = spex_none_executed;
+        spex_fetch_add_relaxed(&thread_pool.unrecorded, 1);
+        state_release(thread);
+        return NULL;
+    }
+    spex_thread_opened(thread);
+    return thread;
+}
+
+const struct spex_thread *spex_threads_state(uint32_t index) {
+    return &thread_pool.states[index];
+}
+
+/* A thread's clock, as Linux numbers them: unlike the process's it is up to date while the thread
+ * runs on another CPU. */
+static clockid_t clock_of(uint32_t thread_id) {
+    enum { PER_THREAD = 4, SCHEDULER = 2 };
+    return (clockid_t)(~thread_id << 3 | PER_THREAD | SCHEDULER);
+}
+
+bool spex_threads_cpu_ns(uint64_t *ns, uint64_t *threads) {
+    enum { ASKED_MOST = 64 };
+    uint64_t sum = 0, set = 0, asked = 0;
+    for (uint32_t t = 0; t < spex_threads_used(); t++) {
+        uint32_t id = spex_load_relaxed(&thread_pool.states[t].thread_id);
+        struct timespec time;
+        if (!id || clock_gettime(clock_of(id), &time) != 0)
+            continue;
+        if (++asked > ASKED_MOST)
+            return false;
+        sum += (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+        set += (uint64_t)id * id * id;
+    }
+    *ns = sum;
+    *threads = set;
+    return true;
+}
+
+uint32_t spex_threads_used(void) {
+    return spex_load_relaxed(&thread_pool.used);
+}
+
+uint64_t spex_threads_unrecorded(void) {
+    return spex_load_relaxed(&thread_pool.unrecorded);
+}
+
+void spex_threads_fork_child(void) {
+    for (uint32_t t = 0; t < thread_pool.used; t++)
+        spex_thread_counters_fork_child(&thread_pool.states[t].counters);
+    spex_counters_revive();
+    /* Private memory, so this zeroes it in the child only: what was executed in the parent is its
+     * own. */
+    if (thread_pool.states)
+        madvise(thread_pool.states, thread_pool.used * sizeof(*thread_pool.states), MADV_DONTNEED);
+    thread_pool.free_head = 0;
+    thread_pool.used = 0;
+    thread_pool.unrecorded = 0;
+    thread_pool.seed ^= spex_ticks() ^ (uint64_t)getpid() << 32;
+    spex_executed = spex_none_executed;
+    if (thread_pool.states)
+        pthread_setspecific(thread_pool.at_exit, NULL);
+}

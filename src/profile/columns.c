@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "profile/columns.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "text/printable.h"
+
+void spex_columns_init(struct spex_columns *columns, const char *const *headings, unsigned count,
+                       uint32_t left) {
+    *columns = (struct spex_columns){.columns = count, .left = left};
+    for (unsigned c = 0; c < count; c++)
+        spex_columns_add(columns, "%s", headings[c]);
+}
+
+static char **next_cell(struct spex_columns *columns) {
+    if (columns->count == columns->room) {
+        size_t room = columns->room ? columns->room * 2 : 64;
+        char **cells = realloc(columns->cells, room * sizeof(*cells));
+        if (!cells)
+            return NULL;
+        columns->cells = cells;
+        columns->room = room;
+    }
+    columns->cells[columns->count] = NULL;
+    return &columns->cells[columns->count++];
+}
+
+void spex_columns_add(struct spex_columns *columns, const char *format, ...) {
+    char **cell = next_cell(columns);
+    va_list args;
+    va_start(args, format);
+    if (!cell || vasprintf(cell, format, args) < 0) {
+        if (cell)
+            *cell = NULL;
+        columns->error = -ENOMEM;
+    }
+    va_end(args);
+}
+
+void spex_columns_end_row(struct spex_columns *columns) {
+    while (columns->count % columns->columns && next_cell(columns))
+        continue;
+}
+
+/* In characters, of which UTF-8 may need several bytes for one. */
+static size_t width_of(const char *cell) {
+    size_t width = 0;
+    for (; cell && *cell; cell++)
+        width += ((unsigned char)*cell & 0xc0) != 0x80;
+    return width;
+}
+
+/* 0: rows have nothing below the heading. */
+static size_t width_of_column(const struct spex_columns *columns, unsigned column) {
+    size_t heading = width_of(columns->cells[column]), width = 0;
+    for (size_t i = column + columns->columns; i < columns->count; i += columns->columns)
+        if (width_of(columns->cells[i]) > width)
+            width = width_of(columns->cells[i]);
+    bool rows = columns->count > columns->columns;
+    return (width || !rows) && width < heading ? heading : width;
+}
+
+/* The last cell of a row that is shown and not empty, + 1. */
+static unsigned row_length(const struct spex_columns *columns, size_t row, const size_t *widths) {
+    unsigned length = columns->columns;
+    while (length > 0 && (!widths[length - 1] || !width_of(columns->cells[row + length - 1])))
+        length--;
+    return length;
+}
+
+static void print_row(const struct spex_columns *columns, size_t row, const size_t *widths,
+                      FILE *file) {
+    unsigned length = row_length(columns, row, widths);
+    const char *between = "";
+    for (unsigned c = 0; c < length; c++) {
+        if (!widths[c])
+            continue;
+        const char *cell = columns->cells[row + c] ? columns->cells[row + c] : "";
+        int pad = (int)(widths[c] - width_of(cell));
+        fputs(between, file);
+        if (columns->left & 1u << c)
+            fprintf(file, "%s%*s", cell, c + 1 < length ? pad : 0, "");
+        else
+            fprintf(file, "%*s%s", pad, "", cell);
+        between = "  ";
+    }
+    fputc('\n', file);
+}
+
+void spex_columns_print(struct spex_columns *columns, FILE *file) {
+    size_t *widths = calloc(columns->columns, sizeof(*widths));
+    spex_columns_end_row(columns);
+    for (unsigned c = 0; widths && c < columns->columns; c++)
+        widths[c] = width_of_column(columns, c);
+    for (size_t row = 0; widths && row + columns->columns <= columns->count;
+         row += columns->columns)
+        print_row(columns, row, widths, file);
+    if (!widths || columns->error)
+        fputs("out of memory: some of it is missing\n", file);
+    for (size_t i = 0; i < columns->count; i++)
+        free(columns->cells[i]);
+    free(columns->cells);
+    free(widths);
+    *columns = (struct spex_columns){0};
+}
+
+const char *spex_duration_text(double seconds, char *text, size_t size) {
+    static const struct {
+        double unit;
+        const char *name;
+    } units[] = {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {0, "ns"}};
+    unsigned u = 0;
+    while (units[u].unit > 0 && seconds < units[u].unit)
+        u++;
+    double unit = units[u].unit > 0 ? units[u].unit : 1e-9;
+    snprintf(text, size, seconds < 1000 ? "%.4g %s" : "%.0f %s", seconds / unit, units[u].name);
+    return text;
+}
+
+const char *spex_probe_text(const struct spex_profile_probe *probe, char *text, size_t size) {
+    if (probe->name[0])
+        snprintf(text, size, "%s", probe->name);
+    else
+        snprintf(text, size, "%u", probe->probe_id);
+    spex_make_printable(text);
+    return text;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* Columns of text, each as wide as its widest cell, and the texts of durations and probes that
+ * stand in them. */
+#ifndef SPEX_PROFILE_COLUMNS_H
+#define SPEX_PROFILE_COLUMNS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "profile/profile.h"
+
+struct spex_columns {
+    char **cells; /* row by row; NULL: empty */
+    size_t count;
+    size_t room;
+    unsigned columns;
+    /* A mask of columns that begin at their left edge; the others end at their right edge. */
+    uint32_t left;
+    int error; /* -ENOMEM: cells are missing */
+};
+
+/* The headings are the first row. */
+void spex_columns_init(struct spex_columns *columns, const char *const *headings, unsigned count,
+                       uint32_t left);
+
+/* Fills the next cell. */
+__attribute__((format(printf, 2, 3))) void spex_columns_add(struct spex_columns *columns,
+                                                            const char *format, ...);
+
+/* Leaves what is left of the row empty. */
+void spex_columns_end_row(struct spex_columns *columns);
+
+/* Prints all rows, without blanks at their ends and without columns that are empty but for their
+ * heading, and frees them. */
+void spex_columns_print(struct spex_columns *columns, FILE *file);
+
+/* Four significant digits at least, and a unit; returns `text`. */
+const char *spex_duration_text(double seconds, char *text, size_t size);
+
+/* A probe's name, or its id, without control characters; returns `text`. */
+const char *spex_probe_text(const struct spex_profile_probe *probe, char *text, size_t size);
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile/confidence.h"
+
+#include <math.h>
+
+#include "base/student.h"
+
+bool spex_sampled(const struct spex_profile_probe *probe) {
+    bool silent = !probe->records && probe->count > 0;
+    return probe->weight > (double)probe->records || probe->lost > 0 || silent;
+}
+
+/* Records of equal weight that would say as much (Kish's effective sample size): no more than there
+ * are. */
+static double effective_records(const struct spex_profile_probe *probe) {
+    double records = (double)probe->records;
+    if (!(probe->weight_squares > 0))
+        return 0;
+    double effective = probe->weight * probe->weight / probe->weight_squares;
+    return effective < records ? effective : records;
+}
+
+/* What the executions that were recorded themselves leave uncertain: nothing, if they are all. */
+static double finite_population(const struct spex_profile_probe *probe) {
+    double share = probe->count > 0 ? (double)probe->records / probe->count : 1;
+    return share < 1 ? sqrt(1 - share) : 0;
+}
+
+double spex_count_margin(const struct spex_profile_probe *probe) {
+    return probe->count_variance > 0 ? SPEX_NORMAL_95 * sqrt(probe->count_variance) : 0;
+}
+
+/* Variance of the mean, and units that would say as much if they were alike. */
+struct estimate {
+    double variance;
+    double units;
+};
+
+/* All records are alike, taken for independent of each other. */
+static struct estimate of_records(const struct spex_profile_probe *probe,
+                                  const struct spex_values *values) {
+    double records = effective_records(probe), deviation = spex_values_deviation(values);
+    return (struct estimate){records > 1 ? deviation * deviation / (records - 1) : 0, records};
+}
+
+/* Of a ratio of sums over units (Cochran, Sampling Techniques, 3rd ed., 6.4), which are as many as
+ * have such a spread (Satterthwaite's degrees of freedom, with the mean's distance left out). */
+static struct estimate of_units(const struct spex_profile_probe *probe,
+                                const struct spex_values *values,
+                                const struct spex_spread_sums *sums) {
+    double mean = values->mean - values->spread.origin;
+    double squares =
+        sums->local + sums->distances - 2 * mean * sums->products + mean * mean * sums->weights;
+    double units =
+        fmin(sums->weights_all * sums->weights_all / sums->squares, (double)probe->records);
+    if (!(squares > 0) || !(units > 1))
+        return (struct estimate){0, units};
+    return (struct estimate){squares / (values->weight * values->weight) * units / (units - 1),
+                             units};
+}
+
+static bool units_known(const struct spex_values *values, const struct spex_spread_sums *sums) {
+    return sums->weights_all > 0 && sums->squares > 0 && values->weight > 0;
+}
+
+/* What is uncertain of them is in the units' variance already. */
+static struct estimate estimate_of(const struct spex_profile_probe *probe,
+                                   const struct spex_values *values) {
+    struct spex_spread_sums sums = spex_spread_sums(&values->spread);
+    double unknown = finite_population(probe);
+    if (units_known(values, &sums))
+        return of_units(probe, values, &sums);
+    struct estimate estimate = of_records(probe, values);
+    estimate.variance *= unknown * unknown;
+    return estimate;
+}
+
+double spex_mean_margin(const struct spex_profile_probe *probe, const struct spex_values *values) {
+    if (!spex_sampled(probe))
+        return 0;
+    struct estimate estimate = estimate_of(probe, values);
+    return estimate.units < 3 ? -1 : spex_student_95(estimate.units - 1) * sqrt(estimate.variance);
+}
+
+/* Whether the records are alike, and none were left out together. */
+static bool is_simple(const struct spex_profile_probe *probe, double units) {
+    return units > 0.999 * (double)probe->records &&
+           effective_records(probe) > 0.999 * (double)probe->records;
+}
+
+/* How sure a share q of the weight is: its variance, over q (1 - q), and the degrees of freedom of
+ * that. */
+struct share {
+    double variance;
+    double freedom;
+};
+
+/* Of the limit next to the quantile that leaves no less beyond it. */
+static bool share_by_rows(const struct spex_values *values, double q, double units,
+                          struct share *share) {
+    double weight = (double)values->histogram.total;
+    unsigned row = 0, bucket = spex_histogram_bucket((uint64_t)spex_values_quantile(values, q));
+    double above = 0;
+    row = spex_spread_row(bucket) + (q < 0.5);
+    for (unsigned b = spex_spread_bucket(row); b < SPEX_HISTOGRAM_BUCKETS; b++)
+        above += (double)values->histogram.weights[b];
+    above /= weight;
+    if (!(above > 0) || !(above < 1))
+        return false;
+    double variance = spex_spread_above(&values->spread, row, above) / (weight * weight);
+    *share =
+        (struct share){variance / (above * (1 - above)), 1 / (1.0 / SPEX_SPREAD_WAYS + 1 / units)};
+    return variance > 0;
+}
+
+/* Where rows do not tell, what is known of the mean is taken to hold for it. */
+static struct share share_of(const struct spex_profile_probe *probe,
+                             const struct spex_values *values, double q) {
+    struct spex_spread_sums sums = spex_spread_sums(&values->spread);
+    double unknown = finite_population(probe), records = effective_records(probe);
+    struct estimate mean = estimate_of(probe, values);
+    struct share share = {unknown * unknown / (records > 0 ? records : 1), records - 1};
+    if (!units_known(values, &sums) || is_simple(probe, mean.units))
+        return share;
+    if (share_by_rows(values, q, mean.units, &share))
+        return share;
+    double deviation = spex_values_deviation(values);
+    return (struct share){deviation > 0 ? mean.variance / (deviation * deviation) : 1 / mean.units,
+                          mean.units - 1};
+}
+
+/* A quantile is known to its bucket: bounds that lie closer together than that are the bucket's. */
+static void widen_to_buckets(const struct spex_values *values, double *low, double *high) {
+    unsigned first = spex_histogram_bucket((uint64_t)*low),
+             last = spex_histogram_bucket((uint64_t)*high);
+    double edge;
+    if (last > first + 1)
+        return;
+    spex_histogram_bounds(first, low, &edge);
+    spex_histogram_bounds(last, &edge, high);
+    *low = *low < (double)values->min ? (double)values->min : *low;
+    *high = *high > (double)values->max ? (double)values->max : *high;
+}
+
+/* Ranks, as shares of all, between which the quantile's lies: by the binomial law's expansion of
+ * Cornish and Fisher to its skewness. */
+struct ranks {
+    double low, high;
+};
+
+static struct ranks ranks_of(double q, struct share share) {
+    double t = share.freedom > 2 ? spex_student_95(share.freedom) : spex_student_95(2);
+    double variance = fmin(share.variance, 1); /* says nothing */
+    double margin = t * sqrt(q * (1 - q) * variance);
+    double skew = (1 - 2 * q) * (SPEX_NORMAL_95 * SPEX_NORMAL_95 - 1) / 6 * variance;
+    return (struct ranks){q - margin + skew, q + margin + skew};
+}
+
+bool spex_quantile_bounds(const struct spex_profile_probe *probe, const struct spex_values *values,
+                          double q, double *low, double *high) {
+    struct share share = share_of(probe, values, q);
+    struct ranks ranks = ranks_of(q, share);
+    if (effective_records(probe) < 3)
+        return false;
+    /* Beyond the smallest and largest record there may be anything. */
+    *low = spex_values_quantile(values, ranks.low);
+    if (share.variance > 0 && ranks.low <= 0)
+        *low = 0;
+    *high = spex_values_quantile(values, ranks.high < 1 ? ranks.high : 1);
+    if (spex_sampled(probe))
+        widen_to_buckets(values, low, high);
+    return ranks.high < 1 || !spex_sampled(probe);
+}

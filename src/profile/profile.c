@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile/profile.h"
+
+const struct spex_profile_type *spex_profile_type_of(const struct spex_profile *profile,
+                                                     uint32_t probe_type) {
+    for (size_t t = 0; t < profile->type_count; t++)
+        if (profile->types[t].probe_type == probe_type)
+            return &profile->types[t];
+    return NULL;
+}
+
+int spex_profile_row_order(const void *a, const void *b) {
+    const struct spex_profile_probe *one = &((const struct spex_profile_row *)a)->probe;
+    const struct spex_profile_probe *other = &((const struct spex_profile_row *)b)->probe;
+    if (one->probe_id != other->probe_id)
+        return one->probe_id < other->probe_id ? -1 : 1;
+    return (one->probe_type > other->probe_type) - (one->probe_type < other->probe_type);
+}
+
+static bool cost_known(const struct spex_profile *profile, const struct spex_profile_probe *probe) {
+    const struct spex_profile_type *type = spex_profile_type_of(profile, probe->probe_type);
+    return type && type->measured && profile->process.ticks_per_second > 0;
+}
+
+bool spex_profile_costs_known(const struct spex_profile *profile) {
+    for (size_t r = 0; r < profile->row_count; r++) {
+        const struct spex_profile_probe *probe = &profile->rows[r].probe;
+        if (probe->records && !cost_known(profile, probe))
+            return false;
+    }
+    return true;
+}
+
+double spex_profile_row_cost(const struct spex_profile *profile,
+                             const struct spex_profile_probe *probe) {
+    const struct spex_profile_type *type = spex_profile_type_of(profile, probe->probe_type);
+    if (!cost_known(profile, probe))
+        return 0;
+    double records = (double)probe->records + probe->lost;
+    double skipped = probe->count > records ? probe->count - records : 0;
+    return (skipped * type->skip + records * type->record) / profile->process.ticks_per_second;
+}
+
+double spex_profile_cost(const struct spex_profile *profile) {
+    double sum = 0;
+    for (size_t r = 0; r < profile->row_count; r++)
+        sum += spex_profile_row_cost(profile, &profile->rows[r].probe);
+    return sum;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/* A profile: what a process's probes have measured up to a moment. The process itself prints one as its table;
+ * a command receives one through the control socket. The structures here are what goes over the socket, so
+ * members are only ever added at their ends, and a receiver takes what it knows of.
+ *
+ *   process   one; all that is said of the process and its rings
+ *   type      one for each probe type, one more for each performance counter
+ *   site      one for each site that is or was loaded, in the order of their indices
+ *   probe     one for each probe that is or was on: its sites, its records
+ *   values    with each probe: moments and histogram of each of its values */
+#ifndef SPEX_PROFILE_PROFILE_H
+#define SPEX_PROFILE_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <spex/record.h>
+
+#include "base/grown.h"
+#include "site/sampling.h"
+#include "stats/occupancy.h"
+#include "stats/values.h"
+
+#define SPEX_PROFILE_NAME_BYTES 64
+#define SPEX_PROFILE_FILE_BYTES 128
+#define SPEX_PROFILE_TEXT_BYTES 256
+
+struct spex_profile_process {
+    uint32_t process_id; /* as the process itself sees it */
+    uint32_t commit;     /* enum spex_commit */
+    uint32_t ring_cpus;
+    uint32_t threads; /* that may have counts that no record has brought yet */
+    uint64_t ring_bytes;
+    double ticks_per_second;  /* 0: not known yet */
+    double seconds;           /* since records are collected; 0: they are not */
+    double program_seconds;   /* CPU time of the process since then, without spex's own threads */
+    double collector_seconds; /* and of these: collectors, and the control socket's */
+    uint64_t produced;        /* records, since then */
+    uint64_t consumed;
+    uint64_t lost;
+    uint64_t undelivered;
+    uint64_t unrecorded;
+    uint32_t sites;
+    uint32_t sites_on;
+    uint32_t sites_refused;
+    uint32_t elsewhere; /* 1: records go to another process, and no metrics are made here */
+    char command[SPEX_PROFILE_NAME_BYTES];
+    char selection[SPEX_PROFILE_TEXT_BYTES]; /* what is on, in the users' syntax; its beginning */
+    uint64_t
+        loaded_ns; /* when the program was loaded, CLOCK_MONOTONIC: exec makes another of the same process */
+    double budget;         /* the share of its time that the program lets probes have; 0: any */
+    double budget_seconds; /* that time so far, of all its CPUs that were busy, */
+    double budget_spent;   /* and what probes and spex's own threads took of it, as believed */
+    char rate_policy[SPEX_PROFILE_NAME_BYTES]; /* that shares it out; empty: not told */
+};
+
+struct spex_profile_type {
+    uint32_t probe_type;
+    uint32_t pcid;     /* of PERFCNTR */
+    uint32_t used;     /* a site of it is or was on */
+    uint32_t measured; /* the costs are known; ticks: */
+    double test;
+    double skip;
+    double record;
+    uint64_t produced; /* records of this type, since records are collected */
+    uint64_t lost;
+    char text
+        [SPEX_PROFILE_TEXT_BYTES]; /* how its values are read, or why they are not; may be empty */
+    double probed;                 /* ticks: another of the costs */
+};
+
+struct spex_profile_site {
+    uint32_t index;
+    uint32_t line;
+    uint32_t subsample;
+    uint32_t period; /* 0: off */
+    uint16_t probe_id;
+    uint16_t probe_type;
+    uint16_t detail;
+    uint16_t reserved;
+    uint32_t loaded;                    /* 0: its library is gone */
+    char name[SPEX_PROFILE_NAME_BYTES]; /* empty: none */
+    char file[SPEX_PROFILE_FILE_BYTES]; /* its end when it is longer */
+    uint32_t kind;                      /* enum spex_sampling_kind, while it is on */
+    uint32_t burst;
+    char parameters[SPEX_PROFILE_FILE_BYTES]; /* KERNEL: as much of them as fits; empty: none */
+};
+
+struct spex_profile_probe {
+    uint32_t probe_type;
+    uint16_t probe_id;
+    uint16_t series;
+    uint32_t sites; /* loaded */
+    uint32_t sites_on;
+    uint32_t period;      /* the shortest of its sites', 0: off */
+    uint32_t lost_shared; /* 1: of its type's losses this is a share, by records */
+    double on_seconds;
+    double count; /* executions while it was on, those of lost records included */
+    double weight_squares;
+    double lost; /* records */
+    uint64_t records;
+    uint64_t marked[SPEX_MARKS]; /* records with each mark of enum spex_mark */
+    char name[SPEX_PROFILE_NAME_BYTES];
+    double count_variance; /* of `count`, where it is estimated: in regions; 0: it is exact */
+    uint32_t period_last;  /* as `period`, but while it is off what it was before */
+    uint32_t kind;         /* enum spex_sampling_kind, of the one or the other */
+    char why[SPEX_PROFILE_NAME_BYTES]; /* it has its period; empty: it is as selected */
+    double weight;                     /* executions that the records stand for */
+    uint32_t burst;                    /* of bursty sampling */
+    uint32_t reserved;
+    double probed_seconds; /* of on_seconds: it was probed, and its executions were not counted */
+    struct spex_activity activity; /* what was seen meanwhile */
+};
+
+struct spex_profile_row {
+    struct spex_profile_probe probe;
+    const struct spex_values *values[SPEX_MAX_FIELDS]; /* the first probe.series of them */
+};
+
+struct spex_profile {
+    struct spex_profile_process process;
+    struct spex_profile_type *types;
+    size_t type_count;
+    struct spex_profile_site *sites;
+    size_t site_count;
+    struct spex_profile_row *rows;
+    size_t row_count;
+};
+
+/* How the site's executions are sampled now; of period 0: it is off. */
+static inline struct spex_sampling spex_profile_sampling(const struct spex_profile_site *site) {
+    return (struct spex_sampling){.period = site->period, .burst = site->burst, .kind = site->kind};
+}
+
+/* Executions that a record stands for; 0 where there is none. */
+static inline double spex_profile_one_in(const struct spex_profile_probe *probe) {
+    return probe->records ? probe->weight / ((double)probe->records + probe->lost) : 0;
+}
+
+/* Whether it is, or was last, probed: of its executions the share of time alone is known. */
+static inline bool spex_profile_probed(const struct spex_profile_probe *probe) {
+    return probe->kind == SPEX_SAMPLING_PROBING;
+}
+
+/* While its executions were counted. */
+static inline double spex_profile_counted_seconds(const struct spex_profile_probe *probe) {
+    return probe->on_seconds > probe->probed_seconds ? probe->on_seconds - probe->probed_seconds
+                                                     : 0;
+}
+
+/* Executions a second then; 0 where that was never. */
+static inline double spex_profile_rate(const struct spex_profile_probe *probe) {
+    double seconds = spex_profile_counted_seconds(probe);
+    return seconds > 0 ? probe->count / seconds : 0;
+}
+
+/* The order of rows, by id and then type: for qsort and bsearch. */
+int spex_profile_row_order(const void *a, const void *b);
+
+/* The cost of a type's probes, if it is known; `pcid` counts for PERFCNTR only. */
+const struct spex_profile_type *spex_profile_type_of(const struct spex_profile *profile,
+                                                     uint32_t probe_type);
+
+/* Whether that is known for all that has been recorded. */
+bool spex_profile_costs_known(const struct spex_profile *profile);
+
+/* What a row's probes have cost the program, in seconds: records, and executions skipped; 0 where it is
+ * not known. */
+double spex_profile_row_cost(const struct spex_profile *profile,
+                             const struct spex_profile_probe *probe);
+
+/* And all of them. */
+double spex_profile_cost(const struct spex_profile *profile);
+
+#endif

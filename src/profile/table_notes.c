@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile/table_notes.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+
+#include "profile/columns.h"
+#include "ring/probe_type.h"
+
+#include "queues/ring.h"
+
+/* PERFCNTR has an entry for each counter; the first has the costs. */
+static bool type_used(const struct spex_profile *profile, uint32_t probe_type) {
+    for (size_t t = 0; t < profile->type_count; t++)
+        if (profile->types[t].probe_type == probe_type && profile->types[t].used)
+            return true;
+    return false;
+}
+
+static void print_costs(FILE *file, const struct spex_profile *profile) {
+    const char *between = "; a record costs";
+    double skip = -1, ns_per_tick = 1e9 / profile->process.ticks_per_second;
+    for (size_t t = 0; t < profile->type_count; t++) {
+        const struct spex_profile_type *type = &profile->types[t];
+        if (!type->measured || type->pcid || !type_used(profile, type->probe_type))
+            continue;
+        double ns = type->record * ns_per_tick;
+        fprintf(file, "%s %s %.3g %s", between, spex_probe_type_name(type->probe_type),
+                ns < 1000 ? ns : ns / 1000, ns < 1000 ? "ns" : "us");
+        between = ",";
+        skip = type->skip > skip ? type->skip : skip;
+    }
+    if (skip >= 0)
+        fprintf(file, ", a skipped execution %.2g ns", skip * ns_per_tick);
+}
+
+static bool any_probed(const struct spex_profile *profile) {
+    for (size_t r = 0; r < profile->row_count; r++)
+        if (profile->rows[r].probe.activity.looks)
+            return true;
+    return false;
+}
+
+/* The same for all types. */
+static void print_probed_cost(FILE *file, const struct spex_profile *profile) {
+    double ns_per_tick = 1e9 / profile->process.ticks_per_second;
+    for (size_t t = 0; t < profile->type_count; t++)
+        if (profile->types[t].probed > 0) {
+            fprintf(file, ", a probed one %.2g ns", profile->types[t].probed * ns_per_tick);
+            return;
+        }
+}
+
+/* How records are made, and what one costs. */
+static void print_engine(FILE *file, const struct spex_profile *profile) {
+    const struct spex_profile_process *process = &profile->process;
+    fprintf(file, "rings: %s, %u CPUs, %.1f MiB reserved",
+            process->commit == SPEX_COMMIT_RSEQ ? "restartable sequences" : "atomic instructions",
+            process->ring_cpus, (double)process->ring_bytes / (1 << 20));
+    if (process->ticks_per_second > 0)
+        print_costs(file, profile);
+    if (process->ticks_per_second > 0 && any_probed(profile))
+        print_probed_cost(file, profile);
+    fputc('\n', file);
+}
+
+/* Calculated: nobody knows what the program would have taken without. */
+static void print_overhead(FILE *file, const struct spex_profile *profile) {
+    const struct spex_profile_process *process = &profile->process;
+    double cost = spex_profile_cost(profile), percent = 100 * cost / process->program_seconds;
+    char probes[32], program[32], own[32];
+    if (process->program_seconds <= 0)
+        return;
+    spex_duration_text(cost, probes, sizeof(probes));
+    spex_duration_text(process->program_seconds, program, sizeof(program));
+    spex_duration_text(process->collector_seconds, own, sizeof(own));
+    if (spex_profile_costs_known(profile))
+        fprintf(file, "overhead, as believed: probes %s, %.*g %% of the program's CPU time of %s",
+                probes, percent < 100 ? 2 : 6, percent, program);
+    else
+        fprintf(file, "overhead: of probes not known; the program's CPU time %s", program);
+    fprintf(file, "; spex's own threads %s\n", own);
+}
+
+static void print_budget(FILE *file, const struct spex_profile *profile) {
+    const struct spex_profile_process *process = &profile->process;
+    double used = process->budget_seconds > 0 ? process->budget_spent / process->budget_seconds : 0;
+    if (process->budget <= 0)
+        return;
+    fprintf(file, "budget: %.4g %% of the program's time; as believed, %.2g %% was used",
+            100 * process->budget, 100 * used);
+    if (process->rate_policy[0])
+        fprintf(file, "; shared out by %s", process->rate_policy);
+    fputc('\n', file);
+}
+
+/* What the values of a type are, where that is not plain. */
+static void print_counters(FILE *file, const struct spex_profile *profile) {
+    for (size_t t = 0; t < profile->type_count; t++)
+        if (profile->types[t].used && profile->types[t].text[0])
+            fprintf(file, "%s: %s\n", spex_probe_type_name(profile->types[t].probe_type),
+                    profile->types[t].text);
+}
+
+static void print_marks(FILE *file, const struct spex_profile_probe *probe) {
+    static const char *const texts[] = {
+        "include the making ready of their thread or counter",
+        "have values estimated from a part of the time, as counters were shared",
+        "have no values, as their counter was not available",
+    };
+    enum { TOLD = sizeof(texts) / sizeof(texts[0]) };
+    char name[SPEX_PROFILE_NAME_BYTES];
+    for (unsigned m = 0; m < TOLD; m++)
+        if (probe->marked[m])
+            fprintf(file, "%s %s: %" PRIu64 " of %" PRIu64 " records %s\n",
+                    spex_probe_text(probe, name, sizeof(name)),
+                    spex_probe_type_name(probe->probe_type), probe->marked[m], probe->records,
+                    texts[m]);
+}
+
+static void print_losses(FILE *file, const struct spex_profile *profile) {
+    bool shared = false;
+    for (size_t r = 0; r < profile->row_count; r++)
+        shared |= profile->rows[r].probe.lost_shared;
+    if (profile->process.lost)
+        fputs("lost: records; their executions are counted all the same, and what they took is not",
+              file);
+    if (profile->process.lost && shared)
+        fputs("; ~ is a probe's share of its type's, by records", file);
+    if (profile->process.lost)
+        fputc('\n', file);
+}
+
+void spex_table_notes(FILE *file, const struct spex_profile *profile) {
+    print_losses(file, profile);
+    print_engine(file, profile);
+    print_overhead(file, profile);
+    print_budget(file, profile);
+    print_counters(file, profile);
+    for (size_t r = 0; r < profile->row_count; r++)
+        print_marks(file, &profile->rows[r].probe);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "rate/accounts.h"
+
+#include <time.h>
+
+#include <spex/spex.h>
+
+#include "base/clock.h"
+#include "collect/collector.h"
+#include "collect/metrics.h"
+#include "kernels/sampling_budget.h"
+#include "profile/profile.h"
+#include "rate/controller_state.h"
+#include "ring/probe_type.h"
+#include "ring/rings.h"
+#include "site/cost.h"
+#include "site/registry.h"
+
+/* Records worth so much of the budget's, in a CPU's ring, are a reason to look before the
+ * collector's sleep is over. */
+#define ALARM_SECONDS 0.05
+
+/* How many CPUs are busy is told by so many seconds. */
+#define CPUS_SECONDS 0.05
+
+bool spex_accounts_type_costs(uint32_t type, double *skip, double *report) {
+    struct spex_cost cost;
+    double rate = spex_controller.tick_rate;
+    *skip = *report = 0;
+    if (rate <= 0 || spex_cost_get(type, &cost) != 0)
+        return false;
+    *skip = cost.skip / rate;
+    *report = cost.record > cost.skip ? (cost.record - cost.skip) / rate : 0;
+    return true;
+}
+
+bool spex_accounts_probe_costs(uint32_t first, double *skip, double *report) {
+    double factor = spex_controlled_factor(&spex_controller.probes[first]);
+    bool known = spex_accounts_type_costs(spex_site_info(first)->probe_type, skip, report);
+    *skip *= factor;
+    *report *= factor;
+    return known;
+}
+
+/* Collectors look at a CPU's ring before what is in it, and unaccounted for, is much of the
+ * budget. Not sooner than need be: being woken costs, too. `seconds`: a record's. */
+static void alarm_at(unsigned ring, double seconds) {
+    if (seconds > 0)
+        spex_rings_alarm_at(ring, ALARM_SECONDS * spex_controller.budget.share / seconds);
+}
+
+/* What a type's records have cost since it was last asked, or could last tell. */
+static double spent_on(unsigned ring) {
+    uint64_t now = spex_metrics_totals(ring).produced, *last = &spex_controller.produced[ring];
+    double records = (double)spex_grown(*last, now), skip, report;
+    if (!spex_accounts_type_costs(spex_probe_type_of_ring(ring), &skip, &report))
+        return 0;
+    *last = now;
+    double factor = spex_controller.factors[ring] > 0 ? spex_controller.factors[ring] : 1;
+    alarm_at(ring, report * factor + spex_controller.collecting.record);
+    return records * report * factor;
+}
+
+static void book_spent(double seconds, double spent) {
+    spex_controller.spent += spent;
+    spex_budget_advance(&spex_controller.budget, seconds, spex_controller.cpus, spent);
+}
+
+void spex_accounts_advance(uint64_t ns) {
+    uint64_t collectors = spex_collectors_cpu_ns();
+    double seconds = (double)(ns - spex_controller.monotonic_ns) / 1e9;
+    spex_controller.tick_rate = spex_metrics_tick_rate();
+    uint64_t looker = spex_spending_spent_ns();
+    double spent = (double)(collectors - spex_controller.collectors_ns) / 1e9 +
+                   (double)spex_grown(spex_controller.looker_ns, looker) / 1e9;
+    for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)
+        spent += spent_on(t);
+    spex_controller.skipped += spex_controller.skipping * seconds;
+    spent += spex_controller.skipping * seconds;
+    spex_controller.monotonic_ns = ns;
+    spex_controller.collectors_ns = collectors;
+    spex_controller.looker_ns = looker;
+    spex_controller.now += seconds;
+    spex_controller.seconds += seconds * (spex_controller.cpus > 1 ? spex_controller.cpus : 1);
+    book_spent(seconds, spent);
+}
+
+/* Of a probe that is probed, for which its executions are taken to be as frequent as when they
+ * were counted. */
+static double publishing(const struct spex_controlled *probe, double seconds) {
+    return probe->period == SPEX_SITE_PROBED
+               ? probe->frequency * seconds * spex_probing_execution_cost()
+               : 0;
+}
+
+/* What executions without a record have really cost since they were last counted. */
+static double skipping_since(uint32_t sites, double seconds) {
+    double sum = 0, skip, report;
+    for (uint32_t i = 0; i < sites; i++) {
+        sum += publishing(&spex_controller.probes[i], seconds);
+        uint64_t fresh =
+            spex_grown(spex_controller.probes[i].counted, spex_controller.executions[i]);
+        if (!fresh || !spex_accounts_probe_costs(i, &skip, &report))
+            continue;
+        spex_controller.probes[i].counted = spex_controller.executions[i];
+        sum += (double)fresh * skip;
+    }
+    return sum;
+}
+
+void spex_accounts_count_executions(double seconds) {
+    uint64_t begin = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    spex_metrics_executions(spex_controller.executions);
+    double cost = skipping_since(spex_sites_count(), seconds);
+    book_spent(0, cost - spex_controller.skipped);
+    spex_controller.skipped = 0;
+    spex_controller.skipping = seconds > 0 ? cost / seconds : 0;
+    spex_controller.counting = (double)(spex_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin) / 1e9;
+}
+
+/* The program's own, without the collectors that it did not ask for. In a short time it cannot
+ * be told apart from what collectors have not noted yet. */
+void spex_accounts_note_cpus(void) {
+    double seconds = spex_controller.now - spex_controller.process_at;
+    if (seconds < CPUS_SECONDS)
+        return;
+    uint64_t process = spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    double all = (double)spex_grown(spex_controller.process_ns, process) / 1e9;
+    double collectors =
+        (double)spex_grown(spex_controller.process_collectors_ns, spex_controller.collectors_ns) /
+        1e9;
+    spex_controller.cpus = all > collectors ? (all - collectors) / seconds : 0;
+    spex_controller.process_ns = process;
+    spex_controller.process_at = spex_controller.now;
+    spex_controller.process_collectors_ns = spex_controller.collectors_ns;
+}
+
+void spex_accounts_note_collecting(void) {
+    uint64_t records = 0;
+    for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)
+        records += spex_metrics_totals(t).records;
+    spex_collecting_note(&spex_controller.collecting, spex_controller.now, records,
+                         spex_controller.collectors_ns);
+}

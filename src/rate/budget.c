@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+#include "rate/budget.h"
+
+#include <string.h>
+
+/* So many seconds' worth can be saved, or owed. What is owed is bounded so that one mishap, such
+ * as a probe that was held up in the middle of the night, is not paid for all day. */
+#define BURST_SECONDS 0.4
+#define DEBT_SECONDS  5.0
+
+/* What is owed is paid back in this time. */
+#define SETTLING_SECONDS 0.25
+
+/* Of the steady rate, at least, however much is owed. */
+#define LEAST_RATE 0.05
+
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+/* Not by strtod, which goes by the program's locale. */
+bool spex_budget_parse(const char *text, double *share) {
+    double percent = 0, unit = 1;
+    if (!is_digit(*text))
+        return false;
+    for (; is_digit(*text); text++)
+        percent = percent * 10 + (*text - '0');
+    if (*text == '.')
+        for (text++; is_digit(*text); text++)
+            percent += (*text - '0') * (unit /= 10);
+    text += strspn(text, " ");
+    if (strcmp(text, "%") != 0 || !(percent > 0 && percent <= 100))
+        return false;
+    *share = percent / 100;
+    return true;
+}
+
+static double busy(double cpus) {
+    return cpus > 1 ? cpus : 1;
+}
+
+void spex_budget_begin(struct spex_budget *budget, double share) {
+    *budget = (struct spex_budget){.share = share, .tokens = share * BURST_SECONDS};
+}
+
+void spex_budget_advance(struct spex_budget *budget, double seconds, double cpus, double spent) {
+    double most = budget->share * BURST_SECONDS * busy(cpus);
+    double least = -budget->share * DEBT_SECONDS * busy(cpus);
+    budget->tokens += budget->share * busy(cpus) * seconds - spent;
+    if (budget->tokens > most)
+        budget->tokens = most;
+    if (budget->tokens < least)
+        budget->tokens = least;
+}
+
+double spex_budget_steady(const struct spex_budget *budget, double cpus) {
+    return budget->share * busy(cpus);
+}
+
+double spex_budget_rate(const struct spex_budget *budget, double cpus) {
+    double steady = spex_budget_steady(budget, cpus);
+    double rate = budget->tokens < 0 ? steady + budget->tokens / SETTLING_SECONDS : steady;
+    return rate > steady * LEAST_RATE ? rate : steady * LEAST_RATE;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#include "rate/collecting_cost.h"
+
+#include "base/grown.h"
+
+/* In seconds: so much of collectors' time tells something; they note theirs now and then. */
+#define SECONDS_LEAST 500e-6
+
+/* So many records tell what one takes; fewer, what there is without any. */
+#define RECORDS_LEAST 100.0
+
+/* Of former sums, so much is forgotten each time. */
+#define FORGOTTEN 0.25
+
+void spex_collecting_begin(struct spex_collecting *collecting, uint64_t ns) {
+    *collecting = (struct spex_collecting){.ns = ns};
+}
+
+void spex_collecting_note(struct spex_collecting *collecting, double now, uint64_t records,
+                          uint64_t ns) {
+    double taken = (double)spex_grown(collecting->records, records);
+    double seconds = (double)spex_grown(collecting->ns, ns) / 1e9, elapsed = now - collecting->at;
+    if (seconds < SECONDS_LEAST || !(elapsed > 0))
+        return;
+    collecting->at = now;
+    collecting->records = records;
+    collecting->ns = ns;
+    if (taken < RECORDS_LEAST) {
+        collecting->rest += (seconds / elapsed - collecting->rest) * FORGOTTEN;
+        return;
+    }
+    seconds -= collecting->rest * elapsed;
+    collecting->sum_seconds += (seconds > 0 ? seconds : 0) - collecting->sum_seconds * FORGOTTEN;
+    collecting->sum_records += taken - collecting->sum_records * FORGOTTEN;
+    collecting->record = collecting->sum_seconds / collecting->sum_records;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#include "rate/experiments.h"
+
+#include "collect/metrics.h"
+#include "probe/threads.h"
+#include "rate/accounts.h"
+#include "rate/controller_state.h"
+#include "site/registry.h"
+
+/* A budget that is overdrawn by less is no reason to hurry: in the long run it evens out. */
+#define OVERDRAWN_SECONDS 0.02
+
+/* So much of the budget's, spent beyond it since the last decision, is a reason for the next. */
+#define SURPRISE_SECONDS 0.1
+
+/* Between the end of a session and the next decision. */
+#define WAITING_SECONDS 0.005
+
+/* Of a factor that an experiment has found, against what was found before; what it differs by
+ * less, or by less than so many of its standard errors, is chance. In doubt probes are dear. */
+#define SURE_DEARER    1.0
+#define SURE_CHEAPER   2.0
+#define FINDING_WEIGHT 0.6
+#define FINDING_LEAST  1.25
+
+static void take_finding(const struct spex_finding *finding) {
+    for (size_t f = 0; f < finding->count; f++) {
+        struct spex_controlled *probe = &spex_controller.probes[finding->firsts[f]];
+        double before = spex_controlled_factor(probe), ratio = finding->factor / before;
+        double change = finding->factor - before;
+        bool sure =
+            change > SURE_DEARER * finding->error || change < -SURE_CHEAPER * finding->error;
+        if (sure && (ratio > FINDING_LEAST || ratio < 1 / FINDING_LEAST))
+            probe->factor = before + change * (probe->factor > 0 ? FINDING_WEIGHT : 1);
+    }
+}
+
+/* What probes did while some were held off says little about what they do, and nothing about
+ * what has just changed: they are looked at for a moment before anything is decided. */
+static void session_over(void) {
+    for (uint32_t i = 0; i < spex_sites_count(); i++)
+        if (spex_controller.probes[i].seen)
+            spex_controlled_measure_from_now(&spex_controller.probes[i],
+                                             spex_controller.executions[i]);
+    spex_controller.overdue = true;
+    spex_controller.waiting_until = spex_controller.now + WAITING_SECONDS;
+}
+
+bool spex_experiments_rush(void) {
+    double steady = spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
+    double tokens = spex_controller.budget.tokens;
+    return tokens < -OVERDRAWN_SECONDS * steady ||
+           tokens < spex_controller.decided_tokens - SURPRISE_SECONDS * steady ||
+           spex_controller.trying;
+}
+
+bool spex_experiments_pass(void) {
+    struct spex_progress progress = {.executions = spex_controller.executions};
+    struct spex_finding finding = {.count = 0};
+    if (!spex_experiment_running())
+        return spex_controller.now < spex_controller.waiting_until;
+    bool rush = spex_experiments_rush();
+    if (!rush && spex_experiment_due(spex_controller.now) > 0)
+        return true;
+    spex_metrics_executions(spex_controller.executions);
+    if (rush || !spex_threads_cpu_ns(&progress.cpu_ns, &progress.threads))
+        spex_experiment_abort(spex_controller.now);
+    else if (!spex_experiment_step(spex_controller.now, &progress, &finding))
+        return true;
+    take_finding(&finding);
+    session_over();
+    return true;
+}
+
+/* Probes that were just decided about, and are on. */
+static size_t subjects_of(size_t count) {
+    size_t subjects = 0;
+    for (size_t c = 0; c < count; c++) {
+        uint32_t first = spex_controller.firsts[c];
+        const struct spex_controlled *probe = &spex_controller.probes[first];
+        double skip, report, period = probe->period ? probe->period : 1;
+        if (probe->held.until > 0 || probe->trying || probe->period == SPEX_SITE_PROBED ||
+            !spex_accounts_type_costs(spex_site_info(first)->probe_type, &skip, &report))
+            continue;
+        spex_controller.subjects[subjects++] =
+            (struct spex_subject){.first = first,
+                                  .period = probe->period,
+                                  .frequency = probe->frequency,
+                                  .cost = skip + report / period};
+    }
+    return subjects;
+}
+
+void spex_experiments_begin(size_t classes) {
+    double share = spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
+    if (spex_controller.budget.tokens >= 0 && !spex_controller.trying)
+        spex_experiment_begin(spex_controller.subjects, subjects_of(classes), share,
+                              spex_controller.now);
+}

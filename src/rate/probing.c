@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+#include "rate/probing.h"
+
+#include "collect/metrics.h"
+#include "rate/occupancy_sampler.h"
+#include "ring/probe_type.h"
+#include "site/cost.h"
+#include "site/registry.h"
+
+/* So many looks replace what was known before; fewer have a part in it. */
+#define LOOKS_RENEW 64.0
+
+/* As many records do. */
+#define RECORDS_RENEW 64.0
+
+double spex_probing_execution_cost(void) {
+    double rate = spex_metrics_tick_rate();
+    return rate > 0 ? spex_cost_probed() / rate : 0;
+}
+
+static void renew(double *value, double fresh, double part) {
+    *value += (fresh - *value) * (part < 1 ? part : 1);
+}
+
+static void from_looks(struct spex_probing_share *share, uint32_t first) {
+    struct spex_activity now = spex_prober_activity(first), fresh = now;
+    spex_activity_subtract(&fresh, &share->activity);
+    share->activity = now;
+    if (fresh.looks > 0)
+        renew(&share->share, spex_activity_threads(&fresh), (double)fresh.looks / LOOKS_RENEW);
+}
+
+/* EventTime / EventPeriod, by what records came in meanwhile. */
+static void from_records(struct spex_probing_share *share, uint32_t first, double frequency) {
+    const struct spex_site_info *info = spex_site_info(first);
+    double weight = 0, ticks = 0, rate = spex_metrics_tick_rate();
+    spex_metrics_sums(info->probe_id, info->probe_type, &weight, &ticks);
+    double records = weight - share->weight, mean = (ticks - share->ticks) / records;
+    if (records > 0 && rate > 0 && mean >= 0)
+        renew(&share->share, frequency * mean / rate, records / RECORDS_RENEW);
+    share->weight = weight;
+    share->ticks = ticks;
+}
+
+void spex_probing_measure(struct spex_probing_share *share, uint32_t first, bool probed,
+                          double frequency) {
+    if (probed)
+        from_looks(share, first);
+    else if (spex_probe_type_ticks(spex_site_info(first)->probe_type))
+        from_records(share, first, frequency);
+}
+
+double spex_probing_base(const struct spex_rate_class *classes, size_t count) {
+    double sum = 0, cost = spex_probing_execution_cost();
+    for (size_t c = 0; c < count; c++)
+        sum += classes[c].frequency * cost;
+    return sum;
+}
+
+void spex_probing_without_base(struct spex_rate_problem *problem, struct spex_rate_class *classes) {
+    double cost = spex_probing_execution_cost();
+    double left = problem->budget - spex_probing_base(classes, problem->class_count);
+    problem->budget = left > 0 ? left : 0;
+    for (size_t c = 0; c < problem->class_count; c++) {
+        double more = classes[c].detect_cost - cost;
+        if (more < 0) /* an execution that is counted may be cheaper than one that is published */
+            classes[c].report_cost += more;
+        classes[c].detect_cost = more > 0 ? more : 0;
+        if (classes[c].report_cost < 0)
+            classes[c].report_cost = 0;
+    }
+}
+
+size_t spex_probing_dearest(const struct spex_rate_class *classes, size_t count) {
+    size_t dearest = 0;
+    for (size_t c = 1; c < count; c++)
+        if (classes[c].frequency > classes[dearest].frequency)
+            dearest = c;
+    return dearest;
+}
+
+void spex_probing_apply(const struct spex_rate_plan *plan, size_t count) {
+    double frequency = 0;
+    for (size_t c = 0; c < count; c++)
+        if (plan->decisions[c].mode == SPEX_RATE_PROBED)
+            frequency = plan->probing_frequency > 1 ? plan->probing_frequency : 1;
+    spex_prober_set(frequency < SPEX_PROBING_HZ_MAX ? frequency : SPEX_PROBING_HZ_MAX);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#include "ring/probe_type.h"
+
+#include <string.h>
+
+static const struct {
+    uint32_t type;
+    const char *name;
+    uint32_t values;
+} types[SPEX_PROBE_TYPES] = {
+    {SPEX_CNT, "cnt", 0},
+    {SPEX_LAT, "lat", 1},
+    {SPEX_TPT, "tpt", 1},
+    {SPEX_SNAPSHOT, "snapshot", SPEX_MAX_FIELDS},
+    {SPEX_LLC, "llc", 2},
+    {SPEX_FLT, "flt", 1},
+    {SPEX_CTXSW, "ctxsw", 1},
+    {SPEX_PERFCNTR, "perfcntr", 1},
+    {SPEX_KERNEL, "kernel", SPEX_MAX_FIELDS},
+};
+
+uint32_t spex_probe_type_of_ring(unsigned ring) {
+    return types[ring].type;
+}
+
+const char *spex_probe_type_name(uint32_t type) {
+    for (unsigned i = 0; i < SPEX_PROBE_TYPES; i++)
+        if (types[i].type == type)
+            return types[i].name;
+    return "?";
+}
+
+uint32_t spex_probe_type_named(const char *name, size_t length) {
+    for (unsigned i = 0; i < SPEX_PROBE_TYPES; i++)
+        if (strlen(types[i].name) == length && memcmp(types[i].name, name, length) == 0)
+            return types[i].type;
+    return 0;
+}
+
+uint32_t spex_probe_type_values(uint32_t type) {
+    return types[spex_probe_type_ring(type)].values;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* A record as it lies in a ring: two words of header and its values.
+ *
+ *     word 0   timestamp
+ *     word 1   weight 24 bits │ thread id 22 │ site index 12 │ marks 6
+ *     …        values; the weight, a field of CNT and TPT records too, is not stored twice
+ *
+ * The CPU is that of the ring; a ring of no CPU has one more word, for the CPU. */
+#ifndef SPEX_RING_RECORD_LAYOUT_H
+#define SPEX_RING_RECORD_LAYOUT_H
+
+#include <stdint.h>
+
+#include <spex/record.h>
+#include <spex/site.h>
+
+/* Most sites a process can have in its life: a site's index has 12 bits. A record outlives the
+ * library its site was unloaded with, so an index is used again only for a site of which the
+ * same is to be said, such as that of the library loaded again. */
+#define SPEX_MAX_SITES (1 << SPEX_PACKED_SITE_BITS)
+
+enum {
+    SPEX_HEADER_WORDS = 2,
+    SPEX_PACKED_SITE_BITS = 12,
+    SPEX_PACKED_SITE_SHIFT = 6,
+    SPEX_PACKED_THREAD_SHIFT = SPEX_PACKED_SITE_SHIFT + SPEX_PACKED_SITE_BITS,
+    SPEX_PACKED_WEIGHT_SHIFT = 40,
+    SPEX_PACKED_MARKS_MASK = 0x3f,
+    SPEX_PACKED_SITE_MASK = SPEX_MAX_SITES - 1,
+    /* Linux has thread ids of 22 bits. */
+    SPEX_PACKED_THREAD_MASK = 0x3fffff,
+};
+
+_Static_assert(SPEX_CONTROL_PERIOD_MAX < 1u << 24, "a weight has 24 bits");
+
+static inline uint64_t spex_pack(uint32_t weight, uint32_t thread_id, uint32_t site,
+                                 uint32_t marks) {
+    return (uint64_t)weight << SPEX_PACKED_WEIGHT_SHIFT |
+           (uint64_t)thread_id << SPEX_PACKED_THREAD_SHIFT | site << SPEX_PACKED_SITE_SHIFT | marks;
+}
+
+static inline uint32_t spex_packed_site(uint64_t word) {
+    return (uint32_t)(word >> SPEX_PACKED_SITE_SHIFT) & SPEX_PACKED_SITE_MASK;
+}
+
+static inline uint32_t spex_packed_thread(uint64_t word) {
+    return (uint32_t)(word >> SPEX_PACKED_THREAD_SHIFT) & SPEX_PACKED_THREAD_MASK;
+}
+
+static inline uint32_t spex_packed_weight(uint64_t word) {
+    return (uint32_t)(word >> SPEX_PACKED_WEIGHT_SHIFT);
+}
+
+static inline uint32_t spex_packed_marks(uint64_t word) {
+    return (uint32_t)word & SPEX_PACKED_MARKS_MASK;
+}
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "serve/call.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "wire/socket_address.h"
+
+/* For a command that is called to let this process in. */
+#define CALL_SECONDS 2
+
+/* Many processes may call one command at once, which then cannot let all of them in at once. */
+static int connect_within_limit(int fd, const struct sockaddr_un *address) {
+    const struct timeval limit = {.tv_sec = CALL_SECONDS};
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+    if (connect(fd, (const struct sockaddr *)address, sizeof(*address)) != 0)
+        return errno == EAGAIN ? -ETIMEDOUT : -errno;
+    return fcntl(fd, F_SETFL, O_NONBLOCK) == 0 ? 0 : -errno;
+}
+
+int spex_call_connect(const char *path) {
+    struct sockaddr_un address;
+    int err = spex_socket_address(path, &address);
+    if (err)
+        return err;
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -errno;
+    err = connect_within_limit(fd, &address);
+    if (err)
+        close(fd);
+    return err ? err : fd;
+}
+
+void spex_call_open(struct spex_connection *connection, int socket, uint32_t interval_ms) {
+    spex_connection_open(connection, socket, true);
+    connection->reports = true;
+    connection->interval_ms = interval_ms;
+    connection->due_ns = spex_clock_ns(CLOCK_MONOTONIC);
+}
+
+bool spex_call_again(struct spex_connection *connection, const char *path) {
+    if (!connection->ours || spex_descriptor_is_ours(&connection->socket))
+        return false;
+    int socket = spex_call_connect(path);
+    if (socket >= 0)
+        spex_call_open(connection, socket, connection->interval_ms);
+    return socket >= 0 || socket == -EBADF || socket == -ENOTSOCK;
+}

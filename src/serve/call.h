@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Connections that this process makes itself, to a command that waits for it at a socket. */
+#ifndef SPEX_SERVE_CALL_H
+#define SPEX_SERVE_CALL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "serve/connection.h"
+
+/* Connects to the command at the socket `path`: a descriptor, or a negative errno value. */
+int spex_call_connect(const char *path);
+
+/* The connection over `socket` is subscribed to a report every `interval_ms`, the first at once. */
+void spex_call_open(struct spex_connection *connection, int socket, uint32_t interval_ms);
+
+/* Connects again where the program has closed a connection that this process made, and uses its
+ * number for a file of its own: daemons close what they do not know. The command at `path` is
+ * there still. True: there is a new connection, or will be at the next attempt, since the
+ * program is closing descriptors right now. */
+bool spex_call_again(struct spex_connection *connection, const char *path);
+
+#endif

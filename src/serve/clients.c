@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "serve/clients.h"
+
+#include <errno.h>
+
+#define MS 1000000u
+
+/* A client that says nothing, and one that takes nothing. */
+#define SILENT_NS (10000ull * MS)
+#define STUCK_NS  (30000ull * MS)
+
+/* So long they have their place to themselves, though others wait for one. */
+#define SILENT_PLACE_NS (200ull * MS)
+#define STUCK_PLACE_NS  (2000ull * MS)
+
+void spex_clients_drop(struct spex_control *c, struct spex_connection *connection) {
+    c->orphaned |= connection->ours;
+    spex_connection_close(connection);
+}
+
+static uint64_t quiet_ns(const struct spex_connection *connection, uint64_t now) {
+    return now > connection->active_ns ? now - connection->active_ns : 0;
+}
+
+/* Whether another may have its place. */
+static bool may_go(const struct spex_connection *connection, uint64_t now) {
+    return !connection->ours && !connection->reports &&
+           quiet_ns(connection, now) >
+               (spex_connection_busy(connection) ? STUCK_PLACE_NS : SILENT_PLACE_NS);
+}
+
+struct spex_connection *spex_clients_place(struct spex_control *c, uint64_t now) {
+    struct spex_connection *silent = NULL;
+    for (int i = 0; i < SPEX_CONTROL_CONNECTIONS; i++) {
+        struct spex_connection *connection = &c->connections[i];
+        if (!spex_connection_there(connection))
+            return connection;
+        if (may_go(connection, now) && (!silent || connection->active_ns < silent->active_ns))
+            silent = connection;
+    }
+    return silent;
+}
+
+/* All places are subscribers': waiting does not help. */
+static bool subscribed_out(const struct spex_control *c) {
+    int stay = 0;
+    for (int i = 0; i < SPEX_CONTROL_CONNECTIONS; i++)
+        stay += c->connections[i].ours || c->connections[i].reports;
+    return stay == SPEX_CONTROL_CONNECTIONS;
+}
+
+/* The old door stays where there can be no new one, as long as it is ours. */
+static void door_reopen(struct spex_control *c) {
+    char why[256];
+    struct spex_door fresh;
+    bool opened = spex_door_open(&fresh, c->chosen, why, sizeof(why)) == 0;
+    if (c->has_door && (opened || !spex_descriptor_is_ours(&c->door.socket))) {
+        spex_door_close(&c->door);
+        c->has_door = false;
+    }
+    if (opened) {
+        c->door = fresh;
+        c->has_door = true;
+    }
+}
+
+void spex_clients_look_after_door(struct spex_control *c, uint64_t now) {
+    if (!c->wants_door || now < c->look_ns)
+        return;
+    c->look_ns = now + SPEX_CONTROL_LOOK_NS;
+    if (!c->has_door || !spex_door_is_there(&c->door))
+        door_reopen(c);
+}
+
+/* False: nobody else for now. */
+static bool let_one_in(struct spex_control *c, uint64_t now) {
+    struct spex_connection *connection = spex_clients_place(c, now);
+    bool away = !connection && subscribed_out(c);
+    if (!connection && !away) {
+        c->rest_ns = now + SPEX_CONTROL_REST_NS;
+        return false;
+    }
+    int socket = spex_door_accept(&c->door);
+    if (socket == -EBADF)
+        door_reopen(c);
+    else if (socket < 0 && socket != -EAGAIN && socket != -EPERM)
+        c->rest_ns =
+            now +
+            SPEX_CONTROL_REST_NS; /* no descriptor is left, and the caller stays at the door */
+    if (socket < 0)
+        return socket == -EPERM;
+    if (away) {
+        spex_connection_turn_away(socket, c->buffer);
+        return true;
+    }
+    if (spex_connection_there(connection))
+        spex_clients_drop(c, connection);
+    spex_connection_open(connection, socket, false);
+    return true;
+}
+
+void spex_clients_let_in(struct spex_control *c, uint64_t now) {
+    for (int n = 0; n < SPEX_CONTROL_CONNECTIONS && let_one_in(c, now); n++)
+        continue;
+}
+
+uint64_t spex_clients_quiet_most(const struct spex_connection *connection) {
+    return spex_connection_busy(connection) ? STUCK_NS : SILENT_NS;
+}
+
+bool spex_clients_expired(const struct spex_connection *connection, uint64_t now) {
+    uint64_t quiet = quiet_ns(connection, now);
+    if (connection->ours)
+        return !spex_descriptor_is_ours(&connection->socket);
+    return (spex_connection_busy(connection) || !connection->reports) &&
+           quiet > spex_clients_quiet_most(connection);
+}

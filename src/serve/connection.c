@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "serve/connection.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "kernels/sampling_plan.h"
+#include "ring/probe_type.h"
+#include "text/number.h"
+
+/* At most so many frames at once, so that one client cannot keep the others waiting. */
+enum { FRAMES_AT_ONCE = 16 };
+
+void spex_connection_open(struct spex_connection *connection, int socket, bool ours) {
+    connection->socket = spex_descriptor_of(socket);
+    connection->ours = ours;
+    connection->reports = false;
+    connection->waits = false;
+    connection->reply.next = 0;
+    connection->active_ns = spex_clock_ns(CLOCK_MONOTONIC);
+}
+
+void spex_connection_close(struct spex_connection *connection) {
+    spex_descriptor_close(&connection->socket);
+    connection->waits = false;
+    connection->reports = false;
+    connection->reply.next = 0;
+}
+
+void spex_connection_turn_away(int socket, char buffer[SPEX_CONTROL_FRAME_BYTES]) {
+    struct spex_reply reply, after;
+    spex_reply_done(&reply, 0, -EBUSY);
+    snprintf(reply.text, sizeof(reply.text), "too many commands are connected to this program");
+    size_t bytes = spex_reply_frame(&reply, &after, buffer);
+    send(socket, buffer, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+    close(socket);
+}
+
+static void refuse(struct spex_connection *connection, int status, const char *text) {
+    spex_reply_done(&connection->reply, connection->request.number, status);
+    snprintf(connection->reply.text, sizeof(connection->reply.text), "%s", text);
+}
+
+static void subscribe(struct spex_connection *connection) {
+    uint32_t interval = connection->request.interval_ms;
+    if (interval &&
+        (interval < SPEX_CONTROL_INTERVAL_MIN_MS || interval > SPEX_CONTROL_INTERVAL_MAX_MS)) {
+        refuse(connection, -EINVAL, "an interval of 50 ms to a day was expected");
+        return;
+    }
+    connection->reports = interval != 0;
+    connection->interval_ms = interval;
+    connection->report_number = connection->request.number;
+    connection->due_ns = spex_clock_ns(CLOCK_MONOTONIC);
+    if (!interval)
+        spex_reply_done(&connection->reply, connection->request.number, 0);
+}
+
+/* "kernel, llc": a mask; of nothing, all types. 0: one of them is none. */
+static uint32_t types_of(const char *text) {
+    uint32_t types = 0;
+    if (!*text)
+        return (1u << SPEX_PROBE_TYPES) - 1;
+    while (*text) {
+        size_t length = strcspn(text, ",");
+        uint32_t type = spex_probe_type_named(text, length);
+        if (!type)
+            return 0;
+        types |= type;
+        text += length;
+        text += strspn(text, ", ");
+    }
+    return types;
+}
+
+/* 0: the socket is the stream's. What goes wrong is answered as for a selection. */
+static int stream_begin(struct spex_connection *connection,
+                        const struct spex_control_requests *requests, char *answer, size_t size) {
+    uint32_t types = types_of(connection->text);
+    if (connection->ours || connection->reports) {
+        snprintf(answer, size, "a connection of its own was expected for a stream");
+        return -EINVAL;
+    }
+    if (!types) {
+        snprintf(answer, size, "types of probes were expected for a stream, not \"%.64s\"",
+                 connection->text);
+        return -EINVAL;
+    }
+    int err = requests->stream(connection->socket, types, answer, size);
+    if (!err)
+        connection->socket = SPEX_NO_DESCRIPTOR;
+    return err;
+}
+
+/* "10 0.02 /a/file", or nothing. What goes wrong is answered as for a selection. */
+static int models_set(const char *text, const struct spex_control_requests *requests, char *answer,
+                      size_t size) {
+    if (!*text)
+        return requests->models(NULL, 0, 0, answer, size);
+    char first[32] = "", second[32] = "";
+    int path = 0;
+    double samples, share;
+    if (sscanf(text, "%31s %31s %n", first, second, &path) != 2 || text[path] != '/' ||
+        !spex_number_seconds(first, &samples) || !spex_number_seconds(second, &share) ||
+        !(samples >= SPEX_SAMPLES_LEAST && samples <= SPEX_SAMPLES_MOST) ||
+        !(share >= 0 && share <= 1)) {
+        snprintf(answer, size, "samples, a share and a path were expected, not \"%.64s\"", text);
+        return -EINVAL;
+    }
+    return requests->models(text + path, samples, share, answer, size);
+}
+
+void spex_connection_retry(struct spex_connection *connection,
+                           const struct spex_control_requests *requests) {
+    if (!connection->waits)
+        return;
+    char answer[SPEX_CONTROL_ANSWER_BYTES] = "";
+    int got;
+    if (connection->request.kind == SPEX_CONTROL_STREAM)
+        got = stream_begin(connection, requests, answer, sizeof(answer));
+    else if (connection->request.kind == SPEX_CONTROL_MODELS)
+        got = models_set(connection->text, requests, answer, sizeof(answer));
+    else
+        got = requests->select(connection->text, answer, sizeof(answer));
+    if (got == -EBUSY)
+        return;
+    connection->waits = false;
+    if (!spex_connection_there(connection))
+        return;
+    spex_reply_done(&connection->reply, connection->request.number, got);
+    memcpy(connection->reply.text, answer, sizeof(answer));
+}
+
+static void carry_out(struct spex_connection *connection,
+                      const struct spex_control_requests *requests) {
+    switch (connection->request.kind) {
+    case SPEX_CONTROL_SELECT:
+    case SPEX_CONTROL_STREAM:
+    case SPEX_CONTROL_MODELS:
+        connection->waits = true;
+        spex_connection_retry(connection, requests);
+        break;
+    case SPEX_CONTROL_PROFILE:
+        spex_reply_profile(&connection->reply, connection->request.number, false);
+        break;
+    case SPEX_CONTROL_SUBSCRIBE:
+        subscribe(connection);
+        break;
+    default:
+        refuse(connection, -ENOSYS, "this program's spex does not know such a request");
+    }
+}
+
+/* Sizes and magic have been looked at: it is spex's, though maybe of another release. */
+static void take(struct spex_connection *connection, const struct spex_control_requests *requests,
+                 const char *text, size_t bytes) {
+    if (connection->request.version != SPEX_CONTROL_VERSION) {
+        char why[96];
+        snprintf(why, sizeof(why),
+                 "this program's spex speaks version %d of the control protocol, not %u",
+                 SPEX_CONTROL_VERSION, connection->request.version);
+        refuse(connection, -EPROTONOSUPPORT, why);
+    } else if (bytes > SPEX_CONTROL_TEXT_BYTES) {
+        refuse(connection, -E2BIG, "the request is too long");
+    } else if (memchr(text, '\0', bytes)) {
+        refuse(connection, -EINVAL, "the request's text holds a 0");
+    } else {
+        memcpy(connection->text, text, bytes);
+        connection->text[bytes] = '\0';
+        carry_out(connection, requests);
+    }
+}
+
+enum spex_connection_end spex_connection_read(struct spex_connection *connection,
+                                              const struct spex_control_requests *requests,
+                                              char buffer[SPEX_CONTROL_FRAME_BYTES]) {
+    if (!spex_descriptor_is_ours(&connection->socket))
+        return SPEX_CONNECTION_GONE;
+    ssize_t length =
+        recv(connection->socket.number, buffer, SPEX_CONTROL_FRAME_BYTES, MSG_DONTWAIT | MSG_TRUNC);
+    if (length < 0 && (errno == EAGAIN || errno == EINTR))
+        return SPEX_CONNECTION_WAITS;
+    if (length < (ssize_t)sizeof(connection->request) || length > SPEX_CONTROL_FRAME_BYTES)
+        return SPEX_CONNECTION_GONE;
+    memcpy(&connection->request, buffer, sizeof(connection->request));
+    if (connection->request.magic != SPEX_CONTROL_MAGIC)
+        return SPEX_CONNECTION_GONE;
+    connection->active_ns = spex_clock_ns(CLOCK_MONOTONIC);
+    take(connection, requests, buffer + sizeof(connection->request),
+         (size_t)length - sizeof(connection->request));
+    return SPEX_CONNECTION_STAYS;
+}
+
+/* A report that comes when the one before is still under way is left out. */
+void spex_connection_report(struct spex_connection *connection, uint64_t now_ns, bool final) {
+    if (!connection->reports || spex_connection_busy(connection) ||
+        (!final && now_ns < connection->due_ns))
+        return;
+    uint64_t interval = (uint64_t)connection->interval_ms * 1000000;
+    connection->due_ns += interval;
+    if (connection->due_ns < now_ns)
+        connection->due_ns = now_ns + interval;
+    spex_reply_profile(&connection->reply, connection->report_number, final);
+}
+
+enum spex_connection_end spex_connection_write(struct spex_connection *connection,
+                                               char buffer[SPEX_CONTROL_FRAME_BYTES]) {
+    struct spex_reply after;
+    for (int frames = 0; connection->reply.next && frames < FRAMES_AT_ONCE; frames++) {
+        if (!spex_descriptor_is_ours(&connection->socket))
+            return SPEX_CONNECTION_GONE;
+        size_t bytes = spex_reply_frame(&connection->reply, &after, buffer);
+        ssize_t sent = send(connection->socket.number, buffer, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (sent < 0 && (errno == EAGAIN || errno == ENOBUFS || errno == EINTR))
+            return SPEX_CONNECTION_WAITS;
+        if (sent < 0)
+            return SPEX_CONNECTION_GONE;
+        connection->active_ns = spex_clock_ns(CLOCK_MONOTONIC);
+        connection->reply = after;
+    }
+    return SPEX_CONNECTION_STAYS;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "serve/end_table.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "profile/table.h"
+#include "serve/own_profile.h"
+#include "text/message.h"
+
+struct spex_output {
+    char *path;     /* NULL: a standard stream */
+    bool to_stdout; /* which of them */
+};
+
+/* A file that this process has emptied before, or its parent, keeps what is in it: tables come one after
+ * another. */
+static int file_prepare(struct spex_output *output, const char *out) {
+    static char *emptied;
+    FILE *file = fopen(out, "ae");
+    if (!file) {
+        int err = -errno;
+        spex_message("SPEX_OUT: cannot open %s: %s", out, strerror(-err));
+        return err;
+    }
+    output->path = realpath(out, NULL); /* the program may change its directory */
+    if (output->path && (!emptied || strcmp(emptied, output->path) != 0)) {
+        if (ftruncate(fileno(file), 0) != 0 && errno != EINVAL) /* which a device or pipe gives */
+            spex_message("SPEX_OUT: cannot empty %s: %s", out, strerror(errno));
+        free(emptied);
+        emptied = strdup(output->path);
+    }
+    fclose(file);
+    return output->path ? 0 : -errno;
+}
+
+int spex_output_open(const char *out, struct spex_output **output) {
+    struct spex_output *made = calloc(1, sizeof(*made));
+    if (!made)
+        return -ENOMEM;
+    made->to_stdout = out && strcmp(out, "-") == 0;
+    int err = out && !made->to_stdout ? file_prepare(made, out) : 0;
+    if (err)
+        free(made);
+    else
+        *output = made;
+    return err;
+}
+
+void spex_output_abandon(struct spex_output *output) {
+    if (output)
+        free(output->path);
+    free(output);
+}
+
+static bool write_all(int fd, const char *text, size_t size) {
+    while (size > 0) {
+        ssize_t written = write(fd, text, size);
+        if (written < 0 && errno != EINTR)
+            return false;
+        text += written > 0 ? written : 0;
+        size -= written > 0 ? (size_t)written : 0;
+    }
+    return true;
+}
+
+/* A file is open while it is written, and not before: the program may close descriptors that it
+ * does not know, and use their numbers for files of its own. Written at once, tables of several processes do not
+ * get mixed. */
+static bool file_append(const char *path, const char *text, size_t size) {
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    bool good = fd >= 0 && write_all(fd, text, size);
+    if (fd >= 0 && close(fd) != 0)
+        good = false;
+    return good;
+}
+
+static bool put(const struct spex_output *output, const char *text, size_t size) {
+    if (output->path)
+        return file_append(output->path, text, size);
+    FILE *file = output->to_stdout ? stdout : stderr;
+    return fwrite(text, 1, size, file) == size && fflush(file) == 0;
+}
+
+static bool table_put(const struct spex_output *output) {
+    struct spex_profile profile;
+    char *text = NULL;
+    size_t size;
+    errno = -spex_profile_now(&profile);
+    if (errno)
+        return false;
+    FILE *memory = open_memstream(&text, &size);
+    if (memory)
+        spex_table_print(memory, &profile);
+    bool good = memory && fclose(memory) == 0 && put(output, text, size);
+    int error = errno;
+    spex_profile_now_free(&profile);
+    free(text);
+    errno = error;
+    return good;
+}
+
+void spex_output_finish(struct spex_output *output) {
+    const char *standard = output->to_stdout ? "standard output" : "standard error";
+    if (!table_put(output))
+        spex_message("SPEX_OUT: cannot write the table to %s: %s",
+                     output->path ? output->path : standard, strerror(errno));
+    spex_output_abandon(output);
+}

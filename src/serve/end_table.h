@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* Where this process's table goes when spex stops. */
+#ifndef SPEX_SERVE_END_TABLE_H
+#define SPEX_SERVE_END_TABLE_H
+
+struct spex_output;
+
+/* `out`: "-" for standard output, NULL for standard error, else a file, which is made or emptied now, so that one
+ * that cannot be written is noticed at once. 0, or a negative errno value with one line on standard error. */
+int spex_output_open(const char *out, struct spex_output **output);
+
+/* Prints the table, and frees `output`. */
+void spex_output_finish(struct spex_output *output);
+
+/* Frees it, in the child of a fork. */
+void spex_output_abandon(struct spex_output *output);
+
+#endif

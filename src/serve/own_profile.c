@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "serve/own_profile.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <spex/record.h>
+#include <spex/spex.h>
+
+#include "base/clock.h"
+#include "collect/metrics.h"
+#include "probe/threads.h"
+#include "rate/controller.h"
+#include "rate/occupancy_sampler.h"
+#include "ring/probe_type.h"
+#include "ring/rings.h"
+#include "site/cost.h"
+#include "site/probe_state.h"
+#include "site/registry.h"
+#include "text/printable.h"
+
+static uint64_t loaded_ns;
+
+__attribute__((constructor)) static void note_load(void) {
+    loaded_ns = spex_clock_ns(CLOCK_MONOTONIC);
+}
+
+static bool is_continued(char byte) {
+    return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+/* What does not fit goes by whole characters, of which UTF-8 may need several bytes for one. */
+static void copy_text(char *to, size_t size, const char *from) {
+    size_t length = from ? strlen(from) : 0;
+    if (length >= size)
+        for (length = size - 1; length > 0 && is_continued(from[length]);)
+            length--;
+    if (length)
+        memcpy(to, from, length);
+    to[length] = '\0';
+}
+
+/* The end of a long path says more than its beginning. */
+static void copy_path(char *to, size_t size, const char *from) {
+    size_t length = from ? strlen(from) : 0;
+    if (length >= size)
+        for (from += length - (size - 1); is_continued(*from);)
+            from++;
+    copy_text(to, size, from);
+}
+
+void spex_profile_process_now(struct spex_profile_process *process) {
+    bool rings = spex_rings_count() != 0; /* before they are there they say nothing */
+    *process = (struct spex_profile_process){
+        .process_id = (uint32_t)getpid(),
+        .commit = rings ? spex_rings.commit : 0,
+        .ring_cpus = rings ? spex_rings.cpus : 0,
+        .threads = spex_threads_used(),
+        .ring_bytes = spex_rings_bytes(),
+        .sites = spex_sites_of_probes(),
+        .sites_on = spex_sites_on(),
+        .sites_refused = spex_sites_refused(),
+        .loaded_ns = loaded_ns,
+    };
+    copy_text(process->command, sizeof(process->command), program_invocation_short_name);
+    if (spex_sites_selection(process->selection, sizeof(process->selection)) != 0)
+        copy_text(process->selection, sizeof(process->selection), "a long selection");
+    spex_metrics_lock();
+    spex_metrics_process(process);
+    struct spex_controller_totals budget = spex_controller_totals();
+    process->budget = budget.share;
+    process->budget_seconds = budget.seconds;
+    process->budget_spent = budget.spent;
+    copy_text(process->rate_policy, sizeof(process->rate_policy), budget.policy);
+    spex_make_printable(process->rate_policy);
+    process->elsewhere = process->sites_on && !spex_metrics_there();
+    spex_metrics_unlock();
+}
+
+/* Whether there are sites of this kind, and whether one of them is or was on. */
+static bool type_there(uint32_t type, unsigned pcid, bool *used) {
+    bool there = false;
+    *used = false;
+    for (uint32_t i = 0; i < spex_sites_count() && !*used; i++) {
+        const struct spex_site_info *info = spex_site_info(i);
+        if (info->probe_type == type && (type != SPEX_PERFCNTR || info->detail == pcid)) {
+            there = true;
+            *used = spex_site_used(i);
+        }
+    }
+    return there;
+}
+
+void spex_profile_type_now(unsigned n, struct spex_profile_type *type) {
+    struct spex_cost cost;
+    *type = (struct spex_profile_type){
+        .probe_type = n < SPEX_PROBE_TYPES ? spex_probe_type_of_ring(n) : SPEX_PERFCNTR,
+        .pcid = n < SPEX_PROBE_TYPES ? 0 : n - (SPEX_PROBE_TYPES - 1),
+    };
+    bool used, there = type_there(type->probe_type, type->pcid, &used);
+    type->used = used;
+    if (spex_cost_get(type->probe_type, &cost) == 0) {
+        type->measured = 1;
+        type->test = cost.test;
+        type->skip = cost.skip;
+        type->record = cost.record;
+        type->probed = spex_cost_probed();
+    }
+    if (there && type->probe_type >= SPEX_LLC && !spex_probe_type_ticks(type->probe_type))
+        spex_describe(type->probe_type, type->pcid, type->text, sizeof(type->text));
+    spex_metrics_lock();
+    spex_metrics_type(type);
+    spex_metrics_unlock();
+}
+
+void spex_profile_site_now(uint32_t index, struct spex_profile_site *site) {
+    const struct spex_site_info *info = spex_site_info(index);
+    bool loaded;
+    struct spex_sampling sampling = spex_site_sampling(index, &loaded);
+    *site = (struct spex_profile_site){
+        .index = index,
+        .line = info->line,
+        .subsample = info->subsample,
+        .period = sampling.period,
+        .kind = sampling.kind,
+        .burst = sampling.burst,
+        .probe_id = info->probe_id,
+        .probe_type = info->probe_type,
+        .detail = info->detail,
+        .loaded = loaded,
+    };
+    copy_text(site->name, sizeof(site->name), info->name);
+    copy_path(site->file, sizeof(site->file), info->file);
+    copy_text(site->parameters, sizeof(site->parameters), info->parameters);
+}
+
+/* Whether there is or was on another probe of the same type: all of its records may have been lost. */
+static bool others_used(uint32_t index) {
+    const struct spex_site_info *probe = spex_site_info(index);
+    for (uint32_t i = 0; i < spex_sites_count(); i++) {
+        const struct spex_site_info *info = spex_site_info(i);
+        if (info->probe_type == probe->probe_type && info->probe != probe->probe &&
+            spex_site_used(i))
+            return true;
+    }
+    return false;
+}
+
+void spex_profile_probe_now(uint32_t index, struct spex_profile_row *row) {
+    const struct spex_site_info *info = spex_site_info(index);
+    struct spex_probe_state state = spex_probe_state(index, spex_metrics_until());
+    double rate = spex_metrics_there() ? spex_metrics_tick_rate() : 0;
+    *row = (struct spex_profile_row){.probe = {.probe_type = info->probe_type,
+                                               .probe_id = info->probe_id,
+                                               .sites = state.sites,
+                                               .sites_on = state.sites_on,
+                                               .period = state.sampling.period,
+                                               .period_last = state.sampling_last.period,
+                                               .kind = state.sampling_last.kind,
+                                               .burst = state.sampling_last.burst}};
+    if (rate > 0) {
+        row->probe.on_seconds = (double)state.on_ticks / rate;
+        row->probe.probed_seconds = (double)state.probed_ticks / rate;
+    }
+    row->probe.activity = spex_prober_activity(index);
+    copy_text(row->probe.name, sizeof(row->probe.name), info->name);
+    spex_metrics_probe(&row->probe, row->values);
+    copy_text(row->probe.why, sizeof(row->probe.why), spex_controller_look(index).why);
+    if (row->probe.lost > 0 && !row->probe.lost_shared)
+        row->probe.lost_shared = others_used(index);
+}
+
+static size_t probes(void) {
+    size_t count = 0;
+    for (uint32_t i = spex_profile_next_probe(0); i < spex_sites_count();
+         i = spex_profile_next_probe(i + 1))
+        count++;
+    return count;
+}
+
+int spex_profile_now(struct spex_profile *profile) {
+    *profile = (struct spex_profile){.type_count = SPEX_PROFILE_TYPES};
+    profile->types = calloc(SPEX_PROFILE_TYPES, sizeof(*profile->types));
+    profile->rows = calloc(probes() + 1, sizeof(*profile->rows));
+    if (!profile->types || !profile->rows) {
+        spex_profile_now_free(profile);
+        return -ENOMEM;
+    }
+    spex_profile_process_now(&profile->process);
+    for (unsigned n = 0; n < SPEX_PROFILE_TYPES; n++)
+        spex_profile_type_now(n, &profile->types[n]);
+    spex_metrics_lock();
+    for (uint32_t i = spex_profile_next_probe(0); i < spex_sites_count();
+         i = spex_profile_next_probe(i + 1))
+        spex_profile_probe_now(i, &profile->rows[profile->row_count++]);
+    spex_metrics_unlock();
+    qsort(profile->rows, profile->row_count, sizeof(*profile->rows), spex_profile_row_order);
+    return 0;
+}
+
+void spex_profile_now_free(struct spex_profile *profile) {
+    free(profile->types);
+    free(profile->rows);
+    *profile = (struct spex_profile){0};
+}

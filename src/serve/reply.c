@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+#include "serve/reply.h"
+
+#include <string.h>
+
+#include "collect/metrics.h"
+#include "serve/own_profile.h"
+#include "site/probe_state.h"
+#include "site/registry.h"
+
+#define ENTRIES_BYTES (SPEX_CONTROL_FRAME_BYTES - sizeof(struct spex_control_frame))
+
+_Static_assert(sizeof(struct spex_control_values) +
+                       SPEX_HISTOGRAM_BUCKETS * sizeof(struct spex_control_bucket) <=
+                   ENTRIES_BYTES,
+               "a histogram fits into a frame");
+_Static_assert(SPEX_SPREAD_ROWS * sizeof(struct spex_control_spread) <= ENTRIES_BYTES,
+               "so do the rows of a spread");
+
+void spex_reply_done(struct spex_reply *reply, uint32_t number, int status) {
+    *reply = (struct spex_reply){.number = number, .next = SPEX_CONTROL_DONE, .status = status};
+}
+
+void spex_reply_profile(struct spex_reply *reply, uint32_t number, bool final) {
+    *reply = (struct spex_reply){.number = number, .next = SPEX_CONTROL_PROCESS, .final = final};
+}
+
+static size_t finish_frame(char *frame, const struct spex_reply *reply, uint16_t kind,
+                           size_t entry_bytes, size_t count, size_t bytes) {
+    struct spex_control_frame header = {
+        .magic = SPEX_CONTROL_MAGIC,
+        .version = SPEX_CONTROL_VERSION,
+        .kind = kind,
+        .number = reply->number,
+        .entry_bytes = (uint32_t)entry_bytes,
+        .count = (uint32_t)count,
+    };
+    if (kind == SPEX_CONTROL_DONE) {
+        header.status = reply->status;
+        header.flags = reply->final ? SPEX_CONTROL_FINAL : 0;
+    }
+    memcpy(frame, &header, sizeof(header));
+    return sizeof(header) + bytes;
+}
+
+static void next_kind(struct spex_reply *after, uint16_t kind) {
+    after->next = kind;
+    after->position = 0;
+    after->series = 0;
+}
+
+static size_t process_frame(struct spex_reply *after, char *frame) {
+    struct spex_profile_process process;
+    spex_profile_process_now(&process);
+    memcpy(frame + sizeof(struct spex_control_frame), &process, sizeof(process));
+    next_kind(after, SPEX_CONTROL_TYPES);
+    return finish_frame(frame, after, SPEX_CONTROL_PROCESS, sizeof(process), 1, sizeof(process));
+}
+
+static size_t types_frame(struct spex_reply *after, char *frame) {
+    struct spex_profile_type type;
+    char *to = frame + sizeof(struct spex_control_frame);
+    for (unsigned n = 0; n < SPEX_PROFILE_TYPES; n++) {
+        spex_profile_type_now(n, &type);
+        memcpy(to + n * sizeof(type), &type, sizeof(type));
+    }
+    next_kind(after, SPEX_CONTROL_SITES);
+    return finish_frame(frame, after, SPEX_CONTROL_TYPES, sizeof(type), SPEX_PROFILE_TYPES,
+                        SPEX_PROFILE_TYPES * sizeof(type));
+}
+
+static size_t sites_frame(struct spex_reply *after, char *frame) {
+    struct spex_profile_site site;
+    size_t count = 0;
+    char *to = frame + sizeof(struct spex_control_frame);
+    uint32_t sites = spex_sites_count();
+    while (after->position < sites && (count + 1) * sizeof(site) <= ENTRIES_BYTES) {
+        if (spex_site_is_region(spex_site_info(after->position++)))
+            continue;
+        spex_profile_site_now(after->position - 1, &site);
+        memcpy(to + count++ * sizeof(site), &site, sizeof(site));
+    }
+    if (after->position == sites)
+        next_kind(after, SPEX_CONTROL_PROBE);
+    return finish_frame(frame, after, SPEX_CONTROL_SITES, sizeof(site), count,
+                        count * sizeof(site));
+}
+
+static size_t probe_frame(struct spex_reply *after, char *frame) {
+    struct spex_profile_row row;
+    after->position = spex_profile_next_probe(after->position);
+    if (after->position >= spex_sites_count()) {
+        next_kind(after, SPEX_CONTROL_DONE);
+        return 0;
+    }
+    spex_metrics_lock();
+    spex_profile_probe_now(after->position, &row);
+    spex_metrics_unlock();
+    memcpy(frame + sizeof(struct spex_control_frame), &row.probe, sizeof(row.probe));
+    after->next = SPEX_CONTROL_VALUES;
+    after->series = 0;
+    return finish_frame(frame, after, SPEX_CONTROL_PROBE, sizeof(row.probe), 1, sizeof(row.probe));
+}
+
+static size_t values_write(const struct spex_values *values, unsigned series,
+                           const struct spex_reply *after, char *frame) {
+    struct spex_spread_sums sums = spex_spread_sums(&values->spread);
+    struct spex_control_values head = {.series = series,
+                                       .weight = values->weight,
+                                       .mean = values->mean,
+                                       .squares = values->squares,
+                                       .min = values->min,
+                                       .max = values->max,
+                                       .origin = values->spread.origin,
+                                       .distances = sums.distances,
+                                       .products = sums.products,
+                                       .weights = sums.weights,
+                                       .weights_all = sums.weights_all,
+                                       .squared = sums.squares,
+                                       .local = sums.local};
+    char *at = frame + sizeof(struct spex_control_frame);
+    size_t count = 0;
+    memcpy(at, &head, sizeof(head));
+    at += sizeof(head);
+    for (unsigned b = 0; b < SPEX_HISTOGRAM_BUCKETS; b++) {
+        struct spex_control_bucket bucket = {b, values->histogram.weights[b]};
+        if (bucket.weight)
+            memcpy(at + count++ * sizeof(bucket), &bucket, sizeof(bucket));
+    }
+    return finish_frame(frame, after, SPEX_CONTROL_VALUES, sizeof(head), count,
+                        sizeof(head) + count * sizeof(struct spex_control_bucket));
+}
+
+/* What the probe has by now, which may be more than when its own frame was made. */
+static size_t values_frame(struct spex_reply *after, char *frame) {
+    struct spex_profile_row row;
+    size_t bytes = 0;
+    spex_metrics_lock();
+    spex_profile_probe_now(after->position, &row);
+    if (after->series < row.probe.series) {
+        bytes = values_write(row.values[after->series], after->series, after, frame);
+        after->next = SPEX_CONTROL_SPREAD;
+    } else {
+        after->next = SPEX_CONTROL_PROBE;
+        after->position++;
+    }
+    spex_metrics_unlock();
+    return bytes;
+}
+
+static bool row_empty(const float *row) {
+    for (unsigned way = 0; way < SPEX_SPREAD_WAYS; way++)
+        if (row[way] != 0)
+            return false;
+    return true;
+}
+
+static size_t spread_write(const struct spex_spread *spread, const struct spex_reply *after,
+                           char *frame) {
+    struct spex_control_spread entry = {.series = after->series};
+    char *at = frame + sizeof(struct spex_control_frame);
+    size_t count = 0;
+    for (entry.row = 0; entry.row < SPEX_SPREAD_ROWS; entry.row++) {
+        if (row_empty(spread->rows[entry.row]))
+            continue;
+        memcpy(entry.ways, spread->rows[entry.row], sizeof(entry.ways));
+        memcpy(at + count++ * sizeof(entry), &entry, sizeof(entry));
+    }
+    return count ? finish_frame(frame, after, SPEX_CONTROL_SPREAD, sizeof(entry), count,
+                                count * sizeof(entry))
+                 : 0;
+}
+
+/* None where all is known for sure. */
+static size_t spread_frame(struct spex_reply *after, char *frame) {
+    struct spex_profile_row row;
+    size_t bytes = 0;
+    spex_metrics_lock();
+    spex_profile_probe_now(after->position, &row);
+    if (after->series < row.probe.series)
+        bytes = spread_write(&row.values[after->series]->spread, after, frame);
+    spex_metrics_unlock();
+    after->next = SPEX_CONTROL_VALUES;
+    after->series++;
+    return bytes;
+}
+
+static size_t done_frame(struct spex_reply *after, char *frame) {
+    size_t length = strlen(after->text);
+    memcpy(frame + sizeof(struct spex_control_frame), after->text, length);
+    after->next = 0;
+    return finish_frame(frame, after, SPEX_CONTROL_DONE, 1, length, length);
+}
+
+size_t spex_reply_frame(const struct spex_reply *reply, struct spex_reply *after,
+                        char frame[SPEX_CONTROL_FRAME_BYTES]) {
+    size_t bytes = 0;
+    *after = *reply;
+    while (bytes == 0 && after->next) {
+        switch (after->next) {
+        case SPEX_CONTROL_PROCESS:
+            bytes = process_frame(after, frame);
+            break;
+        case SPEX_CONTROL_TYPES:
+            bytes = types_frame(after, frame);
+            break;
+        case SPEX_CONTROL_SITES:
+            bytes = sites_frame(after, frame);
+            break;
+        case SPEX_CONTROL_PROBE:
+            bytes = probe_frame(after, frame);
+            break;
+        case SPEX_CONTROL_VALUES:
+            bytes = values_frame(after, frame);
+            break;
+        case SPEX_CONTROL_SPREAD:
+            bytes = spread_frame(after, frame);
+            break;
+        default:
+            bytes = done_frame(after, frame);
+        }
+    }
+    return bytes;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* An answer, made frame by frame as its reader takes them: so that a slow reader costs no
+ * memory. */
+#ifndef SPEX_SERVE_REPLY_H
+#define SPEX_SERVE_REPLY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/control_format.h"
+
+struct spex_reply {
+    uint32_t number; /* of the request */
+    uint16_t next;   /* enum spex_control_kind of the next frame; 0: the answer is complete */
+    bool final;
+    uint32_t position; /* in types, sites or probes */
+    uint32_t series;   /* of the probe at `position`, the next to be sent */
+    int32_t status;
+    char text[SPEX_CONTROL_ANSWER_BYTES];
+};
+
+/* An answer of DONE alone; its text is to be filled in. */
+void spex_reply_done(struct spex_reply *reply, uint32_t number, int status);
+
+/* The profile of this process. */
+void spex_reply_profile(struct spex_reply *reply, uint32_t number, bool final);
+
+/* Writes the next frame, of as many bytes as it returns; 0 when the answer is complete. The
+ * reply stays as it is until it is told that the frame has gone. */
+size_t spex_reply_frame(const struct spex_reply *reply, struct spex_reply *after,
+                        char frame[SPEX_CONTROL_FRAME_BYTES]);
+
+#endif

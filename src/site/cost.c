@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#include "site/cost.h"
+
+#include <errno.h>
+
+#include <spex/atomic.h>
+
+#include "ring/probe_type.h"
+
+static struct {
+    /* Mask of types. */
+    uint32_t known;
+    struct spex_cost costs[SPEX_PROBE_TYPES];
+    double probed;
+} cost_table;
+
+uint32_t spex_costs_known(void) {
+    return spex_load_acquire(&cost_table.known); /* K2 (K1) */
+}
+
+void spex_cost_set(uint32_t type, const struct spex_cost *cost) {
+    cost_table.costs[spex_probe_type_ring(type)] = *cost;
+    spex_store_release(&cost_table.known, cost_table.known | type); /* K1 (K2) */
+}
+
+void spex_cost_probed_set(double ticks) {
+    cost_table.probed = ticks;
+}
+
+int spex_cost_get(uint32_t type, struct spex_cost *cost) {
+    if (!spex_probe_type_valid(type))
+        return -EINVAL;
+    if (!(spex_costs_known() & type))
+        return -ENODATA;
+    *cost = cost_table.costs[spex_probe_type_ring(type)];
+    return 0;
+}
+
+double spex_cost_probed(void) {
+    return spex_costs_known() ? cost_table.probed : 0;
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+#include "site/registry.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <spex/atomic.h>
+#include <spex/site.h>
+#include <spex/ticks.h>
+
+#include "ring/doorbell.h"
+#include "ring/probe_type.h"
+#include "site/control_word.h"
+#include "site/kernel_parameters.h"
+#include "site/registry_state.h"
+#include "text/message.h"
+
+struct spex_registry spex_registry = {.lock = PTHREAD_MUTEX_INITIALIZER, .probing_changes = 1};
+
+uint32_t spex_sites_count(void) {
+    return spex_load_acquire(&spex_registry.count); /* S1 (S2) */
+}
+
+uint32_t spex_sites_of_probes(void) {
+    pthread_mutex_lock(&spex_registry.lock);
+    uint32_t count = spex_registry.count - spex_registry.regions;
+    pthread_mutex_unlock(&spex_registry.lock);
+    return count;
+}
+
+uint32_t spex_sites_refused(void) {
+    return spex_load_relaxed(&spex_registry.refused);
+}
+
+const struct spex_site_info *spex_site_info(uint32_t index) {
+    return &spex_registry.infos[index];
+}
+
+static void site_apply(struct spex_site_info *info) {
+    if (!info->site || spex_site_is_region(info))
+        return;
+    const struct spex_selection_probe probe = spex_site_selected_by(info);
+    bool decided = spex_selection_decider(&spex_registry.selection, &probe);
+    info->selected =
+        spex_selection_sampling(decided ? &spex_registry.selection : &spex_registry.needed, &probe);
+    if (!info->selected.period)
+        info->slowed = 0;
+    spex_control_update(info);
+}
+
+static const char *name_of(uint16_t id, const struct spex_probe_name *names,
+                           const struct spex_probe_name *names_end) {
+    for (; names < names_end; names++)
+        if (names->probe_id == id)
+            return names->name;
+    return NULL;
+}
+
+static uint8_t values_of(const struct spex_site *site) {
+    switch (spex_site_type_(site)) {
+    case 0:
+        return 0;
+    case SPEX_SNAPSHOT:
+        return site->detail;
+    case SPEX_KERNEL:
+        return (uint8_t)(SPEX_KERNEL_VALUES + site->detail);
+    default:
+        return (uint8_t)spex_probe_type_values(spex_site_type_(site));
+    }
+}
+
+static const char *file_of(const struct spex_site *site) {
+    return (const char *)&site->file_offset + site->file_offset;
+}
+
+static char *parameters_of(const struct spex_site *site) {
+    if (spex_site_type_(site) != SPEX_KERNEL)
+        return NULL;
+    return strdup(spex_parameters_of(file_of(site) + strlen(file_of(site)) + 1));
+}
+
+static bool same_name(const char *a, const char *b) {
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+/* Whether all that is said of this site, whose library is gone, can be said of that one. */
+static bool stands_for(const struct spex_site_info *info, const struct spex_site *site,
+                       const char *name) {
+    return !info->site && info->line == site->line && info->probe_id == site->probe_id &&
+           info->region == site->region && info->probe_type == spex_site_type_(site) &&
+           info->detail == site->detail && info->subsample == site->subsample &&
+           same_name(info->name, name) && info->file && strcmp(info->file, file_of(site)) == 0;
+}
+
+/* From `first` on, and then from the start: a library's sites mostly lie as they did before. */
+static struct spex_site_info *info_of_former_life(const struct spex_site *site, const char *name,
+                                                  uint32_t first) {
+    for (uint32_t i = 0; i < spex_registry.count; i++) {
+        struct spex_site_info *info = &spex_registry.infos[(first + i) % spex_registry.count];
+        if (stands_for(info, site, name))
+            return info;
+    }
+    return NULL;
+}
+
+/* Joins the info to the other sites of its probe. */
+static void info_join(struct spex_site_info *info) {
+    uint32_t at = (info->probe_id * 16u + spex_probe_type_ring(info->probe_type)) * 2654435761u;
+    struct spex_site_info *first;
+    uint16_t self = (uint16_t)(info - spex_registry.infos);
+    for (;; at++) {
+        uint16_t *bucket = &spex_registry.probes[at % SPEX_PROBE_BUCKETS];
+        if (!*bucket)
+            *bucket = (uint16_t)(self + 1);
+        first = &spex_registry.infos[*bucket - 1];
+        if (first == info ||
+            (first->probe_id == info->probe_id && first->probe_type == info->probe_type))
+            break;
+    }
+    info->probe = (uint16_t)(first - spex_registry.infos);
+    info->next = first == info ? SPEX_MAX_SITES : first->next;
+    if (first != info)
+        first->next = self;
+}
+
+static struct spex_site_info *info_add(const struct spex_site *site, const char *name) {
+    if (spex_registry.count == SPEX_MAX_SITES)
+        return NULL;
+    struct spex_site_info *info = &spex_registry.infos[spex_registry.count];
+    *info = (struct spex_site_info){
+        .name = name ? strdup(name) : NULL,
+        .file = strdup(file_of(site)),
+        .parameters = parameters_of(site),
+        .line = site->line,
+        .subsample = site->subsample,
+        .probe_id = site->probe_id,
+        .region = site->region,
+        .probe_type = (uint16_t)spex_site_type_(site),
+        .detail = site->detail,
+        .values = values_of(site),
+        .probe = SPEX_MAX_SITES,
+        .next = SPEX_MAX_SITES,
+    };
+    if (spex_site_is_region(info))
+        spex_registry.regions++;
+    else
+        info_join(info);
+    spex_store_release(&spex_registry.count,
+                       spex_registry.count + 1); /* S2 (S1): the info is complete */
+    return info;
+}
+
+/* `*next`: where the info of the site behind it may be. */
+static bool site_register(struct spex_site *site, const char *name, uint32_t *next) {
+    if (values_of(site) > SPEX_MAX_FIELDS) {
+        spex_message("probe %u stays off: it has %u values, and this library was built for %d",
+                     site->probe_id, values_of(site), SPEX_MAX_FIELDS);
+        return false;
+    }
+    struct spex_site_info *info = info_of_former_life(site, name, *next);
+    if (!info)
+        info = info_add(site, name);
+    if (!info)
+        return false;
+    info->site = site;
+    site->index = (uint32_t)(info - spex_registry.infos);
+    *next = site->index + 1;
+    site_apply(info);
+    return true;
+}
+
+/* The link to the module whose first site this is. */
+static struct spex_module **module_link(const struct spex_site *sites) {
+    struct spex_module **link = &spex_registry.modules;
+    while (*link && (*link)->sites != sites)
+        link = &(*link)->next;
+    return link;
+}
+
+static void sites_register(struct spex_site *sites, struct spex_site *sites_end,
+                           const struct spex_probe_name *names,
+                           const struct spex_probe_name *names_end) {
+    uint32_t refused = 0, next = 0;
+    for (struct spex_site *site = sites; site < sites_end; site++)
+        refused += !site_register(site, name_of(site->probe_id, names, names_end), &next);
+    /* Relaxed: a figure for people. */
+    spex_store_relaxed(&spex_registry.refused, spex_registry.refused + refused);
+    if (refused && spex_registry.count == SPEX_MAX_SITES)
+        spex_message("%u probe sites stay off: no more than %d can be managed", refused,
+                     SPEX_MAX_SITES);
+}
+
+/* "used": with link-time optimisation compilers do not see the calls in spex/detail/module.h, which
+ * are assembly. */
+__attribute__((used)) void spex_module_register(struct spex_site *sites,
+                                                struct spex_site *sites_end,
+                                                const struct spex_probe_name *names,
+                                                const struct spex_probe_name *names_end) {
+    pthread_mutex_lock(&spex_registry.lock);
+    struct spex_module **link = module_link(sites);
+    bool fresh = sites != sites_end && !*link && (*link = malloc(sizeof(**link)));
+    if (fresh) {
+        **link = (struct spex_module){.sites = sites, .sites_end = sites_end};
+        sites_register(sites, sites_end, names, names_end);
+        for (const struct spex_site *site = sites; site < sites_end; site++)
+            (*link)->regions |= site->region != 0;
+        if ((*link)->regions)
+            spex_control_set_regions(*link);
+    }
+    pthread_mutex_unlock(&spex_registry.lock);
+    if (fresh && spex_sites_on()) /* collectors may have been asleep for want of any */
+        spex_doorbell_ring();
+}
+
+static void sites_forget(const struct spex_module *module) {
+    for (uint32_t i = 0; i < spex_registry.count; i++) {
+        struct spex_site_info *info = &spex_registry.infos[i];
+        if (info->site >= module->sites && info->site < module->sites_end) {
+            spex_control_clear(info);
+            info->slowed = 0;
+            info->site = NULL;
+        }
+    }
+}
+
+__attribute__((used)) void spex_module_unregister(struct spex_site *sites) {
+    pthread_mutex_lock(&spex_registry.lock);
+    struct spex_module **link = module_link(sites);
+    struct spex_module *module = *link;
+    if (module) {
+        sites_forget(module);
+        *link = module->next;
+        free(module);
+    }
+    pthread_mutex_unlock(&spex_registry.lock);
+}
+
+uint32_t spex_sites_on(void) {
+    uint32_t on = 0;
+    pthread_mutex_lock(&spex_registry.lock);
+    for (uint32_t i = 0; i < spex_registry.count; i++)
+        on += spex_registry.infos[i].site && !spex_site_is_region(&spex_registry.infos[i]) &&
+              spex_load_relaxed(&spex_registry.infos[i].site->control) != 0;
+    pthread_mutex_unlock(&spex_registry.lock);
+    return on;
+}
+
+void spex_probe_slow(uint32_t first, uint32_t period) {
+    pthread_mutex_lock(&spex_registry.lock);
+    for (uint32_t i = first; i < SPEX_MAX_SITES; i = spex_registry.infos[i].next) {
+        struct spex_site_info *info = &spex_registry.infos[i];
+        if (!info->site || !info->selected.period || info->slowed == period)
+            continue;
+        info->slowed = period;
+        spex_control_update(info);
+    }
+    spex_control_set_all_regions();
+    pthread_mutex_unlock(&spex_registry.lock);
+}
+
+void spex_sites_prepare_types(void (*prepare_type)(uint32_t type, unsigned detail)) {
+    spex_registry.prepare_type = prepare_type;
+}
+
+void spex_sites_bound_records(bool bounded) {
+    spex_registry.records_bounded = bounded;
+}
+
+int spex_sites_select(struct spex_selection selection) {
+    pthread_mutex_lock(&spex_registry.lock);
+    int err = spex_selection_change(&spex_registry.selection, &selection);
+    for (uint32_t i = 0; i < spex_registry.count && !err; i++)
+        site_apply(&spex_registry.infos[i]);
+    spex_control_set_all_regions();
+    pthread_mutex_unlock(&spex_registry.lock);
+    return err ? err : (int)spex_sites_on();
+}
+
+void spex_sites_need(struct spex_selection selection) {
+    pthread_mutex_lock(&spex_registry.lock);
+    spex_selection_free(&spex_registry.needed);
+    spex_registry.needed = selection;
+    for (uint32_t i = 0; i < spex_registry.count; i++)
+        site_apply(&spex_registry.infos[i]);
+    spex_control_set_all_regions();
+    pthread_mutex_unlock(&spex_registry.lock);
+}
+
+int spex_sites_selection(char *text, size_t size) {
+    pthread_mutex_lock(&spex_registry.lock);
+    int err = spex_selection_text(&spex_registry.selection, text, size);
+    pthread_mutex_unlock(&spex_registry.lock);
+    return err;
+}
+
+static void add_probed(struct spex_sites_probed *probed, uint32_t first) {
+    for (uint32_t i = first; i < SPEX_MAX_SITES; i = spex_registry.infos[i].next) {
+        const struct spex_site_info *info = &spex_registry.infos[i];
+        if (info->site && spex_control_probed(spex_load_relaxed(&info->site->control)))
+            probed->sites[probed->count++] = (uint16_t)i;
+    }
+}
+
+void spex_sites_probed(struct spex_sites_probed *probed) {
+    /* Relaxed: a change that is seen late is one look late. */
+    if (probed->changes == spex_load_relaxed(&spex_registry.probing_changes))
+        return;
+    pthread_mutex_lock(&spex_registry.lock);
+    probed->count = 0;
+    probed->changes = spex_registry.probing_changes;
+    for (uint32_t i = 0; i < spex_registry.count; i++)
+        if (spex_registry.infos[i].probe == i)
+            add_probed(probed, i);
+    pthread_mutex_unlock(&spex_registry.lock);
+}
+
+uint32_t spex_sites_loaded(const struct spex_site_info **infos) {
+    uint32_t loaded = 0;
+    pthread_mutex_lock(&spex_registry.lock);
+    for (uint32_t i = 0; i < spex_registry.count; i++)
+        if (spex_registry.infos[i].site && !spex_site_is_region(&spex_registry.infos[i]))
+            infos[loaded++] = &spex_registry.infos[i];
+    pthread_mutex_unlock(&spex_registry.lock);
+    return loaded;
+}
+
+void spex_sites_fork_prepare(void) {
+    pthread_mutex_lock(&spex_registry.lock);
+}
+
+void spex_sites_fork_parent(void) {
+    pthread_mutex_unlock(&spex_registry.lock);
+}
+
+/* In the child all sites go off, while the selection waits for spex_sites_inherit. */
+void spex_sites_fork_child(void) {
+    for (uint32_t i = 0; i < spex_registry.count; i++)
+        if (spex_registry.infos[i].site) {
+            spex_registry.infos[i].selected = (struct spex_sampling){0};
+            spex_registry.infos[i].slowed = 0;
+            spex_control_clear(&spex_registry.infos[i]);
+        }
+    spex_selection_free(&spex_registry.needed);
+    pthread_mutex_unlock(&spex_registry.lock);
+}
+
+void spex_sites_inherit(struct spex_selection *selection) {
+    pthread_mutex_lock(&spex_registry.lock);
+    *selection = spex_registry.selection;
+    spex_registry.selection = (struct spex_selection){0};
+    pthread_mutex_unlock(&spex_registry.lock);
+}

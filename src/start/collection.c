@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* Puts rings, collectors, the controller and the output together. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "collect/collector.h"
+#include "collect/metrics.h"
+#include "collect/sinks.h"
+#include "collect/stream.h"
+#include "kernels/kernel_sampler.h"
+#include "probe/probes.h"
+#include "probe/regions.h"
+#include "probe/thread_budget.h"
+#include "rate/controller.h"
+#include "rate/occupancy_sampler.h"
+#include "start/life_state.h"
+#include "text/message.h"
+
+struct spex_life spex_life = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void spex_life_settings_free(void) {
+    free(spex_life.out);
+    free(spex_life.control);
+    free(spex_life.models);
+    free(spex_life.models_asked.path);
+    spex_life.models_asked.path = NULL;
+    spex_life.out = spex_life.control = spex_life.models = NULL;
+}
+
+const char *spex_life_out_after(const char *prefix) {
+    const char *out = spex_life.settings.out;
+    size_t length = strlen(prefix);
+    return out && strncmp(out, prefix, length) == 0 ? out + length : NULL;
+}
+
+static int sink_open(void) {
+    struct spex_sink *sink = NULL;
+    const char *stream = spex_life_out_after(SPEX_OUT_STREAM);
+    int err = stream ? spex_stream_open(stream, spex_life.settings.collectors, &sink)
+                     : spex_metrics_open(&sink);
+    if (!err)
+        spex_sinks_add(sink);
+    return err;
+}
+
+/* There is a table where the program or its user in front of it has asked for figures, and not
+ * where a command has, which gets the figures itself. */
+int spex_collection_output_open(bool table) {
+    const char *out = spex_life.settings.out;
+    if (spex_life.output || spex_life_out_after(SPEX_OUT_STREAM) ||
+        spex_life_out_after(SPEX_OUT_METRICS) || !(out || table))
+        return 0;
+    return spex_output_open(out, &spex_life.output);
+}
+
+static int outputs_open(bool table) {
+    int err = spex_collection_output_open(table);
+    return err ? err : sink_open();
+}
+
+/* Records that another process takes are recorded as selected. */
+static bool is_elsewhere(void) {
+    return spex_life_out_after(SPEX_OUT_STREAM) != NULL;
+}
+
+static int controller_begin(void) {
+    const struct spex_rate_policy_ops *policy = spex_life.settings.rate_policy;
+    int err = spex_controller_begin(is_elsewhere() ? 0 : spex_life.settings.budget, policy);
+    if (err)
+        spex_message("cannot reserve memory for the rate policy %s: %s", policy->name,
+                     strerror(-err));
+    return err;
+}
+
+/* In ticks, of which it must be known how long they are: that takes a few milliseconds. */
+static void allowance_begin(void) {
+    double share = spex_life.settings.thread_budget;
+    spex_allowance_set(share, share > 0 ? spex_tick_rate_since(spex_instant_now()) : 0);
+}
+
+int spex_collection_models_begin(struct spex_why *why) {
+    const char *path = spex_life.settings.models;
+    double samples = spex_life.settings.samples, budget = spex_life.settings.budget;
+    bool controlled = budget > 0 && !is_elsewhere();
+    if (spex_life.models_asked.path) {
+        path = spex_life.models_asked.path;
+        samples = spex_life.models_asked.samples;
+        budget = spex_life.models_asked.share > 0 ? spex_life.models_asked.share : budget;
+    }
+    if (path)
+        return spex_looker_start(path, samples, budget, !controlled, why);
+    spex_looker_stop();
+    return 0;
+}
+
+/* What the first collector does beside its rings: probes that are only probed are looked at,
+ * what was spent is accounted for, and overruns of regions are told. */
+static const struct spex_chore chores[] = {
+    {spex_prober_pass, spex_prober_wait, NULL},
+    {spex_controller_pass, spex_controller_due_ns, spex_controller_holds},
+    {spex_regions_tell, NULL, NULL},
+};
+
+int spex_collection_start(bool table) {
+    const struct spex_settings *settings = &spex_life.settings;
+    int err = spex_probes_prepare(settings->ring_records, settings->ring_cpus, settings->commit,
+                                  settings->calibrate);
+    if (err) {
+        spex_message("cannot reserve memory for rings of %u records: %s",
+                     spex_life.settings.ring_records, strerror(-err));
+        return err;
+    }
+    allowance_begin();
+    err = controller_begin();
+    if (err)
+        return err;
+    spex_prober_begin(spex_life.settings.probing);
+    err = spex_collectors_start(spex_life.settings.collectors, spex_life.settings.batch_records);
+    if (err) {
+        spex_message("cannot start %u collector threads: %s", spex_life.settings.collectors,
+                     strerror(-err));
+        return err;
+    }
+    struct spex_why why = {""};
+    err = spex_collection_models_begin(&why);
+    if (err)
+        spex_message("SPEX_MODELS: %s", why.text);
+    err = err ? err : outputs_open(table);
+    if (err) {
+        spex_looker_stop();
+        spex_collectors_stop();
+    } else {
+        spex_collectors_begin(chores, sizeof(chores) / sizeof(chores[0]));
+    }
+    return err;
+}

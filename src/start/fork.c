@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* What happens around a fork, and in its child. */
+#include <pthread.h>
+#include <stdbool.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/service_thread.h"
+#include "collect/collector.h"
+#include "collect/metrics.h"
+#include "collect/sinks.h"
+#include "counters/counters.h"
+#include "kernels/kernel_sampler.h"
+#include "probe/threads.h"
+#include "rate/controller.h"
+#include "ring/doorbell.h"
+#include "ring/rings.h"
+#include "site/registry.h"
+#include "site/selection.h"
+#include "start/life_state.h"
+
+/* How long a fork waits for threads of ours to be at rest. A sink that blocks must not block the
+ * program. */
+#define FORK_WAIT_NS 20000000
+
+/* Locks in the order in which all others take them: a sink's end waits for metrics, of which the
+ * table and the control thread ask, with sites. */
+static void fork_prepare(void) {
+    pthread_mutex_lock(&spex_life.lock);
+    uint64_t until_ns = spex_clock_ns(CLOCK_REALTIME) + FORK_WAIT_NS;
+    spex_service_threads_await(until_ns);
+    spex_collectors_fork_prepare(until_ns); /* while it has no lock that a pass may want */
+    spex_control_fork_prepare();
+    spex_sinks_fork_prepare();
+    spex_sites_fork_prepare();
+    spex_counters_fork_prepare(); /* after the sinks, of which the table asks about counters */
+}
+
+static void fork_parent(void) {
+    spex_counters_fork_parent();
+    spex_sites_fork_parent();
+    spex_sinks_fork_parent();
+    spex_control_fork_parent();
+    spex_collectors_fork_parent();
+    pthread_mutex_unlock(&spex_life.lock);
+}
+
+/* With SPEX_FORKS=follow the child does as its parent did. What goes wrong is said, and it goes
+ * on without. */
+static void follow(struct spex_selection selection, bool table) {
+    spex_life_control_start();
+    if (selection.count > 0 && spex_collection_start(table) == 0) {
+        spex_sites_select(selection);
+        spex_doorbell_ring();
+    } else {
+        spex_selection_free(&selection);
+    }
+}
+
+/* The child starts clean: its probes are off, it has no collector and no output, until it calls
+ * spex_start itself. */
+static void fork_child(void) {
+    bool follows = spex_life.started && spex_life.settings.follow, table = spex_life.output != NULL;
+    struct spex_selection selection;
+    spex_counters_fork_child();
+    spex_sinks_fork_child();
+    spex_metrics_fork_child();
+    spex_controller_end();
+    spex_sites_fork_child();
+    spex_sites_inherit(&selection);
+    spex_control_fork_child();
+    spex_collectors_fork_child();
+    spex_looker_fork_child();
+    spex_service_threads_fork_child();
+    spex_threads_fork_child();
+    spex_rings_fork_child();
+    spex_output_abandon(spex_life.output); /* which the parent has */
+    spex_life.output = NULL;
+    spex_life.started = spex_life.followed = follows;
+    if (follows) {
+        follow(selection, table);
+    } else {
+        /* The rate policy's object stays: another thread may have been in the loader, which is
+         * not made anew. */
+        spex_life_settings_free();
+        spex_selection_free(&selection);
+    }
+    pthread_mutex_unlock(&spex_life.lock);
+}
+
+int spex_fork_handle(void) {
+    static bool handled;
+    int err = handled ? 0 : -pthread_atfork(fork_prepare, fork_parent, fork_child);
+    handled |= !err;
+    return err;
+}

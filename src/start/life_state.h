@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of start and stop share. All under the lock. */
+#ifndef SPEX_START_LIFE_STATE_H
+#define SPEX_START_LIFE_STATE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "serve/control.h"
+#include "serve/end_table.h"
+#include "start/settings.h"
+#include "text/error.h"
+
+/* Models that a command has asked for. */
+struct spex_models_asked {
+    /* Owned. NULL: by the settings. */
+    char *path;
+    double samples;
+    double share;
+};
+
+struct spex_life {
+    pthread_mutex_t lock;
+    bool started;
+    /* Started by itself, in the child of a fork, and the program has not called spex_start
+     * since. */
+    bool followed;
+    struct spex_settings settings;
+    /* Owned: what the settings of the same names point to. */
+    char *out;
+    char *control;
+    char *models;
+    struct spex_models_asked models_asked;
+    /* NULL: there is to be no table. */
+    struct spex_output *output;
+};
+
+extern struct spex_life spex_life;
+
+/* Frees what the settings point to. */
+void spex_life_settings_free(void);
+
+/* SPEX_OUT of these prefixes: a socket to stream records to, and one of a command that is sent
+ * metrics. */
+#define SPEX_OUT_STREAM  "unix:"
+#define SPEX_OUT_METRICS "metrics:"
+
+/* What follows the prefix in SPEX_OUT; NULL: SPEX_OUT does not begin with it. */
+const char *spex_life_out_after(const char *prefix);
+
+/* collection.c */
+
+/* Maps what probes write to, starts collectors, opens the output: all before a site goes on.
+ * `table`: the program or its user wants a table at the end. 0, or a negative errno value with
+ * one line on standard error. */
+int spex_collection_start(bool table);
+
+/* Opens the output for the table, where there is to be one and it is not open yet. 0, or as
+ * above. */
+int spex_collection_output_open(bool table);
+
+/* Has kernels sampled by the models that a command has asked for, or else by the user's. Models
+ * that the user has named but that cannot be read are an error. 0, or as spex_looker_start. */
+int spex_collection_models_begin(struct spex_why *why);
+
+/* requests.c */
+
+/* As spex_set. `answer`: gets what is to be said to a command; NULL: the program itself selects,
+ * and it is said on standard error. */
+int spex_life_select_locked(const char *probes, char *answer, size_t size);
+
+/* What clients of the control socket can request. */
+extern const struct spex_control_requests spex_life_requests;
+
+/* Opens the control socket, and calls the command that SPEX_OUT names. 0, or a negative errno
+ * value with one line on standard error: that command cannot be called. */
+int spex_life_control_start(void);
+
+/* fork.c */
+
+/* Installs the fork handlers, once in a process. 0 or a negative errno value. */
+int spex_fork_handle(void);
+
+#endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* What the program, commands and the library itself ask for while spex is started: a selection,
+ * a stream, models. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collect/collector.h"
+#include "collect/stream.h"
+#include "kernels/kernel_sampler.h"
+#include "ring/doorbell.h"
+#include "site/registry.h"
+#include "site/selection.h"
+#include "site/selection_check.h"
+#include "start/life.h"
+#include "start/life_state.h"
+#include "text/message.h"
+
+enum {
+    WHY_BYTES = 512,
+    /* What a command that this process calls gets, unless it asks for another interval. */
+    REPORT_INTERVAL_MS = 1000,
+};
+
+/* To who has selected: a command, which has room for it, or the program itself, on standard
+ * error. */
+__attribute__((format(printf, 3, 4))) static void tell(char *answer, size_t size,
+                                                       const char *format, ...) {
+    char line[SPEX_UNMATCHED_BYTES + 64];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    if (answer)
+        snprintf(answer, size, "%s", line);
+    else
+        spex_message("%s", line);
+}
+
+/* The selection is read before anything is opened or started for it. */
+int spex_life_select_locked(const char *probes, char *answer, size_t size) {
+    struct spex_selection selection;
+    char why[256] = "out of memory", unmatched[SPEX_UNMATCHED_BYTES];
+    int err = spex_selection_parse(probes ? probes : "", &selection, why, sizeof(why));
+    if (err) {
+        tell(answer, size, "probe selection: %s", why);
+        return err;
+    }
+    if (spex_selection_any_on(&selection))
+        err = spex_collectors_running() ? spex_collection_output_open(!answer)
+                                        : spex_collection_start(!answer);
+    if (err) { /* of which the program has said already why */
+        if (answer)
+            tell(answer, size, "records cannot be collected: %s", strerror(-err));
+        spex_selection_free(&selection);
+        return err;
+    }
+    if (spex_unprobed(&selection, unmatched, sizeof(unmatched)) > 0)
+        tell(answer, size, "%s", unmatched);
+    if (spex_unmatched(&selection, unmatched, sizeof(unmatched)) > 0)
+        tell(answer, size, "%s", unmatched);
+    int on = spex_sites_select(selection);
+    if (on < 0)
+        tell(answer, size, "probe selection: stays as it was: %s", strerror(-on));
+    spex_doorbell_ring();
+    return on;
+}
+
+static int request_select(const char *probes, char *answer, size_t size) {
+    if (pthread_mutex_trylock(&spex_life.lock) != 0)
+        return -EBUSY;
+    int on = spex_life.started ? spex_life_select_locked(probes, answer, size) : -EPERM;
+    pthread_mutex_unlock(&spex_life.lock);
+    return on;
+}
+
+static int stream_locked(struct spex_descriptor socket, uint32_t types, char *answer, size_t size) {
+    int err = spex_life.started ? spex_stream_attach(socket, types, spex_life.settings.collectors)
+                                : -EPERM;
+    if (err == -EUSERS)
+        tell(answer, size, "this program streams to %d others already: no more may be",
+             SPEX_STREAMS_MAX);
+    else if (err)
+        tell(answer, size, "records cannot be streamed: %s",
+             err == -EPERM ? "spex has not been started" : strerror(-err));
+    return err;
+}
+
+static int request_stream(struct spex_descriptor socket, uint32_t types, char *answer,
+                          size_t size) {
+    if (pthread_mutex_trylock(&spex_life.lock) != 0)
+        return -EBUSY;
+    int err = stream_locked(socket, types, answer, size);
+    pthread_mutex_unlock(&spex_life.lock);
+    return err;
+}
+
+static int models_locked(const char *path, double samples, double share, char *answer,
+                         size_t size) {
+    char *copy = path ? strdup(path) : NULL;
+    struct spex_why why = {""};
+    int err = spex_life.started ? 0 : -EPERM;
+    if (err || (path && !copy)) {
+        tell(answer, size, "models cannot be gone by: %s", strerror(err ? EPERM : ENOMEM));
+        free(copy);
+        return err ? err : -ENOMEM;
+    }
+    struct spex_models_asked before = spex_life.models_asked;
+    spex_life.models_asked = (struct spex_models_asked){copy, samples, share};
+    if (spex_collectors_running())
+        err = spex_collection_models_begin(&why);
+    else if (copy)
+        err = spex_looker_check(copy, &why);
+    free(err ? copy : before.path);
+    if (err) { /* what was gone by before still is */
+        tell(answer, size, "%s", why.text);
+        spex_life.models_asked = before;
+    }
+    return err;
+}
+
+static int request_models(const char *path, double samples, double share, char *answer,
+                          size_t size) {
+    if (pthread_mutex_trylock(&spex_life.lock) != 0)
+        return -EBUSY;
+    int err = models_locked(path, samples, share, answer, size);
+    pthread_mutex_unlock(&spex_life.lock);
+    return err;
+}
+
+const struct spex_control_requests spex_life_requests = {
+    .select = request_select,
+    .stream = request_stream,
+    .models = request_models,
+};
+
+/* A program runs as well without a control socket: that there can be none is told only where the
+ * user has asked for the socket or for probes. */
+static void door_open(void) {
+    char why[WHY_BYTES] = "";
+    if (spex_life.settings.closed)
+        return;
+    int err = spex_control_start(&spex_life_requests, spex_life.settings.control, why, sizeof(why));
+    if (err && (spex_life.settings.control || spex_life.settings.probes))
+        spex_message("no control socket: %s", why);
+}
+
+int spex_life_control_start(void) {
+    const char *command = spex_life_out_after(SPEX_OUT_METRICS);
+    char why[WHY_BYTES] = "";
+    door_open();
+    if (!command)
+        return 0;
+    int err = spex_control_call(&spex_life_requests, command, REPORT_INTERVAL_MS, why, sizeof(why));
+    if (err)
+        spex_message("SPEX_OUT: %s", why);
+    return err;
+}
+
+static int need_locked(const char *probes, char *why, size_t why_size) {
+    struct spex_selection selection;
+    int err = spex_selection_parse(probes, &selection, why, why_size);
+    if (err)
+        return err;
+    if (spex_selection_any_on(&selection) && !spex_collectors_running())
+        err = spex_collection_start(false);
+    if (err) {
+        snprintf(why, why_size, "records cannot be collected: %s", strerror(-err));
+        spex_selection_free(&selection);
+        return err;
+    }
+    spex_sites_need(selection);
+    spex_doorbell_ring();
+    return 0;
+}
+
+int spex_life_need(const char *probes, char *why, size_t why_size) {
+    pthread_mutex_lock(&spex_life.lock);
+    int err = -EPERM;
+    if (spex_life.started)
+        err = need_locked(probes, why, why_size);
+    else
+        snprintf(why, why_size, "spex has not been started");
+    pthread_mutex_unlock(&spex_life.lock);
+    return err;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+#include "start/settings.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "collect/collector.h"
+#include "counters/counters.h"
+#include "kernels/sampling_plan.h"
+#include "rate/budget.h"
+#include "rate/occupancy_sampler.h"
+#include "text/message.h"
+#include "text/variables.h"
+
+#include "policies/rate/rates.h"
+#include "queues/commit_rseq.h"
+
+enum { RING_RECORDS_MAX = 1 << 24, BATCH_RECORDS_MAX = 4096 };
+
+/* A number from the environment, if it is there; `*value` stays otherwise. */
+static int read_number(enum spex_variable variable, unsigned *value) {
+    const char *text = spex_variable_text(variable);
+    if (!text)
+        return 0;
+    char *end;
+    errno = 0;
+    unsigned long number = strtoul(text, &end, 10);
+    if (errno || *end || text[0] < '0' || text[0] > '9' || number > RING_RECORDS_MAX) {
+        spex_message("%s=%s: a number was expected", spex_variable_name(variable), text);
+        return -EINVAL;
+    }
+    *value = (unsigned)number;
+    return 0;
+}
+
+static int check_range(enum spex_variable variable, unsigned value, unsigned low, unsigned high,
+                       bool power_of_two) {
+    if (value >= low && value <= high && !(power_of_two && (value & (value - 1))))
+        return 0;
+    spex_message("%s=%u: %s of %u to %u was expected", spex_variable_name(variable), value,
+                 power_of_two ? "a power of two" : "a number", low, high);
+    return -EINVAL;
+}
+
+static const char *read_text(enum spex_variable variable, const char *otherwise) {
+    const char *text = spex_variable_text(variable);
+    if (!text)
+        text = otherwise;
+    return text && *text ? text : NULL;
+}
+
+/* By name, or what is best here. */
+static int read_commit(const char *otherwise, enum spex_commit *commit) {
+    const char *text = read_text(SPEX_VARIABLE_COMMIT, otherwise);
+    if (!text)
+        *commit = spex_rseq_available() ? SPEX_COMMIT_RSEQ : SPEX_COMMIT_ATOMIC;
+    else if (strcmp(text, "atomic") == 0)
+        *commit = SPEX_COMMIT_ATOMIC;
+    else if (strcmp(text, "rseq") == 0 && spex_rseq_available())
+        *commit = SPEX_COMMIT_RSEQ;
+    else {
+        spex_message("SPEX_COMMIT=%s: %s", text,
+                     strcmp(text, "rseq") == 0 ? "this process has no restartable sequences"
+                                               : "rseq or atomic was expected");
+        return -EINVAL;
+    }
+    return 0;
+}
+
+/* Set-user-ID programs do not listen to their users. */
+static int read_control(const char *otherwise, struct spex_settings *settings) {
+    const char *text = read_text(SPEX_VARIABLE_CONTROL, otherwise);
+    settings->closed = getauxval(AT_SECURE) || (text && strcmp(text, "off") == 0);
+    settings->control = settings->closed ? NULL : text;
+    if (!settings->control || text[0] == '/')
+        return 0;
+    spex_message("SPEX_CONTROL=%s: an absolute path or \"off\" was expected", text);
+    return -EINVAL;
+}
+
+static int read_share(enum spex_variable variable, const char *otherwise, const char *of,
+                      double *share) {
+    const char *text = read_text(variable, otherwise);
+    *share = 0;
+    if (!text || spex_budget_parse(text, share))
+        return 0;
+    spex_message("%s=%s: a percentage of %s was expected, such as 2%%",
+                 spex_variable_name(variable), text, of);
+    return -EINVAL;
+}
+
+static int read_budgets(const struct spex_options *options, struct spex_settings *settings) {
+    int err =
+        read_share(SPEX_VARIABLE_BUDGET, options->budget, "the program's time", &settings->budget);
+    return err ? err
+               : read_share(SPEX_VARIABLE_THREAD_BUDGET, options->thread_budget, "a thread's time",
+                            &settings->thread_budget);
+}
+
+/* Neither is kept by guessing. */
+static int check_budgets(const struct spex_settings *settings) {
+    enum spex_variable variable =
+        settings->budget > 0 ? SPEX_VARIABLE_BUDGET : SPEX_VARIABLE_THREAD_BUDGET;
+    if (settings->calibrate || !(settings->budget > 0 || settings->thread_budget > 0))
+        return 0;
+    spex_message("%s: a budget cannot be kept with SPEX_CALIBRATE=0, which leaves costs unknown",
+                 spex_variable_name(variable));
+    return -EINVAL;
+}
+
+static int load_rate_policy(const char *path, struct spex_settings *settings) {
+    struct spex_why why;
+    if (spex_object_open(&settings->rate_object, path, &spex_rate_object_kind, &why) != 0) {
+        spex_message("SPEX_RATE_POLICY=%.200s: %s", path, why.text);
+        return -EINVAL;
+    }
+    settings->rate_policy = settings->rate_object.found;
+    return 0;
+}
+
+static int read_rate_policy(const char *otherwise, struct spex_settings *settings) {
+    const char *text = read_text(SPEX_VARIABLE_RATE_POLICY, otherwise);
+    if (!text)
+        text = "fair";
+    if (spex_object_is_path(text))
+        return load_rate_policy(text, settings);
+    settings->rate_policy = spex_builtin_rate_policy(text);
+    if (settings->rate_policy)
+        return 0;
+    spex_message("SPEX_RATE_POLICY=%s: fair, budget, fixed or hybrid was expected, or the path of "
+                 "an object, with a \"/\"",
+                 text);
+    return -EINVAL;
+}
+
+static int read_samples(double otherwise, double *samples) {
+    const char *text = read_text(SPEX_VARIABLE_SAMPLES, NULL);
+    *samples = otherwise > 0 ? otherwise : SPEX_SAMPLES_DEFAULT;
+    if (!text || spex_samples_parse(text, samples))
+        return 0;
+    spex_message("SPEX_SAMPLES=%s: a number of " SPEX_SAMPLES_RANGE " was expected", text);
+    return -EINVAL;
+}
+
+static int read_forks(struct spex_settings *settings) {
+    const char *text = read_text(SPEX_VARIABLE_FORKS, NULL);
+    settings->follow = text && strcmp(text, "follow") == 0;
+    if (!text || settings->follow)
+        return 0;
+    spex_message("SPEX_FORKS=%s: \"follow\" was expected", text);
+    return -EINVAL;
+}
+
+int spex_settings_read(const struct spex_options *options, struct spex_settings *settings) {
+    const struct spex_options none = {.size = sizeof(none)};
+    if (!options)
+        options = &none;
+    if (options->size != sizeof(*options)) {
+        spex_message("spex_start: struct spex_options has %zu bytes here, not %zu",
+                     sizeof(*options), options->size);
+        return -EINVAL;
+    }
+    *settings = (struct spex_settings){
+        .probes = read_text(SPEX_VARIABLE_PROBES, options->probes),
+        .functions = read_text(SPEX_VARIABLE_FUNCTIONS, options->functions),
+        .out = read_text(SPEX_VARIABLE_OUT, options->out),
+        .models = read_text(SPEX_VARIABLE_MODELS, options->models),
+        .probing = SPEX_PROBING_HZ,
+        .collectors = options->collectors ? options->collectors : 1,
+        .ring_records = options->ring_records ? options->ring_records : 8192,
+        .batch_records = options->batch_records ? options->batch_records : 256,
+        .ring_cpus = options->ring_cpus,
+    };
+    unsigned calibrate = !options->no_calibration;
+    int err = read_number(SPEX_VARIABLE_COLLECTORS, &settings->collectors);
+    err = err ? err : read_number(SPEX_VARIABLE_PROBING, &settings->probing);
+    err = err ? err : read_number(SPEX_VARIABLE_RING_RECORDS, &settings->ring_records);
+    err = err ? err : read_number(SPEX_VARIABLE_BATCH_RECORDS, &settings->batch_records);
+    err = err ? err : read_number(SPEX_VARIABLE_RING_CPUS, &settings->ring_cpus);
+    err = err ? err : read_number(SPEX_VARIABLE_CALIBRATE, &calibrate);
+    err = err ? err : read_commit(options->commit, &settings->commit);
+    err = err ? err : read_samples(options->samples, &settings->samples);
+    err = err ? err : read_forks(settings);
+    err = err ? err : read_budgets(options, settings);
+    err = err ? err : read_rate_policy(options->rate_policy, settings);
+    err = err ? err : read_control(options->control, settings);
+    settings->calibrate = calibrate;
+    err = err ? err : check_budgets(settings);
+    err = err ? err : check_range(SPEX_VARIABLE_RING_CPUS, settings->ring_cpus, 0, 65535, false);
+    err = err ? err : check_range(SPEX_VARIABLE_CALIBRATE, calibrate, 0, 1, false);
+    err =
+        err ? err
+            : check_range(SPEX_VARIABLE_PROBING, settings->probing, 1, SPEX_PROBING_HZ_MAX, false);
+    err = err ? err
+              : check_range(SPEX_VARIABLE_COLLECTORS, settings->collectors, 1, SPEX_MAX_COLLECTORS,
+                            false);
+    err = err ? err
+              : check_range(SPEX_VARIABLE_RING_RECORDS, settings->ring_records, 2, RING_RECORDS_MAX,
+                            true);
+    err = err ? err
+              : check_range(SPEX_VARIABLE_BATCH_RECORDS, settings->batch_records, 1,
+                            BATCH_RECORDS_MAX, false);
+    err = err ? err : spex_counters_allow(read_text(SPEX_VARIABLE_COUNTERS, NULL));
+    if (err)
+        spex_object_close(&settings->rate_object);
+    return err;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* What spex_start is to do: options and environment, checked and put together. */
+#ifndef SPEX_START_SETTINGS_H
+#define SPEX_START_SETTINGS_H
+
+#include <stdbool.h>
+
+#include <spex/rate_policy.h>
+#include <spex/spex.h>
+
+#include "queues/ring.h"
+#include "rate/policy_object.h"
+
+struct spex_settings {
+    const char *probes;    /* NULL: no selection */
+    const char *functions; /* NULL: none are to be kernels */
+    const char *out;       /* NULL: standard error */
+    double budget;         /* share of its time that a program lets probes have; 0: any */
+    double thread_budget;  /* share of any 10 ms that a thread lets its records have; 0: any */
+    const struct spex_rate_policy_ops *rate_policy; /* how it is shared out */
+    struct spex_object rate_object;                 /* where it is, if it was loaded */
+    const char *models;                             /* a file; NULL: none */
+    double samples;                                 /* of each kernel that is probed, by these */
+    unsigned probing;                               /* looks a second at what is probed */
+    unsigned collectors;
+    unsigned ring_records;
+    unsigned batch_records;
+    unsigned ring_cpus; /* 0: all */
+    enum spex_commit commit;
+    bool calibrate;
+    bool closed;         /* there is to be no control socket */
+    const char *control; /* its directory, NULL: the first that can be had */
+    bool follow;         /* the child of a fork goes on as its parent */
+};
+
+/* 0, or -EINVAL with one line on standard error. The caller closes the rate policy's object. */
+int spex_settings_read(const struct spex_options *options, struct spex_settings *settings);
+
+#endif

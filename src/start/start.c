@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* Start and stop: puts rings, sites, collectors and the output together, in this order, and takes
+ * them apart in the other. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <spex/atomic.h>
+#include <spex/spex.h>
+
+#include "base/clock.h"
+#include "collect/collector.h"
+#include "collect/metrics.h"
+#include "collect/sinks.h"
+#include "functions/functions.h"
+#include "kernels/kernel_sampler.h"
+#include "probe/regions.h"
+#include "probe/threads.h"
+#include "rate/controller.h"
+#include "ring/rings.h"
+#include "site/registry.h"
+#include "site/selection.h"
+#include "start/life_state.h"
+#include "text/message.h"
+#include "text/variables.h"
+
+static void stop_locked(void) {
+    spex_sites_need((struct spex_selection){0});
+    spex_sites_select((struct spex_selection){0});
+    bool collected = spex_collectors_running() != 0;
+    spex_looker_stop();
+    if (collected) {
+        spex_collectors_stop();
+        uint64_t end_ns = spex_clock_ns(CLOCK_MONOTONIC);
+        spex_regions_tell();
+        spex_metrics_end();
+        spex_controller_close_accounts(end_ns);
+    }
+    spex_control_stop();
+    if (spex_life.output)
+        spex_output_finish(spex_life.output);
+    spex_sinks_finish();   /* a command may have asked for a stream though nothing was collected */
+    spex_controller_end(); /* may have begun though collectors could not */
+    spex_life_settings_free();
+    spex_object_close(&spex_life.settings.rate_object);
+    spex_life.output = NULL;
+    spex_life.started = spex_life.followed = false;
+}
+
+/* The settings point into the environment and into the program's options, which may go away. */
+static int settings_keep(void) {
+    const char *out = spex_life.settings.out, *control = spex_life.settings.control;
+    const char *models = spex_life.settings.models;
+    if ((out && !(spex_life.out = strdup(out))) ||
+        (control && !(spex_life.control = strdup(control))) ||
+        (models && !(spex_life.models = strdup(models))))
+        return -ENOMEM;
+    spex_life.settings.out = spex_life.out;
+    spex_life.settings.control = spex_life.control;
+    spex_life.settings.models = spex_life.models;
+    return 0;
+}
+
+/* Programs that are not instrumented do not have what makes kernels of functions. */
+static int functions_make(void) {
+    if (!spex_life.settings.functions)
+        return 0;
+    if (spex_functions_make)
+        return spex_functions_make(spex_life.settings.functions);
+    spex_message(
+        "SPEX_FUNCTIONS: this program was not compiled with -finstrument-functions, or linked "
+        "with -flto and without -Wl,-u,__cyg_profile_func_enter");
+    return 0;
+}
+
+static int fork_handlers_install(void) {
+    int err = spex_fork_handle();
+    if (err)
+        spex_message("cannot install handlers of forks: %s", strerror(-err));
+    return err;
+}
+
+static int start_locked(const struct spex_options *options) {
+    if (spex_life.started) {
+        bool followed = spex_life.followed;
+        spex_life.followed = false;
+        return followed ? 0 : -EALREADY;
+    }
+    spex_variables_check();
+    int err = spex_settings_read(options, &spex_life.settings);
+    if (err)
+        return err;
+    err = settings_keep();
+    err = err ? err : fork_handlers_install();
+    err = err ? err : functions_make();
+    err = err ? err : spex_life_control_start();
+    spex_life.started = true;
+    int on = err;
+    if (!err && spex_life.settings.probes)
+        on = spex_life_select_locked(spex_life.settings.probes, NULL, 0);
+    if (on < 0)
+        stop_locked();
+    return on < 0 ? on : 0;
+}
+
+int spex_start(const struct spex_options *options) {
+    pthread_mutex_lock(&spex_life.lock);
+    int err = start_locked(options);
+    pthread_mutex_unlock(&spex_life.lock);
+    return err;
+}
+
+int spex_set(const char *probes) {
+    pthread_mutex_lock(&spex_life.lock);
+    int on = spex_life.started ? spex_life_select_locked(probes, NULL, 0) : -EPERM;
+    pthread_mutex_unlock(&spex_life.lock);
+    return on;
+}
+
+int spex_stop(void) {
+    pthread_mutex_lock(&spex_life.lock);
+    if (spex_life.started)
+        stop_locked();
+    pthread_mutex_unlock(&spex_life.lock);
+    return 0;
+}
+
+__attribute__((destructor)) static void stop_at_exit(void) {
+    spex_stop();
+    spex_threads_exit();
+}
+
+int spex_status_get(struct spex_status *status) {
+    if (status->size != sizeof(*status))
+        return -EINVAL;
+    struct spex_ring_counts counts = spex_rings_totals();
+    *status = (struct spex_status){
+        .size = sizeof(*status),
+        .sites = spex_sites_of_probes(),
+        .sites_on = spex_sites_on(),
+        .sites_refused = spex_sites_refused(),
+        .collectors = spex_collectors_running(),
+        .produced = counts.produced,
+        .consumed = counts.consumed,
+        .lost = counts.lost,
+        .pending = counts.pending,
+        .undelivered = spex_sinks_undelivered(),
+        .unrecorded = spex_threads_unrecorded(),
+        .ring_bytes = spex_rings_bytes(),
+        .thread_bytes = spex_rings_count() ? spex_threads_bytes() : 0, /* made before the rings */
+    };
+    return 0;
+}

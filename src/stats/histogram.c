@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+#include "stats/histogram.h"
+
+void spex_histogram_bounds(unsigned bucket, double *low, double *high) {
+    unsigned shift = bucket < SPEX_HISTOGRAM_SUB ? 0 : bucket / SPEX_HISTOGRAM_SUB - 1;
+    uint64_t first =
+        bucket < SPEX_HISTOGRAM_SUB ? bucket : bucket % SPEX_HISTOGRAM_SUB + SPEX_HISTOGRAM_SUB;
+    *low = (double)(first << shift);
+    *high = *low + ((double)(1ull << shift) - 1);
+}
+
+double spex_histogram_value(unsigned bucket) {
+    double low, high;
+    spex_histogram_bounds(bucket, &low, &high);
+    return low + (high - low) / 2;
+}
+
+double spex_histogram_quantile(const struct spex_histogram *histogram, double q) {
+    double wanted = q * (double)histogram->total;
+    double below = 0;
+    unsigned last = 0;
+    for (unsigned b = 0; b < SPEX_HISTOGRAM_BUCKETS; b++) {
+        if (!histogram->weights[b])
+            continue;
+        last = b;
+        below += (double)histogram->weights[b];
+        if (below >= wanted)
+            break;
+    }
+    return spex_histogram_value(last);
+}

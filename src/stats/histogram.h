@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* Log-linear histogram of 64-bit values with weights: every bucket is at most 1/64 of its value
+ * wide, so a quantile is within 1/128 (0.8 %) of a value that was there. */
+#ifndef SPEX_STATS_HISTOGRAM_H
+#define SPEX_STATS_HISTOGRAM_H
+
+#include <stdint.h>
+
+/* Values below 64 have a bucket each; above, 64 buckets a power of two. */
+#define SPEX_HISTOGRAM_SUB_BITS 6
+#define SPEX_HISTOGRAM_SUB      (1u << SPEX_HISTOGRAM_SUB_BITS)
+#define SPEX_HISTOGRAM_BUCKETS  ((64 - SPEX_HISTOGRAM_SUB_BITS + 1) * SPEX_HISTOGRAM_SUB)
+
+struct spex_histogram {
+    uint64_t total;
+    uint64_t weights[SPEX_HISTOGRAM_BUCKETS];
+};
+
+static inline unsigned spex_histogram_bucket(uint64_t value) {
+    if (value < SPEX_HISTOGRAM_SUB)
+        return (unsigned)value;
+    unsigned shift = 63u - (unsigned)__builtin_clzll(value) - SPEX_HISTOGRAM_SUB_BITS;
+    return (shift + 1) * SPEX_HISTOGRAM_SUB + (unsigned)(value >> shift) - SPEX_HISTOGRAM_SUB;
+}
+
+static inline void spex_histogram_add(struct spex_histogram *histogram, uint64_t value,
+                                      uint64_t weight) {
+    histogram->weights[spex_histogram_bucket(value)] += weight;
+    histogram->total += weight;
+}
+
+/* The least and the greatest value of a bucket. */
+void spex_histogram_bounds(unsigned bucket, double *low, double *high);
+
+/* The middle of a bucket. */
+double spex_histogram_value(unsigned bucket);
+
+/* The value below which the share q (0 to 1) of the weight lies; 0 when empty. */
+double spex_histogram_quantile(const struct spex_histogram *histogram, double q);
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+#include "stats/occupancy.h"
+
+#include <math.h>
+
+#include "base/grown.h"
+#include "base/student.h"
+
+/* Of fewer independent looks nothing follows. */
+#define LOOKS_LEAST 10
+
+/* A share of so many active looks, by so many idle ones, is distributed normally: n p (1 - p). */
+#define NORMAL_LEAST 10
+
+/* No program has so many threads; the sums of so many stay far from overflow. */
+#define THREADS_MOST 1e6
+
+void spex_activity_add(struct spex_activity *activity, uint32_t threads, int64_t before) {
+    activity->looks++;
+    activity->active += threads > 0;
+    activity->threads += threads;
+    activity->thread_squares += (uint64_t)threads * threads;
+    if (before < 0)
+        return;
+    activity->pairs++;
+    activity->active_pairs += threads > 0 && before > 0;
+    activity->thread_pairs += (uint64_t)threads * (uint64_t)before;
+}
+
+void spex_activity_subtract(struct spex_activity *activity, const struct spex_activity *before) {
+    *activity = (struct spex_activity){
+        .looks = spex_grown(before->looks, activity->looks),
+        .active = spex_grown(before->active, activity->active),
+        .threads = spex_grown(before->threads, activity->threads),
+        .thread_squares = spex_grown(before->thread_squares, activity->thread_squares),
+        .pairs = spex_grown(before->pairs, activity->pairs),
+        .active_pairs = spex_grown(before->active_pairs, activity->active_pairs),
+        .thread_pairs = spex_grown(before->thread_pairs, activity->thread_pairs),
+    };
+    if (!spex_activity_valid(activity)) /* they were of different programs */
+        *activity = (struct spex_activity){0};
+}
+
+bool spex_activity_valid(const struct spex_activity *activity) {
+    return activity->active <= activity->looks && activity->pairs <= activity->looks &&
+           activity->active_pairs <= activity->pairs && activity->active <= activity->threads &&
+           (double)activity->threads <= THREADS_MOST * (double)activity->looks &&
+           (double)activity->thread_squares <= THREADS_MOST * (double)activity->threads &&
+           (double)activity->thread_pairs <= THREADS_MOST * (double)activity->threads;
+}
+
+static double mean(uint64_t sum, uint64_t count) {
+    return count ? (double)sum / (double)count : 0;
+}
+
+double spex_activity_share(const struct spex_activity *activity) {
+    return mean(activity->active, activity->looks);
+}
+
+double spex_activity_threads(const struct spex_activity *activity) {
+    return mean(activity->threads, activity->looks);
+}
+
+/* Independent looks that would say as much as these, of which each is correlated with the one
+ * before by r and all are a first-order autoregressive process: n (1 - r)/(1 + r) (Bayley and
+ * Hammersley, The "effective" number of independent observations in an autocorrelated time series,
+ * JRSS Supplement 8:2, 1946). It is one where times in and out of the probe are exponential: then
+ * with random distances of looks, too. The estimate of r is too low by (1 + 3 r)/n (Marriott and
+ * Pope, Bias in the estimation of autocorrelations, Biometrika 41, 1954). Less than 0, which looks
+ * in step with the program bring about, is taken for chance. */
+static double independent(const struct spex_activity *activity, double average, double variance,
+                          uint64_t products) {
+    double looks = (double)activity->looks;
+    if (!(variance > 0) || activity->pairs == 0)
+        return looks;
+    double r = (mean(products, activity->pairs) - average * average) / variance;
+    r += (1 + 3 * r) / looks;
+    if (r <= 0)
+        return looks;
+    return r < 1 ? looks * (1 - r) / (1 + r) : 0;
+}
+
+/* The further end of Wilson's interval (Probable inference, the law of succession, and statistical
+ * inference, JASA 22, 1927), of a share of n independent looks. */
+static double rare_margin(double share, double n) {
+    const double z2 = SPEX_NORMAL_95 * SPEX_NORMAL_95;
+    double middle = (share + z2 / (2 * n)) / (1 + z2 / n);
+    double half = SPEX_NORMAL_95 * sqrt(share * (1 - share) / n + z2 / (4 * n * n)) / (1 + z2 / n);
+    return half + fabs(middle - share);
+}
+
+static double mean_margin(double variance, double n) {
+    return spex_student_95(n - 1) * sqrt(variance / (n - 1));
+}
+
+double spex_activity_share_margin(const struct spex_activity *activity) {
+    double share = spex_activity_share(activity), variance = share * (1 - share);
+    double n = independent(activity, share, variance, activity->active_pairs);
+    if (n < LOOKS_LEAST)
+        return -1;
+    return n * variance < NORMAL_LEAST ? rare_margin(share, n) : mean_margin(variance, n);
+}
+
+/* Where activity was hardly ever seen, or hardly ever none, how many threads there were is as
+ * little known as that. */
+double spex_activity_threads_margin(const struct spex_activity *activity) {
+    double threads = spex_activity_threads(activity), share = spex_activity_share(activity);
+    double variance = mean(activity->thread_squares, activity->looks) - threads * threads;
+    double n = independent(activity, threads, variance, activity->thread_pairs);
+    if (n < LOOKS_LEAST)
+        return -1;
+    double margin = variance > 0 ? mean_margin(variance, n) : 0;
+    double least = rare_margin(share, n) * (share > 0 ? threads / share : 1);
+    return n * share * (1 - share) < NORMAL_LEAST && least > margin ? least : margin;
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+#include "stats/tracer.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "ring/probe_type.h"
+
+struct probe {
+    struct spex_metrics metrics;
+    struct spex_values *values[SPEX_MAX_FIELDS];
+};
+
+struct spex_tracer {
+    struct probe *probes; /* sorted by id, then type */
+    size_t count;
+    size_t room;
+    struct spex_tracer_totals totals[SPEX_PROBE_TYPES];
+    uint32_t stretch; /* the last one's number; a stretch is what losses have left */
+};
+
+/* Records that were read together. */
+struct batch {
+    double scale;     /* what each stands for, with those that were lost */
+    uint32_t stretch; /* that they are of; 0: none were lost */
+};
+
+/* Whole weights that add up to `scale` times theirs. */
+struct scaling {
+    double scale;
+    double sum; /* exact */
+    uint64_t given;
+};
+
+static uint64_t scaled(struct scaling *scaling, uint32_t weight) {
+    scaling->sum += weight * scaling->scale;
+    uint64_t share = (uint64_t)(scaling->sum + 0.5) - scaling->given;
+    scaling->given += share;
+    return share;
+}
+
+int spex_tracer_create(struct spex_tracer **tracer) {
+    *tracer = calloc(1, sizeof(**tracer));
+    return *tracer ? 0 : -ENOMEM;
+}
+
+void spex_tracer_destroy(struct spex_tracer *tracer) {
+    if (!tracer)
+        return;
+    for (size_t p = 0; p < tracer->count; p++)
+        for (unsigned s = 0; s < SPEX_MAX_FIELDS; s++)
+            free(tracer->probes[p].values[s]);
+    free(tracer->probes);
+    free(tracer);
+}
+
+static uint64_t key_of(uint16_t id, uint32_t type) {
+    return (uint64_t)id << 32 | type;
+}
+
+/* Position of the first probe whose key is not below `key`. */
+static size_t position_of(const struct spex_tracer *tracer, uint64_t key) {
+    size_t low = 0, high = tracer->count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        const struct spex_metrics *metrics = &tracer->probes[middle].metrics;
+        if (key_of(metrics->probe_id, metrics->probe_type) < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static struct probe *probe_insert(struct spex_tracer *tracer, size_t at,
+                                  const struct spex_record *record) {
+    if (tracer->count == tracer->room) {
+        size_t room = tracer->room ? tracer->room * 2 : 16;
+        struct probe *probes = realloc(tracer->probes, room * sizeof(*probes));
+        if (!probes)
+            return NULL;
+        tracer->probes = probes;
+        tracer->room = room;
+    }
+    for (size_t i = tracer->count++; i > at; i--)
+        tracer->probes[i] = tracer->probes[i - 1];
+    tracer->probes[at] = (struct probe){
+        .metrics = {.probe_id = record->probe_id,
+                    .probe_type = record->probe_type,
+                    .first_ticks = record->timestamp},
+    };
+    return &tracer->probes[at];
+}
+
+static bool stands_at(const struct spex_tracer *tracer, size_t at, uint16_t id, uint32_t type) {
+    return at < tracer->count && tracer->probes[at].metrics.probe_id == id &&
+           tracer->probes[at].metrics.probe_type == type;
+}
+
+static struct probe *probe_of(struct spex_tracer *tracer, const struct spex_record *record) {
+    size_t at = position_of(tracer, key_of(record->probe_id, record->probe_type));
+    if (stands_at(tracer, at, record->probe_id, record->probe_type))
+        return &tracer->probes[at];
+    return probe_insert(tracer, at, record);
+}
+
+/* One field of a run of records. The sums are of distances from the mean so far, around which the new
+ * ones lie, so that they stay small against the values (West's update for many at once). */
+static bool values_add(struct spex_values **values, const struct spex_record *records, size_t count,
+                       unsigned field, const struct batch *batch) {
+    if (!*values) {
+        *values = malloc(sizeof(**values));
+        if (!*values)
+            return false;
+        spex_values_clear(*values);
+        (*values)->mean = (*values)->spread.origin = (double)records[0].fields[field];
+    }
+    struct spex_values *v = *values;
+    const double mean = v->mean;
+    double weight = 0, distances = 0, squares = 0;
+    uint64_t min = v->min, max = v->max;
+    struct scaling scaling = {.scale = batch->scale};
+    for (size_t i = 0; i < count; i++) {
+        uint64_t value = records[i].fields[field];
+        /* As it is mostly: in 32 bits, which are quicker to convert. */
+        bool plain = batch->scale <= 1;
+        uint64_t whole = plain ? records[i].weight : scaled(&scaling, records[i].weight);
+        double w = plain ? (double)records[i].weight : (double)whole;
+        double distance = (double)value - mean;
+        weight += w;
+        distances += w * distance;
+        squares += w * distance * distance;
+        min = value < min ? value : min;
+        max = value > max ? value : max;
+        spex_histogram_add(&v->histogram, value, whole);
+    }
+    v->min = min;
+    v->max = max;
+    v->weight += weight;
+    if (v->weight > 0) {
+        v->mean += distances / v->weight;
+        v->squares += squares - distances * distances / v->weight;
+    }
+    return true;
+}
+
+/* An execution that is there with probability 1/w, and then counts as w: the variance is estimated by w (w - 1)
+ * (Horvitz and Thompson, for a Poisson sample). */
+static void marks_add(struct spex_metrics *metrics, const struct spex_record *records, size_t count,
+                      double scale) {
+    for (size_t i = 0; i < count; i++) {
+        double weight = records[i].weight * scale;
+        for (unsigned m = 0; m < SPEX_MARKS; m++)
+            metrics->marked[m] += records[i].marks >> m & 1;
+        if (records[i].marks & SPEX_MARK_REGION) {
+            metrics->region_count += weight;
+            metrics->region_variance += weight * (weight - 1);
+        }
+    }
+}
+
+/* Where nothing is left to chance, nothing is to be done; `all`: nowhere. */
+static void spread_add(struct spex_spread *spread, const struct spex_record *records, size_t count,
+                       unsigned field, const struct batch *batch, bool all) {
+    spex_spread_stretch(spread, batch->stretch, batch->scale);
+    if (all)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        const struct spex_record *record = &records[i];
+        if (record->marks & SPEX_MARK_BURST)
+            spex_spread_in_burst(spread, record->fields[field], record->weight, batch->scale,
+                                 record->marks & SPEX_MARK_DRAWN);
+        else if (record->weight > 1 || batch->stretch)
+            spex_spread_single(spread, record->fields[field], record->weight, batch->scale);
+    }
+}
+
+/* Records of one probe with as many fields each, all of them with values or none. */
+static int run_add(struct spex_tracer *tracer, const struct spex_record *records, size_t count,
+                   const struct batch *batch) {
+    struct probe *probe = probe_of(tracer, &records[0]);
+    if (!probe)
+        return -ENOMEM;
+    struct spex_metrics *metrics = &probe->metrics;
+    uint64_t weight = 0, squares = 0, first = metrics->first_ticks, last = metrics->last_ticks;
+    uint32_t marks = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct spex_record *record = &records[i];
+        weight += record->weight;
+        squares +=
+            (uint64_t)record->weight * record->weight; /* of 48 bits, and batches are small */
+        marks |= record->marks;
+        first = record->timestamp < first ? record->timestamp : first;
+        last = record->timestamp > last ? record->timestamp : last;
+    }
+    metrics->first_ticks = first;
+    metrics->last_ticks = last;
+    metrics->records += records[0].weight ? count : 0;
+    metrics->count += (double)weight * batch->scale;
+    metrics->weight_squares += (double)squares * batch->scale * batch->scale;
+    struct spex_tracer_totals *totals =
+        &tracer->totals[spex_probe_type_ring(records[0].probe_type)];
+    totals->records += count;
+    totals->executions += (double)weight;
+    if (marks)
+        marks_add(metrics, records, count, batch->scale);
+    if ((records[0].marks & SPEX_MARK_UNAVAILABLE) || !records[0].weight)
+        return 0; /* what stands in the fields says nothing, or not all */
+    /* Where the first field is the weight, it is counted above already. */
+    unsigned skip = spex_probe_type_first_value(records[0].probe_type);
+    bool all = weight == count && !batch->stretch && !(marks & SPEX_MARK_BURST);
+    unsigned fields = spex_probe_type_measured(records[0].probe_type, records[0].field_count);
+    for (unsigned f = skip; f < fields; f++) {
+        struct spex_values **values = &probe->values[f - skip];
+        if (!values_add(values, records, count, f, batch))
+            return -ENOMEM;
+        spread_add(&(*values)->spread, records, count, f, batch, all);
+        if (metrics->series < f - skip + 1)
+            metrics->series = f - skip + 1;
+    }
+    return 0;
+}
+
+static bool alike(const struct spex_record *one, const struct spex_record *other) {
+    return one->probe_id == other->probe_id && one->probe_type == other->probe_type &&
+           one->field_count == other->field_count && !one->weight == !other->weight &&
+           !((one->marks ^ other->marks) & SPEX_MARK_UNAVAILABLE);
+}
+
+int spex_tracer_add(struct spex_tracer *tracer, const struct spex_record *records, size_t count) {
+    size_t begin = 0;
+    struct batch batch = {.scale = 1};
+    if (count && records[0].lost) {
+        batch.scale = ((double)records[0].lost + (double)count) / (double)count;
+        tracer->stretch += records[0].gap || !tracer->stretch;
+        batch.stretch = tracer->stretch;
+    }
+    for (size_t end = 1; end <= count; end++) {
+        if (end < count && alike(&records[end], &records[begin]))
+            continue;
+        int err = run_add(tracer, records + begin, end - begin, &batch);
+        if (err)
+            return err;
+        begin = end;
+    }
+    return 0;
+}
+
+struct spex_tracer_totals spex_tracer_totals(const struct spex_tracer *tracer, unsigned type_ring) {
+    return tracer->totals[type_ring];
+}
+
+size_t spex_tracer_probes(const struct spex_tracer *tracer) {
+    return tracer->count;
+}
+
+size_t spex_tracer_find(const struct spex_tracer *tracer, uint16_t probe_id, uint32_t probe_type) {
+    size_t at = position_of(tracer, key_of(probe_id, probe_type));
+    return stands_at(tracer, at, probe_id, probe_type) ? at : tracer->count;
+}
+
+void spex_tracer_metrics(const struct spex_tracer *tracer, size_t probe,
+                         struct spex_metrics *metrics) {
+    *metrics = tracer->probes[probe].metrics;
+}
+
+const struct spex_values *spex_tracer_values(const struct spex_tracer *tracer, size_t probe,
+                                             unsigned series) {
+    return tracer->probes[probe].values[series];
+}
+
+void spex_tracer_series(const struct spex_tracer *tracer, size_t probe, unsigned series,
+                        struct spex_series *out) {
+    const struct spex_values *v = tracer->probes[probe].values[series];
+    *out = (struct spex_series){
+        .mean = v->mean,
+        .deviation = spex_values_deviation(v),
+        .min = (double)v->min,
+        .max = (double)v->max,
+    };
+}
+
+double spex_tracer_quantile(const struct spex_tracer *tracer, size_t probe, unsigned series,
+                            double q) {
+    return spex_values_quantile(tracer->probes[probe].values[series], q);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#include "stats/values.h"
+
+#include <math.h>
+#include <string.h>
+
+void spex_values_clear(struct spex_values *values) {
+    memset(values, 0, sizeof(*values));
+    values->min = UINT64_MAX;
+}
+
+static void extremes_from_histogram(struct spex_values *values) {
+    uint64_t low = UINT64_MAX, high = 0;
+    for (unsigned b = 0; b < SPEX_HISTOGRAM_BUCKETS; b++) {
+        if (!values->histogram.weights[b])
+            continue;
+        if (low == UINT64_MAX)
+            low = (uint64_t)spex_histogram_value(b);
+        high = (uint64_t)spex_histogram_value(b);
+    }
+    /* The extremes of all are exact, and bound those of a part. */
+    values->min = low < values->min ? values->min : low;
+    values->max = high > values->max ? values->max : high;
+}
+
+/* The moments by the rule for joining two sets (D. H. D. West, CACM 22(9), 1979), solved for the second. */
+void spex_values_subtract(struct spex_values *values, const struct spex_values *before) {
+    double weight = values->weight - before->weight;
+    if (before->weight <= 0)
+        return;
+    if (weight <= 0) {
+        spex_values_clear(values);
+        return;
+    }
+    double mean = (values->mean * values->weight - before->mean * before->weight) / weight;
+    double distance = mean - before->mean;
+    double squares = values->squares - before->squares -
+                     distance * distance * before->weight * weight / values->weight;
+    values->weight = weight;
+    values->mean = mean;
+    values->squares = squares > 0 ? squares : 0;
+    spex_spread_subtract(&values->spread, &before->spread);
+    values->histogram.total -= before->histogram.total;
+    for (unsigned b = 0; b < SPEX_HISTOGRAM_BUCKETS; b++)
+        values->histogram.weights[b] -= before->histogram.weights[b];
+    extremes_from_histogram(values);
+}
+
+double spex_values_deviation(const struct spex_values *values) {
+    /* Rounding may leave a little less than nothing. */
+    return values->weight > 0 && values->squares > 0 ? sqrt(values->squares / values->weight) : 0;
+}
+
+double spex_values_quantile(const struct spex_values *values, double q) {
+    if (!values->histogram.total)
+        return 0;
+    double value = spex_histogram_quantile(&values->histogram, q);
+    if (value < (double)values->min)
+        return (double)values->min;
+    return value > (double)values->max ? (double)values->max : value;
+}

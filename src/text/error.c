@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+#include "text/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void spex_why_set(struct spex_why *why, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why->text, sizeof(why->text), format, args);
+    va_end(args);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+#include "text/message.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "text/printable.h"
+
+void spex_message(const char *format, ...) {
+    char line[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    spex_make_printable(line);
+    fprintf(stderr, "spex: %s\n", line);
+}

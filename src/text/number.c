@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#include "text/number.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool spex_number_integer(const char *text, int64_t *value) {
+    const char *digits = text + (*text == '-');
+    bool leading_zero = digits[0] == '0' && (digits[1] != '\0' || digits != text);
+    if (*digits == '\0' || leading_zero || digits[strspn(digits, "0123456789")] != '\0')
+        return false;
+    errno = 0;
+    *value = strtoll(text, NULL, 10);
+    return errno == 0;
+}
+
+/* By itself, since strtod goes by the program's locale. */
+bool spex_number_seconds(const char *text, double *value) {
+    size_t whole = strspn(text, "0123456789");
+    size_t point = text[whole] == '.';
+    size_t rest = point ? strspn(text + whole + 1, "0123456789") : 0;
+    if (whole == 0 || (point && rest == 0) || text[whole + point + rest] != '\0' || whole > 9)
+        return false;
+    double digits = 0, scale = 1;
+    for (size_t d = 0; d < whole + point + rest && scale < 1e12; d++) {
+        if (text[d] == '.')
+            continue;
+        digits = digits * 10 + (text[d] - '0');
+        scale *= d > whole ? 10 : 1;
+    }
+    *value = digits / scale;
+    return true;
+}
+
+bool spex_number_real(const char *text, double *value) {
+    const char *digits = text + (*text == '-');
+    char *end;
+    if (*digits < '0' || *digits > '9' || digits[strspn(digits, "0123456789.eE+-")] != '\0')
+        return false;
+    *value = strtod(text, &end);
+    return *end == '\0' && isfinite(*value);
+}

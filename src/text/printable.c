@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#include "text/printable.h"
+
+#include <stddef.h>
+
+/* Bytes of the printable UTF-8 letter at `text`, 0 when there is none. The forms are those of table
+ * 3-7 of the Unicode standard without the control characters. */
+static size_t letter_bytes(const char *text) {
+    static const struct {
+        unsigned char first_low, first_high, second_low, second_high, bytes;
+    } forms[] = {
+        {0x20, 0x7e, 0x00, 0xff, 1}, {0xc2, 0xc2, 0xa0, 0xbf, 2}, {0xc3, 0xdf, 0x80, 0xbf, 2},
+        {0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3},
+        {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4},
+        {0xf4, 0xf4, 0x80, 0x8f, 4},
+    };
+    const unsigned char *byte = (const unsigned char *)text;
+    size_t f = 0, count = sizeof(forms) / sizeof(forms[0]);
+    while (f < count && (byte[0] < forms[f].first_low || byte[0] > forms[f].first_high))
+        f++;
+    if (f == count || byte[1] < forms[f].second_low || byte[1] > forms[f].second_high)
+        return 0;
+    for (size_t i = 2; i < forms[f].bytes; i++)
+        if ((byte[i] & 0xc0) != 0x80)
+            return 0;
+    return forms[f].bytes;
+}
+
+bool spex_is_printable(const char *text) {
+    size_t bytes = 1;
+    for (; *text && bytes; text += bytes)
+        bytes = letter_bytes(text);
+    return bytes > 0;
+}
+
+void spex_make_printable(char *text) {
+    while (*text) {
+        size_t bytes = letter_bytes(text);
+        if (bytes == 0)
+            *text = '?';
+        text += bytes ? bytes : 1;
+    }
+}

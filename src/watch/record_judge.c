@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#include "watch/record_judge.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct spex_judge {
+    struct spex_anomalies *anomalies;
+    const struct spex_kernels_known *known;
+    struct spex_instant begin;
+    double ticks_per_second;
+    uint64_t left_out;
+    struct spex_watched *by_context[SPEX_CONTEXTS_MAX + 1]; /* NULL: not looked for yet */
+    struct spex_kernel_described described;
+};
+
+int spex_judge_create(struct spex_judge **judge, struct spex_anomalies *anomalies,
+                      const struct spex_kernels_known *known, struct spex_instant begin,
+                      double ticks_per_second) {
+    struct spex_judge *made = calloc(1, sizeof(*made));
+    *judge = made;
+    if (!made)
+        return -ENOMEM;
+    made->anomalies = anomalies;
+    made->known = known;
+    made->begin = begin;
+    made->ticks_per_second = ticks_per_second;
+    return 0;
+}
+
+void spex_judge_destroy(struct spex_judge *judge) {
+    free(judge);
+}
+
+/* One whose path or parameters cannot be told has no model, whatever it is. */
+static int kernel_find(struct spex_judge *judge, const struct spex_record *record,
+                       struct spex_watched **kernel) {
+    struct spex_kernel_described *described = &judge->described;
+    struct spex_why why;
+    bool known = spex_kernel_describe(judge->known, record, described, &why) == 0;
+    return spex_anomalies_kernel(judge->anomalies, known ? described->path : "", described->names,
+                                 described->count, kernel);
+}
+
+static int take(struct spex_judge *judge, const struct spex_record *record) {
+    struct spex_watched **kernel = &judge->by_context[record->fields[1]];
+    double values[SPEX_MAX_FIELDS];
+    int err = *kernel ? 0 : kernel_find(judge, record, kernel);
+    if (err)
+        return err;
+    spex_kernel_parameters(record, values);
+    const struct spex_execution execution = {
+        .parameters = values,
+        .seconds = (double)record->fields[0] / judge->ticks_per_second,
+        .weight = record->weight,
+        .end = (double)(int64_t)(record->timestamp - judge->begin.ticks) / judge->ticks_per_second,
+        .thread = record->thread_id,
+    };
+    spex_anomalies_take(judge->anomalies, *kernel, &execution);
+    return 0;
+}
+
+int spex_judge_take(struct spex_judge *judge, const struct spex_record *records, size_t count) {
+    int err = 0;
+    for (size_t r = 0; r < count && !err; r++) {
+        if (records[r].probe_type != SPEX_KERNEL || !records[r].weight)
+            continue;
+        bool sound = spex_kernel_record_sound(judge->known, &records[r]);
+        judge->left_out += !sound;
+        if (sound)
+            err = take(judge, &records[r]);
+    }
+    return err;
+}
+
+uint64_t spex_judge_left_out(const struct spex_judge *judge) {
+    return judge->left_out;
+}

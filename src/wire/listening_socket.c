@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "wire/listening_socket.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { WAITING_MAX = 128 };
+
+/* Anybody may have made it before us. */
+static int check_owner(int directory) {
+    struct stat found;
+    if (fstat(directory, &found) != 0)
+        return -errno;
+    return found.st_uid == geteuid() && (found.st_mode & 077) == 0 ? 0 : -EPERM;
+}
+
+/* Whatever the program's umask is. */
+static int directory_make(const char *path) {
+    if (mkdir(path, 0700) != 0)
+        return errno == EEXIST ? 0 : -errno;
+    return fchmodat(AT_FDCWD, path, 0700, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : -errno;
+}
+
+static int directory_open(const char *path) {
+    int made = directory_make(path);
+    if (made)
+        return made;
+    int directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int err = directory < 0 ? -errno : check_owner(directory);
+    if (err && directory >= 0)
+        close(directory);
+    return err ? err : directory;
+}
+
+/* The file's mode is the socket's from its beginning, but for what the program's umask takes
+ * away. */
+static int listen_hidden(int fd, int directory, const char *hidden) {
+    int err = fchmod(fd, 0600) != 0 ? -errno : spex_control_bind_at(fd, directory, hidden);
+    if (!err && (fchmodat(directory, hidden, 0600, 0) != 0 || listen(fd, WAITING_MAX) != 0))
+        err = -errno;
+    return err;
+}
+
+/* Under another name until it listens, since one that does not is cleaned away. */
+static int listen_at(int directory, const char *name, int *listening) {
+    char hidden[SPEX_CONTROL_NAME_BYTES];
+    spex_control_hidden_name(name, hidden);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return -errno;
+    unlinkat(directory, hidden, 0);
+    int err = listen_hidden(fd, directory, hidden);
+    if (!err && renameat(directory, hidden, directory, name) != 0)
+        err = -errno;
+    if (!err) {
+        *listening = fd;
+        return 0;
+    }
+    unlinkat(directory, hidden, 0);
+    close(fd);
+    return err;
+}
+
+int spex_door_open_at(struct spex_door *door) {
+    int listening = -1, directory = directory_open(door->path);
+    if (directory < 0)
+        return directory;
+    spex_control_clean(directory);
+    struct stat file = {0};
+    int err = listen_at(directory, door->name, &listening);
+    if (!err)
+        fstatat(directory, door->name, &file, AT_SYMLINK_NOFOLLOW);
+    close(directory);
+    if (err)
+        return err;
+    door->device = file.st_dev;
+    door->inode = file.st_ino;
+    door->socket = spex_descriptor_of(listening);
+    return 0;
+}
+
+const char *spex_door_runtime_directory(void) {
+    const char *path = secure_getenv("XDG_RUNTIME_DIR");
+    struct stat found;
+    return path && stat(path, &found) == 0 && found.st_uid == geteuid() ? path : NULL;
+}
+
+int spex_door_open(struct spex_door *door, const char *chosen, char *why, size_t why_size) {
+    const char *runtime = chosen ? NULL : spex_door_runtime_directory();
+    int err = -ENAMETOOLONG;
+    door->socket = SPEX_NO_DESCRIPTOR;
+    spex_control_name(door->name);
+    snprintf(why, why_size, "the directory's name is too long");
+    for (unsigned n = 0; spex_control_directory(n, chosen, runtime, geteuid(), door->path); n++) {
+        err = spex_door_open_at(door);
+        if (!err)
+            return 0;
+        if (n == 0 || chosen)
+            snprintf(why, why_size, "%s: %s", door->path,
+                     err == -EPERM ? "does not belong to this user alone" : strerror(-err));
+    }
+    return err;
+}
+
+static int file_of(const struct spex_door *door, struct stat *file) {
+    char path[SPEX_CONTROL_PATH_BYTES + SPEX_CONTROL_NAME_BYTES];
+    snprintf(path, sizeof(path), "%s/%s", door->path, door->name);
+    return lstat(path, file) == 0 ? 0 : -errno;
+}
+
+bool spex_door_is_there(const struct spex_door *door) {
+    struct stat file;
+    int err = file_of(door, &file);
+    return err != -ENOENT && err != -ENOTDIR && spex_descriptor_is_ours(&door->socket);
+}
+
+void spex_door_close(struct spex_door *door) {
+    struct stat file;
+    int directory = open(door->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (directory >= 0 && door->socket.number >= 0 &&
+        fstatat(directory, door->name, &file, AT_SYMLINK_NOFOLLOW) == 0 &&
+        file.st_dev == door->device && file.st_ino == door->inode)
+        unlinkat(directory, door->name, 0);
+    if (directory >= 0)
+        close(directory);
+    spex_descriptor_close(&door->socket);
+}
+
+void spex_door_abandon(struct spex_door *door) {
+    spex_descriptor_close(&door->socket);
+}
+
+int spex_door_accept(const struct spex_door *door) {
+    struct ucred peer;
+    socklen_t size = sizeof(peer);
+    if (!spex_descriptor_is_ours(&door->socket))
+        return -EBADF;
+    int fd = accept4(door->socket.number, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0)
+        return errno == EINTR || errno == ECONNABORTED ? -EPERM : -errno;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+        (peer.uid == geteuid() || peer.uid == 0))
+        return fd;
+    close(fd);
+    return -EPERM;
+}

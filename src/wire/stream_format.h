@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* The stream from a program's collectors to a spex command: one frame a packet on a Unix-domain
+ * SOCK_SEQPACKET socket, host byte order (both ends are on one machine). The program has connected
+ * (SPEX_OUT=unix:PATH), or the command, to its control socket.
+ *
+ *   program ──► HELLO, SITES…, then CONTEXTS, RECORDS and PASS in any order, END ──► command
+ *
+ * A frame is its header and, right behind it, `count` entries of the kind's type. */
+#ifndef SPEX_WIRE_STREAM_FORMAT_H
+#define SPEX_WIRE_STREAM_FORMAT_H
+
+#include <stdint.h>
+
+#include <spex/record.h>
+
+#define SPEX_STREAM_MAGIC       0x58455053u /* "SPEX" */
+#define SPEX_STREAM_VERSION     2
+#define SPEX_STREAM_FRAME_BYTES 65536
+
+/* That send one stream. */
+#define SPEX_MAX_COLLECTORS 64
+
+enum spex_stream_kind {
+    SPEX_STREAM_HELLO = 1, /* no entries; first, once */
+    SPEX_STREAM_SITES,     /* struct spex_stream_site */
+    SPEX_STREAM_RECORDS,   /* struct spex_record, all from one ring, oldest first */
+    SPEX_STREAM_PASS, /* no entries: collector `collector` has handed over all before `watermark` */
+    SPEX_STREAM_END,  /* no entries: the program has stopped spex in an orderly way */
+    SPEX_STREAM_CONTEXTS, /* struct spex_stream_context, before the first record that is in one of them */
+};
+
+struct spex_stream_header {
+    uint32_t magic;
+    uint16_t version;
+    uint16_t kind;
+    uint32_t count;
+    uint32_t collector;  /* PASS: which one, from 0 */
+    uint32_t collectors; /* how many there are */
+    uint32_t process_id;
+    uint64_t watermark;    /* PASS: ticks */
+    uint64_t monotonic_ns; /* CLOCK_MONOTONIC when the frame was sent */
+    uint64_t produced;     /* totals of the process so far */
+    uint64_t consumed;
+    uint64_t
+        lost; /* and never made, for want of room for a thread; and left out, since this reader was too slow */
+};
+
+#define SPEX_STREAM_TEXT_BYTES 128
+
+struct spex_stream_site {
+    uint32_t index;
+    uint32_t line;
+    uint32_t subsample;
+    uint16_t probe_id;
+    uint16_t probe_type;
+    char name[SPEX_STREAM_TEXT_BYTES];       /* empty: unnamed */
+    char file[SPEX_STREAM_TEXT_BYTES];       /* its end when it is longer */
+    char parameters[SPEX_STREAM_TEXT_BYTES]; /* KERNEL: "n, m"; its end when it is longer */
+};
+
+/* A node of the tree of calling contexts. */
+struct spex_stream_context {
+    uint32_t number; /* above SPEX_CONTEXT_ROOT */
+    uint32_t parent; /* a lower one */
+    uint32_t kernel; /* probe id */
+};
+
+#define SPEX_STREAM_ENTRIES_MAX(type)                                                              \
+    ((SPEX_STREAM_FRAME_BYTES - sizeof(struct spex_stream_header)) / sizeof(type))
+
+#endif

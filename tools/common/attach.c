@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "tools/common/attach.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <spex/record.h>
+
+#include "observe/control_client.h"
+#include "tools/common/complain.h"
+
+/* With more kernels than this all of the program's kernels are selected, since a selection is
+ * limited. */
+enum { NAMED_MAX = 500 };
+
+/* A profile has this text in place of a selection that is too long for it. */
+static const char too_long[] = "a long selection";
+
+/* A selection of kernels that grows: "3:kernel,7:kernel@off". */
+struct kernel_list {
+    char *text;
+    size_t length;
+    int err;
+    unsigned count;
+};
+
+static void kernel_list_add(struct kernel_list *list, unsigned kernel, const char *behind) {
+    char item[48];
+    int length =
+        snprintf(item, sizeof(item), "%s%u:kernel%s", list->count ? "," : "+", kernel, behind);
+    char *grown = realloc(list->text, list->length + (size_t)length + 1);
+    if (!grown) {
+        list->err = -ENOMEM;
+        return;
+    }
+    memcpy(grown + list->length, item, (size_t)length + 1);
+    list->text = grown;
+    list->length += (size_t)length;
+    list->count++;
+}
+
+static bool is_kernel(const struct spex_profile_site *site) {
+    return site->loaded && site->probe_type == SPEX_KERNEL;
+}
+
+/* Whether the path of any model names this kernel. */
+static bool is_known(const struct spex_models *models, const struct spex_profile_site *site) {
+    char number[8];
+    snprintf(number, sizeof(number), "%u", site->probe_id);
+    const char *name = site->name[0] ? site->name : number;
+    size_t length = strlen(name);
+    for (size_t m = 0; m < models->count; m++)
+        for (const char *at = models->items[m].path; at; at = strchr(at, '/')) {
+            at += *at == '/';
+            if (strncmp(at, name, length) == 0 && (at[length] == '/' || at[length] == '\0'))
+                return true;
+        }
+    return false;
+}
+
+static bool is_first(const struct spex_profile *profile, size_t at) {
+    for (size_t s = 0; s < at; s++)
+        if (is_kernel(&profile->sites[s]) &&
+            profile->sites[s].probe_id == profile->sites[at].probe_id)
+            return false;
+    return true;
+}
+
+/* Selects the kernels that the models know: those that are off, or, with `sampling`, all of them.
+ * `known`: how many kernels the models know. */
+static struct kernel_list kernels_of(const struct spex_profile *profile,
+                                     const struct spex_models *models, const char *sampling,
+                                     unsigned *known) {
+    struct kernel_list list = {.text = NULL};
+    *known = 0;
+    for (size_t s = 0; s < profile->site_count; s++) {
+        const struct spex_profile_site *site = &profile->sites[s];
+        if (!is_kernel(site) || !is_first(profile, s) || !is_known(models, site))
+            continue;
+        ++*known;
+        if (!site->period || *sampling)
+            kernel_list_add(&list, site->probe_id, sampling);
+    }
+    return list;
+}
+
+/* Makes the selection that switches off the kernels that were off before. */
+static int back_note(struct spex_attached *attached, const struct spex_profile *before,
+                     const struct spex_profile *after) {
+    struct kernel_list list = {.text = NULL};
+    for (size_t s = 0; s < before->site_count; s++) {
+        const struct spex_profile_site *site = &before->sites[s];
+        for (size_t a = s; a < after->site_count && is_kernel(site) && !site->period; a++)
+            if (after->sites[a].index == site->index && after->sites[a].period) {
+                kernel_list_add(&list, site->probe_id, "@off");
+                break;
+            }
+    }
+    attached->back = list.text;
+    return list.err;
+}
+
+static int attached_ask(const struct spex_attached *attached, enum spex_control_kind kind,
+                        const char *text, struct spex_profile_reader *reader,
+                        struct spex_why *why) {
+    return spex_client_ask(attached->process, kind, text, reader, why->text, sizeof(why->text));
+}
+
+static void print_answer(const struct spex_profile_reader *reader) {
+    if (reader->text[0])
+        fprintf(stderr, "spex: %s\n", reader->text);
+}
+
+/* Adds to the selection, and keeps how to undo that. */
+static int switch_on(struct spex_attached *attached, const char *selection,
+                     const struct spex_profile *before, struct spex_why *why) {
+    struct spex_profile_reader reader = {0};
+    int err = attached_ask(attached, SPEX_CONTROL_SELECT, selection, &reader, why);
+    attached->switched = !err;
+    if (!err)
+        print_answer(&reader);
+    err = err ? err : attached_ask(attached, SPEX_CONTROL_PROFILE, NULL, &reader, why);
+    if (!err) {
+        memcpy(attached->after, reader.profile.process.selection, sizeof(attached->after));
+        if (back_note(attached, before, &reader.profile))
+            err = spex_fail(why, -ENOMEM, "out of memory");
+    }
+    spex_profile_reader_free(&reader);
+    return err;
+}
+
+static int select_probes(struct spex_attached *attached, const char *probes,
+                         const struct spex_profile *before, struct spex_why *why) {
+    char *relative = NULL;
+    if (asprintf(&relative, "%s%s", probes[0] == '+' ? "" : "+", probes) < 0)
+        return spex_fail(why, -ENOMEM, "out of memory");
+    int err = switch_on(attached, relative, before, why);
+    free(relative);
+    return err;
+}
+
+static int select_models(struct spex_attached *attached, const struct spex_models *models,
+                         const char *sampling, const struct spex_profile *before,
+                         struct spex_why *why) {
+    unsigned known;
+    struct kernel_list list = kernels_of(before, models, sampling, &known);
+    int err = list.err;
+    if (err)
+        spex_why_set(why, "out of memory");
+    else if (known == 0)
+        err = spex_fail(why, -ENOENT,
+                        "process %d (%s) has none of the kernels that the models are of",
+                        (int)attached->process, before->process.command);
+    else if (list.count > NAMED_MAX)
+        err = switch_on(attached, *sampling ? "+*:kernel@probe" : "+*:kernel", before, why);
+    else if (list.count > 0)
+        err = switch_on(attached, list.text, before, why);
+    free(list.text);
+    return err;
+}
+
+static int stream_open(struct spex_attached *attached, struct spex_why *why) {
+    int fd = spex_client_stream(attached->process, "kernel", why->text, sizeof(why->text));
+    int err = fd < 0 ? fd : spex_receiver_of(fd, &attached->receiver, why);
+    if (fd >= 0 && err)
+        close(fd);
+    if (!err)
+        err = spex_receiver_take(attached->receiver, why);
+    if (err >= 0)
+        attached->lost_before = spex_receiver_lost(attached->receiver);
+    return err < 0 ? err : 0;
+}
+
+int spex_attach(struct spex_attached *attached, pid_t process, const char *probes,
+                const struct spex_models *models, const char *sampling, struct spex_why *why) {
+    struct spex_profile_reader reader = {0};
+    *attached = (struct spex_attached){.process = process, .begin = spex_instant_now()};
+    attached->process_fd = (int)syscall(SYS_pidfd_open, process, 0);
+    int err = attached_ask(attached, SPEX_CONTROL_PROFILE, NULL, &reader, why);
+    const struct spex_profile *profile = &reader.profile;
+    if (!err) {
+        memcpy(attached->before, profile->process.selection, sizeof(attached->before));
+        memcpy(attached->command, profile->process.command, sizeof(attached->command));
+        err = stream_open(attached, why);
+    }
+    if (!err)
+        err = probes ? select_probes(attached, probes, profile, why)
+                     : select_models(attached, models, sampling, profile, why);
+    attached->ticks_per_second = spex_tick_rate_since(attached->begin);
+    spex_profile_reader_free(&reader);
+    return err;
+}
+
+/* Restores the selection as it was before. Where another client has changed it meanwhile, or it was
+ * too long for the profile, only the added kernels are switched off. */
+static void put_back(const struct spex_attached *attached) {
+    struct spex_profile_reader reader = {0};
+    struct spex_why why;
+    int err = attached_ask(attached, SPEX_CONTROL_PROFILE, NULL, &reader, &why);
+    const char *now = reader.profile.process.selection, *to = attached->before;
+    if (!err && (strcmp(now, attached->after) != 0 || strcmp(to, too_long) == 0))
+        to = attached->back;
+    if (!err && to)
+        err = attached_ask(attached, SPEX_CONTROL_SELECT, to, &reader, &why);
+    if (err && !spex_attached_over(attached) && err != -ESRCH)
+        spex_complain(0, "the selection of process %d cannot be put back to \"%s\": %s",
+                      (int)attached->process, attached->before, why.text);
+    spex_profile_reader_free(&reader);
+}
+
+/* Closes the stream first: the program's collectors notice its end when the change of the selection
+ * wakes them. */
+void spex_detach(struct spex_attached *attached) {
+    bool over = spex_attached_over(attached);
+    spex_receiver_close(attached->receiver);
+    attached->receiver = NULL;
+    if (attached->switched && !over)
+        put_back(attached);
+    if (attached->process_fd >= 0)
+        close(attached->process_fd);
+    free(attached->back);
+}
+
+bool spex_attached_wait(const struct spex_attached *attached, int stop_fd, int timeout_ms) {
+    int streams[SPEX_RECEIVER_FDS];
+    struct pollfd fds[2 + SPEX_RECEIVER_FDS] = {{.fd = stop_fd, .events = POLLIN},
+                                                {.fd = attached->process_fd, .events = POLLIN}};
+    spex_receiver_fds(attached->receiver, streams);
+    for (int s = 0; s < SPEX_RECEIVER_FDS; s++)
+        fds[2 + s] = (struct pollfd){.fd = streams[s], .events = POLLIN};
+    poll(fds, 2 + SPEX_RECEIVER_FDS, timeout_ms);
+    return fds[0].revents != 0;
+}
+
+int spex_attached_take(const struct spex_attached *attached, bool all,
+                       const struct spex_record **records, size_t *count, struct spex_why *why) {
+    int more = spex_receiver_take(attached->receiver, why);
+    *records = more < 0 ? NULL : spex_receiver_records(attached->receiver, all, count);
+    return more;
+}
+
+bool spex_attached_over(const struct spex_attached *attached) {
+    struct pollfd process = {.fd = attached->process_fd, .events = POLLIN};
+    return (attached->receiver && spex_receiver_ended(attached->receiver)) ||
+           (attached->process_fd >= 0 && poll(&process, 1, 0) == 1);
+}
+
+double spex_attached_seconds(const struct spex_attached *attached) {
+    return (double)(int64_t)(spex_instant_now().ticks - attached->begin.ticks) /
+           attached->ticks_per_second;
+}
+
+uint64_t spex_attached_lost(const struct spex_attached *attached) {
+    uint64_t lost = spex_receiver_lost(attached->receiver);
+    return spex_grown(attached->lost_before, lost);
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/common/csv.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LARGEST_TABLE = 128 << 20 };
+
+/* The position of the reader. The text is changed only after all of it has been checked. */
+struct cursor {
+    struct spex_csv *csv;
+    char *at, *end;
+    unsigned line, column; /* the latter of `counted` */
+    const char *counted;
+    size_t room; /* for cells */
+    struct spex_why *why;
+};
+
+/* The column of `at`, which is in the current line and not before the last position asked for. */
+static unsigned column_of(struct cursor *cursor, const char *at) {
+    for (; cursor->counted < at; cursor->counted++)
+        /* Bytes that continue a character in UTF-8 do not count. */
+        cursor->column += ((unsigned char)cursor->counted[1] & 0xc0) != 0x80;
+    return cursor->column;
+}
+
+static int cursor_complain(const struct cursor *cursor, unsigned column, const char *what) {
+    return spex_fail(cursor->why, -EINVAL, "%s:%u:%u: %s", cursor->csv->name, cursor->line, column,
+                     what);
+}
+
+static int add_cell(struct cursor *cursor) {
+    struct spex_csv *csv = cursor->csv;
+    if (csv->count == cursor->room) {
+        size_t room = cursor->room ? 2 * cursor->room : 64;
+        struct spex_csv_cell *cells = reallocarray(csv->cells, room, sizeof(*cells));
+        if (!cells)
+            return spex_fail(cursor->why, -ENOMEM, "out of memory");
+        csv->cells = cells;
+        cursor->room = room;
+    }
+    csv->cells[csv->count++] = (struct spex_csv_cell){
+        .text = cursor->at, .line = cursor->line, .column = column_of(cursor, cursor->at)};
+    return 0;
+}
+
+static char *after_blanks(char *at) {
+    return at + strspn(at, " \t");
+}
+
+/* From the opening quote to what follows the closing one. */
+static int pass_quoted(struct cursor *cursor) {
+    unsigned column = column_of(cursor, cursor->at);
+    for (cursor->at++;; cursor->at++) {
+        if (cursor->at == cursor->end || *cursor->at == '\n')
+            return cursor_complain(cursor, column,
+                                   "this quoted cell was expected to end in its line");
+        if (*cursor->at == '"' && *++cursor->at != '"')
+            break;
+    }
+    cursor->at = after_blanks(cursor->at);
+    return 0;
+}
+
+static int pass_plain(struct cursor *cursor) {
+    cursor->at += strcspn(cursor->at, ",\r\n\"");
+    if (*cursor->at == '"')
+        return cursor_complain(cursor, column_of(cursor, cursor->at),
+                               "a quote was expected at the beginning of a cell only");
+    return 0;
+}
+
+/* Skips the end of a cell. *row: it is the end of the row, too. */
+static int pass_end(struct cursor *cursor, bool *row) {
+    *row = *cursor->at != ',';
+    if (cursor->at == cursor->end)
+        return 0;
+    if (cursor->at[0] == '\r' && cursor->at[1] == '\n')
+        cursor->at++;
+    else if (*row && *cursor->at != '\n')
+        return cursor_complain(cursor, column_of(cursor, cursor->at),
+                               "a comma or the end of the line was expected");
+    cursor->at++;
+    return 0;
+}
+
+static int read_row(struct cursor *cursor) {
+    bool row = false;
+    while (!row) {
+        cursor->at = after_blanks(cursor->at);
+        int err = add_cell(cursor);
+        if (!err)
+            err = *cursor->at == '"' ? pass_quoted(cursor) : pass_plain(cursor);
+        if (!err)
+            err = pass_end(cursor, &row);
+        if (err)
+            return err;
+    }
+    cursor->csv->cells[cursor->csv->count - 1].ends_row = true;
+    return 0;
+}
+
+/* Skips the line and returns true if it is empty. */
+static bool skip_empty_line(struct cursor *cursor) {
+    char *at = after_blanks(cursor->at);
+    at += at[0] == '\r' && at[1] == '\n';
+    if (*at != '\n' && at != cursor->end)
+        return false;
+    cursor->at = at + (*at == '\n');
+    return true;
+}
+
+static int read_rows(struct cursor *cursor) {
+    for (; cursor->at < cursor->end; cursor->line++) {
+        cursor->counted = cursor->at;
+        cursor->column = 1;
+        int err = skip_empty_line(cursor) ? 0 : read_row(cursor);
+        if (err)
+            return err;
+    }
+    return 0;
+}
+
+/* Removes the quotes and terminates the text. */
+static void finish_quoted(struct spex_csv_cell *cell) {
+    const char *from = cell->text + 1;
+    char *to = cell->text;
+    for (; *from != '"' || *++from == '"'; from++)
+        *to++ = *from;
+    *to = '\0';
+}
+
+static void finish_plain(struct spex_csv_cell *cell) {
+    char *end = cell->text + strcspn(cell->text, ",\r\n");
+    while (end > cell->text && (end[-1] == ' ' || end[-1] == '\t'))
+        end--;
+    *end = '\0';
+}
+
+int spex_csv_parse(struct spex_csv *csv, const char *name, char *text, size_t length,
+                   struct spex_why *why) {
+    *csv = (struct spex_csv){.name = name, .text = text};
+    struct cursor cursor = {.csv = csv, .at = text, .end = text + length, .line = 1, .why = why};
+    if (strncmp(text, "\xef\xbb\xbf", 3) == 0) /* a byte order mark, from spreadsheets */
+        cursor.at += 3;
+    int err = 0;
+    if (strlen(text) != length)
+        err = spex_fail(why, -EINVAL, "%s: text was expected; there is a zero byte in it", name);
+    else
+        err = read_rows(&cursor);
+    if (err) {
+        spex_csv_free(csv);
+        return err;
+    }
+    for (size_t c = 0; c < csv->count; c++)
+        (csv->cells[c].text[0] == '"' ? finish_quoted : finish_plain)(&csv->cells[c]);
+    return 0;
+}
+
+static int read_all(FILE *file, const char *name, char **text, size_t *length,
+                    struct spex_why *why) {
+    size_t room = 0;
+    *text = NULL;
+    *length = 0;
+    do {
+        room = room ? 2 * room : 4096;
+        char *grown = realloc(*text, room + 1);
+        if (!grown)
+            return spex_fail(why, -ENOMEM, "out of memory");
+        *text = grown;
+        *length += fread(*text + *length, 1, room - *length, file);
+    } while (*length == room && room <= LARGEST_TABLE);
+    (*text)[*length] = '\0';
+    if (ferror(file))
+        return spex_fail(why, -errno, "%s cannot be read: %s", name, strerror(errno));
+    if (*length > LARGEST_TABLE)
+        return spex_fail(why, -EFBIG, "%s: a table of at most %d MiB was expected", name,
+                         LARGEST_TABLE >> 20);
+    return 0;
+}
+
+int spex_csv_read(struct spex_csv *csv, const char *path, struct spex_why *why) {
+    bool standard = strcmp(path, "-") == 0;
+    const char *name = standard ? "standard input" : path;
+    char *text;
+    size_t length;
+    *csv = (struct spex_csv){.name = name};
+    FILE *file = standard ? stdin : fopen(path, "re");
+    if (!file)
+        return spex_fail(why, -errno, "%s cannot be opened: %s", path, strerror(errno));
+    int err = read_all(file, name, &text, &length, why);
+    if (!standard)
+        fclose(file);
+    if (!err)
+        return spex_csv_parse(csv, name, text, length, why);
+    free(text);
+    return err;
+}
+
+void spex_csv_free(struct spex_csv *csv) {
+    free(csv->cells);
+    free(csv->text);
+    *csv = (struct spex_csv){.name = csv->name};
+}
+
+int spex_csv_complain(const struct spex_csv *csv, const struct spex_csv_cell *cell,
+                      struct spex_why *why, const char *format, ...) {
+    struct spex_why what;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(what.text, sizeof(what.text), format, args);
+    va_end(args);
+    return spex_fail(why, -EINVAL, "%s:%u:%u: %.300s", csv->name, cell->line, cell->column,
+                     what.text);
+}
+
+static size_t skip_digits(const char **at) {
+    size_t count = strspn(*at, "0123456789");
+    *at += count;
+    return count;
+}
+
+bool spex_csv_number(const char *text, double *value) {
+    const char *at = text;
+    size_t digits = skip_digits(&at);
+    if (*at == '.') {
+        at++;
+        digits += skip_digits(&at);
+    }
+    if (digits && (*at == 'e' || *at == 'E')) {
+        at++;
+        at += *at == '+' || *at == '-';
+        digits = skip_digits(&at);
+    }
+    if (digits == 0 || *at != '\0')
+        return false;
+    *value = strtod(text, NULL);
+    return isfinite(*value);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/common/models_file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/whole_file.h"
+#include "text/printable.h"
+#include "tools/common/complain.h"
+
+int spex_models_file_read(const char *path, struct spex_models *models) {
+    struct spex_why why = {""};
+    FILE *in = fopen(path, "re");
+    *models = (struct spex_models){.count = 0};
+    if (!in)
+        return spex_complain(SPEX_EXIT_FAILED, "%s: %s", path, strerror(errno));
+    int err = spex_models_read(models, in, path, &why);
+    fclose(in);
+    spex_make_printable(why.text);
+    return err ? spex_complain(SPEX_EXIT_FAILED, "%s", why.text) : SPEX_EXIT_OK;
+}
+
+int spex_models_file_write(const char *path, const struct spex_models *models) {
+    struct spex_whole_file file;
+    struct spex_why why;
+    int err = spex_whole_file_begin(&file, path, &why);
+    if (!err) {
+        int copy = dup(file.fd);
+        FILE *out = copy < 0 ? NULL : fdopen(copy, "w");
+        err = out ? spex_models_write(models, out) : -ENOMEM;
+        if (out && fclose(out) != 0 && !err)
+            err = -errno;
+        if (err)
+            spex_why_set(&why, "%s: cannot be written: %s", path, strerror(-err));
+        err = spex_whole_file_end(&file, err, &why);
+    }
+    return err ? spex_complain(SPEX_EXIT_FAILED, "%s", why.text) : SPEX_EXIT_OK;
+}

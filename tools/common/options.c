@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/common/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/common/complain.h"
+#include "tools/common/process_argument.h"
+
+enum { OPTIONS_MAX = 16 };
+
+/* getopt_long returns an option with a name as this plus its index, which is larger than any
+ * letter. */
+enum { FIRST_NAME = 256 };
+
+/* A table of options in the form that getopt_long takes. */
+struct getopt_tables {
+    struct option names[OPTIONS_MAX + 2];
+    char letters[2 * OPTIONS_MAX + 3];
+};
+
+static bool is_last(const struct spex_option *option) {
+    return !option->name && !option->letter;
+}
+
+static void make_getopt_tables(const struct spex_option *options, bool first,
+                               struct getopt_tables *tables) {
+    struct option *name = tables->names;
+    char *letter = tables->letters;
+    if (first)
+        *letter++ = '+';
+    *letter++ = 'h';
+    *name++ = (struct option){"help", no_argument, NULL, 'h'};
+    for (int o = 0; !is_last(&options[o]) && o < OPTIONS_MAX; o++) {
+        const struct spex_option *option = &options[o];
+        if (option->name)
+            *name++ = (struct option){option->name, option->flag ? no_argument : required_argument,
+                                      NULL, FIRST_NAME + o};
+        if (option->letter)
+            *letter++ = option->letter;
+        if (option->letter && !option->flag)
+            *letter++ = ':';
+    }
+}
+
+/* The option for a value that getopt_long has returned. */
+static const struct spex_option *find_option(const struct spex_option *options, int found) {
+    if (found >= FIRST_NAME)
+        return &options[found - FIRST_NAME];
+    while (options->letter != found)
+        options++;
+    return options;
+}
+
+/* Decimal: strtod alone would take "nan", "inf" and "0x1p3". */
+static bool read_number(const struct spex_option *option, const char *text) {
+    char *end;
+    if (option->read)
+        return option->read(text, option->number);
+    if (text[strspn(text, "0123456789.eE+-")] != '\0')
+        return false;
+    *option->number = strtod(text, &end);
+    return end != text && *end == '\0' && *option->number >= option->range.least &&
+           *option->number <= option->range.most;
+}
+
+static bool read_count(const struct spex_option *option, const char *text) {
+    if (!spex_is_number(text))
+        return false;
+    errno = 0;
+    *option->count = strtoul(text, NULL, 10);
+    return errno == 0 && (double)*option->count >= option->range.least &&
+           (double)*option->count <= option->range.most;
+}
+
+static int take_option(const char *command, const struct spex_option *option, const char *text) {
+    char origin[32];
+    if (option->name)
+        snprintf(origin, sizeof(origin), "--%s", option->name);
+    else
+        snprintf(origin, sizeof(origin), "-%c", option->letter);
+    if (option->flag)
+        *option->flag = true;
+    if (option->text)
+        *option->text = text;
+    if ((option->number && !read_number(option, text)) ||
+        (option->count && !read_count(option, text)))
+        return spex_complain(SPEX_EXIT_USAGE, "%s: %s %s: %s", command, origin, text,
+                             option->error);
+    if (option->process)
+        return spex_process_argument(command, text, option->process);
+    return option->check ? option->check(command, origin, text) : SPEX_EXIT_OK;
+}
+
+static int take_options(const struct spex_syntax *syntax, const struct spex_option *options,
+                        int argc, char **argv) {
+    struct getopt_tables tables = {.letters = ""};
+    int status = SPEX_EXIT_OK, found;
+    make_getopt_tables(options, syntax->end == SPEX_OPTIONS_FIRST, &tables);
+    while (!status && (found = getopt_long(argc, argv, tables.letters, tables.names, NULL)) != -1) {
+        if (found == 'h') {
+            fputs(syntax->usage, stdout);
+            exit(SPEX_EXIT_OK);
+        }
+        if (found == '?') {
+            fputs(syntax->usage, stderr);
+            return SPEX_EXIT_USAGE;
+        }
+        status = take_option(syntax->command, find_option(options, found), optarg);
+    }
+    return status;
+}
+
+/* The index of "--", which a program's arguments follow; argc without one. */
+static int find_separator(int argc, char **argv) {
+    int separator = 1;
+    while (separator < argc && strcmp(argv[separator], "--") != 0)
+        separator++;
+    return separator;
+}
+
+int spex_options_take(const struct spex_syntax *syntax, const struct spex_option *options, int argc,
+                      char **argv, struct spex_operands *operands) {
+    bool has_program = syntax->end == SPEX_OPTIONS_PROGRAM;
+    int end = has_program ? find_separator(argc, argv) : argc;
+    int status = take_options(syntax, options, end, argv);
+    if (status)
+        return status;
+    operands->list = argv + optind;
+    operands->count = end - optind;
+    operands->program = argv + (end < argc ? end + 1 : argc);
+    if (operands->count >= syntax->least && operands->count <= syntax->most)
+        return SPEX_EXIT_OK;
+    fputs(syntax->usage, stderr);
+    return spex_complain(SPEX_EXIT_USAGE, "%s: %s, not %d%s", syntax->command, syntax->expected,
+                         operands->count,
+                         has_program && end == argc ? "; the program goes after \"--\"" : "");
+}

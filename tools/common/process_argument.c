@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/common/process_argument.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "site/selection.h"
+#include "tools/common/complain.h"
+
+bool spex_is_number(const char *text) {
+    return *text != '\0' && text[strspn(text, "0123456789")] == '\0';
+}
+
+int spex_process_argument(const char *command, const char *text, pid_t *process) {
+    if (!spex_is_number(text))
+        return spex_complain(SPEX_EXIT_USAGE,
+                             "%s: the number of a process was expected, not \"%s\"", command, text);
+    errno = 0;
+    long number = strtol(text, NULL, 10);
+    if (errno || number < 1 || number > INT_MAX)
+        return spex_complain(SPEX_EXIT_FAILED, "there is no process %s", text);
+    *process = (pid_t)number;
+    return SPEX_EXIT_OK;
+}
+
+int spex_probes_argument(const char *command, const char *origin, const char *text) {
+    struct spex_selection selection;
+    char why[256] = "out of memory";
+    if (spex_selection_parse(text, &selection, why, sizeof(why)) != 0)
+        return spex_complain(SPEX_EXIT_USAGE, "%s: %s: %s", command, origin, why);
+    spex_selection_free(&selection);
+    return SPEX_EXIT_OK;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Arguments of several commands that are more than text or a number: processes and probes. */
+#ifndef SPEX_TOOLS_COMMON_PROCESS_ARGUMENT_H
+#define SPEX_TOOLS_COMMON_PROCESS_ARGUMENT_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Digits alone. */
+bool spex_is_number(const char *text);
+
+/* SPEX_EXIT_OK, or another status after a message that begins with the name of the command. */
+int spex_process_argument(const char *command, const char *text, pid_t *process);
+
+/* Checks that `text` is a selection of probes. `origin` is the option or variable that has it.
+ * Status as above. */
+int spex_probes_argument(const char *command, const char *origin, const char *text);
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/common/profile_json.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/confidence.h"
+#include "profile/table.h"
+#include "ring/probe_type.h"
+#include "text/printable.h"
+
+static const struct {
+    const char *name;
+    double share;
+} quantiles[] = {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p999", 0.999}};
+
+/* null for a number that is not finite or not known. */
+static json_t *number_or_null(double value, bool known) {
+    return known && isfinite(value) ? json_real(value) : json_null();
+}
+
+json_t *spex_text_json(const char *text) {
+    json_t *json = json_string(text);
+    char *copy = json ? NULL : strdup(text);
+    if (copy) {
+        spex_make_printable(copy);
+        json = json_string(copy);
+    }
+    free(copy);
+    return json;
+}
+
+/* Adds p50, p50_low, p50_high. */
+static int add_quantile(json_t *json, const struct spex_profile_probe *probe,
+                        const struct spex_values *values, unsigned q, double scale) {
+    double value = spex_values_quantile(values, quantiles[q].share), low = value, high = value;
+    bool known = !spex_sampled(probe) ||
+                 spex_quantile_bounds(probe, values, quantiles[q].share, &low, &high);
+    bool any = values->weight > 0;
+    char name[16];
+    int err = json_object_set_new(json, quantiles[q].name, number_or_null(value * scale, any));
+    snprintf(name, sizeof(name), "%s_low", quantiles[q].name);
+    err |= json_object_set_new(json, name, number_or_null(low * scale, any && known));
+    snprintf(name, sizeof(name), "%s_high", quantiles[q].name);
+    return err | json_object_set_new(json, name, number_or_null(high * scale, any && known));
+}
+
+/* `unit`: NULL for values that are no times. */
+static json_t *values_json(const struct spex_profile_probe *probe, const struct spex_values *values,
+                           unsigned series, const char *unit, double scale) {
+    double margin = spex_mean_margin(probe, values);
+    bool any = values->weight > 0;
+    json_t *json =
+        json_pack("{s:s, s:s?, s:o, s:o}", "name", spex_value_name(probe->probe_type, series),
+                  "unit", unit, "mean", number_or_null(values->mean * scale, any), "mean_margin",
+                  number_or_null(margin * scale, any && margin >= 0));
+    int err = !json;
+    for (unsigned q = 0; !err && q < sizeof(quantiles) / sizeof(quantiles[0]); q++)
+        err = add_quantile(json, probe, values, q, scale);
+    err = err || json_object_set_new(json, "min", number_or_null((double)values->min * scale, any));
+    err = err || json_object_set_new(json, "max", number_or_null((double)values->max * scale, any));
+    err = err || json_object_set_new(json, "total",
+                                     number_or_null(values->mean * probe->count * scale, any));
+    if (!err)
+        return json;
+    json_decref(json);
+    return NULL;
+}
+
+static json_t *all_values_json(const struct spex_profile *profile,
+                               const struct spex_profile_row *row) {
+    bool ticks = spex_probe_type_ticks(row->probe.probe_type);
+    double rate = profile->process.ticks_per_second;
+    double scale = ticks && rate > 0 ? 1 / rate : 1;
+    json_t *json = json_array();
+    int err = !json;
+    for (unsigned s = 0; !err && s < row->probe.series; s++)
+        err = json_array_append_new(json,
+                                    values_json(&row->probe, row->values[s], s,
+                                                ticks ? rate > 0 ? "s" : "ticks" : NULL, scale));
+    if (!err)
+        return json;
+    json_decref(json);
+    return NULL;
+}
+
+/* Adds the figures of probing to a probe that was probed. */
+static json_t *with_activity(json_t *json, const struct spex_profile_probe *probe) {
+    const struct spex_activity *activity = &probe->activity;
+    double share = spex_activity_share_margin(activity);
+    double threads = spex_activity_threads_margin(activity);
+    json_t *more = json_pack("{s:I, s:o, s:o, s:o, s:o, s:o}", "looks", (json_int_t)activity->looks,
+                             "active_share", number_or_null(spex_activity_share(activity), true),
+                             "active_margin", number_or_null(share, share >= 0), "active_threads",
+                             number_or_null(spex_activity_threads(activity), true),
+                             "active_threads_margin", number_or_null(threads, threads >= 0),
+                             "probed_seconds", number_or_null(probe->probed_seconds, true));
+    int err = !json || !more || json_object_update(json, more);
+    json_decref(more);
+    if (!err)
+        return json;
+    json_decref(json);
+    return NULL;
+}
+
+json_t *spex_profile_row_json(const struct spex_profile *profile,
+                              const struct spex_profile_row *row) {
+    const struct spex_profile_probe *probe = &row->probe;
+    bool counted = spex_profile_counted_seconds(probe) > 0;
+    json_t *json = json_pack(
+        "{s:i, s:s?, s:s, s:I, s:s, s:o, s:o, s:o, s:I, s:o, s:b, s:o, s:o}", "id",
+        (int)probe->probe_id, "name", probe->name[0] ? probe->name : NULL, "type",
+        spex_probe_type_name(probe->probe_type), "period", (json_int_t)probe->period, "sampling",
+        spex_sampling_kind_name(probe->kind), "one_in",
+        number_or_null(spex_profile_one_in(probe), probe->records > 0), "count",
+        number_or_null(probe->count, true), "rate",
+        number_or_null(spex_profile_rate(probe), counted), "records", (json_int_t)probe->records,
+        "lost", number_or_null(probe->lost, true), "lost_shared",
+        (int)(probe->lost > 0 && probe->lost_shared), "count_margin",
+        number_or_null(spex_count_margin(probe), true), "values", all_values_json(profile, row));
+    return probe->activity.looks ? with_activity(json, probe) : json;
+}
+
+json_t *spex_profile_type_json(const struct spex_profile *profile,
+                               const struct spex_profile_type *type) {
+    double rate = profile->process.ticks_per_second, ns = 1e9 / rate;
+    json_t *cost =
+        type->measured && rate > 0
+            ? json_pack("{s:o, s:o, s:o, s:o}", "off", number_or_null(type->test * ns, true),
+                        "skipped", number_or_null(type->skip * ns, true), "recorded",
+                        number_or_null(type->record * ns, true), "probed",
+                        number_or_null(type->probed * ns, type->probed > 0))
+            : json_null();
+    return json_pack("{s:s, s:o, s:o, s:s?}", "type", spex_probe_type_name(type->probe_type),
+                     "pcid",
+                     type->probe_type == SPEX_PERFCNTR ? json_integer(type->pcid) : json_null(),
+                     "cost_ns", cost, "text", type->text[0] ? type->text : NULL);
+}
+
+static json_t *records_json(const struct spex_profile_process *process) {
+    return json_pack("{s:I, s:I, s:I, s:I, s:I}", "produced", (json_int_t)process->produced,
+                     "consumed", (json_int_t)process->consumed, "lost", (json_int_t)process->lost,
+                     "undelivered", (json_int_t)process->undelivered, "unrecorded",
+                     (json_int_t)process->unrecorded);
+}
+
+json_t *spex_profile_json(const struct spex_profile *profile) {
+    const struct spex_profile_process *process = &profile->process;
+    json_t *probes = json_array(), *types = json_array();
+    int err = !probes || !types;
+    for (size_t r = 0; r < profile->row_count; r++)
+        err |= json_array_append_new(probes, spex_profile_row_json(profile, &profile->rows[r]));
+    for (size_t t = 0; t < profile->type_count; t++)
+        if (profile->types[t].used && spex_probe_type_valid(profile->types[t].probe_type))
+            err |=
+                json_array_append_new(types, spex_profile_type_json(profile, &profile->types[t]));
+    json_t *json = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "seconds",
+                             number_or_null(process->seconds, true), "program_seconds",
+                             number_or_null(process->program_seconds, true), "collector_seconds",
+                             number_or_null(process->collector_seconds, true), "overhead_seconds",
+                             number_or_null(spex_profile_cost(profile), true), "records",
+                             records_json(process), "probes", probes, "types", types);
+    if (!err)
+        return json;
+    json_decref(json);
+    return NULL;
+}

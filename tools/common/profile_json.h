@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* A profile as JSON. Times are in seconds; an unknown figure is null. */
+#ifndef SPEX_TOOLS_COMMON_PROFILE_JSON_H
+#define SPEX_TOOLS_COMMON_PROFILE_JSON_H
+
+#include <jansson.h>
+
+#include "profile/profile.h"
+
+/* An object with "seconds", …, "records", "probes" and "types". NULL: out of memory. */
+json_t *spex_profile_json(const struct spex_profile *profile);
+
+/* An element of "probes", and one of "types". */
+json_t *spex_profile_row_json(const struct spex_profile *profile,
+                              const struct spex_profile_row *row);
+json_t *spex_profile_type_json(const struct spex_profile *profile,
+                               const struct spex_profile_type *type);
+
+/* A string. Bytes that are not UTF-8 become "?". */
+json_t *spex_text_json(const char *text);
+
+#endif

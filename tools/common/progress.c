@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/common/progress.h"
+
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define BAR_CELLS       24
+#define LINE_SECONDS    10 /* between two lines where there is no terminal */
+#define COLUMNS_DEFAULT 80
+#define FAILURES_TOLD   5
+
+void spex_progress_bar_init(struct spex_progress_bar *bar, FILE *out) {
+    *bar = (struct spex_progress_bar){.out = out, .terminal = isatty(fileno(out)) == 1};
+}
+
+static size_t terminal_columns(const struct spex_progress_bar *bar) {
+    struct winsize window;
+    if (ioctl(fileno(bar->out), TIOCGWINSZ, &window) == 0 && window.ws_col > 20)
+        return window.ws_col;
+    return COLUMNS_DEFAULT;
+}
+
+static void time_left(const struct spex_progress *progress, char *text, size_t size) {
+    uint64_t left = progress->trials_expected > progress->trials
+                        ? progress->trials_expected - progress->trials
+                        : 0;
+    unsigned long seconds = (unsigned long)(progress->seconds_per_trial * (double)left + 0.5);
+    if (progress->seconds_per_trial <= 0)
+        snprintf(text, size, "time left unknown");
+    else if (seconds >= 3600)
+        snprintf(text, size, "%lu:%02lu:%02lu left", seconds / 3600, seconds / 60 % 60,
+                 seconds % 60);
+    else
+        snprintf(text, size, "%lu:%02lu left", seconds / 60, seconds % 60);
+}
+
+static void compose_line(const struct spex_progress *progress, char *line, size_t size) {
+    char cells[BAR_CELLS + 1], left[48], best[640] = "no result yet";
+    uint64_t expected = progress->trials_expected ? progress->trials_expected : 1;
+    size_t full = (size_t)(progress->trials * BAR_CELLS / expected);
+    memset(cells, '.', BAR_CELLS);
+    memset(cells, '#', full < BAR_CELLS ? full : BAR_CELLS);
+    cells[BAR_CELLS] = '\0';
+    time_left(progress, left, sizeof(left));
+    if (progress->have_best)
+        snprintf(best, sizeof(best), "best %.5g: %s", progress->best_objective, progress->best);
+    snprintf(line, size, "[%s] %llu/%llu trials, %s, %s", cells,
+             (unsigned long long)progress->trials, (unsigned long long)progress->trials_expected,
+             left, best);
+}
+
+/* Reports the first few failures as they come; the others are in the report. */
+static void tell_failures(struct spex_progress_bar *bar, const struct spex_progress *progress) {
+    if (progress->failed == bar->failed)
+        return;
+    if (bar->failed < FAILURES_TOLD) {
+        spex_progress_bar_end(bar);
+        fprintf(bar->out, "trial %llu failed: %s\n", (unsigned long long)progress->trials,
+                progress->last_failure);
+        if (progress->failed >= FAILURES_TOLD)
+            fputs("further failures are in the report\n", bar->out);
+    }
+    bar->failed = (unsigned long)progress->failed;
+}
+
+static bool is_line_due(struct spex_progress_bar *bar, const struct spex_progress *progress) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    bool last = !progress->running;
+    if (!last && bar->last.tv_sec && now.tv_sec - bar->last.tv_sec < LINE_SECONDS)
+        return false;
+    bar->last = now;
+    return true;
+}
+
+void spex_progress_bar_show(void *user, const struct spex_progress *progress) {
+    struct spex_progress_bar *bar = user;
+    char line[1024];
+    tell_failures(bar, progress);
+    compose_line(progress, line, sizeof(line));
+    if (bar->terminal) {
+        fprintf(bar->out, "\r\033[K%.*s", (int)terminal_columns(bar) - 1, line);
+        bar->shown = true;
+    } else if (is_line_due(bar, progress)) {
+        fprintf(bar->out, "%s\n", line);
+    }
+    fflush(bar->out);
+}
+
+void spex_progress_bar_end(struct spex_progress_bar *bar) {
+    if (bar->shown)
+        fputc('\n', bar->out);
+    bar->shown = false;
+}

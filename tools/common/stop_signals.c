@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/common/stop_signals.h"
+
+#include <signal.h>
+#include <stddef.h>
+#include <sys/signalfd.h>
+
+int spex_stop_signals_open(void) {
+    sigset_t stop;
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGINT);
+    sigaddset(&stop, SIGTERM);
+    sigaddset(&stop, SIGHUP);
+    sigprocmask(SIG_BLOCK, &stop, NULL);
+    signal(SIGXFSZ, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
+    return signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK);
+}

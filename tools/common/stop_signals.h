@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SPEX_TOOLS_COMMON_STOP_SIGNALS_H
+#define SPEX_TOOLS_COMMON_STOP_SIGNALS_H
+
+/* Opens a descriptor that is readable after SIGINT, SIGTERM or SIGHUP, which no longer end the
+ * process. Ignores SIGXFSZ and SIGPIPE, so that a full file or a reader that has gone makes writing
+ * fail instead. -1 with errno set, as signalfd. */
+int spex_stop_signals_open(void);
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <spex/explore.h>
+
+#include "tools/common/command.h"
+#include "tools/common/complain.h"
+#include "tools/common/options.h"
+#include "tools/common/progress.h"
+#include "tools/common/stop_signals.h"
+
+static const char explore_usage[] =
+    "usage: spex explore SPACE.xml --store FILE.db [--policy NAME] -- PROGRAM [ARGUMENT…]\n"
+    "\n"
+    "Runs PROGRAM once for each configuration that the policy asks for, and keeps every\n"
+    "finished trial in FILE.db. Started again with the same arguments, it goes on there.\n"
+    "\n"
+    "  --store FILE.db  where the trials go\n"
+    "  --policy NAME    which configurations to try: gaussian (the default; few runs, by a\n"
+    "                   model of the results so far), climb, grid (all of them), halving,\n"
+    "                   random, sensitivity, tpe, or ./FILE.so, a policy of your own\n"
+    "  --jobs N         run N trials at a time, each on CPU cores of its own\n"
+    "  --share-cpus     with --jobs: let them share the CPUs, and disturb each other\n"
+    "  --mixed          go on in FILE.db on another machine or kernel or with another build\n"
+    "  --retry-failed   run those trials again that are in FILE.db as failed\n"
+    "\n"
+    "PROGRAM must have been built with spex. Each time it finds its configuration in the file\n"
+    "named by SPEX_CONFIG, and {NAME} in an argument is the value of that parameter. Ctrl-C\n"
+    "ends the exploration; what is finished stays.\n";
+
+static const struct spex_syntax explore_syntax = {
+    "explore", explore_usage, "one space was expected", 1, 1, SPEX_OPTIONS_PROGRAM};
+
+struct request {
+    struct spex_explore_options options;
+    struct spex_progress_bar bar;
+    struct spex_progress last; /* its texts are not valid any more */
+};
+
+static void take_progress(void *user, const struct spex_progress *progress) {
+    struct request *request = user;
+    request->last = *progress;
+    spex_progress_bar_show(&request->bar, progress);
+}
+
+static int explore_parse(int argc, char **argv, struct request *request) {
+    struct spex_explore_options *options = &request->options;
+    unsigned long jobs = 0;
+    const struct spex_option known[] = {
+        {"store", .text = &options->store},
+        {"policy", .text = &options->policy},
+        {"jobs", .count = &jobs, .range = {1, 1e6}, .error = "a whole number from 1 was expected"},
+        {"share-cpus", .flag = &options->share_cpus},
+        {"mixed", .flag = &options->mixed},
+        {"retry-failed", .flag = &options->retry_failed},
+        {.name = NULL},
+    };
+    struct spex_operands operands;
+    int status = spex_options_take(&explore_syntax, known, argc, argv, &operands);
+    if (status)
+        return status;
+    if (!options->store)
+        return spex_complain(SPEX_EXIT_USAGE, "explore: --store FILE.db was expected");
+    if (!*operands.program)
+        return spex_complain(SPEX_EXIT_USAGE, "explore: \"-- PROGRAM\" was expected");
+    options->jobs = (unsigned)jobs;
+    options->space = operands.list[0];
+    options->argv = operands.program;
+    return SPEX_EXIT_OK;
+}
+
+static int explore_finish(const struct request *request, int err, const char *why) {
+    const struct spex_progress *last = &request->last;
+    unsigned long long done = last->trials, expected = last->trials_expected;
+    if (err == -EINTR)
+        return spex_complain(SPEX_EXIT_INTERRUPTED,
+                             "interrupted; %llu of %llu trials are in %s, and the same command "
+                             "goes on from there",
+                             done, expected, request->options.store);
+    if (err && last->trials)
+        return spex_complain(SPEX_EXIT_FAILED, "%s; %llu of %llu trials are in %s", why, done,
+                             expected, request->options.store);
+    if (err)
+        return spex_complain(SPEX_EXIT_FAILED, "%s", why);
+    if (last->failed)
+        fprintf(stderr,
+                "spex: %llu of %llu trials failed; the report has the reasons, and --retry-failed "
+                "runs them again\n",
+                (unsigned long long)last->failed, done);
+    if (last->failed == last->trials)
+        return spex_complain(SPEX_EXIT_FAILED, "no trial has a result");
+    return SPEX_EXIT_OK;
+}
+
+int spex_command_explore(int argc, char **argv) {
+    struct request request = {.options = {.size = sizeof(request.options)}};
+    char why[512] = "";
+    int status = explore_parse(argc, argv, &request);
+    if (status)
+        return status;
+    request.options.stop_fd = spex_stop_signals_open();
+    if (request.options.stop_fd < 0)
+        return spex_complain(SPEX_EXIT_FAILED, "cannot wait for signals: %s", strerror(errno));
+    spex_progress_bar_init(&request.bar, stderr);
+    request.options.progress = take_progress;
+    request.options.user = &request;
+    int err = spex_explore(&request.options, why, sizeof(why));
+    spex_progress_bar_end(&request.bar);
+    close(request.options.stop_fd);
+    return explore_finish(&request, err, why);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <spex/explore.h>
+
+#include "tools/common/command.h"
+#include "tools/common/complain.h"
+#include "tools/common/options.h"
+
+static const char report_usage[] =
+    "usage: spex report FILE.db [--json | --csv FILE] [PICTURE…]\n"
+    "       spex report A.db B.db [--json]\n"
+    "\n"
+    "The best configuration with its 95 % interval and those that are as good, the worst, what "
+    "each\n"
+    "parameter does, the Pareto front of several objectives, and how the best was found. Of two\n"
+    "stores: whether they can be compared, and what changed from A to B.\n"
+    "\n"
+    "  --json               the same as one JSON object, with every trial\n"
+    "  --csv FILE           a table with a row for each trial (RFC 4180); \"-\": on standard "
+    "output\n"
+    "  --html FILE          a page with all of it\n"
+    "  --heatmap FILE       draws the objective over the space's two axes\n"
+    "  --x NAME, --y NAME   parameters for the heat map's axes\n"
+    "  --effects FILE       draws the objective over each parameter\n"
+    "  --pareto FILE        draws the first objective against the others\n"
+    "  --convergence FILE   draws the best so far over trials and seconds\n"
+    "\n"
+    "Pictures are PNG when FILE ends in .png, else SVG; they and the page need gnuplot.\n";
+
+static const struct spex_syntax report_syntax = {
+    "report", report_usage, "one store was expected, or two", 1, 2, SPEX_OPTIONS_ANYWHERE};
+
+struct request {
+    struct spex_report_options options;
+    /* A path, "-" or NULL. */
+    const char *csv;
+};
+
+static int report_parse(int argc, char **argv, struct request *request) {
+    struct spex_report_options *options = &request->options;
+    bool json = false;
+    const struct spex_option known[] = {
+        {"json", .flag = &json},
+        {"csv", .text = &request->csv},
+        {"html", .text = &options->html},
+        {"heatmap", .text = &options->heatmap},
+        {"x", .text = &options->heatmap_x},
+        {"y", .text = &options->heatmap_y},
+        {"effects", .text = &options->effects},
+        {"pareto", .text = &options->pareto},
+        {"convergence", .text = &options->convergence},
+        {.name = NULL},
+    };
+    struct spex_operands operands;
+    int status = spex_options_take(&report_syntax, known, argc, argv, &operands);
+    if (status)
+        return status;
+    *(json ? &options->json : &options->text) = stdout;
+    options->store = operands.list[0];
+    /* NULL after the last argument. */
+    options->other = operands.list[1];
+    if ((options->heatmap_x || options->heatmap_y) && !options->heatmap && !options->html)
+        return spex_complain(SPEX_EXIT_USAGE, "report: --x and --y are for --heatmap or --html");
+    if (json && request->csv && strcmp(request->csv, "-") == 0)
+        return spex_complain(SPEX_EXIT_USAGE,
+                             "report: either --json or --csv - was expected on standard output");
+    return SPEX_EXIT_OK;
+}
+
+/* A table on standard output replaces the report as text. */
+static int open_csv(struct request *request) {
+    if (!request->csv)
+        return SPEX_EXIT_OK;
+    if (strcmp(request->csv, "-") == 0) {
+        request->options.text = NULL;
+        request->options.csv = stdout;
+        return SPEX_EXIT_OK;
+    }
+    request->options.csv = fopen(request->csv, "we");
+    if (!request->options.csv)
+        return spex_complain(SPEX_EXIT_FAILED, "cannot write %s: %s", request->csv,
+                             strerror(errno));
+    return SPEX_EXIT_OK;
+}
+
+int spex_command_report(int argc, char **argv) {
+    struct request request = {.options = {.size = sizeof(request.options)}};
+    char why[512];
+    int status = report_parse(argc, argv, &request);
+    if (status)
+        return status;
+    status = open_csv(&request);
+    if (!status && spex_report(&request.options, why, sizeof(why)) != 0)
+        status = spex_complain(SPEX_EXIT_FAILED, "%s", why);
+    FILE *csv = request.options.csv;
+    if (csv && csv != stdout && fclose(csv) != 0 && !status)
+        status =
+            spex_complain(SPEX_EXIT_FAILED, "cannot write %s: %s", request.csv, strerror(errno));
+    return status;
+}

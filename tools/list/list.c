@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "observe/control_client.h"
+#include "observe/process_place.h"
+#include "profile/columns.h"
+#include "tools/common/command.h"
+#include "tools/common/complain.h"
+#include "tools/common/options.h"
+
+/* Bytes of a selection that the table shows. */
+enum { SELECTION_MAX = 40 };
+
+/* Timeout for an answer, so that a program that is stopped does not hold up the list. */
+enum { ANSWER_MS = 2000 };
+
+static const char list_usage[] =
+    "usage: spex list [--json]\n"
+    "\n"
+    "Lists the running programs that spex can control: those of this user, or, for root, all.\n"
+    "\n"
+    "  --json  the same as JSON\n";
+
+static const struct spex_syntax list_syntax = {"list", list_usage, "no argument was expected",
+                                               0,      0,          SPEX_OPTIONS_ANYWHERE};
+
+struct program {
+    pid_t process; /* as we see it */
+    bool answers;
+    char command[SPEX_PROFILE_NAME_BYTES];
+    struct spex_profile_process told; /* when it answers */
+};
+
+static int ask_profile(pid_t process, struct spex_profile_reader *reader) {
+    char why[512];
+    int fd = spex_client_connect(process, why, sizeof(why));
+    if (fd < 0)
+        return fd;
+    int err = spex_client_send(fd, SPEX_CONTROL_PROFILE, 0, NULL, why, sizeof(why));
+    err = err ? err : spex_client_receive(fd, reader, ANSWER_MS, why, sizeof(why));
+    close(fd);
+    return err > 0 ? 0 : err;
+}
+
+static void take_command(struct program *program) {
+    struct spex_process_place place;
+    if (spex_process_place(program->process, &place) != 0)
+        return;
+    snprintf(program->command, sizeof(program->command), "%s", place.command);
+    spex_process_place_free(&place);
+}
+
+/* False when the process has ended meanwhile. */
+static bool ask_program(pid_t process, struct program *program) {
+    struct spex_profile_reader reader = {0};
+    *program = (struct program){.process = process};
+    int err = ask_profile(process, &reader);
+    program->answers = !err && reader.complete;
+    if (program->answers) {
+        program->told = reader.profile.process;
+        memcpy(program->command, program->told.command, sizeof(program->command));
+    } else {
+        take_command(program);
+    }
+    spex_profile_reader_free(&reader);
+    return program->answers || err == -ETIMEDOUT || err == -EPROTONOSUPPORT;
+}
+
+/* Returns their number, or -ENOMEM. */
+static long find_programs(struct program **programs) {
+    pid_t *processes;
+    long count = 0, there = spex_client_list(&processes);
+    *programs = there > 0 ? calloc((size_t)there, sizeof(**programs)) : NULL;
+    if (there > 0 && !*programs)
+        count = -ENOMEM;
+    for (long i = 0; *programs && i < there; i++)
+        count += ask_program(processes[i], &(*programs)[count]);
+    free(processes);
+    return there < 0 ? there : count;
+}
+
+/* A long selection is cut between characters. */
+static void add_selection(struct spex_columns *columns, const char *selection) {
+    size_t length = strlen(selection);
+    if (length > SELECTION_MAX) {
+        length = SELECTION_MAX;
+        while (length && ((unsigned char)selection[length] & 0xc0) == 0x80) /* within a letter */
+            length--;
+        spex_columns_add(columns, "%.*s…", (int)length, selection);
+    } else {
+        spex_columns_add(columns, "%s", length ? selection : "off");
+    }
+}
+
+static void print_programs(const struct program *programs, size_t count) {
+    static const char *const headings[] = {"pid", "command", "selected", "sites", "on", "seconds"};
+    struct spex_columns columns;
+    spex_columns_init(&columns, headings, sizeof(headings) / sizeof(headings[0]), 3);
+    for (size_t p = 0; p < count; p++) {
+        const struct spex_profile_process *told = &programs[p].told;
+        spex_columns_add(&columns, "%d", (int)programs[p].process);
+        spex_columns_add(&columns, "%s", programs[p].command);
+        if (!programs[p].answers) {
+            spex_columns_add(&columns, "(does not answer)");
+        } else {
+            add_selection(&columns, told->selection);
+            spex_columns_add(&columns, "%u", told->sites);
+            spex_columns_add(&columns, "%u", told->sites_on);
+            spex_columns_add(&columns, "%.1f", told->seconds);
+        }
+        spex_columns_end_row(&columns);
+    }
+    spex_columns_print(&columns, stdout);
+}
+
+static json_t *program_json(const struct program *program) {
+    const struct spex_profile_process *told = &program->told;
+    if (!program->answers)
+        return json_pack("{s:i, s:s, s:b}", "pid", (int)program->process, "command",
+                         program->command, "answers", 0);
+    return json_pack("{s:i, s:s, s:b, s:I, s:I, s:f, s:s}", "pid", (int)program->process, "command",
+                     program->command, "answers", 1, "sites", (json_int_t)told->sites, "sites_on",
+                     (json_int_t)told->sites_on, "seconds", told->seconds, "selection",
+                     told->selection);
+}
+
+static int print_programs_json(const struct program *programs, size_t count) {
+    json_t *list = json_array();
+    int err = list ? 0 : -1;
+    for (size_t p = 0; p < count; p++)
+        err |= json_array_append_new(list, program_json(&programs[p]));
+    if (!err) {
+        json_dumpf(list, stdout, JSON_INDENT(2)); /* the stream keeps an error */
+        putchar('\n');
+    }
+    json_decref(list);
+    return err;
+}
+
+static int list_programs(bool json) {
+    struct program *programs = NULL;
+    long count = find_programs(&programs);
+    bool short_of_memory = count < 0 || (json && print_programs_json(programs, (size_t)count) != 0);
+    if (!json && count > 0)
+        print_programs(programs, (size_t)count);
+    free(programs);
+    if (short_of_memory)
+        return spex_complain(SPEX_EXIT_FAILED, "out of memory");
+    int err = spex_written(stdout);
+    if (err)
+        return spex_complain(SPEX_EXIT_FAILED, "the list cannot be written: %s", strerror(-err));
+    if (count == 0)
+        return spex_complain(SPEX_EXIT_FAILED, "no program is running that %s can control",
+                             geteuid() == 0 ? "spex" : "you");
+    return SPEX_EXIT_OK;
+}
+
+int spex_command_list(int argc, char **argv) {
+    bool json = false;
+    const struct spex_option known[] = {{"json", .flag = &json}, {.name = NULL}};
+    struct spex_operands operands;
+    int status = spex_options_take(&list_syntax, known, argc, argv, &operands);
+    if (status)
+        return status;
+    return list_programs(json);
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/list/live_list.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "profile/columns.h"
+#include "ring/probe_type.h"
+#include "tools/common/complain.h"
+#include "tools/list/probe_list.h"
+
+/* Sites that share a line of the list, such as the copies of an inlined function. */
+struct entry {
+    const struct spex_profile_site *site;
+    const struct spex_profile_row *row; /* its probe's; NULL: it has not been on */
+    const struct spex_profile_type *type;
+    uint32_t copies;
+    uint32_t on; /* of them */
+};
+
+static int by_place(const void *a, const void *b) {
+    const struct spex_profile_site *one = ((const struct entry *)a)->site;
+    const struct spex_profile_site *other = ((const struct entry *)b)->site;
+    int order = strcmp(one->name, other->name);
+    if (!order)
+        order = one->probe_id - other->probe_id;
+    if (!order)
+        order = one->probe_type - other->probe_type;
+    if (!order)
+        order = strcmp(one->file, other->file);
+    if (!order)
+        order = (one->line > other->line) - (one->line < other->line);
+    return order ? order : (one->period > other->period) - (one->period < other->period);
+}
+
+static bool same_place(const struct entry *one, const struct entry *other) {
+    return by_place(one, other) == 0 && one->site->detail == other->site->detail;
+}
+
+static const struct spex_profile_row *row_of(const struct spex_profile *profile,
+                                             const struct spex_profile_site *site) {
+    for (size_t r = 0; r < profile->row_count; r++)
+        if (profile->rows[r].probe.probe_id == site->probe_id &&
+            profile->rows[r].probe.probe_type == site->probe_type)
+            return &profile->rows[r];
+    return NULL;
+}
+
+static const struct spex_profile_type *type_of(const struct spex_profile *profile,
+                                               const struct spex_profile_site *site) {
+    for (size_t t = 0; t < profile->type_count; t++)
+        if (profile->types[t].probe_type == site->probe_type &&
+            (site->probe_type != SPEX_PERFCNTR || profile->types[t].pcid == site->detail))
+            return &profile->types[t];
+    return NULL;
+}
+
+/* One entry for each place with sites that are loaded. NULL: out of memory. */
+static struct entry *entries_of(const struct spex_profile *profile, size_t *count) {
+    struct entry *entries = calloc(profile->site_count + 1, sizeof(*entries));
+    size_t all = 0;
+    *count = 0;
+    for (size_t s = 0; entries && s < profile->site_count; s++) {
+        const struct spex_profile_site *site = &profile->sites[s];
+        if (site->loaded)
+            entries[all++] = (struct entry){.site = site,
+                                            .row = row_of(profile, site),
+                                            .type = type_of(profile, site),
+                                            .copies = 1,
+                                            .on = site->period != 0};
+    }
+    if (entries)
+        qsort(entries, all, sizeof(*entries), by_place);
+    for (size_t e = 0; e < all; e++) {
+        if (*count && same_place(&entries[*count - 1], &entries[e])) {
+            entries[*count - 1].copies++;
+            entries[*count - 1].on += entries[e].on;
+        } else {
+            entries[(*count)++] = entries[e];
+        }
+    }
+    return entries;
+}
+
+static double rate_of(const struct entry *entry) {
+    const struct spex_profile_row *row = entry->row;
+    return row ? spex_profile_rate(&row->probe) : 0;
+}
+
+/* Whether the rate is known: not in the first milliseconds, nor of a probe that was always
+ * probed. */
+static bool is_counted(const struct entry *entry) {
+    const struct spex_profile_row *row = entry->row;
+    return row && (spex_profile_counted_seconds(&row->probe) > 0 || !row->probe.activity.looks);
+}
+
+/* The cost of a record in seconds; 0 when it is unknown. */
+static double cost_of(const struct spex_profile *profile, const struct entry *entry) {
+    double rate = profile->process.ticks_per_second;
+    return entry->type && entry->type->measured && rate > 0 ? entry->type->record / rate : 0;
+}
+
+static void add_state(struct spex_columns *columns, const struct entry *entry) {
+    struct spex_sampling sampling = spex_profile_sampling(entry->site);
+    char text[SPEX_SAMPLING_TEXT];
+    spex_sampling_text(&sampling, text, sizeof(text));
+    if (entry->site->period == 0)
+        spex_columns_add(columns, "off");
+    else if (entry->site->kind == SPEX_SAMPLING_PROBING)
+        spex_columns_add(columns, "probed");
+    else if (strcmp(text, "1") == 0)
+        spex_columns_add(columns, "on");
+    else
+        spex_columns_add(columns, "1 in %s", text);
+}
+
+static void add_figures(struct spex_columns *columns, const struct spex_profile *profile,
+                        const struct entry *entry) {
+    char text[32];
+    double cost = cost_of(profile, entry);
+    if (is_counted(entry))
+        spex_columns_add(columns, "%.6g", rate_of(entry));
+    else
+        spex_columns_add(columns, "-");
+    spex_columns_add(columns, "%s", cost > 0 ? spex_duration_text(cost, text, sizeof(text)) : "-");
+    if (entry->row)
+        spex_columns_add(columns, "%s%.0f",
+                         entry->row->probe.lost > 0 && entry->row->probe.lost_shared ? "~" : "",
+                         entry->row->probe.lost);
+    else
+        spex_columns_add(columns, "-");
+}
+
+static void print_texts(const struct spex_profile *profile, FILE *out) {
+    for (size_t t = 0; t < profile->type_count; t++)
+        if (profile->types[t].text[0])
+            fprintf(out, "%s: %s\n", spex_probe_type_name(profile->types[t].probe_type),
+                    profile->types[t].text);
+}
+
+/* Functions have no line. */
+static void add_place(struct spex_columns *columns, const struct spex_profile_site *site) {
+    if (site->line)
+        spex_columns_add(columns, "%s:%u", site->file, site->line);
+    else
+        spex_columns_add(columns, "%s", site->file);
+}
+
+int spex_live_list_print(const struct spex_profile *profile, FILE *out) {
+    static const char *const headings[] = {"probe", "id",         "type",     "sc",
+                                           "state", "per second", "a record", "lost",
+                                           "where", "copies",     "why"};
+    struct spex_columns columns;
+    size_t count;
+    struct entry *entries = entries_of(profile, &count);
+    if (!entries)
+        return -ENOMEM;
+    spex_columns_init(&columns, headings, sizeof(headings) / sizeof(headings[0]), 0x705);
+    for (size_t e = 0; e < count; e++) {
+        const struct spex_profile_site *site = entries[e].site;
+        spex_probe_list_add_name(&columns, site->name, site->probe_id);
+        spex_columns_add(&columns, "%u", site->probe_id);
+        spex_probe_list_add_type(&columns, site->probe_type, site->detail,
+                                 site->parameters[0] ? site->parameters : NULL);
+        spex_columns_add(&columns, "%u", site->subsample);
+        add_state(&columns, &entries[e]);
+        add_figures(&columns, profile, &entries[e]);
+        add_place(&columns, site);
+        spex_probe_list_add_copies(&columns, entries[e].copies);
+        spex_columns_add(&columns, "%s", entries[e].row ? entries[e].row->probe.why : "");
+    }
+    int err = columns.error;
+    spex_columns_print(&columns, out);
+    print_texts(profile, out);
+    free(entries);
+    return err ? err : spex_written(out);
+}
+
+static json_t *number_or_null(bool known, double number) {
+    return known ? json_real(number) : json_null();
+}
+
+static json_t *entry_json(const struct spex_profile *profile, const struct entry *entry) {
+    const struct spex_profile_site *site = entry->site;
+    const struct spex_profile_row *row = entry->row;
+    double cost = cost_of(profile, entry);
+    json_t *json = json_pack(
+        "{s:i, s:s?, s:s, s:s, s:I, s:I, s:I, s:b, s:I, s:s?, s:o, s:o, s:o, s:o}", "id",
+        (int)site->probe_id, "name", site->name[0] ? site->name : NULL, "type",
+        spex_probe_type_name(site->probe_type), "file", site->file, "line", (json_int_t)site->line,
+        "sc", (json_int_t)site->subsample, "copies", (json_int_t)entry->copies, "on",
+        site->period != 0, "period", (json_int_t)site->period, "sampling",
+        site->period ? spex_sampling_kind_name(site->kind) : NULL, "rate",
+        number_or_null(row && spex_profile_counted_seconds(&row->probe) > 0, rate_of(entry)),
+        "record_cost_ns", number_or_null(cost > 0, cost * 1e9), "lost",
+        number_or_null(row != NULL, row ? row->probe.lost : 0), "event",
+        entry->type && entry->type->text[0] ? json_string(entry->type->text) : json_null());
+    if (site->kind == SPEX_SAMPLING_PROBING && site->period)
+        json_object_set_new(json, "probed", json_true());
+    if (row && row->probe.why[0])
+        json_object_set_new(json, "why", json_string(row->probe.why));
+    if (site->probe_type == SPEX_PERFCNTR)
+        json_object_set_new(json, "counter", json_integer(site->detail));
+    if (site->probe_type == SPEX_SNAPSHOT)
+        json_object_set_new(json, "values", json_integer(site->detail));
+    if (site->probe_type == SPEX_KERNEL)
+        json_object_set_new(json, "parameters", json_string(site->parameters));
+    return json;
+}
+
+int spex_live_list_print_json(const struct spex_profile *profile, FILE *out) {
+    size_t count;
+    const struct spex_profile_process *process = &profile->process;
+    struct entry *entries = entries_of(profile, &count);
+    json_t *sites = json_array();
+    int err = entries && sites ? 0 : -ENOMEM;
+    for (size_t e = 0; !err && e < count; e++)
+        err = json_array_append_new(sites, entry_json(profile, &entries[e])) ? -ENOMEM : 0;
+    free(entries);
+    json_t *json = json_pack(
+        "{s:s, s:i, s:s, s:f, s:{s:I, s:I, s:I}, s:o}", "program", process->command, "pid",
+        (int)process->process_id, "selection", process->selection, "seconds", process->seconds,
+        "records", "produced", (json_int_t)process->produced, "consumed",
+        (json_int_t)process->consumed, "lost", (json_int_t)process->lost, "sites", sites);
+    if (err || !json) {
+        json_decref(json);
+        return -ENOMEM;
+    }
+    json_dumpf(json, out, JSON_INDENT(2)); /* the stream keeps an error */
+    json_decref(json);
+    fputc('\n', out);
+    return spex_written(out);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Prints the probe sites of a running program, with their state and their figures. */
+#ifndef SPEX_TOOLS_LIST_LIVE_LIST_H
+#define SPEX_TOOLS_LIST_LIVE_LIST_H
+
+#include <stdio.h>
+
+#include "profile/profile.h"
+
+/* `profile` was received from the program. 0, -ENOMEM, or the negative errno value of writing. */
+int spex_live_list_print(const struct spex_profile *profile, FILE *out);
+int spex_live_list_print_json(const struct spex_profile *profile, FILE *out);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "tools/list/probe_list.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "profile/columns.h"
+#include "ring/probe_type.h"
+#include "text/printable.h"
+#include "tools/common/complain.h"
+
+static char *printable_copy(const char *text) {
+    char *copy = strdup(text);
+    if (copy)
+        spex_make_printable(copy);
+    return copy;
+}
+
+int spex_probe_list_set_program(struct spex_probe_list *list, const char *program) {
+    list->program = printable_copy(program);
+    return list->program ? 0 : -ENOMEM;
+}
+
+int spex_probe_list_add(struct spex_probe_list *list, const char *path,
+                        struct spex_object_sites *sites) {
+    struct spex_probe_object *objects =
+        realloc(list->objects, (list->object_count + 1) * sizeof(*objects));
+    if (objects)
+        list->objects = objects;
+    char *copy = objects ? printable_copy(path) : NULL;
+    if (!copy) {
+        spex_object_sites_free(sites);
+        return -ENOMEM;
+    }
+    objects[list->object_count++] = (struct spex_probe_object){copy, *sites};
+    list->site_count += sites->count;
+    return 0;
+}
+
+void spex_probe_list_free(struct spex_probe_list *list) {
+    for (size_t o = 0; o < list->object_count; o++) {
+        free(list->objects[o].path);
+        spex_object_sites_free(&list->objects[o].sites);
+    }
+    free(list->objects);
+    free(list->program);
+    *list = (struct spex_probe_list){NULL, NULL, 0, 0};
+}
+
+void spex_probe_list_add_name(struct spex_columns *columns, const char *name, unsigned id) {
+    if (*name)
+        spex_columns_add(columns, "%s", name);
+    else
+        spex_columns_add(columns, "%u", id);
+}
+
+void spex_probe_list_add_type(struct spex_columns *columns, uint32_t probe_type, unsigned detail,
+                              const char *parameters) {
+    const char *type = spex_probe_type_name(probe_type);
+    if (probe_type == SPEX_PERFCNTR)
+        spex_columns_add(columns, "%s, counter %u", type, detail);
+    else if (probe_type == SPEX_SNAPSHOT)
+        spex_columns_add(columns, "%s, %u value%s", type, detail, detail == 1 ? "" : "s");
+    else if (probe_type == SPEX_KERNEL && parameters)
+        spex_columns_add(columns, "%s of %s", type, parameters);
+    else if (probe_type == SPEX_KERNEL && detail > 0)
+        spex_columns_add(columns, "%s, %u parameter%s", type, detail, detail == 1 ? "" : "s");
+    else
+        spex_columns_add(columns, "%s", type);
+}
+
+void spex_probe_list_add_copies(struct spex_columns *columns, uint32_t copies) {
+    if (copies > 1)
+        spex_columns_add(columns, "×%u", copies);
+    else
+        spex_columns_add(columns, "%s", "");
+}
+
+static void add_site(struct spex_columns *columns, const struct spex_object_site *site,
+                     const char *object) {
+    spex_probe_list_add_name(columns, site->name, site->probe_id);
+    spex_columns_add(columns, "%u", site->probe_id);
+    spex_probe_list_add_type(columns, site->probe_type, site->detail, site->parameters);
+    spex_columns_add(columns, "%u", site->subsample);
+    spex_columns_add(columns, "%s:%u", site->file, site->line);
+    spex_probe_list_add_copies(columns, site->copies);
+    spex_columns_add(columns, "%s", object);
+}
+
+/* Whether all sites are in the program itself, the first object. */
+static bool has_one_object(const struct spex_probe_list *list) {
+    return list->objects[0].sites.count == list->site_count;
+}
+
+int spex_probe_list_print(const struct spex_probe_list *list, FILE *out) {
+    static const char *const headings[] = {"probe", "id",     "type",  "sc",
+                                           "where", "copies", "object"};
+    struct spex_columns columns;
+    spex_columns_init(&columns, headings, sizeof(headings) / sizeof(headings[0]), 0x75);
+    for (size_t o = 0; o < list->object_count; o++)
+        for (size_t s = 0; s < list->objects[o].sites.count; s++)
+            add_site(&columns, &list->objects[o].sites.items[s],
+                     has_one_object(list) ? "" : list->objects[o].path);
+    int err = columns.error;
+    spex_columns_print(&columns, out);
+    return err ? err : spex_written(out);
+}
+
+static json_t *site_json(const struct spex_object_site *site, const char *object) {
+    json_t *json = json_pack("{s:i, s:s?, s:s, s:s, s:I, s:I, s:I, s:s}", "id", (int)site->probe_id,
+                             "name", *site->name ? site->name : NULL, "type",
+                             spex_probe_type_name(site->probe_type), "file", site->file, "line",
+                             (json_int_t)site->line, "sc", (json_int_t)site->subsample, "copies",
+                             (json_int_t)site->copies, "object", object);
+    if (site->probe_type == SPEX_PERFCNTR)
+        json_object_set_new(json, "counter", json_integer(site->detail));
+    if (site->probe_type == SPEX_SNAPSHOT)
+        json_object_set_new(json, "values", json_integer(site->detail));
+    if (site->probe_type == SPEX_KERNEL)
+        json_object_set_new(json, "parameters",
+                            json_string(site->parameters ? site->parameters : ""));
+    if (site->region)
+        json_object_set_new(json, "region", json_integer(site->region));
+    return json;
+}
+
+/* NULL when memory is short. */
+static json_t *list_json(const struct spex_probe_list *list) {
+    json_t *objects = json_array(), *sites = json_array();
+    int err = 0;
+    for (size_t o = 0; o < list->object_count; o++) {
+        const struct spex_probe_object *object = &list->objects[o];
+        err |= json_array_append_new(objects, json_string(object->path));
+        for (size_t s = 0; s < object->sites.count; s++)
+            err |= json_array_append_new(sites, site_json(&object->sites.items[s], object->path));
+    }
+    json_t *json =
+        json_pack("{s:s, s:o, s:o}", "program", list->program, "objects", objects, "sites", sites);
+    if (!err)
+        return json;
+    json_decref(json);
+    return NULL;
+}
+
+int spex_probe_list_print_json(const struct spex_probe_list *list, FILE *out) {
+    json_t *json = list_json(list);
+    if (!json)
+        return -ENOMEM;
+    json_dumpf(json, out, JSON_INDENT(2)); /* the stream keeps an error */
+    json_decref(json);
+    fputc('\n', out);
+    return spex_written(out);
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "observe/control_client.h"
+#include "observe/objects/elf_file.h"
+#include "observe/objects/linked_objects.h"
+#include "observe/objects/mapped_objects.h"
+#include "text/printable.h"
+#include "tools/common/command.h"
+#include "tools/common/complain.h"
+#include "tools/common/options.h"
+#include "tools/common/process_argument.h"
+#include "tools/list/live_list.h"
+#include "tools/list/probe_list.h"
+
+static const char probes_usage[] =
+    "usage: spex probes PROGRAM [--json]\n"
+    "       spex probes PID [--json]\n"
+    "\n"
+    "The probes of a program and of the libraries it links, without running it; or those of a\n"
+    "process and of the libraries it has loaded, with what they do at present. PROGRAM is a path;\n"
+    "without a \"/\" it is looked for in PATH, as a shell does it, and then in this directory. A\n"
+    "number is a process.\n"
+    "\n"
+    "  --json  the same as one JSON object\n";
+
+static const struct spex_syntax probes_syntax = {
+    "probes", probes_usage, "one program or process was expected", 1, 1, SPEX_OPTIONS_ANYWHERE};
+
+/* Messages may quote text from a file, which may not be printable. */
+static int complain_why(int status, struct spex_why *why) {
+    spex_make_printable(why->text);
+    return spex_complain(status, "%s", why->text);
+}
+
+static int out_of_memory(void) {
+    return spex_complain(SPEX_EXIT_FAILED, "out of memory");
+}
+
+static bool is_runnable(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
+}
+
+/* The path of the program that a shell would run, or of a file in the current directory. To be
+ * freed; NULL when there is none, or no memory. */
+static char *find_program(const char *name) {
+    const char *folder = strchr(name, '/') ? NULL : getenv("PATH");
+    char *path = NULL;
+    while (folder) {
+        int length = (int)strcspn(folder, ":");
+        /* An empty entry is this directory. */
+        if (asprintf(&path, "%.*s%s%s", length, folder, length ? "/" : "./", name) < 0)
+            return NULL;
+        if (is_runnable(path))
+            return path;
+        free(path);
+        folder = folder[length] ? folder + length + 1 : NULL;
+    }
+    if (!strchr(name, '/') && access(name, F_OK) != 0)
+        return NULL;
+    return strdup(name);
+}
+
+/* The sites of the object behind `fd`. */
+static int add_object(struct spex_probe_list *list, const char *path, int fd,
+                      struct spex_why *why) {
+    struct spex_object_sites sites;
+    int err = spex_object_sites_read(fd, path, &sites, why);
+    if (!err)
+        err = spex_probe_list_add(list, path, &sites);
+    if (err == -ENOMEM)
+        spex_why_set(why, "out of memory");
+    return err;
+}
+
+static int add_file(struct spex_probe_list *list, const char *path, struct spex_why *why) {
+    int fd = spex_regular_file_open(path, why);
+    if (fd < 0)
+        return fd;
+    int err = add_object(list, path, fd, why);
+    close(fd);
+    return err;
+}
+
+/* Libraries that cannot be found or read are reported, and the others are listed. */
+static void add_libraries(struct spex_probe_list *list, const char *path) {
+    struct spex_linked_objects objects;
+    struct spex_why why = {""}, told = {""};
+    int err = spex_linked_objects_find(path, &objects, &why);
+    if (err) {
+        spex_why_set(&told, "the libraries of %s were not looked at: %.300s", path, why.text);
+        complain_why(0, &told);
+    }
+    for (size_t m = 0; m < objects.missing_count; m++) {
+        spex_why_set(&told, "a library was not found: %s", objects.missing[m]);
+        complain_why(0, &told);
+    }
+    for (size_t f = 0; f < objects.found_count; f++)
+        if (add_file(list, objects.found[f], &why) != 0)
+            complain_why(0, &why);
+    spex_linked_objects_free(&objects);
+}
+
+static int collect_program(struct spex_probe_list *list, const char *name) {
+    struct spex_why why = {""};
+    int status = SPEX_EXIT_OK;
+    char *path = find_program(name);
+    if (!path) {
+        spex_why_set(&why, "%s was found neither in PATH nor in this directory", name);
+        return complain_why(SPEX_EXIT_FAILED, &why);
+    }
+    if (spex_probe_list_set_program(list, path) != 0)
+        status = out_of_memory();
+    else if (add_file(list, path, &why) != 0)
+        status = complain_why(SPEX_EXIT_FAILED, &why);
+    else
+        add_libraries(list, path);
+    free(path);
+    return status;
+}
+
+static void add_mapped(void *user, const char *path, int fd, const char *unreadable) {
+    struct spex_why why = {""};
+    int err = -EIO;
+    if (fd >= 0)
+        err = add_object(user, path, fd, &why);
+    else
+        spex_why_set(&why, "%s", unreadable);
+    if (err && err != -ENOEXEC) /* code need not come from an ELF object */
+        complain_why(0, &why);
+}
+
+/* The list names the program that the process runs. */
+static int set_process_name(struct spex_probe_list *list, pid_t pid) {
+    char link[64], path[PATH_MAX + 1] = "";
+    snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
+    ssize_t length = readlink(link, path, sizeof(path) - 1);
+    return spex_probe_list_set_program(list, length > 0 ? path : link);
+}
+
+static int collect_process(struct spex_probe_list *list, pid_t pid) {
+    struct spex_why why = {""};
+    if (spex_mapped_objects_visit(pid, add_mapped, list, &why) != 0)
+        return complain_why(SPEX_EXIT_FAILED, &why);
+    return set_process_name(list, pid) == 0 ? SPEX_EXIT_OK : out_of_memory();
+}
+
+/* `named`: the program or process, for messages. */
+static int show_list(const struct spex_probe_list *list, const char *named, bool json) {
+    struct spex_why none = {""};
+    int err = 0;
+    if (json)
+        err = spex_probe_list_print_json(list, stdout);
+    else if (list->site_count)
+        err = spex_probe_list_print(list, stdout);
+    if (err == -ENOMEM)
+        return out_of_memory();
+    if (err)
+        return spex_complain(SPEX_EXIT_FAILED, "the probes cannot be written: %s", strerror(-err));
+    spex_why_set(&none, "%s has no probes", named);
+    return list->site_count ? SPEX_EXIT_OK : complain_why(SPEX_EXIT_FAILED, &none);
+}
+
+static int list_program(const char *name, bool json) {
+    struct spex_probe_list list = {NULL, NULL, 0, 0};
+    int status = collect_program(&list, name);
+    if (status == SPEX_EXIT_OK)
+        status = show_list(&list, name, json);
+    spex_probe_list_free(&list);
+    return status;
+}
+
+/* Lists the probes of a process that does not answer, from its files. */
+static int list_mapped(pid_t pid, bool json) {
+    struct spex_probe_list list = {NULL, NULL, 0, 0};
+    char named[32];
+    snprintf(named, sizeof(named), "process %d", (int)pid);
+    int status = collect_process(&list, pid);
+    if (status == SPEX_EXIT_OK)
+        status = show_list(&list, named, json);
+    spex_probe_list_free(&list);
+    return status;
+}
+
+static int show_live(const struct spex_profile *profile, pid_t pid, bool json) {
+    int err = json ? spex_live_list_print_json(profile, stdout) : 0;
+    if (!json && profile->site_count)
+        err = spex_live_list_print(profile, stdout);
+    if (err == -ENOMEM)
+        return out_of_memory();
+    if (err)
+        return spex_complain(SPEX_EXIT_FAILED, "the probes cannot be written: %s", strerror(-err));
+    if (!profile->site_count)
+        return spex_complain(SPEX_EXIT_FAILED, "process %d has no probes", (int)pid);
+    return SPEX_EXIT_OK;
+}
+
+static int list_process(pid_t pid, bool json) {
+    struct spex_profile_reader reader = {.complete = false};
+    char why[256];
+    int status, err = spex_client_ask(pid, SPEX_CONTROL_PROFILE, NULL, &reader, why, sizeof(why));
+    if (err == -ESRCH) {
+        status = spex_complain(SPEX_EXIT_FAILED, "%s", why);
+    } else if (err) {
+        spex_complain(0, "%s; what follows is from its files", why);
+        status = list_mapped(pid, json);
+    } else {
+        status = show_live(&reader.profile, pid, json);
+    }
+    spex_profile_reader_free(&reader);
+    return status;
+}
+
+/* `what`: a process by its number, or a program. */
+static int probes_of(const char *what, bool json) {
+    pid_t process;
+    if (!spex_is_number(what))
+        return list_program(what, json);
+    int status = spex_process_argument("probes", what, &process);
+    return status == SPEX_EXIT_OK ? list_process(process, json) : status;
+}
+
+int spex_command_probes(int argc, char **argv) {
+    bool json = false;
+    const struct spex_option known[] = {{"json", .flag = &json}, {.name = NULL}};
+    struct spex_operands operands;
+    int status = spex_options_take(&probes_syntax, known, argc, argv, &operands);
+    if (status)
+        return status;
+    return probes_of(operands.list[0], json);
+}

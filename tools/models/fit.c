@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/deadline.h"
+#include "base/student.h"
+#include "explore/report/json_parts.h"
+#include "text/printable.h"
+#include "tools/common/command.h"
+#include "tools/common/complain.h"
+#include "tools/common/options.h"
+#include "tools/models/fit_table.h"
+
+static const char fit_usage[] =
+    "usage: spex fit TABLE.csv [--predict NAME=VALUE,…] [--json]\n"
+    "\n"
+    "How a time depends on parameters: a model of it, with the interval of each coefficient, and\n"
+    "its class. \"-\" is standard input. The table's first line names its columns: one a "
+    "parameter,\n"
+    "perhaps \"rep\" (the number of a repetition, which is passed over), and \"time\" (seconds) "
+    "as\n"
+    "the last. Each other line is a measurement.\n"
+    "\n"
+    "  --predict NAME=VALUE,…  the time with these parameters, and between what 95 % of single\n"
+    "                          measurements are to be expected\n"
+    "  --json                  the same as JSON\n";
+
+static const struct spex_syntax fit_syntax = {"fit", fit_usage, "one table was expected",
+                                              1,     1,         SPEX_OPTIONS_ANYWHERE};
+
+struct request {
+    const char *path;
+    /* NULL: nothing is predicted. */
+    const char *predict;
+    bool json;
+};
+
+/* What is told. */
+struct result {
+    struct spex_fit fit;
+    double milliseconds;
+    bool predicted;
+    struct spex_prediction prediction;
+};
+
+static int fit_parse(int argc, char **argv, struct request *request) {
+    const struct spex_option known[] = {
+        {"predict", .text = &request->predict}, {"json", .flag = &request->json}, {.name = NULL}};
+    struct spex_operands operands;
+    int status = spex_options_take(&fit_syntax, known, argc, argv, &operands);
+    request->path = status ? NULL : operands.list[0];
+    return status;
+}
+
+static size_t find_parameter(const struct spex_fit_table *table, const char *name) {
+    size_t p = 0;
+    while (p < table->measured.parameter_count && strcmp(table->names[p], name) != 0)
+        p++;
+    return p;
+}
+
+/* "n=1000,m=2" into values, all of which have to be there. `text` is written to. */
+static int parse_predict(const struct spex_fit_table *table, char *text, double *values) {
+    size_t count = table->measured.parameter_count;
+    for (size_t p = 0; p < count; p++)
+        values[p] = -1;
+    for (char *rest = NULL, *item = strtok_r(text, ",", &rest); item;
+         item = strtok_r(NULL, ",", &rest)) {
+        char *value = strchr(item, '=');
+        if (value)
+            *value++ = '\0';
+        size_t p = find_parameter(table, item);
+        if (p == count)
+            return spex_complain(SPEX_EXIT_USAGE,
+                                 "fit: --predict: the table has no parameter \"%s\"", item);
+        if (!value || values[p] >= 0 || !spex_csv_number(value, &values[p]))
+            return spex_complain(SPEX_EXIT_USAGE,
+                                 "fit: --predict: one number of 0 or more was expected for \"%s\"",
+                                 item);
+    }
+    for (size_t p = 0; p < count; p++)
+        if (values[p] < 0)
+            return spex_complain(SPEX_EXIT_USAGE, "fit: --predict: a value of \"%s\" was expected",
+                                 table->names[p]);
+    return SPEX_EXIT_OK;
+}
+
+static int predict(const struct spex_fit_table *table, const char *text, struct result *result) {
+    const struct spex_model *model = &result->fit.model;
+    double values[SPEX_MODEL_PARAMETERS_MAX] = {0};
+    char *copy = strdup(text);
+    int status = copy ? parse_predict(table, copy, values)
+                      : spex_complain(SPEX_EXIT_FAILED, "out of memory");
+    free(copy);
+    for (size_t t = 0; t < model->term_count && !status; t++)
+        for (size_t p = 0; p < model->parameter_count && !status; p++)
+            if (model->terms[t].factors[p].log && values[p] < 1)
+                status = spex_complain(
+                    SPEX_EXIT_FAILED,
+                    "the model has a logarithm of \"%s\": 1 or more was expected, not %g",
+                    table->names[p], values[p]);
+    if (status)
+        return status;
+    result->predicted = true;
+    result->prediction = spex_model_predict(model, values);
+    return SPEX_EXIT_OK;
+}
+
+/* null, null where there is no telling. */
+static json_t *interval(const struct spex_model *model, double value, double error) {
+    double margin =
+        model->freedom > 0 ? spex_student_two_sided(0.05, model->freedom) * error : INFINITY;
+    return json_pack("[o, o]", spex_json_number(value - margin), spex_json_number(value + margin));
+}
+
+static json_t *term_json(const struct spex_fit_table *table, const struct spex_model *model,
+                         const struct spex_model_term *term) {
+    json_t *factors = json_object();
+    for (size_t p = 0; p < model->parameter_count; p++) {
+        struct spex_exponents of = term->factors[p];
+        if (spex_exponents_any(of))
+            json_object_set_new(factors, table->names[p],
+                                json_pack("[f, i]", of.twelfths / 12.0, (int)of.log));
+    }
+    return json_pack("{s:f, s:o, s:o}", "coef", term->coefficient, "interval",
+                     interval(model, term->coefficient, term->error), "factors", factors);
+}
+
+static int print_json(const struct spex_fit_table *table, const struct result *result,
+                      const char *text) {
+    const struct spex_model *model = &result->fit.model;
+    json_t *terms = json_array();
+    for (size_t t = 0; t < model->term_count; t++)
+        json_array_append_new(terms, term_json(table, model, &model->terms[t]));
+    json_t *all =
+        json_pack("{s:s, s:f, s:o, s:o, s:s, s:f, s:f, s:I, s:I, s:I}", "model", text, "const",
+                  model->constant, "const_interval",
+                  interval(model, model->constant, model->constant_error), "terms", terms, "class",
+                  spex_model_class_name(model->class), "adjusted_r2", model->adjusted_r2, "fit_ms",
+                  result->milliseconds, "measurements", (json_int_t)table->measured.count, "points",
+                  (json_int_t)result->fit.points, "outliers", (json_int_t)result->fit.outliers);
+    if (all && result->predicted)
+        json_object_set_new(all, "prediction",
+                            json_pack("{s:f, s:o, s:o}", "value", result->prediction.value, "low",
+                                      spex_json_number(result->prediction.low), "high",
+                                      spex_json_number(result->prediction.high)));
+    if (!all || json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) != 0) {
+        json_decref(all);
+        return spex_complain(SPEX_EXIT_FAILED, "the model cannot be written");
+    }
+    putchar('\n');
+    json_decref(all);
+    return SPEX_EXIT_OK;
+}
+
+static void print_margin(const struct spex_model *model, const char *what, double value,
+                         double error) {
+    double margin = spex_student_two_sided(0.05, fmax(model->freedom, 1)) * error;
+    if (model->freedom > 0)
+        printf("%-12s %.6g ± %.2g\n", what, value, margin);
+    else
+        printf("%-12s %.6g (too few measurements for an interval)\n", what, value);
+}
+
+static void print_text(const struct spex_fit_table *table, const struct result *result,
+                       const char *text) {
+    const struct spex_model *model = &result->fit.model;
+    printf("time = %s s\n", text);
+    printf("%-12s %s, adjusted R² %.4f over %zu points of %zu measurements", "class",
+           spex_model_class_name(model->class), model->adjusted_r2, result->fit.points,
+           table->measured.count);
+    if (result->fit.outliers)
+        printf(", %zu outliers left out", result->fit.outliers);
+    putchar('\n');
+    if (model->constant > 0)
+        print_margin(model, "constant", model->constant, model->constant_error);
+    for (size_t t = 0; t < model->term_count; t++) {
+        char name[32];
+        snprintf(name, sizeof(name), "term %zu", t + 1);
+        print_margin(model, name, model->terms[t].coefficient, model->terms[t].error);
+    }
+    if (result->predicted && isfinite(result->prediction.high))
+        printf("%-12s %.6g s, single measurements %.6g to %.6g s\n", "prediction",
+               result->prediction.value, result->prediction.low, result->prediction.high);
+    else if (result->predicted)
+        printf("%-12s %.6g s (too few measurements for an interval)\n", "prediction",
+               result->prediction.value);
+}
+
+static int fit_table(const struct request *request, const struct spex_fit_table *table) {
+    struct result result = {.predicted = false};
+    char text[1024];
+    int64_t begin_ns = spex_monotonic_ns();
+    int err = spex_fit(&table->measured, &result.fit);
+    result.milliseconds = (double)(spex_monotonic_ns() - begin_ns) / 1e6;
+    if (err)
+        return spex_complain(SPEX_EXIT_FAILED, "%s: %s", table->csv.name, strerror(-err));
+    int status = request->predict ? predict(table, request->predict, &result) : SPEX_EXIT_OK;
+    if (status)
+        return status;
+    spex_model_text(&result.fit.model, table->names, text, sizeof(text));
+    if (request->json)
+        status = print_json(table, &result, text);
+    else
+        print_text(table, &result, text);
+    err = status ? 0 : spex_written(stdout);
+    return err ? spex_complain(SPEX_EXIT_FAILED, "the model cannot be written: %s", strerror(-err))
+               : status;
+}
+
+int spex_command_fit(int argc, char **argv) {
+    struct request request = {.path = NULL};
+    struct spex_fit_table table;
+    struct spex_csv csv;
+    struct spex_why why = {""};
+    int status = fit_parse(argc, argv, &request);
+    if (status)
+        return status;
+    if (spex_csv_read(&csv, request.path, &why) != 0 ||
+        spex_fit_table_make(&table, &csv, &why) != 0) {
+        spex_make_printable(why.text);
+        return spex_complain(SPEX_EXIT_FAILED, "%s", why.text);
+    }
+    status = fit_table(&request, &table);
+    spex_fit_table_free(&table);
+    return status;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "explore/picture/picture.h"
+#include "explore/report/json_parts.h"
+#include "kernels/sampling_plan.h"
+#include "model/training/groups.h"
+#include "profile/columns.h"
+#include "text/printable.h"
+#include "tools/common/command.h"
+#include "tools/common/complain.h"
+#include "tools/common/models_file.h"
+#include "tools/common/options.h"
+#include "tools/common/process_argument.h"
+#include "tools/models/models_graph.h"
+
+static const char models_usage[] =
+    "usage: spex models MODELS [-n SAMPLES] [--json] [--graph FILE]\n"
+    "\n"
+    "How many of a program's kernels are of which class, and where sampling frequencies have to\n"
+    "be switched: once for kernels that are called in one place and whose times grow alike.\n"
+    "MODELS is a file that spex train has written.\n"
+    "\n"
+    "  -n SAMPLES    samples that each execution is to have, as for spex sample: kernels that are\n"
+    "                too short for that go by the frequency of the kernel around them; the\n"
+    "                default is 10\n"
+    "  --json        the same as JSON, with the models\n"
+    "  --graph FILE  draw the loop call graph with its classes and groups: SVG, or PNG where FILE\n"
+    "                ends in .png; needs dot, of Graphviz\n";
+
+static const struct spex_syntax models_syntax = {
+    "models", models_usage, "one file of models was expected", 1, 1, SPEX_OPTIONS_ANYWHERE};
+
+struct request {
+    const char *path;
+    const char *graph; /* NULL: none */
+    double samples;
+    bool json;
+};
+
+static int models_parse(int argc, char **argv, struct request *request) {
+    const struct spex_option known[] = {
+        {.letter = 'n',
+         .number = &request->samples,
+         .read = spex_samples_parse,
+         .error = "a number of " SPEX_SAMPLES_RANGE " was expected"},
+        {"json", .flag = &request->json},
+        {"graph", .text = &request->graph},
+        {.name = NULL},
+    };
+    struct spex_operands operands;
+    int status = spex_options_take(&models_syntax, known, argc, argv, &operands);
+    request->path = status ? NULL : operands.list[0];
+    return status;
+}
+
+static const enum spex_model_class classes[] = {SPEX_MODEL_CONSTANT, SPEX_MODEL_LOGARITHMIC,
+                                                SPEX_MODEL_LINEAR, SPEX_MODEL_POLYNOMIAL,
+                                                SPEX_MODEL_UNKNOWN};
+enum { CLASSES = sizeof(classes) / sizeof(classes[0]) };
+
+static size_t count_class(const struct spex_models *models, enum spex_model_class class) {
+    size_t count = 0;
+    for (size_t k = 0; k < models->count; k++)
+        count += models->items[k].model.class == class;
+    return count;
+}
+
+/* ADLER, table 1. */
+static void print_counts(const struct spex_models *models, const struct spex_groups *groups) {
+    const char *headings[CLASSES + 2] = {"kernels"};
+    struct spex_columns columns;
+    for (size_t c = 0; c < CLASSES; c++)
+        headings[c + 1] = spex_model_class_name(classes[c]);
+    headings[CLASSES + 1] = "switching points";
+    spex_columns_init(&columns, headings, CLASSES + 2, 0);
+    spex_columns_add(&columns, "%zu", models->count);
+    for (size_t c = 0; c < CLASSES; c++)
+        spex_columns_add(&columns, "%zu", count_class(models, classes[c]));
+    spex_columns_add(&columns, "%zu", groups->count);
+    spex_columns_print(&columns, stdout);
+}
+
+static void print_kernels(const struct spex_models *models, const struct spex_groups *groups) {
+    static const char *const headings[] = {"group", "kernel", "class", "time in seconds"};
+    struct spex_columns columns;
+    char text[1024];
+    spex_columns_init(&columns, headings, 4, 1u << 1 | 1u << 2 | 1u << 3);
+    for (size_t k = 0; k < models->count; k++) {
+        const struct spex_kernel_model *kernel = &models->items[k];
+        if (groups->of[k] == SPEX_GROUP_NONE)
+            spex_columns_add(&columns, "-");
+        else
+            spex_columns_add(&columns, "%zu", groups->of[k] + 1);
+        snprintf(text, sizeof(text), "%s", kernel->path);
+        spex_make_printable(text);
+        spex_columns_add(&columns, "%s", text);
+        spex_columns_add(&columns, "%s", spex_model_class_name(kernel->model.class));
+        spex_model_text(&kernel->model, (const char *const *)kernel->names, text, sizeof(text));
+        spex_make_printable(text);
+        spex_columns_add(&columns, "%s", text);
+    }
+    spex_columns_print(&columns, stdout);
+}
+
+static json_t *kernel_json(const struct spex_kernel_model *kernel, size_t group) {
+    char text[1024];
+    spex_model_text(&kernel->model, (const char *const *)kernel->names, text, sizeof(text));
+    return json_pack("{s:s, s:s, s:f, s:f, s:f, s:s, s:o}", "path", kernel->path, "class",
+                     spex_model_class_name(kernel->model.class), "adjusted_r2",
+                     kernel->model.adjusted_r2, "executions", kernel->executions, "least_seconds",
+                     kernel->least_seconds, "model", text, "group",
+                     group == SPEX_GROUP_NONE ? json_null() : json_integer((json_int_t)group + 1));
+}
+
+static int print_json(const struct spex_models *models, const struct spex_groups *groups) {
+    json_t *kernels = json_array(), *counts = json_object();
+    for (size_t k = 0; k < models->count; k++)
+        json_array_append_new(kernels, kernel_json(&models->items[k], groups->of[k]));
+    for (size_t c = 0; c < CLASSES; c++)
+        json_object_set_new(counts, spex_model_class_name(classes[c]),
+                            json_integer((json_int_t)count_class(models, classes[c])));
+    json_t *all =
+        json_pack("{s:I, s:o, s:I, s:o}", "kernels", (json_int_t)models->count, "classes", counts,
+                  "switching_points", (json_int_t)groups->count, "models", kernels);
+    int bad = !all || json_array_size(kernels) != models->count ||
+              json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) != 0;
+    json_decref(all);
+    if (bad)
+        return spex_complain(SPEX_EXIT_FAILED, "the models cannot be written as JSON");
+    putchar('\n');
+    return SPEX_EXIT_OK;
+}
+
+static int draw_graph(const char *path, const struct spex_models *models,
+                      const struct spex_groups *groups) {
+    const struct spex_models_graph graph = {models, groups};
+    const struct spex_picture picture = {
+        .name = "kernels", .draw = spex_draw_models, .subject = &graph, .graph = true};
+    struct spex_why why;
+    return spex_picture_file(&picture, path, &why) ? spex_complain(SPEX_EXIT_FAILED, "%s", why.text)
+                                                   : SPEX_EXIT_OK;
+}
+
+static int show_models(const struct request *request, const struct spex_models *models) {
+    struct spex_groups groups;
+    int status = SPEX_EXIT_OK;
+    if (spex_groups_make(&groups, models, request->samples * SPEX_LOOKS_SHORTEST_SECONDS) != 0)
+        return spex_complain(SPEX_EXIT_FAILED, "out of memory");
+    if (request->json) {
+        status = print_json(models, &groups);
+    } else {
+        print_counts(models, &groups);
+        putchar('\n');
+        print_kernels(models, &groups);
+    }
+    if (!status && request->graph)
+        status = draw_graph(request->graph, models, &groups);
+    int err = status ? 0 : spex_written(stdout);
+    spex_groups_free(&groups);
+    return err ? spex_complain(SPEX_EXIT_FAILED, "the models cannot be printed: %s", strerror(-err))
+               : status;
+}
+
+int spex_command_models(int argc, char **argv) {
+    struct request request = {.samples = SPEX_SAMPLES_DEFAULT};
+    struct spex_models models;
+    int status = models_parse(argc, argv, &request);
+    if (status)
+        return status;
+    status = spex_models_file_read(request.path, &models);
+    status = status ? status : show_models(&request, &models);
+    spex_models_free(&models);
+    return status;
+}

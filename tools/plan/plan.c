@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "policies/rate/hybrid_search.h"
+#include "policies/rate/rates.h"
+#include "rate/budget.h"
+#include "text/printable.h"
+#include "tools/common/command.h"
+#include "tools/common/complain.h"
+#include "tools/common/options.h"
+#include "tools/plan/plan_policy.h"
+#include "tools/plan/plan_table.h"
+
+static const char plan_usage[] =
+    "usage: spex plan TABLE.csv [--max-f N | --budget P] [--top COUNT | --policy POLICY] [--json]\n"
+    "\n"
+    "Which classes of events to trace and which to leave to sampling, so that the records are\n"
+    "worth most within the budget: the best combinations, with their information. \"-\" is\n"
+    "standard input. The table's first line names its columns, in any order: name, share (of\n"
+    "the time), frequency (Hz), weight; and if wanted report_cost and detect_cost (seconds),\n"
+    "min_frequency (Hz), pinned (yes, no).\n"
+    "\n"
+    "  --max-f N        the budget pays for N records and samples a second, all alike\n"
+    "  --budget P       for so much of the time, such as 5% (the default), by report_cost\n"
+    "  --sample-cost S  seconds a sample; else the greatest report_cost\n"
+    "  --top COUNT      how many combinations; else 5\n"
+    "  --policy POLICY  instead, what this policy decides about each class: fair, fixed,\n"
+    "                   budget or hybrid, or an object's path, with a \"/\"; it decides on\n"
+    "                   probing only with --max-f or --sample-cost\n"
+    "  --json           the same as JSON: an array, or for one policy an object\n";
+
+static const struct spex_syntax plan_syntax = {"plan", plan_usage, "one table was expected",
+                                               1,      1,          SPEX_OPTIONS_ANYWHERE};
+
+/* Combinations that are shown. */
+enum { TOP_DEFAULT = 5 };
+
+/* Above 0 and by spex_rate_is_number. */
+#define SMALLEST 1e-50
+#define LARGEST  1e50
+
+struct request {
+    const char *path;
+    double max_f, budget, sample_cost;
+    /* 0: the default. */
+    unsigned long top;
+    /* NULL: the best combinations are wanted. */
+    const char *policy;
+    bool json;
+};
+
+/* "5%" or "0.05". */
+static bool read_budget(const char *text, double *share) {
+    char *end = NULL;
+    if (spex_budget_parse(text, share))
+        return true;
+    if (text[strspn(text, "0123456789.eE-")] != '\0')
+        return false;
+    *share = strtod(text, &end);
+    return *end == '\0' && *share >= SMALLEST && *share <= 1;
+}
+
+static int plan_parse(int argc, char **argv, struct request *request) {
+    const struct spex_option known[] = {
+        {"max-f", .number = &request->max_f, .range = {SMALLEST, LARGEST},
+         .error = "a number above 0 was expected"},
+        {"budget", .number = &request->budget, .read = read_budget,
+         .error = "a part of the time such as 5% or 0.05 was expected"},
+        {"sample-cost", .number = &request->sample_cost, .range = {SMALLEST, LARGEST},
+         .error = "a number above 0 was expected"},
+        {"top", .count = &request->top, .range = {1, 10000}, .error = "1 to 10000 was expected"},
+        {"policy", .text = &request->policy},
+        {"json", .flag = &request->json},
+        {.name = NULL},
+    };
+    struct spex_operands operands;
+    int status = spex_options_take(&plan_syntax, known, argc, argv, &operands);
+    if (!status && request->policy && request->top)
+        status = spex_complain(SPEX_EXIT_USAGE,
+                               "plan: --top: no --policy was expected, which decides one way");
+    request->path = status ? NULL : operands.list[0];
+    return status;
+}
+
+/* The default cost of a sample: that of the dearest record. */
+static double greatest_report_cost(const struct spex_plan_table *table) {
+    double greatest = 0;
+    for (size_t c = 0; c < table->class_count; c++)
+        if (table->classes[c].report_cost > greatest)
+            greatest = table->classes[c].report_cost;
+    return greatest;
+}
+
+/* For a policy the default is 0, which is no probing, as in a program. */
+static double sample_cost(const struct request *request, const struct spex_plan_table *table) {
+    return request->sample_cost > 0 || request->policy ? request->sample_cost
+                                                       : greatest_report_cost(table);
+}
+
+static int make_problem(const struct request *request, const struct spex_plan_table *table,
+                        struct spex_rate_problem *problem) {
+    *problem = (struct spex_rate_problem){
+        .size = sizeof(*problem),
+        .budget = request->budget,
+        .max_frequency = request->max_f,
+        .sample_cost = sample_cost(request, table),
+        .class_count = table->class_count,
+        .classes = table->classes,
+    };
+    if (request->max_f > 0) {
+        if (table->has_report_cost || table->has_detect_cost || request->sample_cost > 0)
+            spex_complain(0, "with --max-f all records and samples cost the same: the costs given "
+                             "are not used");
+        return 0;
+    }
+    if (!table->has_report_cost)
+        return spex_complain(SPEX_EXIT_USAGE,
+                             "plan: --max-f was expected, or a column report_cost in %s",
+                             table->csv.name);
+    if (problem->sample_cost <= 0 && !request->policy)
+        return spex_complain(SPEX_EXIT_USAGE,
+                             "plan: --sample-cost was expected, since no record costs anything");
+    return 0;
+}
+
+static json_t *combination_json(const struct spex_rate_problem *problem,
+                                const struct spex_rate_combination *combination) {
+    json_t *traced = json_array();
+    for (size_t c = 0; c < problem->class_count; c++)
+        if (combination->traced[c])
+            json_array_append_new(traced, json_string(problem->classes[c].name));
+    return json_pack("{s:f, s:f, s:f, s:o}", "information", combination->information, "overhead",
+                     combination->overhead, "probing_frequency", combination->probing_frequency,
+                     "traced", traced);
+}
+
+static int print_json(const struct spex_rate_problem *problem,
+                      const struct spex_rate_combination *best, size_t count) {
+    json_t *json = json_array();
+    for (size_t b = 0; b < count; b++)
+        json_array_append_new(json, combination_json(problem, &best[b]));
+    bool complete = json_array_size(json) == count;
+    if (complete) {
+        json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+        putchar('\n');
+    }
+    json_decref(json);
+    return complete ? SPEX_EXIT_OK : spex_complain(SPEX_EXIT_FAILED, "out of memory");
+}
+
+static void print_traced(const struct spex_rate_problem *problem, const bool *traced) {
+    const char *separator = "";
+    for (size_t c = 0; c < problem->class_count; c++)
+        if (traced[c]) {
+            printf("%s%s", separator, problem->classes[c].name);
+            separator = ", ";
+        }
+    puts(*separator ? "" : "nothing");
+}
+
+/* Notes below the table: whether the budget pays for tracing everything, and whether there may be
+ * better combinations. */
+static void print_notes(const struct spex_rate_problem *problem) {
+    double overhead = 0, information = 0;
+    size_t free_classes = 0;
+    for (size_t c = 0; c < problem->class_count; c++) {
+        const struct spex_rate_class *cls = &problem->classes[c];
+        overhead += spex_rate_overhead(problem, c, spex_rate_most(cls));
+        information += spex_rate_most(cls) * cls->weight;
+        free_classes += !cls->pinned;
+    }
+    if (spex_rate_fits(overhead, problem->budget))
+        printf("the budget pays for tracing everything: information %.2f, overhead %.2f%%\n",
+               information, 100 * overhead);
+    if (free_classes > SPEX_HYBRID_EXACT)
+        printf("with more than %d classes these are the best that were found; there may be "
+               "better ones\n",
+               SPEX_HYBRID_EXACT);
+}
+
+static int print_table(const struct spex_rate_problem *problem,
+                       const struct spex_rate_combination *best, size_t count) {
+    printf("%4s %14s %10s %14s  %s\n", "", "information", "overhead", "probing", "traced");
+    for (size_t b = 0; b < count; b++) {
+        printf("%4zu %14.2f %9.2f%% %11.2f Hz  ", b + 1, best[b].information,
+               100 * best[b].overhead, best[b].probing_frequency);
+        print_traced(problem, best[b].traced);
+    }
+    print_notes(problem);
+    return SPEX_EXIT_OK;
+}
+
+/* Gives the reason why there is no combination, which the policy's decision has. */
+static int complain_of_budget(const struct spex_rate_problem *problem,
+                              const struct spex_rate_policy_ops *policy) {
+    struct spex_rate_plan plan = {.size = sizeof(plan), .reason = "out of memory"};
+    void *workspace = malloc(policy->workspace_size(problem->class_count));
+    plan.decisions = calloc(problem->class_count + 1, sizeof(*plan.decisions));
+    if (workspace && plan.decisions)
+        policy->decide(problem, workspace, &plan);
+    free(workspace);
+    free(plan.decisions);
+    return spex_complain(SPEX_EXIT_FAILED, "no combination is within the budget: %s", plan.reason);
+}
+
+static int flush_plan(int status) {
+    int err = status == SPEX_EXIT_OK ? spex_written(stdout) : 0;
+    if (err)
+        return spex_complain(SPEX_EXIT_FAILED, "the plan cannot be written: %s", strerror(-err));
+    return status;
+}
+
+static int plan_problem(const struct request *request, const struct spex_rate_problem *problem) {
+    const struct spex_rate_policy_ops *policy = spex_builtin_rate_policy("hybrid");
+    size_t count = request->top ? request->top : TOP_DEFAULT, classes = problem->class_count;
+    void *workspace = malloc(policy->combinations_workspace_size(classes, count));
+    struct spex_rate_combination *best = calloc(count, sizeof(*best));
+    bool *traced = calloc(count, (classes + 1) * sizeof(*traced));
+    int status, found = 0;
+    if (workspace && best && traced) {
+        for (size_t b = 0; b < count; b++)
+            best[b].traced = traced + b * (classes + 1);
+        found = policy->combinations(problem, workspace, best, count);
+        if (found > 0)
+            status = (request->json ? print_json : print_table)(problem, best, (size_t)found);
+        else
+            status = complain_of_budget(problem, policy);
+    } else {
+        status = spex_complain(SPEX_EXIT_FAILED, "out of memory");
+    }
+    free(traced);
+    free(best);
+    free(workspace);
+    return status;
+}
+
+static int plan_table(const struct request *request, const struct spex_plan_policy *policy) {
+    struct spex_plan_table table;
+    struct spex_rate_problem problem;
+    struct spex_csv csv;
+    struct spex_why why = {""};
+    if (spex_csv_read(&csv, request->path, &why) != 0 ||
+        spex_plan_table_make(&table, &csv, &why) != 0) {
+        spex_make_printable(why.text);
+        return spex_complain(SPEX_EXIT_FAILED, "%s", why.text);
+    }
+    int status = make_problem(request, &table, &problem);
+    if (status == SPEX_EXIT_OK)
+        status = request->policy ? spex_plan_policy_print(policy, &problem, request->json)
+                                 : plan_problem(request, &problem);
+    spex_plan_table_free(&table);
+    return flush_plan(status);
+}
+
+int spex_command_plan(int argc, char **argv) {
+    struct request request = {.budget = 0.05};
+    struct spex_plan_policy policy = {.ops = NULL};
+    int status = plan_parse(argc, argv, &request);
+    if (status)
+        return status;
+    if (request.policy)
+        status = spex_plan_policy_choose(&policy, request.policy);
+    if (status == SPEX_EXIT_OK)
+        status = plan_table(&request, &policy);
+    spex_plan_policy_free(&policy);
+    return status;
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "rate/budget.h"
+#include "text/variables.h"
+#include "tools/common/command.h"
+#include "tools/common/complain.h"
+#include "tools/common/functions_argument.h"
+#include "tools/common/options.h"
+#include "tools/common/process_argument.h"
+#include "tools/run/run_watch.h"
+#include "wire/control_format.h"
+
+static const char run_usage[] =
+    "usage: spex run [-e PROBES] [--functions GLOBS] [-o OUT] [-b PERCENT]\n"
+    "                [--thread-budget PERCENT] [-i SECONDS] [-f] [--json] -- PROGRAM [ARGUMENT…]\n"
+    "\n"
+    "Runs PROGRAM with probes switched on and prints a table of them when it has ended. Its\n"
+    "input, output, signals and exit status are its own.\n"
+    "\n"
+    "  -e PROBES               which probes; SPEX_PROBES or all when absent: man spex_probes\n"
+    "  --functions GLOBS       makes kernels of these functions, in a program that was compiled\n"
+    "                          with -finstrument-functions\n"
+    "  -b, --budget PERCENT    how much of its time probes may take, such as 2%; SPEX_BUDGET, or\n"
+    "                          as much as they do, when absent\n"
+    "  --thread-budget PERCENT how much of any 10 ms a thread may lose to its records\n"
+    "  -o OUT                  where tables go: a file, or - for standard output; standard\n"
+    "                          error when absent\n"
+    "  -i, --interval SECONDS  every so often a table of what has happened since the last\n"
+    "  -f, --follow-forks      also children of forks that do not start spex themselves\n"
+    "  --json                  JSON instead of tables\n";
+
+static const struct spex_syntax run_syntax = {"run", run_usage, "a program was expected",
+                                              1,     INT_MAX,   SPEX_OPTIONS_FIRST};
+
+struct request {
+    const char *probes;
+    const char *out;
+    /* NULL: the environment's, if it has one. */
+    const char *budget, *thread_budget;
+    /* Seconds; 0: no tables before the program's end. */
+    double interval;
+    bool follow;
+    bool json;
+    char *const *argv;
+};
+
+static int run_parse(int argc, char **argv, struct request *request) {
+    /* The program reads both budgets itself. */
+    double share;
+    const struct spex_option known[] = {
+        {"budget", 'b', .text = &request->budget, .number = &share, .read = spex_budget_parse,
+         .error = "a percentage of the program's time was expected, such as 2%"},
+        {"thread-budget", .text = &request->thread_budget, .number = &share,
+         .read = spex_budget_parse,
+         .error = "a percentage of a thread's time was expected, such as 2%"},
+        {.letter = 'e', .text = &request->probes},
+        {"functions", .check = spex_functions_argument},
+        {.letter = 'o', .text = &request->out},
+        {"interval", 'i', .number = &request->interval,
+         .range = {SPEX_CONTROL_INTERVAL_MIN_MS / 1e3, SPEX_CONTROL_INTERVAL_MAX_MS / 1e3},
+         .error = "0.05 to 86400 seconds were expected"},
+        {"follow-forks", 'f', .flag = &request->follow},
+        {"json", .flag = &request->json},
+        {.name = NULL},
+    };
+    struct spex_operands operands;
+    int status = spex_options_take(&run_syntax, known, argc, argv, &operands);
+    request->argv = operands.list;
+    return status;
+}
+
+/* A selection that the library would refuse is refused before the program is started. */
+static int choose_probes(struct request *request) {
+    const char *origin = request->probes ? "-e" : spex_variable_name(SPEX_VARIABLE_PROBES);
+    if (!request->probes)
+        request->probes = spex_variable_text(SPEX_VARIABLE_PROBES);
+    if (!request->probes)
+        request->probes = "*";
+    return spex_probes_argument("run", origin, request->probes);
+}
+
+/* Opens the standard streams that are closed, so that no other descriptor takes their numbers. The
+ * program does not inherit them. */
+static void fill_streams(void) {
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
+static int open_watch(struct spex_run_watch *watch, const struct request *request) {
+    char why[SPEX_CONTROL_PATH_BYTES + 128] = "";
+    watch->output.json = request->json;
+    watch->output.intervals = request->interval > 0;
+    int err = spex_run_output_open(&watch->output, request->out);
+    if (err)
+        return spex_complain(SPEX_EXIT_FAILED, "run: cannot open %s: %s", request->out,
+                             strerror(-err));
+    err = spex_listener_open(&watch->listener, why, sizeof(why));
+    if (err)
+        return spex_complain(SPEX_EXIT_FAILED, "run: %s", why);
+    err = spex_passed_signals_open(&watch->signals);
+    if (err)
+        return spex_complain(SPEX_EXIT_FAILED, "run: cannot wait for signals: %s", strerror(-err));
+    return 0;
+}
+
+static int launch_program(struct spex_run_watch *watch, const struct request *request) {
+    char output[160];
+    spex_listener_output(&watch->listener, output, sizeof(output));
+    struct spex_launch_variable variables[6] = {
+        {spex_variable_name(SPEX_VARIABLE_PROBES), request->probes},
+        {spex_variable_name(SPEX_VARIABLE_OUT), output},
+    };
+    struct spex_launch_variable *next = &variables[2];
+    if (request->follow)
+        *next++ = (struct spex_launch_variable){spex_variable_name(SPEX_VARIABLE_FORKS), "follow"};
+    if (request->budget)
+        *next++ = (struct spex_launch_variable){spex_variable_name(SPEX_VARIABLE_BUDGET),
+                                                request->budget};
+    if (request->thread_budget)
+        *next = (struct spex_launch_variable){spex_variable_name(SPEX_VARIABLE_THREAD_BUDGET),
+                                              request->thread_budget};
+    watch->interval_ms = (uint32_t)lround(request->interval * 1e3);
+    watch->start_ns = spex_clock_ns(CLOCK_MONOTONIC);
+    int err =
+        spex_launch_program(&watch->program, request->argv, variables, &watch->signals.before);
+    if (err)
+        return spex_complain(err == -ENOENT ? SPEX_EXIT_NOT_FOUND : SPEX_EXIT_NOT_EXECUTABLE,
+                             "run: %s: %s", request->argv[0], strerror(-err));
+    return 0;
+}
+
+static bool nobody_called(const struct spex_listener *listener) {
+    for (size_t c = 0; c < listener->count; c++)
+        if (!spex_caller_silent(listener->callers[c]))
+            return false;
+    return true;
+}
+
+static int run_finish(struct spex_run_watch *watch, const struct request *request) {
+    const struct spex_launched *program = &watch->program;
+    double seconds = (double)(spex_clock_ns(CLOCK_MONOTONIC) - watch->start_ns) / 1e9;
+    spex_run_watch_settle(watch);
+    spex_run_output_final(&watch->output, request->argv, program, &watch->listener, seconds);
+    if (nobody_called(&watch->listener))
+        spex_complain(0,
+                      "no process of %s started spex: it was not built with spex, or does not call "
+                      "spex_start, or runs its work in the child of a fork (--follow-forks)",
+                      request->argv[0]);
+    int err = spex_run_output_close(&watch->output);
+    if (err)
+        spex_complain(0, "run: cannot write to %s: %s", watch->output.name, strerror(-err));
+    if (program->by_signal)
+        return 128 + program->by_signal;
+    return err && program->status == 0 ? SPEX_EXIT_FAILED : program->status;
+}
+
+int spex_command_run(int argc, char **argv) {
+    static struct spex_run_watch watch = {.listener.door.socket.number = -1};
+    struct request request = {.probes = NULL};
+    int status = run_parse(argc, argv, &request);
+    status = status ? status : choose_probes(&request);
+    if (status)
+        return status;
+    fill_streams();
+    status = open_watch(&watch, &request);
+    status = status ? status : launch_program(&watch, &request);
+    if (!status) {
+        spex_run_watch(&watch);
+        status = run_finish(&watch, &request);
+    }
+    spex_listener_close(&watch.listener);
+    if (watch.program.by_signal)
+        spex_launched_die_of(watch.program.by_signal);
+    return status;
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "tools/run/run_output.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/clock.h"
+#include "profile/table.h"
+#include "tools/common/complain.h"
+#include "tools/common/profile_json.h"
+
+/* What has become of a process. */
+enum state {
+    /* It has stopped spex, and its figures are complete. */
+    STOPPED,
+    /* Without stopping spex it has ended, executed another program, or closed the connection. */
+    ENDED,
+    REPLACED,
+    CLOSED,
+    /* It has sent something that is not a report. */
+    BROKEN,
+    RUNNING,
+    /* It has sent nothing, or another entry has the same process. It is not shown. */
+    SILENT
+};
+
+static const char *const state_names[] = {"stopped", "ended",   "replaced", "closed",
+                                          "broken",  "running", "silent"};
+
+int spex_run_output_open(struct spex_run_output *output, const char *path) {
+    output->error = 0;
+    if (!path) {
+        output->file = stderr;
+        output->name = "standard error";
+    } else if (strcmp(path, "-") == 0) {
+        output->file = stdout;
+        output->name = "standard output";
+    } else {
+        output->file = fopen(path, "we");
+        output->name = path;
+    }
+    return output->file ? 0 : -errno;
+}
+
+/* Flushes the output. The first error is kept for spex_run_output_close. */
+static void flush_output(struct spex_run_output *output) {
+    int err = spex_written(output->file);
+    if (!output->error)
+        output->error = err;
+}
+
+int spex_run_output_close(struct spex_run_output *output) {
+    flush_output(output);
+    if (output->file != stderr && output->file != stdout && fclose(output->file) != 0 &&
+        !output->error)
+        output->error = errno ? -errno : -EIO;
+    return output->error;
+}
+
+/* Owns `json`; NULL means that memory was short. */
+static void write_json(struct spex_run_output *output, json_t *json) {
+    size_t flags = output->intervals ? JSON_COMPACT : JSON_INDENT(2);
+    if (json) {
+        json_dumpf(json, output->file, flags); /* the stream keeps an error */
+        fputc('\n', output->file);
+    } else if (!output->error) {
+        output->error = -ENOMEM;
+    }
+    json_decref(json);
+    flush_output(output);
+}
+
+/* A later connection of the same process; NULL when there is none. */
+static const struct spex_caller *successor(const struct spex_listener *listener, size_t c) {
+    for (size_t later = c + 1; later < listener->count; later++)
+        if (listener->callers[later]->process == listener->callers[c]->process)
+            return listener->callers[later];
+    return NULL;
+}
+
+static enum state state_of(const struct spex_listener *listener, size_t c) {
+    struct spex_caller *caller = listener->callers[c];
+    const struct spex_caller *later = successor(listener, c);
+    bool runs = spex_caller_runs(caller);
+    if (caller->reader.final)
+        return STOPPED;
+    if (later && spex_caller_same(caller, later))
+        return SILENT;
+    if (caller->why[0])
+        return BROKEN;
+    if (spex_caller_silent(caller) && runs && caller->socket < 0)
+        return SILENT;
+    if (caller->socket >= 0 && runs)
+        return RUNNING;
+    if (later)
+        return REPLACED;
+    return runs ? CLOSED : ENDED;
+}
+
+static double unseen_seconds(const struct spex_caller *caller) {
+    uint64_t end_ns = caller->closed_ns ? caller->closed_ns : spex_clock_ns(CLOCK_MONOTONIC);
+    return end_ns > caller->heard_ns ? (double)(end_ns - caller->heard_ns) / 1e9 : 0;
+}
+
+static json_t *caller_json(const struct spex_caller *caller, const struct spex_profile *profile,
+                           enum state state) {
+    bool unknown = state == BROKEN || !caller->reader.complete;
+    json_t *json =
+        json_pack("{s:I, s:o, s:s, s:o}", "pid", (json_int_t)caller->process, "command",
+                  spex_text_json(caller->command), "state", state_names[state], "unseen_seconds",
+                  state == STOPPED || state == RUNNING ? json_real(0)
+                  : unknown                            ? json_null()
+                                                       : json_real(unseen_seconds(caller)));
+    json_t *figures = spex_profile_json(profile);
+    int err = !json || !figures || json_object_update(json, figures) != 0;
+    json_decref(figures);
+    if (!err)
+        return json;
+    json_decref(json);
+    return NULL;
+}
+
+static json_t *array_of(json_t *element) {
+    json_t *array = json_array();
+    if (json_array_append_new(array, element) == 0)
+        return array;
+    json_decref(array);
+    return NULL;
+}
+
+static void interval_json(struct spex_run_output *output, const struct spex_caller *caller,
+                          const struct spex_profile *since, double seconds) {
+    write_json(output, json_pack("{s:f, s:b, s:o}", "time", seconds, "final", 0, "processes",
+                                 array_of(caller_json(caller, since, RUNNING))));
+}
+
+static void interval_text(struct spex_run_output *output, const struct spex_caller *caller,
+                          const struct spex_profile *since, double seconds) {
+    fprintf(output->file, "%.3f s: process %d (%s)\n", seconds, (int)caller->process,
+            caller->command);
+    if (since->row_count)
+        spex_table_print(output->file, since);
+    else
+        fputs("no probe is on\n", output->file);
+    fputc('\n', output->file);
+    flush_output(output);
+}
+
+void spex_run_output_interval(struct spex_run_output *output, struct spex_caller *caller,
+                              double seconds) {
+    static const struct spex_profile nothing;
+    struct spex_profile since, copy;
+    int err = spex_profile_since(&caller->reader.profile, &caller->shown, &since);
+    if (!err)
+        (output->json ? interval_json : interval_text)(output, caller, &since, seconds);
+    if (!err)
+        spex_profile_free(&since);
+    err = err ? err : spex_profile_since(&caller->reader.profile, &nothing, &copy);
+    if (!err) {
+        spex_profile_free(&caller->shown);
+        caller->shown = copy;
+    } else if (!output->error) {
+        output->error = err;
+    }
+}
+
+static void print_state(FILE *file, const struct spex_caller *caller, enum state state) {
+    static const char *const texts[] = {
+        [ENDED] = "ended without stopping spex",
+        [REPLACED] = "became another program without stopping spex",
+        [CLOSED] = "has closed its connection and goes on",
+    };
+    if (state == STOPPED)
+        return;
+    fprintf(file, "process %d (%s) ", (int)caller->process, caller->command);
+    if (state == RUNNING)
+        fputs("still runs; its probes go off now\n", file);
+    else if (state == BROKEN)
+        fprintf(file, "was broken off: %s\n", caller->why);
+    else if (caller->reader.complete)
+        fprintf(file, "%s: figures are those up to %.0f ms before its end\n", texts[state],
+                unseen_seconds(caller) * 1e3);
+    else
+        fprintf(file, "%s before its first report\n", texts[state]);
+}
+
+static void print_caller(FILE *file, const struct spex_caller *caller, enum state state,
+                         bool headed) {
+    const struct spex_profile *profile = &caller->reader.profile;
+    if (headed)
+        fprintf(file, "process %d (%s):\n", (int)caller->process, caller->command);
+    print_state(file, caller, state);
+    if (profile->row_count)
+        spex_table_print(file, profile);
+    else if (caller->reader.complete)
+        fprintf(file, "no probe was on%s\n",
+                state == STOPPED || state == RUNNING ? "" : " by then");
+}
+
+/* Sets the state of each connection; returns how many are shown. */
+static size_t states_of(const struct spex_listener *listener, enum state *states) {
+    size_t shown = 0;
+    for (size_t c = 0; c < listener->count; c++) {
+        states[c] = state_of(listener, c);
+        shown += states[c] != SILENT;
+    }
+    return shown;
+}
+
+static void final_text(struct spex_run_output *output, const struct spex_listener *listener) {
+    enum state states[SPEX_CALLERS_MAX];
+    size_t shown = states_of(listener, states), headed = shown > 1, printed = 0;
+    for (size_t c = 0; c < listener->count; c++) {
+        if (states[c] == SILENT)
+            continue;
+        if (printed++)
+            fputc('\n', output->file);
+        print_caller(output->file, listener->callers[c], states[c], headed);
+    }
+    flush_output(output);
+}
+
+static json_t *signal_json(int number) {
+    const char *name = number ? sigabbrev_np(number) : NULL;
+    if (name)
+        return json_sprintf("SIG%s", name);
+    return number ? json_sprintf("signal %d", number) : json_null();
+}
+
+static json_t *program_json(char *const *argv) {
+    json_t *json = json_array();
+    for (; *argv; argv++)
+        json_array_append_new(json, spex_text_json(*argv));
+    return json;
+}
+
+static void final_json(struct spex_run_output *output, char *const *argv,
+                       const struct spex_launched *program, const struct spex_listener *listener,
+                       double seconds) {
+    enum state states[SPEX_CALLERS_MAX];
+    json_t *processes = json_array();
+    int err = !processes;
+    states_of(listener, states);
+    for (size_t c = 0; c < listener->count; c++) {
+        const struct spex_caller *caller = listener->callers[c];
+        if (states[c] != SILENT)
+            err |= json_array_append_new(processes,
+                                         caller_json(caller, &caller->reader.profile, states[c]));
+    }
+    json_t *json = json_pack("{s:f, s:b, s:o, s:o, s:o, s:o}", "time", seconds, "final", 1,
+                             "program", program_json(argv), "status",
+                             program->by_signal ? json_null() : json_integer(program->status),
+                             "signal", signal_json(program->by_signal), "processes", processes);
+    if (err) {
+        json_decref(json);
+        json = NULL;
+    }
+    write_json(output, json);
+}
+
+void spex_run_output_final(struct spex_run_output *output, char *const *argv,
+                           const struct spex_launched *program, struct spex_listener *listener,
+                           double seconds) {
+    if (output->json)
+        final_json(output, argv, program, listener, seconds);
+    else
+        final_text(output, listener);
+}

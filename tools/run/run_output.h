@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* The output of `spex run`: tables, or JSON, of the processes that have connected to it. */
+#ifndef SPEX_TOOLS_RUN_RUN_OUTPUT_H
+#define SPEX_TOOLS_RUN_RUN_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "observe/launch.h"
+#include "observe/listener.h"
+
+struct spex_run_output {
+    FILE *file;
+    /* For messages. */
+    const char *name;
+    bool json;
+    /* There are tables before the end; JSON has one object a line then. */
+    bool intervals;
+    /* The first error of writing, a negative errno value. */
+    int error;
+};
+
+/* `path`: a file, which is emptied; "-" for standard output; NULL for standard error. 0 or a
+ * negative errno value. */
+int spex_run_output_open(struct spex_run_output *output, const char *path);
+
+/* Prints the figures of a process since its last table. `seconds`: since the program's start. */
+void spex_run_output_interval(struct spex_run_output *output, struct spex_caller *caller,
+                              double seconds);
+
+/* Prints all figures, after the program's end. */
+void spex_run_output_final(struct spex_run_output *output, char *const *argv,
+                           const struct spex_launched *program, struct spex_listener *listener,
+                           double seconds);
+
+/* 0, or the first error of writing, a negative errno value. */
+int spex_run_output_close(struct spex_run_output *output);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "tools/run/run_watch.h"
+
+#include <poll.h>
+
+#include "base/clock.h"
+#include "tools/common/complain.h"
+
+/* How long to wait for the answers of processes that run, and the end of those that are ending. */
+#define SETTLE_NS 1000000000u
+
+enum { SIGNALS, PROGRAM, DOOR, FIRST, POLLED = FIRST + SPEX_CALLERS_MAX };
+
+static double seconds_since_start(const struct spex_run_watch *watch) {
+    return (double)(spex_clock_ns(CLOCK_MONOTONIC) - watch->start_ns) / 1e9;
+}
+
+static void accept_callers(struct spex_run_watch *watch) {
+    size_t refused = watch->listener.refused;
+    struct spex_caller *caller;
+    while ((caller = spex_listener_accept(&watch->listener)))
+        if (watch->interval_ms)
+            spex_caller_ask(caller, SPEX_CONTROL_SUBSCRIBE, SPEX_CALLER_INTERVAL,
+                            watch->interval_ms);
+    if (!refused && watch->listener.refused)
+        spex_complain(0, "more than %zu processes have started spex; the probes of others are off",
+                      watch->listener.count);
+}
+
+/* A process that connects again goes on from what its first connection has shown. */
+static void take_over(const struct spex_listener *listener, struct spex_caller *caller) {
+    for (size_t c = 0; c < listener->count && listener->callers[c] != caller; c++)
+        if (spex_caller_same(listener->callers[c], caller)) {
+            spex_profile_free(&caller->shown);
+            caller->shown = listener->callers[c]->shown;
+            listener->callers[c]->shown = (struct spex_profile){.row_count = 0};
+        }
+}
+
+/* The first report of a subscription is not shown: it comes at once, when there is nothing to
+ * report. */
+static void take_report(struct spex_run_watch *watch, struct spex_caller *caller) {
+    if (spex_caller_take(caller) <= 0 || caller->reader.number != SPEX_CALLER_INTERVAL ||
+        caller->reader.final)
+        return;
+    if (caller->subscribed)
+        spex_run_output_interval(&watch->output, caller, seconds_since_start(watch));
+    else
+        take_over(&watch->listener, caller);
+    caller->subscribed = true;
+}
+
+static nfds_t fill_fds(const struct spex_run_watch *watch, struct pollfd fds[POLLED]) {
+    const struct spex_listener *listener = &watch->listener;
+    fds[SIGNALS] = (struct pollfd){.fd = watch->signals.fd, .events = POLLIN};
+    fds[PROGRAM] = (struct pollfd){.fd = watch->program.pidfd, .events = POLLIN};
+    fds[DOOR] = (struct pollfd){.fd = listener->door.socket.number, .events = POLLIN};
+    for (size_t c = 0; c < listener->count; c++)
+        fds[FIRST + c] = (struct pollfd){.fd = listener->callers[c]->socket, .events = POLLIN};
+    return FIRST + listener->count;
+}
+
+void spex_run_watch(struct spex_run_watch *watch) {
+    struct pollfd fds[POLLED];
+    while (!spex_launched_ended(&watch->program)) {
+        nfds_t count = fill_fds(watch, fds);
+        if (poll(fds, count, -1) <= 0)
+            continue;
+        spex_passed_signals_pass(&watch->signals, &watch->program);
+        for (nfds_t f = FIRST; f < count; f++)
+            if (fds[f].revents)
+                take_report(watch, watch->listener.callers[f - FIRST]);
+        accept_callers(watch);
+    }
+}
+
+/* Whether no more reports are to be waited for. */
+static bool is_settled(struct spex_caller *caller) {
+    if (caller->reader.complete && caller->reader.number == SPEX_CALLER_LAST)
+        return true;
+    return !spex_caller_runs(caller); /* what it has sent has been taken */
+}
+
+/* Takes the reports that have arrived. */
+static void drain_caller(struct spex_caller *caller, uint64_t until) {
+    while (spex_caller_take(caller) > 0 && spex_clock_ns(CLOCK_MONOTONIC) < until)
+        continue;
+}
+
+void spex_run_watch_settle(struct spex_run_watch *watch) {
+    struct pollfd fds[SPEX_CALLERS_MAX];
+    struct spex_listener *listener = &watch->listener;
+    uint64_t until = spex_clock_ns(CLOCK_MONOTONIC) + SETTLE_NS;
+    accept_callers(watch);
+    spex_listener_shut(listener);
+    for (size_t c = 0; c < listener->count; c++)
+        spex_caller_ask(listener->callers[c], SPEX_CONTROL_PROFILE, SPEX_CALLER_LAST, 0);
+    for (size_t waiting = 1; waiting && spex_clock_ns(CLOCK_MONOTONIC) < until;) {
+        waiting = 0;
+        for (size_t c = 0; c < listener->count; c++) {
+            struct spex_caller *caller = listener->callers[c];
+            bool ended = !spex_caller_runs(caller);
+            drain_caller(caller, until);
+            if (caller->socket >= 0 && !ended && !is_settled(caller))
+                fds[waiting++] = (struct pollfd){.fd = caller->socket, .events = POLLIN};
+        }
+        if (waiting)
+            poll(fds, waiting, 10);
+    }
+}

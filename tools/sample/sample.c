@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <limits.h>
+#include <locale.h>
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernels/sampling_plan.h"
+#include "observe/control_client.h"
+#include "observe/launch.h"
+#include "observe/passed_signals.h"
+#include "rate/budget.h"
+#include "text/variables.h"
+#include "tools/common/attach.h"
+#include "tools/common/command.h"
+#include "tools/common/complain.h"
+#include "tools/common/functions_argument.h"
+#include "tools/common/models_file.h"
+#include "tools/common/options.h"
+#include "tools/common/process_argument.h"
+#include "tools/common/stop_signals.h"
+#include "tools/sample/sample_output.h"
+#include "tools/sample/sample_program.h"
+
+static const char sample_usage[] =
+    "usage: spex sample MODELS [-n SAMPLES] [-b PERCENT] [--functions GLOBS] [-o OUT] [--json]\n"
+    "                   -- PROGRAM [ARGUMENT…]\n"
+    "       spex sample MODELS --pid PID [--for SECONDS] [-n SAMPLES] [-b PERCENT] [-o OUT] "
+    "[--json]\n"
+    "\n"
+    "Runs PROGRAM, or follows the running program PID, and samples each kernel that MODELS, a\n"
+    "file that spex train has written, knows. The predicted time of an execution sets how often:\n"
+    "each execution has the same number of samples, however long it is. A kernel that is too\n"
+    "short for that has as many within each execution of the kernel around it.\n"
+    "\n"
+    "  -n SAMPLES           samples, 0.01 to 1000000; the default is 10\n"
+    "  -b, --budget PERCENT how much of the program's time that may take; there are fewer samples\n"
+    "                       then. The default is the program's own budget, if it has one\n"
+    "  --functions GLOBS    makes kernels of these functions, in a program that was compiled with\n"
+    "                       -finstrument-functions\n"
+    "  --pid PID            follow PID until it ends, for SECONDS, or until Ctrl-C\n"
+    "  --for SECONDS        with --pid: for how long\n"
+    "  -o OUT               where the table goes: a file, or - for standard output; standard\n"
+    "                       error when absent, or, with --pid, standard output\n"
+    "  --json               JSON instead of a table\n";
+
+static const struct spex_syntax sample_syntax = {
+    "sample", sample_usage, "one file of models was expected", 1, 1, SPEX_OPTIONS_PROGRAM};
+
+struct request {
+    const char *models_path;
+    /* NULL: none given; as a share of the time. */
+    const char *budget;
+    double share;
+    /* Path, "-" or NULL; the file that it names. */
+    const char *out;
+    FILE *file;
+    /* NULL: none given. */
+    const char *functions;
+    double samples;
+    /* 0: no limit. */
+    double seconds;
+    /* 0: the program is to be run. */
+    pid_t process;
+    bool json;
+    char *const *argv;
+    struct spex_models models;
+};
+
+static int check_request(const struct request *request) {
+    if (request->process && *request->argv)
+        return spex_complain(SPEX_EXIT_USAGE,
+                             "sample: either --pid or a program to be run was expected, not both");
+    if (request->process && request->functions)
+        return spex_complain(SPEX_EXIT_USAGE,
+                             "sample: --functions goes with a program to be run: in one that runs, "
+                             "they are kernels already, or cannot become such");
+    if (!request->process && request->seconds > 0)
+        return spex_complain(SPEX_EXIT_USAGE, "sample: --for goes with --pid");
+    if (!request->process && !*request->argv)
+        return spex_complain(SPEX_EXIT_USAGE, "sample: \"-- PROGRAM\" was expected");
+    return SPEX_EXIT_OK;
+}
+
+static int sample_parse(int argc, char **argv, struct request *request) {
+    const struct spex_option known[] = {
+        {.letter = 'n',
+         .number = &request->samples,
+         .read = spex_samples_parse,
+         .error = "a number of " SPEX_SAMPLES_RANGE " was expected"},
+        {"budget", 'b', .text = &request->budget, .number = &request->share,
+         .read = spex_budget_parse,
+         .error = "a percentage of the program's time was expected, such as 2%"},
+        {"functions", .text = &request->functions, .check = spex_functions_argument},
+        {"pid", .process = &request->process},
+        {"for", .number = &request->seconds, .range = {1e-3, 1e9},
+         .error = "seconds were expected"},
+        {.letter = 'o', .text = &request->out},
+        {"json", .flag = &request->json},
+        {.name = NULL},
+    };
+    struct spex_operands operands;
+    int status = spex_options_take(&sample_syntax, known, argc, argv, &operands);
+    if (status)
+        return status;
+    request->models_path = operands.list[0];
+    request->argv = operands.program;
+    return check_request(request);
+}
+
+/* Opens the output first, so that a bad path is reported before the program starts. */
+static int output_open(struct request *request) {
+    if (request->out && strcmp(request->out, "-") != 0)
+        request->file = fopen(request->out, "we");
+    else
+        request->file = request->out || request->process ? stdout : stderr;
+    return request->file ? SPEX_EXIT_OK
+                         : spex_complain(SPEX_EXIT_FAILED, "sample: cannot open %s: %s",
+                                         request->out, strerror(errno));
+}
+
+static int print_account(const struct request *request, struct spex_sampled *sampled,
+                         double seconds, uint64_t lost) {
+    struct spex_sampled_kernel *kernels;
+    struct spex_sample_account account = {
+        .samples = request->samples, .seconds = seconds, .lost = lost};
+    int err = spex_sampled_account(sampled, seconds, &kernels, &account.count);
+    account.kernels = kernels;
+    FILE *file = request->file;
+    if (!err && request->json)
+        err = spex_sample_print_json(&account, file);
+    else if (!err)
+        spex_sample_print(&account, file);
+    if (!err)
+        err = spex_written(file);
+    if (file != stdout && file != stderr && fclose(file) != 0 && !err)
+        err = -errno;
+    free(kernels);
+    if (err)
+        return spex_complain(SPEX_EXIT_FAILED, "sample: cannot write to %s: %s",
+                             request->out ? request->out : "the terminal", strerror(-err));
+    if (account.count == 0)
+        return spex_complain(SPEX_EXIT_FAILED,
+                             "no kernel has made a record; spex probes lists what the program has");
+    return SPEX_EXIT_OK;
+}
+
+/* Whether each kernel in the path can be selected by its name. */
+static bool is_plain(const char *path) {
+    return strspn(path, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_/") ==
+           strlen(path);
+}
+
+static bool is_said(const char *selection, const char *name, size_t length) {
+    for (const char *at = selection; *at; at++) {
+        if (strncmp(at, name, length) == 0 && at[length] == ':')
+            return true;
+        at = strchr(at, ',');
+        if (!at)
+            break;
+    }
+    return false;
+}
+
+/* A selection of the kernels that the models know, or of all kernels where some names cannot be
+ * selected or they are too many. To be freed; NULL: out of memory. */
+static char *selection_of(const struct spex_models *models) {
+    enum { ITEMS_MAX = 500 };
+    char *text = NULL;
+    size_t size, items = 0;
+    bool plain = true;
+    FILE *out = open_memstream(&text, &size);
+    for (size_t m = 0; out && m < models->count && plain; m++) {
+        plain = is_plain(models->items[m].path);
+        for (const char *name = models->items[m].path, *end; plain && *name; name = end + !!*end) {
+            end = name + strcspn(name, "/");
+            fflush(out);
+            if (is_said(text, name, (size_t)(end - name)))
+                continue;
+            fprintf(out, "%s%.*s:kernel@probe", items++ ? "," : "", (int)(end - name), name);
+        }
+    }
+    if (!out || fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    if (plain && items > 0 && items <= ITEMS_MAX)
+        return text;
+    free(text);
+    return strdup("*:kernel@probe");
+}
+
+static int drain_records(struct spex_receiver *receiver, struct spex_sampled *sampled, bool all,
+                         struct spex_why *why) {
+    int more = 1;
+    while (more > 0) {
+        more = spex_receiver_take(receiver, why);
+        if (more < 0)
+            return more;
+        size_t count;
+        const struct spex_record *records =
+            spex_receiver_records(receiver, all && more == 0, &count);
+        if (spex_sampled_take(sampled, records, count))
+            return spex_fail(why, -ENOMEM, "out of memory");
+    }
+    return 0;
+}
+
+static int sample_run(const struct request *request, struct spex_sample_program *run,
+                      const char *selection, const char *models) {
+    char samples[32];
+    snprintf(samples, sizeof(samples), "%.6f", request->samples);
+    const struct spex_launch_variable variables[] = {
+        {spex_variable_name(SPEX_VARIABLE_PROBES), selection},
+        {spex_variable_name(SPEX_VARIABLE_MODELS), models},
+        {spex_variable_name(SPEX_VARIABLE_SAMPLES), samples},
+        {request->budget ? spex_variable_name(SPEX_VARIABLE_BUDGET) : NULL, request->budget},
+        {NULL, NULL}};
+    struct spex_instant begin = spex_instant_now();
+    struct spex_sampled *sampled = NULL;
+    struct spex_why why = {""};
+    int status = spex_sample_program_start(run, request->argv, variables);
+    if (status)
+        return status;
+    int err = spex_sampled_create(&sampled, &request->models, spex_receiver_kernels(run->receiver),
+                                  request->samples, spex_tick_rate_since(begin));
+    /* Waits for the program's end also after an error. */
+    for (bool ended = false; !ended;) {
+        ended = spex_sample_program_wait(run, !err);
+        err = err ? err : drain_records(run->receiver, sampled, ended, &why);
+    }
+    double seconds = (double)(spex_instant_now().monotonic_ns - begin.monotonic_ns) / 1e9;
+    if (err)
+        status =
+            spex_complain(SPEX_EXIT_FAILED, "sample: %s", why.text[0] ? why.text : strerror(-err));
+    else if (!spex_receiver_connected(run->receiver))
+        status = spex_complain(SPEX_EXIT_FAILED, "sample: %s did not start spex", request->argv[0]);
+    else
+        status = print_account(request, sampled, seconds, spex_receiver_lost(run->receiver));
+    spex_sampled_destroy(sampled);
+    return run->program.status ? run->program.status : status;
+}
+
+static int sample_program(const struct request *request) {
+    struct spex_sample_program run;
+    char *selection = selection_of(&request->models);
+    char *models = realpath(request->models_path, NULL);
+    if (!selection || !models) {
+        free(selection);
+        free(models);
+        return spex_complain(SPEX_EXIT_FAILED, "sample: %s", strerror(errno));
+    }
+    int status = sample_run(request, &run, selection, models);
+    spex_sample_program_close(&run);
+    free(selection);
+    free(models);
+    if (run.program.by_signal)
+        spex_launched_die_of(run.program.by_signal);
+    return run.program.by_signal ? 128 + run.program.by_signal : status;
+}
+
+/* Has the program sample by a file of models, or for NULL by those that it was started with. */
+static int send_models(const struct request *request, const char *models, struct spex_why *why) {
+    struct spex_profile_reader reader = {0};
+    char *text = NULL;
+    if (models && asprintf(&text, "%.6f %.9f %s", request->samples, request->share, models) < 0)
+        return spex_fail(why, -ENOMEM, "out of memory");
+    int err = spex_client_ask(request->process, SPEX_CONTROL_MODELS, models ? text : "", &reader,
+                              why->text, sizeof(why->text));
+    free(text);
+    spex_profile_reader_free(&reader);
+    return err;
+}
+
+/* Takes records until the program ends, the time is over, or `stop_fd` is readable. 0 or a negative
+ * errno value. */
+static int follow_process(const struct request *request, const struct spex_attached *attached,
+                          struct spex_sampled *sampled, int stop_fd, struct spex_why *why) {
+    const double end = request->seconds > 0 ? request->seconds : INFINITY;
+    for (bool over = false; !over;) {
+        double left = end - spex_attached_seconds(attached);
+        over = left <= 0 || spex_attached_over(attached) ||
+               spex_attached_wait(attached, stop_fd,
+                                  left < INT_MAX / 1000 ? (int)(left * 1000) + 1 : -1);
+        int err = drain_records(attached->receiver, sampled, over, why);
+        if (err)
+            return err;
+    }
+    return 0;
+}
+
+static int sample_attached(const struct request *request, const char *models, int stop_fd) {
+    struct spex_attached attached = {.process = 0};
+    struct spex_sampled *sampled = NULL;
+    struct spex_why why = {""};
+    int err = send_models(request, models, &why);
+    bool gone_by = !err;
+    if (!err)
+        err = spex_attach(&attached, request->process, NULL, &request->models, "@probe", &why);
+    if (!err)
+        err = spex_sampled_create(&sampled, &request->models,
+                                  spex_receiver_kernels(attached.receiver), request->samples,
+                                  attached.ticks_per_second);
+    err = err ? err : follow_process(request, &attached, sampled, stop_fd, &why);
+    int status = err ? spex_complain(SPEX_EXIT_FAILED, "sample: %s", why.text)
+                     : print_account(request, sampled, spex_attached_seconds(&attached),
+                                     spex_attached_lost(&attached));
+    bool over = attached.process && spex_attached_over(&attached);
+    if (attached.process)
+        spex_detach(&attached);
+    if (gone_by && !over)
+        send_models(request, NULL, &why);
+    spex_sampled_destroy(sampled);
+    return status;
+}
+
+static int sample_process(const struct request *request) {
+    char *models = realpath(request->models_path, NULL);
+    int stop_fd = spex_stop_signals_open();
+    if (stop_fd < 0 || !models) {
+        free(models);
+        return spex_complain(SPEX_EXIT_FAILED, "sample: %s", strerror(errno));
+    }
+    int status = sample_attached(request, models, stop_fd);
+    close(stop_fd);
+    free(models);
+    return status;
+}
+
+int spex_command_sample(int argc, char **argv) {
+    struct request request = {.samples = SPEX_SAMPLES_DEFAULT};
+    setlocale(LC_CTYPE, "");
+    int status = sample_parse(argc, argv, &request);
+    if (status == SPEX_EXIT_OK)
+        status = spex_models_file_read(request.models_path, &request.models);
+    if (status == SPEX_EXIT_OK)
+        status = output_open(&request);
+    if (status == SPEX_EXIT_OK)
+        status = request.process ? sample_process(&request) : sample_program(&request);
+    spex_models_free(&request.models);
+    return status;
+}

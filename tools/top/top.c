@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#include <locale.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "profile/table.h"
+#include "tools/common/command.h"
+#include "tools/common/complain.h"
+#include "tools/common/options.h"
+#include "tools/common/process_argument.h"
+#include "tools/top/top_feed.h"
+#include "tools/top/top_live.h"
+#include "tools/top/top_view.h"
+
+static const char top_usage[] =
+    "usage: spex top PID [-d SECONDS] [-b] [-n COUNT]\n"
+    "\n"
+    "Shows the probes of the running program PID, with what they have measured in the last\n"
+    "interval, and switches them: the key h tells how.\n"
+    "\n"
+    "  -d SECONDS  from one refresh to the next, 0.05 to 3600; the default is 1\n"
+    "  -b          prints tables one after the other, without a terminal, until the program ends\n"
+    "  -n COUNT    ends after so many refreshes\n";
+
+static const struct spex_syntax top_syntax = {"top", top_usage, "one process was expected",
+                                              1,     1,         SPEX_OPTIONS_ANYWHERE};
+
+struct request {
+    /* Seconds. */
+    double interval;
+    bool batch;
+    /* 0: no limit. */
+    unsigned long count;
+    pid_t process;
+};
+
+static int top_parse(int argc, char **argv, struct request *request) {
+    const struct spex_option known[] = {
+        {.letter = 'd',
+         .number = &request->interval,
+         .read = spex_top_delay,
+         .error = "0.05 to 3600 seconds were expected"},
+        {.letter = 'b', .flag = &request->batch},
+        {.letter = 'n',
+         .count = &request->count,
+         .range = {1, 1e18},
+         .error = "a number above 0 was expected"},
+        {.name = NULL},
+    };
+    struct spex_operands operands;
+    int status = spex_options_take(&top_syntax, known, argc, argv, &operands);
+    return status ? status : spex_process_argument("top", operands.list[0], &request->process);
+}
+
+static int print_interval(const struct spex_top_feed *feed) {
+    char when[64] = "";
+    time_t now = time(NULL);
+    struct tm local;
+    if (localtime_r(&now, &local))
+        strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &local);
+    printf("%s  %s %d, %.3f s\n", when, feed->now.process.command, (int)feed->process,
+           feed->difference.process.seconds);
+    spex_table_print(stdout, &feed->difference);
+    putchar('\n');
+    return spex_written(stdout);
+}
+
+static int print_intervals(struct spex_top_feed *feed, unsigned long count) {
+    struct pollfd fds[SPEX_TOP_FEED_FDS];
+    unsigned long printed = 0;
+    while (feed->state == SPEX_TOP_FOLLOWS || feed->state == SPEX_TOP_SEARCHES) {
+        poll(fds, SPEX_TOP_FEED_FDS, spex_top_feed_wait(feed, fds));
+        while (spex_top_feed_take(feed)) {
+            if (!feed->has_difference)
+                continue;
+            int err = print_interval(feed);
+            if (err)
+                return spex_complain(SPEX_EXIT_FAILED, "the table cannot be written: %s",
+                                     strerror(-err));
+            if (++printed == count)
+                return SPEX_EXIT_OK;
+        }
+    }
+    if (feed->state == SPEX_TOP_LEFT)
+        return spex_complain(feed->final ? SPEX_EXIT_OK : SPEX_EXIT_FAILED, "%s", feed->why.text);
+    return SPEX_EXIT_OK;
+}
+
+int spex_command_top(int argc, char **argv) {
+    struct request request = {.interval = 1};
+    struct spex_top_feed feed;
+    int status = top_parse(argc, argv, &request);
+    if (status)
+        return status;
+    if (!request.batch && (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO)))
+        return spex_complain(SPEX_EXIT_USAGE, "top: standard input and output are no terminal; -b "
+                                              "prints tables without one");
+    setlocale(LC_CTYPE, "");
+    if (spex_top_feed_open(&feed, request.process, (uint32_t)lround(request.interval * 1000)) != 0)
+        status = spex_complain(SPEX_EXIT_FAILED, "%s", feed.why.text);
+    else if (request.batch)
+        status = print_intervals(&feed, request.count);
+    else
+        status = spex_top_live(&feed, request.count);
+    spex_top_feed_close(&feed);
+    return status;
+}

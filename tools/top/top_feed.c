@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "tools/top/top_feed.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "observe/control_client.h"
+
+/* A program that starts spex again after an exec does so soon. */
+#define RETRY_MS   100
+#define GIVE_UP_NS 3000000000u
+
+static bool process_ended(const struct spex_top_feed *feed) {
+    struct pollfd fd = {.fd = feed->process_fd, .events = POLLIN};
+    if (feed->process_fd >= 0)
+        return poll(&fd, 1, 0) == 1;
+    return kill(feed->process, 0) != 0 && errno == ESRCH;
+}
+
+static void feed_lose(struct spex_top_feed *feed) {
+    close(feed->socket);
+    feed->socket = -1;
+    feed->state = SPEX_TOP_SEARCHES;
+    feed->lost_ns = spex_clock_ns(CLOCK_MONOTONIC);
+}
+
+static void feed_leave(struct spex_top_feed *feed) {
+    if (feed->socket >= 0)
+        feed_lose(feed);
+    feed->state = SPEX_TOP_LEFT;
+}
+
+static int connect_and_subscribe(struct spex_top_feed *feed) {
+    int fd = spex_client_connect(feed->process, feed->why.text, sizeof(feed->why.text));
+    if (fd < 0)
+        return fd;
+    int err = spex_client_send(fd, SPEX_CONTROL_SUBSCRIBE, feed->interval_ms, NULL, feed->why.text,
+                               sizeof(feed->why.text));
+    if (err) {
+        close(fd);
+        return err;
+    }
+    feed->socket = fd;
+    feed->state = SPEX_TOP_FOLLOWS;
+    return 0;
+}
+
+int spex_top_feed_open(struct spex_top_feed *feed, pid_t process, uint32_t interval_ms) {
+    *feed = (struct spex_top_feed){.process = process, .socket = -1, .interval_ms = interval_ms};
+    feed->process_fd = (int)syscall(SYS_pidfd_open, process, 0);
+    return connect_and_subscribe(feed);
+}
+
+void spex_top_feed_close(struct spex_top_feed *feed) {
+    if (feed->socket >= 0)
+        close(feed->socket);
+    if (feed->process_fd >= 0)
+        close(feed->process_fd);
+    spex_profile_reader_free(&feed->reader);
+    spex_profile_free(&feed->now);
+    spex_profile_free(&feed->difference);
+}
+
+void spex_top_feed_subscribe(struct spex_top_feed *feed, uint32_t interval_ms) {
+    feed->interval_ms = interval_ms;
+    if (feed->socket >= 0 && spex_client_send(feed->socket, SPEX_CONTROL_SUBSCRIBE, interval_ms,
+                                              NULL, feed->why.text, sizeof(feed->why.text)) != 0)
+        feed_lose(feed);
+}
+
+int spex_top_feed_wait(const struct spex_top_feed *feed, struct pollfd fds[SPEX_TOP_FEED_FDS]) {
+    bool over = feed->state == SPEX_TOP_ENDED || feed->state == SPEX_TOP_LEFT;
+    fds[0] = (struct pollfd){.fd = feed->socket, .events = POLLIN};
+    fds[1] = (struct pollfd){.fd = over ? -1 : feed->process_fd, .events = POLLIN};
+    return feed->state == SPEX_TOP_SEARCHES ? RETRY_MS : -1;
+}
+
+/* Takes the reader's profile. When the collection has started again, its difference is all of
+ * it. */
+static int take_profile(struct spex_top_feed *feed) {
+    struct spex_profile before = feed->now, none = {0};
+    bool has_before = feed->has_now;
+    int err = 0;
+    feed->now = feed->reader.profile;
+    feed->has_now = true;
+    feed->now.process.process_id = (uint32_t)feed->process; /* as we see it */
+    feed->reader.profile = (struct spex_profile){0};
+    feed->reader.complete = false;
+    if (has_before) {
+        bool anew = feed->now.process.seconds < before.process.seconds;
+        spex_profile_free(&feed->difference);
+        err = spex_profile_since(&feed->now, anew ? &none : &before, &feed->difference);
+        feed->has_difference = !err;
+    }
+    spex_profile_free(&before);
+    return err;
+}
+
+static bool take_answer(struct spex_top_feed *feed) {
+    feed->final = feed->reader.final;
+    bool report = feed->reader.complete;
+    int err = report ? take_profile(feed) : 0;
+    if (err || feed->reader.status < 0) {
+        spex_why_set(&feed->why, "%.500s", err ? "out of memory" : feed->reader.text);
+        feed_leave(feed);
+    } else if (feed->final) {
+        feed_lose(feed);
+    }
+    return report && !err;
+}
+
+/* Connects again to a program whose connection was lost. */
+static void find_again(struct spex_top_feed *feed) {
+    if (process_ended(feed)) {
+        feed->state = SPEX_TOP_ENDED;
+    } else if (connect_and_subscribe(feed) == 0) {
+        feed->found++;
+        feed->has_now = false;
+        /* `final` stays until the program has answered: its socket may be about to close. */
+    } else if (spex_clock_ns(CLOCK_MONOTONIC) - feed->lost_ns > GIVE_UP_NS) {
+        spex_why_set(&feed->why, "process %d %s", (int)feed->process,
+                     feed->final ? "has stopped spex" : "cannot be reached any more");
+        feed->state = SPEX_TOP_LEFT;
+    }
+}
+
+bool spex_top_feed_take(struct spex_top_feed *feed) {
+    while (feed->state == SPEX_TOP_FOLLOWS) {
+        bool ended = process_ended(feed); /* before looking for what it may have sent last */
+        int got = spex_client_receive(feed->socket, &feed->reader, 0, feed->why.text,
+                                      sizeof(feed->why.text));
+        if (got == 1 && take_answer(feed))
+            return true;
+        if (got == -ETIMEDOUT && !ended)
+            return false;
+        if (got == -ECONNRESET || got == -ETIMEDOUT)
+            feed_lose(feed);
+        else if (got < 0 && got != -EINTR)
+            feed_leave(feed);
+    }
+    if (feed->state == SPEX_TOP_SEARCHES)
+        find_again(feed);
+    return false;
+}

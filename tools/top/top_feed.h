@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* Receives the profiles of a running program: subscribes to them, reconnects after the connection
+ * is lost, and notices the end of the program. */
+#ifndef SPEX_TOOLS_TOP_TOP_FEED_H
+#define SPEX_TOOLS_TOP_TOP_FEED_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "observe/profile_reader.h"
+#include "text/error.h"
+
+enum spex_top_state {
+    SPEX_TOP_FOLLOWS,
+    /* The process exists and does not answer: it may be executing another program. */
+    SPEX_TOP_SEARCHES,
+    /* The process exists, and has not answered for too long. */
+    SPEX_TOP_LEFT,
+    /* The process has ended. */
+    SPEX_TOP_ENDED,
+};
+
+struct spex_top_feed {
+    pid_t process;
+    /* Readable when the process has ended; -1 where the system has no pidfd_open. */
+    int process_fd;
+    /* -1: none. */
+    int socket;
+    enum spex_top_state state;
+    /* How many times the program was found again. */
+    unsigned found;
+    /* The last report said that no other follows. */
+    bool final;
+    uint32_t interval_ms;
+    uint64_t lost_ns;
+    struct spex_profile_reader reader;
+    bool has_now, has_difference;
+    /* Since the program has started spex. */
+    struct spex_profile now;
+    /* Since the report before. */
+    struct spex_profile difference;
+    /* Why the state is SPEX_TOP_LEFT, or why opening failed. */
+    struct spex_why why;
+};
+
+enum { SPEX_TOP_FEED_FDS = 2 };
+
+/* 0, or a negative errno value with the reason in feed->why. */
+int spex_top_feed_open(struct spex_top_feed *feed, pid_t process, uint32_t interval_ms);
+void spex_top_feed_close(struct spex_top_feed *feed);
+
+/* Changes the interval. The program sends a report at once, also when the interval stays the
+ * same. */
+void spex_top_feed_subscribe(struct spex_top_feed *feed, uint32_t interval_ms);
+
+/* Sets the descriptors to poll before the next spex_top_feed_take; returns the timeout in
+ * milliseconds. */
+int spex_top_feed_wait(const struct spex_top_feed *feed, struct pollfd fds[SPEX_TOP_FEED_FDS]);
+
+/* Takes one report. False when there is none; feed->state says whether more may come. */
+bool spex_top_feed_take(struct spex_top_feed *feed);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* `spex top` on a terminal: handles keys, reports and signals. */
+#ifndef SPEX_TOOLS_TOP_TOP_LIVE_H
+#define SPEX_TOOLS_TOP_TOP_LIVE_H
+
+#include "tools/top/top_feed.h"
+
+/* Runs until the user quits, or `count` reports have come (0: no limit). Returns the exit
+ * status. */
+int spex_top_live(struct spex_top_feed *feed, unsigned long count);
+
+#endif

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#define NCURSES_WIDECHAR 1
+#include "tools/top/top_screen.h"
+
+#include <curses.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <wchar.h>
+
+/* Lines above the rows (head, mode, headings) and below (message, keys). */
+enum { ABOVE = SPEX_TOP_HEAD_LINES + 2, BELOW = 2, TEXT = 256, ESCAPE_MS = 25 };
+
+enum { COLOUR_ON = 1, COLOUR_ALARM };
+
+enum { NARROW_NAME = 12, WIDE_NAME = SPEX_PROFILE_NAME_BYTES };
+
+static SCREEN *terminal;
+static bool colours;
+/* The first row on the screen, as drawn last. */
+static size_t first_row;
+
+/* On a narrow terminal columns with the highest rank are left out first. */
+static const struct {
+    int width;
+    int rank;
+} layout[SPEX_TOP_COLUMNS] = {
+    [SPEX_TOP_PERIOD] = {8, 1}, [SPEX_TOP_PROBE] = {NARROW_NAME, 0},
+    [SPEX_TOP_ID] = {5, 9},     [SPEX_TOP_TYPE] = {8, 2},
+    [SPEX_TOP_RATE] = {9, 3},   [SPEX_TOP_VALUE] = {10, 10},
+    [SPEX_TOP_MEAN] = {8, 4},   [SPEX_TOP_P50] = {8, 8},
+    [SPEX_TOP_P99] = {8, 5},    [SPEX_TOP_MAX] = {8, 7},
+    [SPEX_TOP_SHARE] = {7, 6},  [SPEX_TOP_LOST] = {7, 5},
+};
+
+static const char *const help[] = {
+    "Up Down PgUp PgDn Home End  choose a probe",
+    "space      switch it on or off",
+    "+  -       double or halve its period: one execution in so many is recorded",
+    "s >  <     sort by the next column, or the one before",
+    "r          the other way round",
+    "/          show only what contains a text: of its name or type; Esc shows all",
+    "t          figures of the last interval, or since the start",
+    "p          pause; what was switched still is",
+    "d          another delay",
+    "q          quit; what was switched stays so",
+    "",
+    "1 in       one execution in so many is recorded; (2/5): 2 of the probe's 5 places are on",
+    "value      what mean to max are of: the first value of probes that have several",
+    "share      time spent within the probe, by all threads; 100 % is one thread all the time",
+    "lost       records that were overwritten before they were read; ~: its share by records",
+};
+
+bool spex_top_screen_open(void) {
+    const char *no_color = getenv("NO_COLOR");
+    terminal = newterm(NULL, stdout, stdin);
+    if (!terminal)
+        return false;
+    set_escdelay(ESCAPE_MS);
+    cbreak();
+    noecho();
+    nonl();
+    keypad(stdscr, TRUE);
+    nodelay(stdscr, TRUE);
+    curs_set(0);
+    colours = has_colors() && !(no_color && *no_color) && start_color() == OK;
+    if (colours) {
+        use_default_colors();
+        init_pair(COLOUR_ON, COLOR_GREEN, -1);
+        init_pair(COLOUR_ALARM, COLOR_RED, -1);
+    }
+    return true;
+}
+
+void spex_top_screen_close(void) {
+    if (!terminal)
+        return;
+    endwin();
+    delscreen(terminal);
+    terminal = NULL;
+}
+
+void spex_top_screen_resize(void) {
+    struct winsize size;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row && size.ws_col)
+        resizeterm(size.ws_row, size.ws_col);
+    clearok(stdscr, TRUE);
+}
+
+long spex_top_screen_page(void) {
+    return LINES > ABOVE + BELOW ? LINES - ABOVE - BELOW : 1;
+}
+
+static attr_t coloured(short pair, attr_t otherwise) {
+    return colours ? (attr_t)COLOR_PAIR(pair) : otherwise;
+}
+
+/* Letters that the locale does not have become "?". */
+static void widen(const char *text, wchar_t wide[TEXT]) {
+    mbstate_t state = {0};
+    size_t n = 0;
+    for (size_t length = strlen(text); length && n + 1 < TEXT; n++) {
+        size_t taken = mbrtowc(&wide[n], text, length, &state);
+        if (taken > length || wcwidth(wide[n]) < 0) {
+            if (taken > length)
+                taken = 1;
+            wide[n] = L'?';
+            memset(&state, 0, sizeof(state));
+        }
+        text += taken;
+        length -= taken;
+    }
+    wide[n] = L'\0';
+}
+
+/* In `width` columns of the terminal, cut at their end; `right`: ends there. */
+static void put(int line, int column, int width, const char *text, bool right, attr_t attributes) {
+    wchar_t wide[TEXT];
+    int used = 0, n = 0;
+    if (line < 0 || line >= LINES || column >= COLS)
+        return;
+    if (width > COLS - column)
+        width = COLS - column;
+    widen(text, wide);
+    for (; wide[n] && used + wcwidth(wide[n]) <= width; n++)
+        used += wcwidth(wide[n]);
+    attrset(attributes);
+    mvaddnwstr(line, column + (right ? width - used : 0), wide, n);
+    attrset(A_NORMAL);
+}
+
+/* Which columns fit, and how wide that of the names may be. */
+static int choose_columns(bool chosen[SPEX_TOP_COLUMNS]) {
+    int used = 0;
+    memset(chosen, 0, SPEX_TOP_COLUMNS * sizeof(*chosen));
+    for (int rank = 0; rank <= SPEX_TOP_COLUMNS; rank++)
+        for (int c = 0; c < SPEX_TOP_COLUMNS; c++)
+            if (layout[c].rank == rank && used + layout[c].width + 1 <= COLS + 1) {
+                used += layout[c].width + 1;
+                chosen[c] = true;
+            }
+    int name = NARROW_NAME + COLS + 1 - used;
+    return name > WIDE_NAME ? WIDE_NAME : name;
+}
+
+static int width_of(int column, int name) {
+    return column == SPEX_TOP_PROBE ? name : layout[column].width;
+}
+
+static void draw_headings(const struct spex_top_view *view, const bool *chosen, int name) {
+    for (int c = 0, x = 0; c < SPEX_TOP_COLUMNS; c++) {
+        if (!chosen[c])
+            continue;
+        enum spex_top_column column = (enum spex_top_column)c;
+        put(ABOVE - 1, x, width_of(c, name), spex_top_heading(column),
+            !spex_top_column_is_text(column), view->sort == column ? A_BOLD | A_UNDERLINE : A_BOLD);
+        x += width_of(c, name) + 1;
+    }
+}
+
+static void draw_row(const struct spex_top_view *view, int line, size_t at, const bool *chosen,
+                     int name) {
+    const struct spex_top_row *row = &view->rows[view->shown[at]];
+    bool under = at == view->cursor;
+    attr_t plain = row->sites_on ? A_NORMAL : A_DIM;
+    if (under) {
+        plain = A_REVERSE;
+        attrset(A_REVERSE);
+        mvhline(line, 0, ' ', COLS);
+    }
+    for (int c = 0, x = 0; c < SPEX_TOP_COLUMNS; c++) {
+        char text[TEXT];
+        attr_t attributes = plain;
+        enum spex_top_column column = (enum spex_top_column)c;
+        if (!chosen[c])
+            continue;
+        spex_top_cell(row, view->span, column, text, sizeof(text));
+        if (!under && column == SPEX_TOP_PERIOD && row->sites_on)
+            attributes = coloured(COLOUR_ON, A_BOLD);
+        if (!under && column == SPEX_TOP_LOST && row->figures[view->span].lost > 0)
+            attributes = coloured(COLOUR_ALARM, A_BOLD);
+        put(line, x, width_of(c, name), text, !spex_top_column_is_text(column), attributes);
+        x += width_of(c, name) + 1;
+    }
+}
+
+/* Scrolls so that the cursor is on the screen. */
+static void scroll_to_cursor(const struct spex_top_view *view, size_t page) {
+    if (view->cursor < first_row)
+        first_row = view->cursor;
+    if (view->cursor >= first_row + page)
+        first_row = view->cursor - page + 1;
+    if (first_row + page > view->shown_count)
+        first_row = view->shown_count > page ? view->shown_count - page : 0;
+}
+
+static void draw_rows(const struct spex_top_view *view) {
+    bool chosen[SPEX_TOP_COLUMNS];
+    int name = choose_columns(chosen);
+    size_t page = (size_t)spex_top_screen_page();
+    scroll_to_cursor(view, page);
+    draw_headings(view, chosen, name);
+    for (size_t r = 0; LINES > ABOVE + BELOW && r < page && first_row + r < view->shown_count; r++)
+        draw_row(view, ABOVE + (int)r, first_row + r, chosen, name);
+    if (view->row_count && !view->shown_count)
+        put(ABOVE, 0, COLS, "no probe contains that", false, A_DIM);
+}
+
+static void draw_head(const struct spex_top_view *view, const struct spex_top_picture *picture) {
+    char mode[TEXT];
+    for (int line = 0; line < SPEX_TOP_HEAD_LINES; line++)
+        put(line, 0, COLS, view->head[view->span][line], false, line ? A_NORMAL : A_BOLD);
+    snprintf(mode, sizeof(mode), "%s   sorted by %s%s%s%s%s",
+             view->span == SPEX_TOP_START ? "since the start" : "last interval",
+             spex_top_heading(view->sort), view->reversed ? ", reversed" : "",
+             view->filter[0] ? "   filter: " : "", view->filter,
+             picture->paused ? "   paused" : "");
+    put(SPEX_TOP_HEAD_LINES, 0, COLS, mode, false, A_NORMAL);
+    if (COLS < 60)
+        return;
+    snprintf(mode, sizeof(mode), "every %g s", picture->delay);
+    put(SPEX_TOP_HEAD_LINES, COLS - 16, 16, mode, true, A_NORMAL);
+}
+
+static void draw_bottom(const struct spex_top_picture *picture) {
+    char line[TEXT];
+    if (picture->prompt) {
+        snprintf(line, sizeof(line), "%s%s_", picture->prompt, picture->typed);
+        put(LINES - 2, 0, COLS, line, false, A_BOLD);
+    } else {
+        put(LINES - 2, 0, COLS, picture->message, false,
+            picture->alarming ? coloured(COLOUR_ALARM, A_BOLD) | A_BOLD : A_NORMAL);
+    }
+    put(LINES - 1, 0, COLS,
+        picture->help ? "any key goes back"
+                      : "space on/off  +/- period  s/< sort  r reverse  / filter  t span  p pause  "
+                        "d delay  h help  q quit",
+        false, A_DIM);
+}
+
+void spex_top_screen_draw(const struct spex_top_view *view,
+                          const struct spex_top_picture *picture) {
+    erase();
+    if (picture->help) {
+        for (int line = 0; line < (int)(sizeof(help) / sizeof(help[0])); line++)
+            put(line + 1, 2, COLS - 2, help[line], false, A_NORMAL);
+    } else {
+        draw_head(view, picture);
+        draw_rows(view);
+    }
+    draw_bottom(picture);
+    refresh();
+}
+
+static enum spex_top_key function_key(wint_t code) {
+    switch (code) {
+    case KEY_UP:
+        return SPEX_TOP_KEY_UP;
+    case KEY_DOWN:
+        return SPEX_TOP_KEY_DOWN;
+    case KEY_LEFT:
+        return SPEX_TOP_KEY_LEFT;
+    case KEY_RIGHT:
+        return SPEX_TOP_KEY_RIGHT;
+    case KEY_PPAGE:
+        return SPEX_TOP_KEY_PAGE_UP;
+    case KEY_NPAGE:
+        return SPEX_TOP_KEY_PAGE_DOWN;
+    case KEY_HOME:
+        return SPEX_TOP_KEY_HOME;
+    case KEY_END:
+        return SPEX_TOP_KEY_END;
+    case KEY_ENTER:
+        return SPEX_TOP_KEY_ENTER;
+    case KEY_BACKSPACE:
+        return SPEX_TOP_KEY_ERASE;
+    default:
+        return SPEX_TOP_KEY_OTHER;
+    }
+}
+
+static enum spex_top_key letter(wint_t code, char text[SPEX_TOP_LETTER_BYTES]) {
+    mbstate_t state = {0};
+    if (code == L'\r' || code == L'\n')
+        return SPEX_TOP_KEY_ENTER;
+    if (code == 27)
+        return SPEX_TOP_KEY_ESCAPE;
+    if (code == 8 || code == 127)
+        return SPEX_TOP_KEY_ERASE;
+    size_t length = code < 32 ? 0 : wcrtomb(text, (wchar_t)code, &state);
+    if (length == 0 || length >= SPEX_TOP_LETTER_BYTES)
+        return SPEX_TOP_KEY_OTHER;
+    text[length] = '\0';
+    return SPEX_TOP_KEY_TEXT;
+}
+
+enum spex_top_key spex_top_screen_key(char text[SPEX_TOP_LETTER_BYTES]) {
+    wint_t code;
+    _Static_assert(MB_LEN_MAX < SPEX_TOP_LETTER_BYTES, "a letter has room");
+    text[0] = '\0';
+    switch (get_wch(&code)) {
+    case KEY_CODE_YES:
+        return function_key(code);
+    case OK:
+        return letter(code, text);
+    default:
+        return SPEX_TOP_KEY_NONE;
+    }
+}

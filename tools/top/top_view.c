@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "tools/top/top_view.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <spex/site.h>
+
+#include "profile/columns.h"
+#include "profile/table.h"
+#include "ring/probe_type.h"
+
+static const struct {
+    const char *heading;
+    bool text;
+} columns[SPEX_TOP_COLUMNS] = {
+    {"1 in", false},   {"probe", true}, {"id", false},    {"type", true},
+    {"rate/s", false}, {"value", true}, {"mean", false},  {"p50", false},
+    {"p99", false},    {"max", false},  {"share", false}, {"lost", false},
+};
+
+const char *spex_top_heading(enum spex_top_column column) {
+    return columns[column].heading;
+}
+
+bool spex_top_column_is_text(enum spex_top_column column) {
+    return columns[column].text;
+}
+
+bool spex_top_delay(const char *text, double *seconds) {
+    char *end;
+    *seconds = strtod(text, &end);
+    return end != text && *end == '\0' && *seconds >= 0.05 && *seconds <= 3600;
+}
+
+void spex_top_view_free(struct spex_top_view *view) {
+    free(view->rows);
+    free(view->shown);
+    view->rows = NULL;
+    view->shown = NULL;
+    view->row_count = view->shown_count = 0;
+}
+
+static int compare(uint64_t one, uint64_t other) {
+    return (one > other) - (one < other);
+}
+
+static int by_probe(const void *a, const void *b) {
+    const struct spex_top_row *one = a, *other = b;
+    int order = compare(one->id, other->id);
+    return order ? order : compare(one->type, other->type);
+}
+
+static bool is_probed(const struct spex_profile_site *site) {
+    return site->loaded && site->period && site->kind == SPEX_SAMPLING_PROBING;
+}
+
+/* What the sites say, a row for each at first. */
+static void row_of_site(struct spex_top_row *row, const struct spex_profile_site *site) {
+    *row = (struct spex_top_row){.type = site->probe_type,
+                                 .id = site->probe_id,
+                                 .sites = site->loaded != 0,
+                                 .sites_on = site->loaded && site->period,
+                                 .period = is_probed(site) || !site->loaded ? 0 : site->period,
+                                 .probed = is_probed(site),
+                                 .kind = site->kind,
+                                 .burst = site->burst,
+                                 .subsample = site->subsample};
+    if (site->name[0])
+        memcpy(row->name, site->name, sizeof(row->name));
+    else
+        snprintf(row->name, sizeof(row->name), "%u", site->probe_id);
+}
+
+static void merge(struct spex_top_row *row, const struct spex_top_row *other) {
+    if (other->period && (!row->period || other->period < row->period)) {
+        row->period = other->period;
+        row->kind = other->kind;
+        row->burst = other->burst;
+    }
+    if (other->subsample < row->subsample)
+        row->subsample = other->subsample;
+    row->sites += other->sites;
+    row->sites_on += other->sites_on;
+    row->probed += other->probed;
+}
+
+static size_t merge_rows(struct spex_top_row *rows, size_t count) {
+    size_t merged = 0;
+    qsort(rows, count, sizeof(*rows), by_probe);
+    for (size_t r = 0; r < count; r++)
+        if (merged && by_probe(&rows[merged - 1], &rows[r]) == 0)
+            merge(&rows[merged - 1], &rows[r]);
+        else
+            rows[merged++] = rows[r];
+    return merged;
+}
+
+static void fill_values(struct spex_top_figures *figures, const struct spex_profile *profile,
+                        const struct spex_profile_row *row) {
+    const struct spex_values *values = row->values[0];
+    double rate = profile->process.ticks_per_second, scale = 1;
+    bool ticks = spex_probe_type_ticks(row->probe.probe_type);
+    if (row->probe.series == 0 || values->histogram.total == 0 || (ticks && rate <= 0))
+        return;
+    if (ticks)
+        scale = 1 / rate;
+    figures->has_values = true;
+    figures->mean = values->mean * scale;
+    figures->p50 = spex_values_quantile(values, 0.5) * scale;
+    figures->p99 = spex_values_quantile(values, 0.99) * scale;
+    figures->max = (double)values->max * scale;
+    figures->has_share = ticks;
+    if (ticks && profile->process.seconds > 0)
+        figures->share = figures->mean * row->probe.count / profile->process.seconds;
+}
+
+/* Adds the seconds within the probe while it was probed to those of its records. */
+static void fill_activity(struct spex_top_figures *figures, const struct spex_profile *profile,
+                          const struct spex_profile_probe *probe) {
+    double seconds = spex_activity_threads(&probe->activity) * probe->probed_seconds;
+    if (!probe->activity.looks || profile->process.seconds <= 0)
+        return;
+    figures->has_share = true;
+    figures->share += seconds / profile->process.seconds;
+}
+
+static void fill_figures(struct spex_top_view *view, enum spex_top_span span,
+                         const struct spex_profile *profile) {
+    for (size_t r = 0; profile && r < profile->row_count; r++) {
+        const struct spex_profile_probe *probe = &profile->rows[r].probe;
+        struct spex_top_row key = {.id = probe->probe_id, .type = probe->probe_type};
+        struct spex_top_row *row =
+            bsearch(&key, view->rows, view->row_count, sizeof(key), by_probe);
+        if (!row)
+            continue;
+        struct spex_top_figures *figures = &row->figures[span];
+        figures->has_rate = spex_profile_counted_seconds(probe) > 0;
+        figures->rate = spex_profile_rate(probe);
+        figures->lost = probe->lost;
+        figures->lost_shared = probe->lost > 0 && probe->lost_shared;
+        fill_values(figures, profile, &profile->rows[r]);
+        fill_activity(figures, profile, probe);
+    }
+}
+
+static void first_line(char *line, const struct spex_profile *now) {
+    const struct spex_profile_process *process = &now->process;
+    char since[64] = "nothing collected yet";
+    unsigned loaded = 0;
+    for (size_t s = 0; s < now->site_count; s++)
+        loaded += now->sites[s].loaded != 0;
+    if (process->seconds > 0)
+        snprintf(since, sizeof(since), "collecting for %.1f s", process->seconds);
+    snprintf(line, SPEX_TOP_HEAD_BYTES, "%s %u   %s   %u of %u probe sites on", process->command,
+             process->process_id, since, process->sites_on, loaded);
+}
+
+static void second_line(char *line, const struct spex_profile *profile) {
+    const struct spex_profile_process *process = &profile->process;
+    double seconds = process->seconds, program = process->program_seconds;
+    char overhead[32] = "?", collector[32] = "?";
+    if (process->elsewhere) {
+        snprintf(line, SPEX_TOP_HEAD_BYTES, "its records go to another process; no figures here");
+        return;
+    }
+    if (program > 0)
+        snprintf(overhead, sizeof(overhead), "%.2g %%", 100 * spex_profile_cost(profile) / program);
+    if (seconds > 0)
+        snprintf(collector, sizeof(collector), "%.2g %%",
+                 100 * process->collector_seconds / seconds);
+    snprintf(line, SPEX_TOP_HEAD_BYTES,
+             "%.6g records/s   %" PRIu64 " lost   overhead %s of its CPU time, as believed   "
+             "collector %s of a CPU",
+             seconds > 0 ? (double)process->produced / seconds : 0, process->lost, overhead,
+             collector);
+}
+
+static void fill_head(struct spex_top_view *view, const struct spex_profile *now,
+                      const struct spex_profile *difference) {
+    for (int span = 0; span < SPEX_TOP_SPANS; span++) {
+        const struct spex_profile *profile = span == SPEX_TOP_START ? now : difference;
+        first_line(view->head[span][0], now);
+        view->head[span][1][0] = '\0';
+        if (profile)
+            second_line(view->head[span][1], profile);
+    }
+}
+
+int spex_top_view_fill(struct spex_top_view *view, const struct spex_profile *now,
+                       const struct spex_profile *difference) {
+    struct spex_top_row *rows = calloc(now->site_count + 1, sizeof(*rows));
+    size_t *shown = calloc(now->site_count + 1, sizeof(*shown));
+    if (!rows || !shown) {
+        free(rows);
+        free(shown);
+        return -ENOMEM;
+    }
+    for (size_t s = 0; s < now->site_count; s++)
+        row_of_site(&rows[s], &now->sites[s]);
+    spex_top_view_free(view);
+    view->rows = rows;
+    view->shown = shown;
+    view->row_count = merge_rows(rows, now->site_count);
+    fill_figures(view, SPEX_TOP_INTERVAL, difference);
+    fill_figures(view, SPEX_TOP_START, now);
+    fill_head(view, now, difference);
+    spex_top_view_arrange(view);
+    return 0;
+}
+
+/* The figure in a column; -1 when there is none. */
+static double number_of(const struct spex_top_row *row, enum spex_top_span span,
+                        enum spex_top_column column) {
+    const struct spex_top_figures *figures = &row->figures[span];
+    switch (column) {
+    case SPEX_TOP_PERIOD:
+        return row->sites_on ? (double)row->period : -1;
+    case SPEX_TOP_ID:
+        return row->id;
+    case SPEX_TOP_RATE:
+        return figures->has_rate ? figures->rate : -1;
+    case SPEX_TOP_SHARE:
+        return figures->has_share ? figures->share : -1;
+    case SPEX_TOP_LOST:
+        return figures->lost;
+    default:
+        break;
+    }
+    if (!figures->has_values)
+        return -1;
+    switch (column) {
+    case SPEX_TOP_MEAN:
+        return figures->mean;
+    case SPEX_TOP_P50:
+        return figures->p50;
+    case SPEX_TOP_P99:
+        return figures->p99;
+    default:
+        return figures->max;
+    }
+}
+
+static const char *text_of(const struct spex_top_row *row, enum spex_top_column column) {
+    switch (column) {
+    case SPEX_TOP_PROBE:
+        return row->name;
+    case SPEX_TOP_TYPE:
+        return spex_probe_type_name(row->type);
+    default:
+        return row->type & (SPEX_CNT) ? "" : spex_value_name(row->type, 0);
+    }
+}
+
+/* Sorts text, periods and ids upwards, and other figures downwards. Rows without a figure come
+ * last. */
+static int by_column(const void *a, const void *b, void *user) {
+    const struct spex_top_view *view = user;
+    const struct spex_top_row *one = &view->rows[*(const size_t *)a];
+    const struct spex_top_row *other = &view->rows[*(const size_t *)b];
+    int order;
+    if (spex_top_column_is_text(view->sort)) {
+        order = strcasecmp(text_of(one, view->sort), text_of(other, view->sort));
+    } else {
+        double x = number_of(one, view->span, view->sort);
+        double y = number_of(other, view->span, view->sort);
+        if ((x < 0) != (y < 0))
+            return x < 0 ? 1 : -1;
+        bool rising = view->sort == SPEX_TOP_PERIOD || view->sort == SPEX_TOP_ID;
+        order = rising ? (x > y) - (x < y) : (x < y) - (x > y);
+    }
+    if (view->reversed)
+        order = -order;
+    return order ? order : by_probe(one, other);
+}
+
+/* The filter is applied to the text that selects the probe, "query:lat". */
+static bool passes(const struct spex_top_view *view, const struct spex_top_row *row) {
+    char text[SPEX_PROFILE_NAME_BYTES + 16];
+    snprintf(text, sizeof(text), "%s:%s", row->name, spex_probe_type_name(row->type));
+    return strcasestr(text, view->filter) != NULL;
+}
+
+void spex_top_view_arrange(struct spex_top_view *view) {
+    view->shown_count = 0;
+    for (size_t r = 0; r < view->row_count; r++)
+        if (passes(view, &view->rows[r]))
+            view->shown[view->shown_count++] = r;
+    if (view->shown_count == 0)
+        return;
+    qsort_r(view->shown, view->shown_count, sizeof(*view->shown), by_column, view);
+    for (size_t s = 0; view->at.type && s < view->shown_count; s++)
+        if (by_probe(&view->rows[view->shown[s]], &view->at) == 0)
+            view->cursor = s;
+    if (view->cursor >= view->shown_count)
+        view->cursor = view->shown_count - 1;
+}
+
+struct spex_top_row *spex_top_view_current(const struct spex_top_view *view) {
+    return view->cursor < view->shown_count ? &view->rows[view->shown[view->cursor]] : NULL;
+}
+
+void spex_top_view_move(struct spex_top_view *view, long by) {
+    long last = (long)view->shown_count - 1, to = (long)view->cursor + by;
+    if (last < 0)
+        return;
+    view->cursor = to < 0 ? 0 : (size_t)(to > last ? last : to);
+    view->at = *spex_top_view_current(view);
+}
+
+void spex_top_view_sort(struct spex_top_view *view, int by) {
+    int column = (int)view->sort + by;
+    view->sort = (enum spex_top_column)((column + SPEX_TOP_COLUMNS) % SPEX_TOP_COLUMNS);
+    spex_top_view_arrange(view);
+}
+
+int spex_top_row_toggle(struct spex_top_row *row, char *selection, size_t size) {
+    if (!row->sites) {
+        snprintf(selection, size, "the library of %s is not loaded any more", row->name);
+        return -EINVAL;
+    }
+    bool off = row->sites_on != 0;
+    snprintf(selection, size, "+%u:%s%s", row->id, spex_probe_type_name(row->type),
+             off ? "@off" : "");
+    row->sites_on = off ? 0 : row->sites;
+    row->period = off ? 0 : row->subsample;
+    row->kind = SPEX_SAMPLING_PERIODIC;
+    row->probed = 0;
+    return 0;
+}
+
+static const char *sampling_text(const struct spex_top_row *row, char *text, size_t size) {
+    const struct spex_sampling sampling = {
+        .period = row->period, .burst = row->burst, .kind = row->kind};
+    spex_sampling_text(&sampling, text, size);
+    return text;
+}
+
+int spex_top_row_period(struct spex_top_row *row, bool longer, char *selection, size_t size) {
+    if (!row->sites_on) {
+        snprintf(selection, size, "%s is off", row->name);
+        return -EINVAL;
+    }
+    if (row->probed == row->sites_on) {
+        snprintf(selection, size, "%s is probed, and has no period", row->name);
+        return -EINVAL;
+    }
+    uint64_t period = longer ? (uint64_t)row->period * 2 : row->period / 2;
+    uint64_t most = spex_sampling_longest(row->kind, row->burst);
+    if (period > most)
+        period = most;
+    if (period < 1)
+        period = 1;
+    if (period == row->period) {
+        snprintf(selection, size, "%s cannot be recorded %s", row->name,
+                 longer ? "less often" : "more often");
+        return -EINVAL;
+    }
+    row->period = (uint32_t)period;
+    char text[SPEX_SAMPLING_TEXT];
+    snprintf(selection, size, "+%u:%s@%s", row->id, spex_probe_type_name(row->type),
+             sampling_text(row, text, sizeof(text)));
+    return 0;
+}
+
+static void period_cell(const struct spex_top_row *row, char *text, size_t size) {
+    char sampling[SPEX_SAMPLING_TEXT];
+    sampling_text(row, sampling, sizeof(sampling));
+    if (!row->sites)
+        snprintf(text, size, "gone");
+    else if (!row->sites_on)
+        snprintf(text, size, "off");
+    else if (row->probed == row->sites_on)
+        snprintf(text, size, "probed");
+    else if (row->sites_on < row->sites)
+        snprintf(text, size, "%s (%u/%u)", sampling, row->sites_on, row->sites);
+    else
+        snprintf(text, size, "%s", sampling);
+}
+
+void spex_top_cell(const struct spex_top_row *row, enum spex_top_span span,
+                   enum spex_top_column column, char *text, size_t size) {
+    double number = spex_top_column_is_text(column) ? 0 : number_of(row, span, column);
+    if (spex_top_column_is_text(column))
+        snprintf(text, size, "%s", text_of(row, column));
+    else if (column == SPEX_TOP_PERIOD)
+        period_cell(row, text, size);
+    else if (number < 0)
+        text[0] = '\0';
+    else if (column == SPEX_TOP_SHARE)
+        snprintf(text, size, "%.3g %%", 100 * number);
+    else if (column == SPEX_TOP_LOST)
+        snprintf(text, size, "%s%.0f", row->figures[span].lost_shared ? "~" : "", number);
+    else if (column >= SPEX_TOP_MEAN && spex_probe_type_ticks(row->type))
+        spex_duration_text(number, text, size);
+    else
+        snprintf(text, size, "%.6g", number);
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <float.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "explore/train.h"
+#include "model/training/training.h"
+#include "profile/columns.h"
+#include "text/printable.h"
+#include "tools/common/command.h"
+#include "tools/common/complain.h"
+#include "tools/common/functions_argument.h"
+#include "tools/common/models_file.h"
+#include "tools/common/options.h"
+#include "tools/common/process_argument.h"
+#include "tools/common/stop_signals.h"
+#include "tools/train/train_running.h"
+
+static const char train_usage[] =
+    "usage: spex train MODELS [--runs PLAN.xml] [--probes SELECTION] [--functions GLOBS]\n"
+    "                  [--least SECONDS] -- PROGRAM [ARGUMENT…]\n"
+    "       spex train MODELS --pid PID [--for SECONDS] [--probes SELECTION] [--least SECONDS]\n"
+    "\n"
+    "Runs PROGRAM to its end with its kernels on, fits a model of the time to each of them in\n"
+    "each of its calling contexts, and writes all of them to the file MODELS.\n"
+    "\n"
+    "  --runs PLAN.xml     run it once for each configuration of this space, as often as its\n"
+    "                      trials_per_config says; {NAME} in an argument is the value of that\n"
+    "                      parameter. Kernels without parameters have those of the space that\n"
+    "                      are numbers. Without it, PROGRAM runs once.\n"
+    "  --probes SELECTION  the kernels to train; all of them (\"*:kernel\") otherwise\n"
+    "  --functions GLOBS   makes kernels of these functions, in a program that was compiled\n"
+    "                      with -finstrument-functions\n"
+    "  --least SECONDS     leaves out kernels that take less on average, such as 1e-6\n"
+    "\n"
+    "  --pid PID           train from what the running program PID does, until it ends, for\n"
+    "                      SECONDS, or until Ctrl-C; MODELS is written every minute and at the "
+    "end\n"
+    "  --for SECONDS       with --pid: for how long\n"
+    "\n"
+    "PROGRAM must have been built with spex, and have kernels (spex probes PROGRAM).\n";
+
+static const struct spex_syntax train_syntax = {
+    "train", train_usage, "one file for the models was expected", 1, 1, SPEX_OPTIONS_PROGRAM};
+
+struct request {
+    const char *models;
+    double least_seconds;
+    struct spex_train_options options;
+    struct spex_train_progress last; /* its text is not valid any more */
+    pid_t process;                   /* that runs already; 0: none */
+    double seconds;                  /* it is followed so long; 0: any */
+};
+
+static int check_request(const struct request *request) {
+    bool has_program = *request->options.argv;
+    if (request->process && (has_program || request->options.plan))
+        return spex_complain(SPEX_EXIT_USAGE,
+                             "train: either --pid or a program to be run was expected, not both");
+    if (!request->process && request->seconds > 0)
+        return spex_complain(SPEX_EXIT_USAGE, "train: --for goes with --pid");
+    if (!request->process && !has_program)
+        return spex_complain(SPEX_EXIT_USAGE, "train: \"-- PROGRAM\" was expected");
+    return spex_probes_argument("train", "--probes", request->options.probes);
+}
+
+static int train_parse(int argc, char **argv, struct request *request) {
+    const struct spex_option known[] = {
+        {"runs", .text = &request->options.plan},
+        {"probes", .text = &request->options.probes},
+        {"functions", .check = spex_functions_argument},
+        {"least", .number = &request->least_seconds, .range = {0, DBL_MAX},
+         .error = "seconds were expected, such as 1e-6"},
+        {"pid", .process = &request->process},
+        {"for", .number = &request->seconds, .range = {1e-3, 1e9},
+         .error = "seconds were expected"},
+        {.name = NULL},
+    };
+    struct spex_operands operands;
+    int status = spex_options_take(&train_syntax, known, argc, argv, &operands);
+    if (status)
+        return status;
+    request->models = operands.list[0];
+    request->options.argv = operands.program;
+    return check_request(request);
+}
+
+static void take_progress(void *user, const struct spex_train_progress *progress) {
+    struct request *request = user;
+    char text[1024];
+    request->last = *progress;
+    if (!progress->failure)
+        return;
+    snprintf(text, sizeof(text), "%s", progress->failure);
+    spex_make_printable(text);
+    fprintf(stderr, "spex: run %llu of %llu failed: %s\n", (unsigned long long)progress->done,
+            (unsigned long long)progress->runs, text);
+}
+
+static void print_models(const struct spex_models *models) {
+    static const char *const headings[] = {"kernel", "executions", "class", "adjusted R²",
+                                           "time in seconds"};
+    struct spex_columns columns;
+    char text[1024];
+    spex_columns_init(&columns, headings, 5, 1u << 0 | 1u << 2 | 1u << 4);
+    for (size_t k = 0; k < models->count; k++) {
+        const struct spex_kernel_model *kernel = &models->items[k];
+        const char *const *names = (const char *const *)kernel->names;
+        spex_columns_add(&columns, "%s", kernel->path);
+        spex_columns_add(&columns, "%.0f", kernel->executions);
+        spex_columns_add(&columns, "%s", spex_model_class_name(kernel->model.class));
+        spex_columns_add(&columns, "%.4f", kernel->model.adjusted_r2);
+        spex_model_text(&kernel->model, names, text, sizeof(text));
+        spex_columns_add(&columns, "%s", text);
+    }
+    spex_columns_print(&columns, stdout);
+}
+
+static void print_account(const struct spex_train_progress *last) {
+    fprintf(stderr, "spex: %llu run%s, %llu failed; %llu records of kernels, %llu lost\n",
+            (unsigned long long)last->done, last->done == 1 ? "" : "s",
+            (unsigned long long)last->failed, (unsigned long long)last->records,
+            (unsigned long long)last->lost);
+    if (last->left_out)
+        fprintf(stderr,
+                "spex: %llu records left out: their time holds what was prepared meanwhile, or "
+                "there was no room for their context\n",
+                (unsigned long long)last->left_out);
+}
+
+static int write_runs(const struct request *request, const struct spex_training *training) {
+    const struct spex_train_progress *last = &request->last;
+    struct spex_models models;
+    if (last->failed == last->done)
+        return spex_complain(SPEX_EXIT_FAILED, "no run has come to a good end; nothing is written");
+    if (last->records == 0)
+        return spex_complain(SPEX_EXIT_FAILED,
+                             "no kernel has made a record; spex probes lists what the program has");
+    size_t left_out;
+    int err = spex_training_fit(training, request->least_seconds, &models, &left_out);
+    int status =
+        err ? spex_complain(SPEX_EXIT_FAILED, "the models cannot be fitted: %s", strerror(-err))
+            : spex_models_file_write(request->models, &models);
+    if (!status) {
+        print_models(&models);
+        print_account(last);
+        spex_train_tell_left_out(left_out, request->least_seconds);
+    }
+    spex_models_free(&models);
+    return status;
+}
+
+/* Of a program that runs already. */
+static int train_running(const struct request *request, struct spex_training *training) {
+    const struct spex_train_running running = {
+        .process = request->process,
+        .probes = request->options.probes,
+        .models = request->models,
+        .least_seconds = request->least_seconds,
+        .seconds = request->seconds,
+        .stop_fd = request->options.stop_fd,
+    };
+    struct spex_models models = {.count = 0};
+    int status = spex_train_running(&running, training, &models);
+    if (status == SPEX_EXIT_OK)
+        print_models(&models);
+    spex_models_free(&models);
+    return status;
+}
+
+static int train_runs(struct request *request, struct spex_training *training) {
+    struct spex_why why = {""};
+    int err = spex_train(&request->options, training, &why);
+    if (err == -EINTR)
+        return spex_complain(SPEX_EXIT_INTERRUPTED, "interrupted; nothing is written");
+    return err ? spex_complain(SPEX_EXIT_FAILED, "%s", why.text) : write_runs(request, training);
+}
+
+int spex_command_train(int argc, char **argv) {
+    struct request request = {
+        .options = {.probes = "*:kernel", .progress = take_progress, .user = &request}};
+    struct spex_training *training;
+    int status = train_parse(argc, argv, &request);
+    if (status)
+        return status;
+    request.options.stop_fd = spex_stop_signals_open();
+    if (request.options.stop_fd < 0)
+        return spex_complain(SPEX_EXIT_FAILED, "cannot wait for signals: %s", strerror(errno));
+    if (spex_training_create(&training, 1) != 0)
+        return spex_complain(SPEX_EXIT_FAILED, "out of memory");
+    status = request.process ? train_running(&request, training) : train_runs(&request, training);
+    spex_training_destroy(training);
+    close(request.options.stop_fd);
+    return status;
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "observe/thread_samples.h"
+#include "tools/common/attach.h"
+#include "tools/common/command.h"
+#include "tools/common/complain.h"
+#include "tools/common/models_file.h"
+#include "tools/common/options.h"
+#include "tools/common/process_argument.h"
+#include "tools/common/stop_signals.h"
+#include "tools/watch/watch_output.h"
+#include "watch/record_judge.h"
+
+static const char watch_usage[] =
+    "usage: spex watch PID --model MODELS [--alarms RATE] [--probes SELECTION] [--for SECONDS]\n"
+    "                  [-o FILE] [--json]\n"
+    "\n"
+    "Switches on the kernels of the running program PID that MODELS, a file that spex train has\n"
+    "written, knows; reports executions that take longer than usual for their kernel, and why, as\n"
+    "far as the system tells; and restores the selection at the end.\n"
+    "\n"
+    "  --model MODELS      the models\n"
+    "  --alarms RATE       false alarms an execution, 1e-9 to 0.01; the default is 1e-5\n"
+    "  --probes SELECTION  the kernels to watch, instead of those that MODELS knows\n"
+    "  --for SECONDS       ends after so long; with the program or by Ctrl-C otherwise\n"
+    "  -o FILE             writes there instead of to standard output\n"
+    "  --json              one JSON object a line\n"
+    "\n"
+    "Exit status: 0 when there was no anomaly, 3 when there was one.\n";
+
+static const struct spex_syntax watch_syntax = {"watch", watch_usage, "one process was expected",
+                                                1,       1,           SPEX_OPTIONS_ANYWHERE};
+
+/* Interval of samples of the program's threads. Anomalies are reported with the next sample. */
+#define LOOK_SECONDS 0.2
+
+/* An anomaly is compared with so much time before it. */
+#define BEFORE_SECONDS 10.0
+
+/* Events that can wait for the next sample of threads; when there are more, all are reported at
+ * once. */
+enum { WAITING_MAX = 256 };
+
+struct event {
+    enum spex_anomaly_event event;
+    struct spex_anomaly anomaly;
+};
+
+struct watch {
+    pid_t process;
+    const char *models_path;
+    const char *probes; /* NULL: what the models know */
+    const char *out;    /* NULL: standard output */
+    double alarms;
+    double seconds; /* 0: any */
+    struct spex_models models;
+    struct spex_attached attached;
+    struct spex_anomalies *anomalies;
+    struct spex_kernels_known known;
+    struct spex_judge *judge;
+    struct spex_thread_samples *samples;
+    struct spex_watch_output output;
+    struct event waiting[WAITING_MAX];
+    size_t waits;
+};
+
+static int watch_parse(int argc, char **argv, struct watch *watch) {
+    const struct spex_option known[] = {
+        {"model", .text = &watch->models_path},
+        {"alarms", .number = &watch->alarms, .range = {1e-9, 0.01},
+         .error = "1e-9 to 0.01 was expected"},
+        {"probes", .text = &watch->probes, .check = spex_probes_argument},
+        {"for", .number = &watch->seconds, .range = {1e-3, 1e9}, .error = "seconds were expected"},
+        {.letter = 'o', .text = &watch->out},
+        {"json", .flag = &watch->output.json},
+        {.name = NULL},
+    };
+    struct spex_operands operands;
+    int status = spex_options_take(&watch_syntax, known, argc, argv, &operands);
+    if (status)
+        return status;
+    if (!watch->models_path)
+        return spex_complain(SPEX_EXIT_USAGE, "watch: --model MODELS was expected");
+    return spex_process_argument("watch", operands.list[0], &watch->process);
+}
+
+static void tell_event(const struct watch *watch, const struct event *event) {
+    const struct spex_anomaly *anomaly = &event->anomaly;
+    struct spex_thread_use before =
+        spex_thread_samples_between(watch->samples, anomaly->thread,
+                                    anomaly->begin - BEFORE_SECONDS, anomaly->begin - LOOK_SECONDS);
+    struct spex_thread_use during =
+        spex_thread_samples_between(watch->samples, anomaly->thread, anomaly->begin, anomaly->end);
+    struct spex_cause_found cause = spex_cause_of(&before, &during);
+    spex_watch_output_event(&watch->output, event->event, anomaly, &cause);
+}
+
+static void tell_waiting(struct watch *watch) {
+    for (size_t e = 0; e < watch->waits; e++)
+        tell_event(watch, &watch->waiting[e]);
+    watch->waits = 0;
+    fflush(watch->output.file);
+}
+
+static void take_event(void *user, enum spex_anomaly_event event,
+                       const struct spex_anomaly *anomaly) {
+    struct watch *watch = user;
+    if (watch->waits == WAITING_MAX)
+        tell_waiting(watch);
+    watch->waiting[watch->waits++] = (struct event){.event = event, .anomaly = *anomaly};
+}
+
+static void look_at_threads(struct watch *watch) {
+    double now = spex_attached_seconds(&watch->attached);
+    const char *missing;
+    spex_thread_samples_take(watch->samples, now);
+    while ((missing = spex_thread_samples_missing(watch->samples)))
+        fprintf(stderr, "spex: causes: %s\n", missing);
+    spex_anomalies_pass(watch->anomalies, now);
+    tell_waiting(watch);
+}
+
+/* 0; 1 when there may be more; or a negative errno value. */
+static int take_records(struct watch *watch, bool all, struct spex_why *why) {
+    const struct spex_record *records;
+    size_t count;
+    int more = spex_attached_take(&watch->attached, all, &records, &count, why);
+    if (more < 0)
+        return more;
+    int err = spex_judge_take(watch->judge, records, count);
+    return err ? spex_fail(why, err, "out of memory") : more;
+}
+
+static int take_the_rest(struct watch *watch, struct spex_why *why) {
+    int more = 1;
+    while (more > 0)
+        more = take_records(watch, true, why);
+    return more;
+}
+
+/* Takes records until the program ends, the time is over, or `stop_fd` is readable. 0 or a negative
+ * errno value. */
+static int follow_process(struct watch *watch, int stop_fd, struct spex_why *why) {
+    double next = 0;
+    for (;;) {
+        double now = spex_attached_seconds(&watch->attached);
+        if (now >= next) {
+            look_at_threads(watch);
+            next = now + LOOK_SECONDS;
+        }
+        double until = watch->seconds > 0 ? fmin(next, watch->seconds) : next;
+        if (watch->seconds > 0 && now >= watch->seconds)
+            return take_the_rest(watch, why);
+        bool over = spex_attached_over(&watch->attached);
+        if (over)
+            return take_the_rest(watch, why);
+        if (spex_attached_wait(&watch->attached, stop_fd, (int)(fmax(until - now, 0) * 1000) + 1))
+            return take_the_rest(watch, why);
+        int err = take_records(watch, false, why);
+        if (err < 0)
+            return err;
+        if (ferror(watch->output.file))
+            return spex_fail(why, -EIO, "%s cannot be written",
+                             watch->out ? watch->out : "standard output");
+    }
+}
+
+static int watch_prepare(struct watch *watch, struct spex_why *why) {
+    struct timespec now;
+    watch->known = spex_receiver_kernels(watch->attached.receiver);
+    clock_gettime(CLOCK_REALTIME, &now);
+    watch->output.begin =
+        (double)now.tv_sec + (double)now.tv_nsec / 1e9 - spex_attached_seconds(&watch->attached);
+    int err = spex_thread_samples_open(watch->process, &watch->samples);
+    if (err)
+        return spex_fail(why, err, "process %d: %s", (int)watch->process, strerror(-err));
+    if (spex_anomalies_create(&watch->anomalies, &watch->models, watch->alarms, take_event,
+                              watch) ||
+        spex_judge_create(&watch->judge, watch->anomalies, &watch->known, watch->attached.begin,
+                          watch->attached.ticks_per_second))
+        return spex_fail(why, -ENOMEM, "out of memory");
+    return 0;
+}
+
+static int watch_finish(struct watch *watch) {
+    const struct spex_watch_account account = {
+        .judged = spex_anomalies_account(watch->anomalies),
+        .seconds = spex_attached_seconds(&watch->attached),
+        .left_out = spex_judge_left_out(watch->judge),
+        .lost = spex_attached_lost(&watch->attached),
+    };
+    spex_thread_samples_take(watch->samples, account.seconds);
+    spex_anomalies_end(watch->anomalies);
+    tell_waiting(watch);
+    spex_watch_output_account(&watch->output, &account);
+    int err = spex_written(watch->output.file);
+    if (err)
+        return spex_complain(SPEX_EXIT_FAILED, "%s cannot be written: %s",
+                             watch->out ? watch->out : "standard output", strerror(-err));
+    return account.judged->anomalies ? SPEX_EXIT_FOUND : SPEX_EXIT_OK;
+}
+
+static int watch_attached(struct watch *watch, int stop_fd) {
+    struct spex_why why = {""};
+    int err =
+        spex_attach(&watch->attached, watch->process, watch->probes, &watch->models, "", &why);
+    err = err ? err : watch_prepare(watch, &why);
+    err = err ? err : follow_process(watch, stop_fd, &why);
+    int status = err < 0 ? spex_complain(SPEX_EXIT_FAILED, "%s", why.text) : watch_finish(watch);
+    spex_detach(&watch->attached);
+    spex_judge_destroy(watch->judge);
+    spex_anomalies_destroy(watch->anomalies);
+    spex_thread_samples_close(watch->samples);
+    return status;
+}
+
+static int output_open(struct watch *watch) {
+    watch->output.file = watch->out ? fopen(watch->out, "we") : stdout;
+    if (!watch->output.file)
+        return spex_complain(SPEX_EXIT_FAILED, "%s: %s", watch->out, strerror(errno));
+    return SPEX_EXIT_OK;
+}
+
+static int watch_all(struct watch *watch) {
+    int stop_fd = spex_stop_signals_open();
+    if (stop_fd < 0)
+        return spex_complain(SPEX_EXIT_FAILED, "cannot wait for signals: %s", strerror(errno));
+    int status = spex_models_file_read(watch->models_path, &watch->models);
+    if (!status)
+        status = output_open(watch);
+    if (!status)
+        status = watch_attached(watch, stop_fd);
+    if (watch->out && watch->output.file && fclose(watch->output.file) != 0 &&
+        status != SPEX_EXIT_FAILED)
+        status = spex_complain(SPEX_EXIT_FAILED, "%s: %s", watch->out, strerror(errno));
+    spex_models_free(&watch->models);
+    close(stop_fd);
+    return status;
+}
+
+int spex_command_watch(int argc, char **argv) {
+    struct watch *watch = calloc(1, sizeof(*watch));
+    if (!watch)
+        return spex_complain(SPEX_EXIT_FAILED, "out of memory");
+    watch->alarms = 1e-5;
+    setlocale(LC_CTYPE, "");
+    int status = watch_parse(argc, argv, watch);
+    if (status == SPEX_EXIT_OK)
+        status = watch_all(watch);
+    free(watch);
+    return status;
+}

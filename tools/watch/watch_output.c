@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/watch/watch_output.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include <jansson.h>
+
+#include "explore/report/json_parts.h"
+#include "profile/columns.h"
+#include "text/printable.h"
+
+static const char *const event_names[] = {
+    [SPEX_ANOMALY_BEGINS] = "begins",
+    [SPEX_ANOMALY_ENDS] = "ends",
+    [SPEX_ANOMALY_GOES_ON] = "goes on",
+};
+
+static void print_time(const struct spex_watch_output *output, double seconds) {
+    double at = output->begin + seconds;
+    time_t whole = (time_t)floor(at);
+    struct tm local;
+    char text[32] = "";
+    if (localtime_r(&whole, &local))
+        strftime(text, sizeof(text), "%H:%M:%S", &local);
+    fprintf(output->file, "%s.%03d", text, (int)((at - floor(at)) * 1000));
+}
+
+static const char *duration_text(double seconds, char text[32]) {
+    return spex_duration_text(seconds, text, 32);
+}
+
+/* "report/sort(rows=1000)" */
+static void print_kernel(FILE *file, const struct spex_anomaly *anomaly, bool parameters) {
+    const struct spex_kernel_model *kernel = anomaly->kernel;
+    char path[4096];
+    snprintf(path, sizeof(path), "%s", kernel->path);
+    spex_make_printable(path);
+    fputs(path, file);
+    for (size_t p = 0; parameters && p < kernel->model.parameter_count; p++)
+        fprintf(file, "%s%s=%.15g", p ? ", " : "(", kernel->names[p], anomaly->parameters[p]);
+    if (parameters && kernel->model.parameter_count)
+        fputc(')', file);
+}
+
+static void print_cause(FILE *file, const struct spex_cause_found *cause) {
+    char changes[1024];
+    spex_cause_changes(cause, changes, sizeof(changes));
+    fprintf(file, "; %s%s%s\n", spex_cause_text(cause->cause), *changes ? ": " : "", changes);
+}
+
+static void print_begin(FILE *file, const struct spex_anomaly *anomaly) {
+    const struct spex_prediction *predicted = &anomaly->predicted;
+    char took[32], low[32], high[32], value[32];
+    print_kernel(file, anomaly, true);
+    fprintf(file, ": %s instead of %s", duration_text(anomaly->seconds, took),
+            duration_text(predicted->value, value));
+    if (isfinite(predicted->high))
+        fprintf(file, " (%s to %s)", duration_text(predicted->low, low),
+                duration_text(predicted->high, high));
+    fprintf(file, ", thread %u%s", anomaly->thread,
+            anomaly->shift ? ", one execution after the other" : "");
+}
+
+static void print_end(FILE *file, const struct spex_anomaly *anomaly) {
+    char length[32];
+    print_kernel(file, anomaly, false);
+    fprintf(file, ": after %s; %llu execution%s took %.2f times as long, %.2f times at worst",
+            duration_text(anomaly->end - anomaly->begin, length),
+            (unsigned long long)anomaly->executions, anomaly->executions == 1 ? "" : "s",
+            anomaly->median, anomaly->worst);
+}
+
+static void print_text(const struct spex_watch_output *output, enum spex_anomaly_event event,
+                       const struct spex_anomaly *anomaly, const struct spex_cause_found *cause) {
+    print_time(output, event == SPEX_ANOMALY_BEGINS ? anomaly->begin : anomaly->end);
+    fprintf(output->file, "  %-7s  #%llu ", event_names[event],
+            (unsigned long long)anomaly->number);
+    if (event == SPEX_ANOMALY_BEGINS)
+        print_begin(output->file, anomaly);
+    else
+        print_end(output->file, anomaly);
+    print_cause(output->file, cause);
+}
+
+static json_t *parameters_json(const struct spex_anomaly *anomaly) {
+    json_t *json = json_object();
+    for (size_t p = 0; p < anomaly->kernel->model.parameter_count; p++)
+        json_object_set_new(json, anomaly->kernel->names[p],
+                            spex_json_number(anomaly->parameters[p]));
+    return json;
+}
+
+static json_t *changes_json(const struct spex_cause_found *cause) {
+    json_t *json = json_object();
+    for (int u = 0; u < SPEX_USED_COUNT; u++)
+        if (cause->changed >> u & 1)
+            json_object_set_new(json, spex_used_text((enum spex_used)u),
+                                json_pack("[o,o]", spex_json_number(cause->before.used[u]),
+                                          spex_json_number(cause->during.used[u])));
+    return json;
+}
+
+/* Writes a line. The stream keeps an error. */
+static void write_line(FILE *file, json_t *json) {
+    if (json)
+        json_dumpf(json, file, JSON_COMPACT | JSON_REAL_PRECISION(12));
+    json_decref(json);
+    fputc('\n', file);
+}
+
+static void write_json(const struct spex_watch_output *output, enum spex_anomaly_event event,
+                       const struct spex_anomaly *anomaly, const struct spex_cause_found *cause) {
+    json_t *json = json_pack(
+        "{s:s, s:I, s:o, s:o, s:I, s:o, s:b, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:s, s:o}",
+        "event", event_names[event], "number", (json_int_t)anomaly->number, "time",
+        spex_json_number(output->begin + anomaly->begin), "kernel",
+        spex_json_text(anomaly->kernel->path), "thread", (json_int_t)anomaly->thread, "parameters",
+        parameters_json(anomaly), "shift", (int)anomaly->shift, "seconds",
+        spex_json_number(anomaly->seconds), "predicted_seconds",
+        spex_json_number(anomaly->predicted.value), "low_seconds",
+        spex_json_number(anomaly->predicted.low), "high_seconds",
+        spex_json_number(anomaly->predicted.high), "executions", (json_int_t)anomaly->executions,
+        "lasted_seconds", spex_json_number(anomaly->end - anomaly->begin), "median_ratio",
+        spex_json_number(anomaly->median), "worst_ratio", spex_json_number(anomaly->worst), "cause",
+        spex_cause_text(cause->cause), "changes", changes_json(cause));
+    write_line(output->file, json);
+}
+
+void spex_watch_output_event(const struct spex_watch_output *output, enum spex_anomaly_event event,
+                             const struct spex_anomaly *anomaly,
+                             const struct spex_cause_found *cause) {
+    (output->json ? write_json : print_text)(output, event, anomaly, cause);
+}
+
+static void print_account(FILE *file, const struct spex_watch_account *account) {
+    const struct spex_anomalies_account *judged = account->judged;
+    fprintf(file, "%llu executions of %llu kernel%s judged in %.1f s: %llu anomal%s, of %llu\n",
+            (unsigned long long)judged->judged, (unsigned long long)judged->kernels,
+            judged->kernels == 1 ? "" : "s", account->seconds,
+            (unsigned long long)judged->anomalies, judged->anomalies == 1 ? "y" : "ies",
+            (unsigned long long)judged->anomalous);
+    if (judged->weight > (double)judged->judged)
+        fprintf(file, "they stand for %.0f executions\n", judged->weight);
+    for (int why = SPEX_NO_MODEL; why < SPEX_UNJUDGED; why++)
+        if (judged->unjudged[why])
+            fprintf(file, "not judged: %llu %s\n", (unsigned long long)judged->unjudged[why],
+                    spex_unjudged_text((enum spex_unjudged)why));
+    if (account->left_out)
+        fprintf(file,
+                "not judged: %llu whose time holds what was prepared meanwhile, or whose context "
+                "had no room\n",
+                (unsigned long long)account->left_out);
+    if (account->lost)
+        fprintf(file, "lost: %llu records\n", (unsigned long long)account->lost);
+}
+
+static void write_account(FILE *file, const struct spex_watch_account *account) {
+    static const char *const names[] = {[SPEX_NO_MODEL] = "no_model",
+                                        [SPEX_OTHER_PARAMETERS] = "other_parameters",
+                                        [SPEX_NO_CLASS] = "no_class",
+                                        [SPEX_OUT_OF_RANGE] = "out_of_range"};
+    const struct spex_anomalies_account *judged = account->judged;
+    json_t *unjudged = json_object();
+    for (int why = SPEX_NO_MODEL; why < SPEX_UNJUDGED; why++)
+        json_object_set_new(unjudged, names[why], json_integer((json_int_t)judged->unjudged[why]));
+    json_object_set_new(unjudged, "left_out", json_integer((json_int_t)account->left_out));
+    write_line(file,
+               json_pack("{s:s, s:o, s:I, s:o, s:I, s:I, s:I, s:o, s:I}", "event", "account",
+                         "seconds", spex_json_number(account->seconds), "judged",
+                         (json_int_t)judged->judged, "stand_for", spex_json_number(judged->weight),
+                         "kernels", (json_int_t)judged->kernels, "anomalies",
+                         (json_int_t)judged->anomalies, "anomalous", (json_int_t)judged->anomalous,
+                         "not_judged", unjudged, "lost", (json_int_t)account->lost));
+}
+
+void spex_watch_output_account(const struct spex_watch_output *output,
+                               const struct spex_watch_account *account) {
+    if (output->json)
+        write_account(output->file, account);
+    else
+        print_account(output->file, account);
+}
