@@ -69,7 +69,7 @@ static size_t recorded(const struct recording *recording, size_t group) {
 }
 
 static void read_stores(struct recording *recording, char **paths, size_t count) {
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     recording->studies = allocate(count, sizeof(*recording->studies));
     recording->study_count = count;
     for (size_t s = 0; s < count; s++) {
@@ -191,7 +191,7 @@ static void explore(struct replay *replay) {
                                        .probes = "",
                                        .levels = levels};
     struct spex_plan plan;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     int got = replay->policy->init(state, replay->space);
     if (got)
         errx(1, "%s: %s", replay->policy->name, strerror(-got));
@@ -239,7 +239,7 @@ static json_t *replay_one(struct recording *recording, const struct spex_space *
             recording->most[g] = replay.taken[g];
     if (spex_findings_init(&findings, &replay.summary, &replay.trials))
         errx(1, "out of memory");
-    if (findings.best == SPEX_STANDING_NONE)
+    if (findings.best == SPEX_RANKING_NONE)
         errx(1, "%s: no trial has a result", policy->name);
     json_t *result = result_json(&replay, replay.summary.groups[findings.best].levels);
     spex_findings_free(&findings);
@@ -325,7 +325,7 @@ int main(int argc, char **argv) {
     static struct recording recording;
     size_t seeds = SEEDS_DEFAULT;
     bool json;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     bench_options(argc, argv, 1, SEEDS_MAX, &seeds, &json);
     unsigned long each = optind + 2 < argc ? strtoul(argv[optind], NULL, 10) : 0;
     if (each < 1 || each > UINT32_MAX)

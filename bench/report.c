@@ -86,7 +86,7 @@ static void make_trial(struct spex_trial *trial, uint64_t *state) {
 }
 
 static void make_store(const char *path) {
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     struct spex_space_file *file;
     struct spex_store *store;
     struct spex_circumstances now;

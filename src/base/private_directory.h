@@ -11,6 +11,6 @@ enum { SPEX_PRIVATE_DIRECTORY_BYTES = 4096 };
 /* Makes one, below TMPDIR or /tmp, whose name has the command's in it. 0; or a negative errno value
  * with the reason, and `path` is empty. */
 int spex_private_directory(const char *command, char path[SPEX_PRIVATE_DIRECTORY_BYTES],
-                           struct spex_why *why);
+                           struct spex_error *why);
 
 #endif

@@ -12,7 +12,7 @@
 #pragma weak dlclose
 #pragma weak dlerror
 
-bool spex_object_is_path(const char *text) {
+bool spex_shared_object_is_path(const char *text) {
     return strchr(text, '/') != NULL;
 }
 
@@ -38,8 +38,8 @@ static const char *loader_says(const char *path) {
                : text;
 }
 
-static int load(struct spex_object *object, const char *path, const struct spex_object_kind *kind,
-                struct spex_why *why) {
+static int load(struct spex_shared_object *object, const char *path,
+                const struct spex_shared_object_kind *kind, struct spex_error *why) {
     opening *open = find_opening();
     if (!open)
         return spex_fail(why, -ENOSYS,
@@ -56,8 +56,8 @@ static int load(struct spex_object *object, const char *path, const struct spex_
     return 0;
 }
 
-static int check(const struct spex_object_policy *policy, const struct spex_object_kind *kind,
-                 struct spex_why *why) {
+static int check(const struct spex_object_policy *policy,
+                 const struct spex_shared_object_kind *kind, struct spex_error *why) {
     const struct spex_object_policy *expected = &kind->expected;
     int err = kind->check(policy);
     if (err == -ENOTSUP && policy->size < expected->size)
@@ -69,21 +69,21 @@ static int check(const struct spex_object_policy *policy, const struct spex_obje
     return err ? spex_fail(why, err, "%s", kind->incomplete) : 0;
 }
 
-int spex_object_open(struct spex_object *object, const char *path,
-                     const struct spex_object_kind *kind, struct spex_why *why) {
-    *object = (struct spex_object){.handle = NULL};
+int spex_shared_object_open(struct spex_shared_object *object, const char *path,
+                            const struct spex_shared_object_kind *kind, struct spex_error *why) {
+    *object = (struct spex_shared_object){.handle = NULL};
     if (getauxval(AT_SECURE))
         return spex_fail(why, -EPERM,
                          "a policy's name was expected: a set-user-ID program loads no objects");
     int err = load(object, path, kind, why);
     err = err ? err : check(object->found, kind, why);
     if (err)
-        spex_object_close(object);
+        spex_shared_object_close(object);
     return err;
 }
 
-void spex_object_close(struct spex_object *object) {
+void spex_shared_object_close(struct spex_shared_object *object) {
     if (object->handle && dlclose)
         dlclose(object->handle);
-    *object = (struct spex_object){.handle = NULL};
+    *object = (struct spex_shared_object){.handle = NULL};
 }

@@ -16,7 +16,7 @@ struct spex_object_policy {
     uint32_t abi;
 };
 
-struct spex_object_kind {
+struct spex_shared_object_kind {
     /* Name of the policy in the object, and of the macro that makes it. */
     const char *symbol, *macro;
     /* That declares the policy; its size and version there. */
@@ -28,21 +28,21 @@ struct spex_object_kind {
     const char *incomplete;
 };
 
-struct spex_object {
+struct spex_shared_object {
     void *handle; /* NULL: nothing is loaded */
     const void *found;
 };
 
 /* Whether that is a file, and no name of a policy: it has a "/". */
-bool spex_object_is_path(const char *text);
+bool spex_shared_object_is_path(const char *text);
 
 /* 0; else a line, which begins with what was expected: -EPERM in a set-user-ID program, -ENOSYS in
  * one that is statically linked, -ENOENT when the object cannot be loaded or has no policy, or as
  * the kind's check. */
-int spex_object_open(struct spex_object *object, const char *path,
-                     const struct spex_object_kind *kind, struct spex_why *why);
+int spex_shared_object_open(struct spex_shared_object *object, const char *path,
+                            const struct spex_shared_object_kind *kind, struct spex_error *why);
 
 /* Nobody uses the policy any more, nor a text of it. */
-void spex_object_close(struct spex_object *object);
+void spex_shared_object_close(struct spex_shared_object *object);
 
 #endif

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-int spex_whole_file_begin(struct spex_whole_file *file, const char *path, struct spex_why *why) {
+int spex_whole_file_begin(struct spex_whole_file *file, const char *path, struct spex_error *why) {
     *file = (struct spex_whole_file){.path = path, .fd = -1};
     if (asprintf(&file->part, "%s.part", path) < 0) {
         file->part = NULL;
@@ -23,7 +23,7 @@ int spex_whole_file_begin(struct spex_whole_file *file, const char *path, struct
     return err;
 }
 
-int spex_whole_file_end(struct spex_whole_file *file, int err, struct spex_why *why) {
+int spex_whole_file_end(struct spex_whole_file *file, int err, struct spex_error *why) {
     if (close(file->fd) != 0 && !err)
         err = spex_fail(why, -errno, "cannot write %s: %s", file->part, strerror(errno));
     if (!err && rename(file->part, file->path) != 0)

@@ -12,10 +12,10 @@ struct spex_whole_file {
 };
 
 /* 0 or what went wrong. */
-int spex_whole_file_begin(struct spex_whole_file *file, const char *path, struct spex_why *why);
+int spex_whole_file_begin(struct spex_whole_file *file, const char *path, struct spex_error *why);
 
 /* Gives it its name, or, when something had gone wrong (`err`), removes it. What went wrong
  * first. */
-int spex_whole_file_end(struct spex_whole_file *file, int err, struct spex_why *why);
+int spex_whole_file_end(struct spex_whole_file *file, int err, struct spex_error *why);
 
 #endif

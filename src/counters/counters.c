@@ -83,7 +83,7 @@ static void event_close(struct spex_event *event, enum spex_counter counter) {
 
 /* The plan's way, or the next one that works; SPEX_WAY_NONE always does. */
 static void event_open(struct spex_event *event, enum spex_counter counter,
-                       const struct spex_plan *plan) {
+                       const struct spex_counter_plan *plan) {
     const enum spex_way *way = spex_ways_of(counter);
     while (*way != SPEX_WAY_NONE && *way != plan->way)
         way++;
@@ -123,9 +123,9 @@ bool spex_counter_open(struct spex_thread_counters *counters, enum spex_counter 
     event->busy = true;
     handler_fence();
     event_reset(event, counter);
-    struct spex_plan plan;
+    struct spex_counter_plan plan;
     struct spex_event opened = {0};
-    uint32_t generation = spex_plan_read(counter, &plan);
+    uint32_t generation = spex_counter_plan_read(counter, &plan);
     event_open(&opened, counter, &plan);
     opened.generation = generation;
     event_publish(event, opened);

@@ -116,7 +116,8 @@ static void find_word(struct spex_event *event) {
     event->shift = RECORD_BYTES_LOG2 + (event->way == SPEX_WAY_SWITCH_RECORDS);
 }
 
-static int open_mapped(struct spex_event *event, const struct spex_plan *plan, const char **step) {
+static int open_mapped(struct spex_event *event, const struct spex_counter_plan *plan,
+                       const char **step) {
     *step = "perf_event_open";
     int descriptor = descriptor_open(&plan->codes[0], event->way, false, -1);
     if (descriptor < 0)
@@ -151,8 +152,8 @@ static int open_one(struct spex_event *event, const struct spex_event_code *code
     return event->way == SPEX_WAY_RDPMC ? page_map(event, descriptor, i) : 0;
 }
 
-int spex_event_open(struct spex_event *event, const struct spex_plan *plan, enum spex_way way,
-                    const char **step) {
+int spex_event_open(struct spex_event *event, const struct spex_counter_plan *plan,
+                    enum spex_way way, const char **step) {
     *step = "";
     event->way = (uint8_t)way;
     int err = 0;

@@ -9,8 +9,8 @@
 
 /* Opens `*event`, all zero before, in one way. 0, or the negative errno of `*step`, the call that
  * failed; then it is all zero again. */
-int spex_event_open(struct spex_event *event, const struct spex_plan *plan, enum spex_way way,
-                    const char **step);
+int spex_event_open(struct spex_event *event, const struct spex_counter_plan *plan,
+                    enum spex_way way, const char **step);
 
 /* One reading in the way the event was opened. Unavailable when its descriptor is no longer ours.
  * */

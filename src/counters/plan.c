@@ -10,14 +10,15 @@
 
 #include "counters/ways.h"
 
-enum { PLAN_WORDS = sizeof(struct spex_plan) / sizeof(uint64_t), TRIES = 100 };
+enum { PLAN_WORDS = sizeof(struct spex_counter_plan) / sizeof(uint64_t), TRIES = 100 };
 
-_Static_assert(sizeof(struct spex_plan) % sizeof(uint64_t) == 0, "plans are copied word by word");
+_Static_assert(sizeof(struct spex_counter_plan) % sizeof(uint64_t) == 0,
+               "plans are copied word by word");
 
 uint32_t spex_counter_generations[SPEX_COUNTERS];
 static uint64_t plans[SPEX_COUNTERS][PLAN_WORDS];
 
-void spex_plan_write(enum spex_counter counter, const struct spex_plan *plan) {
+void spex_counter_plan_write(enum spex_counter counter, const struct spex_counter_plan *plan) {
     uint64_t words[PLAN_WORDS];
     memcpy(words, plan, sizeof(words));
     uint32_t generation = spex_load_relaxed(&spex_counter_generations[counter]);
@@ -28,7 +29,8 @@ void spex_plan_write(enum spex_counter counter, const struct spex_plan *plan) {
                        generation + 2); /* P2 (P4): and its words */
 }
 
-static bool plan_copy(enum spex_counter counter, uint32_t generation, struct spex_plan *plan) {
+static bool plan_copy(enum spex_counter counter, uint32_t generation,
+                      struct spex_counter_plan *plan) {
     uint64_t words[PLAN_WORDS] = {0};
     for (int i = 0; i < PLAN_WORDS; i++)
         words[i] = spex_load_acquire(&plans[counter][i]); /* P3 (P1) */
@@ -36,14 +38,14 @@ static bool plan_copy(enum spex_counter counter, uint32_t generation, struct spe
     return generation == spex_load_relaxed(&spex_counter_generations[counter]);
 }
 
-uint32_t spex_plan_read(enum spex_counter counter, struct spex_plan *plan) {
+uint32_t spex_counter_plan_read(enum spex_counter counter, struct spex_counter_plan *plan) {
     uint32_t generation = 0;
     for (int i = 0; i < TRIES; i++) {
         generation = spex_load_acquire(&spex_counter_generations[counter]); /* P4 (P2) */
         if (generation % 2 == 0 && plan_copy(counter, generation, plan))
             return generation;
     }
-    *plan = (struct spex_plan){.way = SPEX_WAY_NONE};
+    *plan = (struct spex_counter_plan){.way = SPEX_WAY_NONE};
     return generation | 1;
 }
 

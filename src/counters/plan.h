@@ -24,19 +24,19 @@ enum {
     SPEX_EXCLUDE_HOST = 16
 };
 
-struct spex_plan {
+struct spex_counter_plan {
     uint32_t way; /* enum spex_way */
     uint32_t events;
     struct spex_event_code codes[2];
 };
 
 /* Replaces the plan. One caller at a time. */
-void spex_plan_write(enum spex_counter counter, const struct spex_plan *plan);
+void spex_counter_plan_write(enum spex_counter counter, const struct spex_counter_plan *plan);
 
 /* Copies the plan and returns its generation. When the plan changes again and again, or a signal
  * handler has interrupted the change, the copy is a plan that opens nothing, with an odd
  * generation, so that the thread reads the plan again at its next probe. */
-uint32_t spex_plan_read(enum spex_counter counter, struct spex_plan *plan);
+uint32_t spex_counter_plan_read(enum spex_counter counter, struct spex_counter_plan *plan);
 
 /* The lock of everything that prepares counters. It also serialises calls of libpfm4, which is not
  * made for several threads. */

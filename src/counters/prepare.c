@@ -54,7 +54,7 @@ static uint64_t try_way_as_permitted(struct spex_way_trial *trial, enum spex_way
     if (cost || !lacks_privilege(*err) || !spex_way_allowed(way) || excludes_kernel(trial) ||
         way == SPEX_WAY_SWITCH_COUNT || way == SPEX_WAY_SWITCH_RECORDS)
         return cost;
-    const struct spex_plan all = trial->plan;
+    const struct spex_counter_plan all = trial->plan;
     exclude_kernel(trial);
     cost = spex_way_try(trial, way, err);
     if (!cost)
@@ -75,7 +75,7 @@ static void add_refusal(char *text, size_t size, enum spex_way way, const char *
  * exception: of instruction and system call, the cheaper one is the best. */
 static int try_ways(struct spex_way_trial *trial, struct counter *counter, char *others,
                     size_t size) {
-    struct spex_plan best = {.way = SPEX_WAY_NONE};
+    struct spex_counter_plan best = {.way = SPEX_WAY_NONE};
     char last_why[sizeof(trial->why)] = "";
     int err = -ENOENT;
     counter->cost = 0;
@@ -119,7 +119,7 @@ static int prepare_choice(struct counter *counter, enum spex_counter id,
         if (excludes_kernel(&trial) && trial.plan.way != SPEX_WAY_RUSAGE)
             add_text(counter, ", in user mode only,");
         add_text(counter, " by %s", spex_way_text((enum spex_way)trial.plan.way));
-        spex_plan_write(id, &trial.plan);
+        spex_counter_plan_write(id, &trial.plan);
     }
     add_text(counter, "%s", others);
     return err;
@@ -168,7 +168,7 @@ static int prepare_once(enum spex_counter id) {
         counter->result = prepare(id);
         counter->prepared = true;
         if (counter->result) {
-            spex_plan_write(id, &(struct spex_plan){.way = SPEX_WAY_NONE});
+            spex_counter_plan_write(id, &(struct spex_counter_plan){.way = SPEX_WAY_NONE});
             counter->cost = 0;
         }
     }

@@ -13,7 +13,7 @@
 struct spex_way_trial {
     /* In: what is to be counted. */
     enum spex_counter counter;
-    struct spex_plan plan;
+    struct spex_counter_plan plan;
     /* Out: why the way does not work. */
     char why[120];
     /* For the trial itself: only the events of `counter` are used. */

@@ -21,18 +21,18 @@
 #include "explore/trial/leftovers.h"
 #include "explore/trial/load.h"
 
-static int policy_load(struct spex_explorer *explorer, const char *path, struct spex_why *why) {
-    struct spex_why reason;
-    int err = spex_object_open(&explorer->object, path, &spex_policy_object_kind, &reason);
+static int policy_load(struct spex_explorer *explorer, const char *path, struct spex_error *why) {
+    struct spex_error reason;
+    int err = spex_shared_object_open(&explorer->object, path, &spex_policy_object_kind, &reason);
     explorer->policy = explorer->object.found;
     return err ? spex_fail(why, err, "policy \"%s\": %s", path, reason.text) : 0;
 }
 
-static int policy_find(struct spex_explorer *explorer, struct spex_why *why) {
+static int policy_find(struct spex_explorer *explorer, struct spex_error *why) {
     const char *name = explorer->options->policy;
     char known[256] = "";
     name = name ? name : SPEX_BUILTIN_DEFAULT;
-    if (spex_object_is_path(name))
+    if (spex_shared_object_is_path(name))
         return policy_load(explorer, name, why);
     explorer->policy = spex_builtin_policy(name);
     if (explorer->policy)
@@ -43,7 +43,7 @@ static int policy_find(struct spex_explorer *explorer, struct spex_why *why) {
     return spex_fail(why, -EINVAL, "unknown policy \"%s\"; there are: %s", name, known);
 }
 
-static int policy_start(struct spex_explorer *explorer, struct spex_why *why) {
+static int policy_start(struct spex_explorer *explorer, struct spex_error *why) {
     const struct spex_space *space = &explorer->space->space;
     size_t bytes = explorer->policy->state_size(space);
     explorer->state = calloc(1, bytes ? bytes : 1);
@@ -59,7 +59,7 @@ static int policy_start(struct spex_explorer *explorer, struct spex_why *why) {
 }
 
 /* A name that nobody has, in the place for temporary files. */
-static int directory_name(struct spex_explorer *explorer, struct spex_why *why) {
+static int directory_name(struct spex_explorer *explorer, struct spex_error *why) {
     const char *parent = secure_getenv("TMPDIR");
     uint64_t number;
     parent = parent && *parent ? parent : "/tmp";
@@ -75,7 +75,7 @@ static int directory_name(struct spex_explorer *explorer, struct spex_why *why) 
 }
 
 /* The store is told first: when we are killed in between, the next explorer cleans up. */
-static int directory_make(struct spex_explorer *explorer, struct spex_why *why) {
+static int directory_make(struct spex_explorer *explorer, struct spex_error *why) {
     int err = directory_name(explorer, why);
     err = err ? err : spex_store_set_directory(explorer->store, explorer->directory, why);
     if (err || mkdir(explorer->directory, 0700) == 0)
@@ -84,7 +84,7 @@ static int directory_make(struct spex_explorer *explorer, struct spex_why *why) 
                      strerror(errno));
 }
 
-static int runner_start(struct spex_explorer *explorer, struct spex_why *why) {
+static int runner_start(struct spex_explorer *explorer, struct spex_error *why) {
     const struct spex_trial_setup setup = {
         .file = explorer->space,
         .policy = explorer->policy,
@@ -107,7 +107,7 @@ static uint64_t threads_max(const struct spex_space *space) {
 }
 
 /* CPUs for each of the trials that run at a time, unless they may disturb each other. */
-static int parts_make(struct spex_explorer *explorer, struct spex_why *why) {
+static int parts_make(struct spex_explorer *explorer, struct spex_error *why) {
     const struct spex_explore_options *options = explorer->options;
     size_t jobs = options->jobs ? options->jobs : 1;
     if (jobs > SPEX_CPU_PARTS_MAX)
@@ -128,21 +128,21 @@ static int parts_make(struct spex_explorer *explorer, struct spex_why *why) {
     return err;
 }
 
-static int history_read(struct spex_explorer *explorer, struct spex_why *why) {
+static int history_read(struct spex_explorer *explorer, struct spex_error *why) {
     struct spex_unfinished *unfinished = NULL;
-    struct spex_why reason;
+    struct spex_error reason;
     size_t count = 0;
     int err = spex_store_trials(explorer->store, &explorer->space->space, &explorer->stored, why);
     err = err ? err : spex_store_unfinished(explorer->store, &unfinished, &count, why);
     if (!err && (err = spex_history_make(&explorer->history, &explorer->stored, unfinished, count,
                                          &reason)))
-        spex_why_set(why, "%s: %s", explorer->options->store, reason.text);
+        spex_error_set(why, "%s: %s", explorer->options->store, reason.text);
     free(unfinished);
     return err;
 }
 
 /* What we would have cleaned up if we had not been killed, and what is to be if we are. */
-static int clean_up_before(struct spex_explorer *explorer, struct spex_why *why) {
+static int clean_up_before(struct spex_explorer *explorer, struct spex_error *why) {
     char *directory;
     int err = spex_store_directory(explorer->store, &directory, why);
     if (!err && directory)
@@ -151,7 +151,7 @@ static int clean_up_before(struct spex_explorer *explorer, struct spex_why *why)
     return err ? err : directory_make(explorer, why);
 }
 
-static int circumstances_check(struct spex_explorer *explorer, struct spex_why *why) {
+static int circumstances_check(struct spex_explorer *explorer, struct spex_error *why) {
     struct spex_circumstances now;
     if (spex_circumstances_now(explorer->options->argv[0], &now))
         return spex_fail(why, -ENOMEM, "out of memory");
@@ -160,7 +160,7 @@ static int circumstances_check(struct spex_explorer *explorer, struct spex_why *
     return err;
 }
 
-static int explore(struct spex_explorer *explorer, struct spex_why *why) {
+static int explore(struct spex_explorer *explorer, struct spex_error *why) {
     const struct spex_explore_options *options = explorer->options;
     int err = spex_space_read(options->space, &explorer->space, why);
     if (err)
@@ -182,7 +182,7 @@ static int explore(struct spex_explorer *explorer, struct spex_why *why) {
 }
 
 int spex_explore(const struct spex_explore_options *options, char *text, size_t size) {
-    struct spex_why why = {""}, ignored;
+    struct spex_error why = {""}, ignored;
     if (options->size != sizeof(*options) || !options->space || !options->store || !options->argv ||
         !options->argv[0]) {
         snprintf(text, size, "spex_explore: space, store and argv were expected");
@@ -206,7 +206,7 @@ int spex_explore(const struct spex_explore_options *options, char *text, size_t 
     free(explorer.directory);
     free(explorer.levels);
     free(explorer.state);
-    spex_object_close(&explorer.object);
+    spex_shared_object_close(&explorer.object);
     if (err)
         snprintf(text, size, "%s", why.text);
     return err;

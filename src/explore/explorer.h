@@ -30,7 +30,7 @@ struct spex_waiting {
 struct spex_explorer {
     const struct spex_explore_options *options;
     struct spex_space_file *space;
-    struct spex_object object; /* where the policy is from, when it is not built in */
+    struct spex_shared_object object; /* where the policy is from, when it is not built in */
     const struct spex_policy_ops *policy;
     void *state;
     bool initialised; /* the policy's state */
@@ -57,6 +57,6 @@ struct spex_explorer {
 };
 
 /* Asks, runs, stores and tells until the policy has had enough. */
-int spex_explorer_loop(struct spex_explorer *explorer, struct spex_why *why);
+int spex_explorer_loop(struct spex_explorer *explorer, struct spex_error *why);
 
 #endif

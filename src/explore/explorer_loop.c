@@ -39,7 +39,7 @@ static void report_progress(struct spex_explorer *explorer) {
 
 /* 1 with a plan, 0 when the policy has had enough, -EAGAIN when it wants to be told first, or
  * another error. */
-static int ask(struct spex_explorer *explorer, struct spex_plan *plan, struct spex_why *why) {
+static int ask(struct spex_explorer *explorer, struct spex_plan *plan, struct spex_error *why) {
     const struct spex_asking asking = {
         .policy = explorer->policy,
         .state = explorer->state,
@@ -78,7 +78,7 @@ static void tell_policy(struct spex_explorer *explorer, const struct spex_trial 
 }
 
 static int count_trial(struct spex_explorer *explorer, const struct spex_trial *trial,
-                       struct spex_why *why) {
+                       struct spex_error *why) {
     explorer->progress.trials++;
     if (!trial->ok) {
         explorer->progress.failed++;
@@ -97,7 +97,7 @@ static void waiting_free(struct spex_waiting *waiting) {
 
 /* Puts a plan at the end of those that wait for a place; `as` says what is stored of it. */
 static int wait_in_line(struct spex_explorer *explorer, const struct spex_plan *plan,
-                        const struct spex_waiting *as, struct spex_why *why) {
+                        const struct spex_waiting *as, struct spex_error *why) {
     size_t bytes = explorer->space->space.parameter_count * sizeof(*plan->levels);
     struct spex_waiting *waiting = calloc(1, sizeof(*waiting)), **end = &explorer->waiting;
     if (waiting) {
@@ -118,7 +118,7 @@ static int wait_in_line(struct spex_explorer *explorer, const struct spex_plan *
 }
 
 static int fail_replay(const struct spex_explorer *explorer, uint64_t number,
-                       struct spex_why *why) {
+                       struct spex_error *why) {
     return spex_fail(why, -EEXIST,
                      "trial %llu in the store %s is not the one that policy \"%s\" asks for",
                      (unsigned long long)number, explorer->options->store, explorer->policy->name);
@@ -126,7 +126,7 @@ static int fail_replay(const struct spex_explorer *explorer, uint64_t number,
 
 /* Asks as often as was asked, since a policy may draw numbers before it says that it cannot plan
  * yet. */
-static int replay_refusal(struct spex_explorer *explorer, struct spex_why *why) {
+static int replay_refusal(struct spex_explorer *explorer, struct spex_error *why) {
     struct spex_plan plan;
     int got = ask(explorer, &plan, why);
     if (got == -EAGAIN)
@@ -135,7 +135,7 @@ static int replay_refusal(struct spex_explorer *explorer, struct spex_why *why) 
 }
 
 /* Tells the next trial of the store; one that failed may be run again. */
-static int tell_stored(struct spex_explorer *explorer, struct spex_why *why) {
+static int tell_stored(struct spex_explorer *explorer, struct spex_error *why) {
     const struct spex_trial *trial = &explorer->stored.items[explorer->told];
     int err = trial->refused ? replay_refusal(explorer, why) : 0;
     if (err)
@@ -158,7 +158,7 @@ static int tell_stored(struct spex_explorer *explorer, struct spex_why *why) {
 }
 
 /* Asks for the next plan that the store knows of. */
-static int replay_plan(struct spex_explorer *explorer, struct spex_why *why) {
+static int replay_plan(struct spex_explorer *explorer, struct spex_error *why) {
     struct spex_plan plan;
     int got = ask(explorer, &plan, why);
     if (got < 0 && got != -EAGAIN)
@@ -176,7 +176,7 @@ static int replay_plan(struct spex_explorer *explorer, struct spex_why *why) {
     return fail_replay(explorer, (uint64_t)(trial - explorer->stored.items) + 1, why);
 }
 
-static int replay(struct spex_explorer *explorer, struct spex_why *why) {
+static int replay(struct spex_explorer *explorer, struct spex_error *why) {
     int err = 0;
     while (!err && explorer->asked < explorer->history.plans) {
         uint64_t told = spex_history_told(&explorer->history, explorer->asked + 1);
@@ -190,7 +190,7 @@ static int replay(struct spex_explorer *explorer, struct spex_why *why) {
 }
 
 static int start(struct spex_explorer *explorer, const struct spex_plan *plan, uint64_t asked,
-                 uint64_t told, struct spex_why *why) {
+                 uint64_t told, struct spex_error *why) {
     if (!explorer->begin_ns)
         explorer->begin_ns = spex_monotonic_ns();
     spex_levels_text(&explorer->space->space, plan->levels, explorer->running,
@@ -201,7 +201,7 @@ static int start(struct spex_explorer *explorer, const struct spex_plan *plan, u
     return err;
 }
 
-static int start_waiting(struct spex_explorer *explorer, struct spex_why *why) {
+static int start_waiting(struct spex_explorer *explorer, struct spex_error *why) {
     struct spex_waiting *waiting = explorer->waiting;
     const struct spex_plan plan = {.size = sizeof(plan),
                                    .levels = waiting->levels,
@@ -220,7 +220,7 @@ static int start_waiting(struct spex_explorer *explorer, struct spex_why *why) {
 
 /* Fills the places: with what waits, then with what the policy asks for. It is not asked again
  * before it is told what it wants: a replay could not know how often. */
-static int fill_places(struct spex_explorer *explorer, struct spex_why *why) {
+static int fill_places(struct spex_explorer *explorer, struct spex_error *why) {
     while (spex_runner_running(explorer->runner) < spex_runner_places(explorer->runner)) {
         struct spex_plan plan;
         int got = 1;
@@ -254,7 +254,8 @@ static uint64_t take_again(struct spex_explorer *explorer, uint64_t asked, bool 
     return 0;
 }
 
-static int finish(struct spex_explorer *explorer, struct spex_trial *trial, struct spex_why *why) {
+static int finish(struct spex_explorer *explorer, struct spex_trial *trial,
+                  struct spex_error *why) {
     struct spex_unfinished unfinished[SPEX_CPU_PARTS_MAX];
     trial->refused = explorer->refused;
     uint64_t number = take_again(explorer, trial->asked, &trial->refused);
@@ -267,7 +268,7 @@ static int finish(struct spex_explorer *explorer, struct spex_trial *trial, stru
     return err ? err : count_trial(explorer, trial, why);
 }
 
-static int run(struct spex_explorer *explorer, struct spex_why *why) {
+static int run(struct spex_explorer *explorer, struct spex_error *why) {
     struct spex_trial trial = {.levels = NULL};
     int err = fill_places(explorer, why);
     while (!err && spex_runner_running(explorer->runner)) {
@@ -279,7 +280,7 @@ static int run(struct spex_explorer *explorer, struct spex_why *why) {
     return err;
 }
 
-int spex_explorer_loop(struct spex_explorer *explorer, struct spex_why *why) {
+int spex_explorer_loop(struct spex_explorer *explorer, struct spex_error *why) {
     int err = replay(explorer, why);
     err = err ? err : run(explorer, why);
     if (!err || err == -EINTR)

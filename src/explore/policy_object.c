@@ -13,7 +13,7 @@ static int check(const void *policy) {
     return spex_policy_check(policy);
 }
 
-const struct spex_object_kind spex_policy_object_kind = {
+const struct spex_shared_object_kind spex_policy_object_kind = {
     .symbol = "spex_policy",
     .macro = "SPEX_POLICY_OBJECT",
     .header = "spex/policy.h",

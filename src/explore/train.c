@@ -34,7 +34,7 @@ struct train {
     struct spex_train_progress progress;
 };
 
-static int plan_read(struct train *train, struct spex_why *why) {
+static int plan_read(struct train *train, struct spex_error *why) {
     const char *plan = train->options->plan;
     int err = plan ? spex_space_read_plan(plan, &train->file, why)
                    : spex_space_parse_plan("run", one_run, &train->file, why);
@@ -42,7 +42,7 @@ static int plan_read(struct train *train, struct spex_why *why) {
     return err ? err : spex_load_check(train->file->agent, why);
 }
 
-static int policy_start(struct train *train, struct spex_why *why) {
+static int policy_start(struct train *train, struct spex_error *why) {
     const struct spex_space *space = &train->file->space;
     train->policy = spex_builtin_policy("grid");
     train->levels = calloc(space->parameter_count, sizeof(*train->levels));
@@ -69,7 +69,7 @@ static void tell(struct train *train, const struct spex_training_outcome *outcom
 }
 
 /* 1: there was one more run; 0: there is none. */
-static int run_next(struct train *train, struct spex_why *why) {
+static int run_next(struct train *train, struct spex_error *why) {
     const struct spex_asking asking = {.policy = train->policy,
                                        .state = train->state,
                                        .space = &train->file->space,
@@ -95,7 +95,7 @@ static int run_next(struct train *train, struct spex_why *why) {
 }
 
 int spex_train(const struct spex_train_options *options, struct spex_training *training,
-               struct spex_why *why) {
+               struct spex_error *why) {
     struct train train = {.options = options, .training = training};
     struct spex_instant begin = spex_instant_now();
     int adopted_before = spex_leftovers_adopt();

@@ -30,6 +30,6 @@ struct spex_train_options {
 
 /* 0, also where runs have failed; -EINTR; or a negative errno value with the reason in `why`. */
 int spex_train(const struct spex_train_options *options, struct spex_training *training,
-               struct spex_why *why);
+               struct spex_error *why);
 
 #endif

@@ -34,7 +34,7 @@ void spex_training_kernels_free(struct spex_training_kernels *kernels) {
 }
 
 static int kernel_find(struct spex_training_kernels *kernels, const struct spex_record *record,
-                       struct spex_trained **kernel, struct spex_why *why) {
+                       struct spex_trained **kernel, struct spex_error *why) {
     struct spex_kernel_described *described = &kernels->described;
     int err = spex_kernel_describe(&kernels->known, record, described, why);
     if (err)
@@ -44,15 +44,15 @@ static int kernel_find(struct spex_training_kernels *kernels, const struct spex_
                                own ? described->names : kernels->run->names,
                                own ? described->count : kernels->run->count, kernel);
     if (err == -EINVAL)
-        spex_why_set(why, "%s has other parameters here than elsewhere: two of its kind",
-                     described->path);
+        spex_error_set(why, "%s has other parameters here than elsewhere: two of its kind",
+                       described->path);
     else if (err)
-        spex_why_set(why, "%s", err == -E2BIG ? "there are too many kernels" : "out of memory");
+        spex_error_set(why, "%s", err == -E2BIG ? "there are too many kernels" : "out of memory");
     return err;
 }
 
 static int take(struct spex_training_kernels *kernels, const struct spex_record *record,
-                struct spex_why *why) {
+                struct spex_error *why) {
     struct spex_trained **kernel = &kernels->by_context[record->fields[1]];
     double values[SPEX_MAX_FIELDS];
     const double *parameters = kernels->run->values;
@@ -68,7 +68,7 @@ static int take(struct spex_training_kernels *kernels, const struct spex_record 
 
 int spex_training_kernels_take(struct spex_training_kernels *kernels,
                                const struct spex_record *records, size_t count, uint64_t *used,
-                               uint64_t *left_out, struct spex_why *why) {
+                               uint64_t *left_out, struct spex_error *why) {
     int err = 0;
     for (size_t r = 0; r < count && !err; r++) {
         const struct spex_record *record = &records[r];

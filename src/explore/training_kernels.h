@@ -30,6 +30,6 @@ void spex_training_kernels_free(struct spex_training_kernels *kernels);
  * `why` says. */
 int spex_training_kernels_take(struct spex_training_kernels *kernels,
                                const struct spex_record *records, size_t count, uint64_t *used,
-                               uint64_t *left_out, struct spex_why *why);
+                               uint64_t *left_out, struct spex_error *why);
 
 #endif

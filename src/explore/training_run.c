@@ -33,12 +33,12 @@ static void parameters_of(const struct spex_space *space, const size_t *levels,
 
 static int run_fails(struct run *run, const char *why) {
     run->outcome->failed = true;
-    spex_why_set(&run->outcome->failure, "%s", why);
+    spex_error_set(&run->outcome->failure, "%s", why);
     return 1;
 }
 
-static int take_records(struct run *run, bool all, struct spex_why *why) {
-    struct spex_why reason;
+static int take_records(struct run *run, bool all, struct spex_error *why) {
+    struct spex_error reason;
     size_t count;
     const struct spex_record *records = spex_receiver_records(run->in.receiver, all, &count);
     int err = spex_training_kernels_take(run->kernels, records, count, &run->outcome->records,
@@ -47,8 +47,8 @@ static int take_records(struct run *run, bool all, struct spex_why *why) {
 }
 
 /* 1: the stream is broken. */
-static int take_stream(struct run *run, bool all, struct spex_why *why) {
-    struct spex_why reason;
+static int take_stream(struct run *run, bool all, struct spex_error *why) {
+    struct spex_error reason;
     int more = 1;
     while (more > 0) {
         more = spex_receiver_take(run->in.receiver, &reason);
@@ -66,7 +66,7 @@ static int take_stream(struct run *run, bool all, struct spex_why *why) {
 }
 
 /* The program is gone. 1. */
-static int take_the_rest(struct run *run, struct spex_why *why) {
+static int take_the_rest(struct run *run, struct spex_error *why) {
     char how[384];
     spex_program_output(&run->in.program);
     int err = take_stream(run, true, why);
@@ -82,9 +82,9 @@ static int take_the_rest(struct run *run, struct spex_why *why) {
 }
 
 /* Waits for something, and does what there is to do. 0: go on; 1: it is over; or negative. */
-static int step(struct run *run, struct spex_why *why) {
+static int step(struct run *run, struct spex_error *why) {
     struct pollfd fds[SPEX_RUN_FDS];
-    struct spex_why reason;
+    struct spex_error reason;
     int ready = spex_program_run_wait(&run->in, fds, -1, why);
     if (ready <= 0)
         return ready;
@@ -99,9 +99,9 @@ static int step(struct run *run, struct spex_why *why) {
     return take_stream(run, false, why);
 }
 
-static int launch(struct run *run, const size_t *levels, struct spex_why *why) {
+static int launch(struct run *run, const size_t *levels, struct spex_error *why) {
     const struct spex_training_setup *setup = run->setup;
-    struct spex_why reason;
+    struct spex_error reason;
     int over = spex_program_run_begin(&run->in, setup->file, setup->argv, levels, setup->probes,
                                       NULL, &reason);
     if (over < 0)
@@ -110,7 +110,7 @@ static int launch(struct run *run, const size_t *levels, struct spex_why *why) {
 }
 
 static int prepare(struct run *run, const size_t *levels, struct spex_training *training,
-                   struct spex_why *why) {
+                   struct spex_error *why) {
     const struct spex_training_setup *setup = run->setup;
     const struct spex_space *space = &setup->file->space;
     parameters_of(space, levels, &run->parameters);
@@ -124,7 +124,7 @@ static int prepare(struct run *run, const size_t *levels, struct spex_training *
     return run->kernels ? 0 : spex_fail(why, -ENOMEM, "out of memory");
 }
 
-static int finish(struct run *run, int err, struct spex_why *why) {
+static int finish(struct run *run, int err, struct spex_error *why) {
     if (run->in.receiver)
         run->outcome->lost = spex_receiver_lost(run->in.receiver);
     err = spex_program_run_end(&run->in, err, &run->trial, why);
@@ -138,7 +138,7 @@ static int finish(struct run *run, int err, struct spex_why *why) {
 
 int spex_training_run(const struct spex_training_setup *setup, const size_t *levels,
                       struct spex_training *training, struct spex_training_outcome *outcome,
-                      struct spex_why *why) {
+                      struct spex_error *why) {
     struct run run = {.setup = setup, .outcome = outcome};
     *outcome = (struct spex_training_outcome){.failed = false};
     spex_program_run_init(&run.in, setup->directory, setup->stop_fd);

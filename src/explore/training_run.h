@@ -22,13 +22,13 @@ struct spex_training_outcome {
     uint64_t lost;
     uint64_t left_out; /* whose context had no room, or whose time holds what was prepared in it */
     bool failed;       /* the program was not run, or did not end well: */
-    struct spex_why failure;
+    struct spex_error failure;
 };
 
 /* A kernel without parameters has those of the configuration that are numbers. 0 whatever the
  * program did; -EINTR when stop_fd became readable; or what went wrong on our side. */
 int spex_training_run(const struct spex_training_setup *setup, const size_t *levels,
                       struct spex_training *training, struct spex_training_outcome *outcome,
-                      struct spex_why *why);
+                      struct spex_error *why);
 
 #endif

@@ -25,19 +25,19 @@ enum { EXECUTIONS = 1000, EXECUTION_RUNS = 5 };
 #define AWAKE 0
 
 static struct {
-    /* Futex: counts the calls of spex_looker_needed. */
+    /* Futex: counts the calls of spex_kernel_sampler_needed. */
     int32_t calls;
     /* Ticks when the sampling thread wakes by itself; AWAKE. */
     uint64_t wakes_at;
 } looker_wake;
 
-struct spex_kernel_plan *spex_samples_plan;
+struct spex_sampling_plan *spex_samples_plan;
 
-void spex_samples_plan_set(struct spex_kernel_plan *plan) {
+void spex_samples_plan_set(struct spex_sampling_plan *plan) {
     spex_store_release(&spex_samples_plan, plan); /* Q5 (Q6): what it holds */
 }
 
-void spex_looker_needed(uint64_t ticks) {
+void spex_kernel_sampler_needed(uint64_t ticks) {
     __atomic_fetch_add(&looker_wake.calls, 1, __ATOMIC_SEQ_CST);
     uint64_t wakes_at = __atomic_load_n(&looker_wake.wakes_at, __ATOMIC_SEQ_CST);
     if (wakes_at != AWAKE && (int64_t)(wakes_at - ticks) > 0) {
@@ -46,13 +46,13 @@ void spex_looker_needed(uint64_t ticks) {
     }
 }
 
-int32_t spex_looker_calls(void) {
+int32_t spex_kernel_sampler_calls(void) {
     return __atomic_load_n(&looker_wake.calls, __ATOMIC_SEQ_CST);
 }
 
 /* Sequentially consistent: a thread that needs the sampling thread sooner has called before `seen`
  * is compared, or sees `wakes_at`. */
-void spex_looker_rest(uint64_t until, double ticks_per_second, int32_t seen) {
+void spex_kernel_sampler_rest(uint64_t until, double ticks_per_second, int32_t seen) {
     int64_t ticks = (int64_t)(until - spex_ticks());
     struct timespec limit = {.tv_nsec = (long)((double)ticks / ticks_per_second * 1e9)};
     if (ticks <= 0)
@@ -62,7 +62,7 @@ void spex_looker_rest(uint64_t until, double ticks_per_second, int32_t seen) {
     spex_store_relaxed(&looker_wake.wakes_at, AWAKE);
 }
 
-static uint32_t coarse(const struct spex_kernel_plan *plan, uint64_t ticks) {
+static uint32_t coarse(const struct spex_sampling_plan *plan, uint64_t ticks) {
     return (uint32_t)(ticks >> plan->coarse_shift);
 }
 
@@ -121,7 +121,7 @@ bool spex_samples_frame_read(const struct spex_thread *thread, uint32_t at,
 }
 
 /* In a new frame the first record falls anywhere in the first interval. */
-static void enter_frame(const struct spex_kernel_plan *plan, struct spex_thread *thread,
+static void enter_frame(const struct spex_sampling_plan *plan, struct spex_thread *thread,
                         struct spex_samples_node *node, const struct spex_samples_frame *around,
                         uint64_t now, uint64_t interval) {
     uint64_t due = around ? around->begin + random_below(thread, interval) : now;
@@ -134,12 +134,12 @@ static void enter_frame(const struct spex_kernel_plan *plan, struct spex_thread 
 /* What is executed hardly more often in a frame than samples are asked for may be executed when it
  * begins, or ends, and not in between: chance takes as many as are asked for of as many as there
  * were in the frame before. */
-static bool is_rare(const struct spex_kernel_plan *plan, const struct spex_samples_node *node) {
+static bool is_rare(const struct spex_sampling_plan *plan, const struct spex_samples_node *node) {
     double some = 2 * plan->samples > 1 ? 2 * plan->samples : 1;
     return node->frame && node->before <= some && node->here <= some;
 }
 
-static bool is_taken(const struct spex_kernel_plan *plan, struct spex_thread *thread,
+static bool is_taken(const struct spex_sampling_plan *plan, struct spex_thread *thread,
                      const struct spex_samples_node *node) {
     double of = node->before > 1 ? node->before : 1;
     return (double)random_below(thread, 1u << 24) * of < plan->samples * (1u << 24);
@@ -147,11 +147,11 @@ static bool is_taken(const struct spex_kernel_plan *plan, struct spex_thread *th
 
 /* Whether this execution is to make a record, for the frame around it (NULL: none); if so, when the
  * next one is. */
-static bool is_due(const struct spex_kernel_plan *plan, struct spex_thread *thread,
+static bool is_due(const struct spex_sampling_plan *plan, struct spex_thread *thread,
                    struct spex_samples_node *node, const struct spex_samples_frame *around,
                    uint64_t now) {
-    uint64_t exact = around ? around->interval : spex_kernel_plan_base(plan);
-    uint64_t interval = spex_kernel_plan_stretched(plan, exact);
+    uint64_t exact = around ? around->interval : spex_sampling_plan_base(plan);
+    uint64_t interval = spex_sampling_plan_stretched(plan, exact);
     if (node->frame != (around ? around->number : 0))
         enter_frame(plan, thread, node, around, now, interval);
     spex_store_relaxed(&node->here, node->here + 1);
@@ -167,8 +167,8 @@ static bool is_due(const struct spex_kernel_plan *plan, struct spex_thread *thre
 }
 
 static bool is_allowed(struct spex_thread *thread) {
-    return !spex_allowance_bounded() ||
-           spex_allowance_take(&thread->allowance, spex_probe_type_ring(SPEX_KERNEL));
+    return !spex_thread_budget_bounded() ||
+           spex_thread_budget_take(&thread->allowance, spex_probe_type_ring(SPEX_KERNEL));
 }
 
 /* By an execution of the same context around this one: recursion. */
@@ -180,7 +180,7 @@ static bool is_looked_at(const struct spex_samples *samples, uint32_t context) {
 }
 
 /* True: it takes long enough to be looked at, and is from now on. */
-static bool look_at(const struct spex_kernel_plan *plan, struct spex_samples *samples,
+static bool look_at(const struct spex_sampling_plan *plan, struct spex_samples *samples,
                     const struct spex_site *site, uint32_t context, uint64_t now,
                     const uint64_t *parameters) {
     const struct spex_planned *planned =
@@ -188,16 +188,16 @@ static bool look_at(const struct spex_kernel_plan *plan, struct spex_samples *sa
     if (!planned || planned->parameters > site->detail)
         return false;
     double ticks = spex_planned_ticks(plan, planned, parameters);
-    uint64_t interval = spex_kernel_plan_interval(plan, ticks);
+    uint64_t interval = spex_sampling_plan_interval(plan, ticks);
     if (!interval || is_looked_at(samples, context) ||
         !frame_push(samples, site, context, now, interval, parameters))
         return false;
-    spex_looker_needed(now + spex_kernel_plan_stretched(plan, interval) / 2);
+    spex_kernel_sampler_needed(now + spex_sampling_plan_stretched(plan, interval) / 2);
     return true;
 }
 
 /* What it holds of another plan says nothing about this one. */
-static struct spex_samples_node *node_of(const struct spex_kernel_plan *plan,
+static struct spex_samples_node *node_of(const struct spex_sampling_plan *plan,
                                          struct spex_thread *thread, uint32_t context) {
     struct spex_samples_node *node = &thread->samples.nodes[context];
     if (SPEX_UNLIKELY(node->plan != plan->number)) {
@@ -211,7 +211,7 @@ static struct spex_samples_node *node_of(const struct spex_kernel_plan *plan,
 }
 
 /* As spex_kernel_published. */
-static uint64_t published(struct spex_kernel_plan *plan, struct spex_thread *thread,
+static uint64_t published(struct spex_sampling_plan *plan, struct spex_thread *thread,
                           const struct spex_site *site, uint32_t context,
                           const uint64_t *parameters) {
     struct spex_samples_node *node = node_of(plan, thread, context);
@@ -219,8 +219,8 @@ static uint64_t published(struct spex_kernel_plan *plan, struct spex_thread *thr
     uint64_t now = spex_ticks();
     spex_store_relaxed(&node->executions, node->executions + 1);
     spex_store_relaxed(&node->since, node->since + 1);
-    if (!spex_load_relaxed(&plan->nodes[context]) && spex_kernel_plan_ask_for(plan, context))
-        spex_looker_needed(now);
+    if (!spex_load_relaxed(&plan->nodes[context]) && spex_sampling_plan_ask_for(plan, context))
+        spex_kernel_sampler_needed(now);
     if (look_at(plan, &thread->samples, site, context, now, parameters))
         return now | FRAMED;
     return is_due(plan, thread, node, around, now) && is_allowed(thread) ? now : 0;
@@ -229,7 +229,7 @@ static uint64_t published(struct spex_kernel_plan *plan, struct spex_thread *thr
 /* A kernel that found no room for its context is in that of another. */
 uint64_t spex_kernel_published(struct spex_site *site, uint32_t context,
                                const uint64_t *parameters) {
-    struct spex_kernel_plan *plan = spex_load_acquire(&spex_samples_plan); /* Q6 (Q5) */
+    struct spex_sampling_plan *plan = spex_load_acquire(&spex_samples_plan); /* Q6 (Q5) */
     struct spex_thread *thread = spex_thread_current();
     struct spex_context_node node;
     if (!plan || !thread || !spex_context_node(context, &node) || node.kernel != site->probe_id)
@@ -271,7 +271,7 @@ void spex_kernel_published_left(uint64_t begin) {
         frame_pop(&thread->samples, begin & ~FRAMED);
 }
 
-double spex_samples_execution_ticks(struct spex_kernel_plan *plan) {
+double spex_samples_execution_ticks(struct spex_sampling_plan *plan) {
     const struct spex_site site = {.index = SPEX_MAX_SITES};
     struct spex_thread *thread = calloc(1, sizeof(*thread)); /* nobody's */
     uint64_t best = UINT64_MAX;

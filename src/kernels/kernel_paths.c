@@ -51,7 +51,7 @@ bool spex_kernel_record_sound(const struct spex_kernels_known *known,
 
 int spex_kernel_describe_context(const struct spex_kernels_known *known, uint64_t context,
                                  uint16_t kernel, struct spex_kernel_described *described,
-                                 struct spex_why *why) {
+                                 struct spex_error *why) {
     const char *name, *text = NULL;
     described->path = path_of(known, context, described->buffer);
     if (!described->path)
@@ -65,7 +65,7 @@ int spex_kernel_describe_context(const struct spex_kernels_known *known, uint64_
 }
 
 int spex_kernel_describe(const struct spex_kernels_known *known, const struct spex_record *record,
-                         struct spex_kernel_described *described, struct spex_why *why) {
+                         struct spex_kernel_described *described, struct spex_error *why) {
     size_t count = (size_t)record->field_count - SPEX_KERNEL_VALUES;
     int err =
         spex_kernel_describe_context(known, record->fields[1], record->probe_id, described, why);

@@ -40,11 +40,11 @@ bool spex_kernel_record_sound(const struct spex_kernels_known *known,
 /* Of a context, which is this kernel's. 0; -E2BIG for a path that is too long. */
 int spex_kernel_describe_context(const struct spex_kernels_known *known, uint64_t context,
                                  uint16_t kernel, struct spex_kernel_described *described,
-                                 struct spex_why *why);
+                                 struct spex_error *why);
 
 /* The same, of that of a sound record; -EINVAL for parameters without names, too. */
 int spex_kernel_describe(const struct spex_kernels_known *known, const struct spex_record *record,
-                         struct spex_kernel_described *described, struct spex_why *why);
+                         struct spex_kernel_described *described, struct spex_error *why);
 
 /* Its parameters' values; how many. */
 size_t spex_kernel_parameters(const struct spex_record *record, double values[SPEX_MAX_FIELDS]);

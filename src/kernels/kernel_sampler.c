@@ -43,16 +43,16 @@ static struct {
     struct spex_random random;
     struct spex_sites_probed probed;
     struct due *dues; /* SPEX_MAX_THREADS x SPEX_SAMPLES_FRAMES */
-    struct spex_kernel_plan *plan;
-    struct spex_kernel_plan *plans; /* all that there have been */
-    struct spex_spending spending;
+    struct spex_sampling_plan *plan;
+    struct spex_sampling_plan *plans; /* all that there have been */
+    struct spex_sampling_budget spending;
     bool alone;
     double budget;
 } looker;
 
 /* Evenly between `from` and one more of the mean, as the budget has it. */
 static uint64_t random_interval(uint64_t interval, double from) {
-    uint64_t mean = spex_kernel_plan_stretched(looker.plan, interval);
+    uint64_t mean = spex_sampling_plan_stretched(looker.plan, interval);
     double even = (double)(spex_random_next(&looker.random) >> 11) * 0x1p-53;
     return (uint64_t)((from + even) * (double)mean) + 1;
 }
@@ -116,23 +116,23 @@ static void *look_on(void *arg) {
     (void)arg;
     prctl(PR_SET_TIMERSLACK, SLACK_NS);
     double tick_rate = looker.plan->ticks_per_second;
-    spex_spending_begin(&looker.spending, looker.budget, looker.alone);
+    spex_sampling_budget_begin(&looker.spending, looker.budget, looker.alone);
     for (;;) {
-        int32_t seen = spex_looker_calls();
+        int32_t seen = spex_kernel_sampler_calls();
         if (spex_load_acquire(&looker.stopping)) /* Q13 (Q14) */
             break;
-        spex_kernel_plan_answer(looker.plan, &spex_kernels_here);
+        spex_sampling_plan_answer(looker.plan, &spex_kernels_here);
         uint64_t next = visit_all((uint64_t)(AROUND_SECONDS * tick_rate));
         looker.spending.rounds++;
-        spex_spending_pass(&looker.spending, looker.plan);
-        spex_looker_rest(next, tick_rate, seen);
+        spex_sampling_budget_pass(&looker.spending, looker.plan);
+        spex_kernel_sampler_rest(next, tick_rate, seen);
     }
-    spex_spending_end(&looker.spending);
+    spex_sampling_budget_end(&looker.spending);
     return NULL;
 }
 
-static int start_thread(struct spex_kernel_plan *plan, double budget, bool alone,
-                        struct spex_why *why) {
+static int start_thread(struct spex_sampling_plan *plan, double budget, bool alone,
+                        struct spex_error *why) {
     looker.dues = calloc(SPEX_MAX_THREADS * SPEX_SAMPLES_FRAMES, sizeof(*looker.dues));
     if (!looker.dues)
         return spex_fail(why, -ENOMEM, "out of memory");
@@ -151,18 +151,18 @@ static int start_thread(struct spex_kernel_plan *plan, double budget, bool alone
 }
 
 /* Threads may be reading what is now: it stays, behind what takes its place. */
-int spex_looker_start(const char *models, double samples, double budget, bool alone,
-                      struct spex_why *why) {
-    struct spex_kernel_plan *plan;
+int spex_kernel_sampler_start(const char *models, double samples, double budget, bool alone,
+                              struct spex_error *why) {
+    struct spex_sampling_plan *plan;
     double tick_rate = spex_tick_rate_since(spex_instant_now());
-    int err = spex_kernel_plan_create(models, samples, tick_rate, &plan, why);
+    int err = spex_sampling_plan_create(models, samples, tick_rate, &plan, why);
     if (err)
         return err;
     plan->execution_ticks = spex_samples_execution_ticks(plan);
-    spex_looker_stop();
+    spex_kernel_sampler_stop();
     err = start_thread(plan, budget, alone, why);
     if (err) {
-        spex_kernel_plan_destroy(plan);
+        spex_sampling_plan_destroy(plan);
         return err;
     }
     plan->former = looker.plans;
@@ -171,27 +171,27 @@ int spex_looker_start(const char *models, double samples, double budget, bool al
     return 0;
 }
 
-int spex_looker_check(const char *models, struct spex_why *why) {
-    struct spex_kernel_plan *plan;
-    int err = spex_kernel_plan_create(models, SPEX_SAMPLES_DEFAULT, 1, &plan, why);
+int spex_kernel_sampler_check(const char *models, struct spex_error *why) {
+    struct spex_sampling_plan *plan;
+    int err = spex_sampling_plan_create(models, SPEX_SAMPLES_DEFAULT, 1, &plan, why);
     if (!err)
-        spex_kernel_plan_destroy(plan);
+        spex_sampling_plan_destroy(plan);
     return err;
 }
 
-void spex_looker_stop(void) {
+void spex_kernel_sampler_stop(void) {
     spex_samples_plan_set(NULL);
     if (!looker.running)
         return;
     spex_store_release(&looker.stopping, true); /* Q14 (Q13) */
-    spex_looker_needed(0);
+    spex_kernel_sampler_needed(0);
     pthread_join(looker.thread, NULL);
     looker.running = false;
     free(looker.dues);
     looker.dues = NULL;
 }
 
-void spex_looker_fork_child(void) {
+void spex_kernel_sampler_fork_child(void) {
     spex_samples_plan_set(NULL);
     looker.running = false;
     free(looker.dues);

@@ -13,17 +13,17 @@
 /* From now on kernels that are probed go by the models in a file, `samples` each (plan.h), for what
  * `budget` lets them cost (a share of the program's time; 0: anything). `alone`: no controller
  * counts what collectors cost. What went by other models before goes by these. One caller at a
- * time. 0, or as spex_kernel_plan_create or starting a thread, with the reason. */
-int spex_looker_start(const char *models, double samples, double budget, bool alone,
-                      struct spex_why *why);
+ * time. 0, or as spex_sampling_plan_create or starting a thread, with the reason. */
+int spex_kernel_sampler_start(const char *models, double samples, double budget, bool alone,
+                              struct spex_error *why);
 
 /* Whether a file holds models: 0, or as above. */
-int spex_looker_check(const char *models, struct spex_why *why);
+int spex_kernel_sampler_check(const char *models, struct spex_error *why);
 
 /* Nothing is looked at any more. */
-void spex_looker_stop(void);
+void spex_kernel_sampler_stop(void);
 
 /* In the child of a fork there is none. */
-void spex_looker_fork_child(void);
+void spex_kernel_sampler_fork_child(void);
 
 #endif

@@ -41,7 +41,7 @@
 
 static uint64_t spent_ns;
 
-uint64_t spex_spending_spent_ns(void) {
+uint64_t spex_sampling_budget_spent_ns(void) {
     return spex_load_relaxed(&spent_ns);
 }
 
@@ -56,7 +56,7 @@ static uint32_t executions_of(uint32_t context) {
     return sum;
 }
 
-void spex_spending_begin(struct spex_spending *spending, double share, bool alone) {
+void spex_sampling_budget_begin(struct spex_sampling_budget *spending, double share, bool alone) {
     memset(spending, 0, sizeof(*spending));
     spending->share = share;
     spending->alone = alone;
@@ -76,10 +76,10 @@ static double grown_seconds(uint64_t *last, uint64_t now) {
 }
 
 /* Since the last pass. Contexts are asked for when they are first executed. */
-static double count_executions(struct spex_spending *spending,
-                               const struct spex_kernel_plan *plan) {
+static double count_executions(struct spex_sampling_budget *spending,
+                               const struct spex_sampling_plan *plan) {
     double sum = 0;
-    for (uint32_t w = 0; w < SPEX_KERNEL_PLAN_WORDS; w++) {
+    for (uint32_t w = 0; w < SPEX_SAMPLING_PLAN_WORDS; w++) {
         uint64_t asked = spex_load_acquire(&plan->asked[w]); /* Q1 (Q2 in plan.c) */
         for (; asked; asked &= asked - 1) {
             uint32_t context = w * 64 + (uint32_t)__builtin_ctzll(asked);
@@ -93,7 +93,7 @@ static double count_executions(struct spex_spending *spending,
 }
 
 /* Of kernels that can be sampled by models alone: others are in the controller's hands. */
-static void find_rates(struct spex_spending *spending, double seconds) {
+static void find_rates(struct spex_sampling_budget *spending, double seconds) {
     memset(spending->rates, 0, spex_sites_count() * sizeof(spending->rates[0]));
     for (uint32_t context = 0; context <= SPEX_CONTEXTS_MAX; context++) {
         struct spex_context_node node;
@@ -105,13 +105,13 @@ static void find_rates(struct spex_spending *spending, double seconds) {
     }
 }
 
-static void hold_kernel(struct spex_spending *spending, uint32_t first, double now) {
+static void hold_kernel(struct spex_sampling_budget *spending, uint32_t first, double now) {
     spex_hold_off(&spending->held[first], now, SPEX_HOLD_OFF_SECONDS, SPEX_HOLD_OFF_SECONDS_MAX);
-    spex_probe_slow(first, SPEX_SITE_HELD);
+    spex_probe_throttle(first, SPEX_SITE_HELD);
 }
 
 /* `cost`: what executions cost a second. */
-static void hold_dearest_kernels(struct spex_spending *spending, double cost, double most,
+static void hold_dearest_kernels(struct spex_sampling_budget *spending, double cost, double most,
                                  double now) {
     while (cost > most) {
         uint32_t dearest = 0;
@@ -127,28 +127,28 @@ static void hold_dearest_kernels(struct spex_spending *spending, double cost, do
 }
 
 /* Or at once, where its user has it recorded now. */
-static void try_again(struct spex_spending *spending, double now) {
+static void try_again(struct spex_sampling_budget *spending, double now) {
     for (uint32_t s = 0; s < spex_sites_count(); s++)
         if (spending->held[s].until > 0 &&
             (spending->held[s].until <= now || !spex_probe_state(s, 0).by_hand)) {
             spending->held[s].until = 0;
-            spex_probe_slow(s, 0);
+            spex_probe_throttle(s, 0);
         }
 }
 
-static double record_seconds(const struct spex_kernel_plan *plan) {
+static double record_seconds(const struct spex_sampling_plan *plan) {
     struct spex_cost cost;
     return spex_cost_get(SPEX_KERNEL, &cost) ? 0 : cost.record / plan->ticks_per_second;
 }
 
 /* What of a thread's rounds was for looks: the others it makes anyway. */
-static double for_looks(const struct spex_spending *spending, double seconds) {
+static double for_looks(const struct spex_sampling_budget *spending, double seconds) {
     double rounds = (double)spending->rounds, looks = (double)spending->looks;
     return looks < rounds ? seconds * looks / rounds : seconds;
 }
 
 /* `samples`, what they cost, is to become `most`. */
-static void stretch(struct spex_kernel_plan *plan, double samples, double most) {
+static void stretch(struct spex_sampling_plan *plan, double samples, double most) {
     double stretch = plan->stretch, ratio = most > 0 ? samples / most : 1;
     if (ratio > 1)
         stretch *= ratio < LONGER_MOST ? ratio : LONGER_MOST;
@@ -161,7 +161,8 @@ static void stretch(struct spex_kernel_plan *plan, double samples, double most) 
     __atomic_store(&plan->stretch, &stretch, __ATOMIC_RELAXED);
 }
 
-void spex_spending_pass(struct spex_spending *spending, struct spex_kernel_plan *plan) {
+void spex_sampling_budget_pass(struct spex_sampling_budget *spending,
+                               struct spex_sampling_plan *plan) {
     uint64_t now_ns = spex_clock_ns(CLOCK_MONOTONIC);
     double seconds = (double)(now_ns - spending->now_ns) / 1e9;
     if (seconds < PASS_SECONDS || seconds < (double)spending->pass_ns / 1e9 / PASS_SHARE)
@@ -196,8 +197,8 @@ void spex_spending_pass(struct spex_spending *spending, struct spex_kernel_plan 
     stretch(plan, samples, most - rest > SAMPLES_LEAST * most ? most - rest : SAMPLES_LEAST * most);
 }
 
-void spex_spending_end(struct spex_spending *spending) {
+void spex_sampling_budget_end(struct spex_sampling_budget *spending) {
     for (uint32_t s = 0; s < spex_sites_count(); s++)
         if (spending->held[s].until > 0)
-            spex_probe_slow(s, 0);
+            spex_probe_throttle(s, 0);
 }

@@ -14,7 +14,7 @@
 #include "kernels/sampling_plan.h"
 #include "site/registry.h"
 
-struct spex_spending {
+struct spex_sampling_budget {
     double share; /* of the program's time; 0: any */
     bool alone;   /* what collectors cost is for samples alone */
     double execution_seconds;
@@ -37,14 +37,15 @@ struct spex_spending {
 
 /* What the thread that looks has used, and executions have cost, since the process began. Any
  * thread. */
-uint64_t spex_spending_spent_ns(void);
+uint64_t spex_sampling_budget_spent_ns(void);
 
-void spex_spending_begin(struct spex_spending *spending, double share, bool alone);
+void spex_sampling_budget_begin(struct spex_sampling_budget *spending, double share, bool alone);
 
 /* Every so often does what is to be done. */
-void spex_spending_pass(struct spex_spending *spending, struct spex_kernel_plan *plan);
+void spex_sampling_budget_pass(struct spex_sampling_budget *spending,
+                               struct spex_sampling_plan *plan);
 
 /* What is held is let go. */
-void spex_spending_end(struct spex_spending *spending);
+void spex_sampling_budget_end(struct spex_sampling_budget *spending);
 
 #endif

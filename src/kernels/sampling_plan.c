@@ -36,27 +36,27 @@ double spex_planned_seconds(const struct spex_planned *planned, const uint64_t *
     return seconds > 0 ? seconds : planned->seconds;
 }
 
-double spex_planned_ticks(const struct spex_kernel_plan *plan, const struct spex_planned *planned,
+double spex_planned_ticks(const struct spex_sampling_plan *plan, const struct spex_planned *planned,
                           const uint64_t *parameters) {
     return spex_planned_seconds(planned, parameters) * plan->ticks_per_second;
 }
 
 /* Whole coarse ticks of 32 bits, of which twice as many can be told from what lies behind. */
-static uint64_t whole(const struct spex_kernel_plan *plan, double interval) {
+static uint64_t whole(const struct spex_sampling_plan *plan, double interval) {
     double most = ldexp(1, 29 + (int)plan->coarse_shift);
     return interval < most ? (uint64_t)interval : (uint64_t)most;
 }
 
-uint64_t spex_kernel_plan_interval(const struct spex_kernel_plan *plan, double ticks) {
+uint64_t spex_sampling_plan_interval(const struct spex_sampling_plan *plan, double ticks) {
     double interval = ticks / plan->samples;
     return interval < (double)plan->shortest ? 0 : whole(plan, interval);
 }
 
-uint64_t spex_kernel_plan_base(const struct spex_kernel_plan *plan) {
+uint64_t spex_sampling_plan_base(const struct spex_sampling_plan *plan) {
     return whole(plan, plan->ticks_per_second / plan->samples);
 }
 
-uint64_t spex_kernel_plan_stretched(const struct spex_kernel_plan *plan, uint64_t interval) {
+uint64_t spex_sampling_plan_stretched(const struct spex_sampling_plan *plan, uint64_t interval) {
     double stretch;
     __atomic_load(&plan->stretch, &stretch, __ATOMIC_RELAXED);
     uint64_t stretched = whole(plan, (double)interval * stretch);
@@ -96,12 +96,12 @@ void spex_planned_make(struct spex_planned *planned, const struct spex_kernel_mo
     planned->model = model;
 }
 
-static const struct spex_planned *planned_of(struct spex_kernel_plan *plan,
+static const struct spex_planned *planned_of(struct spex_sampling_plan *plan,
                                              const struct spex_kernels_known *known,
                                              uint32_t context) {
     struct spex_kernel_described *described = &plan->described;
     struct spex_context_node node;
-    struct spex_why why;
+    struct spex_error why;
     if (!known->node(known->by, context, &node) ||
         spex_kernel_describe_context(known, context, node.kernel, described, &why))
         return &nothing;
@@ -112,9 +112,9 @@ static const struct spex_planned *planned_of(struct spex_kernel_plan *plan,
     return &plan->planned[context];
 }
 
-void spex_kernel_plan_answer(struct spex_kernel_plan *plan,
-                             const struct spex_kernels_known *known) {
-    for (uint32_t w = 0; w < SPEX_KERNEL_PLAN_WORDS; w++) {
+void spex_sampling_plan_answer(struct spex_sampling_plan *plan,
+                               const struct spex_kernels_known *known) {
+    for (uint32_t w = 0; w < SPEX_SAMPLING_PLAN_WORDS; w++) {
         uint64_t asked = spex_load_acquire(&plan->asked[w]); /* Q1 (Q2): the node */
         for (; asked; asked &= asked - 1) {
             uint32_t context = w * 64 + (uint32_t)__builtin_ctzll(asked);
@@ -128,25 +128,25 @@ void spex_kernel_plan_answer(struct spex_kernel_plan *plan,
     }
 }
 
-bool spex_kernel_plan_ask_for(struct spex_kernel_plan *plan, uint32_t context) {
+bool spex_sampling_plan_ask_for(struct spex_sampling_plan *plan, uint32_t context) {
     uint64_t bit = UINT64_C(1) << context % 64, *word = &plan->asked[context / 64];
     if (spex_load_relaxed(word) & bit)
         return false;
     return !(spex_fetch_or_release(word, bit) & bit); /* Q2 (Q1, Q1 in sampling_budget.c) */
 }
 
-int spex_kernel_plan_create(const char *path, double samples, double ticks_per_second,
-                            struct spex_kernel_plan **plan, struct spex_why *why) {
+int spex_sampling_plan_create(const char *path, double samples, double ticks_per_second,
+                              struct spex_sampling_plan **plan, struct spex_error *why) {
     *plan = NULL;
     FILE *in = fopen(path, "re");
     if (!in)
         return spex_fail(why, -errno, "%s: %s", path, strerror(errno));
-    struct spex_kernel_plan *made = calloc(1, sizeof(*made));
+    struct spex_sampling_plan *made = calloc(1, sizeof(*made));
     int err = made ? spex_models_read(&made->models, in, path, why)
                    : spex_fail(why, -ENOMEM, "out of memory");
     fclose(in);
     if (err) {
-        spex_kernel_plan_destroy(made);
+        spex_sampling_plan_destroy(made);
         return err;
     }
     made->samples = samples;
@@ -160,7 +160,7 @@ int spex_kernel_plan_create(const char *path, double samples, double ticks_per_s
     return 0;
 }
 
-void spex_kernel_plan_destroy(struct spex_kernel_plan *plan) {
+void spex_sampling_plan_destroy(struct spex_sampling_plan *plan) {
     if (!plan)
         return;
     spex_models_free(&plan->models);

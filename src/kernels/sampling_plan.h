@@ -42,9 +42,9 @@ void spex_planned_make(struct spex_planned *planned, const struct spex_kernel_mo
 /* How many seconds an execution is predicted to take. */
 double spex_planned_seconds(const struct spex_planned *planned, const uint64_t *parameters);
 
-enum { SPEX_KERNEL_PLAN_WORDS = SPEX_CONTEXTS_MAX / 64 + 1 };
+enum { SPEX_SAMPLING_PLAN_WORDS = SPEX_CONTEXTS_MAX / 64 + 1 };
 
-struct spex_kernel_plan {
+struct spex_sampling_plan {
     double samples; /* of each kernel, for each execution of what sets its frequency */
     double ticks_per_second;
     uint64_t shortest;      /* ticks */
@@ -53,41 +53,42 @@ struct spex_kernel_plan {
     double execution_ticks; /* what one costs without record or look, beside being probed */
     double stretch;         /* of intervals, for the budget's sake; 1 or more. Relaxed */
     const struct spex_planned *nodes[SPEX_CONTEXTS_MAX + 1]; /* NULL: to be asked for */
-    uint64_t asked[SPEX_KERNEL_PLAN_WORDS];                  /* a bit for each context */
+    uint64_t asked[SPEX_SAMPLING_PLAN_WORDS];                /* a bit for each context */
 
     struct spex_models models;
     struct spex_planned planned[SPEX_CONTEXTS_MAX + 1];
     struct spex_kernel_described described;
-    struct spex_kernel_plan *former; /* which threads may still use */
+    struct spex_sampling_plan *former; /* which threads may still use */
 };
 
 /* Of the models in a file. 0; -EINVAL for what holds none, -ENOMEM, or what reading failed with, with the reason. */
-int spex_kernel_plan_create(const char *path, double samples, double ticks_per_second,
-                            struct spex_kernel_plan **plan, struct spex_why *why);
-void spex_kernel_plan_destroy(struct spex_kernel_plan *plan);
+int spex_sampling_plan_create(const char *path, double samples, double ticks_per_second,
+                              struct spex_sampling_plan **plan, struct spex_error *why);
+void spex_sampling_plan_destroy(struct spex_sampling_plan *plan);
 
 /* Looks up what has been asked for. One thread at a time. */
-void spex_kernel_plan_answer(struct spex_kernel_plan *plan, const struct spex_kernels_known *known);
+void spex_sampling_plan_answer(struct spex_sampling_plan *plan,
+                               const struct spex_kernels_known *known);
 
 /* Asks for a context. True: for the first time. Any thread, signal handlers. */
-bool spex_kernel_plan_ask_for(struct spex_kernel_plan *plan, uint32_t context);
+bool spex_sampling_plan_ask_for(struct spex_sampling_plan *plan, uint32_t context);
 
 /* How long an execution is predicted to take, in ticks; 0: there is no saying. `planned`: of its context. Any thread,
  * signal handlers. */
-double spex_planned_ticks(const struct spex_kernel_plan *plan, const struct spex_planned *planned,
+double spex_planned_ticks(const struct spex_sampling_plan *plan, const struct spex_planned *planned,
                           const uint64_t *parameters);
 
 /* The mean interval from sample to sample within something that takes so many ticks, without a budget; 0: it is too short
  * to have one of its own. */
-uint64_t spex_kernel_plan_interval(const struct spex_kernel_plan *plan, double ticks);
+uint64_t spex_sampling_plan_interval(const struct spex_sampling_plan *plan, double ticks);
 
 /* The same outside of all that has one: as many samples a second. */
-uint64_t spex_kernel_plan_base(const struct spex_kernel_plan *plan);
+uint64_t spex_sampling_plan_base(const struct spex_sampling_plan *plan);
 
 /* An interval as the budget has it now: at least one coarse tick, and not so many that they come round. */
-uint64_t spex_kernel_plan_stretched(const struct spex_kernel_plan *plan, uint64_t interval);
+uint64_t spex_sampling_plan_stretched(const struct spex_sampling_plan *plan, uint64_t interval);
 
-/* Whether a kernel that takes so many seconds has an interval of its own, as spex_kernel_plan_interval: for who has no
+/* Whether a kernel that takes so many seconds has an interval of its own, as spex_sampling_plan_interval: for who has no
  * plan. */
 static inline bool spex_samples_own(double samples, double seconds) {
     return seconds >= samples * SPEX_LOOKS_SHORTEST_SECONDS;

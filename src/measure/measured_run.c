@@ -4,7 +4,7 @@
 #include <errno.h>
 
 int spex_measured_run_open(struct spex_measured_run *run, double ticks_per_second,
-                           struct spex_why *why) {
+                           struct spex_error *why) {
     int err = 0;
     for (size_t c = 0; c < run->space->criterion_count && !err; c++)
         err = spex_selection_parse(run->space->criteria[c].probe, &run->selections[c], why->text,

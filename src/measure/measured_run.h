@@ -40,7 +40,7 @@ struct spex_measured_run {
 
 /* 0; -EINVAL or -ENOMEM. To be closed in any case. */
 int spex_measured_run_open(struct spex_measured_run *run, double ticks_per_second,
-                           struct spex_why *why);
+                           struct spex_error *why);
 void spex_measured_run_close(struct spex_measured_run *run);
 
 /* A site of the program, by its index. False: it is no probe's. */

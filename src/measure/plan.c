@@ -21,7 +21,8 @@ static bool is_allowed(const struct spex_asking *asking, const struct spex_plan 
            memcmp(settled, plan->levels, space->parameter_count * sizeof(*settled)) == 0;
 }
 
-int spex_plan_ask(const struct spex_asking *asking, struct spex_plan *plan, struct spex_why *why) {
+int spex_plan_ask(const struct spex_asking *asking, struct spex_plan *plan,
+                  struct spex_error *why) {
     const struct spex_space *space = asking->space;
     for (size_t p = 0; p < space->parameter_count; p++)
         asking->levels[p] = space->parameters[p].default_level;

@@ -20,6 +20,6 @@ struct spex_asking {
 
 /* 1 with a plan, 0 when the policy has had enough, or a negative errno value: -EAGAIN when it wants
  * to be told first. */
-int spex_plan_ask(const struct spex_asking *asking, struct spex_plan *plan, struct spex_why *why);
+int spex_plan_ask(const struct spex_asking *asking, struct spex_plan *plan, struct spex_error *why);
 
 #endif

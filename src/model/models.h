@@ -38,6 +38,7 @@ int spex_models_write(const struct spex_models *models, FILE *out);
 
 /* `name` is for messages, which name the line. 0; -EINVAL for what is no such file, of another version, or damaged;
  * -ENOMEM; -EIO. To be freed in any case. */
-int spex_models_read(struct spex_models *models, FILE *in, const char *name, struct spex_why *why);
+int spex_models_read(struct spex_models *models, FILE *in, const char *name,
+                     struct spex_error *why);
 
 #endif

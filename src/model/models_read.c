@@ -17,7 +17,7 @@ enum { MODELS_MAX = 1 << 20 };
 struct reading {
     FILE *in;
     const char *name;
-    struct spex_why *why;
+    struct spex_error *why;
     char *line;
     size_t size;
     unsigned long number; /* of the line, from 1 */
@@ -219,7 +219,8 @@ static int read_kernels(struct reading *reading, struct spex_models *models) {
     }
 }
 
-static int read_all(struct spex_models *models, FILE *in, const char *name, struct spex_why *why) {
+static int read_all(struct spex_models *models, FILE *in, const char *name,
+                    struct spex_error *why) {
     struct reading reading = {.in = in, .name = name, .why = why};
     size_t version = 0;
     *models = (struct spex_models){.count = 0};
@@ -233,7 +234,8 @@ static int read_all(struct spex_models *models, FILE *in, const char *name, stru
 }
 
 /* Numbers have points, whatever the program's language is. */
-int spex_models_read(struct spex_models *models, FILE *in, const char *name, struct spex_why *why) {
+int spex_models_read(struct spex_models *models, FILE *in, const char *name,
+                     struct spex_error *why) {
     locale_t points = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
     locale_t before = points ? uselocale(points) : (locale_t)0;
     int err = read_all(models, in, name, why);

@@ -11,17 +11,18 @@
 #include "text/variables.h"
 
 /* Programs connect by the whole path. */
-static bool path_fits(const struct spex_door *door) {
+static bool path_fits(const struct spex_listening_socket *door) {
     return strlen(door->path) + 1 + strlen(door->name) <
            sizeof(((struct sockaddr_un *)NULL)->sun_path);
 }
 
 /* In one of the places of `chosen`, or of everybody. */
-static int open_in(struct spex_door *door, const char *chosen, char *why, size_t why_size) {
-    const char *runtime = spex_door_runtime_directory();
+static int open_in(struct spex_listening_socket *door, const char *chosen, char *why,
+                   size_t why_size) {
+    const char *runtime = spex_listening_socket_runtime_directory();
     int err = -ENOENT;
     for (unsigned n = 0; spex_control_directory(n, chosen, runtime, geteuid(), door->path); n++) {
-        err = path_fits(door) ? spex_door_open_at(door) : -ENAMETOOLONG;
+        err = path_fits(door) ? spex_listening_socket_open_at(door) : -ENAMETOOLONG;
         if (!err)
             return 0;
         snprintf(why, why_size, "no socket in %s: %s", door->path,
@@ -64,8 +65,9 @@ static struct spex_caller *let_in(struct spex_listener *listener, int socket) {
 struct spex_caller *spex_listener_accept(struct spex_listener *listener) {
     struct spex_caller *caller = NULL;
     while (!caller) {
-        int socket =
-            listener->door.socket.number >= 0 ? spex_door_accept(&listener->door) : -EAGAIN;
+        int socket = listener->door.socket.number >= 0
+                         ? spex_listening_socket_accept(&listener->door)
+                         : -EAGAIN;
         if (socket == -EPERM)
             continue;
         if (socket < 0 &&
@@ -81,7 +83,7 @@ struct spex_caller *spex_listener_accept(struct spex_listener *listener) {
 }
 
 void spex_listener_shut(struct spex_listener *listener) {
-    spex_door_close(&listener->door);
+    spex_listening_socket_close(&listener->door);
     listener->door.socket = SPEX_NO_DESCRIPTOR;
 }
 

@@ -13,7 +13,7 @@
 #define SPEX_CALLERS_MAX 256
 
 struct spex_listener {
-    struct spex_door door;
+    struct spex_listening_socket door;
     struct spex_caller *callers[SPEX_CALLERS_MAX]; /* in the order of their calls */
     size_t count;
     size_t refused; /* who came when there was no room, or no descriptor */

@@ -137,7 +137,7 @@ static int take_probe(struct spex_profile_reader *reader, const char *entries,
                    is_amount(row->probe.count) && is_amount(row->probe.weight_squares) &&
                    is_amount(row->probe.lost) && is_amount(row->probe.count_variance) &&
                    is_amount(row->probe.weight) && is_amount(row->probe.probed_seconds) &&
-                   spex_activity_valid(&row->probe.activity)
+                   spex_occupancy_valid(&row->probe.activity)
                ? 0
                : -EPROTO;
 }
@@ -189,21 +189,21 @@ static int take_values(struct spex_profile_reader *reader, const char *entries,
     values->min = described.min;
     values->max = described.max;
     values->spread.origin = described.origin;
-    values->spread.sums = (struct spex_spread_sums){.distances = described.distances,
-                                                    .products = described.products,
-                                                    .weights = described.weights,
-                                                    .squares = described.squared,
-                                                    .weights_all = described.weights_all,
-                                                    .local = described.local};
+    values->spread.sums = (struct spex_variance_sums){.distances = described.distances,
+                                                      .products = described.products,
+                                                      .weights = described.weights,
+                                                      .squares = described.squared,
+                                                      .weights_all = described.weights_all,
+                                                      .local = described.local};
     row->values[row->probe.series++] = values;
     return fill_histogram(values, entries + head->entry_bytes, head->count);
 }
 
 static int take_row(struct spex_values *values, const struct spex_control_spread *entry) {
-    for (unsigned way = 0; way < SPEX_SPREAD_WAYS; way++)
+    for (unsigned way = 0; way < SPEX_VARIANCE_WAYS; way++)
         if (!is_figure((double)entry->ways[way]))
             return -EPROTO;
-    if (entry->row >= SPEX_SPREAD_ROWS)
+    if (entry->row >= SPEX_VARIANCE_ROWS)
         return -EPROTO;
     memcpy(values->spread.rows[entry->row], entry->ways, sizeof(entry->ways));
     return 0;
@@ -328,7 +328,7 @@ static int row_since(struct spex_profile_row *row, const struct spex_profile_row
         return 0;
     probe->on_seconds -= before->probe.on_seconds;
     probe->probed_seconds -= before->probe.probed_seconds;
-    spex_activity_subtract(&probe->activity, &before->probe.activity);
+    spex_occupancy_subtract(&probe->activity, &before->probe.activity);
     probe->count -= before->probe.count;
     probe->weight -= before->probe.weight;
     probe->weight_squares -= before->probe.weight_squares;

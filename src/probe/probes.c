@@ -17,7 +17,7 @@ __attribute__((used)) static const struct {
 int spex_probes_prepare(size_t ring_records, unsigned ring_cpus, enum spex_commit commit,
                         bool calibrate) {
     int err = spex_threads_init();
-    spex_preparation_begin(calibrate);
+    spex_type_setup_begin(calibrate);
     return err ? err : spex_rings_init(ring_records, ring_cpus, commit);
 }
 

@@ -94,7 +94,7 @@ static inline uint64_t spex_header(const struct spex_thread *thread, const struc
     if (SPEX_UNLIKELY(sampled & SPEX_SAMPLE_NOTE))
         marks |= site->region
                      ? SPEX_MARK_DRAWN | SPEX_MARK_REGION
-                     : spex_countdown_marks(&thread->countdowns[site->index], site->index, sampled);
+                     : spex_sampler_marks(&thread->countdowns[site->index], site->index, sampled);
     return spex_pack(sampled & SPEX_CONTROL_PERIOD_MASK, thread->thread_id, site->index, marks);
 }
 

@@ -20,7 +20,7 @@ static bool news;
 
 uint32_t spex_region_enter(struct spex_site *region, uint32_t control) {
     struct spex_thread *thread = spex_thread_attach();
-    return thread ? spex_countdown_enter(thread, region->index, control & ~SPEX_CONTROL_PERIOD_MASK)
+    return thread ? spex_sampler_enter(thread, region->index, control & ~SPEX_CONTROL_PERIOD_MASK)
                   : SPEX_REGION_UNCOUNTED;
 }
 
@@ -42,8 +42,8 @@ struct spex_region_turn spex_region_sample(struct spex_site *region, struct spex
     if (!thread || !now)
         return turn;
     if (left && now == control)
-        turn.left = spex_countdown_next(thread, region->index, generation, left);
-    else if (!spex_countdown_alone(thread, region->index, generation))
+        turn.left = spex_sampler_next(thread, region->index, generation, left);
+    else if (!spex_sampler_alone(thread, region->index, generation))
         return turn;
     turn.sampled = chosen(site, thread, region->index);
     return turn;
@@ -68,8 +68,7 @@ static void overrun(struct spex_site *region, uint64_t sum, uint32_t missed) {
 void spex_region_leave(struct spex_site *region, uint32_t control, uint32_t left, uint64_t sum) {
     struct spex_thread *thread = spex_thread_current();
     uint32_t generation = control & ~SPEX_CONTROL_PERIOD_MASK;
-    uint32_t missed =
-        thread ? spex_countdown_leave(thread, region->index, generation, left, sum) : 0;
+    uint32_t missed = thread ? spex_sampler_leave(thread, region->index, generation, left, sum) : 0;
     if (missed)
         overrun(region, sum, missed);
 }

@@ -22,8 +22,8 @@ enum { READS = 8 };
 /* While a thread is denied its records, so many executions at most go by until it tries again. */
 #define DENIED_GAP_MAX (1u << 16)
 
-uint32_t spex_countdown_marks(const struct spex_countdown *countdown, uint32_t site,
-                              uint32_t sampled) {
+uint32_t spex_sampler_marks(const struct spex_countdown *countdown, uint32_t site,
+                            uint32_t sampled) {
     uint64_t rate = spex_load_relaxed(&spex_sampling_rate_of(site, sampled)->rate);
     if (SPEX_RATE_KIND(rate) == SPEX_SAMPLING_GEOMETRIC)
         return SPEX_MARK_DRAWN;
@@ -41,7 +41,7 @@ static uint32_t counted(uint32_t word, uint32_t gap) {
     return gap ? low - (SPEX_CONTROL_COUNTDOWN - gap) : low;
 }
 
-uint64_t spex_countdown_executions(const struct spex_thread *thread, uint32_t site) {
+uint64_t spex_sampler_executions(const struct spex_thread *thread, uint32_t site) {
     const struct spex_countdown *countdown = &thread->countdowns[site];
     uint64_t total = 0;
     for (int read = 0; read < READS; read++) {
@@ -57,7 +57,7 @@ uint64_t spex_countdown_executions(const struct spex_thread *thread, uint32_t si
 uint64_t spex_threads_executions(uint32_t site) {
     uint64_t sum = 0;
     for (uint32_t t = 0; t < spex_threads_used(); t++)
-        sum += spex_countdown_executions(spex_threads_state(t), site);
+        sum += spex_sampler_executions(spex_threads_state(t), site);
     return sum;
 }
 
@@ -67,7 +67,7 @@ void spex_threads_add_executions(uint64_t *sums, uint32_t sites) {
         const struct spex_thread *thread = spex_threads_state(t);
         for (uint32_t site = 0; site < sites; site++)
             if (spex_load_relaxed(&thread->executed[site]))
-                sums[site] += spex_countdown_executions(thread, site);
+                sums[site] += spex_sampler_executions(thread, site);
     }
 }
 
@@ -179,8 +179,9 @@ static uint32_t sample_countdown(struct spex_thread *thread, const struct spex_s
     spex_store_relaxed(word, *word + 1);
     if ((*word & SPEX_CONTROL_PERIOD_MASK) < SPEX_CONTROL_COUNTDOWN)
         return 0;
-    if (spex_allowance_bounded() &&
-        !spex_allowance_take(&thread->allowance, spex_probe_type_ring(spex_site_type_(where)))) {
+    if (spex_thread_budget_bounded() &&
+        !spex_thread_budget_take(&thread->allowance,
+                                 spex_probe_type_ring(spex_site_type_(where)))) {
         record_deny(thread, site, generation, countdown->gap);
         return 0;
     }
@@ -239,7 +240,7 @@ static bool is_entered(const struct spex_thread *thread, uint32_t site, uint32_t
            SPEX_REGION_ENTERED;
 }
 
-uint32_t spex_countdown_enter(struct spex_thread *thread, uint32_t site, uint32_t generation) {
+uint32_t spex_sampler_enter(struct spex_thread *thread, uint32_t site, uint32_t generation) {
     uint32_t *word = &thread->executed[site];
     if (is_entered(thread, site, generation))
         return 0;
@@ -257,15 +258,15 @@ static void countdown_change_entered(struct spex_thread *thread, uint32_t site, 
                      generation | SPEX_REGION_ENTERED | (SPEX_CONTROL_COUNTDOWN - left), left);
 }
 
-uint32_t spex_countdown_next(struct spex_thread *thread, uint32_t site, uint32_t generation,
-                             uint32_t left) {
+uint32_t spex_sampler_next(struct spex_thread *thread, uint32_t site, uint32_t generation,
+                           uint32_t left) {
     uint64_t executions = (uint64_t)left_over(thread, site) + left;
     uint32_t gap = gap_draw(thread, site, generation);
     countdown_change_entered(thread, site, generation, executions, gap);
     return gap;
 }
 
-bool spex_countdown_alone(struct spex_thread *thread, uint32_t site, uint32_t generation) {
+bool spex_sampler_alone(struct spex_thread *thread, uint32_t site, uint32_t generation) {
     if (gap_draw(thread, site, generation) > 1)
         return false;
     if (is_entered(thread, site, generation))
@@ -273,8 +274,8 @@ bool spex_countdown_alone(struct spex_thread *thread, uint32_t site, uint32_t ge
     return true;
 }
 
-uint32_t spex_countdown_leave(struct spex_thread *thread, uint32_t site, uint32_t generation,
-                              uint32_t left, uint64_t sum) {
+uint32_t spex_sampler_leave(struct spex_thread *thread, uint32_t site, uint32_t generation,
+                            uint32_t left, uint64_t sum) {
     enum { DRAWS_MOST = 4096 };
     uint64_t executions = left_over(thread, site), missed = 0;
     if ((thread->executed[site] ^ generation) & SPEX_CONTROL_GENERATION_MASK)

@@ -35,31 +35,31 @@ struct spex_countdown {
 };
 
 /* Marks of the record of an execution that a countdown's end has chosen: what the choice was. */
-uint32_t spex_countdown_marks(const struct spex_countdown *countdown, uint32_t site,
-                              uint32_t sampled);
+uint32_t spex_sampler_marks(const struct spex_countdown *countdown, uint32_t site,
+                            uint32_t sampled);
 
 /* A pass through a region (spex/region.h) takes the countdown of the region's site for its own: so
  * many executions are left to the next record, itself included. 0: an outer one has it, and must
  * keep it, since what is left decides which copy of the code a pass takes: an execution of another
  * that took a part of it would be recorded too often. */
-uint32_t spex_countdown_enter(struct spex_thread *thread, uint32_t site, uint32_t generation);
+uint32_t spex_sampler_enter(struct spex_thread *thread, uint32_t site, uint32_t generation);
 
 /* The pass that has it makes a record, after `left` executions. As many to the next. */
-uint32_t spex_countdown_next(struct spex_thread *thread, uint32_t site, uint32_t generation,
-                             uint32_t left);
+uint32_t spex_sampler_next(struct spex_thread *thread, uint32_t site, uint32_t generation,
+                           uint32_t left);
 
 /* Whether an execution in a pass that has it not makes a record: drawn by itself. One that does
  * gives up the outer one's claim, which that renews, unless it has come to no end (longjmp). */
-bool spex_countdown_alone(struct spex_thread *thread, uint32_t site, uint32_t generation);
+bool spex_sampler_alone(struct spex_thread *thread, uint32_t site, uint32_t generation);
 
 /* The end of a pass that had it with `left` to go, `sum` executions ago. How many of these should
  * have made a record. */
-uint32_t spex_countdown_leave(struct spex_thread *thread, uint32_t site, uint32_t generation,
-                              uint32_t left, uint64_t sum);
+uint32_t spex_sampler_leave(struct spex_thread *thread, uint32_t site, uint32_t generation,
+                            uint32_t left, uint64_t sum);
 
 /* Executions of the site by the thread since the process began. Any thread may ask; of a thread
  * that is executing it the last few may be missing or be there twice. */
-uint64_t spex_countdown_executions(const struct spex_thread *thread, uint32_t site);
+uint64_t spex_sampler_executions(const struct spex_thread *thread, uint32_t site);
 
 /* The same of all threads together, also of those that have ended. */
 uint64_t spex_threads_executions(uint32_t site);

@@ -21,15 +21,15 @@ static struct {
     double rate;   /* ticks a tick */
 } bound;
 
-void spex_allowance_set(double share, double ticks_per_second) {
+void spex_thread_budget_set(double share, double ticks_per_second) {
     bound.bounded = share > 0;
-    bound.most = (uint64_t)(share * SAVED * SPEX_ALLOWANCE_SECONDS * ticks_per_second);
+    bound.most = (uint64_t)(share * SAVED * SPEX_THREAD_BUDGET_SECONDS * ticks_per_second);
     /* After a rest what is left and what is gained come together. */
     bound.rate = share * (1 - 2 * SAVED);
     spex_sites_bound_records(bound.bounded);
 }
 
-bool spex_allowance_bounded(void) {
+bool spex_thread_budget_bounded(void) {
     return bound.bounded;
 }
 
@@ -42,7 +42,7 @@ static uint64_t cost_of(unsigned type_ring) {
 
 /* The clock is read only when nothing is left. What a handler takes in between may be taken twice,
  * never be there twice. */
-bool spex_allowance_take(struct spex_allowance *allowance, unsigned type_ring) {
+bool spex_thread_budget_take(struct spex_thread_budget *allowance, unsigned type_ring) {
     uint64_t cost = cost_of(type_ring), left = spex_load_relaxed(&allowance->left);
     if (left < cost) {
         uint64_t now = spex_ticks(), since = spex_load_relaxed(&allowance->since);

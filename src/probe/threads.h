@@ -29,7 +29,7 @@ struct spex_thread {
     uint32_t openings;  /* how often that was */
     struct spex_thread_counters counters;
     struct spex_random random;
-    struct spex_allowance allowance;
+    struct spex_thread_budget allowance;
     uint32_t
         executed[SPEX_MAX_SITES + 1]; /* spex_executed points here; the last is calibration's */
     struct spex_countdown countdowns[SPEX_MAX_SITES + 1];

@@ -42,7 +42,7 @@ static void prepare_type(uint32_t type, unsigned detail) {
         spex_calibrate(type, detail);
 }
 
-void spex_preparation_begin(bool calibrate) {
+void spex_type_setup_begin(bool calibrate) {
     is_calibrating = calibrate;
     spex_sites_prepare_types(prepare_type);
 }

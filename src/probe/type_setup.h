@@ -7,6 +7,6 @@
 
 /* From now on the registry has each type prepared: memory for its records, the counter that it
  * reads, and, with `calibrate`, what it costs. That takes up to some milliseconds. */
-void spex_preparation_begin(bool calibrate);
+void spex_type_setup_begin(bool calibrate);
 
 #endif

@@ -47,7 +47,7 @@ static struct estimate of_records(const struct spex_profile_probe *probe,
  * have such a spread (Satterthwaite's degrees of freedom, with the mean's distance left out). */
 static struct estimate of_units(const struct spex_profile_probe *probe,
                                 const struct spex_values *values,
-                                const struct spex_spread_sums *sums) {
+                                const struct spex_variance_sums *sums) {
     double mean = values->mean - values->spread.origin;
     double squares =
         sums->local + sums->distances - 2 * mean * sums->products + mean * mean * sums->weights;
@@ -59,14 +59,14 @@ static struct estimate of_units(const struct spex_profile_probe *probe,
                              units};
 }
 
-static bool units_known(const struct spex_values *values, const struct spex_spread_sums *sums) {
+static bool units_known(const struct spex_values *values, const struct spex_variance_sums *sums) {
     return sums->weights_all > 0 && sums->squares > 0 && values->weight > 0;
 }
 
 /* What is uncertain of them is in the units' variance already. */
 static struct estimate estimate_of(const struct spex_profile_probe *probe,
                                    const struct spex_values *values) {
-    struct spex_spread_sums sums = spex_spread_sums(&values->spread);
+    struct spex_variance_sums sums = spex_variance_sums(&values->spread);
     double unknown = finite_population(probe);
     if (units_known(values, &sums))
         return of_units(probe, values, &sums);
@@ -101,22 +101,22 @@ static bool share_by_rows(const struct spex_values *values, double q, double uni
     double weight = (double)values->histogram.total;
     unsigned row = 0, bucket = spex_histogram_bucket((uint64_t)spex_values_quantile(values, q));
     double above = 0;
-    row = spex_spread_row(bucket) + (q < 0.5);
-    for (unsigned b = spex_spread_bucket(row); b < SPEX_HISTOGRAM_BUCKETS; b++)
+    row = spex_variance_row(bucket) + (q < 0.5);
+    for (unsigned b = spex_variance_bucket(row); b < SPEX_HISTOGRAM_BUCKETS; b++)
         above += (double)values->histogram.weights[b];
     above /= weight;
     if (!(above > 0) || !(above < 1))
         return false;
-    double variance = spex_spread_above(&values->spread, row, above) / (weight * weight);
-    *share =
-        (struct share){variance / (above * (1 - above)), 1 / (1.0 / SPEX_SPREAD_WAYS + 1 / units)};
+    double variance = spex_variance_above(&values->spread, row, above) / (weight * weight);
+    *share = (struct share){variance / (above * (1 - above)),
+                            1 / (1.0 / SPEX_VARIANCE_WAYS + 1 / units)};
     return variance > 0;
 }
 
 /* Where rows do not tell, what is known of the mean is taken to hold for it. */
 static struct share share_of(const struct spex_profile_probe *probe,
                              const struct spex_values *values, double q) {
-    struct spex_spread_sums sums = spex_spread_sums(&values->spread);
+    struct spex_variance_sums sums = spex_variance_sums(&values->spread);
     double unknown = finite_population(probe), records = effective_records(probe);
     struct estimate mean = estimate_of(probe, values);
     struct share share = {unknown * unknown / (records > 0 ? records : 1), records - 1};

@@ -110,7 +110,7 @@ struct spex_profile_probe {
     uint32_t burst;                    /* of bursty sampling */
     uint32_t reserved;
     double probed_seconds; /* of on_seconds: it was probed, and its executions were not counted */
-    struct spex_activity activity; /* what was seen meanwhile */
+    struct spex_occupancy activity; /* what was seen meanwhile */
 };
 
 struct spex_profile_row {

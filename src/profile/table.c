@@ -196,19 +196,19 @@ static void add_looked(struct spex_columns *columns, const char *name, double me
 }
 
 static void add_active(struct spex_columns *columns, const struct spex_profile_probe *probe) {
-    double share = spex_activity_share(&probe->activity);
-    double margin = spex_activity_share_margin(&probe->activity);
+    double share = spex_occupancy_share(&probe->activity);
+    double margin = spex_occupancy_share_margin(&probe->activity);
     add_looked(columns, "active", 100 * share, 100 * margin, " %", share * probe->probed_seconds);
 }
 
 /* Where there was never more than one it says the same again. */
 static void add_threads(struct spex_columns *columns, const struct spex_profile_probe *probe) {
-    const struct spex_activity *activity = &probe->activity;
-    double threads = spex_activity_threads(activity);
+    const struct spex_occupancy *activity = &probe->activity;
+    double threads = spex_occupancy_threads(activity);
     if (activity->threads == activity->active)
         return;
     add_cells(columns, "", HEAD);
-    add_looked(columns, "threads", threads, spex_activity_threads_margin(activity), "",
+    add_looked(columns, "threads", threads, spex_occupancy_threads_margin(activity), "",
                threads * probe->probed_seconds);
     spex_columns_end_row(columns);
 }

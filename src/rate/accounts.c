@@ -71,7 +71,7 @@ void spex_accounts_advance(uint64_t ns) {
     uint64_t collectors = spex_collectors_cpu_ns();
     double seconds = (double)(ns - spex_controller.monotonic_ns) / 1e9;
     spex_controller.tick_rate = spex_metrics_tick_rate();
-    uint64_t looker = spex_spending_spent_ns();
+    uint64_t looker = spex_sampling_budget_spent_ns();
     double spent = (double)(collectors - spex_controller.collectors_ns) / 1e9 +
                    (double)spex_grown(spex_controller.looker_ns, looker) / 1e9;
     for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)

@@ -120,7 +120,7 @@ static int controller_begin(double share, const struct spex_rate_policy_ops *pol
     spex_controller.monotonic_ns = spex_clock_ns(CLOCK_MONOTONIC);
     spex_controller.process_ns = spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     spex_controller.collectors_ns = spex_collectors_cpu_ns();
-    spex_controller.looker_ns = spex_spending_spent_ns();
+    spex_controller.looker_ns = spex_sampling_budget_spent_ns();
     spex_controller.process_collectors_ns = spex_controller.collectors_ns;
     spex_collecting_begin(&spex_controller.collecting, spex_controller.collectors_ns);
     spex_controller.cpus = 1;
@@ -178,7 +178,7 @@ static void count_again(uint32_t first, struct spex_controlled *probe) {
     probe->trying = spex_controller.trying = true;
     probe->period = spex_period_whole(probe->frequency, RECORDS_LEAST);
     probe->why = "recorded for a moment, as executions that are probed are not counted";
-    spex_probe_slow(first, probe->period);
+    spex_probe_throttle(first, probe->period);
 }
 
 /* Of what does not execute nothing can be known, but that it costs nothing. */
@@ -186,7 +186,7 @@ static void record_all(uint32_t first, struct spex_controlled *probe) {
     probe->trying = false;
     probe->period = 0;
     probe->why = "traced: it hardly executes";
-    spex_probe_slow(first, 0);
+    spex_probe_throttle(first, 0);
 }
 
 /* False: nothing is to be decided, as it is off, probed by its user's wish, or still being
@@ -196,7 +196,7 @@ static bool look_at(uint32_t first, struct spex_rate_class *class) {
     struct spex_probe_state state = spex_probe_state(first, 0);
     uint64_t count = spex_controller.executions[first];
     if (state.by_hand && probe->period)
-        spex_probe_slow(first, 0);
+        spex_probe_throttle(first, 0);
     if (!state.selected || state.by_hand)
         *probe = (struct spex_controlled){.counted = probe->counted, .factor = probe->factor};
     if (!state.selected || state.by_hand || probe->held.until > 0)
@@ -205,7 +205,7 @@ static bool look_at(uint32_t first, struct spex_rate_class *class) {
         return false;
     if (probe->held.until > spex_controller.now) {
         spex_controller.holding = true;
-        spex_probe_slow(first, SPEX_SITE_HELD);
+        spex_probe_throttle(first, SPEX_SITE_HELD);
         return false;
     }
     *class = (struct spex_rate_class){
@@ -296,7 +296,7 @@ static void apply_decision(uint32_t first, const struct spex_rate_class *class,
         leave_to_prober(probe, decision->reason);
     else if (probe->period != SPEX_SITE_PROBED) /* until it is counted again */
         give_period(probe, class, decision);
-    spex_probe_slow(first, probe->period);
+    spex_probe_throttle(first, probe->period);
     if (before == SPEX_SITE_HELD && probe->period != SPEX_SITE_HELD)
         spex_doorbell_ring();
 }
@@ -345,7 +345,7 @@ static size_t hold_dearest_probes(size_t count) {
         uint32_t first = spex_controller.firsts[dearest];
         hold_probe(&spex_controller.probes[first],
                    "held off: its executions alone cost more than the budget");
-        spex_probe_slow(first, SPEX_SITE_HELD);
+        spex_probe_throttle(first, SPEX_SITE_HELD);
         count--;
         spex_controller.classes[dearest] = spex_controller.classes[count];
         spex_controller.firsts[dearest] = spex_controller.firsts[count];
@@ -354,7 +354,7 @@ static size_t hold_dearest_probes(size_t count) {
 }
 
 static double sample_cost(void) {
-    double cost = spex_prober_cost();
+    double cost = spex_occupancy_sampler_cost();
     return cost > 0 ? cost : SAMPLE_COST;
 }
 

@@ -151,7 +151,7 @@ static bool choose(struct spex_subject *subjects, size_t count, double total) {
 static void switch_group(bool off) {
     all.off = off;
     for (size_t g = 0; g < all.group_count; g++)
-        spex_probe_slow(all.group[g].first, off ? SPEX_SITE_HELD : all.group[g].period);
+        spex_probe_throttle(all.group[g].first, off ? SPEX_SITE_HELD : all.group[g].period);
 }
 
 static void slice_begin(double now, const struct spex_progress *progress) {

@@ -16,7 +16,7 @@
 /* A probe, as the controller sees it. */
 struct spex_subject {
     uint32_t first;  /* its first site */
-    uint32_t period; /* what spex_probe_slow is told when it is on */
+    uint32_t period; /* what spex_probe_throttle is told when it is on */
     double frequency;
     /* Seconds an execution, as calibrated, with the records among executions. */
     double cost;

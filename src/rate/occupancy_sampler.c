@@ -21,7 +21,7 @@
 
 /* Of a probe, by the index of its first site. */
 struct seen {
-    struct spex_activity activity;
+    struct spex_occupancy activity;
     uint64_t look; /* the last at it; 0: there was none */
     uint32_t threads;
 };
@@ -40,7 +40,7 @@ static struct {
     uint32_t passes; /* since then */
 } prober;
 
-void spex_prober_begin(double frequency) {
+void spex_occupancy_sampler_begin(double frequency) {
     spex_metrics_lock();
     memset(prober.seen, 0, spex_sites_count() * sizeof(prober.seen[0]));
     spex_random_seed(&prober.random, spex_ticks(), (uint64_t)getpid());
@@ -52,7 +52,7 @@ void spex_prober_begin(double frequency) {
     spex_metrics_unlock();
 }
 
-void spex_prober_set(double frequency) {
+void spex_occupancy_sampler_set(double frequency) {
     prober.frequency = frequency > 0 ? frequency : prober.begun;
 }
 
@@ -74,12 +74,12 @@ static uint32_t threads_in(uint32_t from, uint32_t to) {
 
 static void note(struct seen *seen, uint32_t threads) {
     bool follows = seen->look && seen->look + 1 == prober.looks;
-    spex_activity_add(&seen->activity, threads, follows ? (int64_t)seen->threads : -1);
+    spex_occupancy_add(&seen->activity, threads, follows ? (int64_t)seen->threads : -1);
     seen->look = prober.looks;
     seen->threads = threads;
 }
 
-void spex_prober_look(void) {
+void spex_occupancy_sampler_look(void) {
     const struct spex_sites_probed *probed = &prober.probed;
     spex_sites_probed(&prober.probed);
     prober.looks++;
@@ -108,7 +108,7 @@ static void note_around(double seconds) {
 static void look_and_measure(void) {
     uint64_t begin = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     note_around((double)(begin - prober.cpu_ns) / 1e9 / prober.passes);
-    spex_prober_look();
+    spex_occupancy_sampler_look();
     prober.cpu_ns = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     prober.passes = 0;
     double cost = (double)(prober.cpu_ns - begin) / 1e9;
@@ -131,24 +131,24 @@ static void look_when_due(void) {
     prober.due_ns = now + interval_ns();
 }
 
-void spex_prober_pass(void) {
+void spex_occupancy_sampler_pass(void) {
     spex_metrics_lock();
     prober.passes++;
     look_when_due();
     spex_metrics_unlock();
 }
 
-uint64_t spex_prober_wait(void) {
+uint64_t spex_occupancy_sampler_wait(void) {
     if (!prober.due_ns)
         return UINT64_MAX;
     uint64_t now = spex_clock_ns(CLOCK_MONOTONIC);
     return now < prober.due_ns ? prober.due_ns - now : 0;
 }
 
-double spex_prober_cost(void) {
+double spex_occupancy_sampler_cost(void) {
     return prober.cost + prober.around;
 }
 
-struct spex_activity spex_prober_activity(uint32_t first) {
+struct spex_occupancy spex_occupancy_sampler_occupancy(uint32_t first) {
     return prober.seen[first].activity;
 }

@@ -13,7 +13,7 @@ static int check(const void *policy) {
     return spex_rate_policy_check(policy);
 }
 
-const struct spex_object_kind spex_rate_object_kind = {
+const struct spex_shared_object_kind spex_rate_object_kind = {
     .symbol = "spex_rate_policy",
     .macro = "SPEX_RATE_POLICY_OBJECT",
     .header = "spex/rate_policy.h",

@@ -23,11 +23,11 @@ static void renew(double *value, double fresh, double part) {
 }
 
 static void from_looks(struct spex_probing_share *share, uint32_t first) {
-    struct spex_activity now = spex_prober_activity(first), fresh = now;
-    spex_activity_subtract(&fresh, &share->activity);
+    struct spex_occupancy now = spex_occupancy_sampler_occupancy(first), fresh = now;
+    spex_occupancy_subtract(&fresh, &share->activity);
     share->activity = now;
     if (fresh.looks > 0)
-        renew(&share->share, spex_activity_threads(&fresh), (double)fresh.looks / LOOKS_RENEW);
+        renew(&share->share, spex_occupancy_threads(&fresh), (double)fresh.looks / LOOKS_RENEW);
 }
 
 /* EventTime / EventPeriod, by what records came in meanwhile. */
@@ -84,5 +84,5 @@ void spex_probing_apply(const struct spex_rate_plan *plan, size_t count) {
     for (size_t c = 0; c < count; c++)
         if (plan->decisions[c].mode == SPEX_RATE_PROBED)
             frequency = plan->probing_frequency > 1 ? plan->probing_frequency : 1;
-    spex_prober_set(frequency < SPEX_PROBING_HZ_MAX ? frequency : SPEX_PROBING_HZ_MAX);
+    spex_occupancy_sampler_set(frequency < SPEX_PROBING_HZ_MAX ? frequency : SPEX_PROBING_HZ_MAX);
 }

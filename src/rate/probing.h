@@ -14,9 +14,9 @@
 
 /* Of a probe; all zero: nothing is known. */
 struct spex_probing_share {
-    double share;                  /* threads that execute it, on average */
-    double weight, ticks;          /* that its records stand for and hold, as of last time */
-    struct spex_activity activity; /* as of last time */
+    double share;                   /* threads that execute it, on average */
+    double weight, ticks;           /* that its records stand for and hold, as of last time */
+    struct spex_occupancy activity; /* as of last time */
 };
 
 /* Whether it divides probes into traced ones and probed ones. */

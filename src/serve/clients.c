@@ -53,10 +53,10 @@ static bool subscribed_out(const struct spex_control *c) {
 /* The old door stays where there can be no new one, as long as it is ours. */
 static void door_reopen(struct spex_control *c) {
     char why[256];
-    struct spex_door fresh;
-    bool opened = spex_door_open(&fresh, c->chosen, why, sizeof(why)) == 0;
+    struct spex_listening_socket fresh;
+    bool opened = spex_listening_socket_open(&fresh, c->chosen, why, sizeof(why)) == 0;
     if (c->has_door && (opened || !spex_descriptor_is_ours(&c->door.socket))) {
-        spex_door_close(&c->door);
+        spex_listening_socket_close(&c->door);
         c->has_door = false;
     }
     if (opened) {
@@ -69,7 +69,7 @@ void spex_clients_look_after_door(struct spex_control *c, uint64_t now) {
     if (!c->wants_door || now < c->look_ns)
         return;
     c->look_ns = now + SPEX_CONTROL_LOOK_NS;
-    if (!c->has_door || !spex_door_is_there(&c->door))
+    if (!c->has_door || !spex_listening_socket_is_there(&c->door))
         door_reopen(c);
 }
 
@@ -81,7 +81,7 @@ static bool let_one_in(struct spex_control *c, uint64_t now) {
         c->rest_ns = now + SPEX_CONTROL_REST_NS;
         return false;
     }
-    int socket = spex_door_accept(&c->door);
+    int socket = spex_listening_socket_accept(&c->door);
     if (socket == -EBADF)
         door_reopen(c);
     else if (socket < 0 && socket != -EAGAIN && socket != -EPERM)

@@ -40,7 +40,7 @@ struct spex_control {
     char *chosen;
     /* The socket of the command that this process called. */
     char *called;
-    struct spex_door door;
+    struct spex_listening_socket door;
     /* A pair of sockets. */
     struct spex_descriptor waking, woken;
     int64_t allowance_ns;

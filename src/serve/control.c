@@ -198,7 +198,7 @@ static void finish(struct spex_control *c) {
     uint64_t until = spex_clock_ns(CLOCK_MONOTONIC) + FINAL_NS;
     /* First of all: who has got the last report must not find it open still. */
     if (c->has_door)
-        spex_door_close(&c->door);
+        spex_listening_socket_close(&c->door);
     c->has_door = false;
     while (send_last(c, fds) && spex_clock_ns(CLOCK_MONOTONIC) < until)
         poll(fds, SPEX_CONTROL_CONNECTIONS, 10);
@@ -266,14 +266,14 @@ static int start_locked(const struct spex_control_requests *requests, const char
         return err;
     free(control->chosen);
     control->chosen = chosen ? strdup(chosen) : NULL;
-    err = spex_door_open(&control->door, control->chosen, why, why_size);
+    err = spex_listening_socket_open(&control->door, control->chosen, why, why_size);
     if (err)
         return err;
     control->has_door = control->wants_door = true;
     err = control->running ? 0 : thread_start(control);
     if (err) {
         snprintf(why, why_size, "cannot start its thread: %s", strerror(-err));
-        spex_door_close(&control->door);
+        spex_listening_socket_close(&control->door);
         control->has_door = control->wants_door = false;
     }
     return err;
@@ -353,7 +353,7 @@ void spex_control_fork_child(void) {
         for (int i = 0; i < SPEX_CONTROL_CONNECTIONS; i++)
             spex_connection_close(&control->connections[i]);
         if (control->has_door)
-            spex_door_abandon(&control->door);
+            spex_listening_socket_abandon(&control->door);
         wake_close(control);
         control->has_door = control->wants_door = control->running = false;
     }

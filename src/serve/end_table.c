@@ -14,14 +14,14 @@
 #include "serve/own_profile.h"
 #include "text/message.h"
 
-struct spex_output {
+struct spex_end_table {
     char *path;     /* NULL: a standard stream */
     bool to_stdout; /* which of them */
 };
 
 /* A file that this process has emptied before, or its parent, keeps what is in it: tables come one after
  * another. */
-static int file_prepare(struct spex_output *output, const char *out) {
+static int file_prepare(struct spex_end_table *output, const char *out) {
     static char *emptied;
     FILE *file = fopen(out, "ae");
     if (!file) {
@@ -40,8 +40,8 @@ static int file_prepare(struct spex_output *output, const char *out) {
     return output->path ? 0 : -errno;
 }
 
-int spex_output_open(const char *out, struct spex_output **output) {
-    struct spex_output *made = calloc(1, sizeof(*made));
+int spex_end_table_open(const char *out, struct spex_end_table **output) {
+    struct spex_end_table *made = calloc(1, sizeof(*made));
     if (!made)
         return -ENOMEM;
     made->to_stdout = out && strcmp(out, "-") == 0;
@@ -53,7 +53,7 @@ int spex_output_open(const char *out, struct spex_output **output) {
     return err;
 }
 
-void spex_output_abandon(struct spex_output *output) {
+void spex_end_table_abandon(struct spex_end_table *output) {
     if (output)
         free(output->path);
     free(output);
@@ -81,14 +81,14 @@ static bool file_append(const char *path, const char *text, size_t size) {
     return good;
 }
 
-static bool put(const struct spex_output *output, const char *text, size_t size) {
+static bool put(const struct spex_end_table *output, const char *text, size_t size) {
     if (output->path)
         return file_append(output->path, text, size);
     FILE *file = output->to_stdout ? stdout : stderr;
     return fwrite(text, 1, size, file) == size && fflush(file) == 0;
 }
 
-static bool table_put(const struct spex_output *output) {
+static bool table_put(const struct spex_end_table *output) {
     struct spex_profile profile;
     char *text = NULL;
     size_t size;
@@ -106,10 +106,10 @@ static bool table_put(const struct spex_output *output) {
     return good;
 }
 
-void spex_output_finish(struct spex_output *output) {
+void spex_end_table_finish(struct spex_end_table *output) {
     const char *standard = output->to_stdout ? "standard output" : "standard error";
     if (!table_put(output))
         spex_message("SPEX_OUT: cannot write the table to %s: %s",
                      output->path ? output->path : standard, strerror(errno));
-    spex_output_abandon(output);
+    spex_end_table_abandon(output);
 }

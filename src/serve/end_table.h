@@ -3,16 +3,16 @@
 #ifndef SPEX_SERVE_END_TABLE_H
 #define SPEX_SERVE_END_TABLE_H
 
-struct spex_output;
+struct spex_end_table;
 
 /* `out`: "-" for standard output, NULL for standard error, else a file, which is made or emptied now, so that one
  * that cannot be written is noticed at once. 0, or a negative errno value with one line on standard error. */
-int spex_output_open(const char *out, struct spex_output **output);
+int spex_end_table_open(const char *out, struct spex_end_table **output);
 
 /* Prints the table, and frees `output`. */
-void spex_output_finish(struct spex_output *output);
+void spex_end_table_finish(struct spex_end_table *output);
 
 /* Frees it, in the child of a fork. */
-void spex_output_abandon(struct spex_output *output);
+void spex_end_table_abandon(struct spex_end_table *output);
 
 #endif

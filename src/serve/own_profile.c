@@ -167,7 +167,7 @@ void spex_profile_probe_now(uint32_t index, struct spex_profile_row *row) {
         row->probe.on_seconds = (double)state.on_ticks / rate;
         row->probe.probed_seconds = (double)state.probed_ticks / rate;
     }
-    row->probe.activity = spex_prober_activity(index);
+    row->probe.activity = spex_occupancy_sampler_occupancy(index);
     copy_text(row->probe.name, sizeof(row->probe.name), info->name);
     spex_metrics_probe(&row->probe, row->values);
     copy_text(row->probe.why, sizeof(row->probe.why), spex_controller_look(index).why);

@@ -14,7 +14,7 @@ _Static_assert(sizeof(struct spex_control_values) +
                        SPEX_HISTOGRAM_BUCKETS * sizeof(struct spex_control_bucket) <=
                    ENTRIES_BYTES,
                "a histogram fits into a frame");
-_Static_assert(SPEX_SPREAD_ROWS * sizeof(struct spex_control_spread) <= ENTRIES_BYTES,
+_Static_assert(SPEX_VARIANCE_ROWS * sizeof(struct spex_control_spread) <= ENTRIES_BYTES,
                "so do the rows of a spread");
 
 void spex_reply_done(struct spex_reply *reply, uint32_t number, int status) {
@@ -104,7 +104,7 @@ static size_t probe_frame(struct spex_reply *after, char *frame) {
 
 static size_t values_write(const struct spex_values *values, unsigned series,
                            const struct spex_reply *after, char *frame) {
-    struct spex_spread_sums sums = spex_spread_sums(&values->spread);
+    struct spex_variance_sums sums = spex_variance_sums(&values->spread);
     struct spex_control_values head = {.series = series,
                                        .weight = values->weight,
                                        .mean = values->mean,
@@ -149,18 +149,18 @@ static size_t values_frame(struct spex_reply *after, char *frame) {
 }
 
 static bool row_empty(const float *row) {
-    for (unsigned way = 0; way < SPEX_SPREAD_WAYS; way++)
+    for (unsigned way = 0; way < SPEX_VARIANCE_WAYS; way++)
         if (row[way] != 0)
             return false;
     return true;
 }
 
-static size_t spread_write(const struct spex_spread *spread, const struct spex_reply *after,
+static size_t spread_write(const struct spex_variance *spread, const struct spex_reply *after,
                            char *frame) {
     struct spex_control_spread entry = {.series = after->series};
     char *at = frame + sizeof(struct spex_control_frame);
     size_t count = 0;
-    for (entry.row = 0; entry.row < SPEX_SPREAD_ROWS; entry.row++) {
+    for (entry.row = 0; entry.row < SPEX_VARIANCE_ROWS; entry.row++) {
         if (row_empty(spread->rows[entry.row]))
             continue;
         memcpy(entry.ways, spread->rows[entry.row], sizeof(entry.ways));

@@ -246,7 +246,7 @@ uint32_t spex_sites_on(void) {
     return on;
 }
 
-void spex_probe_slow(uint32_t first, uint32_t period) {
+void spex_probe_throttle(uint32_t first, uint32_t period) {
     pthread_mutex_lock(&spex_registry.lock);
     for (uint32_t i = first; i < SPEX_MAX_SITES; i = spex_registry.infos[i].next) {
         struct spex_site_info *info = &spex_registry.infos[i];

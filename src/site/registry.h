@@ -28,7 +28,7 @@ const struct spex_site_info *spex_site_info(uint32_t index);
  * says, and at random where that is longer than the selected period. 0: as the selection says;
  * SPEX_SITE_HELD: no records; SPEX_SITE_PROBED: the sites are probed only. Holds until the next
  * call, or until the selection switches the site off. `first`: the probe's first site. */
-void spex_probe_slow(uint32_t first, uint32_t period);
+void spex_probe_throttle(uint32_t first, uint32_t period);
 
 /* What a selection goes by of a site. */
 static inline struct spex_selection_probe spex_site_selected_by(const struct spex_site_info *info) {

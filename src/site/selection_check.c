@@ -112,7 +112,7 @@ static unsigned add_unmatched(struct line *line, const struct spex_selection *se
     return unmatched;
 }
 
-int spex_unmatched(const struct spex_selection *selection, char *text, size_t size) {
+int spex_selection_unmatched(const struct spex_selection *selection, char *text, size_t size) {
     struct line line = {.text = text, .size = size};
     struct known *known = malloc(sizeof(*known));
     if (!known)
@@ -170,7 +170,7 @@ static void say_unprobed(struct line *line, const struct spex_site_info **infos,
     spex_make_printable(line->text);
 }
 
-int spex_unprobed(const struct spex_selection *selection, char *text, size_t size) {
+int spex_selection_unprobed(const struct spex_selection *selection, char *text, size_t size) {
     struct line line = {.text = text, .size = size};
     struct known *known = malloc(sizeof(*known));
     if (!known)

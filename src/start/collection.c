@@ -51,7 +51,7 @@ int spex_collection_output_open(bool table) {
     if (spex_life.output || spex_life_out_after(SPEX_OUT_STREAM) ||
         spex_life_out_after(SPEX_OUT_METRICS) || !(out || table))
         return 0;
-    return spex_output_open(out, &spex_life.output);
+    return spex_end_table_open(out, &spex_life.output);
 }
 
 static int outputs_open(bool table) {
@@ -76,10 +76,10 @@ static int controller_begin(void) {
 /* In ticks, of which it must be known how long they are: that takes a few milliseconds. */
 static void allowance_begin(void) {
     double share = spex_life.settings.thread_budget;
-    spex_allowance_set(share, share > 0 ? spex_tick_rate_since(spex_instant_now()) : 0);
+    spex_thread_budget_set(share, share > 0 ? spex_tick_rate_since(spex_instant_now()) : 0);
 }
 
-int spex_collection_models_begin(struct spex_why *why) {
+int spex_collection_models_begin(struct spex_error *why) {
     const char *path = spex_life.settings.models;
     double samples = spex_life.settings.samples, budget = spex_life.settings.budget;
     bool controlled = budget > 0 && !is_elsewhere();
@@ -89,15 +89,15 @@ int spex_collection_models_begin(struct spex_why *why) {
         budget = spex_life.models_asked.share > 0 ? spex_life.models_asked.share : budget;
     }
     if (path)
-        return spex_looker_start(path, samples, budget, !controlled, why);
-    spex_looker_stop();
+        return spex_kernel_sampler_start(path, samples, budget, !controlled, why);
+    spex_kernel_sampler_stop();
     return 0;
 }
 
 /* What the first collector does beside its rings: probes that are only probed are looked at,
  * what was spent is accounted for, and overruns of regions are told. */
 static const struct spex_chore chores[] = {
-    {spex_prober_pass, spex_prober_wait, NULL},
+    {spex_occupancy_sampler_pass, spex_occupancy_sampler_wait, NULL},
     {spex_controller_pass, spex_controller_due_ns, spex_controller_holds},
     {spex_regions_tell, NULL, NULL},
 };
@@ -115,20 +115,20 @@ int spex_collection_start(bool table) {
     err = controller_begin();
     if (err)
         return err;
-    spex_prober_begin(spex_life.settings.probing);
+    spex_occupancy_sampler_begin(spex_life.settings.probing);
     err = spex_collectors_start(spex_life.settings.collectors, spex_life.settings.batch_records);
     if (err) {
         spex_message("cannot start %u collector threads: %s", spex_life.settings.collectors,
                      strerror(-err));
         return err;
     }
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     err = spex_collection_models_begin(&why);
     if (err)
         spex_message("SPEX_MODELS: %s", why.text);
     err = err ? err : outputs_open(table);
     if (err) {
-        spex_looker_stop();
+        spex_kernel_sampler_stop();
         spex_collectors_stop();
     } else {
         spex_collectors_begin(chores, sizeof(chores) / sizeof(chores[0]));

@@ -70,11 +70,11 @@ static void fork_child(void) {
     spex_sites_inherit(&selection);
     spex_control_fork_child();
     spex_collectors_fork_child();
-    spex_looker_fork_child();
+    spex_kernel_sampler_fork_child();
     spex_service_threads_fork_child();
     spex_threads_fork_child();
     spex_rings_fork_child();
-    spex_output_abandon(spex_life.output); /* which the parent has */
+    spex_end_table_abandon(spex_life.output); /* which the parent has */
     spex_life.output = NULL;
     spex_life.started = spex_life.followed = follows;
     if (follows) {

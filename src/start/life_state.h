@@ -33,7 +33,7 @@ struct spex_life {
     char *models;
     struct spex_models_asked models_asked;
     /* NULL: there is to be no table. */
-    struct spex_output *output;
+    struct spex_end_table *output;
 };
 
 extern struct spex_life spex_life;
@@ -61,8 +61,8 @@ int spex_collection_start(bool table);
 int spex_collection_output_open(bool table);
 
 /* Has kernels sampled by the models that a command has asked for, or else by the user's. Models
- * that the user has named but that cannot be read are an error. 0, or as spex_looker_start. */
-int spex_collection_models_begin(struct spex_why *why);
+ * that the user has named but that cannot be read are an error. 0, or as spex_kernel_sampler_start. */
+int spex_collection_models_begin(struct spex_error *why);
 
 /* requests.c */
 

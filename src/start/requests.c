@@ -29,7 +29,7 @@ enum {
  * error. */
 __attribute__((format(printf, 3, 4))) static void tell(char *answer, size_t size,
                                                        const char *format, ...) {
-    char line[SPEX_UNMATCHED_BYTES + 64];
+    char line[SPEX_SELECTION_CHECK_BYTES + 64];
     va_list args;
     va_start(args, format);
     vsnprintf(line, sizeof(line), format, args);
@@ -43,7 +43,7 @@ __attribute__((format(printf, 3, 4))) static void tell(char *answer, size_t size
 /* The selection is read before anything is opened or started for it. */
 int spex_life_select_locked(const char *probes, char *answer, size_t size) {
     struct spex_selection selection;
-    char why[256] = "out of memory", unmatched[SPEX_UNMATCHED_BYTES];
+    char why[256] = "out of memory", unmatched[SPEX_SELECTION_CHECK_BYTES];
     int err = spex_selection_parse(probes ? probes : "", &selection, why, sizeof(why));
     if (err) {
         tell(answer, size, "probe selection: %s", why);
@@ -58,9 +58,9 @@ int spex_life_select_locked(const char *probes, char *answer, size_t size) {
         spex_selection_free(&selection);
         return err;
     }
-    if (spex_unprobed(&selection, unmatched, sizeof(unmatched)) > 0)
+    if (spex_selection_unprobed(&selection, unmatched, sizeof(unmatched)) > 0)
         tell(answer, size, "%s", unmatched);
-    if (spex_unmatched(&selection, unmatched, sizeof(unmatched)) > 0)
+    if (spex_selection_unmatched(&selection, unmatched, sizeof(unmatched)) > 0)
         tell(answer, size, "%s", unmatched);
     int on = spex_sites_select(selection);
     if (on < 0)
@@ -101,7 +101,7 @@ static int request_stream(struct spex_descriptor socket, uint32_t types, char *a
 static int models_locked(const char *path, double samples, double share, char *answer,
                          size_t size) {
     char *copy = path ? strdup(path) : NULL;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     int err = spex_life.started ? 0 : -EPERM;
     if (err || (path && !copy)) {
         tell(answer, size, "models cannot be gone by: %s", strerror(err ? EPERM : ENOMEM));
@@ -113,7 +113,7 @@ static int models_locked(const char *path, double samples, double share, char *a
     if (spex_collectors_running())
         err = spex_collection_models_begin(&why);
     else if (copy)
-        err = spex_looker_check(copy, &why);
+        err = spex_kernel_sampler_check(copy, &why);
     free(err ? copy : before.path);
     if (err) { /* what was gone by before still is */
         tell(answer, size, "%s", why.text);

@@ -112,8 +112,8 @@ static int check_budgets(const struct spex_settings *settings) {
 }
 
 static int load_rate_policy(const char *path, struct spex_settings *settings) {
-    struct spex_why why;
-    if (spex_object_open(&settings->rate_object, path, &spex_rate_object_kind, &why) != 0) {
+    struct spex_error why;
+    if (spex_shared_object_open(&settings->rate_object, path, &spex_rate_object_kind, &why) != 0) {
         spex_message("SPEX_RATE_POLICY=%.200s: %s", path, why.text);
         return -EINVAL;
     }
@@ -125,7 +125,7 @@ static int read_rate_policy(const char *otherwise, struct spex_settings *setting
     const char *text = read_text(SPEX_VARIABLE_RATE_POLICY, otherwise);
     if (!text)
         text = "fair";
-    if (spex_object_is_path(text))
+    if (spex_shared_object_is_path(text))
         return load_rate_policy(text, settings);
     settings->rate_policy = spex_builtin_rate_policy(text);
     if (settings->rate_policy)
@@ -205,6 +205,6 @@ int spex_settings_read(const struct spex_options *options, struct spex_settings 
                             BATCH_RECORDS_MAX, false);
     err = err ? err : spex_counters_allow(read_text(SPEX_VARIABLE_COUNTERS, NULL));
     if (err)
-        spex_object_close(&settings->rate_object);
+        spex_shared_object_close(&settings->rate_object);
     return err;
 }

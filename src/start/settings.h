@@ -18,7 +18,7 @@ struct spex_settings {
     double budget;         /* share of its time that a program lets probes have; 0: any */
     double thread_budget;  /* share of any 10 ms that a thread lets its records have; 0: any */
     const struct spex_rate_policy_ops *rate_policy; /* how it is shared out */
-    struct spex_object rate_object;                 /* where it is, if it was loaded */
+    struct spex_shared_object rate_object;          /* where it is, if it was loaded */
     const char *models;                             /* a file; NULL: none */
     double samples;                                 /* of each kernel that is probed, by these */
     unsigned probing;                               /* looks a second at what is probed */

@@ -31,7 +31,7 @@ static void stop_locked(void) {
     spex_sites_need((struct spex_selection){0});
     spex_sites_select((struct spex_selection){0});
     bool collected = spex_collectors_running() != 0;
-    spex_looker_stop();
+    spex_kernel_sampler_stop();
     if (collected) {
         spex_collectors_stop();
         uint64_t end_ns = spex_clock_ns(CLOCK_MONOTONIC);
@@ -41,11 +41,11 @@ static void stop_locked(void) {
     }
     spex_control_stop();
     if (spex_life.output)
-        spex_output_finish(spex_life.output);
+        spex_end_table_finish(spex_life.output);
     spex_sinks_finish();   /* a command may have asked for a stream though nothing was collected */
     spex_controller_end(); /* may have begun though collectors could not */
     spex_life_settings_free();
-    spex_object_close(&spex_life.settings.rate_object);
+    spex_shared_object_close(&spex_life.settings.rate_object);
     spex_life.output = NULL;
     spex_life.started = spex_life.followed = false;
 }

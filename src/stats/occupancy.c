@@ -15,7 +15,7 @@
 /* No program has so many threads; the sums of so many stay far from overflow. */
 #define THREADS_MOST 1e6
 
-void spex_activity_add(struct spex_activity *activity, uint32_t threads, int64_t before) {
+void spex_occupancy_add(struct spex_occupancy *activity, uint32_t threads, int64_t before) {
     activity->looks++;
     activity->active += threads > 0;
     activity->threads += threads;
@@ -27,8 +27,8 @@ void spex_activity_add(struct spex_activity *activity, uint32_t threads, int64_t
     activity->thread_pairs += (uint64_t)threads * (uint64_t)before;
 }
 
-void spex_activity_subtract(struct spex_activity *activity, const struct spex_activity *before) {
-    *activity = (struct spex_activity){
+void spex_occupancy_subtract(struct spex_occupancy *activity, const struct spex_occupancy *before) {
+    *activity = (struct spex_occupancy){
         .looks = spex_grown(before->looks, activity->looks),
         .active = spex_grown(before->active, activity->active),
         .threads = spex_grown(before->threads, activity->threads),
@@ -37,11 +37,11 @@ void spex_activity_subtract(struct spex_activity *activity, const struct spex_ac
         .active_pairs = spex_grown(before->active_pairs, activity->active_pairs),
         .thread_pairs = spex_grown(before->thread_pairs, activity->thread_pairs),
     };
-    if (!spex_activity_valid(activity)) /* they were of different programs */
-        *activity = (struct spex_activity){0};
+    if (!spex_occupancy_valid(activity)) /* they were of different programs */
+        *activity = (struct spex_occupancy){0};
 }
 
-bool spex_activity_valid(const struct spex_activity *activity) {
+bool spex_occupancy_valid(const struct spex_occupancy *activity) {
     return activity->active <= activity->looks && activity->pairs <= activity->looks &&
            activity->active_pairs <= activity->pairs && activity->active <= activity->threads &&
            (double)activity->threads <= THREADS_MOST * (double)activity->looks &&
@@ -53,11 +53,11 @@ static double mean(uint64_t sum, uint64_t count) {
     return count ? (double)sum / (double)count : 0;
 }
 
-double spex_activity_share(const struct spex_activity *activity) {
+double spex_occupancy_share(const struct spex_occupancy *activity) {
     return mean(activity->active, activity->looks);
 }
 
-double spex_activity_threads(const struct spex_activity *activity) {
+double spex_occupancy_threads(const struct spex_occupancy *activity) {
     return mean(activity->threads, activity->looks);
 }
 
@@ -68,7 +68,7 @@ double spex_activity_threads(const struct spex_activity *activity) {
  * with random distances of looks, too. The estimate of r is too low by (1 + 3 r)/n (Marriott and
  * Pope, Bias in the estimation of autocorrelations, Biometrika 41, 1954). Less than 0, which looks
  * in step with the program bring about, is taken for chance. */
-static double independent(const struct spex_activity *activity, double average, double variance,
+static double independent(const struct spex_occupancy *activity, double average, double variance,
                           uint64_t products) {
     double looks = (double)activity->looks;
     if (!(variance > 0) || activity->pairs == 0)
@@ -93,8 +93,8 @@ static double mean_margin(double variance, double n) {
     return spex_student_95(n - 1) * sqrt(variance / (n - 1));
 }
 
-double spex_activity_share_margin(const struct spex_activity *activity) {
-    double share = spex_activity_share(activity), variance = share * (1 - share);
+double spex_occupancy_share_margin(const struct spex_occupancy *activity) {
+    double share = spex_occupancy_share(activity), variance = share * (1 - share);
     double n = independent(activity, share, variance, activity->active_pairs);
     if (n < LOOKS_LEAST)
         return -1;
@@ -103,8 +103,8 @@ double spex_activity_share_margin(const struct spex_activity *activity) {
 
 /* Where activity was hardly ever seen, or hardly ever none, how many threads there were is as
  * little known as that. */
-double spex_activity_threads_margin(const struct spex_activity *activity) {
-    double threads = spex_activity_threads(activity), share = spex_activity_share(activity);
+double spex_occupancy_threads_margin(const struct spex_occupancy *activity) {
+    double threads = spex_occupancy_threads(activity), share = spex_occupancy_share(activity);
     double variance = mean(activity->thread_squares, activity->looks) - threads * threads;
     double n = independent(activity, threads, variance, activity->thread_pairs);
     if (n < LOOKS_LEAST)

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 /* Goes to commands as it is. With x, for a look: whether there was a thread; y: how many there were. */
-struct spex_activity {
+struct spex_occupancy {
     uint64_t looks;
     uint64_t active;         /* sum of x, which is that of its squares */
     uint64_t threads;        /* of y */
@@ -24,20 +24,20 @@ struct spex_activity {
 };
 
 /* A look that saw so many threads; `before`: what the one before saw, negative where there is none. */
-void spex_activity_add(struct spex_activity *activity, uint32_t threads, int64_t before);
+void spex_occupancy_add(struct spex_occupancy *activity, uint32_t threads, int64_t before);
 
 /* Takes out what was in already at an earlier time; leaves nothing where that cannot have been. */
-void spex_activity_subtract(struct spex_activity *activity, const struct spex_activity *before);
+void spex_occupancy_subtract(struct spex_occupancy *activity, const struct spex_occupancy *before);
 
 /* Whether looks can have come to this. */
-bool spex_activity_valid(const struct spex_activity *activity);
+bool spex_occupancy_valid(const struct spex_occupancy *activity);
 
 /* 0 to 1; 0 where there were no looks. */
-double spex_activity_share(const struct spex_activity *activity);
-double spex_activity_threads(const struct spex_activity *activity);
+double spex_occupancy_share(const struct spex_occupancy *activity);
+double spex_occupancy_threads(const struct spex_occupancy *activity);
 
 /* Their margins; negative: there is no telling. */
-double spex_activity_share_margin(const struct spex_activity *activity);
-double spex_activity_threads_margin(const struct spex_activity *activity);
+double spex_occupancy_share_margin(const struct spex_occupancy *activity);
+double spex_occupancy_threads_margin(const struct spex_occupancy *activity);
 
 #endif

@@ -161,18 +161,18 @@ static void marks_add(struct spex_metrics *metrics, const struct spex_record *re
 }
 
 /* Where nothing is left to chance, nothing is to be done; `all`: nowhere. */
-static void spread_add(struct spex_spread *spread, const struct spex_record *records, size_t count,
-                       unsigned field, const struct batch *batch, bool all) {
-    spex_spread_stretch(spread, batch->stretch, batch->scale);
+static void spread_add(struct spex_variance *spread, const struct spex_record *records,
+                       size_t count, unsigned field, const struct batch *batch, bool all) {
+    spex_variance_stretch(spread, batch->stretch, batch->scale);
     if (all)
         return;
     for (size_t i = 0; i < count; i++) {
         const struct spex_record *record = &records[i];
         if (record->marks & SPEX_MARK_BURST)
-            spex_spread_in_burst(spread, record->fields[field], record->weight, batch->scale,
-                                 record->marks & SPEX_MARK_DRAWN);
+            spex_variance_in_burst(spread, record->fields[field], record->weight, batch->scale,
+                                   record->marks & SPEX_MARK_DRAWN);
         else if (record->weight > 1 || batch->stretch)
-            spex_spread_single(spread, record->fields[field], record->weight, batch->scale);
+            spex_variance_single(spread, record->fields[field], record->weight, batch->scale);
     }
 }
 

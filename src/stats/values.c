@@ -39,7 +39,7 @@ void spex_values_subtract(struct spex_values *values, const struct spex_values *
     values->weight = weight;
     values->mean = mean;
     values->squares = squares > 0 ? squares : 0;
-    spex_spread_subtract(&values->spread, &before->spread);
+    spex_variance_subtract(&values->spread, &before->spread);
     values->histogram.total -= before->histogram.total;
     for (unsigned b = 0; b < SPEX_HISTOGRAM_BUCKETS; b++)
         values->histogram.weights[b] -= before->histogram.weights[b];

@@ -16,7 +16,7 @@ struct spex_values {
     uint64_t min;   /* UINT64_MAX where there is none */
     uint64_t max;
     struct spex_histogram histogram;
-    struct spex_spread spread;
+    struct spex_variance spread;
 };
 
 /* None yet. */

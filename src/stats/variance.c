@@ -5,27 +5,28 @@
 #include <string.h>
 
 /* splitmix64, as in gap.c. */
-static uint32_t signs_next(struct spex_spread *spread) {
+static uint32_t signs_next(struct spex_variance *spread) {
     uint64_t x = spread->random += 0x9e3779b97f4a7c15u;
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
     x = (x ^ x >> 27) * 0x94d049bb133111ebu;
     return (uint32_t)(x >> 32);
 }
 
-static void unit_begin(struct spex_spread *spread, struct spex_spread_unit *unit, double factor) {
-    *unit = (struct spex_spread_unit){.factor = factor,
-                                      .amplitude = sqrt(factor),
-                                      .signs = signs_next(spread),
-                                      .former_mean = unit->former_mean,
-                                      .former_weight = unit->former_weight};
+static void unit_begin(struct spex_variance *spread, struct spex_variance_unit *unit,
+                       double factor) {
+    *unit = (struct spex_variance_unit){.factor = factor,
+                                        .amplitude = sqrt(factor),
+                                        .signs = signs_next(spread),
+                                        .former_mean = unit->former_mean,
+                                        .former_weight = unit->former_weight};
 }
 
 /* A short one says little of a long one. */
-static bool has_neighbour(const struct spex_spread_unit *unit) {
+static bool has_neighbour(const struct spex_variance_unit *unit) {
     return unit->former_weight * 2 >= unit->weight;
 }
 
-static void sums_add(struct spex_spread_sums *sums, const struct spex_spread_unit *unit) {
+static void sums_add(struct spex_variance_sums *sums, const struct spex_variance_unit *unit) {
     double weights = unit->factor * unit->weight * unit->weight;
     if (!(weights > 0))
         return;
@@ -41,12 +42,12 @@ static void sums_add(struct spex_spread_sums *sums, const struct spex_spread_uni
     sums->weights += weights;
 }
 
-static void unit_end(struct spex_spread *spread, struct spex_spread_unit *unit) {
+static void unit_end(struct spex_variance *spread, struct spex_variance_unit *unit) {
     if (!(unit->weight > 0))
         return;
     sums_add(&spread->sums, unit);
-    *unit = (struct spex_spread_unit){.former_mean = unit->distance / unit->weight,
-                                      .former_weight = unit->weight};
+    *unit = (struct spex_variance_unit){.former_mean = unit->distance / unit->weight,
+                                        .former_weight = unit->weight};
 }
 
 typedef uint32_t words __attribute__((vector_size(16)));
@@ -56,7 +57,7 @@ typedef float floats __attribute__((vector_size(16)));
 static void row_add(float *row, uint32_t signs, float up) {
     const floats ups = {up, up, up, up};
     const words minus = {1u << 31, 1u << 31, 1u << 31, 1u << 31};
-    for (unsigned way = 0; way < SPEX_SPREAD_WAYS; way += 4, signs >>= 4) {
+    for (unsigned way = 0; way < SPEX_VARIANCE_WAYS; way += 4, signs >>= 4) {
         const words all = {signs << 31, signs << 30, signs << 29, signs << 28};
         const words changes = (words)ups ^ (all & minus);
         floats four;
@@ -66,17 +67,17 @@ static void row_add(float *row, uint32_t signs, float up) {
     }
 }
 
-static void unit_add(struct spex_spread *spread, struct spex_spread_unit *unit, uint64_t value,
+static void unit_add(struct spex_variance *spread, struct spex_variance_unit *unit, uint64_t value,
                      double weight) {
     unit->distance += weight * ((double)value - spread->origin);
     unit->weight += weight;
     if (!(unit->factor > 0))
         return;
-    row_add(spread->rows[spex_spread_row(spex_histogram_bucket(value))], unit->signs,
+    row_add(spread->rows[spex_variance_row(spex_histogram_bucket(value))], unit->signs,
             (float)(weight * unit->amplitude));
 }
 
-void spex_spread_stretch(struct spex_spread *spread, uint32_t number, double scale) {
+void spex_variance_stretch(struct spex_variance *spread, uint32_t number, double scale) {
     if (number == spread->number)
         return;
     unit_end(spread, &spread->stretch);
@@ -92,21 +93,22 @@ static double factor_of(uint32_t weight, double scale) {
     return scale * (1 - 1.0 / weight);
 }
 
-void spex_spread_single(struct spex_spread *spread, uint64_t value, uint32_t weight, double scale) {
+void spex_variance_single(struct spex_variance *spread, uint64_t value, uint32_t weight,
+                          double scale) {
     if (spread->burst.weight > 0)
         unit_end(spread, &spread->burst);
     if (spread->number)
         unit_add(spread, &spread->stretch, value, weight);
     if (weight == 1)
         return;
-    struct spex_spread_unit unit = {0};
+    struct spex_variance_unit unit = {0};
     unit_begin(spread, &unit, factor_of(weight, scale));
     unit_add(spread, &unit, value, weight);
     sums_add(&spread->sums, &unit);
 }
 
-void spex_spread_in_burst(struct spex_spread *spread, uint64_t value, uint32_t weight, double scale,
-                          bool first) {
+void spex_variance_in_burst(struct spex_variance *spread, uint64_t value, uint32_t weight,
+                            double scale, bool first) {
     if (first || !(spread->burst.weight > 0)) {
         unit_end(spread, &spread->burst);
         unit_begin(spread, &spread->burst, factor_of(weight, scale));
@@ -116,37 +118,37 @@ void spex_spread_in_burst(struct spex_spread *spread, uint64_t value, uint32_t w
     unit_add(spread, &spread->burst, value, weight);
 }
 
-struct spex_spread_sums spex_spread_sums(const struct spex_spread *spread) {
-    struct spex_spread_sums sums = spread->sums;
+struct spex_variance_sums spex_variance_sums(const struct spex_variance *spread) {
+    struct spex_variance_sums sums = spread->sums;
     sums_add(&sums, &spread->burst);
     sums_add(&sums, &spread->stretch);
     return sums;
 }
 
-void spex_spread_subtract(struct spex_spread *spread, const struct spex_spread *before) {
-    struct spex_spread_sums former = spex_spread_sums(before);
-    spread->sums = spex_spread_sums(spread);
-    spread->burst = spread->stretch = (struct spex_spread_unit){0};
+void spex_variance_subtract(struct spex_variance *spread, const struct spex_variance *before) {
+    struct spex_variance_sums former = spex_variance_sums(before);
+    spread->sums = spex_variance_sums(spread);
+    spread->burst = spread->stretch = (struct spex_variance_unit){0};
     spread->sums.distances -= former.distances;
     spread->sums.products -= former.products;
     spread->sums.weights -= former.weights;
     spread->sums.weights_all -= former.weights_all;
     spread->sums.squares -= former.squares;
     spread->sums.local -= former.local;
-    for (unsigned row = 0; row < SPEX_SPREAD_ROWS; row++)
-        for (unsigned way = 0; way < SPEX_SPREAD_WAYS; way++)
+    for (unsigned row = 0; row < SPEX_VARIANCE_ROWS; row++)
+        for (unsigned way = 0; way < SPEX_VARIANCE_WAYS; way++)
             spread->rows[row][way] -= before->rows[row][way];
 }
 
-double spex_spread_above(const struct spex_spread *spread, unsigned row, double share) {
+double spex_variance_above(const struct spex_variance *spread, unsigned row, double share) {
     double squares = 0;
-    for (unsigned way = 0; way < SPEX_SPREAD_WAYS; way++) {
+    for (unsigned way = 0; way < SPEX_VARIANCE_WAYS; way++) {
         double above = 0, all = 0;
-        for (unsigned r = 0; r < SPEX_SPREAD_ROWS; r++) {
+        for (unsigned r = 0; r < SPEX_VARIANCE_ROWS; r++) {
             all += (double)spread->rows[r][way];
             above += r >= row ? (double)spread->rows[r][way] : 0;
         }
         squares += (above - share * all) * (above - share * all);
     }
-    return squares / SPEX_SPREAD_WAYS;
+    return squares / SPEX_VARIANCE_WAYS;
 }

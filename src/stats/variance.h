@@ -22,15 +22,15 @@
 
 #include "stats/histogram.h"
 
-#define SPEX_SPREAD_WAYS 16
+#define SPEX_VARIANCE_WAYS 16
 
 /* A quarter of a power of two each, where the histogram has one bucket for several values. */
-#define SPEX_SPREAD_BUCKETS 16
-#define SPEX_SPREAD_ROWS                                                                           \
-    (SPEX_HISTOGRAM_SUB + (SPEX_HISTOGRAM_BUCKETS - SPEX_HISTOGRAM_SUB) / SPEX_SPREAD_BUCKETS)
+#define SPEX_VARIANCE_BUCKETS 16
+#define SPEX_VARIANCE_ROWS                                                                         \
+    (SPEX_HISTOGRAM_SUB + (SPEX_HISTOGRAM_BUCKETS - SPEX_HISTOGRAM_SUB) / SPEX_VARIANCE_BUCKETS)
 
 /* Over single executions, and what has no neighbour, with the sum of the weights W of each, of weighted distances D from the origin, and a factor f. */
-struct spex_spread_sums {
+struct spex_variance_sums {
     double distances;   /* f D² */
     double products;    /* f D W */
     double weights;     /* f W² */
@@ -40,7 +40,7 @@ struct spex_spread_sums {
 };
 
 /* A unit that may go on. */
-struct spex_spread_unit {
+struct spex_variance_unit {
     double distance;
     double weight; /* 0: there is none */
     double factor;
@@ -50,44 +50,45 @@ struct spex_spread_unit {
     double former_weight;
 };
 
-struct spex_spread {
+struct spex_variance {
     double origin;
-    struct spex_spread_sums sums; /* of units that have ended */
-    struct spex_spread_unit burst;
-    struct spex_spread_unit stretch;
+    struct spex_variance_sums sums; /* of units that have ended */
+    struct spex_variance_unit burst;
+    struct spex_variance_unit stretch;
     uint32_t number; /* of the stretch, as the caller says; 0: none */
     uint64_t random; /* a counter, from which signs are made */
-    float rows[SPEX_SPREAD_ROWS][SPEX_SPREAD_WAYS];
+    float rows[SPEX_VARIANCE_ROWS][SPEX_VARIANCE_WAYS];
 };
 
 /* Records from here on are of this stretch (0: of none), each of whose records stands for `scale` of them. */
-void spex_spread_stretch(struct spex_spread *spread, uint32_t number, double scale);
+void spex_variance_stretch(struct spex_variance *spread, uint32_t number, double scale);
 
 /* A record; of a burst: whether it is the first. */
-void spex_spread_single(struct spex_spread *spread, uint64_t value, uint32_t weight, double scale);
-void spex_spread_in_burst(struct spex_spread *spread, uint64_t value, uint32_t weight, double scale,
-                          bool first);
+void spex_variance_single(struct spex_variance *spread, uint64_t value, uint32_t weight,
+                          double scale);
+void spex_variance_in_burst(struct spex_variance *spread, uint64_t value, uint32_t weight,
+                            double scale, bool first);
 
 /* With the units that go on. */
-struct spex_spread_sums spex_spread_sums(const struct spex_spread *spread);
+struct spex_variance_sums spex_variance_sums(const struct spex_variance *spread);
 
-void spex_spread_subtract(struct spex_spread *spread, const struct spex_spread *before);
+void spex_variance_subtract(struct spex_variance *spread, const struct spex_variance *before);
 
 /* The variance of the weight beyond the limit of a share, times that of all: of what has values in rows from `row` on,
  * which are the share `share` of all. 0: it is not known. */
-double spex_spread_above(const struct spex_spread *spread, unsigned row, double share);
+double spex_variance_above(const struct spex_variance *spread, unsigned row, double share);
 
-static inline unsigned spex_spread_row(unsigned bucket) {
+static inline unsigned spex_variance_row(unsigned bucket) {
     return bucket < SPEX_HISTOGRAM_SUB
                ? bucket
-               : SPEX_HISTOGRAM_SUB + (bucket - SPEX_HISTOGRAM_SUB) / SPEX_SPREAD_BUCKETS;
+               : SPEX_HISTOGRAM_SUB + (bucket - SPEX_HISTOGRAM_SUB) / SPEX_VARIANCE_BUCKETS;
 }
 
 /* The first bucket of a row. */
-static inline unsigned spex_spread_bucket(unsigned row) {
+static inline unsigned spex_variance_bucket(unsigned row) {
     return row < SPEX_HISTOGRAM_SUB
                ? row
-               : SPEX_HISTOGRAM_SUB + (row - SPEX_HISTOGRAM_SUB) * SPEX_SPREAD_BUCKETS;
+               : SPEX_HISTOGRAM_SUB + (row - SPEX_HISTOGRAM_SUB) * SPEX_VARIANCE_BUCKETS;
 }
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-void spex_why_set(struct spex_why *why, const char *format, ...) {
+void spex_error_set(struct spex_error *why, const char *format, ...) {
     va_list args;
     va_start(args, format);
     vsnprintf(why->text, sizeof(why->text), format, args);

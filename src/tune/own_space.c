@@ -19,10 +19,10 @@ struct making {
     struct spex_own_space *own;
     struct spex_parameter *parameters;
     struct spex_criterion *criteria;
-    struct spex_why *why;
+    struct spex_error *why;
 };
 
-static int out_of_memory(struct spex_why *why) {
+static int out_of_memory(struct spex_error *why) {
     return spex_fail(why, -ENOMEM, "out of memory");
 }
 
@@ -30,7 +30,8 @@ static bool is_number(enum spex_parameter_kind kind) {
     return kind == SPEX_INTEGER || kind == SPEX_REAL;
 }
 
-static int check_parameter(const struct spex_parameter *parameter, size_t p, struct spex_why *why) {
+static int check_parameter(const struct spex_parameter *parameter, size_t p,
+                           struct spex_error *why) {
     if (!parameter->name || !*parameter->name)
         return spex_fail(why, -EINVAL, "parameter %zu: a name was expected", p);
     if (parameter->kind < SPEX_INTEGER || parameter->kind > SPEX_BOOLEAN)
@@ -49,7 +50,7 @@ static double distance(const struct spex_parameter *parameter, double from, doub
 
 /* Numbers and positions of numbers, which must be in order. */
 static int complete_numbers(const struct spex_parameter *parameter, struct spex_value *values,
-                            struct spex_why *why) {
+                            struct spex_error *why) {
     const size_t last = parameter->count - 1;
     for (size_t v = 0; v <= last; v++) {
         if (parameter->kind == SPEX_INTEGER)
@@ -79,7 +80,7 @@ static int text_of(const struct spex_parameter *parameter, const struct spex_val
 
 /* A text of its own for each value. */
 static int take_texts(const struct spex_parameter *parameter, struct spex_value *values,
-                      const struct spex_value *given, struct spex_why *why) {
+                      const struct spex_value *given, struct spex_error *why) {
     for (size_t v = 0; v < parameter->count; v++) {
         char *text;
         if (!given[v].text && !is_number(parameter->kind))
@@ -103,7 +104,7 @@ static void parameter_free(const struct spex_parameter *parameter) {
 }
 
 static int take_values(struct spex_parameter *parameter, const struct spex_value *given,
-                       struct spex_why *why) {
+                       struct spex_error *why) {
     struct spex_value *values = calloc(parameter->count, sizeof(*values));
     parameter->values = values;
     if (!values)
@@ -151,7 +152,7 @@ static int take_parameters(struct making *making, const struct spex_space *given
     return err;
 }
 
-static int check_threads(const struct spex_space *space, struct spex_why *why) {
+static int check_threads(const struct spex_space *space, struct spex_error *why) {
     size_t p = space->threads_parameter;
     if (p > space->parameter_count)
         return spex_fail(why, -EINVAL, "threads_parameter: an index, or %zu for none, was expected",
@@ -164,7 +165,7 @@ static int check_threads(const struct spex_space *space, struct spex_why *why) {
     return 0;
 }
 
-static int check_probe(const struct spex_criterion *criterion, size_t c, struct spex_why *why) {
+static int check_probe(const struct spex_criterion *criterion, size_t c, struct spex_error *why) {
     struct spex_selection selection;
     char reason[256] = "out of memory";
     if (!criterion->probe || !criterion->metric)
@@ -185,7 +186,7 @@ static int check_probe(const struct spex_criterion *criterion, size_t c, struct 
 }
 
 static int check_goal(const struct spex_criterion *criterion, size_t c, bool objective,
-                      struct spex_why *why) {
+                      struct spex_error *why) {
     if (criterion->goal < SPEX_MAXIMISE || criterion->goal > SPEX_AT_LEAST ||
         spex_criterion_is_limit(criterion) == objective)
         return spex_fail(why, -EINVAL, "criterion %zu: the goal of %s was expected", c,
@@ -230,7 +231,7 @@ static int take_criteria(struct making *making, const struct spex_space *given) 
     return err;
 }
 
-static int take_rules(struct spex_rules *rules, struct spex_why *why) {
+static int take_rules(struct spex_rules *rules, struct spex_error *why) {
     const struct spex_rules *other = &spex_rules_default;
     if (!rules->trials_per_config)
         rules->trials_per_config = other->trials_per_config;
@@ -265,7 +266,7 @@ static int make(struct making *making, const struct spex_space *given) {
 }
 
 int spex_own_space_make(const struct spex_space *given, struct spex_own_space **out,
-                        struct spex_why *why) {
+                        struct spex_error *why) {
     *out = NULL;
     if (!given || given->size != sizeof(*given))
         return spex_fail(why, -EINVAL, "a space of this version was expected");

@@ -14,7 +14,7 @@ struct spex_own_space {
 
 /* 0; -EINVAL with the reason, or -ENOMEM. */
 int spex_own_space_make(const struct spex_space *given, struct spex_own_space **out,
-                        struct spex_why *why);
+                        struct spex_error *why);
 void spex_own_space_free(struct spex_own_space *own);
 
 #endif

@@ -6,16 +6,16 @@
 
 #include "base/student.h"
 
-const struct spex_group *spex_tuning_best(const struct spex_tuning *tuning) {
-    return spex_summary_best(&tuning->summary, spex_tuning_space(tuning)->parameter_count, 0);
+const struct spex_group *spex_tune_session_best(const struct spex_tune_session *tuning) {
+    return spex_summary_best(&tuning->summary, spex_tune_session_space(tuning)->parameter_count, 0);
 }
 
-static bool same_levels(const struct spex_tuning *tuning, const size_t *a, const size_t *b) {
-    return memcmp(a, b, spex_tuning_space(tuning)->parameter_count * sizeof(*a)) == 0;
+static bool same_levels(const struct spex_tune_session *tuning, const size_t *a, const size_t *b) {
+    return memcmp(a, b, spex_tune_session_space(tuning)->parameter_count * sizeof(*a)) == 0;
 }
 
 /* Of the mean over a configuration's runs, by what each run says of itself. */
-static double error_within(const struct spex_tuning *tuning, const struct spex_group *group,
+static double error_within(const struct spex_tune_session *tuning, const struct spex_group *group,
                            size_t c) {
     double squares = 0;
     for (size_t t = 0; t < tuning->trials.count; t++) {
@@ -35,9 +35,9 @@ static double error_between(const struct spex_group *group, size_t c) {
            SPEX_NORMAL_95;
 }
 
-static void report_best(const struct spex_tuning *tuning, struct spex_tune_report *report) {
-    const struct spex_space *space = spex_tuning_space(tuning);
-    const struct spex_group *best = spex_tuning_best(tuning);
+static void report_best(const struct spex_tune_session *tuning, struct spex_tune_report *report) {
+    const struct spex_space *space = spex_tune_session_space(tuning);
+    const struct spex_group *best = spex_tune_session_best(tuning);
     if (!best)
         return;
     report->best_trials = best->trials;
@@ -51,7 +51,8 @@ static void report_best(const struct spex_tuning *tuning, struct spex_tune_repor
         };
 }
 
-void spex_tuning_report(const struct spex_tuning *tuning, struct spex_tune_report *report) {
+void spex_tune_session_report(const struct spex_tune_session *tuning,
+                              struct spex_tune_report *report) {
     report->running = tuning->running;
     report->result = tuning->result;
     report->trials = tuning->trials.count;
@@ -60,7 +61,7 @@ void spex_tuning_report(const struct spex_tuning *tuning, struct spex_tune_repor
     report->best_trials = 0;
     report->best_allowed = false;
     report->applied = tuning->applied;
-    for (size_t p = 0; report->levels && p < spex_tuning_space(tuning)->parameter_count; p++)
+    for (size_t p = 0; report->levels && p < spex_tune_session_space(tuning)->parameter_count; p++)
         report->levels[p] = tuning->now[p];
     memcpy(report->why, tuning->why, sizeof(report->why));
     report_best(tuning, report);

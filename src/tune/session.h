@@ -13,7 +13,7 @@
 #include "tune/feed.h"
 #include "tune/own_space.h"
 
-struct spex_tuning {
+struct spex_tune_session {
     struct spex_tune_options options; /* its space is `own` */
     struct spex_own_space *own;
     void *state; /* the policy's */
@@ -37,14 +37,16 @@ struct spex_tuning {
     char why[256];
 };
 
-static inline const struct spex_space *spex_tuning_space(const struct spex_tuning *tuning) {
+static inline const struct spex_space *spex_tune_session_space(
+    const struct spex_tune_session *tuning) {
     return &tuning->own->space;
 }
 
 /* NULL: there is none yet. */
-const struct spex_group *spex_tuning_best(const struct spex_tuning *tuning);
+const struct spex_group *spex_tune_session_best(const struct spex_tune_session *tuning);
 
 /* With the lock held. */
-void spex_tuning_report(const struct spex_tuning *tuning, struct spex_tune_report *report);
+void spex_tune_session_report(const struct spex_tune_session *tuning,
+                              struct spex_tune_report *report);
 
 #endif

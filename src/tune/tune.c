@@ -21,8 +21,8 @@
 static struct {
     pthread_mutex_t turn; /* starts and stops come one at a time; before the other */
     pthread_mutex_t lock;
-    struct spex_tuning *tuning; /* the last one; NULL: there has been none */
-    bool ends_handled;          /* forks and the process's exit */
+    struct spex_tune_session *tuning; /* the last one; NULL: there has been none */
+    bool ends_handled;                /* forks and the process's exit */
     bool exiting;
 } tune = {.turn = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -62,7 +62,7 @@ static void unlock(void) {
     pthread_mutex_unlock(&tune.lock);
 }
 
-static void set_why(struct spex_tuning *tuning, const char *text) {
+static void set_why(struct spex_tune_session *tuning, const char *text) {
     lock();
     snprintf(tuning->why, sizeof(tuning->why), "%s", text);
     unlock();
@@ -75,8 +75,8 @@ static bool is_exiting(void) {
     return exiting;
 }
 
-static int apply(struct spex_tuning *tuning, const size_t *levels) {
-    const struct spex_space *space = spex_tuning_space(tuning);
+static int apply(struct spex_tune_session *tuning, const size_t *levels) {
+    const struct spex_space *space = spex_tune_session_space(tuning);
     if (is_exiting())
         return -ECANCELED;
     spex_service_cpu_note(&tuning->cpu_ns);
@@ -90,10 +90,10 @@ static int apply(struct spex_tuning *tuning, const size_t *levels) {
 }
 
 /* One run, from the switching of probes to its result. 0, also where it fails. */
-static int run(struct spex_tuning *tuning, const struct spex_plan *plan, struct spex_trial *trial,
-               struct spex_why *why) {
+static int run(struct spex_tune_session *tuning, const struct spex_plan *plan,
+               struct spex_trial *trial, struct spex_error *why) {
     const struct spex_tune_setup setup = {
-        .space = spex_tuning_space(tuning),
+        .space = spex_tune_session_space(tuning),
         .policy = tuning->options.policy,
         .policy_state = tuning->state,
         .feed = tuning->feed,
@@ -111,7 +111,7 @@ static int run(struct spex_tuning *tuning, const struct spex_plan *plan, struct 
     return spex_tune_run(&setup, plan, trial, why);
 }
 
-static void tell(struct spex_tuning *tuning, const struct spex_trial *trial) {
+static void tell(struct spex_tune_session *tuning, const struct spex_trial *trial) {
     const struct spex_result result = {
         .size = sizeof(result),
         .levels = trial->levels,
@@ -126,7 +126,7 @@ static void tell(struct spex_tuning *tuning, const struct spex_trial *trial) {
 }
 
 /* Takes over what the trial owns. */
-static int keep(struct spex_tuning *tuning, struct spex_trial *trial) {
+static int keep(struct spex_tune_session *tuning, struct spex_trial *trial) {
     lock();
     tuning->failed += !trial->ok;
     if (!trial->ok)
@@ -140,10 +140,10 @@ static int keep(struct spex_tuning *tuning, struct spex_trial *trial) {
     return err;
 }
 
-static int run_and_tell(struct spex_tuning *tuning, const struct spex_plan *plan,
-                        struct spex_why *why) {
+static int run_and_tell(struct spex_tune_session *tuning, const struct spex_plan *plan,
+                        struct spex_error *why) {
     struct spex_trial trial;
-    if (spex_trial_init(&trial, spex_tuning_space(tuning), plan->levels))
+    if (spex_trial_init(&trial, spex_tune_session_space(tuning), plan->levels))
         return spex_fail(why, -ENOMEM, "out of memory");
     int err = run(tuning, plan, &trial, why);
     if (err) {
@@ -155,19 +155,19 @@ static int run_and_tell(struct spex_tuning *tuning, const struct spex_plan *plan
 }
 
 /* 1: another run has ended; 0: there is to be none. */
-static int step(struct spex_tuning *tuning, struct spex_why *why) {
+static int step(struct spex_tune_session *tuning, struct spex_error *why) {
     const struct spex_policy_ops *policy = tuning->options.policy;
     const struct spex_asking asking = {
         .policy = policy,
         .state = tuning->state,
-        .space = spex_tuning_space(tuning),
+        .space = spex_tune_session_space(tuning),
         .probes = tuning->own->probes,
         .levels = tuning->planned,
     };
     struct spex_plan plan;
     if (spex_feed_stopped(tuning->feed))
         return -ECANCELED;
-    if (tuning->trials.count >= spex_tuning_space(tuning)->rules.trials_max)
+    if (tuning->trials.count >= spex_tune_session_space(tuning)->rules.trials_max)
         return 0;
     int got = spex_plan_ask(&asking, &plan, why);
     uint64_t expected = policy->runs ? policy->runs(tuning->state) : 0;
@@ -180,9 +180,10 @@ static int step(struct spex_tuning *tuning, struct spex_why *why) {
     return err ? err : 1;
 }
 
-static void leave(struct spex_tuning *tuning) {
-    const struct spex_space *space = spex_tuning_space(tuning);
-    const struct spex_group *best = spex_tuning_best(tuning); /* which only this thread changes */
+static void leave(struct spex_tune_session *tuning) {
+    const struct spex_space *space = spex_tune_session_space(tuning);
+    const struct spex_group *best =
+        spex_tune_session_best(tuning); /* which only this thread changes */
     size_t bytes = space->parameter_count * sizeof(*tuning->planned);
     for (size_t p = 0; p < space->parameter_count; p++)
         tuning->planned[p] = space->parameters[p].default_level;
@@ -200,7 +201,7 @@ static void leave(struct spex_tuning *tuning) {
         set_why(tuning, text);
 }
 
-static void call_finished(struct spex_tuning *tuning) {
+static void call_finished(struct spex_tune_session *tuning) {
     size_t best[SPEX_PARAMETERS_MAX], now[SPEX_PARAMETERS_MAX];
     struct spex_measured measured[SPEX_CRITERIA_MAX];
     struct spex_tune_report report = {
@@ -208,12 +209,12 @@ static void call_finished(struct spex_tuning *tuning) {
     if (!tuning->options.finished || is_exiting())
         return;
     lock();
-    spex_tuning_report(tuning, &report);
+    spex_tune_session_report(tuning, &report);
     unlock();
     tuning->options.finished(tuning->options.user, &report);
 }
 
-static void end(struct spex_tuning *tuning, int result, const char *why) {
+static void end(struct spex_tune_session *tuning, int result, const char *why) {
     char nothing[64];
     if (result && result != -ECANCELED)
         set_why(tuning, why);
@@ -235,8 +236,8 @@ static void end(struct spex_tuning *tuning, int result, const char *why) {
 }
 
 static void *tuning_run(void *arg) {
-    struct spex_tuning *tuning = arg;
-    struct spex_why why = {""};
+    struct spex_tune_session *tuning = arg;
+    struct spex_error why = {""};
     int got;
     is_tuning_thread = true;
     while ((got = step(tuning, &why)) > 0)
@@ -246,7 +247,7 @@ static void *tuning_run(void *arg) {
 }
 
 /* Of one whose thread has ended, or has not been started. */
-static void tuning_free(struct spex_tuning *tuning) {
+static void tuning_free(struct spex_tune_session *tuning) {
     if (!tuning)
         return;
     if (tuning->initialised && tuning->options.policy->fini)
@@ -261,7 +262,7 @@ static void tuning_free(struct spex_tuning *tuning) {
     free(tuning);
 }
 
-static int check_options(const struct spex_tune_options *options, struct spex_why *why) {
+static int check_options(const struct spex_tune_options *options, struct spex_error *why) {
     if (!options || options->size != sizeof(*options))
         return spex_fail(why, -EINVAL, "options of this version were expected");
     if (!options->policy)
@@ -278,8 +279,8 @@ static int check_options(const struct spex_tune_options *options, struct spex_wh
     return 0;
 }
 
-static int policy_begin(struct spex_tuning *tuning, struct spex_why *why) {
-    const struct spex_space *space = spex_tuning_space(tuning);
+static int policy_begin(struct spex_tune_session *tuning, struct spex_error *why) {
+    const struct spex_space *space = spex_tune_session_space(tuning);
     const struct spex_policy_ops *policy = tuning->options.policy;
     size_t bytes = policy->state_size(space);
     tuning->state = calloc(1, bytes ? bytes : 1);
@@ -295,7 +296,7 @@ static int policy_begin(struct spex_tuning *tuning, struct spex_why *why) {
     return 0;
 }
 
-static int prepare(struct spex_tuning *tuning, struct spex_why *why) {
+static int prepare(struct spex_tune_session *tuning, struct spex_error *why) {
     int err = spex_own_space_make(tuning->options.space, &tuning->own, why);
     if (err)
         return err;
@@ -311,30 +312,30 @@ static int prepare(struct spex_tuning *tuning, struct spex_why *why) {
     return err ? err : spex_life_need(tuning->own->probes, why->text, sizeof(why->text));
 }
 
-static void join(struct spex_tuning *tuning) {
+static void join(struct spex_tune_session *tuning) {
     if (tuning && !tuning->joined)
         pthread_join(tuning->thread, NULL);
     if (tuning)
         tuning->joined = true;
 }
 
-static void replace(struct spex_tuning *tuning) {
+static void replace(struct spex_tune_session *tuning) {
     lock();
-    struct spex_tuning *former = tune.tuning;
+    struct spex_tune_session *former = tune.tuning;
     tune.tuning = tuning;
     unlock();
     tuning_free(former);
 }
 
 /* In the former one's place. */
-static int begin(struct spex_tuning *tuning, struct spex_why *why) {
+static int begin(struct spex_tune_session *tuning, struct spex_error *why) {
     join(tune.tuning);
     tuning->running = true;
     replace(tuning);
     int err = spex_service_thread_start(&tuning->thread, "spex-tuner", tuning_run, tuning);
     if (err) {
         replace(NULL);
-        spex_why_set(why, "cannot start a thread: %s", strerror(-err));
+        spex_error_set(why, "cannot start a thread: %s", strerror(-err));
     }
     return err;
 }
@@ -346,9 +347,9 @@ static bool is_running(void) {
     return running;
 }
 
-static int make(const struct spex_tune_options *options, struct spex_tuning **out,
-                struct spex_why *why) {
-    struct spex_tuning *tuning = calloc(1, sizeof(*tuning));
+static int make(const struct spex_tune_options *options, struct spex_tune_session **out,
+                struct spex_error *why) {
+    struct spex_tune_session *tuning = calloc(1, sizeof(*tuning));
     if (!tuning)
         return spex_fail(why, -ENOMEM, "out of memory");
     tuning->options = *options;
@@ -360,8 +361,8 @@ static int make(const struct spex_tune_options *options, struct spex_tuning **ou
     return err;
 }
 
-static int start_in_turn(const struct spex_tune_options *options, struct spex_why *why) {
-    struct spex_tuning *tuning;
+static int start_in_turn(const struct spex_tune_options *options, struct spex_error *why) {
+    struct spex_tune_session *tuning;
     char nothing[64];
     if (is_running())
         return spex_fail(why, -EBUSY, "another tuning is running");
@@ -376,7 +377,7 @@ static int start_in_turn(const struct spex_tune_options *options, struct spex_wh
 }
 
 int spex_tune_start(const struct spex_tune_options *options, char *text, size_t size) {
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     int err = check_options(options, &why);
     if (!err && is_tuning_thread) {
         err = spex_fail(&why, -EBUSY, "this tuning is running");
@@ -415,7 +416,7 @@ int spex_tune_look(struct spex_tune_report *report) {
     lock();
     int err = tune.tuning ? 0 : -ENODATA;
     if (!err)
-        spex_tuning_report(tune.tuning, report);
+        spex_tune_session_report(tune.tuning, report);
     unlock();
     return err;
 }

@@ -112,7 +112,7 @@ static int watch(struct run *run) {
 }
 
 int spex_tune_run(const struct spex_tune_setup *setup, const struct spex_plan *plan,
-                  struct spex_trial *trial, struct spex_why *why) {
+                  struct spex_trial *trial, struct spex_error *why) {
     struct run run = {.setup = setup,
                       .of = {.space = setup->space,
                              .plan = plan,
@@ -126,7 +126,7 @@ int spex_tune_run(const struct spex_tune_setup *setup, const struct spex_plan *p
     if (!err) {
         err = watch(&run);
         if (err)
-            spex_why_set(why, "%s", err == -ENOMEM ? "out of memory" : "stopped");
+            spex_error_set(why, "%s", err == -ENOMEM ? "out of memory" : "stopped");
     }
     spex_measured_run_close(&run.of);
     spex_selection_free(&run.probes);

@@ -22,6 +22,6 @@ struct spex_tune_setup {
 /* Fills in `trial`, which has been initialised with plan->levels, from records that are made from
  * now on. 0 whatever they say; -ECANCELED when the end was asked for; or what went wrong. */
 int spex_tune_run(const struct spex_tune_setup *setup, const struct spex_plan *plan,
-                  struct spex_trial *trial, struct spex_why *why);
+                  struct spex_trial *trial, struct spex_error *why);
 
 #endif

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-struct spex_judge {
+struct spex_record_judge {
     struct spex_anomalies *anomalies;
     const struct spex_kernels_known *known;
     struct spex_instant begin;
@@ -14,10 +14,10 @@ struct spex_judge {
     struct spex_kernel_described described;
 };
 
-int spex_judge_create(struct spex_judge **judge, struct spex_anomalies *anomalies,
-                      const struct spex_kernels_known *known, struct spex_instant begin,
-                      double ticks_per_second) {
-    struct spex_judge *made = calloc(1, sizeof(*made));
+int spex_record_judge_create(struct spex_record_judge **judge, struct spex_anomalies *anomalies,
+                             const struct spex_kernels_known *known, struct spex_instant begin,
+                             double ticks_per_second) {
+    struct spex_record_judge *made = calloc(1, sizeof(*made));
     *judge = made;
     if (!made)
         return -ENOMEM;
@@ -28,21 +28,21 @@ int spex_judge_create(struct spex_judge **judge, struct spex_anomalies *anomalie
     return 0;
 }
 
-void spex_judge_destroy(struct spex_judge *judge) {
+void spex_record_judge_destroy(struct spex_record_judge *judge) {
     free(judge);
 }
 
 /* One whose path or parameters cannot be told has no model, whatever it is. */
-static int kernel_find(struct spex_judge *judge, const struct spex_record *record,
+static int kernel_find(struct spex_record_judge *judge, const struct spex_record *record,
                        struct spex_watched **kernel) {
     struct spex_kernel_described *described = &judge->described;
-    struct spex_why why;
+    struct spex_error why;
     bool known = spex_kernel_describe(judge->known, record, described, &why) == 0;
     return spex_anomalies_kernel(judge->anomalies, known ? described->path : "", described->names,
                                  described->count, kernel);
 }
 
-static int take(struct spex_judge *judge, const struct spex_record *record) {
+static int take(struct spex_record_judge *judge, const struct spex_record *record) {
     struct spex_watched **kernel = &judge->by_context[record->fields[1]];
     double values[SPEX_MAX_FIELDS];
     int err = *kernel ? 0 : kernel_find(judge, record, kernel);
@@ -60,7 +60,8 @@ static int take(struct spex_judge *judge, const struct spex_record *record) {
     return 0;
 }
 
-int spex_judge_take(struct spex_judge *judge, const struct spex_record *records, size_t count) {
+int spex_record_judge_take(struct spex_record_judge *judge, const struct spex_record *records,
+                           size_t count) {
     int err = 0;
     for (size_t r = 0; r < count && !err; r++) {
         if (records[r].probe_type != SPEX_KERNEL || !records[r].weight)
@@ -73,6 +74,6 @@ int spex_judge_take(struct spex_judge *judge, const struct spex_record *records,
     return err;
 }
 
-uint64_t spex_judge_left_out(const struct spex_judge *judge) {
+uint64_t spex_record_judge_left_out(const struct spex_record_judge *judge) {
     return judge->left_out;
 }

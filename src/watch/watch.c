@@ -24,7 +24,7 @@ struct watching {
     struct spex_watch_options options;
     struct spex_models models;
     struct spex_anomalies *anomalies;
-    struct spex_judge *judge;
+    struct spex_record_judge *judge;
     struct spex_instant begin;
     double ticks_per_second;
     double looked;
@@ -74,7 +74,7 @@ static bool take_records(struct spex_sink *sink, const struct spex_record *recor
     (void)sink;
     pthread_mutex_lock(&outlet.lock);
     struct watching *now = outlet.now;
-    if (now && !now->over && spex_judge_take(now->judge, records, count))
+    if (now && !now->over && spex_record_judge_take(now->judge, records, count))
         now->missed += count;
     pthread_mutex_unlock(&outlet.lock);
     return true;
@@ -124,13 +124,13 @@ static void abandon(struct spex_sink *sink) {
 static void watching_free(struct watching *watching) {
     if (!watching)
         return;
-    spex_judge_destroy(watching->judge);
+    spex_record_judge_destroy(watching->judge);
     spex_anomalies_destroy(watching->anomalies);
     spex_models_free(&watching->models);
     free(watching);
 }
 
-static int check_options(const struct spex_watch_options *options, struct spex_why *why) {
+static int check_options(const struct spex_watch_options *options, struct spex_error *why) {
     if (!options || options->size != sizeof(*options))
         return spex_fail(why, -EINVAL, "options of this version were expected");
     if (!options->models)
@@ -143,7 +143,7 @@ static int check_options(const struct spex_watch_options *options, struct spex_w
     return 0;
 }
 
-static int read_models(struct watching *watching, struct spex_why *why) {
+static int read_models(struct watching *watching, struct spex_error *why) {
     const char *path = watching->options.models;
     FILE *in = fopen(path, "re");
     if (!in)
@@ -153,7 +153,7 @@ static int read_models(struct watching *watching, struct spex_why *why) {
     return err;
 }
 
-static int prepare(struct watching *watching, struct spex_why *why) {
+static int prepare(struct watching *watching, struct spex_error *why) {
     double alarms = watching->options.alarms;
     int err = read_models(watching, why);
     if (err)
@@ -161,8 +161,8 @@ static int prepare(struct watching *watching, struct spex_why *why) {
     watching->ticks_per_second = spex_tick_rate_since(watching->begin);
     if (spex_anomalies_create(&watching->anomalies, &watching->models,
                               alarms != 0 ? alarms : ALARMS, tell, watching) ||
-        spex_judge_create(&watching->judge, watching->anomalies, &spex_kernels_here,
-                          watching->begin, watching->ticks_per_second))
+        spex_record_judge_create(&watching->judge, watching->anomalies, &spex_kernels_here,
+                                 watching->begin, watching->ticks_per_second))
         return spex_fail(why, -ENOMEM, "out of memory");
     return 0;
 }
@@ -188,7 +188,7 @@ static bool put(struct watching *watching) {
     return true;
 }
 
-static int start(const struct spex_watch_options *options, struct spex_why *why) {
+static int start(const struct spex_watch_options *options, struct spex_error *why) {
     int err = check_options(options, why);
     if (err)
         return err;
@@ -210,7 +210,7 @@ static int start(const struct spex_watch_options *options, struct spex_why *why)
 }
 
 int spex_watch_start(const struct spex_watch_options *options, char *text, size_t size) {
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     int err = start(options, &why);
     if (err && text)
         snprintf(text, size, "%s", why.text);
@@ -242,7 +242,7 @@ int spex_watch_look(struct spex_watch_account *account) {
             .judged = judged->judged,
             .kernels = judged->kernels,
             .anomalies = judged->anomalies,
-            .not_judged = spex_judge_left_out(now->judge) + now->missed,
+            .not_judged = spex_record_judge_left_out(now->judge) + now->missed,
         };
         for (int why = SPEX_NO_MODEL; why < SPEX_UNJUDGED; why++)
             account->not_judged += judged->unjudged[why];

@@ -82,8 +82,8 @@ struct spex_control_values {
     double squares;
     uint64_t min;
     uint64_t max;
-    double origin;    /* as in struct spex_spread */
-    double distances; /* as in struct spex_spread_sums, as is what follows */
+    double origin;    /* as in struct spex_variance */
+    double distances; /* as in struct spex_variance_sums, as is what follows */
     double products;
     double weights;
     double weights_all;
@@ -91,11 +91,11 @@ struct spex_control_values {
     double local;
 };
 
-/* Of the values in the VALUES frame before: a row of struct spex_spread that is not empty. */
+/* Of the values in the VALUES frame before: a row of struct spex_variance that is not empty. */
 struct spex_control_spread {
     uint32_t series;
     uint32_t row;
-    float ways[SPEX_SPREAD_WAYS];
+    float ways[SPEX_VARIANCE_WAYS];
 };
 
 /* One that is not empty, of struct spex_histogram. */

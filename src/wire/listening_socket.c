@@ -68,7 +68,7 @@ static int listen_at(int directory, const char *name, int *listening) {
     return err;
 }
 
-int spex_door_open_at(struct spex_door *door) {
+int spex_listening_socket_open_at(struct spex_listening_socket *door) {
     int listening = -1, directory = directory_open(door->path);
     if (directory < 0)
         return directory;
@@ -86,20 +86,21 @@ int spex_door_open_at(struct spex_door *door) {
     return 0;
 }
 
-const char *spex_door_runtime_directory(void) {
+const char *spex_listening_socket_runtime_directory(void) {
     const char *path = secure_getenv("XDG_RUNTIME_DIR");
     struct stat found;
     return path && stat(path, &found) == 0 && found.st_uid == geteuid() ? path : NULL;
 }
 
-int spex_door_open(struct spex_door *door, const char *chosen, char *why, size_t why_size) {
-    const char *runtime = chosen ? NULL : spex_door_runtime_directory();
+int spex_listening_socket_open(struct spex_listening_socket *door, const char *chosen, char *why,
+                               size_t why_size) {
+    const char *runtime = chosen ? NULL : spex_listening_socket_runtime_directory();
     int err = -ENAMETOOLONG;
     door->socket = SPEX_NO_DESCRIPTOR;
     spex_control_name(door->name);
     snprintf(why, why_size, "the directory's name is too long");
     for (unsigned n = 0; spex_control_directory(n, chosen, runtime, geteuid(), door->path); n++) {
-        err = spex_door_open_at(door);
+        err = spex_listening_socket_open_at(door);
         if (!err)
             return 0;
         if (n == 0 || chosen)
@@ -109,19 +110,19 @@ int spex_door_open(struct spex_door *door, const char *chosen, char *why, size_t
     return err;
 }
 
-static int file_of(const struct spex_door *door, struct stat *file) {
+static int file_of(const struct spex_listening_socket *door, struct stat *file) {
     char path[SPEX_CONTROL_PATH_BYTES + SPEX_CONTROL_NAME_BYTES];
     snprintf(path, sizeof(path), "%s/%s", door->path, door->name);
     return lstat(path, file) == 0 ? 0 : -errno;
 }
 
-bool spex_door_is_there(const struct spex_door *door) {
+bool spex_listening_socket_is_there(const struct spex_listening_socket *door) {
     struct stat file;
     int err = file_of(door, &file);
     return err != -ENOENT && err != -ENOTDIR && spex_descriptor_is_ours(&door->socket);
 }
 
-void spex_door_close(struct spex_door *door) {
+void spex_listening_socket_close(struct spex_listening_socket *door) {
     struct stat file;
     int directory = open(door->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (directory >= 0 && door->socket.number >= 0 &&
@@ -133,11 +134,11 @@ void spex_door_close(struct spex_door *door) {
     spex_descriptor_close(&door->socket);
 }
 
-void spex_door_abandon(struct spex_door *door) {
+void spex_listening_socket_abandon(struct spex_listening_socket *door) {
     spex_descriptor_close(&door->socket);
 }
 
-int spex_door_accept(const struct spex_door *door) {
+int spex_listening_socket_accept(const struct spex_listening_socket *door) {
     struct ucred peer;
     socklen_t size = sizeof(peer);
     if (!spex_descriptor_is_ours(&door->socket))

@@ -47,10 +47,10 @@ static int end(void **state) {
 }
 
 static int open_in(const char *chosen, char *why, size_t size) {
-    struct spex_door door;
-    int err = spex_door_open(&door, chosen, why, size);
+    struct spex_listening_socket door;
+    int err = spex_listening_socket_open(&door, chosen, why, size);
     if (!err)
-        spex_door_close(&door);
+        spex_listening_socket_close(&door);
     return err;
 }
 
@@ -65,16 +65,16 @@ static void it_is_for_its_user_alone(void **state) {
     (void)state;
     snprintf(path, sizeof(path), "%s/made", serving_directory);
     for (size_t u = 0; u < COUNT_OF(umasks); u++) {
-        struct spex_door door;
+        struct spex_listening_socket door;
         mode_t before = umask(umasks[u]);
-        int err = spex_door_open(&door, path, why, sizeof(why));
+        int err = spex_listening_socket_open(&door, path, why, sizeof(why));
         umask(before);
         assert_int_equal(err, 0);
         assert_int_equal(mode_of(path), 0700);
         char file[256];
         snprintf(file, sizeof(file), "%s/%s", path, own_name());
         assert_int_equal(mode_of(file), 0600);
-        spex_door_close(&door);
+        spex_listening_socket_close(&door);
         assert_int_equal(serving_count(path), 0);
         assert_int_equal(rmdir(path), 0);
     }
@@ -155,33 +155,33 @@ static void somebody_elses_directory_is_refused(void **state) {
 
 /* As it is after sudo -E. */
 static void somebody_elses_runtime_directory_is_left_alone(void **state) {
-    struct spex_door door;
+    struct spex_listening_socket door;
     char why[256];
     (void)state;
     SKIP_WITHOUT_ROOT();
     assert_int_equal(chown(serving_directory, NOBODY, NOBODY), 0);
     setenv("XDG_RUNTIME_DIR", serving_directory, 1);
-    int err = spex_door_open(&door, NULL, why, sizeof(why));
+    int err = spex_listening_socket_open(&door, NULL, why, sizeof(why));
     unsetenv("XDG_RUNTIME_DIR");
     assert_int_equal(err, 0);
     assert_int_equal(serving_count(serving_directory), 0);
-    spex_door_close(&door);
+    spex_listening_socket_close(&door);
 }
 
 static void the_next_place_is_taken_where_one_cannot_be(void **state) {
-    struct spex_door door;
+    struct spex_listening_socket door;
     char why[256], path[128], next[128];
     (void)state;
     snprintf(path, sizeof(path), "%s/spex", serving_directory);
     setenv("XDG_RUNTIME_DIR", serving_directory, 1);
-    assert_int_equal(spex_door_open(&door, NULL, why, sizeof(why)), 0);
+    assert_int_equal(spex_listening_socket_open(&door, NULL, why, sizeof(why)), 0);
     assert_string_equal(door.path, path);
-    spex_door_close(&door);
+    spex_listening_socket_close(&door);
     assert_int_equal(rmdir(path), 0);
     close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)); /* not a directory */
-    assert_int_equal(spex_door_open(&door, NULL, why, sizeof(why)), 0);
+    assert_int_equal(spex_listening_socket_open(&door, NULL, why, sizeof(why)), 0);
     assert_string_not_equal(door.path, path);
-    spex_door_close(&door);
+    spex_listening_socket_close(&door);
     unsetenv("XDG_RUNTIME_DIR");
     unlink(path);
     assert_true(
@@ -194,20 +194,20 @@ static void the_next_place_is_taken_where_one_cannot_be(void **state) {
 
 static void paths_may_be_longer_than_an_address(void **state) {
     char path[600], part[256], why[256];
-    struct spex_door door;
+    struct spex_listening_socket door;
     (void)state;
     memset(part, 'p', 200);
     part[200] = '\0';
     snprintf(path, sizeof(path), "%s/%s", serving_directory, part);
     assert_int_equal(mkdir(path, 0700), 0);
     snprintf(path, sizeof(path), "%s/%s/%s", serving_directory, part, part);
-    assert_int_equal(spex_door_open(&door, path, why, sizeof(why)), 0);
+    assert_int_equal(spex_listening_socket_open(&door, path, why, sizeof(why)), 0);
     int place = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     assert_int_equal(spex_control_connect_at(fd, place, own_name()), 0);
     close(fd);
     close(place);
-    spex_door_close(&door);
+    spex_listening_socket_close(&door);
     assert_int_equal(rmdir(path), 0);
 }
 
@@ -265,15 +265,15 @@ static void its_own_old_socket_is_replaced(void **state) {
 
 /* As with two copies of the library in one program: the later one has the name. */
 static void somebody_elses_socket_of_the_same_name_stays(void **state) {
-    struct spex_door one, other;
+    struct spex_listening_socket one, other;
     char why[256];
     (void)state;
-    assert_int_equal(spex_door_open(&one, serving_directory, why, sizeof(why)), 0);
-    assert_int_equal(spex_door_open(&other, serving_directory, why, sizeof(why)), 0);
-    spex_door_close(&one);
+    assert_int_equal(spex_listening_socket_open(&one, serving_directory, why, sizeof(why)), 0);
+    assert_int_equal(spex_listening_socket_open(&other, serving_directory, why, sizeof(why)), 0);
+    spex_listening_socket_close(&one);
     assert_true(is_there(own_name()));
-    assert_true(spex_door_is_there(&other));
-    spex_door_close(&other);
+    assert_true(spex_listening_socket_is_there(&other));
+    spex_listening_socket_close(&other);
     assert_false(is_there(own_name()));
 }
 

@@ -63,7 +63,7 @@ static void a_selection_is_made(void **state) {
 }
 
 /* The control thread has set it. */
-static const struct spex_kernel_plan *plan_now(void) {
+static const struct spex_sampling_plan *plan_now(void) {
     return __atomic_load_n(&spex_samples_plan, __ATOMIC_ACQUIRE);
 }
 
@@ -80,7 +80,7 @@ static void models_are_gone_by(void **state) {
     assert_int_equal(caller_ask(fd, SPEX_CONTROL_MODELS, text, &reader), 0);
     assert_null(plan_now()); /* nothing is collected yet */
     assert_int_equal(caller_ask(fd, SPEX_CONTROL_SELECT, "request.*", &reader), 1);
-    const struct spex_kernel_plan *plan = plan_now();
+    const struct spex_sampling_plan *plan = plan_now();
     assert_true(plan && plan->samples == 2.5);
     for (size_t w = 0; w < COUNT_OF(wrong); w++) {
         assert_int_equal(caller_ask(fd, SPEX_CONTROL_MODELS, wrong[w], &reader), -EINVAL);

@@ -37,7 +37,7 @@ static void expect_list(char *const *list, const char *const *expected) {
 
 static void fill(const struct spex_space_file *file, const size_t *levels,
                  struct spex_agent_filled *filled) {
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     if (spex_agent_fill(file, arguments, levels, filled, &why))
         fail_msg("%s", why.text);
 }
@@ -90,7 +90,7 @@ static void a_program_that_does_not_apply(void **state) {
     static const size_t levels[] = {0, 0, 0};
     struct spex_space_file *file = space_of(xml);
     struct spex_agent_filled filled;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     assert_int_equal(spex_agent_fill(file, arguments + 1, levels, &filled, &why), -EINVAL);
     assert_string_equal(why.text, "{cache.size} names a parameter that does not apply");
     spex_agent_filled_free(&filled);
@@ -100,7 +100,7 @@ static void a_program_that_does_not_apply(void **state) {
 static void arguments_are_checked(void **state) {
     (void)state;
     struct spex_space_file *file = space_of(xml);
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     char *wrong[] = {arguments[0], arguments[1], (char *)(uintptr_t) "--t={thread}", NULL};
     assert_int_equal(spex_agent_check_arguments(&file->space, arguments, &why), 0);
     assert_int_equal(spex_agent_check_arguments(&file->space, wrong, &why), -EINVAL);

@@ -65,7 +65,7 @@ static struct spex_circumstances made(const char *kernel, const char *host) {
 }
 
 static int begin(struct spex_store *store, const char *kernel, const char *host, bool mixed,
-                 struct spex_why *why) {
+                 struct spex_error *why) {
     struct spex_circumstances now = made(kernel, host);
     int err = spex_store_begin(store, &now, mixed, why);
     spex_circumstances_free(&now);
@@ -74,7 +74,7 @@ static int begin(struct spex_store *store, const char *kernel, const char *host,
 
 static size_t machines(struct spex_store *store) {
     struct spex_circumstances *all;
-    struct spex_why why;
+    struct spex_error why;
     size_t count;
     assert_int_equal(spex_store_machines(store, &all, &count, &why), 0);
     size_t found = count;
@@ -89,7 +89,7 @@ static struct spex_store *new_store(struct spex_space_file **file) {
     *file = space_of("<space name='s'><parameter name='a' type='integer' min='1' max='4'/>"
                      "<objective probe='q:lat' metric='mean' goal='minimise'/></space>");
     struct spex_store *store;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     unlink(PATH);
     assert_int_equal(spex_store_open(PATH, *file, "grid", program, &store, &why), 0);
     return store;
@@ -99,7 +99,7 @@ static void in_the_store(void **state) {
     (void)state;
     struct spex_space_file *file = NULL;
     struct spex_store *store = new_store(&file);
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     assert_int_equal(machines(store), 0);
     assert_int_equal(begin(store, "6.1", "a", false, &why), 0);
     assert_int_equal(begin(store, "6.1", "a", false, &why), 0);
@@ -120,7 +120,7 @@ static void directory(void **state) {
     (void)state;
     struct spex_space_file *file = NULL;
     struct spex_store *store = new_store(&file);
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     char *found;
     assert_int_equal(spex_store_directory(store, &found, &why), 0);
     assert_null(found);

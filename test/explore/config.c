@@ -33,7 +33,7 @@ static void round_trip(void **state) {
     (void)state;
     struct spex_space_file *file = space_of(special);
     const struct spex_space *space = &file->space;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     size_t levels[3] = {0};
     assert_string_equal(space->parameters[1].values[1].text, "&");
     assert_int_equal(space->parameters[1].count, 15);
@@ -58,7 +58,7 @@ static void round_trip(void **state) {
 static void document(void **state) {
     (void)state;
     struct spex_space_file *file = space_of(special);
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     char text[512] = "";
     assert_int_equal(spex_config_write("config.xml", &file->space, (size_t[]){1, 2, 0}, &why), 0);
     FILE *in = fopen("config.xml", "r");
@@ -89,7 +89,7 @@ static void unwritable(void **state) {
     struct spex_space_file *file = space_of(special);
     scratch_text("config.xml", "");
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
-        struct spex_why why = {""};
+        struct spex_error why = {""};
         int old = catch_messages();
         int err = spex_config_write(cases[c].path, &file->space, (size_t[]){0, 0, 0}, &why);
         expect_no_messages(old);

@@ -47,7 +47,7 @@ static void ours(void **state) {
     (void)state;
     cpu_set_t allowed, seen, both;
     struct spex_cpu_parts parts;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     assert_int_equal(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
     assert_int_equal(spex_cpu_parts_make(1, &parts, &why), 0);
     assert_true(CPU_EQUAL(&parts.parts[0], &allowed));

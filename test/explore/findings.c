@@ -77,8 +77,8 @@ static void nothing(void **state) {
     struct bench bench;
     begin(&bench, one_objective);
     find(&bench);
-    assert_int_equal(bench.findings.best, SPEX_STANDING_NONE);
-    assert_int_equal(bench.findings.worst, SPEX_STANDING_NONE);
+    assert_int_equal(bench.findings.best, SPEX_RANKING_NONE);
+    assert_int_equal(bench.findings.worst, SPEX_RANKING_NONE);
     assert_int_equal(bench.findings.tied_count, 0);
     assert_int_equal(spex_findings_settled(&bench.findings, &bench.trials), 0);
     end(&bench);

@@ -78,7 +78,7 @@ static void make_up(struct run *run, uint64_t *random, size_t place_count, size_
  * stored, which nothing came after. */
 static void check(const struct run *run) {
     struct spex_history history;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     size_t event = 0;
     uint64_t told = 0;
     if (spex_history_make(&history, &run->stored, run->unfinished, run->unfinished_count, &why))
@@ -130,7 +130,7 @@ static void no_order(void **state) {
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         struct spex_trial trials[2];
         struct spex_history history = {.trials = NULL};
-        struct spex_why why = {""};
+        struct spex_error why = {""};
         memcpy(trials, cases[c].trials, sizeof(trials));
         const struct spex_trials stored = {.items = trials, .count = 2};
         int err = spex_history_make(&history, &stored, &cases[c].unfinished,
@@ -145,7 +145,7 @@ static void nothing(void **state) {
     const struct spex_trials none = {NULL, 0};
     const struct spex_unfinished unfinished = {1, 0};
     struct spex_history history;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     assert_int_equal(spex_history_make(&history, &none, NULL, 0, &why), 0);
     assert_int_equal(spex_history_told(&history, 1), 0);
     assert_null(spex_history_trial(&history, 1));

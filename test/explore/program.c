@@ -37,7 +37,7 @@ static void launch_as(struct spex_program *program, const char *script, struct s
                     (char *)(uintptr_t)script,        (char *)(uintptr_t) "program",
                     (char *)(uintptr_t) "two  words", NULL};
     what.argv = argv;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     if (spex_program_launch(program, &what, &why))
         fail_msg("%s", why.text);
 }
@@ -50,7 +50,7 @@ static void launch(struct spex_program *program, const char *script) {
 }
 
 static void end(struct spex_program *program) {
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     if (spex_program_teardown(program, &why))
         fail_msg("%s", why.text);
 }
@@ -197,7 +197,7 @@ static void did_not_start(void **state) {
         char *argv[] = {(char *)(uintptr_t)cases[c].program, NULL};
         struct spex_launch what = {.argv = argv, .config = "", .probes = "", .socket = ""};
         struct spex_program program;
-        struct spex_why why = {""};
+        struct spex_error why = {""};
         char expected[128];
         snprintf(expected, sizeof(expected), "did not start: %s: %s", cases[c].program,
                  cases[c].reason);
@@ -250,7 +250,7 @@ static void no_processors(void **state) {
     (void)state;
     char *argv[] = {(char *)(uintptr_t) "true", NULL};
     struct spex_program program;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     cpu_set_t none;
     CPU_ZERO(&none);
     struct spex_launch what = {
@@ -303,7 +303,7 @@ static void configuration_on_a_descriptor(void **state) {
     }
     char *argv[] = {(char *)(uintptr_t) "true", NULL};
     struct spex_program program;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     struct spex_launch what = {.argv = argv, .config = "missing", .descriptor = 3};
     assert_int_equal(spex_program_launch(&program, &what, &why), -ENOENT);
     what = (struct spex_launch){.argv = (char *[]){(char *)(uintptr_t) "./missing", NULL},

@@ -34,7 +34,7 @@ static int connect_to(const char *path) {
 }
 
 static void open_stream(struct stream *stream) {
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     int room = 1 << 18; /* for a packet that is too large */
     assert_int_equal(spex_receiver_open(PATH, &stream->receiver, &why), 0);
     assert_false(spex_receiver_connected(stream->receiver));
@@ -111,7 +111,7 @@ static void send_records(const struct stream *stream, size_t count, const uint64
                  (const uint64_t[]){__VA_ARGS__})
 
 static void take(const struct stream *stream) {
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     if (spex_receiver_take(stream->receiver, &why) < 0)
         fail_msg("%s", why.text);
 }
@@ -342,7 +342,7 @@ static const struct damage damages[] = {
 };
 
 static void expect_refusal(const struct stream *stream, const char *what, const char *expected) {
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     int err = spex_receiver_take(stream->receiver, &why);
     if (err != -EPROTO || !strstr(why.text, expected))
         fail_msg("%s: %d %s", what, err, why.text);
@@ -487,7 +487,7 @@ static void too_many_sites(void **state) {
     enum { MOST = SPEX_STREAM_ENTRIES_MAX(struct spex_stream_site) };
     static struct spex_stream_site all[MOST];
     struct stream stream;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     size_t count, sent = 0;
     int err = 0;
     open_stream(&stream);
@@ -510,7 +510,7 @@ static void second_program(void **state) {
     struct stream stream;
     open_stream(&stream);
     close_stream(&stream);
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     assert_int_equal(spex_receiver_open(PATH, &stream.receiver, &why), 0);
     stream.program = connect_to(PATH);
     take(&stream);
@@ -542,7 +542,7 @@ static void late(void **state) {
 static void nobody(void **state) {
     (void)state;
     struct spex_receiver *receiver;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     size_t count = 1;
     assert_int_equal(spex_receiver_open(PATH, &receiver, &why), 0);
     assert_int_equal(spex_receiver_take(receiver, &why), 0);
@@ -557,7 +557,7 @@ static void nobody(void **state) {
 static void bad_paths(void **state) {
     (void)state;
     struct spex_receiver *receiver = (void *)1;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     char path[200];
     memset(path, 'p', sizeof(path));
     path[sizeof(path) - 1] = '\0';

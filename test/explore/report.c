@@ -33,13 +33,13 @@ struct making {
     uint64_t number;
 };
 
-static void must(int err, const struct spex_why *why) {
+static void must(int err, const struct spex_error *why) {
     if (err)
         fail_msg("%s", why->text);
 }
 
 static void begin(struct making *making, const char *path, const char *xml) {
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     char texts[SPEX_ON_COUNT][2] = {"h", "k", "c", "2", "8", "b", "1"};
     struct spex_circumstances now;
     unlink(path);
@@ -78,7 +78,7 @@ static void put(struct making *making, size_t a, size_t mode, double value, doub
                 const char *reason) {
     struct spex_trial_metric metric = metric_of(value, second);
     struct spex_trial trial;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     assert_int_equal(spex_trial_init(&trial, &making->file->space, (size_t[]){a, mode}), 0);
     trial.ok = !reason;
     trial.status = (char *)(uintptr_t)(reason ? reason : "ok");

@@ -128,7 +128,7 @@ static void defaults(void **state) {
 static void file_as_text(void **state) {
     (void)state;
     struct spex_space_file *file;
-    struct spex_why why;
+    struct spex_error why;
     scratch_text("space.xml", everything);
     assert_int_equal(spex_space_read("space.xml", &file, &why), 0);
     assert_string_equal(file->xml, everything);

@@ -136,7 +136,7 @@ static void refused(void **state) {
     };
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         struct spex_space_file *file;
-        struct spex_why why = {""};
+        struct spex_error why = {""};
         char xml[1024];
         snprintf(xml, sizeof(xml), WITH("%s"), cases[c][0]);
         assert_int_equal(spex_space_parse("bad.xml", xml, &file, &why), -EINVAL);
@@ -158,7 +158,7 @@ static void too_many(void **state) {
             char xml[8192] = "<space name='s'><parameter name='a' type='integer' values='1'/>"
                              "<objective probe='q:lat' metric='mean' goal='minimise'/>";
             struct spex_space_file *file;
-            struct spex_why why = {""};
+            struct spex_error why = {""};
             for (int e = 0; e < cases[c].most + more; e++) {
                 size_t length = strlen(xml);
                 snprintf(xml + length, sizeof(xml) - length, cases[c].element, e);

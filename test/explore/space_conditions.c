@@ -211,7 +211,7 @@ static void refused(void **state) {
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         char xml[1024];
         struct spex_space_file *file = (void *)1;
-        struct spex_why why = {""};
+        struct spex_error why = {""};
         snprintf(xml, sizeof(xml), SPACE("%s"), cases[c].inside);
         int err = spex_space_parse("bad.xml", xml, &file, &why);
         if (err != -EINVAL || file || !strstr(why.text, cases[c].where) ||

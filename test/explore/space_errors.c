@@ -250,7 +250,7 @@ static void check_message(const char *xml, const char *message, const char *wher
 static void check_bad(const struct bad *cases, size_t count) {
     for (size_t c = 0; c < count; c++) {
         struct spex_space_file *file = (void *)1;
-        struct spex_why why = {""};
+        struct spex_error why = {""};
         int err = spex_space_parse("bad.xml", cases[c].xml, &file, &why);
         if (err != -EINVAL || file)
             fail_msg("%d for:\n%s", err, cases[c].xml);
@@ -308,7 +308,7 @@ static void long_names(void **state) {
 
 static void check_file(const char *path, int expected, const char *phrase) {
     struct spex_space_file *file = (void *)1;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     assert_int_equal(spex_space_read(path, &file, &why), expected);
     assert_null(file);
     if (!strstr(why.text, path) || !strstr(why.text, phrase))
@@ -347,7 +347,7 @@ static void nothing_printed(void **state) {
         scratch_text("bad.xml", cases[c]);
         int old = catch_messages();
         struct spex_space_file *file = NULL;
-        struct spex_why why = {""};
+        struct spex_error why = {""};
         int err = spex_space_read("bad.xml", &file, &why);
         spex_space_free(file);
         expect_no_messages(old);
@@ -365,7 +365,7 @@ static void too_large(void **state) {
     check_file("bad.xml", -EFBIG, "File too large");
     scratch_write("bad.xml", xml, SPEX_XML_BYTES_MAX - 1);
     struct spex_space_file *file;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     assert_int_equal(spex_space_read("bad.xml", &file, &why), 0);
     spex_space_free(file);
 }

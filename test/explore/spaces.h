@@ -8,7 +8,7 @@
 
 static inline struct spex_space_file *space_of(const char *xml) {
     struct spex_space_file *file;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     if (spex_space_parse("made", xml, &file, &why))
         fail_msg("%s", why.text);
     return file;

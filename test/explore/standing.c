@@ -26,12 +26,12 @@ struct world {
     double different; /* deviation of the logarithms of these */
     bool maximise;
     double truths[CONFIGS_MAX];
-    struct spex_standing_input inputs[CONFIGS_MAX];
-    struct spex_standing standings[CONFIGS_MAX];
+    struct spex_ranking_input inputs[CONFIGS_MAX];
+    struct spex_ranking standings[CONFIGS_MAX];
     size_t best;
 };
 
-static void add_trial(struct spex_standing_input *input, double value) {
+static void add_trial(struct spex_ranking_input *input, double value) {
     double distance = value - input->mean;
     input->mean += distance / (double)++input->trials;
     input->squares += distance * (value - input->mean);
@@ -43,13 +43,13 @@ static void make_world(struct world *world, uint64_t *random) {
         double variation = world->variation * exp(world->different * normal(random));
         uint64_t trials = 1 + random_below(random, world->trials_max);
         world->truths[c] = 100 * exp(world->spread * normal(random));
-        world->inputs[c] = (struct spex_standing_input){.error = NAN};
+        world->inputs[c] = (struct spex_ranking_input){.error = NAN};
         for (uint64_t t = 0; t < trials; t++)
             add_trial(&world->inputs[c], world->truths[c] * exp(variation * normal(random) -
                                                                 variation * variation / 2));
     }
-    assert_int_equal(spex_standing_of(world->inputs, world->count, world->maximise,
-                                      world->standings, &world->best),
+    assert_int_equal(spex_ranking_of(world->inputs, world->count, world->maximise, world->standings,
+                                     &world->best),
                      0);
     assert_true(world->best < world->count);
     assert_true(world->standings[world->best].tied);
@@ -78,13 +78,13 @@ static struct coverage measure(struct world *world, uint64_t seed) {
     for (unsigned w = 0; w < WORLDS; w++) {
         make_world(world, &random);
         size_t really = really_best(world), luckiest = 0;
-        const struct spex_standing *best = &world->standings[world->best];
+        const struct spex_ranking *best = &world->standings[world->best];
         double truth = world->truths[world->best];
         coverage.best += best->low <= truth && truth <= best->high;
         coverage.tied += world->standings[really].tied;
         coverage.regret += fabs(log(world->truths[really] / truth)) / WORLDS;
         for (size_t c = 0; c < world->count; c++) {
-            const struct spex_standing *standing = &world->standings[c];
+            const struct spex_ranking *standing = &world->standings[c];
             double all = (double)world->count * WORLDS;
             coverage.ties += standing->tied / all;
             coverage.each +=
@@ -166,35 +166,35 @@ static void all_alike_are_all_tied(void **state) {
 }
 
 static void a_clear_best_is_alone(void **state) {
-    struct spex_standing_input inputs[5];
-    struct spex_standing standings[5];
+    struct spex_ranking_input inputs[5];
+    struct spex_ranking standings[5];
     size_t best;
     (void)state;
     for (size_t i = 0; i < 5; i++) {
-        inputs[i] = (struct spex_standing_input){6, 100.0 + 50 * (double)i, 6, NAN};
+        inputs[i] = (struct spex_ranking_input){6, 100.0 + 50 * (double)i, 6, NAN};
     }
-    assert_int_equal(spex_standing_of(inputs, 5, true, standings, &best), 0);
+    assert_int_equal(spex_ranking_of(inputs, 5, true, standings, &best), 0);
     assert_int_equal(best, 4);
     for (size_t i = 0; i < 5; i++) {
         assert_int_equal(standings[i].tied, i == 4);
         assert_true(standings[i].low < inputs[i].mean && inputs[i].mean < standings[i].high);
         assert_true(standings[i].high - standings[i].low < 10);
     }
-    assert_int_equal(spex_standing_of(inputs, 5, false, standings, &best), 0);
+    assert_int_equal(spex_ranking_of(inputs, 5, false, standings, &best), 0);
     assert_int_equal(best, 0);
 }
 
 /* A lucky single trial does not come before what is known. */
 static void luck_is_not_recommended(void **state) {
-    struct spex_standing_input inputs[12];
-    struct spex_standing standings[12];
+    struct spex_ranking_input inputs[12];
+    struct spex_ranking standings[12];
     size_t best;
     (void)state;
     for (size_t i = 0; i < 10; i++)
-        inputs[i] = (struct spex_standing_input){4, 70.0 + (double)i, 3 * 100, NAN};
-    inputs[10] = (struct spex_standing_input){12, 100, 11 * 100, NAN};
-    inputs[11] = (struct spex_standing_input){1, 104, 0, NAN};
-    assert_int_equal(spex_standing_of(inputs, 12, true, standings, &best), 0);
+        inputs[i] = (struct spex_ranking_input){4, 70.0 + (double)i, 3 * 100, NAN};
+    inputs[10] = (struct spex_ranking_input){12, 100, 11 * 100, NAN};
+    inputs[11] = (struct spex_ranking_input){1, 104, 0, NAN};
+    assert_int_equal(spex_ranking_of(inputs, 12, true, standings, &best), 0);
     assert_int_equal(best, 10);
     assert_true(standings[11].tied);
     assert_true(standings[11].estimate < 104);
@@ -206,8 +206,8 @@ static void what_runs_say_is_held_against_trials(void **state) {
     enum { COUNT = 60, WRONG = 30 };
     (void)state;
     for (uint64_t trials = 1; trials <= 3; trials++) {
-        struct spex_standing_input inputs[COUNT] = {{0}};
-        struct spex_standing standings[COUNT];
+        struct spex_ranking_input inputs[COUNT] = {{0}};
+        struct spex_ranking standings[COUNT];
         uint64_t random = trials;
         size_t best;
         for (size_t c = 0; c < COUNT; c++) {
@@ -216,7 +216,7 @@ static void what_runs_say_is_held_against_trials(void **state) {
             for (uint64_t t = 0; t < trials; t++)
                 add_trial(&inputs[c], truth * (1 + 0.01 * normal(&random)));
         }
-        assert_int_equal(spex_standing_of(inputs, COUNT, true, standings, &best), 0);
+        assert_int_equal(spex_ranking_of(inputs, COUNT, true, standings, &best), 0);
         double width = standings[WRONG - 1].high - standings[WRONG - 1].low;
         if (trials == 1) /* there is nothing else to go by */
             assert_true(width > 10);
@@ -231,8 +231,8 @@ static void what_runs_say_truly_counts(void **state) {
     unsigned held = 0, said = 0;
     (void)state;
     for (uint64_t world = 1; world <= 100; world++) {
-        struct spex_standing_input inputs[COUNT] = {{0}};
-        struct spex_standing standings[COUNT];
+        struct spex_ranking_input inputs[COUNT] = {{0}};
+        struct spex_ranking standings[COUNT];
         uint64_t random = world;
         size_t best;
         for (size_t c = 0; c < COUNT; c++) {
@@ -240,7 +240,7 @@ static void what_runs_say_truly_counts(void **state) {
             for (int t = 0; t < 2; t++)
                 add_trial(&inputs[c], 100 + inputs[c].error * normal(&random));
         }
-        assert_int_equal(spex_standing_of(inputs, COUNT, true, standings, &best), 0);
+        assert_int_equal(spex_ranking_of(inputs, COUNT, true, standings, &best), 0);
         for (size_t c = 0; c < COUNT; c++) {
             held += standings[c].low <= 100 && standings[c].high >= 100;
             said++;
@@ -250,18 +250,18 @@ static void what_runs_say_truly_counts(void **state) {
 }
 
 static void little_and_strange(void **state) {
-    struct spex_standing_input inputs[3] = {{0}, {1, -5, 0, 0.5}, {0}};
-    struct spex_standing standings[3];
+    struct spex_ranking_input inputs[3] = {{0}, {1, -5, 0, 0.5}, {0}};
+    struct spex_ranking standings[3];
     size_t best;
     (void)state;
-    assert_int_equal(spex_standing_of(inputs, 0, true, standings, &best), 0);
-    assert_true(best == SPEX_STANDING_NONE);
-    assert_int_equal(spex_standing_of(inputs, 3, true, standings, &best), 0);
+    assert_int_equal(spex_ranking_of(inputs, 0, true, standings, &best), 0);
+    assert_true(best == SPEX_RANKING_NONE);
+    assert_int_equal(spex_ranking_of(inputs, 3, true, standings, &best), 0);
     assert_int_equal(best, 1);
     assert_true(isnan(standings[0].estimate) && !standings[0].tied);
     assert_true(standings[1].tied && fabs(standings[1].estimate + 5) < 1e-6);
-    inputs[0] = inputs[2] = (struct spex_standing_input){2, 0, 0, NAN};
-    assert_int_equal(spex_standing_of(inputs, 3, true, standings, &best), 0);
+    inputs[0] = inputs[2] = (struct spex_ranking_input){2, 0, 0, NAN};
+    assert_int_equal(spex_ranking_of(inputs, 3, true, standings, &best), 0);
     assert_true(best == 0 || best == 2);
     for (size_t i = 0; i < 3; i++)
         assert_true(standings[i].low <= standings[i].high);

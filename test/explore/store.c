@@ -33,7 +33,7 @@ struct bench {
 };
 
 static void open_again(struct bench *bench) {
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     if (spex_store_open(PATH, bench->file, "grid", program, &bench->store, &why))
         fail_msg("%s", why.text);
 }
@@ -98,7 +98,7 @@ static struct spex_trial trial_of(const struct spex_space *space, const size_t *
 }
 
 static int add(struct bench *bench, size_t threads, size_t mode, double objective,
-               const char *failure, struct spex_why *why) {
+               const char *failure, struct spex_error *why) {
     struct spex_trial trial = trial_of(&bench->file->space, (size_t[]){threads, mode}, objective);
     trial.ok = !failure;
     trial.status = strdup(failure ? failure : "ok");
@@ -110,7 +110,7 @@ static int add(struct bench *bench, size_t threads, size_t mode, double objectiv
 
 static void must_add(struct bench *bench, size_t threads, size_t mode, double objective,
                      const char *failure) {
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     if (add(bench, threads, mode, objective, failure, &why))
         fail_msg("%s", why.text);
 }
@@ -134,7 +134,7 @@ static double sql(const char *path, const char *text) {
 
 static size_t count_trials(struct bench *bench) {
     struct spex_trials trials;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     if (spex_store_trials(bench->store, &bench->file->space, &trials, &why))
         fail_msg("%s", why.text);
     size_t count = trials.count;
@@ -163,7 +163,7 @@ static void check_trials(struct bench *bench) {
                     {3, 1, 0, "exited with status 3: \xc3\xa9'\"\n;"},
                     {3, 1, 123456789.123456789, "ok"}};
     struct spex_trials trials;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     assert_int_equal(spex_store_trials(bench->store, &bench->file->space, &trials, &why), 0);
     assert_int_equal(trials.count, COUNT_OF(expected));
     for (size_t t = 0; t < COUNT_OF(expected); t++) {
@@ -188,7 +188,7 @@ static void check_trials(struct bench *bench) {
 static void read_back(void **state) {
     (void)state;
     struct bench bench = {0};
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     begin(&bench);
     must_add(&bench, 3, 1, 0.5, NULL);
     must_add(&bench, 0, 0, 1e-300, NULL);
@@ -234,7 +234,7 @@ static void metrics(void **state) {
 static void expect_refused(const char *path, const struct spex_space_file *file, const char *policy,
                            char *const *argv, int err, const char *phrase) {
     struct spex_store *store = (void *)1;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     int got = spex_store_open(path, file, policy, argv, &store, &why);
     if (got != err || store || !strstr(why.text, phrase) || !strstr(why.text, path))
         fail_msg("%s, \"%s\" expected: %d %s", path, phrase, got, why.text);
@@ -258,7 +258,7 @@ static void another_exploration(void **state) {
                    "another program: [\"./taxi\", \"--rows\"], not [\"./taxi\"]");
     expect_refused(PATH, bench.file, "grid", (char *const *)(uintptr_t)joined, -EEXIST,
                    "another program");
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     assert_int_equal(spex_store_open(PATH, commented, "grid", program, &bench.store, &why), 0);
     assert_string_equal(spex_store_space(bench.store), xml); /* as it began */
     assert_int_equal(count_trials(&bench), 1);
@@ -325,7 +325,7 @@ static void nothing_to_read(void **state) {
                  "it is looked at and found to be none.\n");
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         struct spex_store *store = (void *)1;
-        struct spex_why why = {""};
+        struct spex_error why = {""};
         int err = spex_store_read(cases[c].path, &store, &why);
         if (err != cases[c].err || store || !strstr(why.text, cases[c].phrase) ||
             !strstr(why.text, cases[c].path))
@@ -350,7 +350,7 @@ static void second_writer(void **state) {
 static void reader_beside(void **state) {
     (void)state;
     struct bench bench, reader;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     begin(&bench);
     reader.file = bench.file;
     assert_int_equal(spex_store_read(PATH, &reader.store, &why), 0);
@@ -379,7 +379,7 @@ static void copied_in_part(void **state) {
     (void)state;
     struct bench bench;
     struct spex_store *store;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     begin(&bench);
     must_add(&bench, 0, 0, 1, NULL);
     copy(PATH, "copy.db");
@@ -423,7 +423,7 @@ static void tampered(void **state) {
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         struct bench bench = {0};
         struct spex_trials trials = {(void *)1, 1};
-        struct spex_why why = {""};
+        struct spex_error why = {""};
         begin(&bench);
         must_add(&bench, 0, 0, 1, NULL);
         must_add(&bench, 1, 0, 2, NULL);
@@ -441,7 +441,7 @@ static void damaged_tables(void **state) {
     (void)state;
     struct bench bench = {0};
     struct spex_trials trials;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     begin(&bench);
     must_add(&bench, 0, 0, 1, NULL);
     sql(PATH, "DROP TABLE trial_value");
@@ -455,7 +455,7 @@ static void damaged_tables(void **state) {
 /* In a child: no file may grow beyond what the store has now. */
 static int add_on_full_disk(void) {
     struct bench bench = {0};
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     struct stat file;
     bench.file = space_of(xml);
     bench.number = 3; /* trials that are there */
@@ -538,7 +538,7 @@ static void full_from_the_start(void **state) {
     assert_true(child >= 0);
     if (child == 0) {
         struct rlimit limit = {0, 0};
-        struct spex_why why = {""};
+        struct spex_error why = {""};
         signal(SIGXFSZ, SIG_IGN);
         setrlimit(RLIMIT_FSIZE, &limit);
         int err = spex_store_open(PATH, bench.file, "grid", program, &bench.store, &why);

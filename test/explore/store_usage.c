@@ -35,7 +35,7 @@ static void put(struct spex_store *store, const struct spex_space *space, uint64
                 const struct spex_usage *usage, const struct spex_usage *loads, size_t load_count,
                 const char *note) {
     struct spex_trial trial;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     assert_int_equal(spex_trial_init(&trial, space, (size_t[]){0}), 0);
     trial.status = strdup("did not start");
     trial.usage = *usage;
@@ -90,7 +90,7 @@ static void comes_back(void **state) {
     char *argv[] = {(char *)(uintptr_t) "program", NULL};
     struct spex_store *store;
     struct spex_trials trials;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     assert_int_equal(spex_store_open(PATH, file, "grid", argv, &store, &why), 0);
     put(store, space, 1, &all, loads, 3, "teardown: \xc3\xa9");
     put(store, space, 2, &nothing, NULL, 0, NULL);

@@ -19,7 +19,7 @@ static struct spex_space_file *file;
 
 static void expect(const char *text, const size_t *levels, const char *expected) {
     uint64_t named;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     char *filled;
     if (spex_template_check(text, &file->space, &named, &why))
         fail_msg("%s: %s", text, why.text);
@@ -136,7 +136,7 @@ static void unknown_names(void **state) {
     };
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         uint64_t named;
-        struct spex_why why = {""};
+        struct spex_error why = {""};
         assert_int_equal(spex_template_check(cases[c][0], &file->space, &named, &why), -EINVAL);
         assert_memory_equal(why.text, cases[c][1], strlen(cases[c][1]));
     }

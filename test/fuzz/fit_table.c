@@ -37,7 +37,7 @@ static void check_table(const struct spex_fit_table *table) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct spex_fit_table table;
     struct spex_csv csv;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     int err = spex_csv_parse(&csv, "table", fuzz_text(data, size), size, &why);
     if (!err)
         err = spex_fit_table_make(&table, &csv, &why);

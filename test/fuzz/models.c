@@ -16,7 +16,8 @@ static char *written(const struct spex_models *models, size_t *length) {
     return text;
 }
 
-static int parse(const void *text, size_t size, struct spex_models *models, struct spex_why *why) {
+static int parse(const void *text, size_t size, struct spex_models *models,
+                 struct spex_error *why) {
     FILE *in = fmemopen((void *)(uintptr_t)text, size, "r");
     FUZZ_CHECK(in);
     int err = spex_models_read(models, in, "models", why);
@@ -35,7 +36,7 @@ static void check_model(const struct spex_kernel_model *kernel) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct spex_models models, again;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     size_t length, second;
     if (size == 0)
         return 0;

@@ -12,7 +12,7 @@
 #include "observe/objects/object_sites.h"
 #include "text/printable.h"
 
-static void check_why(int err, const struct spex_why *why) {
+static void check_why(int err, const struct spex_error *why) {
     FUZZ_CHECK(err == -ENOEXEC || err == -ENOTSUP || err == -EINVAL);
     FUZZ_CHECK(*why->text && !strchr(why->text, '\n'));
 }
@@ -31,7 +31,7 @@ static void check_sites(const struct spex_object_sites *sites) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct spex_object_sites sites;
     struct spex_elf_file file;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     int fd = open(memory_file(data, size), O_RDONLY | O_CLOEXEC);
     FUZZ_CHECK(fd >= 0);
     int err = spex_object_sites_read(fd, "it", &sites, &why);

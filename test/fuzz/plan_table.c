@@ -76,7 +76,7 @@ static void check_policies(const struct spex_plan_table *table) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct spex_plan_table table;
     struct spex_csv csv;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     int err = spex_csv_parse(&csv, "table", fuzz_text(data, size), size, &why);
     if (!err)
         err = spex_plan_table_make(&table, &csv, &why);

@@ -51,9 +51,9 @@ static void check_profile(const struct spex_profile *profile) {
         FUZZ_CHECK(r == 0 || row->probe.probe_id >= profile->rows[r - 1].probe.probe_id);
         FUZZ_CHECK(!isnan(spex_profile_row_cost(profile, &row->probe)) &&
                    !isnan(row->probe.count_variance));
-        FUZZ_CHECK(!isnan(spex_activity_share_margin(&row->probe.activity)) &&
-                   !isnan(spex_activity_threads_margin(&row->probe.activity)));
-        FUZZ_CHECK(spex_activity_share(&row->probe.activity) <= 1);
+        FUZZ_CHECK(!isnan(spex_occupancy_share_margin(&row->probe.activity)) &&
+                   !isnan(spex_occupancy_threads_margin(&row->probe.activity)));
+        FUZZ_CHECK(spex_occupancy_share(&row->probe.activity) <= 1);
         for (unsigned s = 0; s < row->probe.series; s++)
             check_values(&row->probe, row->values[s]);
     }
@@ -128,7 +128,7 @@ static size_t put_values(uint8_t *data, size_t at, double times) {
 /* As the rows may be where weights differ. */
 static size_t put_spread(uint8_t *data, size_t at) {
     struct spex_control_spread rows[2] = {{.row = 7}, {.row = 50}};
-    for (unsigned way = 0; way < SPEX_SPREAD_WAYS; way++) {
+    for (unsigned way = 0; way < SPEX_VARIANCE_WAYS; way++) {
         rows[0].ways[way] = way % 2 ? 30 : -30;
         rows[1].ways[way] = way % 3 ? 80 : -80;
     }

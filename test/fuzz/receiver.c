@@ -32,7 +32,7 @@ static const char *socket_path(void) {
 
 static int connect_program(struct spex_receiver **receiver) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    struct spex_why why;
+    struct spex_error why;
     const char *path = socket_path();
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     FUZZ_CHECK(fd >= 0 && spex_receiver_open(path, receiver, &why) == 0);
@@ -77,7 +77,7 @@ static void check_sites(const struct spex_receiver *receiver) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct spex_receiver *receiver;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     const uint8_t *packet;
     size_t length, in = size / sizeof(struct spex_record), out = 0;
     int program = connect_program(&receiver), err = 0;

@@ -80,7 +80,7 @@ static void check_schema(const char *text) {
 
 static void check_again(const struct spex_space_file *file) {
     struct spex_space_file *again;
-    struct spex_why why;
+    struct spex_error why;
     FUZZ_CHECK(spex_space_parse("stored", file->xml, &again, &why) == 0);
     char *identity = spex_space_identity(file);
     char *second = spex_space_identity(again);
@@ -92,7 +92,7 @@ static void check_again(const struct spex_space_file *file) {
 
 static void check_configuration(const struct spex_space *space, size_t *levels) {
     struct spex_config *config;
-    struct spex_why why;
+    struct spex_error why;
     const char *path = memory_file(NULL, 0);
     FUZZ_CHECK(spex_config_write(path, space, levels, &why) == 0);
     FUZZ_CHECK(spex_config_read(path, &config, why.text, sizeof(why.text)) == 0);
@@ -107,7 +107,7 @@ static void check_configuration(const struct spex_space *space, size_t *levels) 
 static void check_agent(const struct spex_space_file *file, size_t *levels) {
     char *argv[] = {(char *)(uintptr_t) "program", NULL};
     struct spex_agent_filled filled;
-    struct spex_why why;
+    struct spex_error why;
     FUZZ_CHECK(spex_agent_fill(file, argv, levels, &filled, &why) == 0);
     for (size_t l = 0; l < filled.load_count; l++)
         FUZZ_CHECK(filled.loads[l].workers <= SPEX_LOAD_WORKERS_MAX);
@@ -116,7 +116,7 @@ static void check_agent(const struct spex_space_file *file, size_t *levels) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct spex_space_file *file;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     int err = spex_space_read(memory_file(data, size), &file, &why);
     if (err) {
         FUZZ_CHECK(!file && (err == -EINVAL || err == -EFBIG));

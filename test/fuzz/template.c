@@ -16,7 +16,7 @@ static const char xml[] = "<space name='s'>"
 
 static const struct spex_space *space(void) {
     static struct spex_space_file *file;
-    struct spex_why why;
+    struct spex_error why;
     FUZZ_CHECK(file || spex_space_parse("made", xml, &file, &why) == 0);
     return &file->space;
 }
@@ -31,7 +31,7 @@ static char *fill(const char *text, const size_t *levels) {
 static void check_escaped(const char *text) {
     static const size_t levels[3];
     char *escaped = malloc(2 * strlen(text) + 1), *to = escaped;
-    struct spex_why why;
+    struct spex_error why;
     uint64_t named;
     FUZZ_CHECK(escaped);
     for (const char *from = text; *from; from++) {
@@ -64,7 +64,7 @@ static void check_filled(const char *text, uint64_t named) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char *text = fuzz_text(data, size);
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     uint64_t named;
     check_escaped(text);
     int err = spex_template_check(text, space(), &named, &why);

@@ -62,7 +62,7 @@ static char *written(const struct spex_models *models) {
 }
 
 static int read_text(const char *text, size_t length, struct spex_models *models,
-                     struct spex_why *why) {
+                     struct spex_error *why) {
     FILE *in = fmemopen((void *)(uintptr_t)text, length, "r");
     assert_non_null(in);
     int err = spex_models_read(models, in, "models", why);
@@ -74,7 +74,7 @@ static void what_is_written_is_read(void **state) {
     (void)state;
     for (size_t count = 0; count < 60; count += 7) {
         struct spex_models models, read;
-        struct spex_why why = {""};
+        struct spex_error why = {""};
         fill(&models, count + 1, count);
         char *text = written(&models);
         if (read_text(text, strlen(text), &read, &why) != 0)
@@ -109,7 +109,7 @@ static void a_part_is_no_file(void **state) {
     fill(&models, 3, 4);
     char *text = written(&models);
     for (size_t length = 1; length < strlen(text) - 1; length++) {
-        struct spex_why why = {""};
+        struct spex_error why = {""};
         assert_int_equal(read_text(text, length, &read, &why), -EINVAL);
         assert_int_equal(strncmp(why.text, "models: line ", 13), 0);
         spex_models_free(&read);
@@ -161,7 +161,7 @@ static void mistakes_are_told_with_their_line(void **state) {
     (void)state;
     for (size_t m = 0; m < COUNT_OF(mistakes); m++) {
         struct spex_models models;
-        struct spex_why why = {""};
+        struct spex_error why = {""};
         assert_int_equal(read_text(mistakes[m].text, strlen(mistakes[m].text), &models, &why),
                          -EINVAL);
         if (!strstr(why.text, mistakes[m].expected))
@@ -173,7 +173,7 @@ static void mistakes_are_told_with_their_line(void **state) {
 static void a_zero_within_is_no_text(void **state) {
     static const char text[] = "spex-models 1\nkernel a\0b\n";
     struct spex_models models;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     (void)state;
     assert_int_equal(read_text(text, sizeof(text) - 1, &models, &why), -EINVAL);
     assert_string_equal(why.text, "models: line 2: text was expected");

@@ -30,7 +30,7 @@ static bool something_ran(void) {
 
 static void libraries_are_found(void **state) {
     struct spex_linked_objects objects;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     (void)state;
     assert_int_equal(spex_linked_objects_find(linking, &objects, &why), 0);
     assert_true(has_file(objects.found, objects.found_count, observed));
@@ -46,7 +46,7 @@ static void nothing_runs(void **state) {
     static const char *const variables[][2] = {
         {"LD_DEBUG", "unused"}, {"LD_BIND_NOW", "1"}, {"LD_WARN", "1"}, {"LD_VERBOSE", "1"}};
     struct spex_linked_objects objects;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     (void)state;
     for (size_t v = 0; v < COUNT_OF(variables); v++)
         setenv(variables[v][0], variables[v][1], 1);
@@ -70,7 +70,7 @@ static void nothing_runs(void **state) {
 
 static void auditors_are_not_run(void **state) {
     struct spex_linked_objects objects;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     (void)state;
     assert_int_equal(spex_linked_objects_find(audited, &objects, &why), -ENOTSUP);
     assert_non_null(strstr(why.text, "auditor"));
@@ -81,7 +81,7 @@ static void auditors_are_not_run(void **state) {
 static void what_is_missing_is_told(void **state) {
     char name[256];
     struct spex_linked_objects objects;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     (void)state;
     /* Names are of the same length, so that the program can be changed as it is. */
     FILE *from = fopen(linking, "rb"), *to = fopen("changed", "wb");

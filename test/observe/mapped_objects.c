@@ -26,7 +26,7 @@ static void probed(void) {
 static void see(void *user, const char *path, int fd, const char *why) {
     struct seen *seen = user;
     struct spex_object_sites sites;
-    struct spex_why unreadable;
+    struct spex_error unreadable;
     seen->objects++;
     assert_true(fd >= 0 || *why);
     if (strcmp(path, seen->path) != 0)
@@ -40,7 +40,7 @@ static void see(void *user, const char *path, int fd, const char *why) {
 
 static void every_file_once(void **state) {
     struct seen seen = {0};
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     (void)state;
     probed();
     assert_true(readlink("/proc/self/exe", seen.path, sizeof(seen.path) - 1) > 0);
@@ -51,7 +51,7 @@ static void every_file_once(void **state) {
 
 static void processes_that_have_ended(void **state) {
     struct seen seen = {0};
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     siginfo_t info;
     (void)state;
     pid_t pid = fork();

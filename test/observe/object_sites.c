@@ -17,7 +17,7 @@
 static char original[1 << 20], bytes[sizeof(original)];
 static size_t length;
 static struct spex_object_sites sites;
-static struct spex_why why;
+static struct spex_error why;
 
 static int read_bytes(size_t size) {
     int fd = memfd_create("object", MFD_CLOEXEC);

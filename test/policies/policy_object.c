@@ -18,9 +18,9 @@ enum { NO_POLICY = 1, WRONG_SIZE, WRONG_VERSION, WRONG_SUMMARY, FIRST };
 static char **paths;
 
 static void assert_refused(const char *path, int err, const char *expected) {
-    struct spex_object object;
-    struct spex_why why = {""};
-    assert_int_equal(spex_object_open(&object, path, &spex_policy_object_kind, &why), err);
+    struct spex_shared_object object;
+    struct spex_error why = {""};
+    assert_int_equal(spex_shared_object_open(&object, path, &spex_policy_object_kind, &why), err);
     if (!strstr(why.text, expected))
         fail_msg("\"%s\" is not in \"%s\"", expected, why.text);
     assert_null(object.handle);
@@ -65,12 +65,12 @@ static void objects_explore(void **state) {
     (void)state;
     landscape_make(&small, LANDSCAPES - 1);
     for (char **path = &paths[FIRST]; *path; path++) {
-        struct spex_object object;
-        struct spex_why why = {""};
-        if (spex_object_open(&object, *path, &spex_policy_object_kind, &why))
+        struct spex_shared_object object;
+        struct spex_error why = {""};
+        if (spex_shared_object_open(&object, *path, &spex_policy_object_kind, &why))
             fail_msg("%s: %s", *path, why.text);
         explores_the_same(object.found, &small);
-        spex_object_close(&object);
+        spex_shared_object_close(&object);
         assert_null(object.found);
     }
 }

@@ -28,9 +28,10 @@ static bool is_loaded(const char *path) {
 
 static void an_object_of_its_own_decides(void **state) {
     (void)state;
-    struct spex_object object;
-    struct spex_why why;
-    assert_int_equal(spex_object_open(&object, paths[FIRST_ONLY], &spex_rate_object_kind, &why), 0);
+    struct spex_shared_object object;
+    struct spex_error why;
+    assert_int_equal(
+        spex_shared_object_open(&object, paths[FIRST_ONLY], &spex_rate_object_kind, &why), 0);
     const struct spex_rate_policy_ops *policy = object.found;
     assert_string_equal(policy->name, "first-only");
     assert_true(is_loaded(paths[FIRST_ONLY]));
@@ -44,16 +45,16 @@ static void an_object_of_its_own_decides(void **state) {
     assert_int_equal(decisions[1].mode, SPEX_RATE_OFF);
     assert_float_equal(plan.information, 718, 1e-9);
 
-    spex_object_close(&object);
+    spex_shared_object_close(&object);
     assert_null(object.found);
     assert_false(is_loaded(paths[FIRST_ONLY]));
-    spex_object_close(&object);
+    spex_shared_object_close(&object);
 }
 
 static void assert_refused(const char *path, int err, const char *expected) {
-    struct spex_object object;
-    struct spex_why why = {""};
-    assert_int_equal(spex_object_open(&object, path, &spex_rate_object_kind, &why), err);
+    struct spex_shared_object object;
+    struct spex_error why = {""};
+    assert_int_equal(spex_shared_object_open(&object, path, &spex_rate_object_kind, &why), err);
     if (!strstr(why.text, expected))
         fail_msg("\"%s\" is not in \"%s\"", expected, why.text);
     assert_null(object.handle);
@@ -128,11 +129,11 @@ static void set_user_id_programs_load_none(void **state) {
 
 /* As the set-user-ID program. */
 static int refused(const char *path) {
-    struct spex_object object;
-    struct spex_why why = {""};
+    struct spex_shared_object object;
+    struct spex_error why = {""};
     if (geteuid() == getuid())
         return NOT_SECURE;
-    return spex_object_open(&object, path, &spex_rate_object_kind, &why) == -EPERM &&
+    return spex_shared_object_open(&object, path, &spex_rate_object_kind, &why) == -EPERM &&
                    !object.handle && strstr(why.text, "a set-user-ID program loads no objects")
                ? 0
                : 1;
@@ -140,9 +141,9 @@ static int refused(const char *path) {
 
 static void files_are_told_from_names(void **state) {
     (void)state;
-    assert_true(spex_object_is_path("./fair"));
-    assert_true(spex_object_is_path("/lib/policy.so"));
-    assert_false(spex_object_is_path("policy.so"));
+    assert_true(spex_shared_object_is_path("./fair"));
+    assert_true(spex_shared_object_is_path("/lib/policy.so"));
+    assert_false(spex_shared_object_is_path("policy.so"));
 }
 
 static void what_is_no_policy_is_told_apart(void **state) {

@@ -108,8 +108,8 @@ static void end_run(struct explored *explored) {
 static void judge(struct explored *explored, struct outcome *outcome) {
     const struct spex_results *results = &explored->results;
     const struct landscape *landscape = explored->landscape;
-    struct spex_standing_input *inputs = calloc(results->count + 1, sizeof(*inputs));
-    struct spex_standing *standings = calloc(results->count + 1, sizeof(*standings));
+    struct spex_ranking_input *inputs = calloc(results->count + 1, sizeof(*inputs));
+    struct spex_ranking *standings = calloc(results->count + 1, sizeof(*standings));
     double truth[LANDSCAPE_CRITERIA], most = 0;
     size_t best;
     struct spex_loss loss;
@@ -122,13 +122,12 @@ static void judge(struct explored *explored, struct outcome *outcome) {
             spex_loss_violation(&loss, values, (double)results->configs[c].trials, &kept);
         bool keeps = kept >= SPEX_LOSS_SURE;
         outcome->configs += results->configs[c].trials > 0;
-        inputs[c] =
-            (struct spex_standing_input){keeps ? results->configs[c].trials : 0, values[0].mean,
-                                         values[0].squares, values[0].error};
+        inputs[c] = (struct spex_ranking_input){keeps ? results->configs[c].trials : 0,
+                                                values[0].mean, values[0].squares, values[0].error};
     }
-    if (!inputs || !standings || spex_standing_of(inputs, results->count, true, standings, &best))
+    if (!inputs || !standings || spex_ranking_of(inputs, results->count, true, standings, &best))
         errx(1, "out of memory");
-    if (best != SPEX_STANDING_NONE) {
+    if (best != SPEX_RANKING_NONE) {
         landscape->truth(landscape, spex_results_levels(results, best), truth);
         outcome->share = landscape_share(landscape, spex_results_levels(results, best));
         outcome->covered = standings[best].low <= truth[0] && truth[0] <= standings[best].high;

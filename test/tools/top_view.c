@@ -274,7 +274,7 @@ static void test_a_probed_probe(void **state) {
     sites[2].kind = rows[0].probe.kind = SPEX_SAMPLING_PROBING;
     rows[0].probe.count = 0;
     rows[0].probe.probed_seconds = rows[0].probe.on_seconds;
-    rows[0].probe.activity = (struct spex_activity){
+    rows[0].probe.activity = (struct spex_occupancy){
         .looks = 100, .active = 40, .threads = 50, .thread_squares = 70, .pairs = 99};
     assert_int_equal(spex_top_view_fill(&view, &profile, NULL), 0);
     view.span = SPEX_TOP_START;

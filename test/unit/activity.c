@@ -10,16 +10,16 @@
 
 #include "../check.h"
 
-static struct spex_activity seen(const uint32_t *threads, unsigned looks) {
-    struct spex_activity activity = {0};
+static struct spex_occupancy seen(const uint32_t *threads, unsigned looks) {
+    struct spex_occupancy activity = {0};
     for (unsigned i = 0; i < looks; i++)
-        spex_activity_add(&activity, threads[i], i ? (int64_t)threads[i - 1] : -1);
+        spex_occupancy_add(&activity, threads[i], i ? (int64_t)threads[i - 1] : -1);
     return activity;
 }
 
 static void sums(void **state) {
     static const uint32_t threads[] = {0, 3, 1, 0, 0, 2, 2};
-    struct spex_activity activity = seen(threads, COUNT_OF(threads));
+    struct spex_occupancy activity = seen(threads, COUNT_OF(threads));
     (void)state;
     assert_int_equal(activity.looks, 7);
     assert_int_equal(activity.active, 4);
@@ -28,25 +28,25 @@ static void sums(void **state) {
     assert_int_equal(activity.pairs, 6);
     assert_int_equal(activity.active_pairs, 2);
     assert_int_equal(activity.thread_pairs, 7);
-    assert_true(spex_activity_valid(&activity));
-    assert_float_equal(spex_activity_share(&activity), 4.0 / 7, 1e-6);
-    assert_float_equal(spex_activity_threads(&activity), 8.0 / 7, 1e-6);
+    assert_true(spex_occupancy_valid(&activity));
+    assert_float_equal(spex_occupancy_share(&activity), 4.0 / 7, 1e-6);
+    assert_float_equal(spex_occupancy_threads(&activity), 8.0 / 7, 1e-6);
 }
 
 static void a_look_after_a_pause_has_none_before(void **state) {
-    struct spex_activity activity = {0};
+    struct spex_occupancy activity = {0};
     (void)state;
-    spex_activity_add(&activity, 1, -1);
-    spex_activity_add(&activity, 1, -1);
+    spex_occupancy_add(&activity, 1, -1);
+    spex_occupancy_add(&activity, 1, -1);
     assert_int_equal(activity.looks, 2);
     assert_int_equal(activity.pairs, 0);
 }
 
 static void an_interval_is_the_difference(void **state) {
     static const uint32_t threads[] = {1, 0, 2, 2, 0, 1};
-    struct spex_activity early = seen(threads, 3), all = seen(threads, 6);
+    struct spex_occupancy early = seen(threads, 3), all = seen(threads, 6);
     (void)state;
-    spex_activity_subtract(&all, &early);
+    spex_occupancy_subtract(&all, &early);
     assert_int_equal(all.looks, 3);
     assert_int_equal(all.active, 2);
     assert_int_equal(all.threads, 3);
@@ -54,61 +54,61 @@ static void an_interval_is_the_difference(void **state) {
     assert_int_equal(all.pairs, 3);
     assert_int_equal(all.active_pairs, 1);
     assert_int_equal(all.thread_pairs, 4);
-    spex_activity_subtract(&early, &all); /* counts that fall are none */
+    spex_occupancy_subtract(&early, &all); /* counts that fall are none */
     assert_true(early.looks == 0 && early.pairs == 0);
 }
 
 static void what_cannot_be_is_refused(void **state) {
-    const struct spex_activity good = {.looks = 2, .active = 1, .threads = 2, .thread_squares = 4};
-    struct spex_activity bad = good;
+    const struct spex_occupancy good = {.looks = 2, .active = 1, .threads = 2, .thread_squares = 4};
+    struct spex_occupancy bad = good;
     (void)state;
-    assert_true(spex_activity_valid(&good));
-    assert_true(spex_activity_valid(&(struct spex_activity){0}));
+    assert_true(spex_occupancy_valid(&good));
+    assert_true(spex_occupancy_valid(&(struct spex_occupancy){0}));
     bad.active = 3;
-    assert_false(spex_activity_valid(&bad));
+    assert_false(spex_occupancy_valid(&bad));
     bad = good;
     bad.threads = 0;
-    assert_false(spex_activity_valid(&bad));
+    assert_false(spex_occupancy_valid(&bad));
     bad = good;
     bad.pairs = 3;
-    assert_false(spex_activity_valid(&bad));
+    assert_false(spex_occupancy_valid(&bad));
     memset(&bad, 0xff, sizeof(bad));
-    assert_true(isfinite(spex_activity_threads_margin(&bad)));
-    bad = (struct spex_activity){.looks = 2, .threads = UINT64_MAX};
-    assert_false(spex_activity_valid(&bad));
+    assert_true(isfinite(spex_occupancy_threads_margin(&bad)));
+    bad = (struct spex_occupancy){.looks = 2, .threads = UINT64_MAX};
+    assert_false(spex_occupancy_valid(&bad));
 }
 
 static void few_looks_tell_nothing(void **state) {
-    const struct spex_activity none = {0}, nine = {.looks = 9, .pairs = 8};
+    const struct spex_occupancy none = {0}, nine = {.looks = 9, .pairs = 8};
     (void)state;
-    assert_true(spex_activity_share_margin(&none) < 0);
-    assert_true(spex_activity_share_margin(&nine) < 0);
-    assert_true(spex_activity_threads_margin(&nine) < 0);
-    assert_float_equal(spex_activity_share(&none), 0, 0);
+    assert_true(spex_occupancy_share_margin(&none) < 0);
+    assert_true(spex_occupancy_share_margin(&nine) < 0);
+    assert_true(spex_occupancy_threads_margin(&nine) < 0);
+    assert_float_equal(spex_occupancy_share(&none), 0, 0);
 }
 
 /* Wilson's interval for 0 of n ends at z2/(n + z2). */
 static void never_seen_is_not_never(void **state) {
-    const struct spex_activity none = {.looks = 100, .pairs = 99}, always = {.looks = 100,
-                                                                             .pairs = 99,
-                                                                             .active = 100,
-                                                                             .threads = 100,
-                                                                             .thread_squares = 100,
-                                                                             .active_pairs = 99,
-                                                                             .thread_pairs = 99};
+    const struct spex_occupancy none = {.looks = 100, .pairs = 99}, always = {.looks = 100,
+                                                                              .pairs = 99,
+                                                                              .active = 100,
+                                                                              .threads = 100,
+                                                                              .thread_squares = 100,
+                                                                              .active_pairs = 99,
+                                                                              .thread_pairs = 99};
     (void)state;
-    assert_float_equal(spex_activity_share_margin(&none), 0.03699, 1e-4);
-    assert_float_equal(spex_activity_share_margin(&always), 0.03699, 1e-4);
-    assert_float_equal(spex_activity_threads_margin(&none), 0.03699, 1e-4);
+    assert_float_equal(spex_occupancy_share_margin(&none), 0.03699, 1e-4);
+    assert_float_equal(spex_occupancy_share_margin(&always), 0.03699, 1e-4);
+    assert_float_equal(spex_occupancy_threads_margin(&none), 0.03699, 1e-4);
 }
 
 /* One change in all the time: nobody knows how often there are any. */
 static void a_single_phase_tells_nothing(void **state) {
-    struct spex_activity activity = {0};
+    struct spex_occupancy activity = {0};
     (void)state;
     for (int i = 0; i < 200; i++)
-        spex_activity_add(&activity, i < 100, i ? i - 1 < 100 : -1);
-    assert_true(spex_activity_share_margin(&activity) < 0);
+        spex_occupancy_add(&activity, i < 100, i ? i - 1 < 100 : -1);
+    assert_true(spex_occupancy_share_margin(&activity) < 0);
 }
 
 enum { THREADS = 3, TRIALS = 2000 };
@@ -147,16 +147,16 @@ static uint32_t threads_at(struct process *process, double now, int threads,
 }
 
 /* As the prober looks: evenly between a half and one and a half of the mean. */
-static struct spex_activity look_at(struct process *process, int threads, unsigned looks,
-                                    struct spex_random *random) {
-    struct spex_activity activity = {0};
+static struct spex_occupancy look_at(struct process *process, int threads, unsigned looks,
+                                     struct spex_random *random) {
+    struct spex_occupancy activity = {0};
     double now = 0;
     int64_t before = -1;
     begin(process, random);
     for (unsigned i = 0; i < looks; i++) {
         now += 0.5 + (double)(spex_random_next(random) >> 11) * 0x1p-53;
         uint32_t active = threads_at(process, now, threads, random);
-        spex_activity_add(&activity, active, before);
+        spex_occupancy_add(&activity, active, before);
         before = active;
     }
     return activity;
@@ -171,11 +171,11 @@ static void hold(struct process process, int threads, unsigned looks, double *sh
     unsigned shares = 0, alls = 0;
     spex_random_seed(&random, 20, looks);
     for (int trial = 0; trial < TRIALS; trial++) {
-        struct spex_activity activity = look_at(&process, threads, looks, &random);
+        struct spex_occupancy activity = look_at(&process, threads, looks, &random);
         shares +=
-            fabs(spex_activity_share(&activity) - any) <= spex_activity_share_margin(&activity);
-        alls += fabs(spex_activity_threads(&activity) - one * threads) <=
-                spex_activity_threads_margin(&activity);
+            fabs(spex_occupancy_share(&activity) - any) <= spex_occupancy_share_margin(&activity);
+        alls += fabs(spex_occupancy_threads(&activity) - one * threads) <=
+                spex_occupancy_threads_margin(&activity);
     }
     *share = (double)shares / TRIALS;
     *in_all = (double)alls / TRIALS;

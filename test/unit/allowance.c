@@ -61,7 +61,7 @@ static double ticks_per_second;
 /* The most records in any window of 10 ms, times what one costs. */
 static double most_spent(void) {
     struct spex_cost cost;
-    uint64_t window = (uint64_t)(SPEX_ALLOWANCE_SECONDS * ticks_per_second);
+    uint64_t window = (uint64_t)(SPEX_THREAD_BUDGET_SECONDS * ticks_per_second);
     size_t most = 0;
     assert_int_equal(spex_cost_get(SPEX_LAT, &cost), 0);
     for (size_t first = 0, last = 0; last < seen.count; last++) {
@@ -80,7 +80,7 @@ static void expect_bound(const char *probes) {
     assert_int_equal(spex_set("off"), 0);
     assert_int_equal(spex_stop(), 0);
     assert_true(seen.count > 0);
-    assert_true(most_spent() <= 0.05 * SPEX_ALLOWANCE_SECONDS);
+    assert_true(most_spent() <= 0.05 * SPEX_THREAD_BUDGET_SECONDS);
     /* The bound was met, and what was not recorded is stood for. */
     assert_true(seen.count < executions);
     assert_true(seen.weight <= executions * 3);
@@ -124,7 +124,7 @@ static void without_a_bound_all_is_recorded(void **state) {
     assert_int_equal(spex_set("off"), 0);
     assert_int_equal(spex_stop(), 0);
     assert_int_equal(seen.count, 1000);
-    assert_false(spex_allowance_bounded());
+    assert_false(spex_thread_budget_bounded());
 }
 
 int main(void) {

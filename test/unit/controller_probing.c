@@ -116,9 +116,9 @@ static void a_share_by_looks_is_the_number_of_threads(void **state) {
     LAT_PROBE_BEGIN(WORK, 1);
     spex_metrics_lock();
     uint32_t first = spex_site_info(work_site())->probe;
-    share.activity = spex_prober_activity(first);
+    share.activity = spex_occupancy_sampler_occupancy(first);
     for (int look = 0; look < 1000; look++)
-        spex_prober_look();
+        spex_occupancy_sampler_look();
     spex_probing_measure(&share, first, true, 0);
     spex_metrics_unlock();
     LAT_PROBE_END(WORK);

@@ -670,7 +670,7 @@ static void closed_descriptors(void **state) {
 
 /* Two events in a group, as for the cache, of which the program closes the second. */
 static void a_group_that_is_torn(void **state) {
-    static const struct spex_plan plan = {
+    static const struct spex_counter_plan plan = {
         .events = 2,
         .codes = {{.type = PERF_TYPE_SOFTWARE,
                    .config = PERF_COUNT_SW_PAGE_FAULTS,

@@ -319,7 +319,7 @@ bool spex_threads_cpu_ns(uint64_t *cpu_ns, uint64_t *threads) {
     return true;
 }
 
-uint64_t spex_spending_spent_ns(void) {
+uint64_t spex_sampling_budget_spent_ns(void) {
     return 0;
 }
 
@@ -375,7 +375,7 @@ struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
         .sites = 1, .sites_on = is_on(first), .selected = 1, .used = true};
 }
 
-void spex_probe_slow(uint32_t first, uint32_t period) {
+void spex_probe_throttle(uint32_t first, uint32_t period) {
     plant.paused[first] = period == SPEX_SITE_HELD && spex_experiment_running();
     if (plant.paused[first])
         return;
@@ -400,17 +400,17 @@ double spex_cost_probed(void) {
     return 0;
 }
 
-double spex_prober_cost(void) {
+double spex_occupancy_sampler_cost(void) {
     return 0;
 }
 
-void spex_prober_set(double frequency) {
+void spex_occupancy_sampler_set(double frequency) {
     (void)frequency;
 }
 
-struct spex_activity spex_prober_activity(uint32_t first) {
+struct spex_occupancy spex_occupancy_sampler_occupancy(uint32_t first) {
     (void)first;
-    return (struct spex_activity){0};
+    return (struct spex_occupancy){0};
 }
 
 void spex_metrics_sums(uint16_t probe_id, uint32_t probe_type, double *weight, double *sum) {

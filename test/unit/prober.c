@@ -78,19 +78,19 @@ static uint32_t first_site(uint16_t id) {
 }
 
 /* What the prober saw in so many looks from now on. The collector's own, of which there are few, wait. */
-static struct spex_activity look(uint16_t id, unsigned looks) {
+static struct spex_occupancy look(uint16_t id, unsigned looks) {
     spex_metrics_lock();
-    struct spex_activity before = spex_prober_activity(first_site(id));
+    struct spex_occupancy before = spex_occupancy_sampler_occupancy(first_site(id));
     for (unsigned i = 0; i < looks; i++)
-        spex_prober_look();
-    struct spex_activity now = spex_prober_activity(first_site(id));
+        spex_occupancy_sampler_look();
+    struct spex_occupancy now = spex_occupancy_sampler_occupancy(first_site(id));
     spex_metrics_unlock();
-    spex_activity_subtract(&now, &before);
+    spex_occupancy_subtract(&now, &before);
     return now;
 }
 
 static uint64_t threads_in(uint16_t id) {
-    struct spex_activity seen = look(id, 1);
+    struct spex_occupancy seen = look(id, 1);
     assert_int_equal(seen.looks, 1);
     assert_int_equal(seen.active, seen.threads > 0);
     return seen.threads;
@@ -128,7 +128,7 @@ static void shares_are_those_of_the_looks(void **state) {
     to_next_stop(&workers[0]);
     assert_int_equal(threads_in(WORK), 1);
     to_next_stop(&workers[1]);
-    struct spex_activity both = look(WORK, 10);
+    struct spex_occupancy both = look(WORK, 10);
     assert_int_equal(both.looks, 10);
     assert_int_equal(both.active, 10);
     assert_int_equal(both.threads, 20);
@@ -299,8 +299,8 @@ static void switching_while_threads_execute(void **state) {
         assert_int_equal(pthread_create(&threads[t], NULL, execute, NULL), 0);
     for (int change = 0; change < CHANGES; change++) {
         assert_true(spex_set(selections[change % COUNT_OF(selections)]) >= 0);
-        struct spex_activity seen = look(WORK, 3);
-        assert_true(spex_activity_valid(&seen));
+        struct spex_occupancy seen = look(WORK, 3);
+        assert_true(spex_occupancy_valid(&seen));
         assert_true(seen.threads <= 3 * WORKERS);
     }
     spex_store_relaxed(&enough, true);
@@ -327,14 +327,14 @@ static void the_controller_may_have_it_probed(void **state) {
     bool loaded;
     (void)state;
     assert_int_equal(start("1:lat,3"), 0);
-    spex_probe_slow(first_site(WORK), SPEX_SITE_PROBED);
-    spex_probe_slow(first_site(STATE), SPEX_SITE_PROBED);
+    spex_probe_throttle(first_site(WORK), SPEX_SITE_PROBED);
+    spex_probe_throttle(first_site(STATE), SPEX_SITE_PROBED);
     send(&worker, once);
     to_next_stop(&worker);
     assert_int_equal(threads_in(WORK), 1);
     assert_int_equal(spex_site_sampling(first_site(WORK), &loaded).kind, SPEX_SAMPLING_PROBING);
     assert_int_equal(spex_site_sampling(first_site(STATE), &loaded).kind, SPEX_SAMPLING_PERIODIC);
-    spex_probe_slow(first_site(WORK), 0);
+    spex_probe_throttle(first_site(WORK), 0);
     assert_int_equal(look(WORK, 1).looks, 0);
     to_next_stop(&worker);
     end(&worker);
@@ -391,9 +391,9 @@ static void a_forked_child_has_nothing_of_it(void **state) {
     if (child == 0) {
         bool good = start("1:lat@probe") == 0;
         spex_metrics_lock();
-        good = good && spex_prober_activity(first_site(WORK)).looks <= 1;
-        spex_prober_look();
-        good = good && spex_prober_activity(first_site(WORK)).active == 0;
+        good = good && spex_occupancy_sampler_occupancy(first_site(WORK)).looks <= 1;
+        spex_occupancy_sampler_look();
+        good = good && spex_occupancy_sampler_occupancy(first_site(WORK)).active == 0;
         spex_metrics_unlock();
         _exit(good ? 0 : 1);
     }
@@ -412,7 +412,7 @@ static void each_collection_begins_anew(void **state) {
     assert_int_equal(spex_stop(), 0);
     assert_int_equal(start("1:lat@probe"), 0);
     spex_metrics_lock();
-    assert_true(spex_prober_activity(first_site(WORK)).looks < 5);
+    assert_true(spex_occupancy_sampler_occupancy(first_site(WORK)).looks < 5);
     spex_metrics_unlock();
     assert_int_equal(spex_stop(), 0);
 }
@@ -421,7 +421,7 @@ static void a_collector_waits_for_the_next_look_only_while_there_is_one(void **s
     (void)state;
     assert_int_equal(start("1:lat"), 0);
     assert_int_equal(spex_stop(), 0);
-    assert_true(spex_prober_wait() == UINT64_MAX);
+    assert_true(spex_occupancy_sampler_wait() == UINT64_MAX);
 }
 
 int main(void) {

@@ -162,35 +162,35 @@ static bool site_of(const void *by, uint16_t kernel, const char **name, const ch
 static void what_is_predicted_sets_the_interval(void **state) {
     const struct spex_kernels_known known = {.node = node_of, .site = site_of};
     const uint64_t parameters[] = {7, 1000};
-    struct spex_kernel_plan *plan;
-    struct spex_why why;
+    struct spex_sampling_plan *plan;
+    struct spex_error why;
     (void)state;
-    assert_int_equal(spex_kernel_plan_create(models_path, 10, 1e9, &plan, &why), 0);
+    assert_int_equal(spex_sampling_plan_create(models_path, 10, 1e9, &plan, &why), 0);
     for (uint32_t context = 2; context < 7; context++) {
         assert_null(plan->nodes[context]);
-        assert_true(spex_kernel_plan_ask_for(plan, context));
-        assert_false(spex_kernel_plan_ask_for(plan, context));
+        assert_true(spex_sampling_plan_ask_for(plan, context));
+        assert_false(spex_sampling_plan_ask_for(plan, context));
     }
-    spex_kernel_plan_answer(plan, &known);
+    spex_sampling_plan_answer(plan, &known);
     double ticks = spex_planned_ticks(plan, plan->nodes[2], parameters);
     assert_true(ticks > 0.9999e7 && ticks < 1.0001e7);
-    assert_int_equal(spex_kernel_plan_interval(plan, ticks), (uint64_t)(ticks / 10));
+    assert_int_equal(spex_sampling_plan_interval(plan, ticks), (uint64_t)(ticks / 10));
     double short_ticks = spex_planned_ticks(plan, plan->nodes[3], NULL);
     assert_true(short_ticks > 999 && short_ticks < 1001);
-    assert_int_equal(spex_kernel_plan_interval(plan, short_ticks), 0);
+    assert_int_equal(spex_sampling_plan_interval(plan, short_ticks), 0);
     assert_true(spex_planned_ticks(plan, plan->nodes[4], NULL) ==
                 0.5e9);                                               /* the least of its times */
     assert_true(spex_planned_ticks(plan, plan->nodes[5], NULL) == 0); /* another context */
     assert_true(spex_planned_ticks(plan, plan->nodes[6], NULL) == 0); /* none at all */
-    assert_int_equal(spex_kernel_plan_base(plan), 100000000);
+    assert_int_equal(spex_sampling_plan_base(plan), 100000000);
     plan->stretch = 3;
-    assert_int_equal(spex_kernel_plan_stretched(plan, 1000000), 3000000);
-    assert_int_equal(spex_kernel_plan_stretched(plan, 1), UINT64_C(1) << plan->coarse_shift);
+    assert_int_equal(spex_sampling_plan_stretched(plan, 1000000), 3000000);
+    assert_int_equal(spex_sampling_plan_stretched(plan, 1), UINT64_C(1) << plan->coarse_shift);
     plan->stretch = INFINITY;
-    uint64_t most = spex_kernel_plan_stretched(plan, 1000000);
+    uint64_t most = spex_sampling_plan_stretched(plan, 1000000);
     assert_true(most >> plan->coarse_shift == 1u << 29);
-    assert_true(spex_kernel_plan_interval(plan, 1e300) == most);
-    spex_kernel_plan_destroy(plan);
+    assert_true(spex_sampling_plan_interval(plan, 1e300) == most);
+    spex_sampling_plan_destroy(plan);
 }
 
 static void samples_are_numbers(void **state) {

@@ -146,7 +146,7 @@ static struct spex_profile_probe *probed(uint16_t id, const char *name, unsigned
     probe->kind = SPEX_SAMPLING_PROBING;
     probe->probed_seconds = 2;
     for (unsigned i = 0; i < looks; i++) /* independent of each other, half of them active */
-        spex_activity_add(&probe->activity, i / 2 % 2, i ? (int64_t)((i - 1) / 2 % 2) : -1);
+        spex_occupancy_add(&probe->activity, i / 2 % 2, i ? (int64_t)((i - 1) / 2 % 2) : -1);
     return probe;
 }
 

@@ -36,13 +36,13 @@ static void enter(struct spex_site *sites, unsigned count) {
 static int unmatched(const char *probes, char *text, size_t size) {
     struct spex_selection selection;
     assert_int_equal(spex_selection_parse(probes, &selection, NULL, 0), 0);
-    int count = spex_unmatched(&selection, text, size);
+    int count = spex_selection_unmatched(&selection, text, size);
     spex_selection_free(&selection);
     return count;
 }
 
 static void expect(const char *probes, int count, const char *expected) {
-    char text[SPEX_UNMATCHED_BYTES] = "?";
+    char text[SPEX_SELECTION_CHECK_BYTES] = "?";
     assert_int_equal(unmatched(probes, text, sizeof(text)), count);
     assert_string_equal(text, expected);
 }
@@ -57,7 +57,7 @@ static void items_are_told_with_what_there_is(void **state) {
     static struct spex_site sites[6];
     static const char there_are[] =
         " (yet); there are: a?[31m:cnt, query:cnt, query:lat, 7:lat, 10:cnt";
-    char expected[SPEX_UNMATCHED_BYTES];
+    char expected[SPEX_SELECTION_CHECK_BYTES];
     (void)state;
     sites[0] = site_at(&sites[0], 10, SPEX_CNT);
     sites[1] = site_at(&sites[1], 7, SPEX_LAT);
@@ -83,7 +83,7 @@ static void items_are_told_with_what_there_is(void **state) {
 
 static void much_is_cut(void **state) {
     static struct spex_site sites[MANY];
-    char probes[4096] = "1000", text[SPEX_UNMATCHED_BYTES];
+    char probes[4096] = "1000", text[SPEX_SELECTION_CHECK_BYTES];
     unsigned left;
     (void)state;
     for (uint16_t i = 0; i < MANY; i++)
@@ -108,7 +108,7 @@ static void much_is_cut(void **state) {
 
 /* The length of the text never matters, nor does an item's. */
 static void any_room_will_do(void **state) {
-    char probes[600], text[SPEX_UNMATCHED_BYTES];
+    char probes[600], text[SPEX_SELECTION_CHECK_BYTES];
     (void)state;
     memset(probes, 'x', sizeof(probes));
     probes[sizeof(probes) - 1] = '\0';

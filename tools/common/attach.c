@@ -107,7 +107,7 @@ static int back_note(struct spex_attached *attached, const struct spex_profile *
 
 static int attached_ask(const struct spex_attached *attached, enum spex_control_kind kind,
                         const char *text, struct spex_profile_reader *reader,
-                        struct spex_why *why) {
+                        struct spex_error *why) {
     return spex_client_ask(attached->process, kind, text, reader, why->text, sizeof(why->text));
 }
 
@@ -118,7 +118,7 @@ static void print_answer(const struct spex_profile_reader *reader) {
 
 /* Adds to the selection, and keeps how to undo that. */
 static int switch_on(struct spex_attached *attached, const char *selection,
-                     const struct spex_profile *before, struct spex_why *why) {
+                     const struct spex_profile *before, struct spex_error *why) {
     struct spex_profile_reader reader = {0};
     int err = attached_ask(attached, SPEX_CONTROL_SELECT, selection, &reader, why);
     attached->switched = !err;
@@ -135,7 +135,7 @@ static int switch_on(struct spex_attached *attached, const char *selection,
 }
 
 static int select_probes(struct spex_attached *attached, const char *probes,
-                         const struct spex_profile *before, struct spex_why *why) {
+                         const struct spex_profile *before, struct spex_error *why) {
     char *relative = NULL;
     if (asprintf(&relative, "%s%s", probes[0] == '+' ? "" : "+", probes) < 0)
         return spex_fail(why, -ENOMEM, "out of memory");
@@ -146,12 +146,12 @@ static int select_probes(struct spex_attached *attached, const char *probes,
 
 static int select_models(struct spex_attached *attached, const struct spex_models *models,
                          const char *sampling, const struct spex_profile *before,
-                         struct spex_why *why) {
+                         struct spex_error *why) {
     unsigned known;
     struct kernel_list list = kernels_of(before, models, sampling, &known);
     int err = list.err;
     if (err)
-        spex_why_set(why, "out of memory");
+        spex_error_set(why, "out of memory");
     else if (known == 0)
         err = spex_fail(why, -ENOENT,
                         "process %d (%s) has none of the kernels that the models are of",
@@ -164,7 +164,7 @@ static int select_models(struct spex_attached *attached, const struct spex_model
     return err;
 }
 
-static int stream_open(struct spex_attached *attached, struct spex_why *why) {
+static int stream_open(struct spex_attached *attached, struct spex_error *why) {
     int fd = spex_client_stream(attached->process, "kernel", why->text, sizeof(why->text));
     int err = fd < 0 ? fd : spex_receiver_of(fd, &attached->receiver, why);
     if (fd >= 0 && err)
@@ -177,7 +177,7 @@ static int stream_open(struct spex_attached *attached, struct spex_why *why) {
 }
 
 int spex_attach(struct spex_attached *attached, pid_t process, const char *probes,
-                const struct spex_models *models, const char *sampling, struct spex_why *why) {
+                const struct spex_models *models, const char *sampling, struct spex_error *why) {
     struct spex_profile_reader reader = {0};
     *attached = (struct spex_attached){.process = process, .begin = spex_instant_now()};
     attached->process_fd = (int)syscall(SYS_pidfd_open, process, 0);
@@ -200,7 +200,7 @@ int spex_attach(struct spex_attached *attached, pid_t process, const char *probe
  * too long for the profile, only the added kernels are switched off. */
 static void put_back(const struct spex_attached *attached) {
     struct spex_profile_reader reader = {0};
-    struct spex_why why;
+    struct spex_error why;
     int err = attached_ask(attached, SPEX_CONTROL_PROFILE, NULL, &reader, &why);
     const char *now = reader.profile.process.selection, *to = attached->before;
     if (!err && (strcmp(now, attached->after) != 0 || strcmp(to, too_long) == 0))
@@ -238,7 +238,7 @@ bool spex_attached_wait(const struct spex_attached *attached, int stop_fd, int t
 }
 
 int spex_attached_take(const struct spex_attached *attached, bool all,
-                       const struct spex_record **records, size_t *count, struct spex_why *why) {
+                       const struct spex_record **records, size_t *count, struct spex_error *why) {
     int more = spex_receiver_take(attached->receiver, why);
     *records = more < 0 ? NULL : spex_receiver_records(attached->receiver, all, count);
     return more;

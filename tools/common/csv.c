@@ -18,7 +18,7 @@ struct cursor {
     unsigned line, column; /* the latter of `counted` */
     const char *counted;
     size_t room; /* for cells */
-    struct spex_why *why;
+    struct spex_error *why;
 };
 
 /* The column of `at`, which is in the current line and not before the last position asked for. */
@@ -143,7 +143,7 @@ static void finish_plain(struct spex_csv_cell *cell) {
 }
 
 int spex_csv_parse(struct spex_csv *csv, const char *name, char *text, size_t length,
-                   struct spex_why *why) {
+                   struct spex_error *why) {
     *csv = (struct spex_csv){.name = name, .text = text};
     struct cursor cursor = {.csv = csv, .at = text, .end = text + length, .line = 1, .why = why};
     if (strncmp(text, "\xef\xbb\xbf", 3) == 0) /* a byte order mark, from spreadsheets */
@@ -163,7 +163,7 @@ int spex_csv_parse(struct spex_csv *csv, const char *name, char *text, size_t le
 }
 
 static int read_all(FILE *file, const char *name, char **text, size_t *length,
-                    struct spex_why *why) {
+                    struct spex_error *why) {
     size_t room = 0;
     *text = NULL;
     *length = 0;
@@ -184,7 +184,7 @@ static int read_all(FILE *file, const char *name, char **text, size_t *length,
     return 0;
 }
 
-int spex_csv_read(struct spex_csv *csv, const char *path, struct spex_why *why) {
+int spex_csv_read(struct spex_csv *csv, const char *path, struct spex_error *why) {
     bool standard = strcmp(path, "-") == 0;
     const char *name = standard ? "standard input" : path;
     char *text;
@@ -209,8 +209,8 @@ void spex_csv_free(struct spex_csv *csv) {
 }
 
 int spex_csv_complain(const struct spex_csv *csv, const struct spex_csv_cell *cell,
-                      struct spex_why *why, const char *format, ...) {
-    struct spex_why what;
+                      struct spex_error *why, const char *format, ...) {
+    struct spex_error what;
     va_list args;
     va_start(args, format);
     vsnprintf(what.text, sizeof(what.text), format, args);

@@ -11,7 +11,7 @@
 #include "tools/common/complain.h"
 
 int spex_models_file_read(const char *path, struct spex_models *models) {
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     FILE *in = fopen(path, "re");
     *models = (struct spex_models){.count = 0};
     if (!in)
@@ -24,7 +24,7 @@ int spex_models_file_read(const char *path, struct spex_models *models) {
 
 int spex_models_file_write(const char *path, const struct spex_models *models) {
     struct spex_whole_file file;
-    struct spex_why why;
+    struct spex_error why;
     int err = spex_whole_file_begin(&file, path, &why);
     if (!err) {
         int copy = dup(file.fd);
@@ -33,7 +33,7 @@ int spex_models_file_write(const char *path, const struct spex_models *models) {
         if (out && fclose(out) != 0 && !err)
             err = -errno;
         if (err)
-            spex_why_set(&why, "%s: cannot be written: %s", path, strerror(-err));
+            spex_error_set(&why, "%s: cannot be written: %s", path, strerror(-err));
         err = spex_whole_file_end(&file, err, &why);
     }
     return err ? spex_complain(SPEX_EXIT_FAILED, "%s", why.text) : SPEX_EXIT_OK;

@@ -89,13 +89,13 @@ static json_t *all_values_json(const struct spex_profile *profile,
 
 /* Adds the figures of probing to a probe that was probed. */
 static json_t *with_activity(json_t *json, const struct spex_profile_probe *probe) {
-    const struct spex_activity *activity = &probe->activity;
-    double share = spex_activity_share_margin(activity);
-    double threads = spex_activity_threads_margin(activity);
+    const struct spex_occupancy *activity = &probe->activity;
+    double share = spex_occupancy_share_margin(activity);
+    double threads = spex_occupancy_threads_margin(activity);
     json_t *more = json_pack("{s:I, s:o, s:o, s:o, s:o, s:o}", "looks", (json_int_t)activity->looks,
-                             "active_share", number_or_null(spex_activity_share(activity), true),
+                             "active_share", number_or_null(spex_occupancy_share(activity), true),
                              "active_margin", number_or_null(share, share >= 0), "active_threads",
-                             number_or_null(spex_activity_threads(activity), true),
+                             number_or_null(spex_occupancy_threads(activity), true),
                              "active_threads_margin", number_or_null(threads, threads >= 0),
                              "probed_seconds", number_or_null(probe->probed_seconds, true));
     int err = !json || !more || json_object_update(json, more);

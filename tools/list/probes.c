@@ -36,7 +36,7 @@ static const struct spex_syntax probes_syntax = {
     "probes", probes_usage, "one program or process was expected", 1, 1, SPEX_OPTIONS_ANYWHERE};
 
 /* Messages may quote text from a file, which may not be printable. */
-static int complain_why(int status, struct spex_why *why) {
+static int complain_why(int status, struct spex_error *why) {
     spex_make_printable(why->text);
     return spex_complain(status, "%s", why->text);
 }
@@ -72,17 +72,17 @@ static char *find_program(const char *name) {
 
 /* The sites of the object behind `fd`. */
 static int add_object(struct spex_probe_list *list, const char *path, int fd,
-                      struct spex_why *why) {
+                      struct spex_error *why) {
     struct spex_object_sites sites;
     int err = spex_object_sites_read(fd, path, &sites, why);
     if (!err)
         err = spex_probe_list_add(list, path, &sites);
     if (err == -ENOMEM)
-        spex_why_set(why, "out of memory");
+        spex_error_set(why, "out of memory");
     return err;
 }
 
-static int add_file(struct spex_probe_list *list, const char *path, struct spex_why *why) {
+static int add_file(struct spex_probe_list *list, const char *path, struct spex_error *why) {
     int fd = spex_regular_file_open(path, why);
     if (fd < 0)
         return fd;
@@ -94,14 +94,14 @@ static int add_file(struct spex_probe_list *list, const char *path, struct spex_
 /* Libraries that cannot be found or read are reported, and the others are listed. */
 static void add_libraries(struct spex_probe_list *list, const char *path) {
     struct spex_linked_objects objects;
-    struct spex_why why = {""}, told = {""};
+    struct spex_error why = {""}, told = {""};
     int err = spex_linked_objects_find(path, &objects, &why);
     if (err) {
-        spex_why_set(&told, "the libraries of %s were not looked at: %.300s", path, why.text);
+        spex_error_set(&told, "the libraries of %s were not looked at: %.300s", path, why.text);
         complain_why(0, &told);
     }
     for (size_t m = 0; m < objects.missing_count; m++) {
-        spex_why_set(&told, "a library was not found: %s", objects.missing[m]);
+        spex_error_set(&told, "a library was not found: %s", objects.missing[m]);
         complain_why(0, &told);
     }
     for (size_t f = 0; f < objects.found_count; f++)
@@ -111,11 +111,11 @@ static void add_libraries(struct spex_probe_list *list, const char *path) {
 }
 
 static int collect_program(struct spex_probe_list *list, const char *name) {
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     int status = SPEX_EXIT_OK;
     char *path = find_program(name);
     if (!path) {
-        spex_why_set(&why, "%s was found neither in PATH nor in this directory", name);
+        spex_error_set(&why, "%s was found neither in PATH nor in this directory", name);
         return complain_why(SPEX_EXIT_FAILED, &why);
     }
     if (spex_probe_list_set_program(list, path) != 0)
@@ -129,12 +129,12 @@ static int collect_program(struct spex_probe_list *list, const char *name) {
 }
 
 static void add_mapped(void *user, const char *path, int fd, const char *unreadable) {
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     int err = -EIO;
     if (fd >= 0)
         err = add_object(user, path, fd, &why);
     else
-        spex_why_set(&why, "%s", unreadable);
+        spex_error_set(&why, "%s", unreadable);
     if (err && err != -ENOEXEC) /* code need not come from an ELF object */
         complain_why(0, &why);
 }
@@ -148,7 +148,7 @@ static int set_process_name(struct spex_probe_list *list, pid_t pid) {
 }
 
 static int collect_process(struct spex_probe_list *list, pid_t pid) {
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     if (spex_mapped_objects_visit(pid, add_mapped, list, &why) != 0)
         return complain_why(SPEX_EXIT_FAILED, &why);
     return set_process_name(list, pid) == 0 ? SPEX_EXIT_OK : out_of_memory();
@@ -156,7 +156,7 @@ static int collect_process(struct spex_probe_list *list, pid_t pid) {
 
 /* `named`: the program or process, for messages. */
 static int show_list(const struct spex_probe_list *list, const char *named, bool json) {
-    struct spex_why none = {""};
+    struct spex_error none = {""};
     int err = 0;
     if (json)
         err = spex_probe_list_print_json(list, stdout);
@@ -166,7 +166,7 @@ static int show_list(const struct spex_probe_list *list, const char *named, bool
         return out_of_memory();
     if (err)
         return spex_complain(SPEX_EXIT_FAILED, "the probes cannot be written: %s", strerror(-err));
-    spex_why_set(&none, "%s has no probes", named);
+    spex_error_set(&none, "%s has no probes", named);
     return list->site_count ? SPEX_EXIT_OK : complain_why(SPEX_EXIT_FAILED, &none);
 }
 

@@ -216,7 +216,7 @@ int spex_command_fit(int argc, char **argv) {
     struct request request = {.path = NULL};
     struct spex_fit_table table;
     struct spex_csv csv;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     int status = fit_parse(argc, argv, &request);
     if (status)
         return status;

@@ -20,7 +20,7 @@ static bool is_name(const char *text) {
 }
 
 static int take_name(struct spex_fit_table *table, const struct spex_csv_cell *cell,
-                     struct spex_why *why) {
+                     struct spex_error *why) {
     size_t *count = &table->measured.parameter_count;
     if (!is_name(cell->text))
         return spex_csv_complain(&table->csv, cell, why,
@@ -36,7 +36,8 @@ static int take_name(struct spex_fit_table *table, const struct spex_csv_cell *c
     return 0;
 }
 
-static int read_header(struct spex_fit_table *table, struct header *header, struct spex_why *why) {
+static int read_header(struct spex_fit_table *table, struct header *header,
+                       struct spex_error *why) {
     const struct spex_csv *csv = &table->csv;
     if (csv->count == 0)
         return spex_fail(why, -EINVAL, "%s:1:1: %s", csv->name, expected);
@@ -62,7 +63,7 @@ static int read_header(struct spex_fit_table *table, struct header *header, stru
 
 /* The row that begins at cells[at]. */
 static int read_row(struct spex_fit_table *table, const struct header *header, size_t at,
-                    struct spex_why *why) {
+                    struct spex_error *why) {
     const struct spex_csv *csv = &table->csv;
     struct spex_measurements *measured = &table->measured;
     double *to = table->parameters + measured->count * measured->parameter_count;
@@ -89,7 +90,7 @@ static int read_row(struct spex_fit_table *table, const struct header *header, s
     return 0;
 }
 
-static int read_table(struct spex_fit_table *table, struct spex_why *why) {
+static int read_table(struct spex_fit_table *table, struct spex_error *why) {
     struct header header = {0};
     int err = read_header(table, &header, why);
     if (err)
@@ -108,7 +109,8 @@ static int read_table(struct spex_fit_table *table, struct spex_why *why) {
     return err;
 }
 
-int spex_fit_table_make(struct spex_fit_table *table, struct spex_csv *csv, struct spex_why *why) {
+int spex_fit_table_make(struct spex_fit_table *table, struct spex_csv *csv,
+                        struct spex_error *why) {
     *table = (struct spex_fit_table){.csv = *csv};
     int err = read_table(table, why);
     if (err)

@@ -17,7 +17,7 @@ struct spex_fit_table {
 };
 
 /* Owns the cells of `csv` from here on, also on failure. 0, -EINVAL or -ENOMEM. */
-int spex_fit_table_make(struct spex_fit_table *table, struct spex_csv *csv, struct spex_why *why);
+int spex_fit_table_make(struct spex_fit_table *table, struct spex_csv *csv, struct spex_error *why);
 void spex_fit_table_free(struct spex_fit_table *table);
 
 #endif

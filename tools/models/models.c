@@ -142,7 +142,7 @@ static int draw_graph(const char *path, const struct spex_models *models,
     const struct spex_models_graph graph = {models, groups};
     const struct spex_picture picture = {
         .name = "kernels", .draw = spex_draw_models, .subject = &graph, .graph = true};
-    struct spex_why why;
+    struct spex_error why;
     return spex_picture_file(&picture, path, &why) ? spex_complain(SPEX_EXIT_FAILED, "%s", why.text)
                                                    : SPEX_EXIT_OK;
 }

@@ -34,7 +34,7 @@ static void put_group(FILE *out, const struct spex_models_graph *graph, size_t g
     fputs("}\n", out);
 }
 
-int spex_draw_models(const void *subject, struct spex_script *script, struct spex_why *why) {
+int spex_draw_models(const void *subject, struct spex_script *script, struct spex_error *why) {
     const struct spex_models_graph *graph = subject;
     FILE *out = script->out;
     (void)why;

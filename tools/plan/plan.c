@@ -242,7 +242,7 @@ static int plan_table(const struct request *request, const struct spex_plan_poli
     struct spex_plan_table table;
     struct spex_rate_problem problem;
     struct spex_csv csv;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     if (spex_csv_read(&csv, request->path, &why) != 0 ||
         spex_plan_table_make(&table, &csv, &why) != 0) {
         spex_make_printable(why.text);

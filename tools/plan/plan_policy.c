@@ -25,23 +25,23 @@ static const char *const mode_names[] = {
 enum { MODES = sizeof(mode_names) / sizeof(mode_names[0]) };
 
 int spex_plan_policy_choose(struct spex_plan_policy *policy, const char *text) {
-    struct spex_why why;
+    struct spex_error why;
     *policy = (struct spex_plan_policy){.ops = spex_builtin_rate_policy(text)};
     if (policy->ops)
         return SPEX_EXIT_OK;
-    if (!spex_object_is_path(text))
+    if (!spex_shared_object_is_path(text))
         return spex_complain(SPEX_EXIT_USAGE,
                              "plan: --policy %s: fair, fixed, budget or hybrid was expected, or "
                              "the path of an object, with a \"/\"",
                              text);
-    if (spex_object_open(&policy->object, text, &spex_rate_object_kind, &why) != 0)
+    if (spex_shared_object_open(&policy->object, text, &spex_rate_object_kind, &why) != 0)
         return spex_complain(SPEX_EXIT_FAILED, "plan: --policy %s: %s", text, why.text);
     policy->ops = policy->object.found;
     return SPEX_EXIT_OK;
 }
 
 void spex_plan_policy_free(struct spex_plan_policy *policy) {
-    spex_object_close(&policy->object);
+    spex_shared_object_close(&policy->object);
 }
 
 /* A policy's text may hold any bytes, or be NULL. */

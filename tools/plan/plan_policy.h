@@ -13,7 +13,7 @@
 struct spex_plan_policy {
     const struct spex_rate_policy_ops *ops;
     /* Where `ops` are, if they were loaded. */
-    struct spex_object object;
+    struct spex_shared_object object;
 };
 
 /* `text`: the name of a policy that is built in, or the path of a shared object. Both functions

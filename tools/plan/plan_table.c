@@ -56,7 +56,7 @@ static bool has_column(const struct header *header, const struct column *column)
 }
 
 static int check_required(const struct spex_csv *csv, const struct header *header,
-                          struct spex_why *why) {
+                          struct spex_error *why) {
     for (size_t c = 0; c < COLUMNS; c++)
         if (columns[c].required && !has_column(header, &columns[c]))
             return spex_csv_complain(csv, &csv->cells[0], why, "a column \"%s\" was expected",
@@ -64,7 +64,7 @@ static int check_required(const struct spex_csv *csv, const struct header *heade
     return 0;
 }
 
-static int read_header(const struct spex_csv *csv, struct header *header, struct spex_why *why) {
+static int read_header(const struct spex_csv *csv, struct header *header, struct spex_error *why) {
     bool ended = false;
     if (csv->count == 0)
         return spex_fail(why, -EINVAL, "%s:1:1: a header was expected: name,share,frequency,weight",
@@ -115,7 +115,7 @@ static bool read_cell(const struct column *column, const char *text, struct spex
 
 /* The class in the row that begins at cells[*at], which is moved to the next. */
 static int read_class(const struct spex_csv *csv, const struct header *header, size_t *at,
-                      struct spex_rate_class *cls, struct spex_why *why) {
+                      struct spex_rate_class *cls, struct spex_error *why) {
     for (size_t c = 0; c < header->count; c++) {
         const struct spex_csv_cell *cell = &csv->cells[(*at)++];
         bool last = c + 1 == header->count;
@@ -158,7 +158,7 @@ static int find_duplicate(const struct spex_plan_table *table, const char **name
     return 0;
 }
 
-static int check_names(const struct spex_plan_table *table, struct spex_why *why) {
+static int check_names(const struct spex_plan_table *table, struct spex_error *why) {
     const char *name;
     if (find_duplicate(table, &name) != 0)
         return spex_fail(why, -ENOMEM, "out of memory");
@@ -170,7 +170,7 @@ static int check_names(const struct spex_plan_table *table, struct spex_why *why
 }
 
 static int read_classes(struct spex_plan_table *table, const struct header *header,
-                        struct spex_why *why) {
+                        struct spex_error *why) {
     const struct spex_csv *csv = &table->csv;
     size_t at = header->count;
     if (at == csv->count)
@@ -189,7 +189,7 @@ static int read_classes(struct spex_plan_table *table, const struct header *head
 }
 
 int spex_plan_table_make(struct spex_plan_table *table, struct spex_csv *csv,
-                         struct spex_why *why) {
+                         struct spex_error *why) {
     struct header header = {.count = 0};
     *table = (struct spex_plan_table){.csv = *csv};
     *csv = (struct spex_csv){.name = csv->name};

@@ -17,7 +17,8 @@ struct spex_plan_table {
 };
 
 /* Owns the cells of `csv` from here on, also on failure. 0, -EINVAL or -ENOMEM. */
-int spex_plan_table_make(struct spex_plan_table *table, struct spex_csv *csv, struct spex_why *why);
+int spex_plan_table_make(struct spex_plan_table *table, struct spex_csv *csv,
+                         struct spex_error *why);
 
 void spex_plan_table_free(struct spex_plan_table *table);
 

@@ -196,7 +196,7 @@ static char *selection_of(const struct spex_models *models) {
 }
 
 static int drain_records(struct spex_receiver *receiver, struct spex_sampled *sampled, bool all,
-                         struct spex_why *why) {
+                         struct spex_error *why) {
     int more = 1;
     while (more > 0) {
         more = spex_receiver_take(receiver, why);
@@ -223,7 +223,7 @@ static int sample_run(const struct request *request, struct spex_sample_program 
         {NULL, NULL}};
     struct spex_instant begin = spex_instant_now();
     struct spex_sampled *sampled = NULL;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     int status = spex_sample_program_start(run, request->argv, variables);
     if (status)
         return status;
@@ -265,7 +265,7 @@ static int sample_program(const struct request *request) {
 }
 
 /* Has the program sample by a file of models, or for NULL by those that it was started with. */
-static int send_models(const struct request *request, const char *models, struct spex_why *why) {
+static int send_models(const struct request *request, const char *models, struct spex_error *why) {
     struct spex_profile_reader reader = {0};
     char *text = NULL;
     if (models && asprintf(&text, "%.6f %.9f %s", request->samples, request->share, models) < 0)
@@ -280,7 +280,7 @@ static int send_models(const struct request *request, const char *models, struct
 /* Takes records until the program ends, the time is over, or `stop_fd` is readable. 0 or a negative
  * errno value. */
 static int follow_process(const struct request *request, const struct spex_attached *attached,
-                          struct spex_sampled *sampled, int stop_fd, struct spex_why *why) {
+                          struct spex_sampled *sampled, int stop_fd, struct spex_error *why) {
     const double end = request->seconds > 0 ? request->seconds : INFINITY;
     for (bool over = false; !over;) {
         double left = end - spex_attached_seconds(attached);
@@ -297,7 +297,7 @@ static int follow_process(const struct request *request, const struct spex_attac
 static int sample_attached(const struct request *request, const char *models, int stop_fd) {
     struct spex_attached attached = {.process = 0};
     struct spex_sampled *sampled = NULL;
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     int err = send_models(request, models, &why);
     bool gone_by = !err;
     if (!err)

@@ -47,7 +47,7 @@ static int kernel_make(struct spex_sampled *sampled, const struct spex_record *r
     struct spex_kernel_described *described = &sampled->described;
     uint64_t context = record->fields[1];
     struct spex_context_node node;
-    struct spex_why why;
+    struct spex_error why;
     if (sampled->count == sampled->room) {
         size_t room = sampled->room ? 2 * sampled->room : 64;
         struct spex_sampled_kernel *kernels = realloc(sampled->kernels, room * sizeof(*kernels));

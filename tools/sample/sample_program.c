@@ -14,7 +14,7 @@
 
 enum { VARIABLES_MAX = 8 };
 
-static int listen_there(struct spex_sample_program *run, struct spex_why *why) {
+static int listen_there(struct spex_sample_program *run, struct spex_error *why) {
     int err = spex_private_directory("sample", run->directory, why);
     if (err)
         return err;
@@ -26,7 +26,7 @@ int spex_sample_program_start(struct spex_sample_program *run, char *const *argv
                               const struct spex_launch_variable *variables) {
     struct spex_launch_variable all[VARIABLES_MAX + 2] = {{.name = NULL}};
     char output[sizeof(run->socket) + 8];
-    struct spex_why why;
+    struct spex_error why;
     size_t count = 0;
     *run = (struct spex_sample_program){.signals.fd = -1, .program.pidfd = -1};
     int err = spex_passed_signals_open(&run->signals);

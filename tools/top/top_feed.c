@@ -107,7 +107,7 @@ static bool take_answer(struct spex_top_feed *feed) {
     bool report = feed->reader.complete;
     int err = report ? take_profile(feed) : 0;
     if (err || feed->reader.status < 0) {
-        spex_why_set(&feed->why, "%.500s", err ? "out of memory" : feed->reader.text);
+        spex_error_set(&feed->why, "%.500s", err ? "out of memory" : feed->reader.text);
         feed_leave(feed);
     } else if (feed->final) {
         feed_lose(feed);
@@ -124,8 +124,8 @@ static void find_again(struct spex_top_feed *feed) {
         feed->has_now = false;
         /* `final` stays until the program has answered: its socket may be about to close. */
     } else if (spex_clock_ns(CLOCK_MONOTONIC) - feed->lost_ns > GIVE_UP_NS) {
-        spex_why_set(&feed->why, "process %d %s", (int)feed->process,
-                     feed->final ? "has stopped spex" : "cannot be reached any more");
+        spex_error_set(&feed->why, "process %d %s", (int)feed->process,
+                       feed->final ? "has stopped spex" : "cannot be reached any more");
         feed->state = SPEX_TOP_LEFT;
     }
 }

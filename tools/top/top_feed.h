@@ -42,7 +42,7 @@ struct spex_top_feed {
     /* Since the report before. */
     struct spex_profile difference;
     /* Why the state is SPEX_TOP_LEFT, or why opening failed. */
-    struct spex_why why;
+    struct spex_error why;
 };
 
 enum { SPEX_TOP_FEED_FDS = 2 };

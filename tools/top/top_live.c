@@ -61,7 +61,7 @@ static void live_draw(const struct live *live) {
 
 /* Sends the selection that a key has made of a row, or shows why there is none. */
 static void switch_probe(struct live *live, int err, const char *selection) {
-    struct spex_why why;
+    struct spex_error why;
     if (err)
         live_say(live, selection, true);
     else if (live->feed->state == SPEX_TOP_ENDED)

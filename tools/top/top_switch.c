@@ -27,7 +27,8 @@ void spex_top_switch_close(struct spex_top_switch *by) {
     spex_profile_reader_free(&by->reader);
 }
 
-int spex_top_switch_send(struct spex_top_switch *by, const char *selection, struct spex_why *why) {
+int spex_top_switch_send(struct spex_top_switch *by, const char *selection,
+                         struct spex_error *why) {
     if (by->unanswered == UNANSWERED_MAX)
         return spex_fail(why, -ETIMEDOUT, "the program does not answer");
     if (by->socket < 0)

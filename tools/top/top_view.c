@@ -122,7 +122,7 @@ static void fill_values(struct spex_top_figures *figures, const struct spex_prof
 /* Adds the seconds within the probe while it was probed to those of its records. */
 static void fill_activity(struct spex_top_figures *figures, const struct spex_profile *profile,
                           const struct spex_profile_probe *probe) {
-    double seconds = spex_activity_threads(&probe->activity) * probe->probed_seconds;
+    double seconds = spex_occupancy_threads(&probe->activity) * probe->probed_seconds;
     if (!probe->activity.looks || profile->process.seconds <= 0)
         return;
     figures->has_share = true;

@@ -171,7 +171,7 @@ static int train_running(const struct request *request, struct spex_training *tr
 }
 
 static int train_runs(struct request *request, struct spex_training *training) {
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     int err = spex_train(&request->options, training, &why);
     if (err == -EINTR)
         return spex_complain(SPEX_EXIT_INTERRUPTED, "interrupted; nothing is written");

@@ -37,7 +37,7 @@ struct follower {
 };
 
 /* 0; 1 when there may be more; or a negative errno value. */
-static int take_records(struct follower *follower, bool all, struct spex_why *why) {
+static int take_records(struct follower *follower, bool all, struct spex_error *why) {
     const struct spex_record *records;
     size_t count;
     int more = spex_attached_take(&follower->attached, all, &records, &count, why);
@@ -60,7 +60,7 @@ static int write_models(struct follower *follower) {
 
 /* Takes records until the program ends, the time is over, or stop_fd is readable. 0 or a negative
  * errno value. */
-static int follow_process(struct follower *follower, struct spex_why *why) {
+static int follow_process(struct follower *follower, struct spex_error *why) {
     const struct spex_train_running *running = follower->running;
     const double end = running->seconds > 0 ? running->seconds : INFINITY;
     double written = 0, changed = 0;
@@ -107,7 +107,7 @@ static int follower_finish(struct follower *follower) {
     return status;
 }
 
-static int follower_prepare(struct follower *follower, struct spex_why *why) {
+static int follower_prepare(struct follower *follower, struct spex_error *why) {
     follower->kernels =
         spex_training_kernels_new(follower->training, follower->attached.receiver, &follower->none,
                                   follower->attached.ticks_per_second);
@@ -117,7 +117,7 @@ static int follower_prepare(struct follower *follower, struct spex_why *why) {
 int spex_train_running(const struct spex_train_running *running, struct spex_training *training,
                        struct spex_models *models) {
     struct follower follower = {.running = running, .training = training, .models = models};
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     int err = spex_attach(&follower.attached, running->process, running->probes, NULL, "", &why);
     err = err ? err : follower_prepare(&follower, &why);
     err = err ? err : follow_process(&follower, &why);

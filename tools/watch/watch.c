@@ -65,7 +65,7 @@ struct watch {
     struct spex_attached attached;
     struct spex_anomalies *anomalies;
     struct spex_kernels_known known;
-    struct spex_judge *judge;
+    struct spex_record_judge *judge;
     struct spex_thread_samples *samples;
     struct spex_watch_output output;
     struct event waiting[WAITING_MAX];
@@ -129,17 +129,17 @@ static void look_at_threads(struct watch *watch) {
 }
 
 /* 0; 1 when there may be more; or a negative errno value. */
-static int take_records(struct watch *watch, bool all, struct spex_why *why) {
+static int take_records(struct watch *watch, bool all, struct spex_error *why) {
     const struct spex_record *records;
     size_t count;
     int more = spex_attached_take(&watch->attached, all, &records, &count, why);
     if (more < 0)
         return more;
-    int err = spex_judge_take(watch->judge, records, count);
+    int err = spex_record_judge_take(watch->judge, records, count);
     return err ? spex_fail(why, err, "out of memory") : more;
 }
 
-static int take_the_rest(struct watch *watch, struct spex_why *why) {
+static int take_the_rest(struct watch *watch, struct spex_error *why) {
     int more = 1;
     while (more > 0)
         more = take_records(watch, true, why);
@@ -148,7 +148,7 @@ static int take_the_rest(struct watch *watch, struct spex_why *why) {
 
 /* Takes records until the program ends, the time is over, or `stop_fd` is readable. 0 or a negative
  * errno value. */
-static int follow_process(struct watch *watch, int stop_fd, struct spex_why *why) {
+static int follow_process(struct watch *watch, int stop_fd, struct spex_error *why) {
     double next = 0;
     for (;;) {
         double now = spex_attached_seconds(&watch->attached);
@@ -173,7 +173,7 @@ static int follow_process(struct watch *watch, int stop_fd, struct spex_why *why
     }
 }
 
-static int watch_prepare(struct watch *watch, struct spex_why *why) {
+static int watch_prepare(struct watch *watch, struct spex_error *why) {
     struct timespec now;
     watch->known = spex_receiver_kernels(watch->attached.receiver);
     clock_gettime(CLOCK_REALTIME, &now);
@@ -184,8 +184,8 @@ static int watch_prepare(struct watch *watch, struct spex_why *why) {
         return spex_fail(why, err, "process %d: %s", (int)watch->process, strerror(-err));
     if (spex_anomalies_create(&watch->anomalies, &watch->models, watch->alarms, take_event,
                               watch) ||
-        spex_judge_create(&watch->judge, watch->anomalies, &watch->known, watch->attached.begin,
-                          watch->attached.ticks_per_second))
+        spex_record_judge_create(&watch->judge, watch->anomalies, &watch->known,
+                                 watch->attached.begin, watch->attached.ticks_per_second))
         return spex_fail(why, -ENOMEM, "out of memory");
     return 0;
 }
@@ -194,7 +194,7 @@ static int watch_finish(struct watch *watch) {
     const struct spex_watch_account account = {
         .judged = spex_anomalies_account(watch->anomalies),
         .seconds = spex_attached_seconds(&watch->attached),
-        .left_out = spex_judge_left_out(watch->judge),
+        .left_out = spex_record_judge_left_out(watch->judge),
         .lost = spex_attached_lost(&watch->attached),
     };
     spex_thread_samples_take(watch->samples, account.seconds);
@@ -209,14 +209,14 @@ static int watch_finish(struct watch *watch) {
 }
 
 static int watch_attached(struct watch *watch, int stop_fd) {
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     int err =
         spex_attach(&watch->attached, watch->process, watch->probes, &watch->models, "", &why);
     err = err ? err : watch_prepare(watch, &why);
     err = err ? err : follow_process(watch, stop_fd, &why);
     int status = err < 0 ? spex_complain(SPEX_EXIT_FAILED, "%s", why.text) : watch_finish(watch);
     spex_detach(&watch->attached);
-    spex_judge_destroy(watch->judge);
+    spex_record_judge_destroy(watch->judge);
     spex_anomalies_destroy(watch->anomalies);
     spex_thread_samples_close(watch->samples);
     return status;

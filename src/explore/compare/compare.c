@@ -69,14 +69,14 @@ static size_t counterpart(const struct sides *sides, const struct spex_group *gr
         const struct spex_parameter *parameter = &a->parameters[p];
         size_t q = spex_space_parameter(b, parameter->name);
         if (q == b->parameter_count)
-            return SPEX_STANDING_NONE;
+            return SPEX_RANKING_NONE;
         sides->levels[q] =
             spex_parameter_level(&b->parameters[q], parameter->values[group->levels[p]].text);
         if (sides->levels[q] == b->parameters[q].count)
-            return SPEX_STANDING_NONE;
+            return SPEX_RANKING_NONE;
     }
     const struct spex_group *found = spex_summary_find(&sides->b->summary, sides->levels);
-    return found && found->trials ? (size_t)(found - sides->b->summary.groups) : SPEX_STANDING_NONE;
+    return found && found->trials ? (size_t)(found - sides->b->summary.groups) : SPEX_RANKING_NONE;
 }
 
 static int find_pairs(struct spex_comparison *comparison, const struct sides *sides) {
@@ -85,9 +85,9 @@ static int find_pairs(struct spex_comparison *comparison, const struct sides *si
     if (!comparison->pairs)
         return -ENOMEM;
     for (size_t g = 0; g < summary->count && comparison->same_criteria; g++) {
-        size_t other = summary->groups[g].trials ? counterpart(sides, &summary->groups[g])
-                                                 : SPEX_STANDING_NONE;
-        if (other != SPEX_STANDING_NONE)
+        size_t other =
+            summary->groups[g].trials ? counterpart(sides, &summary->groups[g]) : SPEX_RANKING_NONE;
+        if (other != SPEX_RANKING_NONE)
             comparison->pairs[comparison->pair_count++] = (struct spex_pair){.a = g, .b = other};
     }
     return 0;
@@ -240,8 +240,8 @@ static int find_order(struct spex_comparison *comparison, const struct sides *si
 
 static void compare_best(struct spex_comparison *comparison, const struct sides *sides) {
     size_t a = sides->a->findings.best, b = sides->b->findings.best;
-    comparison->best_of_a_in_b = SPEX_STANDING_NONE;
-    if (!comparison->same_criteria || a == SPEX_STANDING_NONE || b == SPEX_STANDING_NONE)
+    comparison->best_of_a_in_b = SPEX_RANKING_NONE;
+    if (!comparison->same_criteria || a == SPEX_RANKING_NONE || b == SPEX_RANKING_NONE)
         return;
     comparison->best_of_a_in_b = counterpart(sides, &sides->a->summary.groups[a]);
     comparison->best_to_best = change_between(sides, a, b);

@@ -28,7 +28,7 @@ struct spex_comparison {
     struct spex_change best_to_best; /* from A's best to B's best, whatever they are */
     /* Spearman's rank correlation of the first objective; NaN with less than 3 pairs. */
     double order;
-    /* Group of B that is A's best; SPEX_STANDING_NONE when it has no result there. */
+    /* Group of B that is A's best; SPEX_RANKING_NONE when it has no result there. */
     size_t best_of_a_in_b;
 };
 

@@ -61,7 +61,7 @@ static int take(void *user, size_t trial, const char *name, const char *unit, do
 }
 
 int spex_quantities_read(struct spex_quantities *quantities, const struct spex_study *study,
-                         struct spex_store *store, struct spex_why *why) {
+                         struct spex_store *store, struct spex_error *why) {
     struct reading reading = {.study = study, .quantities = quantities};
     *quantities = (struct spex_quantities){NULL, 0};
     return spex_store_metrics(store, take, &reading, why);

@@ -13,15 +13,15 @@ struct wanted {
     size_t *levels;
 };
 
-static int take_found(size_t found, size_t *group, struct spex_why *why) {
-    if (found == SPEX_STANDING_NONE)
+static int take_found(size_t found, size_t *group, struct spex_error *why) {
+    if (found == SPEX_RANKING_NONE)
         return spex_fail(why, -ENODATA, "no trial has a result");
     *group = found;
     return 0;
 }
 
 static int take_trial(const struct spex_study *study, const char *name, size_t *group,
-                      struct spex_why *why) {
+                      struct spex_error *why) {
     int64_t number;
     if (!spex_number_integer(name + 1, &number) || number < 1 ||
         (uint64_t)number > study->trials.count)
@@ -57,7 +57,7 @@ static size_t level_named(const struct spex_parameter *parameter, const char *te
 }
 
 /* One "NAME=VALUE"; *text moves behind it and its comma. */
-static int take_value(const struct wanted *wanted, const char **text, struct spex_why *why) {
+static int take_value(const struct wanted *wanted, const char **text, struct spex_error *why) {
     const struct spex_space *space = wanted->space;
     size_t name = strcspn(*text, "="), p = 0;
     while (p < space->parameter_count && (strlen(space->parameters[p].name) != name ||
@@ -88,7 +88,7 @@ static bool matches(const struct wanted *wanted, const size_t *levels) {
 }
 
 static int fail_ambiguous(const struct spex_study *study, const struct wanted *wanted,
-                          const char *name, size_t count, struct spex_why *why) {
+                          const char *name, size_t count, struct spex_error *why) {
     char text[sizeof(why->text)], configuration[160];
     int length =
         snprintf(text, sizeof(text), "\"%s\": %zu configurations have these values:", name, count);
@@ -107,7 +107,7 @@ static int fail_ambiguous(const struct spex_study *study, const struct wanted *w
 }
 
 static int take_values(const struct spex_study *study, const char *name, size_t *group,
-                       struct spex_why *why) {
+                       struct spex_error *why) {
     size_t levels[SPEX_PARAMETERS_MAX] = {0}, count = 0;
     const struct wanted wanted = {&study->file->space, levels};
     const char *rest = name;
@@ -130,7 +130,7 @@ static int take_values(const struct spex_study *study, const char *name, size_t 
 }
 
 int spex_explain_name(const struct spex_study *study, const char *name, size_t *group,
-                      struct spex_why *why) {
+                      struct spex_error *why) {
     int err;
     if (strcmp(name, "best") == 0)
         err = take_found(study->findings.best, group, why);

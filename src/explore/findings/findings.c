@@ -16,27 +16,27 @@ static void find_competitors(struct spex_findings *findings, const struct spex_s
 }
 
 static int find_standings(struct spex_findings *findings, const struct spex_summary *summary) {
-    struct spex_standing_input *inputs = calloc(summary->count + 1, sizeof(*inputs));
+    struct spex_ranking_input *inputs = calloc(summary->count + 1, sizeof(*inputs));
     if (!inputs)
         return -ENOMEM;
     for (size_t g = 0; g < summary->count; g++) {
         const struct spex_group_criterion *of = &summary->groups[g].criteria[0];
         if (findings->competes[g])
-            inputs[g] = (struct spex_standing_input){summary->groups[g].trials, of->mean,
-                                                     of->squares, of->error};
+            inputs[g] = (struct spex_ranking_input){summary->groups[g].trials, of->mean,
+                                                    of->squares, of->error};
     }
     int err =
-        spex_standing_of(inputs, summary->count, summary->space->criteria[0].goal == SPEX_MAXIMISE,
-                         findings->standings, &findings->best);
+        spex_ranking_of(inputs, summary->count, summary->space->criteria[0].goal == SPEX_MAXIMISE,
+                        findings->standings, &findings->best);
     free(inputs);
     return err;
 }
 
 static void find_worst(struct spex_findings *findings, const struct spex_summary *summary) {
-    findings->worst = SPEX_STANDING_NONE;
+    findings->worst = SPEX_RANKING_NONE;
     for (size_t g = 0; g < summary->count; g++)
         if (findings->competes[g] &&
-            (findings->worst == SPEX_STANDING_NONE ||
+            (findings->worst == SPEX_RANKING_NONE ||
              spex_group_better(summary->space, &summary->groups[findings->worst],
                                &summary->groups[g])))
             findings->worst = g;
@@ -97,7 +97,7 @@ static int allocate(struct spex_findings *findings, const struct spex_summary *s
     size_t count = summary->count + 1;
     *findings = (struct spex_findings){
         .competes = calloc(count, sizeof(bool)),
-        .standings = calloc(count, sizeof(struct spex_standing)),
+        .standings = calloc(count, sizeof(struct spex_ranking)),
         .places = calloc(count, sizeof(enum spex_pareto_place)),
         .tied = calloc(count, sizeof(size_t)),
         .front = calloc(count, sizeof(size_t)),

@@ -13,12 +13,12 @@
 
 struct spex_findings {
     /* One a group of the summary. */
-    bool *competes;                  /* it has a result and is within the limits, or none is */
-    struct spex_standing *standings; /* in the first objective; NaN for one that does not compete */
+    bool *competes;                 /* it has a result and is within the limits, or none is */
+    struct spex_ranking *standings; /* in the first objective; NaN for one that does not compete */
     enum spex_pareto_place *places;
 
     bool limits_kept; /* some configuration with a result is within all limits */
-    size_t best;      /* group; SPEX_STANDING_NONE when no trial has a result */
+    size_t best;      /* group; SPEX_RANKING_NONE when no trial has a result */
     size_t worst;     /* of those that compete */
     size_t *tied;     /* groups, the best first, then the likeliest to be the best */
     size_t tied_count;

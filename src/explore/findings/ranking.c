@@ -40,14 +40,14 @@ struct field {
     struct spex_prior prior;
 };
 
-static bool all_positive(const struct spex_standing_input *inputs, size_t count) {
+static bool all_positive(const struct spex_ranking_input *inputs, size_t count) {
     for (size_t i = 0; i < count; i++)
         if (inputs[i].trials && !(inputs[i].mean > 0))
             return false;
     return true;
 }
 
-static void enter(struct field *field, const struct spex_standing_input *input, size_t index) {
+static void enter(struct field *field, const struct spex_ranking_input *input, size_t index) {
     double slope = field->ratios ? 1 / input->mean : 1;
     double error = isfinite(input->error) ? input->error * slope : 0;
     field->contenders[field->count++] = (struct contender){
@@ -136,7 +136,7 @@ static double quantile(const struct spex_belief *belief, double probability) {
 }
 
 static void set_interval(const struct field *field, const struct contender *contender, double level,
-                         struct spex_standing *standing) {
+                         struct spex_ranking *standing) {
     double a = value_of(field, quantile(&contender->belief, level / 2));
     double b = value_of(field, quantile(&contender->belief, 1 - level / 2));
     standing->low = fmin(a, b);
@@ -144,7 +144,7 @@ static void set_interval(const struct field *field, const struct contender *cont
 }
 
 static void estimate(const struct field *field, struct contender *contender,
-                     struct spex_standing *standing) {
+                     struct spex_ranking *standing) {
     contender->belief = spex_prior_belief(&field->prior, contender->mean, contender->variance,
                                           contender->trials, freedom(field, contender));
     standing->estimate = value_of(field, contender->belief.mean);
@@ -215,11 +215,11 @@ static void draw_wins(struct field *field, size_t chances) {
 }
 
 /* The fewest of which the best is one with 95 %. */
-static void tie(struct field *field, size_t chances, struct spex_standing *standings) {
+static void tie(struct field *field, size_t chances, struct spex_ranking *standings) {
     unsigned together = 0;
     qsort(field->contenders, chances, sizeof(*field->contenders), more_wins);
     for (size_t c = 0; c < chances; c++) {
-        struct spex_standing *standing = &standings[field->contenders[c].index];
+        struct spex_ranking *standing = &standings[field->contenders[c].index];
         standing->first = (double)field->contenders[c].wins / DRAWS;
         standing->tied = together < 0.95 * DRAWS;
         together += field->contenders[c].wins;
@@ -229,26 +229,26 @@ static void tie(struct field *field, size_t chances, struct spex_standing *stand
 /* So many equally likely ones would leave it as open which is the best (Simpson's index): the
  * intervals of those that are tied hold for so many at a time (Bonferroni), since one of them was
  * picked for being ahead. */
-static void widen(const struct field *field, struct spex_standing *standings) {
+static void widen(const struct field *field, struct spex_ranking *standings) {
     double squares = 0;
     for (size_t c = 0; c < field->count; c++)
         squares += pow(field->contenders[c].wins / (double)DRAWS, 2);
     double level = 0.05 * fmin(squares, 1);
     for (size_t c = 0; c < field->count; c++) {
-        struct spex_standing *standing = &standings[field->contenders[c].index];
+        struct spex_ranking *standing = &standings[field->contenders[c].index];
         if (standing->tied)
             set_interval(field, &field->contenders[c], level, standing);
     }
 }
 
-int spex_standing_of(const struct spex_standing_input *inputs, size_t count, bool maximise,
-                     struct spex_standing *standings, size_t *best) {
+int spex_ranking_of(const struct spex_ranking_input *inputs, size_t count, bool maximise,
+                    struct spex_ranking *standings, size_t *best) {
     struct field field = {.ratios = all_positive(inputs, count), .sign = maximise ? -1 : 1};
     field.contenders = calloc(count ? count : 1, sizeof(*field.contenders));
     if (!field.contenders)
         return -ENOMEM;
     for (size_t i = 0; i < count; i++) {
-        standings[i] = (struct spex_standing){.estimate = NAN, .low = NAN, .high = NAN};
+        standings[i] = (struct spex_ranking){.estimate = NAN, .low = NAN, .high = NAN};
         if (inputs[i].trials)
             enter(&field, &inputs[i], i);
     }
@@ -256,7 +256,7 @@ int spex_standing_of(const struct spex_standing_input *inputs, size_t count, boo
     learn_prior(&field);
     for (size_t c = 0; c < field.count; c++)
         estimate(&field, &field.contenders[c], &standings[field.contenders[c].index]);
-    *best = SPEX_STANDING_NONE;
+    *best = SPEX_RANKING_NONE;
     if (field.count) {
         size_t leader = leader_of(&field);
         *best = field.contenders[leader].index;

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* Of a configuration: its successful trials' values. */
-struct spex_standing_input {
+struct spex_ranking_input {
     uint64_t trials;
     double mean;
     double squares; /* sum of squared distances from the mean */
@@ -19,7 +19,7 @@ struct spex_standing_input {
     double error;
 };
 
-struct spex_standing {
+struct spex_ranking {
     double estimate; /* of the true mean: NaN without trials */
     double low;      /* 95 % interval of it */
     double high;
@@ -27,11 +27,11 @@ struct spex_standing {
     bool tied;    /* one of those of which the best is one with a probability of 95 % */
 };
 
-#define SPEX_STANDING_NONE SIZE_MAX
+#define SPEX_RANKING_NONE SIZE_MAX
 
-/* The same for the same input. *best is the one to recommend, SPEX_STANDING_NONE without trials; it
+/* The same for the same input. *best is the one to recommend, SPEX_RANKING_NONE without trials; it
  * is always among the tied. 0 or -ENOMEM. */
-int spex_standing_of(const struct spex_standing_input *inputs, size_t count, bool maximise,
-                     struct spex_standing *standings, size_t *best);
+int spex_ranking_of(const struct spex_ranking_input *inputs, size_t count, bool maximise,
+                    struct spex_ranking *standings, size_t *best);
 
 #endif

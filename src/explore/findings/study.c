@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-static int read_store(struct spex_study *study, const char *path, struct spex_why *why) {
+static int read_store(struct spex_study *study, const char *path, struct spex_error *why) {
     int err = spex_store_read(path, &study->store, why);
     err = err ? err : spex_space_parse(path, spex_store_space(study->store), &study->file, why);
     err = err ? err : spex_store_trials(study->store, &study->file->space, &study->trials, why);
@@ -11,7 +11,7 @@ static int read_store(struct spex_study *study, const char *path, struct spex_wh
                : spex_store_machines(study->store, &study->machines, &study->machine_count, why);
 }
 
-static int find(struct spex_study *study, struct spex_why *why) {
+static int find(struct spex_study *study, struct spex_error *why) {
     int err = 0;
     spex_summary_init(&study->summary, &study->file->space);
     for (size_t t = 0; t < study->trials.count && !err; t++)
@@ -20,7 +20,7 @@ static int find(struct spex_study *study, struct spex_why *why) {
     return err ? spex_fail(why, err, "out of memory") : 0;
 }
 
-int spex_study_read(struct spex_study *study, const char *path, struct spex_why *why) {
+int spex_study_read(struct spex_study *study, const char *path, struct spex_error *why) {
     *study = (struct spex_study){.store = NULL};
     int err = read_store(study, path, why);
     return err ? err : find(study, why);

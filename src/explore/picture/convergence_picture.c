@@ -37,7 +37,7 @@ static void write_panel(const struct spex_script *script, const char *label, int
             label, column, column);
 }
 
-int spex_draw_convergence(const void *subject, struct spex_script *script, struct spex_why *why) {
+int spex_draw_convergence(const void *subject, struct spex_script *script, struct spex_error *why) {
     const struct spex_study *study = subject;
     (void)why;
     spex_script_terminal(script, 960, 340);

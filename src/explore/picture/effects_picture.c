@@ -76,7 +76,7 @@ static void write_preamble(const struct spex_study *study, const struct spex_scr
           script->out);
 }
 
-int spex_draw_effects(const void *subject, struct spex_script *script, struct spex_why *why) {
+int spex_draw_effects(const void *subject, struct spex_script *script, struct spex_error *why) {
     const struct spex_study *study = subject;
     const struct spex_space *space = &study->file->space;
     struct ranked *ranked = calloc(space->parameter_count, sizeof(*ranked));

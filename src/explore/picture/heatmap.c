@@ -160,7 +160,7 @@ static void write_panel(const struct map *map, size_t panel, size_t *levels) {
 
 /* Axes that were asked for by name; the other one, if only one was, is the first other
  * parameter. */
-static int choose_named_axes(struct map *map, struct spex_why *why) {
+static int choose_named_axes(struct map *map, struct spex_error *why) {
     const char *names[] = {map->study->heatmap_x, map->study->heatmap_y};
     size_t *axes[] = {&map->x, &map->y}, none = map->space->parameter_count;
     for (int a = 0; a < 2; a++) {
@@ -181,7 +181,7 @@ static int choose_named_axes(struct map *map, struct spex_why *why) {
 
 /* The axes that were asked for, that the space names, or else the threads parameter against the
  * first other. */
-static int choose_axes(struct map *map, struct spex_why *why) {
+static int choose_axes(struct map *map, struct spex_error *why) {
     size_t none = map->space->parameter_count, threads = map->space->threads_parameter;
     if (none < 2)
         return spex_fail(why, -EINVAL, "a heat map needs a space of two parameters or more");
@@ -241,11 +241,11 @@ static void fill_cells(const struct map *map) {
     }
 }
 
-static int fail_memory(struct spex_why *why) {
+static int fail_memory(struct spex_error *why) {
     return spex_fail(why, -ENOMEM, "out of memory");
 }
 
-static int prepare(struct map *map, struct spex_why *why) {
+static int prepare(struct map *map, struct spex_error *why) {
     int err = choose_axes(map, why);
     if (err)
         return err;
@@ -258,7 +258,7 @@ static int prepare(struct map *map, struct spex_why *why) {
     return map->cells ? 0 : fail_memory(why);
 }
 
-int spex_draw_heatmap(const void *subject, struct spex_script *script, struct spex_why *why) {
+int spex_draw_heatmap(const void *subject, struct spex_script *script, struct spex_error *why) {
     const struct spex_study *study = subject;
     struct map map = {.study = study, .space = &study->file->space, .script = script};
     size_t *levels = calloc(map.space->parameter_count, sizeof(*levels));

@@ -64,7 +64,7 @@ static void write_panel(const struct spex_study *study, const struct spex_script
             y, y);
 }
 
-int spex_draw_pareto(const void *subject, struct spex_script *script, struct spex_why *why) {
+int spex_draw_pareto(const void *subject, struct spex_script *script, struct spex_error *why) {
     const struct spex_study *study = subject;
     size_t panels = study->file->space.objective_count - 1;
     if (panels == 0)

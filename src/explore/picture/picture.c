@@ -47,7 +47,7 @@ static char gnuplot[] = "gnuplot", dot[] = "dot", input[] = "-", to_svg[] = "-Ts
 static const struct drawer of_plots = {{gnuplot, input}, {gnuplot, input}, "gnuplot-nox"};
 static const struct drawer of_graphs = {{dot, to_svg}, {dot, to_png}, "graphviz"};
 
-static int fail_drawer(const char *name, int complaints, int status, struct spex_why *why) {
+static int fail_drawer(const char *name, int complaints, int status, struct spex_error *why) {
     char text[256] = "";
     ssize_t length = pread(complaints, text, sizeof(text) - 1, 0);
     text[length > 0 ? length : 0] = '\0';
@@ -58,7 +58,7 @@ static int fail_drawer(const char *name, int complaints, int status, struct spex
 
 /* Runs the program with the script as its input and the picture as its output. */
 static int run_drawer(const struct drawer *drawer, bool png, int script, int picture,
-                      struct spex_why *why) {
+                      struct spex_error *why) {
     char *const *argv = png ? drawer->png : drawer->svg;
     posix_spawn_file_actions_t actions;
     pid_t pid = -1;
@@ -83,7 +83,7 @@ static int run_drawer(const struct drawer *drawer, bool png, int script, int pic
 }
 
 static int write_script(const struct spex_picture *picture, bool png, int fd,
-                        struct spex_why *why) {
+                        struct spex_error *why) {
     int copy = dup(fd);
     struct spex_script script = {
         .out = copy < 0 ? NULL : fdopen(copy, "w"), .name = picture->name, .png = png};
@@ -95,7 +95,7 @@ static int write_script(const struct spex_picture *picture, bool png, int fd,
     return err;
 }
 
-static int draw(const struct spex_picture *picture, bool png, int out, struct spex_why *why) {
+static int draw(const struct spex_picture *picture, bool png, int out, struct spex_error *why) {
     int script = memfd_create("picture-script", MFD_CLOEXEC);
     if (script < 0)
         return spex_fail(why, -errno, "cannot make a file in memory: %s", strerror(errno));
@@ -112,7 +112,8 @@ static bool ends_in_png(const char *path) {
     return length >= 4 && strcmp(path + length - 4, ".png") == 0;
 }
 
-int spex_picture_file(const struct spex_picture *picture, const char *path, struct spex_why *why) {
+int spex_picture_file(const struct spex_picture *picture, const char *path,
+                      struct spex_error *why) {
     struct spex_whole_file file;
     int err = spex_whole_file_begin(&file, path, why);
     if (err)
@@ -122,7 +123,7 @@ int spex_picture_file(const struct spex_picture *picture, const char *path, stru
 }
 
 /* The whole of a file in memory, as text. */
-static int take_text(int fd, char **text, struct spex_why *why) {
+static int take_text(int fd, char **text, struct spex_error *why) {
     struct stat file;
     if (fstat(fd, &file) != 0)
         return spex_fail(why, -errno, "cannot read the picture: %s", strerror(errno));
@@ -135,7 +136,7 @@ static int take_text(int fd, char **text, struct spex_why *why) {
     return 0;
 }
 
-int spex_picture_svg(const struct spex_picture *picture, char **svg, struct spex_why *why) {
+int spex_picture_svg(const struct spex_picture *picture, char **svg, struct spex_error *why) {
     int out = memfd_create("picture", MFD_CLOEXEC);
     char *text = NULL;
     *svg = NULL;

@@ -82,7 +82,8 @@ static json_t *side_json(const struct spex_explanation *explanation, size_t grou
         "trials", (json_int_t)group_of(explanation, group)->trials);
 }
 
-static int write_json(const struct spex_explanation *explanation, FILE *out, struct spex_why *why) {
+static int write_json(const struct spex_explanation *explanation, FILE *out,
+                      struct spex_error *why) {
     const struct spex_space *space = &explanation->study->file->space;
     json_t *names = json_array(), *quantities = json_array();
     for (size_t p = 0; p < space->parameter_count; p++)
@@ -105,7 +106,7 @@ static int write_json(const struct spex_explanation *explanation, FILE *out, str
 }
 
 static int write_forms(const struct spex_explain_options *options,
-                       const struct spex_explanation *explanation, struct spex_why *why) {
+                       const struct spex_explanation *explanation, struct spex_error *why) {
     if (options->text) {
         print_text(explanation, options->all, options->text);
         if (fflush(options->text) != 0 || ferror(options->text))
@@ -115,7 +116,7 @@ static int write_forms(const struct spex_explain_options *options,
 }
 
 static int explain(const struct spex_explain_options *options, struct spex_study *study,
-                   struct spex_why *why) {
+                   struct spex_error *why) {
     struct spex_explanation explanation = {.study = study};
     struct spex_quantities quantities = {NULL, 0};
     int err = spex_explain_name(study, options->a, &explanation.a, why);
@@ -133,7 +134,7 @@ static int explain(const struct spex_explain_options *options, struct spex_study
 }
 
 int spex_explain(const struct spex_explain_options *options, char *text, size_t size) {
-    struct spex_why why = {"spex_explain: a store and two configurations were expected"};
+    struct spex_error why = {"spex_explain: a store and two configurations were expected"};
     struct spex_study study = {.store = NULL};
     bool whole = options->size == sizeof(*options) && options->store && options->a && options->b;
     int err = whole ? spex_study_read(&study, options->store, &why) : -EINVAL;

@@ -66,7 +66,7 @@ json_t *spex_json_machines(const struct spex_circumstances *machines, size_t cou
     return list;
 }
 
-int spex_json_write(json_t *object, FILE *out, struct spex_why *why) {
+int spex_json_write(json_t *object, FILE *out, struct spex_error *why) {
     if (!object)
         return spex_fail(why, -ENOMEM, "out of memory");
     int bad = json_dumpf(object, out, JSON_INDENT(2) | JSON_REAL_PRECISION(12));

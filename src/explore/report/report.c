@@ -11,7 +11,7 @@
 #include "explore/picture/study_pictures.h"
 #include "explore/report/report_compare.h"
 
-static int write_text(const struct spex_study *study, FILE *out, struct spex_why *why) {
+static int write_text(const struct spex_study *study, FILE *out, struct spex_error *why) {
     spex_report_text(study, out);
     if (fflush(out) != 0 || ferror(out))
         return spex_fail(why, -EIO, "cannot write the report: %s", strerror(errno));
@@ -19,7 +19,7 @@ static int write_text(const struct spex_study *study, FILE *out, struct spex_why
 }
 
 static int draw_pictures(const struct spex_report_options *options, const struct spex_study *study,
-                         struct spex_why *why) {
+                         struct spex_error *why) {
     const struct {
         const char *path;
         struct spex_picture picture;
@@ -34,14 +34,14 @@ static int draw_pictures(const struct spex_report_options *options, const struct
     for (size_t p = 0; p < sizeof(pictures) / sizeof(pictures[0]) && !err; p++) {
         if (!pictures[p].path)
             continue;
-        if (study->findings.best == SPEX_STANDING_NONE)
+        if (study->findings.best == SPEX_RANKING_NONE)
             return spex_fail(why, -ENODATA, "no trial has a result: there is nothing to draw");
         err = spex_picture_file(&pictures[p].picture, pictures[p].path, why);
     }
     return err;
 }
 
-static int write_page(const struct spex_study *study, const char *path, struct spex_why *why) {
+static int write_page(const struct spex_study *study, const char *path, struct spex_error *why) {
     struct spex_whole_file file;
     int err = spex_whole_file_begin(&file, path, why);
     if (err)
@@ -56,7 +56,7 @@ static int write_page(const struct spex_study *study, const char *path, struct s
 }
 
 static int write_forms(const struct spex_report_options *options, const struct spex_study *study,
-                       struct spex_why *why) {
+                       struct spex_error *why) {
     int err = options->text ? write_text(study, options->text, why) : 0;
     if (!err && options->json)
         err = spex_report_json(study, options->json, why);
@@ -69,7 +69,7 @@ static int write_forms(const struct spex_report_options *options, const struct s
 }
 
 static int compare(const struct spex_report_options *options, const struct spex_study *study,
-                   struct spex_why *why) {
+                   struct spex_error *why) {
     struct spex_study other;
     if (options->csv || options->heatmap || options->effects || options->pareto ||
         options->convergence || options->html)
@@ -80,14 +80,14 @@ static int compare(const struct spex_report_options *options, const struct spex_
     return err;
 }
 
-static int check(const struct spex_report_options *options, struct spex_why *why) {
+static int check(const struct spex_report_options *options, struct spex_error *why) {
     if (options->size != sizeof(*options) || !options->store)
         return spex_fail(why, -EINVAL, "spex_report: a store was expected");
     return 0;
 }
 
 int spex_report(const struct spex_report_options *options, char *text, size_t size) {
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     struct spex_study study = {.store = NULL};
     int err = check(options, &why);
     err = err ? err : spex_study_read(&study, options->store, &why);

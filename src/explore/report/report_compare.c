@@ -48,7 +48,7 @@ static void print_comparable(const struct both *both, FILE *out) {
 static void print_best(const struct spex_study *study, const char *title, FILE *out) {
     char text[512], value[48];
     size_t best = study->findings.best;
-    if (best == SPEX_STANDING_NONE) {
+    if (best == SPEX_RANKING_NONE) {
         fprintf(out, "%-10s no trial has a result\n", title);
         return;
     }
@@ -64,13 +64,13 @@ static void print_bests(const struct both *both, FILE *out) {
     size_t there = comparison->best_of_a_in_b;
     print_best(both->a, "best of A", out);
     print_best(both->b, "best of B", out);
-    if (!comparison->same_criteria || both->a->findings.best == SPEX_STANDING_NONE ||
-        both->b->findings.best == SPEX_STANDING_NONE)
+    if (!comparison->same_criteria || both->a->findings.best == SPEX_RANKING_NONE ||
+        both->b->findings.best == SPEX_RANKING_NONE)
         return;
     spex_change_text(&comparison->best_to_best, change, sizeof(change));
     fprintf(out, "           from the one to the other %s%s\n", change,
             comparison->best_to_best.significant ? "" : ": no sure change");
-    if (there == SPEX_STANDING_NONE)
+    if (there == SPEX_RANKING_NONE)
         fputs("           A's best has no result in B\n", out);
     else if (there == both->b->findings.best)
         fputs("           they are the same configuration\n", out);
@@ -158,7 +158,7 @@ static json_t *all_json(const struct both *both) {
 
 static json_t *best_json(const struct spex_study *study) {
     size_t best = study->findings.best;
-    if (best == SPEX_STANDING_NONE)
+    if (best == SPEX_RANKING_NONE)
         return json_null();
     const struct spex_group *group = &study->summary.groups[best];
     return json_pack("{s:o, s:f}", "config", spex_json_config(&study->file->space, group->levels),
@@ -167,8 +167,8 @@ static json_t *best_json(const struct spex_study *study) {
 
 static json_t *comparison_json(const struct both *both) {
     const struct spex_comparison *comparison = both->comparison;
-    bool bests = comparison->same_criteria && both->a->findings.best != SPEX_STANDING_NONE &&
-                 both->b->findings.best != SPEX_STANDING_NONE;
+    bool bests = comparison->same_criteria && both->a->findings.best != SPEX_RANKING_NONE &&
+                 both->b->findings.best != SPEX_RANKING_NONE;
     bool machine = comparison->machine_differs == SPEX_ON_COUNT;
     json_t *pairs = json_array();
     for (size_t i = 0; i < comparison->pair_count; i++)
@@ -186,7 +186,7 @@ static json_t *comparison_json(const struct both *both) {
 }
 
 int spex_report_compare(const struct spex_study *a, const struct spex_study *b, FILE *text,
-                        FILE *json, struct spex_why *why) {
+                        FILE *json, struct spex_error *why) {
     struct spex_comparison comparison;
     const struct both both = {a, b, &comparison};
     int err = spex_compare(&comparison, a, b);

@@ -62,7 +62,7 @@ static void write_trial(const struct spex_space *space, size_t number,
             trial->seconds, trial->steady);
 }
 
-int spex_report_csv(const struct spex_study *study, FILE *out, struct spex_why *why) {
+int spex_report_csv(const struct spex_study *study, FILE *out, struct spex_error *why) {
     const struct spex_space *space = &study->file->space;
     write_names(space, out);
     for (size_t t = 0; t < study->trials.count; t++)

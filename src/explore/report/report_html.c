@@ -95,7 +95,7 @@ static void write_best(const struct spex_study *study, FILE *out) {
     const struct spex_space *space = &study->file->space;
     const struct spex_findings *findings = &study->findings;
     const struct spex_group *best = &study->summary.groups[findings->best];
-    const struct spex_standing *standing = &findings->standings[findings->best];
+    const struct spex_ranking *standing = &findings->standings[findings->best];
     char text[512], value[48], interval[64];
     spex_levels_text(space, best->levels, text, sizeof(text));
     spex_value_text(space->criteria, best->criteria[0].mean, value, sizeof(value));
@@ -133,7 +133,7 @@ static void write_criteria(const struct spex_study *study, FILE *out) {
               out);
         spex_html_text(out, text);
         fputs("</td>", out);
-        const struct spex_group *best = g == SPEX_STANDING_NONE ? NULL : &study->summary.groups[g];
+        const struct spex_group *best = g == SPEX_RANKING_NONE ? NULL : &study->summary.groups[g];
         double mean = best ? best->criteria[c].mean : NAN;
         double margin = best ? spex_group_margin(&study->findings.accuracies[c], best, c) : NAN;
         double low = mean - margin, high = mean + margin;
@@ -336,7 +336,7 @@ static void write_circumstances(const struct spex_study *study, FILE *out) {
 }
 
 static int write_picture(const struct spex_study *study, const char *name, spex_drawing *draw,
-                         FILE *out, struct spex_why *why) {
+                         FILE *out, struct spex_error *why) {
     const struct spex_picture picture = {.name = name, .draw = draw, .subject = study};
     char *svg;
     int err = spex_picture_svg(&picture, &svg, why);
@@ -350,7 +350,7 @@ static int write_picture(const struct spex_study *study, const char *name, spex_
 }
 
 /* Pictures that the space has something for. */
-static int write_pictures(const struct spex_study *study, FILE *out, struct spex_why *why) {
+static int write_pictures(const struct spex_study *study, FILE *out, struct spex_error *why) {
     const struct spex_space *space = &study->file->space;
     bool varied = spex_space_configurations(space) > 1;
     int err = 0;
@@ -363,7 +363,7 @@ static int write_pictures(const struct spex_study *study, FILE *out, struct spex
     return err ? err : write_picture(study, "convergence", spex_draw_convergence, out, why);
 }
 
-static int write_results(const struct spex_study *study, FILE *out, struct spex_why *why) {
+static int write_results(const struct spex_study *study, FILE *out, struct spex_error *why) {
     write_best(study, out);
     write_criteria(study, out);
     write_tied(study, out);
@@ -377,10 +377,10 @@ static int write_results(const struct spex_study *study, FILE *out, struct spex_
     return err;
 }
 
-int spex_report_html(const struct spex_study *study, FILE *out, struct spex_why *why) {
+int spex_report_html(const struct spex_study *study, FILE *out, struct spex_error *why) {
     int err = 0;
     write_head(study, out);
-    if (study->findings.best == SPEX_STANDING_NONE) {
+    if (study->findings.best == SPEX_RANKING_NONE) {
         fputs("<p><b>No trial has a result.</b></p>\n", out);
         write_criteria(study, out);
         write_failures(study, out);

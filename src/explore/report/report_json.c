@@ -42,10 +42,10 @@ static json_t *means_json(const struct spex_study *study, const struct spex_grou
 /* Shaped like a trial, over all of a configuration's successful ones, with their number and range,
  * and what is thought of it among the others. */
 static json_t *group_json(const struct spex_study *study, size_t g) {
-    if (g == SPEX_STANDING_NONE)
+    if (g == SPEX_RANKING_NONE)
         return json_null();
     const struct spex_group *group = &study->summary.groups[g];
-    const struct spex_standing *standing = &study->findings.standings[g];
+    const struct spex_ranking *standing = &study->findings.standings[g];
     json_t *of = json_pack("{s:o, s:f, s:I, s:I, s:f, s:s, s:I, s:f, s:f}", "config",
                            spex_json_config(&study->file->space, group->levels), "objective",
                            group->criteria[0].mean, "records_used", (json_int_t)group->records_used,
@@ -212,6 +212,6 @@ static json_t *report_json(const struct spex_study *study) {
     return report;
 }
 
-int spex_report_json(const struct spex_study *study, FILE *out, struct spex_why *why) {
+int spex_report_json(const struct spex_study *study, FILE *out, struct spex_error *why) {
     return spex_json_write(report_json(study), out, why);
 }

@@ -94,7 +94,7 @@ static void print_header(const struct spex_study *study, FILE *out) {
 static void print_group(const struct spex_study *study, const char *title, size_t g, FILE *out) {
     const struct spex_space *space = &study->file->space;
     const struct spex_group *group = &study->summary.groups[g];
-    const struct spex_standing *standing = &study->findings.standings[g];
+    const struct spex_ranking *standing = &study->findings.standings[g];
     char text[512], value[48], interval[64];
     spex_levels_text(space, group->levels, text, sizeof(text));
     spex_value_text(space->criteria, group->criteria[0].mean, value, sizeof(value));
@@ -276,7 +276,7 @@ static void print_convergence(const struct spex_study *study, FILE *out) {
 void spex_report_text(const struct spex_study *study, FILE *out) {
     const struct spex_findings *findings = &study->findings;
     print_header(study, out);
-    if (findings->best == SPEX_STANDING_NONE) {
+    if (findings->best == SPEX_RANKING_NONE) {
         fputs("no trial has a result\n", out);
         return;
     }

@@ -53,7 +53,7 @@ static int config_check(struct spex_config *config) {
 }
 
 int spex_config_read(const char *path, struct spex_config **out, char *why, size_t why_size) {
-    struct spex_why reason = {"out of memory"};
+    struct spex_error reason = {"out of memory"};
     struct spex_config *config = calloc(1, sizeof(*config));
     int err = config && (config->path = strdup(path)) ? 0 : -ENOMEM;
     err = err ? err : spex_xml_read_file(&config->xml, config->path, &reason);
@@ -146,7 +146,7 @@ static int write_file(const char *path, const void *text, size_t length) {
 }
 
 int spex_config_write(const char *path, const struct spex_space *space, const size_t *levels,
-                      struct spex_why *why) {
+                      struct spex_error *why) {
     /* Not by libxml2, which would take the path for a URI and print errors of its own. */
     xmlDoc *document = config_document(space, levels);
     xmlChar *text = NULL;

@@ -187,7 +187,7 @@ static int space_from(struct spex_xml *xml, bool judged, struct spex_space_file 
 }
 
 static int space_read(const char *path, bool judged, struct spex_space_file **file,
-                      struct spex_why *why) {
+                      struct spex_error *why) {
     struct spex_xml xml;
     *file = NULL;
     int err = spex_xml_read_file(&xml, path, why);
@@ -195,28 +195,28 @@ static int space_read(const char *path, bool judged, struct spex_space_file **fi
 }
 
 static int space_parse(const char *path, const char *text, bool judged,
-                       struct spex_space_file **file, struct spex_why *why) {
+                       struct spex_space_file **file, struct spex_error *why) {
     struct spex_xml xml;
     *file = NULL;
     int err = spex_xml_read_text(&xml, path, text, why);
     return err ? err : space_from(&xml, judged, file);
 }
 
-int spex_space_read(const char *path, struct spex_space_file **file, struct spex_why *why) {
+int spex_space_read(const char *path, struct spex_space_file **file, struct spex_error *why) {
     return space_read(path, true, file, why);
 }
 
-int spex_space_read_plan(const char *path, struct spex_space_file **file, struct spex_why *why) {
+int spex_space_read_plan(const char *path, struct spex_space_file **file, struct spex_error *why) {
     return space_read(path, false, file, why);
 }
 
 int spex_space_parse(const char *path, const char *text, struct spex_space_file **file,
-                     struct spex_why *why) {
+                     struct spex_error *why) {
     return space_parse(path, text, true, file, why);
 }
 
 int spex_space_parse_plan(const char *path, const char *text, struct spex_space_file **file,
-                          struct spex_why *why) {
+                          struct spex_error *why) {
     return space_parse(path, text, false, file, why);
 }
 

@@ -38,7 +38,7 @@ static int copy(struct spex_xml *xml, const char *text, char **to) {
 /* A template whose names are parameters; `named` may be NULL. */
 static int take_template(const struct taking *taking, const xmlNode *element, const char *attribute,
                          const char *text, uint64_t *named, char **to) {
-    struct spex_why why;
+    struct spex_error why;
     uint64_t unused;
     int err = spex_template_check(text, taking->space, named ? named : &unused, &why);
     if (err == -EINVAL)

@@ -93,7 +93,7 @@ static size_t parameter_of(const struct spex_space *space, const struct piece *p
 }
 
 static int fail_unknown(const struct spex_space *space, const struct piece *piece,
-                        struct spex_why *why) {
+                        struct spex_error *why) {
     char known[160] = "";
     for (size_t p = 0, length = 0; p < space->parameter_count && length < sizeof(known); p++)
         length += (size_t)snprintf(known + length, sizeof(known) - length, "%s%s",
@@ -105,13 +105,13 @@ static int fail_unknown(const struct spex_space *space, const struct piece *piec
 }
 
 int spex_template_check(const char *text, const struct spex_space *space, uint64_t *named,
-                        struct spex_why *why) {
+                        struct spex_error *why) {
     struct scan scan;
     struct piece piece;
     *named = 0;
     int err = scan_begin(&scan, text);
     if (err)
-        spex_why_set(why, "out of memory");
+        spex_error_set(why, "out of memory");
     while (!err && next_piece(&scan, &piece)) {
         size_t p = piece.name ? parameter_of(space, &piece) : 0;
         if (piece.name && p == space->parameter_count)

@@ -103,7 +103,7 @@ static int parse(struct spex_xml *xml) {
     return err;
 }
 
-int spex_xml_read_file(struct spex_xml *xml, const char *path, struct spex_why *why) {
+int spex_xml_read_file(struct spex_xml *xml, const char *path, struct spex_error *why) {
     *xml = (struct spex_xml){.path = path, .why = why};
     int err = read_file(xml);
     err = err ? err : parse(xml);
@@ -113,7 +113,7 @@ int spex_xml_read_file(struct spex_xml *xml, const char *path, struct spex_why *
 }
 
 int spex_xml_read_text(struct spex_xml *xml, const char *path, const char *text,
-                       struct spex_why *why) {
+                       struct spex_error *why) {
     *xml = (struct spex_xml){.path = path, .why = why, .text = strdup(text)};
     xml->length = strlen(text);
     int err = xml->text ? parse(xml) : spex_fail(why, -ENOMEM, "out of memory");
@@ -135,8 +135,8 @@ void spex_xml_complain(struct spex_xml *xml, const xmlNode *element, const char 
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    spex_why_set(xml->why, "%s:%ld: <%s>: %s", xml->path,
-                 xmlGetLineNo((xmlNode *)(uintptr_t)element), spex_xml_name(element), text);
+    spex_error_set(xml->why, "%s:%ld: <%s>: %s", xml->path,
+                   xmlGetLineNo((xmlNode *)(uintptr_t)element), spex_xml_name(element), text);
 }
 
 int spex_xml_root(struct spex_xml *xml, const char *name, const xmlNode **root) {

@@ -27,7 +27,7 @@ static bool is_history(const struct spex_history *history) {
 
 int spex_history_make(struct spex_history *history, const struct spex_trials *trials,
                       const struct spex_unfinished *unfinished, size_t unfinished_count,
-                      struct spex_why *why) {
+                      struct spex_error *why) {
     uint64_t plans = 0;
     bool good = true;
     for (size_t t = 0; t < trials->count; t++)

@@ -43,7 +43,7 @@ static const char schema[] =
     "ROWID;" SPEX_STORE_USAGE_SCHEMA;
 
 /* Reads what the store is about; -EEXIST when it is no store at all. */
-static int load(struct spex_store *store, struct spex_why *why) {
+static int load(struct spex_store *store, struct spex_error *why) {
     int64_t application = 0, version = 0;
     sqlite3_stmt *statement = NULL;
     int err = spex_store_integer(store, "PRAGMA application_id", &application, why);
@@ -71,7 +71,7 @@ static int load(struct spex_store *store, struct spex_why *why) {
     return err;
 }
 
-static int begin_exploration(struct spex_store *store, const char *xml, struct spex_why *why) {
+static int begin_exploration(struct spex_store *store, const char *xml, struct spex_error *why) {
     sqlite3_stmt *statement = NULL;
     char settings[96];
     snprintf(settings, sizeof(settings), "BEGIN; PRAGMA application_id=%d; PRAGMA user_version=%d;",
@@ -112,7 +112,7 @@ static char *program_text(char *const *argv) {
 
 /* The first line in which two identities differ, as the store has it. */
 static int fail_other_space(const struct spex_store *store, const char *identity,
-                            struct spex_why *why) {
+                            struct spex_error *why) {
     const char *theirs = store->identity, *ours = identity;
     while (*theirs && *ours) {
         size_t a = strcspn(theirs, "\n"), b = strcspn(ours, "\n");
@@ -127,7 +127,7 @@ static int fail_other_space(const struct spex_store *store, const char *identity
 }
 
 static int check_same(const struct spex_store *store, const char *identity, const char *policy,
-                      const char *program, struct spex_why *why) {
+                      const char *program, struct spex_error *why) {
     if (strcmp(store->identity, identity) != 0)
         return fail_other_space(store, identity, why);
     if (strcmp(store->policy, policy) != 0)
@@ -141,7 +141,7 @@ static int check_same(const struct spex_store *store, const char *identity, cons
 
 /* A new file becomes this exploration's store, an old one has to be. */
 static int adopt(struct spex_store *store, const struct spex_space_file *space, const char *policy,
-                 char *const *argv, struct spex_why *why) {
+                 char *const *argv, struct spex_error *why) {
     int64_t pages = 0;
     char *identity = spex_space_identity(space);
     char *program = program_text(argv);
@@ -178,7 +178,7 @@ static struct spex_store *store_new(const char *path) {
 }
 
 int spex_store_open(const char *path, const struct spex_space_file *space, const char *policy,
-                    char *const *argv, struct spex_store **out, struct spex_why *why) {
+                    char *const *argv, struct spex_store **out, struct spex_error *why) {
     struct spex_store *store = store_new(path);
     int err = store ? spex_store_lock(store, why) : spex_fail(why, -ENOMEM, "out of memory");
     err = err ? err
@@ -194,7 +194,7 @@ int spex_store_open(const char *path, const struct spex_space_file *space, const
     return err;
 }
 
-int spex_store_read(const char *path, struct spex_store **out, struct spex_why *why) {
+int spex_store_read(const char *path, struct spex_store **out, struct spex_error *why) {
     struct spex_store *store = store_new(path);
     int err = store ? 0 : spex_fail(why, -ENOMEM, "out of memory");
     err = err ? err : spex_store_open_database(store, SQLITE_OPEN_READONLY, why);

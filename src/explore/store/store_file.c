@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-int spex_store_fail(const struct spex_store *store, const char *what, struct spex_why *why) {
+int spex_store_fail(const struct spex_store *store, const char *what, struct spex_error *why) {
     int code = sqlite3_errcode(store->db) & 0xff;
     int err = code == SQLITE_NOMEM ? -ENOMEM : code == SQLITE_FULL ? -ENOSPC : -EIO;
     int system = sqlite3_system_errno(store->db);
@@ -17,21 +17,21 @@ int spex_store_fail(const struct spex_store *store, const char *what, struct spe
 }
 
 int spex_store_execute(struct spex_store *store, const char *sql, const char *what,
-                       struct spex_why *why) {
+                       struct spex_error *why) {
     if (sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK)
         return 0;
     return spex_store_fail(store, what, why);
 }
 
 int spex_store_prepare(struct spex_store *store, const char *sql, sqlite3_stmt **statement,
-                       struct spex_why *why) {
+                       struct spex_error *why) {
     if (sqlite3_prepare_v2(store->db, sql, -1, statement, NULL) == SQLITE_OK)
         return 0;
     return spex_store_fail(store, "use", why);
 }
 
 int spex_store_keep(struct spex_store *store, const char *sql, sqlite3_stmt **statement,
-                    struct spex_why *why) {
+                    struct spex_error *why) {
     size_t k = 0;
     while (k < store->kept_count && store->kept[k].sql != sql)
         k++;
@@ -47,7 +47,7 @@ int spex_store_keep(struct spex_store *store, const char *sql, sqlite3_stmt **st
     return 0;
 }
 
-int spex_store_put_row(struct spex_store *store, sqlite3_stmt *statement, struct spex_why *why) {
+int spex_store_put_row(struct spex_store *store, sqlite3_stmt *statement, struct spex_error *why) {
     int err = sqlite3_step(statement) == SQLITE_DONE
                   ? 0
                   : spex_store_fail(store, "write to the store", why);
@@ -57,7 +57,7 @@ int spex_store_put_row(struct spex_store *store, sqlite3_stmt *statement, struct
 }
 
 int spex_store_has_table(struct spex_store *store, const char *table, bool *has,
-                         struct spex_why *why) {
+                         struct spex_error *why) {
     sqlite3_stmt *statement = NULL;
     int err = spex_store_prepare(
         store, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", &statement, why);
@@ -73,7 +73,7 @@ int spex_store_has_table(struct spex_store *store, const char *table, bool *has,
 }
 
 int spex_store_integer(struct spex_store *store, const char *sql, int64_t *value,
-                       struct spex_why *why) {
+                       struct spex_error *why) {
     sqlite3_stmt *statement = NULL;
     int err = spex_store_prepare(store, sql, &statement, why);
     if (!err && sqlite3_step(statement) != SQLITE_ROW)

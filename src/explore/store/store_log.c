@@ -29,7 +29,7 @@ static int flock_soon(int fd) {
     return 0;
 }
 
-int spex_store_lock(struct spex_store *store, struct spex_why *why) {
+int spex_store_lock(struct spex_store *store, struct spex_error *why) {
     store->lock = open(store->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (store->lock < 0)
         return spex_fail(why, -errno, "cannot open the store %s: %s", store->path, strerror(errno));
@@ -41,7 +41,7 @@ int spex_store_lock(struct spex_store *store, struct spex_why *why) {
     return 0;
 }
 
-int spex_store_open_database(struct spex_store *store, int flags, struct spex_why *why) {
+int spex_store_open_database(struct spex_store *store, int flags, struct spex_error *why) {
     if (sqlite3_open_v2(store->path, &store->db, flags, NULL) != SQLITE_OK)
         return spex_store_fail(store, "open the store", why);
     sqlite3_busy_timeout(store->db, 10000);
@@ -70,7 +70,7 @@ static bool says_log(sqlite3 *db) {
 
 /* A file without the log that it says it has was copied without it, or an explorer is just ending
  * and removes the log first. */
-int spex_store_check_whole(const struct spex_store *store, struct spex_why *why) {
+int spex_store_check_whole(const struct spex_store *store, struct spex_error *why) {
     const struct timespec pause = {.tv_nsec = 10000000};
     char *log = NULL;
     if (asprintf(&log, "%s-wal", store->path) < 0)

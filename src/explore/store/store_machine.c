@@ -20,7 +20,7 @@ static int take_machine(sqlite3_stmt *rows, struct spex_circumstances *machine) 
 }
 
 int spex_store_machines(struct spex_store *store, struct spex_circumstances **machines,
-                        size_t *count, struct spex_why *why) {
+                        size_t *count, struct spex_error *why) {
     sqlite3_stmt *rows = NULL;
     int got = SQLITE_DONE;
     *machines = NULL;
@@ -55,7 +55,7 @@ void spex_store_machines_free(struct spex_circumstances **machines, size_t *coun
 }
 
 static int add_machine(struct spex_store *store, const struct spex_circumstances *now,
-                       struct spex_why *why) {
+                       struct spex_error *why) {
     sqlite3_stmt *statement = NULL;
     int err =
         spex_store_prepare(store,
@@ -71,7 +71,7 @@ static int add_machine(struct spex_store *store, const struct spex_circumstances
 }
 
 int spex_store_begin(struct spex_store *store, const struct spex_circumstances *now, bool mixed,
-                     struct spex_why *why) {
+                     struct spex_error *why) {
     struct spex_circumstances *machines;
     size_t count, same = 0, other = SPEX_ON_COUNT;
     int err = spex_store_machines(store, &machines, &count, why);
@@ -95,7 +95,7 @@ int spex_store_begin(struct spex_store *store, const struct spex_circumstances *
     return err;
 }
 
-int spex_store_directory(struct spex_store *store, char **directory, struct spex_why *why) {
+int spex_store_directory(struct spex_store *store, char **directory, struct spex_error *why) {
     sqlite3_stmt *rows = NULL;
     *directory = NULL;
     int err = spex_store_prepare(store, "SELECT directory FROM exploration", &rows, why);
@@ -108,7 +108,7 @@ int spex_store_directory(struct spex_store *store, char **directory, struct spex
 }
 
 int spex_store_set_directory(struct spex_store *store, const char *directory,
-                             struct spex_why *why) {
+                             struct spex_error *why) {
     sqlite3_stmt *statement = NULL;
     int err = spex_store_prepare(store, "UPDATE exploration SET directory = ?", &statement, why);
     if (!err && directory)

@@ -74,7 +74,7 @@ static int take_usage(const struct taking *taking, sqlite3_stmt *row) {
 }
 
 static int each_row(struct spex_store *store, const char *sql, const struct taking *taking,
-                    int (*take)(const struct taking *, sqlite3_stmt *), struct spex_why *why) {
+                    int (*take)(const struct taking *, sqlite3_stmt *), struct spex_error *why) {
     sqlite3_stmt *rows = NULL;
     int got = SQLITE_ROW, err = spex_store_prepare(store, sql, &rows, why);
     while (!err && (got = sqlite3_step(rows)) == SQLITE_ROW)
@@ -87,7 +87,7 @@ static int each_row(struct spex_store *store, const char *sql, const struct taki
 }
 
 int spex_store_metrics(struct spex_store *store, spex_metric_taker *take, void *user,
-                       struct spex_why *why) {
+                       struct spex_error *why) {
     const struct taking taking = {take, user};
     bool usage = false;
     int err =

@@ -16,7 +16,7 @@
 
 #define SYNC_INTERVAL_NS UINT64_C(1000000000)
 
-static int delete_trial(struct spex_store *store, sqlite3_int64 number, struct spex_why *why) {
+static int delete_trial(struct spex_store *store, sqlite3_int64 number, struct spex_error *why) {
     static const char *const deletes[] = {
         "DELETE FROM trial_usage WHERE trial = ?",    "DELETE FROM trial_load WHERE trial = ?",
         "DELETE FROM trial_note WHERE trial = ?",     "DELETE FROM trial_metric WHERE trial = ?",
@@ -35,7 +35,7 @@ static int delete_trial(struct spex_store *store, sqlite3_int64 number, struct s
 }
 
 static int insert_trial(struct spex_store *store, sqlite3_int64 number,
-                        const struct spex_trial *trial, struct spex_why *why) {
+                        const struct spex_trial *trial, struct spex_error *why) {
     sqlite3_stmt *statement = NULL;
     int err = spex_store_keep(store,
                               "INSERT INTO trial VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
@@ -59,7 +59,7 @@ static int insert_trial(struct spex_store *store, sqlite3_int64 number,
 
 static int insert_values(struct spex_store *store, sqlite3_int64 number,
                          const struct spex_space *space, const struct spex_trial *trial,
-                         struct spex_why *why) {
+                         struct spex_error *why) {
     sqlite3_stmt *statement = NULL;
     int err = spex_store_keep(store, "INSERT INTO trial_value VALUES (?, ?, ?)", &statement, why);
     for (size_t p = 0; p < space->parameter_count && !err; p++) {
@@ -81,7 +81,7 @@ static void bind_number(sqlite3_stmt *statement, int column, double value) {
 
 static int insert_measured(struct spex_store *store, sqlite3_int64 number,
                            const struct spex_space *space, const struct spex_trial *trial,
-                           struct spex_why *why) {
+                           struct spex_error *why) {
     sqlite3_stmt *statement = NULL;
     if (!trial->ok)
         return 0;
@@ -98,7 +98,7 @@ static int insert_measured(struct spex_store *store, sqlite3_int64 number,
 }
 
 static int insert_metric(struct spex_store *store, sqlite3_stmt *statement, sqlite3_int64 number,
-                         const struct spex_trial_metric *metric, struct spex_why *why) {
+                         const struct spex_trial_metric *metric, struct spex_error *why) {
     const double numbers[] = {metric->rate, metric->mean, metric->deviation, metric->min,
                               metric->p50,  metric->p90,  metric->p99,       metric->max};
     sqlite3_bind_int64(statement, 1, number);
@@ -115,7 +115,7 @@ static int insert_metric(struct spex_store *store, sqlite3_stmt *statement, sqli
 }
 
 static int insert_metrics(struct spex_store *store, sqlite3_int64 number,
-                          const struct spex_trial *trial, struct spex_why *why) {
+                          const struct spex_trial *trial, struct spex_error *why) {
     sqlite3_stmt *statement = NULL;
     int err = spex_store_keep(
         store, "INSERT INTO trial_metric VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", &statement, why);
@@ -125,7 +125,7 @@ static int insert_metrics(struct spex_store *store, sqlite3_int64 number,
 }
 
 static int insert_plans(struct spex_store *store, const struct spex_unfinished *unfinished,
-                        size_t count, struct spex_why *why) {
+                        size_t count, struct spex_error *why) {
     sqlite3_stmt *statement = NULL;
     if (count == 0)
         return 0;
@@ -153,7 +153,7 @@ static void choose_durability(struct spex_store *store) {
 
 int spex_store_put(struct spex_store *store, uint64_t number, const struct spex_space *space,
                    const struct spex_trial *trial, const struct spex_unfinished *unfinished,
-                   size_t unfinished_count, struct spex_why *why) {
+                   size_t unfinished_count, struct spex_error *why) {
     sqlite3_int64 row = (sqlite3_int64)number;
     choose_durability(store);
     int err = spex_store_execute(store, "BEGIN IMMEDIATE", "write to the store", why);
@@ -180,7 +180,7 @@ struct reading {
 };
 
 static int load_levels(const struct reading *reading, sqlite3_int64 number, size_t *levels,
-                       struct spex_why *why) {
+                       struct spex_error *why) {
     const struct spex_space *space = reading->space;
     sqlite3_bind_int64(reading->values, 1, number);
     for (size_t p = 0; p < space->parameter_count; p++) {
@@ -202,7 +202,7 @@ static int load_levels(const struct reading *reading, sqlite3_int64 number, size
 }
 
 static int load_measured(const struct reading *reading, sqlite3_int64 number,
-                         struct spex_trial *trial, struct spex_why *why) {
+                         struct spex_trial *trial, struct spex_error *why) {
     size_t found = 0;
     int got;
     sqlite3_bind_int64(reading->measured, 1, number);
@@ -227,7 +227,7 @@ static int load_measured(const struct reading *reading, sqlite3_int64 number,
 }
 
 static int load_trial(const struct reading *reading, struct spex_trial *trial,
-                      struct spex_why *why) {
+                      struct spex_error *why) {
     sqlite3_int64 number = sqlite3_column_int64(reading->rows, 0);
     trial->asked = (uint64_t)sqlite3_column_int64(reading->rows, 1);
     trial->told = (uint64_t)sqlite3_column_int64(reading->rows, 2);
@@ -248,7 +248,7 @@ static int load_trial(const struct reading *reading, struct spex_trial *trial,
 
 /* The row that `rows` is at. */
 static int take_row(const struct reading *reading, const size_t *no_levels,
-                    struct spex_trials *trials, struct spex_why *why) {
+                    struct spex_trials *trials, struct spex_error *why) {
     struct spex_trial trial;
     if (spex_trial_init(&trial, reading->space, no_levels))
         return spex_fail(why, -ENOMEM, "out of memory");
@@ -261,7 +261,7 @@ static int take_row(const struct reading *reading, const size_t *no_levels,
 }
 
 static int take_rows(const struct reading *reading, struct spex_trials *trials,
-                     struct spex_why *why) {
+                     struct spex_error *why) {
     size_t *levels = calloc(reading->space->parameter_count, sizeof(*levels));
     int err = levels ? 0 : spex_fail(why, -ENOMEM, "out of memory");
     int got = SQLITE_ROW;
@@ -274,7 +274,7 @@ static int take_rows(const struct reading *reading, struct spex_trials *trials,
 }
 
 int spex_store_trials(struct spex_store *store, const struct spex_space *space,
-                      struct spex_trials *trials, struct spex_why *why) {
+                      struct spex_trials *trials, struct spex_error *why) {
     struct reading reading = {.store = store, .space = space};
     *trials = (struct spex_trials){NULL, 0};
     /* One transaction: a trial that an exploration adds meanwhile is in all tables or in none. */
@@ -307,7 +307,7 @@ int spex_store_trials(struct spex_store *store, const struct spex_space *space,
 
 static int take_unfinished(struct spex_store *store, sqlite3_stmt *rows,
                            struct spex_unfinished **unfinished, size_t *count,
-                           struct spex_why *why) {
+                           struct spex_error *why) {
     int got;
     while ((got = sqlite3_step(rows)) == SQLITE_ROW) {
         struct spex_unfinished *all = realloc(*unfinished, (*count + 1) * sizeof(*all));
@@ -321,7 +321,7 @@ static int take_unfinished(struct spex_store *store, sqlite3_stmt *rows,
 }
 
 int spex_store_unfinished(struct spex_store *store, struct spex_unfinished **unfinished,
-                          size_t *count, struct spex_why *why) {
+                          size_t *count, struct spex_error *why) {
     sqlite3_stmt *rows = NULL;
     *unfinished = NULL;
     *count = 0;

@@ -24,7 +24,7 @@ static void read_usage(sqlite3_stmt *row, int first, struct spex_usage *usage) {
 }
 
 static int put_program(struct spex_store *store, sqlite3_int64 number,
-                       const struct spex_usage *usage, struct spex_why *why) {
+                       const struct spex_usage *usage, struct spex_error *why) {
     sqlite3_stmt *statement = NULL;
     int err = spex_store_keep(store, "INSERT INTO trial_usage VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
                               &statement, why);
@@ -36,7 +36,7 @@ static int put_program(struct spex_store *store, sqlite3_int64 number,
 }
 
 static int put_load(struct spex_store *store, sqlite3_int64 number, size_t load,
-                    const struct spex_trial_load *what, struct spex_why *why) {
+                    const struct spex_trial_load *what, struct spex_error *why) {
     sqlite3_stmt *statement = NULL;
     int err = spex_store_keep(
         store, "INSERT INTO trial_load VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", &statement, why);
@@ -51,7 +51,7 @@ static int put_load(struct spex_store *store, sqlite3_int64 number, size_t load,
 }
 
 static int put_note(struct spex_store *store, sqlite3_int64 number, const char *note,
-                    struct spex_why *why) {
+                    struct spex_error *why) {
     sqlite3_stmt *statement = NULL;
     int err = spex_store_keep(store, "INSERT INTO trial_note VALUES (?, ?)", &statement, why);
     if (err)
@@ -62,7 +62,7 @@ static int put_note(struct spex_store *store, sqlite3_int64 number, const char *
 }
 
 int spex_store_put_usage(struct spex_store *store, sqlite3_int64 number,
-                         const struct spex_trial *trial, struct spex_why *why) {
+                         const struct spex_trial *trial, struct spex_error *why) {
     int err = trial->usage.known ? put_program(store, number, &trial->usage, why) : 0;
     for (size_t l = 0; l < trial->load_count && !err; l++)
         err = put_load(store, number, l, &trial->loads[l], why);
@@ -71,7 +71,7 @@ int spex_store_put_usage(struct spex_store *store, sqlite3_int64 number,
 
 /* A statement that reads rows of one trial; NULL after an error. */
 static sqlite3_stmt *rows_of(struct spex_store *store, const char *sql, sqlite3_int64 number,
-                             int *err, struct spex_why *why) {
+                             int *err, struct spex_error *why) {
     sqlite3_stmt *rows = NULL;
     *err = spex_store_keep(store, sql, &rows, why);
     if (!*err)
@@ -80,7 +80,7 @@ static sqlite3_stmt *rows_of(struct spex_store *store, const char *sql, sqlite3_
 }
 
 static int end_rows(struct spex_store *store, sqlite3_stmt *rows, int got, int err,
-                    struct spex_why *why) {
+                    struct spex_error *why) {
     if (!err && got != SQLITE_DONE && got != SQLITE_ROW)
         err = spex_store_fail(store, "read", why);
     sqlite3_reset(rows);
@@ -88,7 +88,7 @@ static int end_rows(struct spex_store *store, sqlite3_stmt *rows, int got, int e
 }
 
 static int get_program(struct spex_store *store, sqlite3_int64 number, struct spex_trial *trial,
-                       struct spex_why *why) {
+                       struct spex_error *why) {
     int err, got = SQLITE_DONE;
     sqlite3_stmt *rows =
         rows_of(store, "SELECT * FROM trial_usage WHERE trial = ?", number, &err, why);
@@ -97,7 +97,7 @@ static int get_program(struct spex_store *store, sqlite3_int64 number, struct sp
     return end_rows(store, rows, got, err, why);
 }
 
-static int take_load(sqlite3_stmt *row, struct spex_trial *trial, struct spex_why *why) {
+static int take_load(sqlite3_stmt *row, struct spex_trial *trial, struct spex_error *why) {
     struct spex_usage usage = {.known = false};
     const char *stressor = (const char *)sqlite3_column_text(row, 2);
     read_usage(row, 4, &usage);
@@ -108,7 +108,7 @@ static int take_load(sqlite3_stmt *row, struct spex_trial *trial, struct spex_wh
 }
 
 static int get_loads(struct spex_store *store, sqlite3_int64 number, struct spex_trial *trial,
-                     struct spex_why *why) {
+                     struct spex_error *why) {
     int err, got = SQLITE_DONE;
     sqlite3_stmt *rows =
         rows_of(store, "SELECT * FROM trial_load WHERE trial = ? ORDER BY load", number, &err, why);
@@ -118,7 +118,7 @@ static int get_loads(struct spex_store *store, sqlite3_int64 number, struct spex
 }
 
 static int get_note(struct spex_store *store, sqlite3_int64 number, struct spex_trial *trial,
-                    struct spex_why *why) {
+                    struct spex_error *why) {
     int err, got = SQLITE_DONE;
     sqlite3_stmt *rows =
         rows_of(store, "SELECT note FROM trial_note WHERE trial = ?", number, &err, why);
@@ -129,7 +129,7 @@ static int get_note(struct spex_store *store, sqlite3_int64 number, struct spex_
 }
 
 int spex_store_get_usage(struct spex_store *store, sqlite3_int64 number, struct spex_trial *trial,
-                         struct spex_why *why) {
+                         struct spex_error *why) {
     int err = get_program(store, number, trial, why);
     err = err ? err : get_loads(store, number, trial, why);
     return err ? err : get_note(store, number, trial, why);

@@ -11,8 +11,8 @@
 #include "text/number.h"
 
 int spex_agent_check_arguments(const struct spex_space *space, char *const *argv,
-                               struct spex_why *why) {
-    struct spex_why reason;
+                               struct spex_error *why) {
+    struct spex_error reason;
     uint64_t named;
     for (size_t i = 0; argv[i]; i++) {
         int err = spex_template_check(argv[i], space, &named, &reason);
@@ -43,7 +43,7 @@ static void list_free(char **list) {
 }
 
 static int fill_argv(const struct filling *filling, char *const *argv, char ***list,
-                     struct spex_why *why) {
+                     struct spex_error *why) {
     size_t count = 0;
     while (argv[count])
         count++;
@@ -138,7 +138,7 @@ static int fill_command(const struct filling *filling, const struct spex_agent_c
 }
 
 int spex_agent_fill(const struct spex_space_file *file, char *const *argv, const size_t *levels,
-                    struct spex_agent_filled *filled, struct spex_why *why) {
+                    struct spex_agent_filled *filled, struct spex_error *why) {
     const struct spex_agent *agent = file->agent;
     const struct filling filling = {&file->space, levels};
     *filled = (struct spex_agent_filled){.load_count = agent->load_count};

@@ -55,7 +55,8 @@ static size_t core_of(size_t cpu) {
     return got && end != line ? first : cpu;
 }
 
-static int divide_ours(const cpu_set_t *ours, struct spex_cpu_parts *parts, struct spex_why *why) {
+static int divide_ours(const cpu_set_t *ours, struct spex_cpu_parts *parts,
+                       struct spex_error *why) {
     size_t cpus[CPU_SETSIZE], cores[CPU_SETSIZE], part_of[CPU_SETSIZE], count = 0;
     for (size_t c = 0; c < CPU_SETSIZE; c++)
         if (CPU_ISSET(c, ours)) {
@@ -74,7 +75,7 @@ static int divide_ours(const cpu_set_t *ours, struct spex_cpu_parts *parts, stru
     return err ? spex_fail(why, err, "out of memory") : 0;
 }
 
-int spex_cpu_parts_make(size_t count, struct spex_cpu_parts *parts, struct spex_why *why) {
+int spex_cpu_parts_make(size_t count, struct spex_cpu_parts *parts, struct spex_error *why) {
     cpu_set_t ours;
     *parts = (struct spex_cpu_parts){.parts = calloc(count, sizeof(cpu_set_t)), .count = count};
     int err = parts->parts ? 0 : spex_fail(why, -ENOMEM, "out of memory");

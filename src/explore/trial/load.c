@@ -36,7 +36,7 @@ static char *list_stressors(void) {
     return NULL;
 }
 
-int spex_load_check(const struct spex_agent *agent, struct spex_why *why) {
+int spex_load_check(const struct spex_agent *agent, struct spex_error *why) {
     if (agent->load_count == 0)
         return 0;
     char *list = list_stressors();
@@ -56,7 +56,7 @@ int spex_load_check(const struct spex_agent *agent, struct spex_why *why) {
 }
 
 int spex_load_start(struct spex_program *program, const struct spex_load_filled *load,
-                    const struct spex_launch *base, const char *directory, struct spex_why *why) {
+                    const struct spex_launch *base, const char *directory, struct spex_error *why) {
     char stressor[128], workers[16];
     size_t options = 0;
     while (load->options[options])

@@ -172,7 +172,7 @@ static int open_pidfd(struct spex_program *program) {
 }
 
 int spex_program_launch(struct spex_program *program, const struct spex_launch *launch,
-                        struct spex_why *why) {
+                        struct spex_error *why) {
     size_t made;
     *program = (struct spex_program){.pid = -1, .pidfd = -1, .output = -1};
     char **environment = make_environment(launch, &made);
@@ -289,7 +289,7 @@ static void signal_program(const struct spex_program *program, int signal_number
         kill(program->pid, signal_number);
 }
 
-int spex_program_teardown(struct spex_program *program, struct spex_why *why) {
+int spex_program_teardown(struct spex_program *program, struct spex_error *why) {
     if (program->pid <= 0 || program->pidfd < 0)
         return 0;
     if (!spex_program_ended(program)) {

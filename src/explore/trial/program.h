@@ -44,7 +44,7 @@ struct spex_launch {
 
 /* 0; or a negative errno value with "did not start: …" in `why`. */
 int spex_program_launch(struct spex_program *program, const struct spex_launch *launch,
-                        struct spex_why *why);
+                        struct spex_error *why);
 
 /* Takes what the program has written, without waiting. */
 void spex_program_output(struct spex_program *program);
@@ -60,6 +60,6 @@ void spex_program_last_output(const struct spex_program *program, char *text, si
 
 /* Asks the program to end (SIGTERM); makes it (SIGKILL) when it has not after five seconds. Then
  * whatever it has started and left. 0, or -EPERM when it will not end. */
-int spex_program_teardown(struct spex_program *program, struct spex_why *why);
+int spex_program_teardown(struct spex_program *program, struct spex_error *why);
 
 #endif

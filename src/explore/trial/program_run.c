@@ -16,7 +16,7 @@ void spex_program_run_init(struct spex_program_run *run, const char *directory, 
 }
 
 int spex_program_run_prepare(struct spex_program_run *run, const struct spex_space *space,
-                             const size_t *levels, struct spex_why *why) {
+                             const size_t *levels, struct spex_error *why) {
     if (asprintf(&run->config, "%s/" SPEX_TRIAL_CONFIG, run->directory) < 0)
         run->config = NULL;
     if (asprintf(&run->socket, "%s/" SPEX_TRIAL_SOCKET, run->directory) < 0)
@@ -29,7 +29,7 @@ int spex_program_run_prepare(struct spex_program_run *run, const struct spex_spa
 
 int spex_program_run_begin(struct spex_program_run *run, const struct spex_space_file *file,
                            char *const *argv, const size_t *levels, const char *probes,
-                           const cpu_set_t *cpus, struct spex_why *why) {
+                           const cpu_set_t *cpus, struct spex_error *why) {
     struct spex_launch launch = {.config = run->config, .cpus = cpus};
     int over = spex_trial_agent_init(&run->around, file, argv, levels, &launch, run->stop_fd, why);
     over = over ? over : spex_trial_agent_begin(&run->around, run->directory, why);
@@ -46,7 +46,7 @@ int spex_program_run_begin(struct spex_program_run *run, const struct spex_space
 }
 
 int spex_program_run_wait(const struct spex_program_run *run, struct pollfd fds[SPEX_RUN_FDS],
-                          int timeout_ms, struct spex_why *why) {
+                          int timeout_ms, struct spex_error *why) {
     const int wanted[] = {[SPEX_RUN_STOP] = run->stop_fd,
                           [SPEX_RUN_OUTPUT] = run->program.output,
                           [SPEX_RUN_PROGRAM] = run->program.pidfd};
@@ -64,8 +64,8 @@ int spex_program_run_wait(const struct spex_program_run *run, struct pollfd fds[
 
 /* First the stream: the program's collector must not wait for us while it ends. */
 int spex_program_run_end(struct spex_program_run *run, int err, struct spex_trial *trial,
-                         struct spex_why *why) {
-    struct spex_why left;
+                         struct spex_error *why) {
+    struct spex_error left;
     spex_receiver_close(run->receiver);
     if (spex_program_teardown(&run->program, &left))
         err = spex_fail(why, -EPERM, "%s", left.text);

@@ -36,7 +36,7 @@ struct spex_receiver {
     char *frame; /* SPEX_STREAM_FRAME_BYTES */
 };
 
-static int listen_at(const char *path, struct spex_why *why) {
+static int listen_at(const char *path, struct spex_error *why) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof(address.sun_path))
         return spex_fail(why, -ENAMETOOLONG,
@@ -63,7 +63,7 @@ static struct spex_receiver *receiver_make(void) {
     return receiver;
 }
 
-int spex_receiver_of(int socket, struct spex_receiver **out, struct spex_why *why) {
+int spex_receiver_of(int socket, struct spex_receiver **out, struct spex_error *why) {
     *out = receiver_make();
     if (!*out)
         return spex_fail(why, -ENOMEM, "out of memory");
@@ -73,7 +73,7 @@ int spex_receiver_of(int socket, struct spex_receiver **out, struct spex_why *wh
     return 0;
 }
 
-int spex_receiver_open(const char *path, struct spex_receiver **out, struct spex_why *why) {
+int spex_receiver_open(const char *path, struct spex_receiver **out, struct spex_error *why) {
     *out = NULL;
     struct spex_receiver *receiver = receiver_make();
     if (!receiver)
@@ -112,7 +112,7 @@ void spex_receiver_fds(const struct spex_receiver *receiver, int fds[SPEX_RECEIV
 }
 
 /* Which of several streams were meant nobody could tell. */
-static int accept_program(struct spex_receiver *receiver, struct spex_why *why) {
+static int accept_program(struct spex_receiver *receiver, struct spex_error *why) {
     if (receiver->listener < 0)
         return 0;
     int fd = accept4(receiver->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -137,7 +137,7 @@ static bool record_is_sound(const struct spex_record *record) {
 }
 
 static int take_records(struct spex_receiver *receiver, const struct spex_stream_header *header,
-                        struct spex_why *why) {
+                        struct spex_error *why) {
     const struct spex_record *records = (const void *)(receiver->frame + sizeof(*header));
     for (uint32_t r = 0; r < header->count; r++)
         if (!record_is_sound(&records[r]))
@@ -148,7 +148,7 @@ static int take_records(struct spex_receiver *receiver, const struct spex_stream
 }
 
 static int take_sites(struct spex_receiver *receiver, const struct spex_stream_header *header,
-                      struct spex_why *why) {
+                      struct spex_error *why) {
     const struct spex_stream_site *sites = (const void *)(receiver->frame + sizeof(*header));
     if (receiver->site_count + header->count > SITES_MAX)
         return spex_fail(why, -EPROTO, "the program's stream holds too many sites");
@@ -168,7 +168,7 @@ static int take_sites(struct spex_receiver *receiver, const struct spex_stream_h
 }
 
 static int take_contexts(struct spex_receiver *receiver, const struct spex_stream_header *header,
-                         struct spex_why *why) {
+                         struct spex_error *why) {
     const struct spex_stream_context *contexts = (const void *)(receiver->frame + sizeof(*header));
     if (!receiver->contexts)
         receiver->contexts = calloc(SPEX_CONTEXTS_MAX + 1, sizeof(*receiver->contexts));
@@ -206,7 +206,7 @@ static long entry_bytes(uint16_t kind) {
 
 static int check_frame(const struct spex_receiver *receiver,
                        const struct spex_stream_header *header, size_t length,
-                       struct spex_why *why) {
+                       struct spex_error *why) {
     if (length < sizeof(*header) || header->magic != SPEX_STREAM_MAGIC)
         return spex_fail(why, -EPROTO, "the program's stream is not spex's");
     if (header->version != SPEX_STREAM_VERSION)
@@ -227,7 +227,7 @@ static int check_frame(const struct spex_receiver *receiver,
     return 0;
 }
 
-static int take_frame(struct spex_receiver *receiver, size_t length, struct spex_why *why) {
+static int take_frame(struct spex_receiver *receiver, size_t length, struct spex_error *why) {
     struct spex_stream_header header;
     memset(&header, 0, sizeof(header));
     memcpy(&header, receiver->frame, length < sizeof(header) ? length : sizeof(header));
@@ -256,7 +256,7 @@ static int take_frame(struct spex_receiver *receiver, size_t length, struct spex
     return 0;
 }
 
-int spex_receiver_take(struct spex_receiver *receiver, struct spex_why *why) {
+int spex_receiver_take(struct spex_receiver *receiver, struct spex_error *why) {
     int err = accept_program(receiver, why);
     if (err)
         return err;

@@ -28,7 +28,7 @@ struct place {
     uint64_t asked, told; /* of the trial */
     struct spex_trial trial;
     int err;
-    struct spex_why why;
+    struct spex_error why;
 };
 
 struct spex_runner {
@@ -43,7 +43,7 @@ struct spex_runner {
     size_t running;
     bool stopping;
     int err; /* why */
-    struct spex_why why;
+    struct spex_error why;
 };
 
 static void raise_event(int fd) {
@@ -83,7 +83,7 @@ static void *place_run(void *argument) {
 }
 
 static int place_init(struct spex_runner *runner, size_t p, const struct spex_cpu_parts *parts,
-                      struct spex_why *why) {
+                      struct spex_error *why) {
     struct place *place = &runner->places[p];
     size_t parameters = runner->setup.file->space.parameter_count;
     place->runner = runner;
@@ -100,7 +100,7 @@ static int place_init(struct spex_runner *runner, size_t p, const struct spex_cp
 }
 
 int spex_runner_create(const struct spex_trial_setup *setup, const struct spex_cpu_parts *parts,
-                       struct spex_runner **out, struct spex_why *why) {
+                       struct spex_runner **out, struct spex_error *why) {
     struct spex_runner *runner = *out = calloc(1, sizeof(*runner));
     if (!runner)
         return spex_fail(why, -ENOMEM, "out of memory");
@@ -185,7 +185,7 @@ size_t spex_runner_places(const struct spex_runner *runner) {
 }
 
 int spex_runner_start(struct spex_runner *runner, const struct spex_plan *plan, uint64_t asked,
-                      uint64_t told, struct spex_why *why) {
+                      uint64_t told, struct spex_error *why) {
     struct place *place = runner->places;
     size_t parameters = runner->setup.file->space.parameter_count;
     while (place->running)
@@ -229,7 +229,7 @@ static struct place *find_done(struct spex_runner *runner) {
 }
 
 /* Until a trial has ended, or has been told to. */
-static int wait_for_events(struct spex_runner *runner, struct spex_why *why) {
+static int wait_for_events(struct spex_runner *runner, struct spex_error *why) {
     uint64_t events;
     struct pollfd fds[2] = {{.fd = runner->done, .events = POLLIN},
                             {.fd = runner->stopping ? -1 : runner->stop_fd, .events = POLLIN}};
@@ -255,7 +255,7 @@ static void take_error(struct spex_runner *runner, const struct place *place) {
     raise_event(runner->stop);
 }
 
-int spex_runner_wait(struct spex_runner *runner, struct spex_trial *trial, struct spex_why *why) {
+int spex_runner_wait(struct spex_runner *runner, struct spex_trial *trial, struct spex_error *why) {
     while (runner->running) {
         struct place *place = find_done(runner);
         int err = place ? 0 : wait_for_events(runner, why);

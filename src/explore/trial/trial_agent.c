@@ -23,15 +23,15 @@ static const struct spex_program no_program = {.pid = -1, .pidfd = -1, .output =
 
 int spex_trial_agent_init(struct spex_trial_agent *around, const struct spex_space_file *file,
                           char *const *argv, const size_t *levels, const struct spex_launch *base,
-                          int stop_fd, struct spex_why *why) {
-    struct spex_why reason;
+                          int stop_fd, struct spex_error *why) {
+    struct spex_error reason;
     *around = (struct spex_trial_agent){
         .agent = file->agent, .base = *base, .stop_fd = stop_fd, .setup = no_program};
     for (size_t l = 0; l < SPEX_AGENT_LOADS_MAX; l++)
         around->loads[l] = no_program;
     int err = spex_agent_fill(file, argv, levels, &around->filled, &reason);
     if (err)
-        spex_why_set(why, "did not start: %s", reason.text);
+        spex_error_set(why, "did not start: %s", reason.text);
     return err == -EINVAL ? 1 : err;
 }
 
@@ -55,14 +55,14 @@ static enum event wait_for(struct spex_program *program, int stop_fd,
 /* 0; 1 when it has failed, as `why` says; -EINTR. The program is to be torn down in any case. */
 static int run_command(const struct spex_trial_agent *around, const char *what, const char *text,
                        double timeout, int stop_fd, struct spex_program *program,
-                       struct spex_why *why) {
+                       struct spex_error *why) {
     const char *const argv[] = {"/bin/sh", "-c", text, NULL};
     const struct spex_launch launch = {.argv = (char *const *)(uintptr_t)argv,
                                        .config = around->base.config,
                                        .variables = around->filled.parameters,
                                        .cpus = around->base.cpus};
     struct spex_deadline deadline = spex_deadline_in(timeout);
-    struct spex_why reason;
+    struct spex_error reason;
     char words[384];
     if (spex_program_launch(program, &launch, &reason))
         return spex_fail(why, 1, "%s: %s", what, reason.text);
@@ -80,13 +80,14 @@ static int run_command(const struct spex_trial_agent *around, const char *what, 
     return program->by_signal || program->status ? spex_fail(why, 1, "%s: %s", what, words) : 0;
 }
 
-static int fail_load(const struct spex_load_filled *load, const char *words, struct spex_why *why) {
+static int fail_load(const struct spex_load_filled *load, const char *words,
+                     struct spex_error *why) {
     return spex_fail(why, 1, "load %s: %s", load->stressor, words);
 }
 
 /* A load that has ended. */
 static int fail_ended(struct spex_program *program, const struct spex_load_filled *load,
-                      struct spex_why *why) {
+                      struct spex_error *why) {
     char words[384];
     spex_program_output(program);
     spex_program_describe(program, words, sizeof(words));
@@ -94,7 +95,7 @@ static int fail_ended(struct spex_program *program, const struct spex_load_fille
 }
 
 static int wait_for_load(const struct spex_trial_agent *around, struct spex_program *program,
-                         const struct spex_load_filled *load, struct spex_why *why) {
+                         const struct spex_load_filled *load, struct spex_error *why) {
     struct spex_deadline deadline = spex_deadline_in(LOAD_SECONDS);
     while (!spex_load_runs(program, load->workers)) {
         if (wait_for(program, around->stop_fd, spex_deadline_in(LOAD_LOOK_SECONDS)) == STOP)
@@ -109,7 +110,7 @@ static int wait_for_load(const struct spex_trial_agent *around, struct spex_prog
 }
 
 static int make_load_directory(struct spex_trial_agent *around, const char *directory,
-                               struct spex_why *why) {
+                               struct spex_error *why) {
     if (around->load_directory)
         return 0;
     if (asprintf(&around->load_directory, "%s/" SPEX_TRIAL_LOADS, directory) < 0) {
@@ -123,9 +124,9 @@ static int make_load_directory(struct spex_trial_agent *around, const char *dire
 }
 
 static int begin_load(struct spex_trial_agent *around, size_t l, const char *directory,
-                      struct spex_why *why) {
+                      struct spex_error *why) {
     const struct spex_load_filled *load = &around->filled.loads[l];
-    struct spex_why reason;
+    struct spex_error reason;
     if (load->workers == 0)
         return 0;
     int err = make_load_directory(around, directory, why);
@@ -137,8 +138,8 @@ static int begin_load(struct spex_trial_agent *around, size_t l, const char *dir
 }
 
 /* One that has failed does not go on while the teardown runs. */
-static int begin_setup(struct spex_trial_agent *around, struct spex_why *why) {
-    struct spex_why left;
+static int begin_setup(struct spex_trial_agent *around, struct spex_error *why) {
+    struct spex_error left;
     if (!around->filled.setup)
         return 0;
     int over =
@@ -150,7 +151,7 @@ static int begin_setup(struct spex_trial_agent *around, struct spex_why *why) {
 }
 
 int spex_trial_agent_begin(struct spex_trial_agent *around, const char *directory,
-                           struct spex_why *why) {
+                           struct spex_error *why) {
     int over = begin_setup(around, why);
     for (size_t l = 0; l < around->filled.load_count && !over; l++)
         over = begin_load(around, l, directory, why);
@@ -165,7 +166,7 @@ void spex_trial_agent_fds(const struct spex_trial_agent *around, struct pollfd *
     }
 }
 
-int spex_trial_agent_step(struct spex_trial_agent *around, struct spex_why *why) {
+int spex_trial_agent_step(struct spex_trial_agent *around, struct spex_error *why) {
     spex_program_output(&around->setup); /* of what it has left running */
     for (size_t l = 0; l < around->filled.load_count; l++) {
         struct spex_program *program = &around->loads[l];
@@ -182,7 +183,7 @@ static void note(struct spex_trial *trial, const char *text) {
 }
 
 static int end_loads(struct spex_trial_agent *around, struct spex_trial *trial) {
-    struct spex_why why;
+    struct spex_error why;
     int err = 0;
     for (size_t l = 0; l < around->filled.load_count; l++) {
         struct spex_program *program = &around->loads[l];
@@ -200,7 +201,7 @@ static int end_loads(struct spex_trial_agent *around, struct spex_trial *trial) 
 
 static void run_teardown(const struct spex_trial_agent *around, struct spex_trial *trial) {
     struct spex_program program = no_program;
-    struct spex_why why;
+    struct spex_error why;
     if (run_command(around, "teardown", around->filled.teardown,
                     around->agent->teardown.timeout_seconds, -1, &program, &why))
         note(trial, why.text);
@@ -218,7 +219,7 @@ static void kill_leftovers(const struct spex_trial_agent *around) {
 }
 
 int spex_trial_agent_end(struct spex_trial_agent *around, struct spex_trial *trial) {
-    struct spex_why why;
+    struct spex_error why;
     int err = end_loads(around, trial);
     if (around->filled.teardown)
         run_teardown(around, trial);

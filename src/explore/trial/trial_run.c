@@ -18,7 +18,7 @@ struct run {
     bool stream_ended; /* and the deadline is for the program to end, too */
 };
 
-static int fail_memory(struct spex_why *why) {
+static int fail_memory(struct spex_error *why) {
     return spex_fail(why, -ENOMEM, "out of memory");
 }
 
@@ -35,7 +35,7 @@ static bool site_of(const void *user, size_t index, struct spex_selection_probe 
 
 /* Feeds the records that are complete to the measure and the policy. 1: the run is over; negative:
  * our error. */
-static int take_records(struct run *run, bool all, struct spex_why *why) {
+static int take_records(struct run *run, bool all, struct spex_error *why) {
     size_t count;
     const struct spex_stream_site *sites = spex_receiver_sites(run->in.receiver, &count);
     int over = spex_measured_run_find_probes(&run->of, site_of, sites, count);
@@ -50,14 +50,14 @@ static int take_records(struct run *run, bool all, struct spex_why *why) {
 }
 
 /* No more records will be taken. */
-static int end_records(struct run *run, struct spex_why *why) {
+static int end_records(struct run *run, struct spex_error *why) {
     int over = spex_measured_run_end_records(&run->of);
     return over < 0 ? fail_memory(why) : over;
 }
 
 /* *more: whether another call would find something without waiting. */
-static int take_stream(struct run *run, bool *more, struct spex_why *why) {
-    struct spex_why reason;
+static int take_stream(struct run *run, bool *more, struct spex_error *why) {
+    struct spex_error reason;
     int got = spex_receiver_take(run->in.receiver, &reason);
     *more = got > 0;
     if (got == -ENOMEM)
@@ -68,7 +68,7 @@ static int take_stream(struct run *run, bool *more, struct spex_why *why) {
 }
 
 /* What has come so far; of a program that keeps sending, as much as it can have sent meanwhile. */
-static int take_all(struct run *run, struct spex_why *why) {
+static int take_all(struct run *run, struct spex_error *why) {
     bool more = true;
     int over = 0;
     for (int rounds = 0; !over && more && rounds < 64; rounds++)
@@ -78,7 +78,7 @@ static int take_all(struct run *run, struct spex_why *why) {
 
 /* The program is gone: what it had sent may still be enough. Its end of the stream need not be
  * closed: a child of it may hold it. */
-static int take_the_rest(struct run *run, struct spex_why *why) {
+static int take_the_rest(struct run *run, struct spex_error *why) {
     spex_program_output(&run->in.program);
     int over = take_all(run, why);
     over = over ? over : take_records(run, true, why);
@@ -105,7 +105,7 @@ static int fail_startup(struct run *run, const char *words) {
 }
 
 /* We may have been late ourselves: what has come meanwhile is looked at first. */
-static int deadline_over(struct run *run, struct spex_why *why) {
+static int deadline_over(struct run *run, struct spex_error *why) {
     char words[256];
     int64_t before = run->deadline.monotonic_ns;
     int over = take_all(run, why);
@@ -134,14 +134,14 @@ static void expect_end(struct run *run) {
 
 /* A trial whose load has ended is none. */
 static int look_around(struct run *run) {
-    struct spex_why reason;
+    struct spex_error reason;
     return spex_trial_agent_step(&run->in.around, &reason)
                ? spex_trial_end(run->of.trial, "%s", reason.text)
                : 0;
 }
 
 /* One wait, and what came of it. 0: go on; 1: the trial is over; negative: our error. */
-static int step(struct run *run, struct spex_why *why) {
+static int step(struct run *run, struct spex_error *why) {
     struct pollfd fds[SPEX_RUN_FDS];
     int ready = spex_program_run_wait(&run->in, fds, spex_deadline_left_ms(run->deadline), why);
     if (ready < 0)
@@ -163,7 +163,7 @@ static int step(struct run *run, struct spex_why *why) {
     return over;
 }
 
-static int run_watch(struct run *run, struct spex_why *why) {
+static int run_watch(struct run *run, struct spex_error *why) {
     int over = 0;
     run->deadline = spex_deadline_in(run->of.space->rules.startup_seconds);
     while (!over)
@@ -172,7 +172,7 @@ static int run_watch(struct run *run, struct spex_why *why) {
 }
 
 /* What the trial has besides the criteria's values. */
-static int run_account(struct run *run, struct spex_why *why) {
+static int run_account(struct run *run, struct spex_error *why) {
     struct spex_trial *trial = run->of.trial;
     size_t site_count;
     const struct spex_stream_site *sites = spex_receiver_sites(run->in.receiver, &site_count);
@@ -185,9 +185,9 @@ static int run_account(struct run *run, struct spex_why *why) {
 }
 
 /* 0; 1: the trial has failed; or negative. */
-static int run_begin(struct run *run, struct spex_why *why) {
+static int run_begin(struct run *run, struct spex_error *why) {
     const struct spex_trial_setup *setup = run->setup;
-    struct spex_why reason;
+    struct spex_error reason;
     int over = spex_program_run_begin(&run->in, setup->file, setup->argv, run->of.plan->levels,
                                       run->of.plan->probes, setup->cpus, &reason);
     if (over < 0)
@@ -195,7 +195,7 @@ static int run_begin(struct run *run, struct spex_why *why) {
     return over ? spex_trial_end(run->of.trial, "%s", reason.text) : 0;
 }
 
-static int run_trial(struct run *run, struct spex_why *why) {
+static int run_trial(struct run *run, struct spex_error *why) {
     int over = run_begin(run, why);
     if (over)
         return over < 0 ? over : run_account(run, why);
@@ -206,7 +206,7 @@ static int run_trial(struct run *run, struct spex_why *why) {
 }
 
 int spex_trial_run(const struct spex_trial_setup *setup, const struct spex_plan *plan,
-                   struct spex_trial *trial, struct spex_why *why) {
+                   struct spex_trial *trial, struct spex_error *why) {
     struct run run = {.setup = setup,
                       .of = {.space = &setup->file->space,
                              .plan = plan,

@@ -11,7 +11,7 @@
 /* Linkers make about a dozen. */
 enum { SEGMENTS_MAX = 1024 };
 
-int spex_regular_file_open(const char *path, struct spex_why *why) {
+int spex_regular_file_open(const char *path, struct spex_error *why) {
     struct stat status;
     if (stat(path, &status) != 0)
         return spex_fail(why, -errno, "%s: %s", path, strerror(errno));
@@ -26,7 +26,7 @@ int spex_regular_file_open(const char *path, struct spex_why *why) {
 }
 
 /* What is no ELF object may be a script, whose user meant its interpreter. */
-static int refuse_other_format(const struct spex_elf_file *file, struct spex_why *why) {
+static int refuse_other_format(const struct spex_elf_file *file, struct spex_error *why) {
     char line[128] = "";
     ssize_t got = pread(file->fd, line, sizeof(line) - 1, 0);
     if (got < 2 || memcmp(line, "#!", 2) != 0)
@@ -37,7 +37,7 @@ static int refuse_other_format(const struct spex_elf_file *file, struct spex_why
                      file->name, *interpreter ? interpreter : "/bin/sh");
 }
 
-static int check_identity(const struct spex_elf_file *file, struct spex_why *why) {
+static int check_identity(const struct spex_elf_file *file, struct spex_error *why) {
     const unsigned char *identity = file->header.e_ident;
     if (memcmp(identity, ELFMAG, SELFMAG) != 0)
         return refuse_other_format(file, why);
@@ -56,7 +56,7 @@ static bool table_fits(const struct spex_elf_file *file, uint64_t offset, uint64
     return offset <= file->bytes && count <= (file->bytes - offset) / entry_bytes;
 }
 
-static int check_header(const struct spex_elf_file *file, struct spex_why *why) {
+static int check_header(const struct spex_elf_file *file, struct spex_error *why) {
     const Elf64_Ehdr *header = &file->header;
     if (header->e_type == ET_REL)
         return spex_fail(why, -ENOTSUP, "%s has not been linked yet", file->name);
@@ -78,7 +78,7 @@ static int check_header(const struct spex_elf_file *file, struct spex_why *why) 
     return 0;
 }
 
-static int read_header(struct spex_elf_file *file, struct spex_why *why) {
+static int read_header(struct spex_elf_file *file, struct spex_error *why) {
     struct stat status;
     ssize_t got = pread(file->fd, &file->header, sizeof(file->header), 0);
     if (got < 0 || fstat(file->fd, &status) != 0)
@@ -97,7 +97,7 @@ static int read_header(struct spex_elf_file *file, struct spex_why *why) {
     return check_header(file, why);
 }
 
-static int read_segments(struct spex_elf_file *file, struct spex_why *why) {
+static int read_segments(struct spex_elf_file *file, struct spex_error *why) {
     size_t bytes = file->header.e_phnum * sizeof(Elf64_Phdr);
     file->segments = malloc(bytes ? bytes : 1);
     if (!file->segments)
@@ -110,7 +110,8 @@ static int read_segments(struct spex_elf_file *file, struct spex_why *why) {
     return 0;
 }
 
-int spex_elf_file_open(int fd, const char *name, struct spex_elf_file *file, struct spex_why *why) {
+int spex_elf_file_open(int fd, const char *name, struct spex_elf_file *file,
+                       struct spex_error *why) {
     *file = (struct spex_elf_file){.fd = fd, .name = name};
     int err = read_header(file, why);
     if (!err)

@@ -25,12 +25,13 @@ struct spex_elf_file {
 
 /* A descriptor of the regular file at `path`. -ENOENT and so on; -EISDIR or -EINVAL when it is another
  * kind of file, which is not opened, since that may block or do something. */
-int spex_regular_file_open(const char *path, struct spex_why *why);
+int spex_regular_file_open(const char *path, struct spex_error *why);
 
 /* Reads from `fd`, which stays the caller's, as does `name`.
  * 0; -ENOEXEC: no ELF object; -ENOTSUP: one that is not for 64 bits and little endian, or is not
  * linked; -EINVAL: a malformed one; -ENOMEM; what reading failed with. */
-int spex_elf_file_open(int fd, const char *name, struct spex_elf_file *file, struct spex_why *why);
+int spex_elf_file_open(int fd, const char *name, struct spex_elf_file *file,
+                       struct spex_error *why);
 void spex_elf_file_close(struct spex_elf_file *file);
 
 /* The bytes from this address on, as they are when the object is loaded, as many as the file has of the

@@ -20,7 +20,7 @@ enum {
     LOADER_SECONDS = 30 /* it may wait forever, for a pipe or a server of files */
 };
 
-static int check(const char *path, struct spex_why *why) {
+static int check(const char *path, struct spex_error *why) {
     struct spex_elf_file file;
     int fd = spex_regular_file_open(path, why);
     if (fd < 0)
@@ -53,7 +53,7 @@ __attribute__((noreturn)) static void become_loader(const char *path, bool toler
 }
 
 /* What the loader will say is in *output. The loader's process, or a negative error. */
-static pid_t start_loader(const char *path, bool tolerant, FILE **output, struct spex_why *why) {
+static pid_t start_loader(const char *path, bool tolerant, FILE **output, struct spex_error *why) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
         return spex_fail(why, -errno, "cannot make a pipe: %s", strerror(errno));
@@ -100,7 +100,7 @@ static int take_line(char *line, struct spex_linked_objects *objects) {
 }
 
 /* What does not begin with a tab is a message. */
-static int take_output(FILE *output, struct spex_linked_objects *objects, struct spex_why *said) {
+static int take_output(FILE *output, struct spex_linked_objects *objects, struct spex_error *said) {
     char *line = NULL;
     size_t room = 0;
     int err = 0;
@@ -109,15 +109,15 @@ static int take_output(FILE *output, struct spex_linked_objects *objects, struct
         if (*line == '\t')
             err = take_line(line + 1, objects);
         else if (*line)
-            spex_why_set(said, "%s", line);
+            spex_error_set(said, "%s", line);
     }
     free(line);
     return err;
 }
 
 static int run_loader(const char *path, bool tolerant, struct spex_linked_objects *objects,
-                      struct spex_why *why) {
-    struct spex_why said = {"it ended without a word"};
+                      struct spex_error *why) {
+    struct spex_error said = {"it ended without a word"};
     FILE *output = NULL;
     int status = 0;
     pid_t pid = start_loader(path, tolerant, &output, why);
@@ -139,10 +139,10 @@ static int run_loader(const char *path, bool tolerant, struct spex_linked_object
 /* `--list` gives up at the first library that is missing. Told by a variable, glibc's loader goes on
  * (which is how `ldd` does it), but one that ignored the variable would run the program: so only where
  * that cannot be. */
-static int list(const char *path, struct spex_linked_objects *objects, struct spex_why *why) {
+static int list(const char *path, struct spex_linked_objects *objects, struct spex_error *why) {
     int err = run_loader(path, false, objects, why);
 #ifdef __GLIBC__
-    struct spex_why second;
+    struct spex_error second;
     if (err == -EIO && !getauxval(AT_SECURE)) {
         spex_linked_objects_free(objects);
         if (run_loader(path, true, objects, &second) == 0)
@@ -153,7 +153,7 @@ static int list(const char *path, struct spex_linked_objects *objects, struct sp
 }
 
 int spex_linked_objects_find(const char *path, struct spex_linked_objects *objects,
-                             struct spex_why *why) {
+                             struct spex_error *why) {
     char *given = NULL;
     *objects = (struct spex_linked_objects){NULL, 0, NULL, 0};
     int err = check(path, why);

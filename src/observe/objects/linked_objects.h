@@ -21,7 +21,7 @@ struct spex_linked_objects {
 /* For the program or shared library at `path`. 0; -ENOTSUP, when its libraries were not looked at;
  * -EIO when the loader failed, -ETIMEDOUT when it did not end; an error of spex_elf_file_open, or of starting a process. */
 int spex_linked_objects_find(const char *path, struct spex_linked_objects *objects,
-                             struct spex_why *why);
+                             struct spex_error *why);
 void spex_linked_objects_free(struct spex_linked_objects *objects);
 
 #endif

@@ -55,7 +55,7 @@ static bool same_file(const char *a, const char *b) {
 }
 
 /* A shared library names no loader. */
-static int check_interpreter(const struct spex_elf_file *file, struct spex_why *why) {
+static int check_interpreter(const struct spex_elf_file *file, struct spex_error *why) {
     size_t count;
     const Elf64_Phdr *segment = segment_of_type(file, PT_INTERP, &count);
     char path[PATH_MAX];
@@ -99,7 +99,7 @@ static bool segments_are_orderly(const struct spex_elf_file *file) {
 
 /* Reads the entries from where the loader will, up to the one that ends them. */
 static int check_dynamic_section(const struct spex_elf_file *file, const Elf64_Phdr *dynamic,
-                                 struct spex_why *why) {
+                                 struct spex_error *why) {
     Elf64_Dyn entry;
     for (uint64_t address = dynamic->p_vaddr;; address += sizeof(entry)) {
         if (spex_elf_file_at(file, address, &entry, sizeof(entry)) != sizeof(entry))
@@ -111,7 +111,7 @@ static int check_dynamic_section(const struct spex_elf_file *file, const Elf64_P
     }
 }
 
-int spex_loader_check(const struct spex_elf_file *file, struct spex_why *why) {
+int spex_loader_check(const struct spex_elf_file *file, struct spex_error *why) {
     size_t dynamic_count;
     const Elf64_Phdr *dynamic = segment_of_type(file, PT_DYNAMIC, &dynamic_count);
     if (file->header.e_machine != own_machine())

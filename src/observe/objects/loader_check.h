@@ -11,6 +11,6 @@
 const char *spex_loader_path(void);
 
 /* 0; -ENOTSUP and why the libraries of the object cannot be looked at. */
-int spex_loader_check(const struct spex_elf_file *file, struct spex_why *why);
+int spex_loader_check(const struct spex_elf_file *file, struct spex_error *why);
 
 #endif

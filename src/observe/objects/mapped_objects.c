@@ -89,7 +89,7 @@ static bool identify(int fd, struct identity *identity) {
 
 /* A descriptor of what `path` leads to if that is the mapped file; else -1. */
 static int open_if_same(const char *path, const struct identity *wanted) {
-    struct spex_why unused;
+    struct spex_error unused;
     struct identity identity;
     int fd = spex_regular_file_open(path, &unused);
     if (fd < 0)
@@ -139,20 +139,21 @@ static void drop_suffix(char *path, const char *suffix) {
 }
 
 static void visit_mapping(struct visit *visit, struct mapping *mapping) {
-    struct spex_why why = {""};
+    struct spex_error why = {""};
     if (!mapping->executable || mapping->identity.inode == 0 || *mapping->path != '/' ||
         !remember(visit, &mapping->identity))
         return;
     int fd = open_mapped(visit->pid, mapping);
     drop_suffix(mapping->path, " (deleted)");
     if (fd < 0)
-        spex_why_set(&why, "%s was replaced since it was loaded, or cannot be read", mapping->path);
+        spex_error_set(&why, "%s was replaced since it was loaded, or cannot be read",
+                       mapping->path);
     visit->seen(visit->user, mapping->path, fd, why.text);
     if (fd >= 0)
         close(fd);
 }
 
-static int fail(pid_t pid, int err, struct spex_why *why) {
+static int fail(pid_t pid, int err, struct spex_error *why) {
     if (err == EACCES || err == EPERM)
         return spex_fail(why, -EACCES,
                          "process %d belongs to someone else, or may not be looked at", (int)pid);
@@ -162,7 +163,7 @@ static int fail(pid_t pid, int err, struct spex_why *why) {
 }
 
 int spex_mapped_objects_visit(pid_t pid, spex_mapped_object_seen seen, void *user,
-                              struct spex_why *why) {
+                              struct spex_error *why) {
     struct visit visit = {.pid = pid, .seen = seen, .user = user};
     char name[64], *line = NULL;
     size_t room = 0, lines = 0;

@@ -15,6 +15,6 @@ typedef void (*spex_mapped_object_seen)(void *user, const char *path, int fd, co
 
 /* 0; -ESRCH: no such process; -EACCES: it may not be looked at; -ENOENT: it has nothing mapped. */
 int spex_mapped_objects_visit(pid_t pid, spex_mapped_object_seen seen, void *user,
-                              struct spex_why *why);
+                              struct spex_error *why);
 
 #endif

@@ -25,7 +25,7 @@ _Static_assert(sizeof(struct spex_site) == 32 && sizeof(struct spex_probe_name) 
 struct reading {
     const struct spex_elf_file *file;
     struct spex_object_sites *sites;
-    struct spex_why *why;
+    struct spex_error *why;
     size_t file_names_bytes;
     struct spex_probe_name *names;
     size_t name_count;
@@ -255,7 +255,7 @@ static int read_all(struct reading *reading) {
 }
 
 int spex_object_sites_read(int fd, const char *name, struct spex_object_sites *sites,
-                           struct spex_why *why) {
+                           struct spex_error *why) {
     struct spex_elf_file file;
     *sites = (struct spex_object_sites){NULL, 0};
     int err = spex_elf_file_open(fd, name, &file, why);

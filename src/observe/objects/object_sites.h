@@ -36,7 +36,7 @@ struct spex_object_sites {
 /* The sites of the object behind `fd`, which stays the caller's; `name` is for messages. An object
  * without probes has no sites. 0, or an error of spex_elf_file_open. */
 int spex_object_sites_read(int fd, const char *name, struct spex_object_sites *sites,
-                           struct spex_why *why);
+                           struct spex_error *why);
 void spex_object_sites_free(struct spex_object_sites *sites);
 
 #endif
