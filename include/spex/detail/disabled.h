@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include <spex/compiler.h>
+#include <spex/detail/scopes.h>
 #include <spex/detail/site_asm.h>
 #include <spex/detail/values.h>
 
