@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <spex/spex.h>
+#include <spex/version.h>
 
 #include "tools/common/command.h"
 #include "tools/common/complain.h"

@@ -76,8 +76,7 @@
 #include <spex/kernel.h>
 #include <spex/probe.h>
 #include <spex/record.h>
-
-#define SPEX_VERSION "0.1.0"
+#include <spex/version.h>
 
 SPEX_EXTERN_C_BEGIN
 

@@ -201,3 +201,7 @@ void spex_parameter_set(uint32_t slot, uint64_t value) {
     frames->given |= 1u << (slot - 1);
     spex_store_relaxed(&parameters_of_all[slot - 1], value);
 }
+
+int spex_functions_make(const char *filter) {
+    return spex_function_kernels_make(filter, (uintptr_t)&__cyg_profile_func_enter);
+}

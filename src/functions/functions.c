@@ -156,7 +156,7 @@ static void say_what_is_left_out(const struct spex_found_functions *found) {
                          : "no instrumented function matches");
 }
 
-int spex_functions_make(const char *filter) {
+int spex_function_kernels_make(const char *filter, uintptr_t enter_hook) {
     static bool done;
     char why[WHY_BYTES];
     if (spex_function_filter_check(filter, why, sizeof(why)) != 0) {
@@ -166,8 +166,7 @@ int spex_functions_make(const char *filter) {
     if (done)
         return 0;
     struct spex_found_functions found;
-    int err = spex_functions_find(filter, (uintptr_t)&__cyg_profile_func_enter,
-                                  SPEX_MAX_SITES - spex_sites_count(), &found);
+    int err = spex_functions_find(filter, enter_hook, SPEX_MAX_SITES - spex_sites_count(), &found);
     if (!err && found.count > 0)
         err = make_kernels(&found);
     if (err)

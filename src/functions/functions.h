@@ -45,8 +45,12 @@ static inline struct spex_site *spex_function_site(const struct spex_function_ta
 
 /* Makes kernels of the functions that `filter` chooses, the first time it is called, and says on
  * standard error what could not be done. 0; -EINVAL for a filter that cannot be read; -ENOMEM. One
- * thread at a time. */
+ * thread at a time. It is weak and stands beside the hooks: only an instrumented program has it. */
 int spex_functions_make(const char *filter) __attribute__((weak));
+
+/* The same; `enter_hook` is the address of __cyg_profile_func_enter, which instrumented functions
+ * call. */
+int spex_function_kernels_make(const char *filter, uintptr_t enter_hook);
 
 /* By their names compilers know them; `caller` is not looked at. */
 SPEX_API void __cyg_profile_func_enter(void *function, void *caller);

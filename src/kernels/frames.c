@@ -184,7 +184,7 @@ static bool look_at(const struct spex_sampling_plan *plan, struct spex_samples *
                     const struct spex_site *site, uint32_t context, uint64_t now,
                     const uint64_t *parameters) {
     const struct spex_planned *planned =
-        spex_load_acquire(&plan->nodes[context]); /* Q4 (Q3 in plan.c) */
+        spex_load_acquire(&plan->nodes[context]); /* Q4 (Q3 in sampling_plan.c) */
     if (!planned || planned->parameters > site->detail)
         return false;
     double ticks = spex_planned_ticks(plan, planned, parameters);

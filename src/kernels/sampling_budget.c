@@ -80,7 +80,7 @@ static double count_executions(struct spex_sampling_budget *spending,
                                const struct spex_sampling_plan *plan) {
     double sum = 0;
     for (uint32_t w = 0; w < SPEX_SAMPLING_PLAN_WORDS; w++) {
-        uint64_t asked = spex_load_acquire(&plan->asked[w]); /* Q1 (Q2 in plan.c) */
+        uint64_t asked = spex_load_acquire(&plan->asked[w]); /* Q1 (Q2 in sampling_plan.c) */
         for (; asked; asked &= asked - 1) {
             uint32_t context = w * 64 + (uint32_t)__builtin_ctzll(asked);
             uint32_t now = executions_of(context);

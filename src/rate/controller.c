@@ -75,8 +75,6 @@
  * than policies let them. */
 #define DETECTION_MOST 0.94
 
-struct spex_controller spex_controller;
-
 static void buffers_free(void) {
     free(spex_controller.probes);
     free(spex_controller.classes);

@@ -16,8 +16,6 @@
 #include "site/registry_state.h"
 #include "text/message.h"
 
-struct spex_registry spex_registry = {.lock = PTHREAD_MUTEX_INITIALIZER, .probing_changes = 1};
-
 uint32_t spex_sites_count(void) {
     return spex_load_acquire(&spex_registry.count); /* S1 (S2) */
 }

@@ -13,7 +13,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <spex/spex.h>
+#include <spex/version.h>
 
 #include "explore/store/build_id.h"
 
