@@ -172,7 +172,7 @@ static void add_head(struct spex_columns *columns, const struct spex_profile_pro
     spex_columns_add(columns, "%s", spex_probe_text(probe, name, sizeof(name)));
     spex_columns_add(columns, "%s", spex_probe_type_name(probe->probe_type));
     if (spex_profile_polled(probe))
-        spex_columns_add(columns, "probed");
+        spex_columns_add(columns, "polled");
     else if (probe->records)
         add_number(columns, spex_profile_one_in(probe));
     else

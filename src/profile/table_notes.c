@@ -46,7 +46,7 @@ static void print_polled_cost(FILE *file, const struct spex_profile *profile) {
     double ns_per_tick = 1e9 / profile->process.ticks_per_second;
     for (size_t t = 0; t < profile->type_count; t++)
         if (profile->types[t].polled > 0) {
-            fprintf(file, ", a probed one %.2g ns", profile->types[t].polled * ns_per_tick);
+            fprintf(file, ", a polled one %.2g ns", profile->types[t].polled * ns_per_tick);
             return;
         }
 }

@@ -175,7 +175,7 @@ static bool measure_all(struct spex_controlled *probe, uint32_t first, uint64_t 
 static void count_again(uint32_t first, struct spex_controlled *probe) {
     probe->trying = spex_controller.trying = true;
     probe->period = spex_period_whole(probe->frequency, RECORDS_LEAST);
-    probe->why = "recorded for a moment, as executions that are probed are not counted";
+    probe->why = "recorded for a moment, as executions that are polled are not counted";
     spex_probe_throttle(first, probe->period);
 }
 
@@ -289,7 +289,7 @@ static void apply_decision(uint32_t first, const struct spex_rate_class *class,
         hold_probe(probe, decision->reason);
     else if (decision->mode == SPEX_RATE_PROBED &&
              !spex_probe_type_lasts(spex_site_info(first)->probe_type))
-        hold_probe(probe, "held off: it is not worth its records, and takes no time to be probed");
+        hold_probe(probe, "held off: it is not worth its records, and takes no time to be polled");
     else if (decision->mode == SPEX_RATE_PROBED)
         leave_to_prober(probe, decision->reason);
     else if (probe->period != SPEX_SITE_POLLED) /* until it is counted again */

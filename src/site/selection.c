@@ -90,7 +90,8 @@ static const char *parse_sampling(struct span text, struct spex_sampling *sampli
         sampling->period = SPEX_SELECTION_OFF;
         return NULL;
     }
-    if (is(text, "probe")) {
+    /* "probe" is the former word for "poll". */
+    if (is(text, "poll") || is(text, "probe")) {
         *sampling = (struct spex_sampling){.period = 1, .kind = SPEX_SAMPLING_POLLING};
         return NULL;
     }

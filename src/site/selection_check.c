@@ -157,7 +157,7 @@ static unsigned keep_unpolled(const struct spex_selection *selection,
 }
 
 static void say_unpolled(struct line *line, const struct spex_site_info **infos, unsigned count) {
-    add(line, "snapshots take no time and cannot be probed, so they stay off: ");
+    add(line, "snapshots take no time and cannot be polled, so they stay off: ");
     for (unsigned i = 0; i < count && i < NAMED_MOST; i++) {
         const char *between = i ? ", " : "";
         if (infos[i]->name)

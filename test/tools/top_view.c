@@ -278,13 +278,13 @@ static void test_a_polled_probe(void **state) {
         .looks = 100, .active = 40, .threads = 50, .thread_squares = 70, .pairs = 99};
     assert_int_equal(spex_top_view_fill(&view, &profile, NULL), 0);
     view.span = SPEX_TOP_START;
-    assert_cell("beta", SPEX_CNT, SPEX_TOP_PERIOD, "probed");
+    assert_cell("beta", SPEX_CNT, SPEX_TOP_PERIOD, "polled");
     assert_cell("beta", SPEX_CNT, SPEX_TOP_RATE, "");
     assert_cell("beta", SPEX_CNT, SPEX_TOP_SHARE, "50 %");
     select_row("beta", SPEX_CNT);
     struct spex_top_row *row = spex_top_view_current(&view);
     assert_int_equal(spex_top_row_period(row, true, text, sizeof(text)), -EINVAL);
-    assert_string_equal(text, "beta is probed, and has no period");
+    assert_string_equal(text, "beta is polled, and has no period");
     assert_toggled("+7:cnt@off");
     assert_toggled("+7:cnt");
     assert_cell("beta", SPEX_CNT, SPEX_TOP_PERIOD, "1");

@@ -112,7 +112,7 @@ static void a_share_by_records_is_rate_times_mean(void **state) {
 static void a_share_by_looks_is_the_number_of_threads(void **state) {
     struct spex_polling_share share = {0};
     (void)state;
-    assert_int_equal(start("1@probe"), 0);
+    assert_int_equal(start("1@poll"), 0);
     LAT_PROBE_BEGIN(WORK, 1);
     spex_metrics_lock();
     uint32_t first = spex_site_info(work_site())->probe;

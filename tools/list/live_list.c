@@ -111,7 +111,7 @@ static void add_state(struct spex_columns *columns, const struct entry *entry) {
     if (entry->site->period == 0)
         spex_columns_add(columns, "off");
     else if (entry->site->kind == SPEX_SAMPLING_POLLING)
-        spex_columns_add(columns, "probed");
+        spex_columns_add(columns, "polled");
     else if (strcmp(text, "1") == 0)
         spex_columns_add(columns, "on");
     else

@@ -346,7 +346,7 @@ int spex_top_row_period(struct spex_top_row *row, bool longer, char *selection, 
         return -EINVAL;
     }
     if (row->polled == row->sites_on) {
-        snprintf(selection, size, "%s is probed, and has no period", row->name);
+        snprintf(selection, size, "%s is polled, and has no period", row->name);
         return -EINVAL;
     }
     uint64_t period = longer ? (uint64_t)row->period * 2 : row->period / 2;
@@ -375,7 +375,7 @@ static void period_cell(const struct spex_top_row *row, char *text, size_t size)
     else if (!row->sites_on)
         snprintf(text, size, "off");
     else if (row->polled == row->sites_on)
-        snprintf(text, size, "probed");
+        snprintf(text, size, "polled");
     else if (row->sites_on < row->sites)
         snprintf(text, size, "%s (%u/%u)", sampling, row->sites_on, row->sites);
     else
