@@ -85,11 +85,11 @@ enum {
     IN_BEST = 1 << BEST
 };
 
-/* For each probe type: off, skipped, probed, on, scoped. */
+/* For each probe type: off, skipped, polled, on, scoped. */
 #define PROBES(type, id, run, settings_on, repetitions)                                            \
     {type, "off", NULL, run, IDLE_REPETITIONS, 0, IN_DOORS},                                       \
         {type, "skipped", #id "@1000", run, IDLE_REPETITIONS, 0, IN_RINGS},                        \
-        {type, "probed", #id "@probe", run, IDLE_REPETITIONS, 0, IN_BEST},                         \
+        {type, "polled", #id "@poll", run, IDLE_REPETITIONS, 0, IN_BEST},                         \
         {type, "on", #id, run, repetitions, 0, settings_on}, {                                     \
         type, "scoped", #id, run##_scope, repetitions, 0, IN_BEST                                  \
     }

@@ -8,7 +8,7 @@
  * KERNEL_PROBE_BEGIN(id, sc, p1, …) is a probe of type `kernel`. What probe.h says of `id`, `sc`,
  * threads and signal handlers holds for it. Up to SPEX_KERNEL_PARAMETERS parameters follow `sc`:
  * whole numbers, converted to uint64_t, each evaluated once, and only by an execution that makes a
- * record or is probed. A parameter's name is its text: above, `n`. Record: {ticks, context,
+ * record or is polled. A parameter's name is its text: above, `n`. Record: {ticks, context,
  * parameters}. SPEX_KERNEL_SCOPE is the scope.
  *
  * The calling context (Bhattacharyya and Amza: ADLER, section 3.1) is the path of kernels that are
@@ -69,7 +69,7 @@ SPEX_PROBE_API uint32_t spex_context_step(uint32_t key);
 SPEX_PROBE_API void spex_kernel_end(struct spex_site *site, uint32_t weight, uint32_t context,
                                     uint64_t begin, uint64_t now, const uint64_t *parameters);
 
-/* BEGIN and END of an execution that is probed: the library may record it, or look at it while it
+/* BEGIN and END of an execution that is polled: the library may record it, or look at it while it
  * goes on, at the rate that its model sets. BEGIN returns its time in ticks; 0: the library does
  * neither. */
 SPEX_PROBE_API uint64_t spex_kernel_published(struct spex_site *site, uint32_t context,

@@ -20,7 +20,7 @@
  *
  * BEGIN and END stand in the same block, each once. An execution that leaves the block between them
  * (return, break, exception) makes no record; the scopes below make one there, too. Probes may be
- * nested and functions with probes may call themselves. While a probe is probed (its executions
+ * nested and functions with probes may call themselves. While a probe is polled (its executions
  * make no records; a thread of the library looks at regular times which of them are going on), an
  * execution without END lasts until the thread executes that site again, or ends.
  *

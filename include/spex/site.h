@@ -88,7 +88,7 @@ struct spex_probe_name {
  *     how to sample   1 to SPEX_CONTROL_PERIOD_MAX  a record for each so many executions
  *                     SPEX_CONTROL_COUNTDOWN        the library decides, by a countdown of its own
  *                     0                             no records; threads publish that they execute
- *                                                   the probe (probing)
+ *                                                   the probe (polling)
  *
  * The generation changes when the site is switched on and when threads have to begin a new
  * countdown, so that no thread continues an old count. There are 127; then they begin again.

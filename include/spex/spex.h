@@ -34,8 +34,8 @@
  *     SPEX_THREAD_BUDGET  how much of any 10 ms one thread may lose to its records, such as 5%
  *     SPEX_RATE_POLICY    how a budget is divided: fair, budget, fixed or hybrid, or the path, with
  *                         a "/", of a shared object with a policy: docs/rate_policies.md
- *     SPEX_PROBING        looks a second at probes with period "probe", 1 to 1000; 100
- *     SPEX_MODELS         a file of models, from spex train: kernels with period "probe" are
+ *     SPEX_PROBING        looks a second at probes with period "poll", 1 to 1000; 100
+ *     SPEX_MODELS         a file of models, from spex train: kernels with period "poll" are
  *                         sampled at the rates that the models set
  *     SPEX_SAMPLES        samples of an execution of such a kernel, 0.01 to 1000000; 10
  *     SPEX_COLLECTORS     collector threads

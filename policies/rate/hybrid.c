@@ -133,14 +133,14 @@ static struct spex_rate_decision probe(const struct spex_rate_problem *problem, 
     if (probing <= 0)
         return (struct spex_rate_decision){
             .mode = SPEX_RATE_OFF,
-            .reason = "off: tracing it exceeds the budget, and nothing is left for probing"};
+            .reason = "off: tracing it exceeds the budget, and nothing is left for polling"};
     return (struct spex_rate_decision){
         .mode = SPEX_RATE_PROBED,
         .frequency = probing * cls->share,
-        .reason = cls->pinned ? "pinned, but probed: the budget does not pay for tracing it"
+        .reason = cls->pinned ? "pinned, but polled: the budget does not pay for tracing it"
                   : cost_of(problem, c) > probing
-                      ? "probed: with what is traced the budget does not pay for tracing it, too"
-                      : "probed: tracing it tells less than the samples that it would take away",
+                      ? "polled: with what is traced the budget does not pay for tracing it, too"
+                      : "polled: tracing it tells less than the samples that it would take away",
     };
 }
 
@@ -171,10 +171,10 @@ static void forget_minima(struct spex_hybrid *hybrid) {
 
 static const char *reason_of(bool pinned_fit, bool minima_kept) {
     if (!pinned_fit)
-        return "the budget does not pay for what is pinned: some of it is probed";
+        return "the budget does not pay for what is pinned: some of it is polled";
     if (!minima_kept)
         return "the budget does not pay for the minimal frequencies: they are not kept";
-    return "of tracing and probing, the division that tells most within the budget";
+    return "of tracing and polling, the division that tells most within the budget";
 }
 
 static int hybrid_decide(const struct spex_rate_problem *problem, void *workspace,
@@ -201,7 +201,7 @@ static int hybrid_decide(const struct spex_rate_problem *problem, void *workspac
         if (layout.traced[c])
             trace(problem, plan, c,
                   problem->classes[c].pinned ? "pinned"
-                                             : "traced: it tells more so than by probing");
+                                             : "traced: it tells more so than by polling");
         else
             plan->decisions[c] = probe(problem, c, plan->probing_frequency);
     }
@@ -266,7 +266,7 @@ SPEX_RATE_POLICY(hybrid) = {
     .size = sizeof(struct spex_rate_policy_ops),
     .abi = SPEX_RATE_POLICY_ABI,
     .name = "hybrid",
-    .summary = "traces what tells most that way and leaves the rest to probing",
+    .summary = "traces what tells most that way and leaves the rest to polling",
     .workspace_size = hybrid_workspace_size,
     .decide = hybrid_decide,
     .combinations_workspace_size = hybrid_combinations_workspace_size,

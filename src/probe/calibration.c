@@ -83,7 +83,7 @@ LOOP(run_counters,
          spex_counters_begin(&bench->site, &span);
          spex_record_counters(&bench->rings, &bench->site, weight, &span);
      })
-LOOP(run_probed,
+LOOP(run_polled,
      uint32_t weight = spex_sample_(&bench->site);
      SPEX_FINISH_(&bench->site, weight, abort());)
 /* clang-format on */
@@ -150,7 +150,7 @@ static void type_measure(uint32_t type, unsigned detail, struct bench *bench) {
         .record = cost_at(loop_of(type), bench, generation | 1),
     };
     if (!spex_costs_known())
-        spex_cost_probed_set(cost_at(run_probed, bench, generation));
+        spex_cost_polled_set(cost_at(run_polled, bench, generation));
     spex_cost_set(type, &cost);
 }
 

@@ -18,7 +18,7 @@ static inline bool spex_control_records(uint32_t control) {
 }
 
 /* A site with such a control word is probed: it is on and makes no records. */
-static inline bool spex_control_probed(uint32_t control) {
+static inline bool spex_control_polled(uint32_t control) {
     return control && !spex_control_records(control);
 }
 

@@ -11,7 +11,7 @@ static struct {
     /* Mask of types. */
     uint32_t known;
     struct spex_cost costs[SPEX_PROBE_TYPES];
-    double probed;
+    double polled;
 } cost_table;
 
 uint32_t spex_costs_known(void) {
@@ -23,8 +23,8 @@ void spex_cost_set(uint32_t type, const struct spex_cost *cost) {
     spex_store_release(&cost_table.known, cost_table.known | type); /* K1 (K2) */
 }
 
-void spex_cost_probed_set(double ticks) {
-    cost_table.probed = ticks;
+void spex_cost_polled_set(double ticks) {
+    cost_table.polled = ticks;
 }
 
 int spex_cost_get(uint32_t type, struct spex_cost *cost) {
@@ -36,6 +36,6 @@ int spex_cost_get(uint32_t type, struct spex_cost *cost) {
     return 0;
 }
 
-double spex_cost_probed(void) {
-    return spex_costs_known() ? cost_table.probed : 0;
+double spex_cost_polled(void) {
+    return spex_costs_known() ? cost_table.polled : 0;
 }

@@ -14,11 +14,11 @@ uint32_t spex_costs_known(void);
 /* Sets the type's cost. One caller at a time. */
 void spex_cost_set(uint32_t type, const struct spex_cost *cost);
 
-/* Sets what spex_cost_probed returns, before the first type's cost is set. */
-void spex_cost_probed_set(double ticks);
+/* Sets what spex_cost_polled returns, before the first type's cost is set. */
+void spex_cost_polled_set(double ticks);
 
 /* Ticks of an execution of any type that is published for the prober, BEGIN and END together; 0:
  * not measured. Any thread. */
-double spex_cost_probed(void);
+double spex_cost_polled(void);
 
 #endif

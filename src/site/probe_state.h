@@ -25,7 +25,7 @@ struct spex_probe_state {
     /* Time during which at least one site was on. */
     uint64_t on_ticks;
     /* The part of that time during which no site made records, as all were probed. */
-    uint64_t probed_ticks;
+    uint64_t polled_ticks;
 };
 
 /* `first`: the probe's first site. `until`: time is counted up to these ticks. */

@@ -292,24 +292,24 @@ int spex_sites_selection(char *text, size_t size) {
     return err;
 }
 
-static void add_probed(struct spex_sites_probed *probed, uint32_t first) {
+static void add_polled(struct spex_sites_polled *polled, uint32_t first) {
     for (uint32_t i = first; i < SPEX_MAX_SITES; i = spex_registry.infos[i].next) {
         const struct spex_site_info *info = &spex_registry.infos[i];
-        if (info->site && spex_control_probed(spex_load_relaxed(&info->site->control)))
-            probed->sites[probed->count++] = (uint16_t)i;
+        if (info->site && spex_control_polled(spex_load_relaxed(&info->site->control)))
+            polled->sites[polled->count++] = (uint16_t)i;
     }
 }
 
-void spex_sites_probed(struct spex_sites_probed *probed) {
+void spex_sites_polled(struct spex_sites_polled *polled) {
     /* Relaxed: a change that is seen late is one look late. */
-    if (probed->changes == spex_load_relaxed(&spex_registry.probing_changes))
+    if (polled->changes == spex_load_relaxed(&spex_registry.polling_changes))
         return;
     pthread_mutex_lock(&spex_registry.lock);
-    probed->count = 0;
-    probed->changes = spex_registry.probing_changes;
+    polled->count = 0;
+    polled->changes = spex_registry.polling_changes;
     for (uint32_t i = 0; i < spex_registry.count; i++)
         if (spex_registry.infos[i].probe == i)
-            add_probed(probed, i);
+            add_polled(polled, i);
     pthread_mutex_unlock(&spex_registry.lock);
 }
 

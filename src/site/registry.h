@@ -26,7 +26,7 @@ const struct spex_site_info *spex_site_info(uint32_t index);
 
 /* Lets the probe's sites make a record every `period` executions at most, whatever the selection
  * says, and at random where that is longer than the selected period. 0: as the selection says;
- * SPEX_SITE_HELD: no records; SPEX_SITE_PROBED: the sites are probed only. Holds until the next
+ * SPEX_SITE_HELD: no records; SPEX_SITE_POLLED: the sites are probed only. Holds until the next
  * call, or until the selection switches the site off. `first`: the probe's first site. */
 void spex_probe_throttle(uint32_t first, uint32_t period);
 
@@ -62,7 +62,7 @@ void spex_sites_need(struct spex_selection selection);
 int spex_sites_selection(char *text, size_t size);
 
 /* Sites that are probed, probe by probe. */
-struct spex_sites_probed {
+struct spex_sites_polled {
     /* The registry's count of changes when this was filled in; 0: never. */
     uint32_t changes;
     uint32_t count;
@@ -70,7 +70,7 @@ struct spex_sites_probed {
 };
 
 /* Brings it up to date. Quick where nothing has changed. */
-void spex_sites_probed(struct spex_sites_probed *probed);
+void spex_sites_polled(struct spex_sites_polled *polled);
 
 /* Puts the sites of all probes that are loaded now into `infos`, which has room for SPEX_MAX_SITES.
  * Returns their number. */

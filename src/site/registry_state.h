@@ -32,7 +32,7 @@ struct spex_registry {
     /* Sites that stay off. */
     uint32_t refused;
     /* Changes when a site begins to be probed, or ceases to be. */
-    uint32_t probing_changes;
+    uint32_t polling_changes;
     struct spex_selection selection;
     /* Decides about the sites of which `selection` says nothing. */
     struct spex_selection needed;

@@ -5,7 +5,7 @@
  *   geometric  "@~100"     each with a probability of 1/100, whatever the others did
  *   bursty     "@100x64"   64 in a row, then none for a while: one in 100 of what executes often, all
  *                          of what executes seldom
- *   probing    "@probe"    none; the first collector looks from time to time whether the site is
+ *   polling    "@poll"     none; the first collector looks from time to time whether the site is
  *                          being executed */
 #ifndef SPEX_SITE_SAMPLING_H
 #define SPEX_SITE_SAMPLING_H
@@ -18,7 +18,7 @@ enum spex_sampling_kind {
     SPEX_SAMPLING_PERIODIC,
     SPEX_SAMPLING_GEOMETRIC,
     SPEX_SAMPLING_BURSTY,
-    SPEX_SAMPLING_PROBING
+    SPEX_SAMPLING_POLLING
 };
 
 struct spex_sampling {
@@ -46,7 +46,7 @@ int spex_sampling_text(const struct spex_sampling *sampling, char *text, size_t 
 /* Of such a kind. */
 uint32_t spex_sampling_longest(uint32_t kind, uint32_t burst);
 
-/* "periodic", "geometric", "bursty" or "probing". */
+/* "periodic", "geometric", "bursty" or "probing", as in JSON, where "probing" stands for polling. */
 const char *spex_sampling_kind_name(uint32_t kind);
 
 static inline bool spex_sampling_same(const struct spex_sampling *a,

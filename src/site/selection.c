@@ -90,8 +90,9 @@ static const char *parse_sampling(struct span text, struct spex_sampling *sampli
         sampling->period = SPEX_SELECTION_OFF;
         return NULL;
     }
-    if (is(text, "probe")) {
-        *sampling = (struct spex_sampling){.period = 1, .kind = SPEX_SAMPLING_PROBING};
+    /* "probe" is the former word for "poll". */
+    if (is(text, "poll") || is(text, "probe")) {
+        *sampling = (struct spex_sampling){.period = 1, .kind = SPEX_SAMPLING_POLLING};
         return NULL;
     }
     if (split_burst(text, &period, &burst))
@@ -334,7 +335,7 @@ struct spex_sampling spex_selection_sampling(const struct spex_selection *select
     if (!item || item->sampling.period == SPEX_SELECTION_OFF)
         return off;
     struct spex_sampling sampling = item->sampling;
-    if (sampling.kind == SPEX_SAMPLING_PROBING && !spex_probe_type_lasts(probe->type))
+    if (sampling.kind == SPEX_SAMPLING_POLLING && !spex_probe_type_lasts(probe->type))
         return off;
     if (!sampling.period)
         sampling.period = probe->subsample;

@@ -9,6 +9,8 @@
  *     period    := 1 to SPEX_CONTROL_PERIOD_MAX, or SPEX_GAP_PERIOD_MAX behind "~"
  *     burst     := 2 to SPEX_BURST_CYCLE_MAX / period
  *
+ * "probe" is read as "poll", its former word.
+ *
  * The last item that matches a probe decides. So of items with the same what and type only the last
  * is kept, and a selection to which the same is added for ever does not grow. */
 #ifndef SPEX_SITE_SELECTION_H

@@ -134,20 +134,20 @@ int spex_selection_unmatched(const struct spex_selection *selection, char *text,
 }
 
 /* The selection wants the site probed, but executions of its type take no time. */
-static bool wants_probing(const struct spex_selection *selection,
+static bool wants_polling(const struct spex_selection *selection,
                           const struct spex_site_info *info) {
     const struct spex_selection_probe probe = spex_site_selected_by(info);
     const struct spex_selection_item *item = spex_selection_decider(selection, &probe);
-    return item && item->sampling.kind == SPEX_SAMPLING_PROBING &&
+    return item && item->sampling.kind == SPEX_SAMPLING_POLLING &&
            !spex_probe_type_lasts(info->probe_type);
 }
 
 /* Moves the first site of each such probe to the front. Returns the number of these probes. */
-static unsigned keep_unprobed(const struct spex_selection *selection,
+static unsigned keep_unpolled(const struct spex_selection *selection,
                               const struct spex_site_info **infos, uint32_t count) {
     unsigned kept = 0;
     for (uint32_t i = 0; i < count; i++) {
-        bool there = !wants_probing(selection, infos[i]);
+        bool there = !wants_polling(selection, infos[i]);
         for (unsigned k = 0; k < kept && !there; k++)
             there = infos[k]->probe == infos[i]->probe;
         if (!there)
@@ -156,8 +156,8 @@ static unsigned keep_unprobed(const struct spex_selection *selection,
     return kept;
 }
 
-static void say_unprobed(struct line *line, const struct spex_site_info **infos, unsigned count) {
-    add(line, "snapshots take no time and cannot be probed, so they stay off: ");
+static void say_unpolled(struct line *line, const struct spex_site_info **infos, unsigned count) {
+    add(line, "snapshots take no time and cannot be polled, so they stay off: ");
     for (unsigned i = 0; i < count && i < NAMED_MOST; i++) {
         const char *between = i ? ", " : "";
         if (infos[i]->name)
@@ -170,14 +170,14 @@ static void say_unprobed(struct line *line, const struct spex_site_info **infos,
     spex_make_printable(line->text);
 }
 
-int spex_selection_unprobed(const struct spex_selection *selection, char *text, size_t size) {
+int spex_selection_unpolled(const struct spex_selection *selection, char *text, size_t size) {
     struct line line = {.text = text, .size = size};
     struct known *known = malloc(sizeof(*known));
     if (!known)
         return -ENOMEM;
-    unsigned count = keep_unprobed(selection, known->infos, spex_sites_loaded(known->infos));
+    unsigned count = keep_unpolled(selection, known->infos, spex_sites_loaded(known->infos));
     if (count > 0 && size > 0)
-        say_unprobed(&line, known->infos, count);
+        say_unpolled(&line, known->infos, count);
     free(known);
     return (int)count;
 }

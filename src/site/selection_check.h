@@ -20,9 +20,9 @@ int spex_selection_unmatched(const struct spex_selection *selection, char *text,
 /* Puts one printable line into `text`, cut where `size` ends, if items want SNAPSHOT probes to be
  * probed, which take no time:
  *
- *     snapshots take no time and cannot be probed, so they stay off: state, 7 and 2 more
+ *     snapshots take no time and cannot be polled, so they stay off: state, 7 and 2 more
  *
  * The number of such probes; -ENOMEM. */
-int spex_selection_unprobed(const struct spex_selection *selection, char *text, size_t size);
+int spex_selection_unpolled(const struct spex_selection *selection, char *text, size_t size);
 
 #endif

@@ -50,7 +50,7 @@ struct spex_site_info {
     /* What the selection gives the site; period 0: off. */
     struct spex_sampling selected;
     /* The shortest period that the controller allows; 0: any; or SPEX_SITE_HELD,
-     * SPEX_SITE_PROBED. */
+     * SPEX_SITE_POLLED. */
     uint32_t slowed;
     /* The site has been on since spex_sites_time_begin. */
     bool used;
@@ -68,7 +68,7 @@ struct spex_site_info {
 #define SPEX_SITE_HELD UINT32_MAX
 
 /* The controller lets the site be probed only. */
-#define SPEX_SITE_PROBED (UINT32_MAX - 1)
+#define SPEX_SITE_POLLED (UINT32_MAX - 1)
 
 static inline bool spex_site_is_region(const struct spex_site_info *info) {
     return info->probe_type == 0;

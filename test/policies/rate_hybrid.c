@@ -335,7 +335,7 @@ static void of_too_many_pins_the_least_weight_is_probed(void **state) {
     ask(&answer, "hybrid", &problem);
     assert_int_equal(answer.decisions[0].mode, SPEX_RATE_PROBED);
     assert_int_equal(answer.decisions[2].mode, SPEX_RATE_TRACED);
-    assert_non_null(strstr(answer.decisions[0].reason, "pinned, but probed"));
+    assert_non_null(strstr(answer.decisions[0].reason, "pinned, but polled"));
     assert_false(answer.plan.feasible);
     assert_true(answer.plan.overhead <= .015 * (1 + 1e-12));
     assert_int_equal(ask_combinations(), 0);

@@ -150,7 +150,7 @@ static uint64_t now_ns(void) {
 static void change(int fd, uint64_t *seed) {
     static const char *const selections[] = {
         "40",      "",    "40:lat,40:cnt", "40:lat@7",     "plugin.*", "*",         "-40:tpt",
-        "+40:tpt", "*@3", "40:snapshot",   "+40:flt@1000", "-*",       "+40@probe", "*@probe"};
+        "+40:tpt", "*@3", "40:snapshot",   "+40:flt@1000", "-*",       "+40@poll", "*@poll"};
     struct spex_profile_reader reader = {0};
     for (int a = 0; a < AHEAD; a++) {
         *seed = *seed * 6364136223846793005u + 1442695040888963407u;

@@ -51,7 +51,7 @@ class Benches(unittest.TestCase):
                     self.assertIn((name, state, 1, "wall", commit, "off"), keys)
             if name != "SNAPSHOT":
                 self.assertIn((name, "scoped", 1, "wall", best, "open"), keys)
-                self.assertIn((name, "probed", 1, "wall", best, "open"), keys)
+                self.assertIn((name, "polled", 1, "wall", best, "open"), keys)
         for limit in result["limits"]:
             bound = limit.get("at_most", limit.get("at_least"))
             below = limit["figure"] <= bound if "at_most" in limit else limit["figure"] >= bound

@@ -77,7 +77,7 @@ class Plans(unittest.TestCase):
         result = subprocess.run([SPEX, "plan", path, "--max-f", "925", "--top", "2"], text=True,
                                 capture_output=True, check=True)
         lines = [line.split(None, 6) for line in result.stdout.splitlines()]
-        self.assertEqual(lines, [["information", "overhead", "probing", "traced"],
+        self.assertEqual(lines, [["information", "overhead", "polling", "traced"],
                                  ["1", "1256.48", "5.00%", "43.00", "Hz", "file,", "window, font"],
                                  ["2", "1244.50", "5.00%", "79.00", "Hz", "file,", "kernel, font"]])
 

@@ -95,7 +95,7 @@ class Samples(Programs):
             self.assertEqual(len(account["kernels"]), 3)
             self.assertEqual(self.selected(process), before)
         # So that it goes by no models any more.
-        result = self.run_spex("set", str(process.pid), "*:kernel@probe")
+        result = self.run_spex("set", str(process.pid), "*:kernel@poll")
         self.assertEqual(result.returncode, 0, result.stderr)
 
     def refused(self, status, message, *arguments):
@@ -125,7 +125,7 @@ class Samples(Programs):
                                    ({"SPEX_MODELS": models, "SPEX_SAMPLES": "many"},
                                     "spex: SPEX_SAMPLES=many: a number of 0.01 to 1000000 was expected\n")):
             result = subprocess.run([KERNELS, "1000"], capture_output=True, text=True, check=False,
-                                    env=self.environment(SPEX_PROBES="*:kernel@probe", **variables))
+                                    env=self.environment(SPEX_PROBES="*:kernel@poll", **variables))
             self.assertIn(message, result.stderr)
 
 

@@ -121,7 +121,7 @@ static void shares_are_those_of_the_looks(void **state) {
     struct worker workers[WORKERS];
     uint64_t before = produced();
     (void)state;
-    assert_int_equal(start("1:lat@probe"), 0);
+    assert_int_equal(start("1:lat@poll"), 0);
     for (int w = 0; w < WORKERS; w++)
         send(&workers[w], once);
     assert_int_equal(threads_in(WORK), 0);
@@ -164,7 +164,7 @@ static void recursive(struct worker *self) {
 static void a_recursive_execution_ends_with_the_outermost(void **state) {
     struct worker worker;
     (void)state;
-    assert_int_equal(start("1:lat@probe"), 0);
+    assert_int_equal(start("1:lat@poll"), 0);
     send(&worker, recursive);
     for (int stop = 0; stop < 2 * DEPTH - 1; stop++) {
         to_next_stop(&worker);
@@ -193,7 +193,7 @@ static void nested(struct worker *self) {
 static void a_thread_counts_once_in_each_probe(void **state) {
     struct worker worker;
     (void)state;
-    assert_int_equal(start("1:lat@probe,2:cnt@probe"), 0);
+    assert_int_equal(start("1:lat@poll,2:cnt@poll"), 0);
     send(&worker, nested);
     assert_int_equal(threads_in(WORK), 1);
     assert_int_equal(threads_in(COUNTED), 1);
@@ -226,7 +226,7 @@ static void leaving(struct worker *self) {
 static void without_its_end_it_lasts_until_the_next_or_the_threads_end(void **state) {
     struct worker worker;
     (void)state;
-    assert_int_equal(start("1:lat@probe"), 0);
+    assert_int_equal(start("1:lat@poll"), 0);
     send(&worker, leaving);
     assert_int_equal(threads_in(WORK), 1);
     to_next_stop(&worker);
@@ -256,7 +256,7 @@ static void switching_in_mid_execution(void **state) {
     assert_int_equal(start("1:lat"), 0);
     send(&worker, twice); /* begins recorded */
     assert_int_equal(look(WORK, 2).looks, 0);
-    assert_true(spex_set("1:lat@probe") > 0);
+    assert_true(spex_set("1:lat@poll") > 0);
     assert_int_equal(threads_in(WORK), 0);
     to_next_stop(&worker);
     assert_int_equal(produced(), before + 1);
@@ -269,7 +269,7 @@ static void switching_in_mid_execution(void **state) {
     assert_int_equal(look(WORK, 2).looks, 0);
     to_next_stop(&worker);
     assert_int_equal(produced(), before + 1);
-    assert_true(spex_set("1:lat@probe") > 0);
+    assert_true(spex_set("1:lat@poll") > 0);
     assert_int_equal(threads_in(WORK), 0);
     end(&worker);
     assert_int_equal(spex_stop(), 0);
@@ -289,8 +289,8 @@ static void *execute(void *arg) {
 
 /* Whatever an execution has begun as, nothing is left of it. */
 static void switching_while_threads_execute(void **state) {
-    static const char *const selections[] = {"1:lat@probe", "1:lat@3",   "1:lat@probe", "off",
-                                             "1:lat@probe", "1:lat@~10", "1:lat@10x4"};
+    static const char *const selections[] = {"1:lat@poll", "1:lat@3",   "1:lat@poll", "off",
+                                             "1:lat@poll", "1:lat@~10", "1:lat@10x4"};
     pthread_t threads[WORKERS];
     (void)state;
     enough = false;
@@ -306,33 +306,33 @@ static void switching_while_threads_execute(void **state) {
     spex_store_relaxed(&enough, true);
     for (int t = 0; t < WORKERS; t++)
         assert_int_equal(pthread_join(threads[t], NULL), 0);
-    assert_true(spex_set("1:lat@probe") > 0);
+    assert_true(spex_set("1:lat@poll") > 0);
     assert_int_equal(threads_in(WORK), 0);
     assert_int_equal(spex_stop(), 0);
 }
 
 static void looks_on_both_sides_of_a_pause_are_no_pair(void **state) {
     (void)state;
-    assert_int_equal(start("1:lat@probe,2@probe"), 0);
+    assert_int_equal(start("1:lat@poll,2@poll"), 0);
     assert_int_equal(look(WORK, 5).pairs, 4);
-    assert_true(spex_set("2@probe") > 0);
+    assert_true(spex_set("2@poll") > 0);
     assert_int_equal(look(WORK, 3).looks, 0);
-    assert_true(spex_set("1:lat@probe") > 0);
+    assert_true(spex_set("1:lat@poll") > 0);
     assert_int_equal(look(WORK, 2).pairs, 1);
     assert_int_equal(spex_stop(), 0);
 }
 
-static void the_controller_may_have_it_probed(void **state) {
+static void the_controller_may_have_it_polled(void **state) {
     struct worker worker;
     bool loaded;
     (void)state;
     assert_int_equal(start("1:lat,3"), 0);
-    spex_probe_throttle(first_site(WORK), SPEX_SITE_PROBED);
-    spex_probe_throttle(first_site(STATE), SPEX_SITE_PROBED);
+    spex_probe_throttle(first_site(WORK), SPEX_SITE_POLLED);
+    spex_probe_throttle(first_site(STATE), SPEX_SITE_POLLED);
     send(&worker, once);
     to_next_stop(&worker);
     assert_int_equal(threads_in(WORK), 1);
-    assert_int_equal(spex_site_sampling(first_site(WORK), &loaded).kind, SPEX_SAMPLING_PROBING);
+    assert_int_equal(spex_site_sampling(first_site(WORK), &loaded).kind, SPEX_SAMPLING_POLLING);
     assert_int_equal(spex_site_sampling(first_site(STATE), &loaded).kind, SPEX_SAMPLING_PERIODIC);
     spex_probe_throttle(first_site(WORK), 0);
     assert_int_equal(look(WORK, 1).looks, 0);
@@ -341,20 +341,20 @@ static void the_controller_may_have_it_probed(void **state) {
     assert_int_equal(spex_stop(), 0);
 }
 
-static void time_that_is_probed_is_told_apart(void **state) {
+static void time_that_is_polled_is_told_apart(void **state) {
     uint32_t site = first_site(WORK);
     (void)state;
-    assert_int_equal(start("1:lat@probe"), 0);
+    assert_int_equal(start("1:lat@poll"), 0);
     struct spex_probe_state probed = spex_probe_state(site, spex_ticks());
     assert_true(probed.by_hand);
     assert_true(probed.on_ticks > 0);
-    assert_int_equal(probed.probed_ticks, probed.on_ticks);
+    assert_int_equal(probed.polled_ticks, probed.on_ticks);
     assert_true(spex_set("1:lat@10") > 0);
     struct spex_probe_state first = spex_probe_state(site, spex_ticks());
     struct spex_probe_state later = spex_probe_state(site, spex_ticks() + 1000);
     assert_false(first.by_hand);
-    assert_true(first.probed_ticks >= probed.probed_ticks);
-    assert_int_equal(later.probed_ticks, first.probed_ticks);
+    assert_true(first.polled_ticks >= probed.polled_ticks);
+    assert_int_equal(later.polled_ticks, first.polled_ticks);
     assert_true(later.on_ticks > first.on_ticks);
     assert_int_equal(spex_stop(), 0);
 }
@@ -367,13 +367,13 @@ static void snapshots_stay_off_and_it_is_said(void **state) {
         SNAPSHOT_PROBE(OTHER, 7, i);
     }
     messages_begin();
-    assert_int_equal(start("*@probe"), 0);
-    assert_string_equal(messages_end(), "spex: snapshots take no time and cannot be probed, so "
+    assert_int_equal(start("*@poll"), 0);
+    assert_string_equal(messages_end(), "spex: snapshots take no time and cannot be polled, so "
                                         "they stay off: 3, 4\n");
     assert_int_equal(spex_site_sampling(first_site(STATE), &loaded).period, 0);
-    assert_int_equal(spex_site_sampling(first_site(WORK), &loaded).kind, SPEX_SAMPLING_PROBING);
+    assert_int_equal(spex_site_sampling(first_site(WORK), &loaded).kind, SPEX_SAMPLING_POLLING);
     messages_begin();
-    assert_true(spex_set("*@probe,:snapshot") > 0);
+    assert_true(spex_set("*@poll,:snapshot") > 0);
     assert_string_equal(messages_end(), "");
     assert_int_equal(spex_site_sampling(first_site(STATE), &loaded).period, 7);
     assert_int_equal(spex_stop(), 0);
@@ -384,12 +384,12 @@ static void a_forked_child_has_nothing_of_it(void **state) {
     int status = -1;
     (void)state;
     SKIP_WITHOUT_CHILDREN();
-    assert_int_equal(start("1:lat@probe"), 0);
+    assert_int_equal(start("1:lat@poll"), 0);
     LAT_PROBE_BEGIN(WORK, 1);
     assert_int_equal(threads_in(WORK), 1);
     pid_t child = fork();
     if (child == 0) {
-        bool good = start("1:lat@probe") == 0;
+        bool good = start("1:lat@poll") == 0;
         spex_metrics_lock();
         good = good && spex_occupancy_sampler_occupancy(first_site(WORK)).looks <= 1;
         spex_occupancy_sampler_look();
@@ -407,10 +407,10 @@ static void a_forked_child_has_nothing_of_it(void **state) {
 
 static void each_collection_begins_anew(void **state) {
     (void)state;
-    assert_int_equal(start("1:lat@probe"), 0);
+    assert_int_equal(start("1:lat@poll"), 0);
     assert_int_equal(look(WORK, 5).looks, 5);
     assert_int_equal(spex_stop(), 0);
-    assert_int_equal(start("1:lat@probe"), 0);
+    assert_int_equal(start("1:lat@poll"), 0);
     spex_metrics_lock();
     assert_true(spex_occupancy_sampler_occupancy(first_site(WORK)).looks < 5);
     spex_metrics_unlock();
@@ -433,8 +433,8 @@ int main(void) {
         cmocka_unit_test(switching_in_mid_execution),
         cmocka_unit_test(switching_while_threads_execute),
         cmocka_unit_test(looks_on_both_sides_of_a_pause_are_no_pair),
-        cmocka_unit_test(the_controller_may_have_it_probed),
-        cmocka_unit_test(time_that_is_probed_is_told_apart),
+        cmocka_unit_test(the_controller_may_have_it_polled),
+        cmocka_unit_test(time_that_is_polled_is_told_apart),
         cmocka_unit_test(snapshots_stay_off_and_it_is_said),
         cmocka_unit_test(a_forked_child_has_nothing_of_it),
         cmocka_unit_test(each_collection_begins_anew),

@@ -72,7 +72,7 @@ static void see(const struct spex_record *record, void *context) {
 
 static int begin_with(const char *models, const char *budget) {
     const struct spex_options options = {.size = sizeof(options),
-                                         .probes = "samples.*:kernel@probe",
+                                         .probes = "samples.*:kernel@poll",
                                          .out = "/dev/null",
                                          .budget = budget,
                                          .models = models,

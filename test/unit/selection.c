@@ -142,16 +142,17 @@ static void kinds_of_sampling(void **state) {
     }
 }
 
-static void probing(void **state) {
+static void polling(void **state) {
     (void)state;
-    assert_int_equal(sampling("*@probe", SPEX_LAT).kind, SPEX_SAMPLING_PROBING);
-    assert_int_equal(sampling("*@probe", SPEX_CNT).kind, SPEX_SAMPLING_PROBING);
-    assert_true(sampling("*@probe", SPEX_LAT).period > 0);
-    assert_int_equal(sampling("*@probe", SPEX_SNAPSHOT).period, 0);
-    assert_int_equal(sampling("*@probe,:snapshot", SPEX_SNAPSHOT).period, SC);
-    assert_int_equal(sampling("*@probe,query@5", SPEX_LAT).period, 5);
-    assert_int_equal(sampling("*@probe,query@5", SPEX_LAT).kind, SPEX_SAMPLING_PERIODIC);
-    EXPECT_AFTER("query@probe,7:lat@probe", "query@probe", "+7:lat@probe");
+    assert_int_equal(sampling("*@poll", SPEX_LAT).kind, SPEX_SAMPLING_POLLING);
+    assert_int_equal(sampling("*@poll", SPEX_CNT).kind, SPEX_SAMPLING_POLLING);
+    assert_true(sampling("*@poll", SPEX_LAT).period > 0);
+    assert_int_equal(sampling("*@poll", SPEX_SNAPSHOT).period, 0);
+    assert_int_equal(sampling("*@poll,:snapshot", SPEX_SNAPSHOT).period, SC);
+    assert_int_equal(sampling("*@poll,query@5", SPEX_LAT).period, 5);
+    assert_int_equal(sampling("*@poll,query@5", SPEX_LAT).kind, SPEX_SAMPLING_PERIODIC);
+    EXPECT_AFTER("query@poll,7:lat@poll", "query@poll", "+7:lat@poll");
+    EXPECT_AFTER("query@poll", "query@probe"); /* the former word */
 }
 
 static void the_last_match_decides(void **state) {
@@ -546,7 +547,7 @@ int main(void) {
         cmocka_unit_test(types),
         cmocka_unit_test(periods),
         cmocka_unit_test(kinds_of_sampling),
-        cmocka_unit_test(probing),
+        cmocka_unit_test(polling),
         cmocka_unit_test(the_last_match_decides),
         cmocka_unit_test(off_switches_off),
         cmocka_unit_test(a_type_alone_is_of_all_probes),

@@ -143,8 +143,8 @@ static void times(void **state) {
 
 static struct spex_profile_probe *probed(uint16_t id, const char *name, unsigned looks) {
     struct spex_profile_probe *probe = row(SPEX_LAT, id, name);
-    probe->kind = SPEX_SAMPLING_PROBING;
-    probe->probed_seconds = 2;
+    probe->kind = SPEX_SAMPLING_POLLING;
+    probe->polled_seconds = 2;
     for (unsigned i = 0; i < looks; i++) /* independent of each other, half of them active */
         spex_occupancy_add(&probe->activity, i / 2 % 2, i ? (int64_t)((i - 1) / 2 % 2) : -1);
     return probe;
@@ -157,22 +157,22 @@ static void shares_of_time(void **state) {
     probed(2, "few", 4);
     struct spex_profile_probe *both = probed(3, "both", 1000);
     both->count = 1;
-    both->probed_seconds = 1.5;
+    both->polled_seconds = 1.5;
     struct spex_profile_probe *many = probed(4, "many", 1000);
     many->activity.threads *= 2;
     many->activity.thread_squares *= 4;
     many->activity.thread_pairs *= 4;
     expect("probe  type    1 in  count  per second    value       mean    p50    p90    p99  p99.9 "
            "   max   total  lost\n"
-           "half   lat   probed      -           -   active  50 ±3.1 %                             "
+           "half   lat   polled      -           -   active  50 ±3.1 %                             "
            "           1 s     0\n"
-           "few    lat   probed      -           -   active    50 ±? %                             "
+           "few    lat   polled      -           -   active    50 ±? %                             "
            "           1 s     0\n"
-           "both   lat   probed      1           2     time      20 ns  20 ns  20 ns  20 ns  20 ns "
+           "both   lat   polled      1           2     time      20 ns  20 ns  20 ns  20 ns  20 ns "
            " 20 ns   20 ns     0\n"
            "                                         active  50 ±3.1 %                             "
            "        750 ms\n"
-           "many   lat   probed      -           -   active  50 ±3.1 %                             "
+           "many   lat   polled      -           -   active  50 ±3.1 %                             "
            "           1 s     0\n"
            "                                        threads   1 ±0.062                             "
            "           2 s\n"

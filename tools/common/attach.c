@@ -157,7 +157,7 @@ static int select_models(struct spex_attached *attached, const struct spex_model
                         "process %d (%s) has none of the kernels that the models are of",
                         (int)attached->process, before->process.command);
     else if (list.count > NAMED_MAX)
-        err = switch_on(attached, *sampling ? "+*:kernel@probe" : "+*:kernel", before, why);
+        err = switch_on(attached, *sampling ? "+*:kernel@poll" : "+*:kernel", before, why);
     else if (list.count > 0)
         err = switch_on(attached, list.text, before, why);
     free(list.text);

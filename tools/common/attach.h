@@ -32,7 +32,7 @@ struct spex_attached {
 };
 
 /* Adds to the program's selection: `probes`, in the users' syntax, or, where that is NULL, the
- * kernels that the models know, each with `sampling` after it. That is "" or "@probe"; the latter
+ * kernels that the models know, each with `sampling` after it. That is "" or "@poll"; the latter
  * also changes kernels that are on already. 0, or a negative errno value with the reason. Call
  * spex_detach in either case. */
 int spex_attach(struct spex_attached *attached, pid_t process, const char *probes,

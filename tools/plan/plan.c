@@ -30,7 +30,7 @@ static const char plan_usage[] =
     "  --top COUNT      how many combinations; else 5\n"
     "  --policy POLICY  instead, what this policy decides about each class: fair, fixed,\n"
     "                   budget or hybrid, or an object's path, with a \"/\"; it decides on\n"
-    "                   probing only with --max-f or --sample-cost\n"
+    "                   polling only with --max-f or --sample-cost\n"
     "  --json           the same as JSON: an array, or for one policy an object\n";
 
 static const struct spex_syntax plan_syntax = {"plan", plan_usage, "one table was expected",
@@ -184,7 +184,7 @@ static void print_notes(const struct spex_rate_problem *problem) {
 
 static int print_table(const struct spex_rate_problem *problem,
                        const struct spex_rate_combination *best, size_t count) {
-    printf("%4s %14s %10s %14s  %s\n", "", "information", "overhead", "probing", "traced");
+    printf("%4s %14s %10s %14s  %s\n", "", "information", "overhead", "polling", "traced");
     for (size_t b = 0; b < count; b++) {
         printf("%4zu %14.2f %9.2f%% %11.2f Hz  ", b + 1, best[b].information,
                100 * best[b].overhead, best[b].probing_frequency);

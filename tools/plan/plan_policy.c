@@ -19,7 +19,7 @@ static const char *const mode_names[] = {
     [SPEX_RATE_OFF] = "off",
     [SPEX_RATE_TRACED] = "traced",
     [SPEX_RATE_SAMPLED] = "sampled",
-    [SPEX_RATE_PROBED] = "probed",
+    [SPEX_RATE_PROBED] = "probed", /* in JSON; mode_text() has the word of the table */
 };
 
 enum { MODES = sizeof(mode_names) / sizeof(mode_names[0]) };
@@ -71,7 +71,7 @@ static int check_plan(const char *name, const struct spex_rate_problem *problem,
     if (!isfinite(plan->information) || !isfinite(plan->overhead) ||
         !isfinite(plan->probing_frequency))
         return spex_complain(SPEX_EXIT_FAILED,
-                             "plan: the policy %s: information, overhead and a probing frequency "
+                             "plan: the policy %s: information, overhead and a polling frequency "
                              "were expected",
                              name);
     return SPEX_EXIT_OK;
@@ -128,8 +128,12 @@ static void print_summary(const char *name, const struct spex_rate_plan *plan) {
     printf("%s: %s; information %.2f, overhead %.2f%%", name, printable(plan->reason, reason),
            plan->information, 100 * plan->overhead);
     if (plan->probing_frequency > 0)
-        printf(", probing %.2f Hz", plan->probing_frequency);
+        printf(", polling %.2f Hz", plan->probing_frequency);
     puts(plan->feasible ? "" : ", not feasible");
+}
+
+static const char *mode_text(enum spex_rate_mode mode) {
+    return mode == SPEX_RATE_PROBED ? "polled" : mode_names[mode];
 }
 
 static int print_table(const char *name, const struct spex_rate_problem *problem,
@@ -141,7 +145,7 @@ static int print_table(const char *name, const struct spex_rate_problem *problem
     for (size_t c = 0; c < problem->class_count; c++) {
         const struct spex_rate_decision *decision = &plan->decisions[c];
         spex_columns_add(&columns, "%s", problem->classes[c].name);
-        spex_columns_add(&columns, "%s", mode_names[decision->mode]);
+        spex_columns_add(&columns, "%s", mode_text(decision->mode));
         spex_columns_add(&columns, "%.2f", decision->frequency);
         spex_columns_add(&columns, "%.2f", problem->classes[c].frequency);
         spex_columns_add(&columns, "%s", printable(decision->reason, reason));

@@ -182,7 +182,7 @@ static char *selection_of(const struct spex_models *models) {
             fflush(out);
             if (is_said(text, name, (size_t)(end - name)))
                 continue;
-            fprintf(out, "%s%.*s:kernel@probe", items++ ? "," : "", (int)(end - name), name);
+            fprintf(out, "%s%.*s:kernel@poll", items++ ? "," : "", (int)(end - name), name);
         }
     }
     if (!out || fclose(out) != 0) {
@@ -192,7 +192,7 @@ static char *selection_of(const struct spex_models *models) {
     if (plain && items > 0 && items <= ITEMS_MAX)
         return text;
     free(text);
-    return strdup("*:kernel@probe");
+    return strdup("*:kernel@poll");
 }
 
 static int drain_records(struct spex_receiver *receiver, struct spex_sampled *sampled, bool all,
@@ -301,7 +301,7 @@ static int sample_attached(const struct request *request, const char *models, in
     int err = send_models(request, models, &why);
     bool gone_by = !err;
     if (!err)
-        err = spex_attach(&attached, request->process, NULL, &request->models, "@probe", &why);
+        err = spex_attach(&attached, request->process, NULL, &request->models, "@poll", &why);
     if (!err)
         err = spex_sampled_create(&sampled, &request->models,
                                   spex_receiver_kernels(attached.receiver), request->samples,

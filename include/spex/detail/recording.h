@@ -77,7 +77,7 @@ SPEX_EXTERN_C_END
 /* Counts this execution, and decides whether it makes a record. Returns
  *
  *     0                         nothing to do
- *     generation                no record, but END reports the end of the execution (probing)
+ *     generation                no record, but END reports the end of the execution (polling)
  *     generation and weight     a record, which stands for `weight` executions
  *
  * The thread's word of the site holds the generation and the executions since the last record.
@@ -97,7 +97,7 @@ SPEX_INLINE uint32_t spex_sample_(struct spex_site *site) {
         spex_store_relaxed(executed, count);
         return 0;
     }
-    /* The period is neither 0 (probing) nor SPEX_CONTROL_COUNTDOWN. */
+    /* The period is neither 0 (polling) nor SPEX_CONTROL_COUNTDOWN. */
     bool period = ((control + 1) & SPEX_CONTROL_PERIOD_MASK) > 1;
     if (!((control ^ count) & ~SPEX_CONTROL_PERIOD_MASK) && period) {
         spex_store_relaxed(executed, control & ~SPEX_CONTROL_PERIOD_MASK);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Probing, and tracing or probing within a budget, of a program that is executed as its users do.
+"""Polling, and tracing or polling within a budget, of a program that is executed as its users do.
 
-    probed.py SPEX PROBED SANITIZER
+    polled.py SPEX POLLED SANITIZER
 
 SANITIZER: that of the program, or none.
 """
@@ -19,7 +19,7 @@ SANITIZER = None
 BUDGET = "2"
 
 
-class Probed(Watched):
+class Polled(Watched):
     def finish(self, process):
         """Which share of the time it was in the long probe, as it says last, and its standard error."""
         output, errors = super().finish(process)
@@ -40,7 +40,7 @@ class Probed(Watched):
         return {probe["name"]: probe for process in report["processes"] for probe in process["probes"]}
 
     def test_the_share_of_time_is_told(self):
-        process = self.start(self.spex, "run", "--json", "-i", "1", "-e", "long@probe,short@100", "--", SPEX_PROBING="200")
+        process = self.start(self.spex, "run", "--json", "-i", "1", "-e", "long@poll,short@100", "--", SPEX_PROBING="200")
         time.sleep(3)  # a program that works for a while, not a synchronisation
         truth, output = self.finish(process)
         *intervals, last = self.reports(output)
@@ -58,36 +58,36 @@ class Probed(Watched):
         self.assertGreater(short["records"], 0)
 
     def test_the_table_says_so(self):
-        process = self.start(SPEX_PROBES="*@probe")
+        process = self.start(SPEX_PROBES="*@poll")
         sites = self.wait_for(process, lambda found: found["long"].get("probed"))
         self.assertFalse(sites["state"]["on"])
-        self.assertIn("probed", self.run_spex("probes", process.pid).stdout)
-        self.assertIn("probed", self.run_spex("top", "-b", "-n", "2", "-d", "0.2", process.pid).stdout)
+        self.assertIn("polled", self.run_spex("probes", process.pid).stdout)
+        self.assertIn("polled", self.run_spex("top", "-b", "-n", "2", "-d", "0.2", process.pid).stdout)
         _, table = self.finish(process)
-        self.assertIn("snapshots take no time and cannot be probed, so they stay off: state\n", table)
+        self.assertIn("snapshots take no time and cannot be polled, so they stay off: state\n", table)
         rows = {line.split()[0]: line.split() for line in table.splitlines() if line.startswith(("long", "short"))}
-        self.assertEqual(rows["long"][1:6], ["lat", "probed", "-", "-", "active"])
-        self.assertEqual(rows["short"][1:6], ["lat", "probed", "-", "-", "active"])
-        self.assertRegex(table, r"a probed one [0-9.e+]+ ns")
+        self.assertEqual(rows["long"][1:6], ["lat", "polled", "-", "-", "active"])
+        self.assertEqual(rows["short"][1:6], ["lat", "polled", "-", "-", "active"])
+        self.assertRegex(table, r"a polled one [0-9.e+]+ ns")
 
     def test_it_is_switched_while_the_program_runs(self):
         process = self.start(SPEX_PROBES="long")
         self.wait_for(process, lambda found: found["long"]["on"])
-        result = self.run_spex("set", process.pid, "+long@probe")
+        result = self.run_spex("set", process.pid, "+long@poll")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.wait_for(process, lambda found: found["long"].get("probed"))
-        self.assertIn("long@probe", self.run_spex("list").stdout)
-        self.run_spex("set", process.pid, "+long@off,state@probe")
+        self.assertIn("long@poll", self.run_spex("list").stdout)
+        self.run_spex("set", process.pid, "+long@off,state@poll")
         self.wait_for(process, lambda found: not found["long"]["on"])
         self.finish(process)
 
-    def test_within_a_budget_what_records_cannot_tell_is_probed(self):
+    def test_within_a_budget_what_records_cannot_tell_is_polled(self):
         if SANITIZER != "none":
-            self.skipTest("with sanitizers it costs nearly as much to be probed as to be recorded")
+            self.skipTest("with sanitizers it costs nearly as much to be polled as to be recorded")
         process = self.start(SPEX_PROBES="long,short", SPEX_BUDGET=BUDGET + "%", SPEX_RATE_POLICY="hybrid")
         sites = self.wait_for(process, lambda found: found["long"].get("probed") and found["short"].get("probed"))
         for name in "long", "short":
-            self.assertRegex(sites[name]["why"], "^probed: ")
+            self.assertRegex(sites[name]["why"], "^polled: ")
         self.wait_for(process, lambda found: "recorded for a moment" in found["short"]["why"])
         self.wait_for(process, lambda found: found["short"].get("probed"))
         truth, table = self.finish(process)
@@ -106,7 +106,7 @@ class Probed(Watched):
         for variables, message in [
                 ({"SPEX_PROBING": "0"}, "SPEX_PROBING=0: a number of 1 to 1000 was expected"),
                 ({"SPEX_PROBING": "1001"}, "SPEX_PROBING=1001: a number of 1 to 1000 was expected"),
-                ({"SPEX_PROBES": "long@probed"}, 'probe selection: "long@probed": after "@" a period'),
+                ({"SPEX_PROBES": "long@polled"}, 'probe selection: "long@polled": after "@" a period'),
                 ({"SPEX_RATE_POLICY": "best"}, "SPEX_RATE_POLICY=best: fair, budget, fixed or hybrid was expected")]:
             process = self.start(**{"SPEX_PROBES": "*", **variables})
             _, errors = process.communicate(timeout=PATIENCE)
