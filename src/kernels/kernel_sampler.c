@@ -41,7 +41,7 @@ static struct {
     bool running;
     bool stopping;
     struct spex_random random;
-    struct spex_sites_probed probed;
+    struct spex_sites_polled polled;
     struct due *dues; /* SPEX_MAX_THREADS x SPEX_SAMPLES_FRAMES */
     struct spex_sampling_plan *plan;
     struct spex_sampling_plan *plans; /* all that there have been */
@@ -58,10 +58,10 @@ static uint64_t random_interval(uint64_t interval, double from) {
 }
 
 /* What has been switched off since it began is not looked at. */
-static bool is_probed(uint32_t site) {
-    spex_sites_probed(&looker.probed);
-    for (uint32_t p = 0; p < looker.probed.count; p++)
-        if (looker.probed.sites[p] == site)
+static bool is_polled(uint32_t site) {
+    spex_sites_polled(&looker.polled);
+    for (uint32_t p = 0; p < looker.polled.count; p++)
+        if (looker.polled.sites[p] == site)
             return true;
     return false;
 }
@@ -70,7 +70,7 @@ static bool is_probed(uint32_t site) {
 static void look(const struct spex_thread *thread, const struct spex_samples_frame *frame,
                  uint64_t now) {
     uint32_t site = spex_frame_site(frame), thread_id = spex_load_relaxed(&thread->thread_id);
-    if (thread_id && is_probed(site))
+    if (thread_id && is_polled(site))
         spex_put_kernel(&spex_rings, spex_pack(0, thread_id, site, 0), spex_frame_context(frame),
                         frame->begin, now, frame->parameters, spex_site_info(site)->detail);
 }

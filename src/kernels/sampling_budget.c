@@ -176,7 +176,7 @@ void spex_sampling_budget_pass(struct spex_sampling_budget *spending,
     double made = (double)spex_grown(spending->records, records) * record_seconds(plan);
     spending->records = records;
     spending->execution_seconds =
-        (plan->execution_ticks + spex_cost_probed()) / plan->ticks_per_second;
+        (plan->execution_ticks + spex_cost_polled()) / plan->ticks_per_second;
     double executions = count_executions(spending, plan) * spending->execution_seconds;
     spex_fetch_add_relaxed(&spent_ns, (uint64_t)((looks + executions) * 1e9));
     spending->pass_ns = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID) - looker_ns;

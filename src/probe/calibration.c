@@ -90,7 +90,7 @@ CALIBRATION_LOOP(run_counters,
          spex_counters_begin(&bench->site, &span);
          spex_record_counters(&bench->rings, &bench->site, weight, &span);
      })
-CALIBRATION_LOOP(run_probed,
+CALIBRATION_LOOP(run_polled,
      uint32_t weight = spex_sample_(&bench->site);
      SPEX_FINISH_(&bench->site, weight, abort());)
 /* clang-format on */
@@ -162,7 +162,7 @@ static void type_measure(uint32_t type, unsigned detail, struct calibration *ben
         .record = loop_cost(calibration_loop_of(type), bench, generation | 1),
     };
     if (!spex_costs_known())
-        spex_cost_probed_set(loop_cost(run_probed, bench, generation));
+        spex_cost_polled_set(loop_cost(run_polled, bench, generation));
     spex_cost_set(type, &cost);
 }
 

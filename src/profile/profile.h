@@ -67,7 +67,7 @@ struct spex_profile_type {
     uint64_t lost;
     char text
         [SPEX_PROFILE_TEXT_BYTES]; /* how its values are read, or why they are not; may be empty */
-    double probed;                 /* ticks: another of the costs */
+    double polled;                 /* ticks: another of the costs */
 };
 
 struct spex_profile_site {
@@ -109,7 +109,7 @@ struct spex_profile_probe {
     double weight;                     /* executions that the records stand for */
     uint32_t burst;                    /* of bursty sampling */
     uint32_t reserved;
-    double probed_seconds; /* of on_seconds: it was probed, and its executions were not counted */
+    double polled_seconds; /* of on_seconds: it was probed, and its executions were not counted */
     struct spex_occupancy activity; /* what was seen meanwhile */
 };
 
@@ -139,13 +139,13 @@ static inline double spex_profile_one_in(const struct spex_profile_probe *probe)
 }
 
 /* Whether it is, or was last, probed: of its executions the share of time alone is known. */
-static inline bool spex_profile_probed(const struct spex_profile_probe *probe) {
-    return probe->kind == SPEX_SAMPLING_PROBING;
+static inline bool spex_profile_polled(const struct spex_profile_probe *probe) {
+    return probe->kind == SPEX_SAMPLING_POLLING;
 }
 
 /* While its executions were counted. */
 static inline double spex_profile_counted_seconds(const struct spex_profile_probe *probe) {
-    return probe->on_seconds > probe->probed_seconds ? probe->on_seconds - probe->probed_seconds
+    return probe->on_seconds > probe->polled_seconds ? probe->on_seconds - probe->polled_seconds
                                                      : 0;
 }
 

@@ -171,7 +171,7 @@ static void add_head(struct spex_columns *columns, const struct spex_profile_pro
     char name[SPEX_PROFILE_NAME_BYTES];
     spex_columns_add(columns, "%s", spex_probe_text(probe, name, sizeof(name)));
     spex_columns_add(columns, "%s", spex_probe_type_name(probe->probe_type));
-    if (spex_profile_probed(probe))
+    if (spex_profile_polled(probe))
         spex_columns_add(columns, "probed");
     else if (probe->records)
         add_number(columns, spex_profile_one_in(probe));
@@ -198,7 +198,7 @@ static void add_looked(struct spex_columns *columns, const char *name, double me
 static void add_active(struct spex_columns *columns, const struct spex_profile_probe *probe) {
     double share = spex_occupancy_share(&probe->activity);
     double margin = spex_occupancy_share_margin(&probe->activity);
-    add_looked(columns, "active", 100 * share, 100 * margin, " %", share * probe->probed_seconds);
+    add_looked(columns, "active", 100 * share, 100 * margin, " %", share * probe->polled_seconds);
 }
 
 /* Where there was never more than one it says the same again. */
@@ -209,7 +209,7 @@ static void add_threads(struct spex_columns *columns, const struct spex_profile_
         return;
     add_cells(columns, "", HEAD);
     add_looked(columns, "threads", threads, spex_occupancy_threads_margin(activity), "",
-               threads * probe->probed_seconds);
+               threads * probe->polled_seconds);
     spex_columns_end_row(columns);
 }
 

@@ -34,7 +34,7 @@ static void print_costs(FILE *file, const struct spex_profile *profile) {
         fprintf(file, ", a skipped execution %.2g ns", skip * ns_per_tick);
 }
 
-static bool any_probed(const struct spex_profile *profile) {
+static bool any_polled(const struct spex_profile *profile) {
     for (size_t r = 0; r < profile->row_count; r++)
         if (profile->rows[r].probe.activity.looks)
             return true;
@@ -42,11 +42,11 @@ static bool any_probed(const struct spex_profile *profile) {
 }
 
 /* The same for all types. */
-static void print_probed_cost(FILE *file, const struct spex_profile *profile) {
+static void print_polled_cost(FILE *file, const struct spex_profile *profile) {
     double ns_per_tick = 1e9 / profile->process.ticks_per_second;
     for (size_t t = 0; t < profile->type_count; t++)
-        if (profile->types[t].probed > 0) {
-            fprintf(file, ", a probed one %.2g ns", profile->types[t].probed * ns_per_tick);
+        if (profile->types[t].polled > 0) {
+            fprintf(file, ", a probed one %.2g ns", profile->types[t].polled * ns_per_tick);
             return;
         }
 }
@@ -59,8 +59,8 @@ static void print_engine(FILE *file, const struct spex_profile *profile) {
             process->ring_cpus, (double)process->ring_bytes / (1 << 20));
     if (process->ticks_per_second > 0)
         print_costs(file, profile);
-    if (process->ticks_per_second > 0 && any_probed(profile))
-        print_probed_cost(file, profile);
+    if (process->ticks_per_second > 0 && any_polled(profile))
+        print_polled_cost(file, profile);
     fputc('\n', file);
 }
 

@@ -89,8 +89,8 @@ void spex_accounts_advance(uint64_t ns) {
 /* Of a probe that is probed, for which its executions are taken to be as frequent as when they
  * were counted. */
 static double publishing(const struct spex_controlled *probe, double seconds) {
-    return probe->period == SPEX_SITE_PROBED
-               ? probe->frequency * seconds * spex_probing_execution_cost()
+    return probe->period == SPEX_SITE_POLLED
+               ? probe->frequency * seconds * spex_polling_execution_cost()
                : 0;
 }
 

@@ -28,7 +28,7 @@
 #include "rate/experiments.h"
 #include "rate/occupancy_sampler.h"
 #include "rate/period.h"
-#include "rate/probing.h"
+#include "rate/polling.h"
 #include "ring/doorbell.h"
 #include "ring/probe_type.h"
 #include "ring/rings.h"
@@ -51,8 +51,8 @@
 
 /* A probe that is probed is not counted: after so long, and after twice as long each time that
  * it comes to the same, it is recorded for a moment. */
-#define PROBED_SECONDS     1.0
-#define PROBED_SECONDS_MAX 16.0
+#define POLLED_SECONDS     1.0
+#define POLLED_SECONDS_MAX 16.0
 
 /* Of a look, in seconds, before there was one. */
 #define SAMPLE_COST 5e-6
@@ -162,12 +162,12 @@ static bool measure_executions(struct spex_controlled *probe, uint64_t count) {
 
 /* Of one that is only probed nothing is counted. */
 static bool measure_all(struct spex_controlled *probe, uint32_t first, uint64_t count) {
-    bool probed = probe->period == SPEX_SITE_PROBED;
+    bool probed = probe->period == SPEX_SITE_POLLED;
     bool measured = !probed && measure_executions(probe, count);
     if (probed)
         spex_controlled_measure_from_now(probe, count);
-    if (spex_probing_policy(spex_controller.policy) && (probed || measured))
-        spex_probing_measure(&probe->share, first, probed, probe->frequency);
+    if (spex_polling_policy(spex_controller.policy) && (probed || measured))
+        spex_polling_measure(&probe->share, first, probed, probe->frequency);
     return measured;
 }
 
@@ -212,15 +212,15 @@ static bool look_at(uint32_t first, struct spex_rate_class *class) {
         return true;
     if (measure_all(probe, first, count))
         probe->trying = false;
-    if (probe->period == SPEX_SITE_PROBED && probe->probed.until <= spex_controller.now) {
+    if (probe->period == SPEX_SITE_POLLED && probe->polled.until <= spex_controller.now) {
         count_again(first, probe);
         return false;
     }
-    if (spex_probing_policy(spex_controller.policy) && probe->frequency <= 0) {
+    if (spex_polling_policy(spex_controller.policy) && probe->frequency <= 0) {
         record_all(first, probe);
         return false;
     }
-    if (spex_probing_policy(spex_controller.policy)) {
+    if (spex_polling_policy(spex_controller.policy)) {
         class->share = probe->share.share;
         class->min_frequency = LOOKS_LEAST;
     }
@@ -265,14 +265,14 @@ static void give_period(struct spex_controlled *probe, const struct spex_rate_cl
     if (spex_period_differs(probe->period, exact))
         probe->period = all ? 0 : spex_period_whole(class->frequency, decision->frequency);
     probe->held.length = 0;
-    probe->probed.length = 0;
+    probe->polled.length = 0;
     probe->why = decision->reason;
 }
 
 static void leave_to_prober(struct spex_controlled *probe, const char *why) {
-    if (probe->period != SPEX_SITE_PROBED)
-        spex_hold_off(&probe->probed, spex_controller.now, PROBED_SECONDS, PROBED_SECONDS_MAX);
-    probe->period = SPEX_SITE_PROBED;
+    if (probe->period != SPEX_SITE_POLLED)
+        spex_hold_off(&probe->polled, spex_controller.now, POLLED_SECONDS, POLLED_SECONDS_MAX);
+    probe->period = SPEX_SITE_POLLED;
     probe->held.length = 0;
     probe->why = why;
 }
@@ -292,7 +292,7 @@ static void apply_decision(uint32_t first, const struct spex_rate_class *class,
         hold_probe(probe, "held off: it is not worth its records, and takes no time to be probed");
     else if (decision->mode == SPEX_RATE_PROBED)
         leave_to_prober(probe, decision->reason);
-    else if (probe->period != SPEX_SITE_PROBED) /* until it is counted again */
+    else if (probe->period != SPEX_SITE_POLLED) /* until it is counted again */
         give_period(probe, class, decision);
     spex_probe_throttle(first, probe->period);
     if (before == SPEX_SITE_HELD && probe->period != SPEX_SITE_HELD)
@@ -304,14 +304,14 @@ static void apply_decision(uint32_t first, const struct spex_rate_class *class,
 static double allowed(size_t count) {
     /* Where looks wake the collector, they are charged for it. */
     double resting =
-        spex_probing_policy(spex_controller.policy) ? 0 : spex_controller.collecting.rest;
+        spex_polling_policy(spex_controller.policy) ? 0 : spex_controller.collecting.rest;
     double steady = spex_budget_steady(&spex_controller.budget, spex_controller.cpus) - resting;
     double rate = spex_budget_rate(&spex_controller.budget, spex_controller.cpus) - resting;
     double detection = 0;
-    for (size_t c = 0; c < count && !spex_probing_policy(spex_controller.policy); c++)
+    for (size_t c = 0; c < count && !spex_polling_policy(spex_controller.policy); c++)
         detection += spex_controller.classes[c].frequency * spex_controller.classes[c].detect_cost;
-    if (spex_probing_policy(spex_controller.policy))
-        detection = spex_probing_base(spex_controller.classes, count);
+    if (spex_polling_policy(spex_controller.policy))
+        detection = spex_polling_base(spex_controller.classes, count);
     double least = detection / DETECTION_MOST;
     if (least > steady)
         least = steady;
@@ -338,8 +338,8 @@ static void note_factors(size_t count) {
 static size_t hold_dearest_probes(size_t count) {
     double most =
         DETECTION_MOST * spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
-    while (count > 0 && spex_probing_base(spex_controller.classes, count) > most) {
-        size_t dearest = spex_probing_dearest(spex_controller.classes, count);
+    while (count > 0 && spex_polling_base(spex_controller.classes, count) > most) {
+        size_t dearest = spex_polling_dearest(spex_controller.classes, count);
         uint32_t first = spex_controller.firsts[dearest];
         hold_probe(&spex_controller.probes[first],
                    "held off: its executions alone cost more than the budget");
@@ -364,15 +364,15 @@ static int decide(void) {
     spex_accounts_note_collecting();
     spex_controller.holding = spex_controller.trying = spex_controller.overdue = false;
     size_t count = look_at_all();
-    if (spex_probing_policy(spex_controller.policy))
+    if (spex_polling_policy(spex_controller.policy))
         count = hold_dearest_probes(count);
     struct spex_rate_problem problem = {.size = sizeof(problem),
                                         .budget = allowed(count),
                                         .sample_cost = sample_cost(),
                                         .class_count = count,
                                         .classes = spex_controller.classes};
-    if (spex_probing_policy(spex_controller.policy))
-        spex_probing_without_base(&problem, spex_controller.classes);
+    if (spex_polling_policy(spex_controller.policy))
+        spex_polling_without_base(&problem, spex_controller.classes);
     struct spex_rate_plan plan = {.size = sizeof(plan), .decisions = spex_controller.decisions};
     spex_controller.decided = spex_controller.now;
     spex_controller.decided_tokens = spex_controller.budget.tokens;
@@ -382,7 +382,7 @@ static int decide(void) {
     for (size_t c = 0; c < count; c++)
         apply_decision(spex_controller.firsts[c], &spex_controller.classes[c],
                        &spex_controller.decisions[c]);
-    spex_probing_apply(&plan, count);
+    spex_polling_apply(&plan, count);
     note_factors(count);
     spex_experiments_begin(count);
     return 0;

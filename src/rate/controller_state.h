@@ -14,7 +14,7 @@
 #include "rate/budget.h"
 #include "rate/collecting_cost.h"
 #include "rate/experiment.h"
-#include "rate/probing.h"
+#include "rate/polling.h"
 
 /* What is known of a probe, by the index of its first site. */
 struct spex_controlled {
@@ -34,10 +34,10 @@ struct spex_controlled {
     double factor;
     uint32_t period;
     const char *why;
-    /* While its period is SPEX_SITE_PROBED: until when it is probed before it is recorded for a
+    /* While its period is SPEX_SITE_POLLED: until when it is probed before it is recorded for a
      * moment. */
-    struct spex_hold_off probed;
-    struct spex_probing_share share;
+    struct spex_hold_off polled;
+    struct spex_polling_share share;
 };
 
 struct spex_controller {

@@ -79,7 +79,7 @@ static size_t subjects_of(size_t count) {
         uint32_t first = spex_controller.firsts[c];
         const struct spex_controlled *probe = &spex_controller.probes[first];
         double skip, report, period = probe->period ? probe->period : 1;
-        if (probe->held.until > 0 || probe->trying || probe->period == SPEX_SITE_PROBED ||
+        if (probe->held.until > 0 || probe->trying || probe->period == SPEX_SITE_POLLED ||
             !spex_accounts_type_costs(spex_site_info(first)->probe_type, &skip, &report))
             continue;
         spex_controller.subjects[subjects++] =

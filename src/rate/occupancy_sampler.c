@@ -27,7 +27,7 @@ struct seen {
 };
 
 static struct {
-    struct spex_sites_probed probed;
+    struct spex_sites_polled polled;
     struct seen seen[SPEX_MAX_SITES];
     struct spex_random random;
     uint64_t looks;
@@ -59,7 +59,7 @@ void spex_occupancy_sampler_set(double frequency) {
 static bool is_active(const struct spex_thread *thread, uint32_t from, uint32_t to) {
     for (uint32_t i = from; i < to; i++)
         /* Relaxed: what has begun or ended just now may be seen or not. */
-        if (spex_load_relaxed(&thread->countdowns[prober.probed.sites[i]].active))
+        if (spex_load_relaxed(&thread->countdowns[prober.polled.sites[i]].active))
             return true;
     return false;
 }
@@ -80,13 +80,13 @@ static void note(struct seen *seen, uint32_t threads) {
 }
 
 void spex_occupancy_sampler_look(void) {
-    const struct spex_sites_probed *probed = &prober.probed;
-    spex_sites_probed(&prober.probed);
+    const struct spex_sites_polled *polled = &prober.polled;
+    spex_sites_polled(&prober.polled);
     prober.looks++;
-    for (uint32_t from = 0, to; from < probed->count; from = to) {
-        uint32_t first = spex_site_info(probed->sites[from])->probe;
-        for (to = from + 1; to < probed->count; to++)
-            if (spex_site_info(probed->sites[to])->probe != first)
+    for (uint32_t from = 0, to; from < polled->count; from = to) {
+        uint32_t first = spex_site_info(polled->sites[from])->probe;
+        for (to = from + 1; to < polled->count; to++)
+            if (spex_site_info(polled->sites[to])->probe != first)
                 break;
         note(&prober.seen[first], threads_in(from, to));
     }
@@ -118,8 +118,8 @@ static void look_and_measure(void) {
 /* A collector that was kept from it for long does not make up for it: looks one after the other
  * say the same. */
 static void look_when_due(void) {
-    spex_sites_probed(&prober.probed);
-    if (prober.probed.count == 0 || !spex_metrics_there()) {
+    spex_sites_polled(&prober.polled);
+    if (prober.polled.count == 0 || !spex_metrics_there()) {
         prober.due_ns = 0;
         return;
     }

@@ -8,8 +8,8 @@
 
 #include "stats/occupancy.h"
 
-#define SPEX_PROBING_HZ     100
-#define SPEX_PROBING_HZ_MAX 1000
+#define SPEX_POLLING_HZ     100
+#define SPEX_POLLING_HZ_MAX 1000
 
 /* A collection begins: nothing has been seen yet. `frequency`: looks a second, on average, while
  * nobody asks for another. Not with the metrics locked. */

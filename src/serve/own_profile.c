@@ -109,7 +109,7 @@ void spex_profile_type_now(unsigned n, struct spex_profile_type *type) {
         type->test = cost.test;
         type->skip = cost.skip;
         type->record = cost.record;
-        type->probed = spex_cost_probed();
+        type->polled = spex_cost_polled();
     }
     if (there && type->probe_type >= SPEX_LLC && !spex_probe_type_ticks(type->probe_type))
         spex_describe(type->probe_type, type->pcid, type->text, sizeof(type->text));
@@ -165,7 +165,7 @@ void spex_profile_probe_now(uint32_t index, struct spex_profile_row *row) {
                                                .burst = state.sampling_last.burst}};
     if (rate > 0) {
         row->probe.on_seconds = (double)state.on_ticks / rate;
-        row->probe.probed_seconds = (double)state.probed_ticks / rate;
+        row->probe.polled_seconds = (double)state.polled_ticks / rate;
     }
     row->probe.activity = spex_occupancy_sampler_occupancy(index);
     copy_text(row->probe.name, sizeof(row->probe.name), info->name);

@@ -42,8 +42,8 @@ static void site_set_control(struct spex_site_info *info, uint32_t control) {
         site_clock_note(&first->recording, spex_control_records(before),
                         spex_control_records(control), now);
     }
-    if (spex_control_probed(before) != spex_control_probed(control))
-        spex_store_relaxed(&spex_registry.probing_changes, spex_registry.probing_changes + 1);
+    if (spex_control_polled(before) != spex_control_polled(control))
+        spex_store_relaxed(&spex_registry.polling_changes, spex_registry.polling_changes + 1);
     info->used |= control != 0;
     /* The release makes the site's index, its sampling rate, the rings and the threads' states
      * visible to a thread that sees the site on. */
@@ -66,11 +66,11 @@ static struct spex_sampling site_sampling_combined(const struct spex_site_info *
     if (!sampling.period || info->slowed == SPEX_SITE_HELD)
         return (struct spex_sampling){0};
     /* The fast copy of a region has no sites, so a poll would never find them executing. */
-    if (info->slowed == SPEX_SITE_PROBED && info->region)
+    if (info->slowed == SPEX_SITE_POLLED && info->region)
         return (struct spex_sampling){0};
-    if (info->slowed == SPEX_SITE_PROBED && spex_probe_type_lasts(info->probe_type))
-        return (struct spex_sampling){.period = 1, .kind = SPEX_SAMPLING_PROBING};
-    if (info->slowed == SPEX_SITE_PROBED || sampling.kind == SPEX_SAMPLING_PROBING)
+    if (info->slowed == SPEX_SITE_POLLED && spex_probe_type_lasts(info->probe_type))
+        return (struct spex_sampling){.period = 1, .kind = SPEX_SAMPLING_POLLING};
+    if (info->slowed == SPEX_SITE_POLLED || sampling.kind == SPEX_SAMPLING_POLLING)
         return sampling;
     if (info->slowed > sampling.period) {
         sampling.period = info->slowed;
@@ -91,7 +91,7 @@ static struct spex_sampling site_sampling_combined(const struct spex_site_info *
 static bool sampling_counts_down(const struct spex_sampling *sampling) {
     if (sampling->kind == SPEX_SAMPLING_PERIODIC)
         return spex_registry.records_bounded;
-    return sampling->kind != SPEX_SAMPLING_PROBING;
+    return sampling->kind != SPEX_SAMPLING_POLLING;
 }
 
 /* Returns whether threads' counts stay valid under the new sampling, so that the generation can
@@ -134,7 +134,7 @@ static void site_next_generation(struct spex_site_info *info, bool was_on,
 /* Polled sites have a generation and no period, countdowns have SPEX_CONTROL_COUNTDOWN. */
 static uint32_t control_word_of(const struct spex_site_info *info) {
     uint32_t generation = info->generation << SPEX_CONTROL_GENERATION_SHIFT;
-    if (info->sampling.kind == SPEX_SAMPLING_PROBING)
+    if (info->sampling.kind == SPEX_SAMPLING_POLLING)
         return generation;
     return generation |
            (sampling_counts_down(&info->sampling) ? SPEX_CONTROL_COUNTDOWN : info->sampling.period);

@@ -18,9 +18,9 @@ static inline bool spex_control_records(uint32_t control) {
     return control & SPEX_CONTROL_PERIOD_MASK;
 }
 
-/* Returns whether a site with this control word is polled (SPEX_SAMPLING_PROBING): it is on and
+/* Returns whether a site with this control word is polled (SPEX_SAMPLING_POLLING): it is on and
  * makes no records. */
-static inline bool spex_control_probed(uint32_t control) {
+static inline bool spex_control_polled(uint32_t control) {
     return control && !spex_control_records(control);
 }
 

@@ -14,7 +14,7 @@ static struct {
     uint32_t known;
     struct spex_cost costs[SPEX_PROBE_TYPES];
     /* Ticks of a polled execution. Complete once any type is known. */
-    double probed;
+    double polled;
 } cost_table;
 
 uint32_t spex_costs_known(void) {
@@ -27,8 +27,8 @@ void spex_cost_set(uint32_t type, const struct spex_cost *cost) {
                        cost_table.known | type); /* K1 (K2): the entry is complete */
 }
 
-void spex_cost_probed_set(double ticks) {
-    cost_table.probed = ticks;
+void spex_cost_polled_set(double ticks) {
+    cost_table.polled = ticks;
 }
 
 int spex_cost_get(uint32_t type, struct spex_cost *cost) {
@@ -40,6 +40,6 @@ int spex_cost_get(uint32_t type, struct spex_cost *cost) {
     return 0;
 }
 
-double spex_cost_probed(void) {
-    return spex_costs_known() ? cost_table.probed : 0;
+double spex_cost_polled(void) {
+    return spex_costs_known() ? cost_table.polled : 0;
 }

@@ -14,12 +14,12 @@ uint32_t spex_costs_known(void);
 /* Sets the cost of a type, once for each type. One caller at a time. */
 void spex_cost_set(uint32_t type, const struct spex_cost *cost);
 
-/* Sets the value that spex_cost_probed returns. Must be called before the first type's cost is
+/* Sets the value that spex_cost_polled returns. Must be called before the first type's cost is
  * set. */
-void spex_cost_probed_set(double ticks);
+void spex_cost_polled_set(double ticks);
 
 /* Returns the ticks that an execution of a polled probe takes, BEGIN and END together, the same for
  * all types; 0: not measured. Any thread. */
-double spex_cost_probed(void);
+double spex_cost_polled(void);
 
 #endif

@@ -48,7 +48,7 @@ static uint64_t site_clock_ticks(const struct spex_site_clock *clock, uint64_t u
 /* Returns the period for comparisons. A site that is off or polled makes no records, which counts
  * as the longest period. */
 static uint32_t sampling_period(const struct spex_sampling *sampling) {
-    return !sampling->period || sampling->kind == SPEX_SAMPLING_PROBING ? UINT32_MAX
+    return !sampling->period || sampling->kind == SPEX_SAMPLING_POLLING ? UINT32_MAX
                                                                         : sampling->period;
 }
 
@@ -65,7 +65,7 @@ struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
     pthread_mutex_lock(&spex_registry.lock);
     const struct spex_site_info *infos = spex_registry.infos;
     state.on_ticks = site_clock_ticks(&infos[first].on, until);
-    state.probed_ticks = state.on_ticks - site_clock_ticks(&infos[first].recording, until);
+    state.polled_ticks = state.on_ticks - site_clock_ticks(&infos[first].recording, until);
     for (uint32_t i = first; i < SPEX_MAX_SITES; i = infos[i].next) {
         const struct spex_site_info *info = &infos[i];
         struct spex_sampling now = site_sampling_now(info);
@@ -81,7 +81,7 @@ struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
     }
     pthread_mutex_unlock(&spex_registry.lock);
     state.selected = selected.period;
-    state.by_hand = selected.kind == SPEX_SAMPLING_PROBING;
+    state.by_hand = selected.kind == SPEX_SAMPLING_POLLING;
     if (state.sampling.period)
         state.sampling_last = state.sampling;
     return state;

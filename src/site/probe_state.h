@@ -28,7 +28,7 @@ struct spex_probe_state {
     uint64_t on_ticks;
     /* The part of `on_ticks` during which no site made records, because all that were on were
      * polled. */
-    uint64_t probed_ticks;
+    uint64_t polled_ticks;
 };
 
 /* Returns the state of the probe whose first site is `first`. Times are counted up to `until`, in

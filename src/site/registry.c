@@ -322,21 +322,21 @@ int spex_sites_selection(char *text, size_t size) {
 }
 
 /* Appends the polled sites of the probe whose first site is `first`. */
-static void probed_add_probe(struct spex_sites_probed *probed, uint32_t first) {
+static void probed_add_probe(struct spex_sites_polled *polled, uint32_t first) {
     for (uint32_t i = first; i < SPEX_MAX_SITES; i = spex_registry.infos[i].next) {
         const struct spex_site_info *info = &spex_registry.infos[i];
-        if (info->site && spex_control_probed(spex_load_relaxed(&info->site->control)))
-            probed->sites[probed->count++] = (uint16_t)i;
+        if (info->site && spex_control_polled(spex_load_relaxed(&info->site->control)))
+            polled->sites[polled->count++] = (uint16_t)i;
     }
 }
 
-void spex_sites_probed(struct spex_sites_probed *probed) {
+void spex_sites_polled(struct spex_sites_polled *polled) {
     /* Relaxed: a change that is seen late is in the list one poll later. */
-    if (probed->changes == spex_load_relaxed(&spex_registry.probing_changes))
+    if (polled->changes == spex_load_relaxed(&spex_registry.polling_changes))
         return;
     pthread_mutex_lock(&spex_registry.lock);
-    probed->count = 0;
-    probed->changes = spex_registry.probing_changes;
+    polled->count = 0;
+    polled->changes = spex_registry.polling_changes;
     for (uint32_t i = 0; i < spex_registry.count; i++)
         if (spex_registry.infos[i].probe == i)
             probed_add_probe(probed, i);

@@ -31,7 +31,7 @@ const struct spex_site_info *spex_site_info(uint32_t index);
 
 /* Limits the probe whose first site is `first` to one record in `period` executions. Where this is
  * longer than the selected period, executions are sampled at random. 0: the selection alone
- * decides; SPEX_SITE_HELD: no records; SPEX_SITE_PROBED: the sites are polled only. Holds until the
+ * decides; SPEX_SITE_HELD: no records; SPEX_SITE_POLLED: the sites are polled only. Holds until the
  * next call, or until the selection switches the site off. */
 void spex_probe_throttle(uint32_t first, uint32_t period);
 
@@ -69,7 +69,7 @@ void spex_sites_need(struct spex_selection selection);
 int spex_sites_selection(char *text, size_t size);
 
 /* The polled sites; the sites of one probe follow each other. */
-struct spex_sites_probed {
+struct spex_sites_polled {
     /* The registry's count of changes when this was filled in; 0: never. */
     uint32_t changes;
     uint32_t count;
@@ -77,7 +77,7 @@ struct spex_sites_probed {
 };
 
 /* Brings the list up to date. Without a change since the last call this is one load. */
-void spex_sites_probed(struct spex_sites_probed *probed);
+void spex_sites_polled(struct spex_sites_polled *polled);
 
 /* Writes the infos of all probes' sites that are loaded now to `infos`, which has room for
  * SPEX_MAX_SITES. Returns their number. */

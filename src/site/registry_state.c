@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: MIT */
 #include "site/registry_state.h"
 
-struct spex_registry spex_registry = {.lock = PTHREAD_MUTEX_INITIALIZER, .probing_changes = 1};
+struct spex_registry spex_registry = {.lock = PTHREAD_MUTEX_INITIALIZER, .polling_changes = 1};

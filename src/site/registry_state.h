@@ -33,7 +33,7 @@ struct spex_registry {
     /* Sites that were refused and stay off. */
     uint32_t refused;
     /* Grows by 1 when a site begins or ceases to be polled. Starts at 1; 0 means "never read". */
-    uint32_t probing_changes;
+    uint32_t polling_changes;
     /* The user's selection. */
     struct spex_selection selection;
     /* The selection of the process itself. Decides about the sites that `selection` does not

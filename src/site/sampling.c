@@ -12,7 +12,7 @@ int spex_sampling_text(const struct spex_sampling *sampling, char *text, size_t 
         return snprintf(text, size, "~%u", sampling->period);
     case SPEX_SAMPLING_BURSTY:
         return snprintf(text, size, "%ux%u", sampling->period, sampling->burst);
-    case SPEX_SAMPLING_PROBING:
+    case SPEX_SAMPLING_POLLING:
         return snprintf(text, size, "probe");
     default:
         return snprintf(text, size, "%u", sampling->period);

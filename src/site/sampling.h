@@ -18,7 +18,7 @@ enum spex_sampling_kind {
     SPEX_SAMPLING_PERIODIC,
     SPEX_SAMPLING_GEOMETRIC,
     SPEX_SAMPLING_BURSTY,
-    SPEX_SAMPLING_PROBING
+    SPEX_SAMPLING_POLLING
 };
 
 struct spex_sampling {

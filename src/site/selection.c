@@ -102,7 +102,7 @@ static const char *sampling_parse(struct span text, struct spex_sampling *sampli
         return NULL;
     }
     if (span_is(text, "probe")) {
-        *sampling = (struct spex_sampling){.period = 1, .kind = SPEX_SAMPLING_PROBING};
+        *sampling = (struct spex_sampling){.period = 1, .kind = SPEX_SAMPLING_POLLING};
         return NULL;
     }
     if (burst_split(text, &period, &burst))
@@ -362,7 +362,7 @@ struct spex_sampling spex_selection_sampling(const struct spex_selection *select
         return off;
     /* A SNAPSHOT takes no time, so a poll could never meet it. */
     struct spex_sampling sampling = item->sampling;
-    if (sampling.kind == SPEX_SAMPLING_PROBING && !spex_probe_type_lasts(probe->type))
+    if (sampling.kind == SPEX_SAMPLING_POLLING && !spex_probe_type_lasts(probe->type))
         return off;
     if (!sampling.period)
         sampling.period = probe->subsample;

@@ -148,7 +148,7 @@ static bool wants_snapshot_polled(const struct spex_selection *selection,
                                   const struct spex_site_info *info) {
     const struct spex_selection_probe probe = spex_site_selected_by(info);
     const struct spex_selection_item *item = spex_selection_decider(selection, &probe);
-    return item && item->sampling.kind == SPEX_SAMPLING_PROBING &&
+    return item && item->sampling.kind == SPEX_SAMPLING_POLLING &&
            !spex_probe_type_lasts(info->probe_type);
 }
 
@@ -182,7 +182,7 @@ static void line_add_unprobed(struct line *line, const struct spex_site_info **i
     spex_make_printable(line->text);
 }
 
-int spex_selection_unprobed(const struct spex_selection *selection, char *text, size_t size) {
+int spex_selection_unpolled(const struct spex_selection *selection, char *text, size_t size) {
     struct line line = {.text = text, .size = size};
     struct known *known = malloc(sizeof(*known));
     if (!known)

@@ -25,6 +25,6 @@ int spex_selection_unmatched(const struct spex_selection *selection, char *text,
  *     snapshots take no time and cannot be probed, so they stay off: state, 7 and 2 more
  *
  * Returns the number of these probes, or -ENOMEM. */
-int spex_selection_unprobed(const struct spex_selection *selection, char *text, size_t size);
+int spex_selection_unpolled(const struct spex_selection *selection, char *text, size_t size);
 
 #endif

@@ -54,7 +54,7 @@ struct spex_site_info {
     /* The sampling that the selection gives the site; period 0: off. */
     struct spex_sampling selected;
     /* The shortest period that the controller allows; 0: any; or SPEX_SITE_HELD,
-     * SPEX_SITE_PROBED. */
+     * SPEX_SITE_POLLED. */
     uint32_t slowed;
     /* The site is on, or has been on since spex_sites_time_begin. */
     bool used;
@@ -72,7 +72,7 @@ struct spex_site_info {
 #define SPEX_SITE_HELD UINT32_MAX
 
 /* Value of `slowed`: the controller lets the site be polled only. */
-#define SPEX_SITE_PROBED (UINT32_MAX - 1)
+#define SPEX_SITE_POLLED (UINT32_MAX - 1)
 
 /* Returns whether the info is of a region (spex/region.h) and not of a probe. */
 static inline bool spex_site_is_region(const struct spex_site_info *info) {

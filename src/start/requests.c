@@ -58,7 +58,7 @@ int spex_life_select_locked(const char *probes, char *answer, size_t size) {
         spex_selection_free(&selection);
         return err;
     }
-    if (spex_selection_unprobed(&selection, unmatched, sizeof(unmatched)) > 0)
+    if (spex_selection_unpolled(&selection, unmatched, sizeof(unmatched)) > 0)
         tell(answer, size, "%s", unmatched);
     if (spex_selection_unmatched(&selection, unmatched, sizeof(unmatched)) > 0)
         tell(answer, size, "%s", unmatched);

@@ -168,7 +168,7 @@ int spex_settings_read(const struct spex_options *options, struct spex_settings 
         .functions = read_text(SPEX_VARIABLE_FUNCTIONS, options->functions),
         .out = read_text(SPEX_VARIABLE_OUT, options->out),
         .models = read_text(SPEX_VARIABLE_MODELS, options->models),
-        .probing = SPEX_PROBING_HZ,
+        .probing = SPEX_POLLING_HZ,
         .collectors = options->collectors ? options->collectors : 1,
         .ring_records = options->ring_records ? options->ring_records : 8192,
         .batch_records = options->batch_records ? options->batch_records : 256,
@@ -193,7 +193,7 @@ int spex_settings_read(const struct spex_options *options, struct spex_settings 
     err = err ? err : check_range(SPEX_VARIABLE_CALIBRATE, calibrate, 0, 1, false);
     err =
         err ? err
-            : check_range(SPEX_VARIABLE_PROBING, settings->probing, 1, SPEX_PROBING_HZ_MAX, false);
+            : check_range(SPEX_VARIABLE_PROBING, settings->probing, 1, SPEX_POLLING_HZ_MAX, false);
     err = err ? err
               : check_range(SPEX_VARIABLE_COLLECTORS, settings->collectors, 1, SPEX_MAX_COLLECTORS,
                             false);

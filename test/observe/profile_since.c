@@ -18,7 +18,7 @@ static struct spex_profile_row rows_before[] = {
          .count = 70,
          .records = 7,
          .on_seconds = 1,
-         .probed_seconds = 0.5,
+         .polled_seconds = 0.5,
          .activity = {.looks = 10, .active = 2, .threads = 2, .thread_squares = 2, .pairs = 9}}}};
 static struct spex_profile_row rows_now[] = {
     {.probe = {.probe_type = SPEX_CNT, .probe_id = 1, .count = 5, .records = 5}},
@@ -27,7 +27,7 @@ static struct spex_profile_row rows_now[] = {
                .count = 170,
                .records = 17,
                .on_seconds = 3,
-               .probed_seconds = 1.5,
+               .polled_seconds = 1.5,
                .activity = {.looks = 30,
                             .active = 12,
                             .threads = 14,
@@ -70,7 +70,7 @@ static void test_differences(void **state) {
     assert_int_equal(difference.rows[1].probe.records, 10);
     assert_true(difference.rows[1].probe.count == 100);
     assert_true(difference.rows[1].probe.on_seconds == 2);
-    assert_true(difference.rows[1].probe.probed_seconds == 1);
+    assert_true(difference.rows[1].probe.polled_seconds == 1);
     assert_int_equal(difference.rows[1].probe.activity.looks, 20);
     assert_int_equal(difference.rows[1].probe.activity.active, 10);
     assert_int_equal(difference.rows[1].probe.activity.thread_pairs, 5);

@@ -267,13 +267,13 @@ static void test_periods(void **state) {
     assert_string_equal(text, "2 is off");
 }
 
-static void test_a_probed_probe(void **state) {
+static void test_a_polled_probe(void **state) {
     struct spex_profile_probe before = rows[0].probe;
     char text[128];
     (void)state;
-    sites[2].kind = rows[0].probe.kind = SPEX_SAMPLING_PROBING;
+    sites[2].kind = rows[0].probe.kind = SPEX_SAMPLING_POLLING;
     rows[0].probe.count = 0;
-    rows[0].probe.probed_seconds = rows[0].probe.on_seconds;
+    rows[0].probe.polled_seconds = rows[0].probe.on_seconds;
     rows[0].probe.activity = (struct spex_occupancy){
         .looks = 100, .active = 40, .threads = 50, .thread_squares = 70, .pairs = 99};
     assert_int_equal(spex_top_view_fill(&view, &profile, NULL), 0);
@@ -311,7 +311,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_the_cursor_stays_at_its_probe, setup, teardown),
         cmocka_unit_test_setup_teardown(test_toggling, setup, teardown),
         cmocka_unit_test_setup_teardown(test_periods, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_probed_probe, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_polled_probe, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_program_without_probes, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -143,8 +143,8 @@ static void times(void **state) {
 
 static struct spex_profile_probe *probed(uint16_t id, const char *name, unsigned looks) {
     struct spex_profile_probe *probe = row(SPEX_LAT, id, name);
-    probe->kind = SPEX_SAMPLING_PROBING;
-    probe->probed_seconds = 2;
+    probe->kind = SPEX_SAMPLING_POLLING;
+    probe->polled_seconds = 2;
     for (unsigned i = 0; i < looks; i++) /* independent of each other, half of them active */
         spex_occupancy_add(&probe->activity, i / 2 % 2, i ? (int64_t)((i - 1) / 2 % 2) : -1);
     return probe;
@@ -157,7 +157,7 @@ static void shares_of_time(void **state) {
     probed(2, "few", 4);
     struct spex_profile_probe *both = probed(3, "both", 1000);
     both->count = 1;
-    both->probed_seconds = 1.5;
+    both->polled_seconds = 1.5;
     struct spex_profile_probe *many = probed(4, "many", 1000);
     many->activity.threads *= 2;
     many->activity.thread_squares *= 4;

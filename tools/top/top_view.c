@@ -55,8 +55,8 @@ static int by_probe(const void *a, const void *b) {
     return order ? order : compare(one->type, other->type);
 }
 
-static bool is_probed(const struct spex_profile_site *site) {
-    return site->loaded && site->period && site->kind == SPEX_SAMPLING_PROBING;
+static bool is_polled(const struct spex_profile_site *site) {
+    return site->loaded && site->period && site->kind == SPEX_SAMPLING_POLLING;
 }
 
 /* What the sites say, a row for each at first. */
@@ -65,8 +65,8 @@ static void row_of_site(struct spex_top_row *row, const struct spex_profile_site
                                  .id = site->probe_id,
                                  .sites = site->loaded != 0,
                                  .sites_on = site->loaded && site->period,
-                                 .period = is_probed(site) || !site->loaded ? 0 : site->period,
-                                 .probed = is_probed(site),
+                                 .period = is_polled(site) || !site->loaded ? 0 : site->period,
+                                 .polled = is_polled(site),
                                  .kind = site->kind,
                                  .burst = site->burst,
                                  .subsample = site->subsample};
@@ -86,7 +86,7 @@ static void merge(struct spex_top_row *row, const struct spex_top_row *other) {
         row->subsample = other->subsample;
     row->sites += other->sites;
     row->sites_on += other->sites_on;
-    row->probed += other->probed;
+    row->polled += other->polled;
 }
 
 static size_t merge_rows(struct spex_top_row *rows, size_t count) {
@@ -122,7 +122,7 @@ static void fill_values(struct spex_top_figures *figures, const struct spex_prof
 /* Adds the seconds within the probe while it was probed to those of its records. */
 static void fill_activity(struct spex_top_figures *figures, const struct spex_profile *profile,
                           const struct spex_profile_probe *probe) {
-    double seconds = spex_occupancy_threads(&probe->activity) * probe->probed_seconds;
+    double seconds = spex_occupancy_threads(&probe->activity) * probe->polled_seconds;
     if (!probe->activity.looks || profile->process.seconds <= 0)
         return;
     figures->has_share = true;
@@ -329,7 +329,7 @@ int spex_top_row_toggle(struct spex_top_row *row, char *selection, size_t size) 
     row->sites_on = off ? 0 : row->sites;
     row->period = off ? 0 : row->subsample;
     row->kind = SPEX_SAMPLING_PERIODIC;
-    row->probed = 0;
+    row->polled = 0;
     return 0;
 }
 
@@ -345,7 +345,7 @@ int spex_top_row_period(struct spex_top_row *row, bool longer, char *selection, 
         snprintf(selection, size, "%s is off", row->name);
         return -EINVAL;
     }
-    if (row->probed == row->sites_on) {
+    if (row->polled == row->sites_on) {
         snprintf(selection, size, "%s is probed, and has no period", row->name);
         return -EINVAL;
     }
@@ -374,7 +374,7 @@ static void period_cell(const struct spex_top_row *row, char *text, size_t size)
         snprintf(text, size, "gone");
     else if (!row->sites_on)
         snprintf(text, size, "off");
-    else if (row->probed == row->sites_on)
+    else if (row->polled == row->sites_on)
         snprintf(text, size, "probed");
     else if (row->sites_on < row->sites)
         snprintf(text, size, "%s (%u/%u)", sampling, row->sites_on, row->sites);

@@ -52,7 +52,7 @@ struct spex_top_row {
      * sampling. */
     uint32_t period, kind, burst;
     /* Of sites_on those that are probed, which have no period. */
-    uint32_t probed;
+    uint32_t polled;
     /* The shortest period that the developers chose. */
     uint32_t subsample;
     struct spex_top_figures figures[SPEX_TOP_SPANS];

@@ -8,7 +8,7 @@
 
 #include "collect/metrics.h"
 #include "rate/occupancy_sampler.h"
-#include "rate/probing.h"
+#include "rate/polling.h"
 #include "site/registry.h"
 
 #include "../check.h"
@@ -30,7 +30,7 @@ static int stop(void **state) {
 static double known_cost(void) {
     double cost;
     spex_metrics_lock();
-    while ((cost = spex_probing_execution_cost()) <= 0) { /* in the first milliseconds */
+    while ((cost = spex_polling_execution_cost()) <= 0) { /* in the first milliseconds */
         spex_metrics_unlock();
         spex_metrics_lock();
     }
@@ -42,15 +42,15 @@ static bool near(double a, double b) {
     return fabs(a - b) <= 1e-3 * fabs(b);
 }
 
-static void hybrid_alone_leaves_something_to_probing(void **state) {
+static void hybrid_alone_leaves_something_to_polling(void **state) {
     (void)state;
-    assert_true(spex_probing_policy(spex_builtin_rate_policy("hybrid")));
-    assert_false(spex_probing_policy(spex_builtin_rate_policy("fair")));
-    assert_false(spex_probing_policy(spex_builtin_rate_policy("budget")));
-    assert_false(spex_probing_policy(spex_builtin_rate_policy("fixed")));
+    assert_true(spex_polling_policy(spex_builtin_rate_policy("hybrid")));
+    assert_false(spex_polling_policy(spex_builtin_rate_policy("fair")));
+    assert_false(spex_polling_policy(spex_builtin_rate_policy("budget")));
+    assert_false(spex_polling_policy(spex_builtin_rate_policy("fixed")));
 }
 
-static void a_class_costs_what_it_costs_beyond_being_probed(void **state) {
+static void a_class_costs_what_it_costs_beyond_being_polled(void **state) {
     struct spex_rate_class classes[] = {
         {.frequency = 1e6, .detect_cost = 0, .report_cost = 1},
         {.frequency = 3e6, .detect_cost = 1, .report_cost = 1},
@@ -62,9 +62,9 @@ static void a_class_costs_what_it_costs_beyond_being_probed(void **state) {
     assert_int_equal(start("1"), 0);
     double cost = known_cost();
     spex_metrics_lock();
-    assert_true(near(spex_probing_base(classes, 3), 4e6 * cost));
-    assert_int_equal(spex_probing_dearest(classes, 3), 1);
-    spex_probing_without_base(&problem, classes);
+    assert_true(near(spex_polling_base(classes, 3), 4e6 * cost));
+    assert_int_equal(spex_polling_dearest(classes, 3), 1);
+    spex_polling_without_base(&problem, classes);
     spex_metrics_unlock();
     assert_true(near(problem.budget, 1 - 4e6 * cost));
     assert_true(classes[0].detect_cost <= 0);
@@ -87,7 +87,7 @@ static void work(void) {
 }
 
 static void a_share_by_records_is_rate_times_mean(void **state) {
-    struct spex_probing_share share = {0}, same;
+    struct spex_polling_share share = {0}, same;
     double weight = 0, ticks = 0;
     (void)state;
     assert_int_equal(start("1"), 0);
@@ -101,16 +101,16 @@ static void a_share_by_records_is_rate_times_mean(void **state) {
     }
     spex_metrics_lock();
     double rate = spex_metrics_tick_rate();
-    spex_probing_measure(&share, work_site(), false, 1000);
+    spex_polling_measure(&share, work_site(), false, 1000);
     same = share;
-    spex_probing_measure(&same, work_site(), false, 1e9); /* no new records: nothing new */
+    spex_polling_measure(&same, work_site(), false, 1e9); /* no new records: nothing new */
     spex_metrics_unlock();
     assert_true(near(share.share, 1000 * ticks / weight / rate) || ticks <= 0);
     assert_true(share.share <= same.share && share.share >= same.share);
 }
 
 static void a_share_by_looks_is_the_number_of_threads(void **state) {
-    struct spex_probing_share share = {0};
+    struct spex_polling_share share = {0};
     (void)state;
     assert_int_equal(start("1@probe"), 0);
     LAT_PROBE_BEGIN(WORK, 1);
@@ -119,7 +119,7 @@ static void a_share_by_looks_is_the_number_of_threads(void **state) {
     share.activity = spex_occupancy_sampler_occupancy(first);
     for (int look = 0; look < 1000; look++)
         spex_occupancy_sampler_look();
-    spex_probing_measure(&share, first, true, 0);
+    spex_polling_measure(&share, first, true, 0);
     spex_metrics_unlock();
     LAT_PROBE_END(WORK);
     assert_true(near(share.share, 1));
@@ -127,8 +127,8 @@ static void a_share_by_looks_is_the_number_of_threads(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hybrid_alone_leaves_something_to_probing),
-        cmocka_unit_test_teardown(a_class_costs_what_it_costs_beyond_being_probed, stop),
+        cmocka_unit_test(hybrid_alone_leaves_something_to_polling),
+        cmocka_unit_test_teardown(a_class_costs_what_it_costs_beyond_being_polled, stop),
         cmocka_unit_test_teardown(a_share_by_records_is_rate_times_mean, stop),
         cmocka_unit_test_teardown(a_share_by_looks_is_the_number_of_threads, stop),
     };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rate/probing.h"
+#include "rate/polling.h"
 
 #include "collect/metrics.h"
 #include "rate/occupancy_sampler.h"
@@ -13,16 +13,16 @@
 /* As many records do. */
 #define RECORDS_RENEW 64.0
 
-double spex_probing_execution_cost(void) {
+double spex_polling_execution_cost(void) {
     double rate = spex_metrics_tick_rate();
-    return rate > 0 ? spex_cost_probed() / rate : 0;
+    return rate > 0 ? spex_cost_polled() / rate : 0;
 }
 
 static void renew(double *value, double fresh, double part) {
     *value += (fresh - *value) * (part < 1 ? part : 1);
 }
 
-static void from_looks(struct spex_probing_share *share, uint32_t first) {
+static void from_looks(struct spex_polling_share *share, uint32_t first) {
     struct spex_occupancy now = spex_occupancy_sampler_occupancy(first), fresh = now;
     spex_occupancy_subtract(&fresh, &share->activity);
     share->activity = now;
@@ -31,7 +31,7 @@ static void from_looks(struct spex_probing_share *share, uint32_t first) {
 }
 
 /* EventTime / EventPeriod, by what records came in meanwhile. */
-static void from_records(struct spex_probing_share *share, uint32_t first, double frequency) {
+static void from_records(struct spex_polling_share *share, uint32_t first, double frequency) {
     const struct spex_site_info *info = spex_site_info(first);
     double weight = 0, ticks = 0, rate = spex_metrics_tick_rate();
     spex_metrics_sums(info->probe_id, info->probe_type, &weight, &ticks);
@@ -42,7 +42,7 @@ static void from_records(struct spex_probing_share *share, uint32_t first, doubl
     share->ticks = ticks;
 }
 
-void spex_probing_measure(struct spex_probing_share *share, uint32_t first, bool probed,
+void spex_polling_measure(struct spex_polling_share *share, uint32_t first, bool probed,
                           double frequency) {
     if (probed)
         from_looks(share, first);
@@ -50,16 +50,16 @@ void spex_probing_measure(struct spex_probing_share *share, uint32_t first, bool
         from_records(share, first, frequency);
 }
 
-double spex_probing_base(const struct spex_rate_class *classes, size_t count) {
-    double sum = 0, cost = spex_probing_execution_cost();
+double spex_polling_base(const struct spex_rate_class *classes, size_t count) {
+    double sum = 0, cost = spex_polling_execution_cost();
     for (size_t c = 0; c < count; c++)
         sum += classes[c].frequency * cost;
     return sum;
 }
 
-void spex_probing_without_base(struct spex_rate_problem *problem, struct spex_rate_class *classes) {
-    double cost = spex_probing_execution_cost();
-    double left = problem->budget - spex_probing_base(classes, problem->class_count);
+void spex_polling_without_base(struct spex_rate_problem *problem, struct spex_rate_class *classes) {
+    double cost = spex_polling_execution_cost();
+    double left = problem->budget - spex_polling_base(classes, problem->class_count);
     problem->budget = left > 0 ? left : 0;
     for (size_t c = 0; c < problem->class_count; c++) {
         double more = classes[c].detect_cost - cost;
@@ -71,7 +71,7 @@ void spex_probing_without_base(struct spex_rate_problem *problem, struct spex_ra
     }
 }
 
-size_t spex_probing_dearest(const struct spex_rate_class *classes, size_t count) {
+size_t spex_polling_dearest(const struct spex_rate_class *classes, size_t count) {
     size_t dearest = 0;
     for (size_t c = 1; c < count; c++)
         if (classes[c].frequency > classes[dearest].frequency)
@@ -79,10 +79,10 @@ size_t spex_probing_dearest(const struct spex_rate_class *classes, size_t count)
     return dearest;
 }
 
-void spex_probing_apply(const struct spex_rate_plan *plan, size_t count) {
+void spex_polling_apply(const struct spex_rate_plan *plan, size_t count) {
     double frequency = 0;
     for (size_t c = 0; c < count; c++)
         if (plan->decisions[c].mode == SPEX_RATE_PROBED)
             frequency = plan->probing_frequency > 1 ? plan->probing_frequency : 1;
-    spex_occupancy_sampler_set(frequency < SPEX_PROBING_HZ_MAX ? frequency : SPEX_PROBING_HZ_MAX);
+    spex_occupancy_sampler_set(frequency < SPEX_POLLING_HZ_MAX ? frequency : SPEX_POLLING_HZ_MAX);
 }
