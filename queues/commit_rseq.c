@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* The reader of rings with restartable sequences. It copies records while producers may overwrite
+ * them, and drops those that may have been overwritten afterwards (commit_rseq.h has the
+ * protocol). */
 #include "queues/commit_rseq.h"
 
 #include <spex/atomic.h>
@@ -13,7 +16,9 @@ bool spex_rseq_available(void) {
  * wrote it. */
 enum { WORDS_A_LINE = SPEX_CACHE_LINE_BYTES / sizeof(uint64_t), WORDS_AHEAD = 32 * WORDS_A_LINE };
 
-static void copy_words(const uint64_t *from, uint64_t count, uint64_t *to) {
+/* Each word is loaded with an acquire, so that the load of `reserve` behind the copy stays behind
+ * it. */
+static void words_copy(const uint64_t *from, uint64_t count, uint64_t *to) {
     for (uint64_t i = 0; i < count; i++) {
         if (i % WORDS_A_LINE == 0)
             __builtin_prefetch(from + i + WORDS_AHEAD);
@@ -24,13 +29,13 @@ static void copy_words(const uint64_t *from, uint64_t count, uint64_t *to) {
 
 /* Copies records from … to - 1. Where they continue at the beginning of the ring, they are copied
  * in two parts. */
-static void copy(const struct spex_ring *ring, uint64_t from, uint64_t to, uint64_t *out) {
+static void records_copy(const struct spex_ring *ring, uint64_t from, uint64_t to, uint64_t *out) {
     uint64_t words = ring->record_words;
     uint64_t first = from & ring->mask, count = to - from;
     uint64_t before_end = ring->mask + 1 - first;
     uint64_t part = count < before_end ? count : before_end;
-    copy_words(ring->slots + first * words, part * words, out);
-    copy_words(ring->slots, (count - part) * words, out + part * words);
+    words_copy(ring->slots + first * words, part * words, out);
+    words_copy(ring->slots, (count - part) * words, out + part * words);
 }
 
 /* The oldest record that no writer can have touched while `reserve` had this value. */
@@ -39,7 +44,7 @@ static uint64_t oldest_whole(const struct spex_ring *ring, uint64_t reserve) {
     return reserve > capacity ? reserve - capacity : 0;
 }
 
-static uint64_t larger(uint64_t a, uint64_t b) {
+static uint64_t maximum_of(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
 
@@ -50,12 +55,12 @@ char spex_rseq_pushes;
 /* Copies up to `max` of the records before `commit`. Advances `passed` over these records and over
  * those that writers have overwritten. */
 static size_t read_part(const struct spex_ring *ring, uint64_t commit, uint64_t *out, size_t max) {
-    uint64_t from = larger(ring->consumer->passed,
-                           oldest_whole(ring, spex_load_relaxed(&ring->producer->reserve)));
+    uint64_t from = maximum_of(ring->consumer->passed,
+                               oldest_whole(ring, spex_load_relaxed(&ring->producer->reserve)));
     if (from > commit)
         from = commit;
     uint64_t to = commit - from < max ? commit : from + max;
-    copy(ring, from, to, out);
+    records_copy(ring, from, to, out);
     uint64_t whole = oldest_whole(ring, spex_load_relaxed(&ring->producer->reserve));
     uint64_t lapped = whole > from ? (whole < to ? whole : to) - from : 0;
     size_t count = to - from - lapped;

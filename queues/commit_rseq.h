@@ -29,16 +29,19 @@
 
 #include "queues/ring.h"
 
-/* One type's rings, one per CPU. */
+/* The rings of one type, one per CPU. */
 struct spex_rseq_set {
     /* CPU c: its struct spex_ring_producer at c × SPEX_RSEQ_PRODUCER_BYTES, its slots at
      * c × ring_bytes. */
     char *producers;
     char *slots;
     uint64_t ring_bytes;
-    uint64_t mask;       /* capacity - 1 */
-    uint64_t slot_bytes; /* of one record */
-    uint64_t cpus;       /* number of rings; 0: every push fails */
+    /* The capacity - 1. */
+    uint64_t mask;
+    /* Bytes of one record. */
+    uint64_t slot_bytes;
+    /* Number of rings; 0: every push fails. */
+    uint64_t cpus;
 };
 
 /* Two cache lines, because processors prefetch lines in pairs. */
@@ -68,7 +71,7 @@ extern const ptrdiff_t __rseq_offset __attribute__((weak));
 #define spex_rseq_area() (__rseq_offset)
 #endif
 
-/* An assembly operand: where the set has that member. */
+/* The assembly operand that is the offset of a member in struct spex_rseq_set. */
 #define SPEX_RSEQ_AT_(member) [member] "i"(offsetof(struct spex_rseq_set, member))
 
 #if defined(__x86_64__)

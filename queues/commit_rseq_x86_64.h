@@ -51,6 +51,7 @@
         SPEX_RSEQ_AT_(slot_bytes), [shift] "i"(SPEX_RSEQ_PRODUCER_SHIFT), [w0] "r"(w0),            \
         [w1] "r"(w1)
 
+/* The three pushes; commit_rseq.h has their contract. */
 static inline uint64_t spex_rseq_push2(const struct spex_rseq_set *set, uint64_t w0, uint64_t w1) {
     uint64_t commit, ring, slot, index;
     uint32_t attempts = SPEX_RSEQ_ATTEMPTS;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What rings share whatever their way of committing: sizes, and the accounts. Counters of others
- * are loaded relaxed: they are figures for people while the ring is in use, exact once it is at
- * rest. */
+/* The parts of a ring that are the same for both ways of committing: sizes and counts. Counters
+ * that other threads write are loaded relaxed: while the ring is in use they are estimates for
+ * people, and once it is at rest they are exact. */
 #include "queues/ring.h"
 
 #include <spex/atomic.h>
@@ -23,9 +23,12 @@ size_t spex_ring_read(const struct spex_ring *ring, uint64_t *out, size_t max) {
     return spex_rseq_read(ring, out, max);
 }
 
-/* Indices between what has been passed or overwritten and the newest. */
-static uint64_t waiting(const struct spex_ring *ring) {
+/* Returns how many indices lie between the last one that was passed or overwritten and the
+ * newest. */
+static uint64_t indices_waiting(const struct spex_ring *ring) {
     uint64_t capacity = ring->mask + 1;
+    /* `passed` comes first: with an older value than `consumed` the pending records are too many
+     * rather than too few. */
     uint64_t next = spex_load_acquire(
         &ring->consumer->passed); /* P2 (P1 in commit_atomic.c, P1 in commit_rseq.c) */
     uint64_t reserve = spex_load_relaxed(&ring->producer->reserve);
@@ -34,11 +37,12 @@ static uint64_t waiting(const struct spex_ring *ring) {
     if (reserve > capacity && reserve - capacity > next)
         next = reserve - capacity;
     uint64_t unread = end > next ? end - next : 0;
-    return unread > capacity ? capacity : unread; /* `end` may be younger than `reserve` */
+    /* `end` may have been loaded later than `reserve`. */
+    return unread > capacity ? capacity : unread;
 }
 
 bool spex_ring_drained(const struct spex_ring *ring) {
-    return waiting(ring) == 0;
+    return indices_waiting(ring) == 0;
 }
 
 bool spex_ring_stuck(const struct spex_ring *ring) {
@@ -46,10 +50,11 @@ bool spex_ring_stuck(const struct spex_ring *ring) {
 }
 
 double spex_ring_fill(const struct spex_ring *ring) {
-    return (double)waiting(ring) / (double)(ring->mask + 1);
+    return (double)indices_waiting(ring) / (double)(ring->mask + 1);
 }
 
-static uint64_t produced_by(const struct spex_ring *ring) {
+/* An abandoned index has no record; its writer took a later one. */
+static uint64_t records_produced(const struct spex_ring *ring) {
     if (ring->commit == SPEX_COMMIT_RSEQ)
         return spex_load_relaxed(&ring->producer->commit);
     uint64_t abandoned = spex_load_relaxed(&ring->producer->abandoned);
@@ -58,14 +63,14 @@ static uint64_t produced_by(const struct spex_ring *ring) {
 }
 
 struct spex_ring_counts spex_ring_count(const struct spex_ring *ring) {
-    /* In this order a push or a read in between makes more of what is pending, and nothing seem
-     * lost. */
-    uint64_t produced = produced_by(ring);
-    uint64_t pending = waiting(ring);
+    /* The order of these loads matters: a push or a read in between makes the pending records too
+     * many, and no record seem lost. */
+    uint64_t produced = records_produced(ring);
+    uint64_t pending = indices_waiting(ring);
     uint64_t consumed = spex_load_relaxed(&ring->consumer->consumed);
     if (consumed > produced)
         consumed = produced;
-    /* Of the indices that wait, some may be abandoned. */
+    /* Some of the indices that wait may be abandoned, so they are not all records. */
     uint64_t unread = produced - consumed;
     if (pending > unread)
         pending = unread;

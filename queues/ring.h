@@ -19,7 +19,7 @@
  *   commit_rseq.h    by a restartable sequence: plain stores, only on the ring's own CPU
  *   commit_atomic.h  by atomic instructions: any number of writers on any CPU
  *
- * A ring is of one way for its life. What is here is the same for both. */
+ * A ring has one way for its life. This header is the same for both. */
 #ifndef SPEX_QUEUES_RING_H
 #define SPEX_QUEUES_RING_H
 
@@ -39,21 +39,26 @@ enum spex_commit { SPEX_COMMIT_RSEQ = 1, SPEX_COMMIT_ATOMIC };
 
 /* Written by producers. All zero in a fresh ring. */
 struct spex_ring_producer {
-    uint64_t reserve;   /* rseq: end of the slots that may have been touched; atomic: indices handed
-                           out */
-    uint64_t commit;    /* rseq: records written */
-    uint64_t abandoned; /* atomic: indices whose writer put its record under a later index */
+    /* rseq: end of the slots that may have been written to; atomic: the last index handed out. */
+    uint64_t reserve;
+    /* rseq: records written. */
+    uint64_t commit;
+    /* atomic: indices whose writer has put its record under a later index. */
+    uint64_t abandoned;
 } __attribute__((aligned(SPEX_CACHE_LINE_BYTES)));
 
 /* Written by the one consumer; others may read. All zero in a fresh ring. */
 struct spex_ring_consumer {
-    uint64_t passed;   /* indices read or lost: nothing before them will be read */
-    uint64_t consumed; /* records read */
-    uint64_t stuck_at; /* atomic: what the last visit stopped at because it was not committed yet,
-                          or 0 */
+    /* Indices read or lost: no record before this index will be read. */
+    uint64_t passed;
+    /* Records read. */
+    uint64_t consumed;
+    /* atomic: the index at which the last read stopped, because it was not committed yet; 0:
+     * none. */
+    uint64_t stuck_at;
 } __attribute__((aligned(SPEX_CACHE_LINE_BYTES)));
 
-/* Where a ring's parts are; made when it is needed, owns nothing. */
+/* The parts of a ring. It is made when it is needed, and owns no memory. */
 struct spex_ring {
     struct spex_ring_producer *producer;
     struct spex_ring_consumer *consumer;
@@ -70,8 +75,8 @@ struct spex_ring_counts {
     uint64_t pending; /* produced and neither read nor overwritten yet */
 };
 
-/* Words of a slot, and bytes of all slots, that records of so many words need. The memory is the
- * caller's, zeroed, 8-byte aligned. */
+/* Return the words of a slot, and the bytes of all slots, for records of record_words words. The
+ * caller provides the memory, zeroed and aligned to 8 bytes. */
 uint32_t spex_ring_slot_words(enum spex_commit commit, uint32_t record_words);
 size_t spex_ring_bytes(enum spex_commit commit, uint32_t record_words, size_t capacity);
 
@@ -79,18 +84,20 @@ size_t spex_ring_bytes(enum spex_commit commit, uint32_t record_words, size_t ca
  * One consumer at a time. May return fewer than there are, or none: then call again later. */
 size_t spex_ring_read(const struct spex_ring *ring, uint64_t *out, size_t max);
 
-/* Whether every record produced before the call has been read or lost. */
+/* Returns whether every record produced before the call has been read or lost. Any thread. */
 bool spex_ring_drained(const struct spex_ring *ring);
 
-/* Whether the last read stopped at a record that was still being written. For the consumer. */
+/* Returns whether the last read stopped at a record that was still being written. For the
+ * consumer. */
 bool spex_ring_stuck(const struct spex_ring *ring);
 
-/* Share of the capacity that is waiting to be read, 0 to 1. */
+/* Returns the share of the capacity that is waiting to be read, 0 to 1. Any thread. */
 double spex_ring_fill(const struct spex_ring *ring);
 
-/* produced = consumed + lost + pending, always. Produced and consumed are exact when no push or
- * read is under way, lost and pending once the ring is drained, too; else they are near
- * estimates, and what a read is taking counts as pending. */
+/* Returns the counts, for which produced = consumed + lost + pending always holds. Produced and
+ * consumed are exact when no push and no read is under way. Lost and pending are exact when the
+ * ring is drained besides. Otherwise they are estimates, in which the records of a current read
+ * count as pending. Any thread. */
 struct spex_ring_counts spex_ring_count(const struct spex_ring *ring);
 
 #endif

@@ -8,6 +8,7 @@
 #error "spex needs gcc or clang"
 #endif
 
+/* Around declarations of functions, for C++. */
 #ifdef __cplusplus
 #define SPEX_EXTERN_C_BEGIN extern "C" {
 #define SPEX_EXTERN_C_END   }

@@ -23,15 +23,18 @@ SPEX_EXTERN_C_BEGIN
 struct spex_config;
 
 /* Reads the file that SPEX_CONFIG names. Returns 0; -ENOENT when the variable is not set, because
- * the program is not being explored; -EINVAL for a file that is not a configuration; or the error
- * of opening it. The caller frees *config, which is NULL after an error. */
+ * the program is not being explored; -EINVAL for a file that is not a configuration; -EIO when
+ * there is no such file; or another error of reading it. The caller frees *config, which is NULL
+ * after an error. */
 SPEX_API SPEX_MUST_CHECK int spex_config_receive(struct spex_config **config, char *why,
                                                  size_t why_size);
 
-/* Reads the configuration from the file at `path`; otherwise as spex_config_receive. */
+/* Reads the configuration from the file at `path`; otherwise as spex_config_receive, but -ENOENT
+ * when there is no such file. */
 SPEX_API SPEX_MUST_CHECK int spex_config_read(const char *path, struct spex_config **config,
                                               char *why, size_t why_size);
 
+/* Frees a configuration; NULL is allowed. */
 SPEX_API void spex_config_free(struct spex_config *config);
 
 /* Returns the value of a parameter as text, or NULL when there is none of that name. The text is

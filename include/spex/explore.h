@@ -21,61 +21,96 @@ SPEX_EXTERN_C_BEGIN
 
 /* The progress of an exploration. */
 struct spex_progress {
-    size_t size;              /* sizeof, as compiled by the library */
-    uint64_t trials;          /* finished, those found in the store included */
-    uint64_t resumed;         /* of them, found in the store */
-    uint64_t failed;          /* of them, without a result */
-    uint64_t trials_expected; /* in all; 0 when the policy cannot tell */
-    bool have_best;           /* whether the next two mean something */
-    double best_objective;    /* mean over the trials of the best configuration */
-    const char *best;         /* it, "threads=2 cache_mode=private" */
-    const char *last_failure; /* reason of the last failed trial, or NULL */
-    const char *running;      /* configuration that runs now, or NULL */
-    double seconds_per_trial; /* over the trials run so far, 0 before the first */
+    /* sizeof, as compiled by the library. */
+    size_t size;
+    /* Trials that have finished, those found in the store included. */
+    uint64_t trials;
+    /* Those of `trials` that were found in the store. */
+    uint64_t resumed;
+    /* Those of `trials` without a result. */
+    uint64_t failed;
+    /* Trials in all; 0 when the policy cannot tell. */
+    uint64_t trials_expected;
+    /* There is a best configuration: the next two members are set. */
+    bool have_best;
+    /* The first objective: mean over the trials of the best configuration. */
+    double best_objective;
+    /* The best configuration, such as "threads=2 cache_mode=private". */
+    const char *best;
+    /* Why the last failed trial failed; NULL: none has failed. */
+    const char *last_failure;
+    /* The configuration that runs now; NULL: none. */
+    const char *running;
+    /* The time since the start, divided by the trials that have run since; 0 before the first. */
+    double seconds_per_trial;
 };
 
+/* Options of spex_explore. A member that is 0 or NULL has its default, except `space`, `store`,
+ * `argv` and `stop_fd`. */
 struct spex_explore_options {
-    size_t size;       /* sizeof(struct spex_explore_options) */
-    const char *space; /* path of the space's XML file */
-    /* The name of a built-in policy, or the path of a shared object, with a "/"; NULL: the default.
-     * */
+    /* sizeof(struct spex_explore_options). */
+    size_t size;
+    /* The path of the space's XML file. */
+    const char *space;
+    /* The name of a built-in policy, or the path of a shared object, which has a "/"; NULL: the
+     * default policy. */
     const char *policy;
-    const char *store; /* path; continued when it holds trials of the same exploration */
-    char *const *argv; /* the program and its arguments; ends with NULL */
-    unsigned jobs;     /* trials at a time, each with CPUs of its own; 0 is 1 */
-    bool share_cpus;   /* all of them may use all CPUs, and disturb each other */
-    bool mixed;        /* go on in a store with trials of another machine, kernel or build */
-    bool retry_failed; /* run those trials again that are in the store as failed */
-    int stop_fd;       /* the exploration ends early when this becomes readable; -1 for none */
-    /* Called before and after each trial; may be NULL. */
+    /* The path of the store. The exploration continues when the store holds trials of it. */
+    const char *store;
+    /* The program and its arguments; ends with NULL. */
+    char *const *argv;
+    /* Trials at a time, each with CPUs of its own; 0 is 1. */
+    unsigned jobs;
+    /* The trials may all use all CPUs. They then disturb each other. */
+    bool share_cpus;
+    /* Continue in a store with trials of another machine, kernel or build. */
+    bool mixed;
+    /* Run the trials again that are in the store as failed. */
+    bool retry_failed;
+    /* The exploration ends early when this descriptor becomes readable; -1: none. */
+    int stop_fd;
+    /* Called before and after each trial, on the thread that has called spex_explore; may be NULL.
+     * `progress` and its texts are valid until it returns. */
     void (*progress)(void *user, const struct spex_progress *progress);
+    /* Passed to `progress`. */
     void *user;
 };
 
 /* Explores until the policy ends the exploration. Returns 0; -EINVAL for a bad space, option or
- * policy;
- * -EEXIST for a store of another exploration; -EBUSY for a store in use; -EINTR after stop_fd; or
- * another negative errno value. After an error `why` holds one line that names it. The store holds
- * all trials that have finished, whatever is returned. A trial in which the program misbehaves is a
- * failed trial, not an error. */
+ * policy; -EEXIST for a store of another exploration; -EBUSY for a store in use; -EINTR after
+ * stop_fd; or another negative errno value. After an error `why` holds one line that names it. The
+ * store holds all trials that have finished, whatever is returned. A trial in which the program
+ * misbehaves is a failed trial, not an error. */
 SPEX_API SPEX_MUST_CHECK int spex_explore(const struct spex_explore_options *options, char *why,
                                           size_t why_size);
 
+/* Options of spex_report: a store, and what is to be written. */
 struct spex_report_options {
-    size_t size;       /* sizeof(struct spex_report_options) */
-    const char *store; /* path; may belong to an exploration that is still running */
-    FILE *text;        /* where a report for people goes; NULL for none */
-    FILE *json;        /* where the same as JSON goes, with every trial; NULL for none */
-    FILE *csv;         /* where a table goes that has a row for each trial; NULL for none */
+    /* sizeof(struct spex_report_options). */
+    size_t size;
+    /* The path of the store. Its exploration may still be running. */
+    const char *store;
+    /* Where a report for people is written; NULL: none. */
+    FILE *text;
+    /* Where the same report is written as JSON, with every trial; NULL: none. */
+    FILE *json;
+    /* Where a table is written that has a row for each trial; NULL: none. */
+    FILE *csv;
 
     /* Paths of pictures, PNG for a name that ends in .png and SVG for others, and of a page with
      * all of them; NULL for none. They need gnuplot. */
-    const char *heatmap;   /* the first objective over two parameters */
-    const char *heatmap_x; /* which; NULL: as the space says */
+    /* The first objective over two parameters. */
+    const char *heatmap;
+    /* The names of these two parameters; NULL: as the space says. */
+    const char *heatmap_x;
     const char *heatmap_y;
-    const char *effects;     /* the first objective over each parameter */
-    const char *pareto;      /* the first objective against each other one */
-    const char *convergence; /* the best so far */
+    /* The first objective over each parameter. */
+    const char *effects;
+    /* The first objective against each other objective. */
+    const char *pareto;
+    /* The best result so far over the trials. */
+    const char *convergence;
+    /* The page. */
     const char *html;
 
     /* The path of another store, with which to compare this one, as text or JSON; NULL: none. */
@@ -89,16 +124,22 @@ struct spex_report_options {
 SPEX_API SPEX_MUST_CHECK int spex_report(const struct spex_report_options *options, char *why,
                                          size_t why_size);
 
+/* Options of spex_explain: a store, and the two configurations to compare. */
 struct spex_explain_options {
-    size_t size;       /* sizeof(struct spex_explain_options) */
-    const char *store; /* path; may belong to an exploration that is still running */
+    /* sizeof(struct spex_explain_options). */
+    size_t size;
+    /* The path of the store. Its exploration may still be running. */
+    const char *store;
     /* Two configurations that were run: "best", "worst", "#17" (of that trial), or as many values
      * as make it the only one: "threads=4,cache=16". */
     const char *a;
     const char *b;
-    FILE *text; /* where a table for people goes; NULL for none */
-    FILE *json; /* where the same as JSON goes; NULL for none */
-    bool all;   /* in the table also what has not changed, as far as the trials can tell */
+    /* Where a table for people is written; NULL: none. */
+    FILE *text;
+    /* Where the same is written as JSON; NULL: none. */
+    FILE *json;
+    /* The table also has what has not changed, as far as the trials can tell. */
+    bool all;
 };
 
 /* Compares two configurations in everything that their trials recorded. Returns 0; -EEXIST when the

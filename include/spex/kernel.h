@@ -40,7 +40,7 @@
 
 /* A kernel's state between BEGIN and END, on the program's stack. */
 struct spex_kernel_span {
-    /* Ticks at BEGIN, of an execution that makes a record or is probed; otherwise 0. */
+    /* Ticks at BEGIN, of an execution that makes a record or is polled; otherwise 0. */
     uint64_t begin;
     /* The result of spex_sample_. */
     uint32_t weight;
@@ -55,17 +55,19 @@ SPEX_EXTERN_C_BEGIN
 /* The node that this thread is in; SPEX_CONTEXT_ROOT outside of all kernels. */
 SPEX_PROBE_API extern __thread uint32_t spex_context __attribute__((tls_model("initial-exec")));
 
-/* Which node a kernel enters from a node: a hash table over SPEX_CONTEXT_KEY_(node, kernel). The
- * upper half of an entry is the key, the lower half the node that is entered; 0: empty. */
+/* The node that a kernel enters from a node: a hash table over SPEX_CONTEXT_KEY_(node, kernel). The
+ * upper half of an entry is the key, the lower half the node that is entered; 0: the entry is
+ * empty. Entries are added with a release and never change, so one acquire finds the node. */
 #define SPEX_CONTEXT_STEPS_BITS 15
 SPEX_PROBE_API extern uint64_t spex_context_steps[1u << SPEX_CONTEXT_STEPS_BITS];
 
-/* The half in libspex. Any thread, signal handlers; lock-free.
+/* The functions of libspex that kernels call. Any thread, signal handlers; lock-free.
  *
- * spex_context_step returns the node to enter, where the table above does not have it. */
+ * Returns the node to enter for a key that is not at its first place in the table; adds a node
+ * where there is none. Without room it returns the node of the key. */
 SPEX_PROBE_API uint32_t spex_context_step(uint32_t key);
 
-/* END of an execution that makes a record. */
+/* END of an execution that makes a record. The site knows the number of parameters. */
 SPEX_PROBE_API void spex_kernel_end(struct spex_site *site, uint32_t weight, uint32_t context,
                                     uint64_t begin, uint64_t now, const uint64_t *parameters);
 
@@ -83,9 +85,12 @@ SPEX_PROBE_API void spex_kernel_published_left(uint64_t begin);
 
 SPEX_EXTERN_C_END
 
+/* A key has the node in its upper 16 bits and the kernel's probe id in the lower ones. The hash is
+ * multiplicative (Knuth), and yields an index of the table. */
 #define SPEX_CONTEXT_KEY_(node, kernel) ((node) << 16 | (kernel))
 #define SPEX_CONTEXT_HASH_(key)         ((key)*2654435761u >> (32 - SPEX_CONTEXT_STEPS_BITS))
 
+/* BEGIN: enters the kernel's node. The usual case is one load and one comparison. */
 SPEX_INLINE void spex_kernel_enter_(struct spex_kernel_span *span, uint32_t kernel) {
     uint32_t node = spex_context, key = SPEX_CONTEXT_KEY_(node, kernel);
     const uint64_t *place = &spex_context_steps[SPEX_CONTEXT_HASH_(key)];
@@ -95,6 +100,7 @@ SPEX_INLINE void spex_kernel_enter_(struct spex_kernel_span *span, uint32_t kern
     spex_context = span->context;
 }
 
+/* Returns to the node of the kernel around this one, once. */
 SPEX_INLINE void spex_kernel_leave_(struct spex_kernel_span *span) {
     spex_context = span->before;
     span->before = 0;
@@ -109,7 +115,10 @@ SPEX_INLINE void spex_kernel_out_(struct spex_kernel_span *span) {
     }
 }
 
-/* `parameters` is not const, because it is not initialised where the weight is 0, and compilers
+/* END: makes the record or ends the poll, and leaves the node. A kernel that was off at BEGIN has
+ * entered none, and does nothing here.
+ *
+ * `parameters` is not const, because it is not initialised where the weight is 0, and compilers
  * warn when an uninitialised array is passed as const. */
 SPEX_INLINE void spex_kernel_end_(struct spex_site *site, struct spex_kernel_span *span,
                                   uint64_t *parameters) {
@@ -126,7 +135,7 @@ SPEX_INLINE void spex_kernel_end_(struct spex_site *site, struct spex_kernel_spa
     }
 }
 
-/* A kernel that ends with its block. */
+/* The variable of a kernel that ends with its block. */
 struct spex_kernel_scope {
     struct spex_site *site;
     struct spex_kernel_span *span;
@@ -134,6 +143,7 @@ struct spex_kernel_scope {
     uint16_t probe_id;
 };
 
+/* The cleanup function of the variable. */
 SPEX_INLINE void spex_kernel_scope_end_(const struct spex_kernel_scope *scope) {
     spex_kernel_end_(scope->site, scope->span, scope->parameters);
     SPEX_SDT_SCOPE_END_(kernel, scope);
@@ -141,7 +151,12 @@ SPEX_INLINE void spex_kernel_scope_end_(const struct spex_kernel_scope *scope) {
 
 #ifndef SPEX_DISABLE
 
-/* The text of the arguments, from `sc` on, follows the source file's name in the site's string: it
+/* BEGIN. Leaves a site in the object file, declares the span and the array of parameters, and
+ * enters the node if the kernel is on. The control word is loaded first without an acquire, because
+ * spex_sample_ loads it again. The cleanup function of the span leaves the node where the block is
+ * left without END.
+ *
+ * The text of the arguments, from `sc` on, follows the source file's name in the site's string: it
  * has the parameters' names. spex_values_[0] is `sc`. */
 #define SPEX_KERNEL_BEGIN_(var, id, sc, text, ...)                                                 \
     (void)0;                                                                                       \
@@ -172,9 +187,11 @@ SPEX_INLINE void spex_kernel_scope_end_(const struct spex_kernel_scope *scope) {
     }                                                                                              \
     (void)0
 
+/* END, for the variables of BEGIN. */
 #define SPEX_KERNEL_END_(var, id)                                                                  \
     SPEX_SDT_END_(spex_kernel_end_(var##_site, &var, var##_parameters), kernel, id)
 
+/* The scope is declared behind the span, so that its cleanup, END, comes first. */
 #define SPEX_KERNEL_SCOPE_(var, id, sc, text, ...)                                                 \
     SPEX_KERNEL_BEGIN_(var##_span, id, sc, text, __VA_ARGS__);                                     \
     const struct spex_kernel_scope var                                                             \
@@ -183,6 +200,8 @@ SPEX_INLINE void spex_kernel_scope_end_(const struct spex_kernel_scope *scope) {
 
 #else
 
+/* With SPEX_DISABLE the arguments are compiled and never evaluated, and END needs its BEGIN, as in
+ * spex/detail/disabled.h. */
 #define SPEX_KERNEL_NOTHING_(...)                                                                  \
     do {                                                                                           \
         if (0) {                                                                                   \
@@ -215,6 +234,8 @@ SPEX_INLINE void spex_kernel_scope_end_(const struct spex_kernel_scope *scope) {
 #define SPEX_KERNEL_SCOPE_NAMED_(number, id, sc, text, ...)                                        \
     SPEX_KERNEL_SCOPE_(spex_scope_##number, id, sc, text, __VA_ARGS__)
 
+/* The same macros by their short names. They repeat the body, because going through the long names
+ * would expand the arguments before their text is taken. */
 #ifndef SPEX_NO_SHORT_NAMES
 #define KERNEL_PROBE_BEGIN(id, ...)                                                                \
     SPEX_KERNEL_BEGIN_(spex_kernel_##id, id, SPEX_FIRST_(__VA_ARGS__, 0), #__VA_ARGS__, __VA_ARGS__)

@@ -35,66 +35,97 @@
 
 /* A class. All numbers are 0, or from 1e-50 to 1e50, so that results of arithmetic are finite. */
 struct spex_rate_class {
-    const char *name;     /* NULL: it has none */
-    double frequency;     /* Hz: executions a second, over all of the time */
-    double share;         /* EventTime / EventPeriod: fraction of the time that one is going on */
-    double weight;        /* of a record */
-    double detect_cost;   /* seconds an execution, recorded or not (4.3.4) */
-    double report_cost;   /* seconds a record, beyond detecting it */
-    double min_frequency; /* Hz: least records a second, or least frequency of probing (4.3.5) */
-    double wanted;        /* Hz: most records a second that were asked for; 0: all */
-    bool pinned;          /* all of it is wanted, whatever it weighs (4.3.6) */
+    /* NULL: the class has no name. */
+    const char *name;
+    /* Executions a second, in Hz, over all of the time. */
+    double frequency;
+    /* EventTime / EventPeriod: the fraction of the time during which an execution is going on. */
+    double share;
+    /* How much information a record has. */
+    double weight;
+    /* Seconds that an execution costs, recorded or not (4.3.4). */
+    double detect_cost;
+    /* Seconds that a record costs in addition. */
+    double report_cost;
+    /* The least records a second, or the least frequency of probing, in Hz (4.3.5). */
+    double min_frequency;
+    /* The most records a second that were asked for, in Hz; 0: all. */
+    double wanted;
+    /* All executions are wanted, whatever their weight (4.3.6). */
+    bool pinned;
 };
 
+/* What a policy decides about: the classes and the budget. */
 struct spex_rate_problem {
-    size_t size;   /* sizeof, as compiled by the caller */
-    double budget; /* most overhead: MaxAllowedOverhead - 1 */
-    /* Hz: MaxF. If it is above 0, each record or sample costs budget / max_frequency, detecting
+    /* sizeof, as compiled by the caller. */
+    size_t size;
+    /* The most overhead, as a fraction of the time: MaxAllowedOverhead - 1. */
+    double budget;
+    /* MaxF in Hz. If it is above 0, each record or sample costs budget / max_frequency, detecting
      * costs nothing, and the costs below and of the classes are ignored. */
     double max_frequency;
-    /* Seconds a sample by probing (4.3.3); above 0 where there is probing. */
+    /* Seconds that a sample by probing costs (4.3.3); above 0 where there is probing. */
     double sample_cost;
     size_t class_count;
     const struct spex_rate_class *classes;
 };
 
 enum spex_rate_mode {
-    SPEX_RATE_OFF = 0, /* not even detected */
-    SPEX_RATE_TRACED,  /* every execution makes a record */
-    SPEX_RATE_SAMPLED, /* detected, and some make a record; at 0 Hz it is counted only */
-    SPEX_RATE_PROBED   /* not detected; probing meets it, and without any it is off */
+    /* No execution is detected. */
+    SPEX_RATE_OFF = 0,
+    /* Every execution makes a record. */
+    SPEX_RATE_TRACED,
+    /* Every execution is detected, and some make a record. At 0 Hz executions are only counted. */
+    SPEX_RATE_SAMPLED,
+    /* No execution is detected, but probing meets some. With a probing frequency of 0 it is off. */
+    SPEX_RATE_PROBED
 };
 
+/* What a policy decides about a class. */
 struct spex_rate_decision {
     enum spex_rate_mode mode;
-    double frequency;   /* Hz: records a second */
-    const char *reason; /* a few words; as long-lived as the policy */
+    /* Records a second, in Hz. */
+    double frequency;
+    /* A few words; valid as long as the policy. */
+    const char *reason;
 };
 
 /* What a policy fills in. */
 struct spex_rate_plan {
-    size_t size;                          /* sizeof, as compiled by the caller */
-    struct spex_rate_decision *decisions; /* class_count of them, the caller's */
-    bool feasible;                        /* within the budget, nothing pinned or minimal denied */
+    /* sizeof, as compiled by the caller. */
+    size_t size;
+    /* One for each class; the caller's memory. */
+    struct spex_rate_decision *decisions;
+    /* The plan keeps to the budget, and grants everything that is pinned or a minimum. */
+    bool feasible;
+    /* Records a second times their weights, over all classes. */
     double information;
+    /* The fraction of the time that the plan costs. */
     double overhead;
-    double probing_frequency; /* Hz: F_probing */
-    const char *reason;       /* one line about all of it; as long-lived as the policy */
+    /* F_probing in Hz; 0: no probing. */
+    double probing_frequency;
+    /* One line about the whole plan; valid as long as the policy. */
+    const char *reason;
 };
 
 /* A division of the classes into traced and probed. */
 struct spex_rate_combination {
-    bool *traced; /* class_count of them, the caller's */
+    /* Whether a class is traced, for each class; the caller's memory. */
+    bool *traced;
     double information;
     double overhead;
     double probing_frequency;
 };
 
+/* A policy. spex_rate_policy_check says what a program requires of it. */
 struct spex_rate_policy_ops {
-    size_t size;  /* sizeof, as compiled by the policy */
-    uint32_t abi; /* SPEX_RATE_POLICY_ABI */
+    /* sizeof, as compiled by the policy. */
+    size_t size;
+    /* SPEX_RATE_POLICY_ABI. */
+    uint32_t abi;
     const char *name;
-    const char *summary; /* one line for users */
+    /* One line for users. */
+    const char *summary;
 
     /* Mandatory. */
 
@@ -103,13 +134,14 @@ struct spex_rate_policy_ops {
     /* Fills in the plan. When not everything pinned or minimal fits, the plan is not feasible; it
      * keeps to the budget all the same, if any plan can, and the reasons say what was denied.
      * `workspace` is aligned as by malloc; its contents have no meaning before and after the call.
-     * Returns 0, or
-     * -EINVAL for an invalid problem (spex_rate_problem_check), with the plan unchanged. */
+     * Returns 0; or -EINVAL for an invalid problem (spex_rate_problem_check), with the plan
+     * unchanged. */
     int (*decide)(const struct spex_rate_problem *problem, void *workspace,
                   struct spex_rate_plan *plan);
 
     /* Optional; both or none. For comparing policies, not for collectors; may take a second. */
 
+    /* Bytes of workspace that combinations() needs. */
     size_t (*combinations_workspace_size)(size_t class_count, size_t count);
     /* Finds the combinations within the budget that have the most information, best first, at most
      * `count`. Returns their number, or -EINVAL. */
@@ -139,6 +171,7 @@ SPEX_INLINE int spex_rate_policy_check(const struct spex_rate_policy_ops *ops) {
 /* The share by which a sum of costs may exceed the budget: rounding errors. */
 #define SPEX_RATE_ROUNDING 1e-12
 
+/* Returns whether the number is allowed in a problem: 0, or 1e-50 to 1e50. */
 SPEX_INLINE bool spex_rate_is_number(double value) {
     return (value >= 1e-50 && value <= 1e50) || (value <= 0 && value >= 0);
 }
@@ -162,41 +195,44 @@ SPEX_INLINE int spex_rate_problem_check(const struct spex_rate_problem *problem)
     return 0;
 }
 
-/* The most records a second that the class may make, in Hz. */
+/* Returns the most records a second that the class may make, in Hz. */
 SPEX_INLINE double spex_rate_most(const struct spex_rate_class *cls) {
     bool all = cls->pinned || cls->wanted <= 0 || cls->wanted >= cls->frequency;
     return all ? cls->frequency : cls->wanted;
 }
 
-/* Seconds a record of the class takes. With MaxF they are equal for all classes: T_report (4.1). */
+/* Returns the seconds that a record of the class costs. With MaxF this is the same for all classes:
+ * T_report (4.1). */
 SPEX_INLINE double spex_rate_report_cost(const struct spex_rate_problem *problem, size_t c) {
     return problem->max_frequency > 0 ? problem->budget / problem->max_frequency
                                       : problem->classes[c].report_cost;
 }
 
+/* Returns the seconds that a sample by probing costs. */
 SPEX_INLINE double spex_rate_sample_cost(const struct spex_rate_problem *problem) {
     return problem->max_frequency > 0 ? problem->budget / problem->max_frequency
                                       : problem->sample_cost;
 }
 
-/* Overhead of detecting all executions of the class. */
+/* Returns the overhead of detecting all executions of the class. */
 SPEX_INLINE double spex_rate_detection(const struct spex_rate_problem *problem, size_t c) {
     const struct spex_rate_class *cls = &problem->classes[c];
     return problem->max_frequency > 0 ? 0 : cls->frequency * cls->detect_cost;
 }
 
-/* Overhead of the class at this many records a second. */
+/* Returns the overhead of the class at this many records a second. */
 SPEX_INLINE double spex_rate_overhead(const struct spex_rate_problem *problem, size_t c,
                                       double records) {
     return spex_rate_detection(problem, c) + records * spex_rate_report_cost(problem, c);
 }
 
-/* Traced when every execution makes a record, otherwise sampled. */
+/* Returns SPEX_RATE_TRACED when every execution makes a record, otherwise SPEX_RATE_SAMPLED. */
 SPEX_INLINE enum spex_rate_mode spex_rate_mode_of(const struct spex_rate_class *cls,
                                                   double records) {
     return records >= cls->frequency ? SPEX_RATE_TRACED : SPEX_RATE_SAMPLED;
 }
 
+/* Returns whether the overhead keeps to the budget, apart from rounding errors. */
 SPEX_INLINE bool spex_rate_fits(double overhead, double budget) {
     return overhead <= budget + budget * SPEX_RATE_ROUNDING;
 }

@@ -80,6 +80,7 @@ struct spex_region_pass {
     uint32_t left;
 };
 
+/* What spex_region_sample decides about an execution. */
 struct spex_region_turn {
     /* As the result of spex_sample_. */
     uint32_t sampled;
@@ -95,7 +96,7 @@ struct spex_region_turn {
 
 SPEX_EXTERN_C_BEGIN
 
-/* The half in libspex. Any thread, signal handlers.
+/* The functions of libspex that regions call. Any thread, signal handlers.
  *
  * spex_region_enter returns `left` at entry, where the inline half cannot tell that it is larger
  * than the weight. */
@@ -149,6 +150,7 @@ SPEX_INLINE bool spex_region_enter_(struct spex_region_pass *pass) {
 #define SPEX_REGION_SUM_(pass) ((uint32_t)(pass)->sum)
 #endif
 
+/* The end of a pass: gives the countdown back, less the executions of the pass. */
 SPEX_INLINE void spex_region_leave_(const struct spex_region_pass *pass) {
     if (SPEX_LIKELY(!pass->word))
         return;

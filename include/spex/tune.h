@@ -19,8 +19,9 @@
  * the criteria need are on while the program is tuned, unless the user's selection (SPEX_PROBES,
  * spex_set, `spex set`) says otherwise. The user's budget holds for them, too.
  *
- * One tuning at a time in a process. The child of a fork has none, and may start its own. No
- * function here may be called in a signal handler. */
+ * Threads: one tuning at a time in a process. Any thread may call these functions; starts and stops
+ * wait for each other. No function here may be called in a signal handler. The child of a fork has
+ * no tuning, and may start its own. */
 #ifndef SPEX_TUNE_H
 #define SPEX_TUNE_H
 
@@ -38,14 +39,18 @@ SPEX_EXTERN_C_BEGIN
 
 /* The configuration in which a tuning leaves the program, however it ends. */
 enum spex_tune_leave {
-    SPEX_TUNE_BEST,     /* the best; where there is none, the defaults */
-    SPEX_TUNE_DEFAULTS, /* the defaults of all parameters */
-    SPEX_TUNE_LAST      /* whatever has been tried last */
+    /* The best configuration; where there is none, the defaults. */
+    SPEX_TUNE_BEST,
+    /* The defaults of all parameters. */
+    SPEX_TUNE_DEFAULTS,
+    /* The configuration that was applied last. */
+    SPEX_TUNE_LAST
 };
 
 /* The progress of a tuning. */
 struct spex_tune_report {
-    size_t size; /* in: sizeof(struct spex_tune_report) */
+    /* Set by the caller: sizeof(struct spex_tune_report). */
+    size_t size;
     /* False when everything is done, finished() included. */
     bool running;
     /* After the end: 0 when the policy has ended the tuning, or the number of runs that is allowed
@@ -80,19 +85,30 @@ struct spex_tune_report {
 
 /* A run that has ended. */
 struct spex_tune_trial {
-    size_t size;     /* sizeof, as compiled by the library */
-    uint64_t number; /* from 1 */
+    /* sizeof, as compiled by the library. */
+    size_t size;
+    /* Counted from 1. */
+    uint64_t number;
+    /* The configuration: a level of each parameter. */
     const size_t *levels;
+    /* The run has a result. */
     bool ok;
-    const char *status;                   /* "ok" or why it failed */
-    const struct spex_measured *measured; /* criterion_count of them; NaN when it failed */
+    /* "ok", or why the run failed. */
+    const char *status;
+    /* One for each criterion; NaN when the run failed. */
+    const struct spex_measured *measured;
+    /* Records that count for the result. */
     uint64_t records_used;
-    uint64_t records_lost; /* in all rings, meanwhile */
+    /* Records lost in all rings during the run. */
+    uint64_t records_lost;
+    /* The length of the run. */
     double seconds;
 };
 
+/* What to tune, and how. */
 struct spex_tune_options {
-    size_t size; /* sizeof(struct spex_tune_options) */
+    /* sizeof(struct spex_tune_options). */
+    size_t size;
 
     /* The space. spex_tune_start copies it with all that it points to, except `context`, and fills
      * in what is left out:
@@ -117,7 +133,9 @@ struct spex_tune_options {
     /* Called at the end, after the last configure(), on the tuning thread; may be NULL. */
     void (*finished)(void *user, const struct spex_tune_report *report);
 
+    /* Passed to the functions. */
     void *user;
+    /* The configuration in which the tuning leaves the program. */
     enum spex_tune_leave leave;
 };
 
@@ -127,10 +145,9 @@ SPEX_API const struct spex_policy_ops *spex_policy_named(const char *name);
 
 /* Starts a tuning on a thread of its own, and returns. After spex_start. Returns 0; -EINVAL for
  * wrong options, a wrong space or a policy of another size; -ENOTSUP for a policy for another
- * version of spex;
- * -EBUSY while another tuning is running, and within configure() and finished(); -EPERM before
- * spex_start; -ENOMEM; or the error of the policy's init or of starting a thread. After an error
- * `why` holds one line that names it. */
+ * version of spex; -EBUSY while another tuning is running, and within configure() and finished();
+ * -EPERM before spex_start; -ENOMEM; or the error of the policy's init or of starting a thread.
+ * After an error `why` holds one line that names it. */
 SPEX_API SPEX_MUST_CHECK int spex_tune_start(const struct spex_tune_options *options, char *why,
                                              size_t why_size);
 

@@ -29,52 +29,77 @@
 
 SPEX_EXTERN_C_BEGIN
 
+/* Why told() is called. */
 enum spex_watch_what {
     SPEX_WATCH_BEGINS,
     SPEX_WATCH_ENDS,
-    SPEX_WATCH_GOES_ON /* though the watching ends */
+    /* The watching ends, but the anomaly has not. */
+    SPEX_WATCH_GOES_ON
 };
 
 /* An anomaly: successive slow executions of one kernel in one context. Times are in seconds. */
 struct spex_watch_anomaly {
+    /* sizeof, as compiled by the library. */
     size_t size;
     enum spex_watch_what what;
-    bool shift;         /* one execution after the other; or single ones */
-    uint64_t number;    /* from 1 on: the same where it begins and where it ends */
-    const char *kernel; /* with its context: "report/sort" */
-    uint32_t thread;    /* of the first execution of it: a kernel thread id; */
+    /* True: every execution takes longer, one after the other. False: single ones do. */
+    bool shift;
+    /* The number of the anomaly, from 1 on; the same where it begins and where it ends. */
+    uint64_t number;
+    /* The kernel with its context: "report/sort". */
+    const char *kernel;
+    /* The thread of the first slow execution: a kernel thread id. */
+    uint32_t thread;
+    /* The number, the names and the values of that execution's parameters. */
     uint32_t parameter_count;
-    const char *const *names; /*   its parameters */
+    const char *const *names;
     const double *parameters;
-    double seconds;           /*   its time, */
-    double predicted_seconds; /*   and what was predicted: */
-    double low_seconds;       /*   95 % lie between them; */
-    double high_seconds;      /*   INFINITY: there is no telling */
-    uint64_t executions;      /* so far */
+    /* The time of that execution, and the time that the model predicts for it. */
+    double seconds;
+    double predicted_seconds;
+    /* 95 % of such executions lie between these times; high_seconds INFINITY: unknown. */
+    double low_seconds;
+    double high_seconds;
+    /* Slow executions so far. */
+    uint64_t executions;
+    /* How long the anomaly has lasted. */
     double lasted_seconds;
-    double median_ratio; /* of times over predictions */
+    /* Times divided by predictions: the median and the largest. */
+    double median_ratio;
     double worst_ratio;
 };
 
+/* What to watch for. */
 struct spex_watch_options {
-    size_t size;        /* sizeof(struct spex_watch_options) */
-    const char *models; /* a file; read before spex_watch_start returns */
-    double alarms;      /* false alarms per execution, 1e-9 to 0.01; 0: 1e-5 */
+    /* sizeof(struct spex_watch_options). */
+    size_t size;
+    /* The path of a file of models. It is read before spex_watch_start returns. */
+    const char *models;
+    /* False alarms per execution, 1e-9 to 0.01; 0: 1e-5. */
+    double alarms;
 
     /* Called when an anomaly begins and when it ends, on a collector's thread, which takes no
      * signals. Other collectors may wait for it: it must be quick and must not block. Of spex it
      * may call spex_status_get only. Anomalies that go on at the end are reported on the thread
      * that calls spex_watch_stop or spex_stop. `anomaly` is valid until it returns. */
     void (*told)(void *user, const struct spex_watch_anomaly *anomaly);
+    /* Passed to told(). */
     void *user;
 };
 
+/* What a watching has done so far. */
 struct spex_watch_account {
-    size_t size;     /* to be set */
-    uint64_t judged; /* records */
+    /* Set by the caller: sizeof(struct spex_watch_account). */
+    size_t size;
+    /* Records that were judged. */
+    uint64_t judged;
+    /* Kernels of which records were judged. */
     uint64_t kernels;
+    /* Anomalies so far. */
     uint64_t anomalies;
-    uint64_t not_judged; /* without a model or class, out of the range of training, or not sound */
+    /* Records that were not: without a model or class, outside of the range of training, or
+     * unsound. */
+    uint64_t not_judged;
 };
 
 /* Starts to watch; after spex_start. Returns 0; -EINVAL for wrong options or a file without models;

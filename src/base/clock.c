@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/* Measures the rate of the ticks against CLOCK_MONOTONIC_RAW, which NTP does not adjust. */
 #include "base/clock.h"
 
 #include <time.h>
 
 #include <spex/ticks.h>
 
-/* Reading both clocks takes about 0.1 µs, so over this length the rate is right to 10^-4 or better.
- */
+/* The shortest time between two instants. Reading both clocks takes about 0.1 µs, so the error of
+ * the rate is at most 10^-4. */
 #define BASELINE_NS 5000000u
 
 uint64_t spex_clock_ns(clockid_t clock) {
@@ -16,7 +17,8 @@ uint64_t spex_clock_ns(clockid_t clock) {
 }
 
 struct spex_instant spex_instant_now(void) {
-    /* The closest of a few pairs: a preemption between the two readings would skew the rate. */
+    /* Takes the pair of readings that were closest together: a preemption between the two would
+     * make the rate wrong. */
     struct spex_instant best = {0, 0};
     uint64_t best_width = UINT64_MAX;
     for (int i = 0; i < 4; i++) {

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Reads the kernel's list of possible CPUs. sysconf() is only the second choice, because it counts
+ * the CPUs, whose numbers may have gaps. */
 #define _GNU_SOURCE
 #include "base/cpus.h"
 
@@ -7,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The last number of a list such as "0-3,8-11". */
-static unsigned last_number(const char *list) {
+/* Returns the last number of a list such as "0-3,8-11". */
+static unsigned cpu_list_last(const char *list) {
     size_t length = strcspn(list, "\n");
     while (length > 0 && list[length - 1] >= '0' && list[length - 1] <= '9')
         length--;
@@ -22,7 +24,7 @@ unsigned spex_cpus_possible(void) {
     if (fd >= 0)
         close(fd);
     if (length > 0)
-        return last_number(list) + 1;
+        return cpu_list_last(list) + 1;
     long cpus = sysconf(_SC_NPROCESSORS_CONF);
     return cpus > 0 ? (unsigned)cpus : 1;
 }

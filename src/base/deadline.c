@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Deadlines by CLOCK_MONOTONIC, which does not jump when the date is set. */
 #include "base/deadline.h"
 
 #include <limits.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A moment by which something has to have happened. */
+/* Deadlines: moments at which waiting ends. */
 #ifndef SPEX_BASE_DEADLINE_H
 #define SPEX_BASE_DEADLINE_H
 
@@ -9,11 +9,14 @@ struct spex_deadline {
     int64_t monotonic_ns;
 };
 
+/* Returns the time of CLOCK_MONOTONIC. */
 int64_t spex_monotonic_ns(void);
 
+/* Returns the deadline that many seconds from now. */
 struct spex_deadline spex_deadline_in(double seconds);
 
-/* For poll(): milliseconds until then, rounded up; 0 when it is over. */
+/* Returns the milliseconds until the deadline, rounded up, as a timeout for poll(); 0 when the
+ * deadline has passed. */
 int spex_deadline_left_ms(struct spex_deadline deadline);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Moves descriptors to high numbers, and checks that they still are the same file. */
 #define _GNU_SOURCE
 #include "base/descriptor.h"
 
@@ -7,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The last quarter of the numbers that the process may have, of these many at most, since the kernel keeps
- * a table up to the highest. */
+/* Descriptors are moved to the last quarter of the numbers that the process may have, but of at
+ * most so many numbers, because the kernel's table of descriptors grows with the highest one. */
 #define NUMBERS_MAX 4096
 
 int spex_descriptor_raise(int number) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Descriptors in a stranger's program, which may close what it does not know and get the same number for a
- * file of its own: they keep out of its way, and are looked at before they are used. */
+/* Descriptors of the library in a program that does not know them. The program may close all
+ * numbers that it does not know, and then get such a number for a file of its own. The library's
+ * descriptors therefore have high numbers, and are checked before they are used or closed. */
 #ifndef SPEX_BASE_DESCRIPTOR_H
 #define SPEX_BASE_DESCRIPTOR_H
 
@@ -8,24 +9,27 @@
 #include <sys/types.h>
 
 struct spex_descriptor {
-    int number;   /* -1: none */
-    dev_t device; /* the file's identity; */
-    ino_t inode;  /* sockets and pipes have one of their own */
+    /* -1: none. */
+    int number;
+    /* The identity of the file, by which it is recognised. Sockets and pipes have one, too. */
+    dev_t device;
+    ino_t inode;
 };
 
+/* The initial value of a descriptor that is not open. */
 #define SPEX_NO_DESCRIPTOR ((struct spex_descriptor){.number = -1})
 
-/* The same file under a high number, which programs that count upwards do not reach; `number` itself where
- * there is none. `number` is closed otherwise. */
+/* Moves a file to a high number, which programs that get the lowest free numbers do not reach.
+ * Closes `number` and returns the high one; or returns `number` when no high number is free. */
 int spex_descriptor_raise(int number);
 
-/* `number` raised, with its identity. */
+/* Raises `number`, and returns it with the identity of its file. */
 struct spex_descriptor spex_descriptor_of(int number);
 
-/* Whether the number still stands for that file. */
+/* Returns whether the number still is the same file. */
 bool spex_descriptor_is_ours(const struct spex_descriptor *descriptor);
 
-/* Closes it, if it is ours still. */
+/* Closes the descriptor if it still is the same file, and marks it as not open. */
 void spex_descriptor_close(struct spex_descriptor *descriptor);
 
 #endif

@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-/* How much a count has grown. A count of atomic rings, or one that is read while records are made,
- * may seem to fall a little: it has not grown then. */
+/* Returns how much a count has grown, at least 0. A count that is read while records are made may
+ * seem to fall a little, as may a count of atomic rings. */
 static inline uint64_t spex_grown(uint64_t before, uint64_t now) {
     return now > before ? now - before : 0;
 }

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* Holding something off for a while, and for twice as long each time that it must be held off
- * again. */
+/* Exponential back-off: holds something off for a while, and for twice as long each further
+ * time. */
 #ifndef SPEX_BASE_HOLD_OFF_H
 #define SPEX_BASE_HOLD_OFF_H
 
-/* Seconds that a probe whose executions cost too much is held off: the first time, and at most. */
+/* Seconds for which a probe is held off whose executions alone cost too much: the first time, and
+ * at most. */
 #define SPEX_HOLD_OFF_SECONDS     1.0
 #define SPEX_HOLD_OFF_SECONDS_MAX 64.0
 
 /* All zero: it has never been held off. */
 struct spex_hold_off {
-    /* Seconds; 0: it is not held off. */
+    /* The end of the time, in seconds on the caller's clock; 0: it is not held off. */
     double until;
-    /* How long it was held off the last time, in seconds; 0: the next time is the first. */
+    /* How long it was held off last, in seconds; 0: never. */
     double length;
 };
 
+/* Holds it off from `now` on, for `least` seconds the first time and at most `most`. */
 static inline void spex_hold_off(struct spex_hold_off *held, double now, double least,
                                  double most) {
     held->length = held->length > 0 ? held->length * 2 : least;

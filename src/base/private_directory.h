@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A directory of this user's alone for what a command and the programs that it runs have between
- * them. */
+/* Temporary directories that only this user can read, for sockets and files between a command and
+ * the programs that it runs. */
 #ifndef SPEX_BASE_PRIVATE_DIRECTORY_H
 #define SPEX_BASE_PRIVATE_DIRECTORY_H
 
@@ -8,9 +8,9 @@
 
 enum { SPEX_PRIVATE_DIRECTORY_BYTES = 4096 };
 
-/* Makes one, below TMPDIR or /tmp, whose name has the command's in it. 0; or a negative errno value
- * with the reason, and `path` is empty. */
+/* Makes a directory below TMPDIR or /tmp, with the command's name in its name. The caller removes
+ * it. Returns 0; or a negative errno value with a line in `error`, and `path` is empty. */
 int spex_private_directory(const char *command, char path[SPEX_PRIVATE_DIRECTORY_BYTES],
-                           struct spex_error *why);
+                           struct spex_error *error);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Random bits. A generator belongs to one thread and the signal handlers on it. Nothing here locks,
- * allocates, touches errno or calls the C library. */
+/* A random generator, xoroshiro128++ (Blackman, Vigna: Scrambled linear pseudorandom number
+ * generators, ACM TOMS 47:4, 2021). A generator belongs to one thread and the signal handlers on
+ * it. Nothing here locks, allocates, changes errno or calls the C library. */
 #ifndef SPEX_BASE_RANDOM_H
 #define SPEX_BASE_RANDOM_H
 
@@ -8,22 +9,23 @@
 
 #include <spex/atomic.h>
 
-/* xoroshiro128++. The state is never all zero. */
+/* The state is never all zero. */
 struct spex_random {
     uint64_t state[2];
 };
 
-/* Streams of one seed are different, and as good as independent: each starts at a random place of
- * the generator's cycle of 2^128 - 1. */
+/* Seeds a generator. Generators with one seed and different streams start at random places of the
+ * cycle of 2^128 - 1 numbers, so they are as good as independent. */
 void spex_random_seed(struct spex_random *random, uint64_t seed, uint64_t stream);
 
 static inline uint64_t spex_rotate_left(uint64_t x, unsigned bits) {
     return x << bits | x >> (64 - bits);
 }
 
-/* 64 random bits (Blackman, Vigna: Scrambled linear pseudorandom number generators, ACM TOMS 47:4,
- * 2021). A handler that interrupts it may get the same bits, or leave the two words from different
- * steps: a state as random as any other. Relaxed: one thread's. */
+/* Returns 64 random bits. A signal handler that interrupts this function may get the same bits, or
+ * leave the two words of different steps, which are as random a state as any other. The accesses
+ * are relaxed, because the generator is used by one thread; they keep the words whole for
+ * handlers. */
 static inline uint64_t spex_random_next(struct spex_random *random) {
     uint64_t s0 = spex_load_relaxed(&random->state[0]);
     uint64_t s1 = spex_load_relaxed(&random->state[1]);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Starts the library's threads, waits for starts before a fork, and sums up their CPU time. */
 #define _GNU_SOURCE
 #include "base/service_thread.h"
 
@@ -11,25 +12,32 @@
 
 #include "base/clock.h"
 
+/* Nanoseconds between two looks at `threads_starting`. */
 #define LOOK_AGAIN_NS 50000
 
-static uint64_t cpu_ns;
-static unsigned starting; /* threads that have been asked for and do not run their function yet */
+/* CPU time of all service threads that has been noted. */
+static uint64_t service_cpu_ns;
 
-struct work {
+/* Threads that have been asked for and do not run their function yet. */
+static unsigned threads_starting;
+
+/* The function of a new thread; allocated by the starter, freed by the thread. */
+struct thread_work {
     void *(*run)(void *);
     void *arg;
 };
 
-static void *begin(void *arg) {
-    struct work work = *(struct work *)arg;
+static void *thread_begin(void *arg) {
+    struct thread_work work = *(struct thread_work *)arg;
     free(arg);
-    spex_fetch_add_release(&starting, -1); /* T1 (T2): what its start has allocated and locked */
+    spex_fetch_add_release(&threads_starting, -1); /* T1 (T2): its memory and locks */
     return work.run(work.arg);
 }
 
-static int start(pthread_t *thread, struct work *work) {
-    const struct sched_param none = {.sched_priority = 0}; /* else that of the starting thread */
+/* Starts the thread with ordinary scheduling; by default it would inherit that of the starting
+ * thread, which may be real-time. */
+static int thread_start(pthread_t *thread, struct thread_work *work) {
+    const struct sched_param none = {.sched_priority = 0};
     pthread_attr_t attributes;
     int err = pthread_attr_init(&attributes);
     if (err)
@@ -37,7 +45,7 @@ static int start(pthread_t *thread, struct work *work) {
     pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
     pthread_attr_setschedpolicy(&attributes, SCHED_OTHER);
     pthread_attr_setschedparam(&attributes, &none);
-    err = -pthread_create(thread, &attributes, begin, work);
+    err = -pthread_create(thread, &attributes, thread_begin, work);
     pthread_attr_destroy(&attributes);
     return err;
 }
@@ -45,17 +53,17 @@ static int start(pthread_t *thread, struct work *work) {
 int spex_service_thread_start(pthread_t *thread, const char *name, void *(*run)(void *),
                               void *arg) {
     sigset_t every, before;
-    struct work *work = malloc(sizeof(*work));
+    struct thread_work *work = malloc(sizeof(*work));
     if (!work)
         return -ENOMEM;
-    *work = (struct work){run, arg};
-    spex_fetch_add_relaxed(&starting, 1);
+    *work = (struct thread_work){run, arg};
+    spex_fetch_add_relaxed(&threads_starting, 1);
     sigfillset(&every);
     pthread_sigmask(SIG_SETMASK, &every, &before);
-    int err = start(thread, work);
+    int err = thread_start(thread, work);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (err) {
-        spex_fetch_add_relaxed(&starting, -1);
+        spex_fetch_add_relaxed(&threads_starting, -1);
         free(work);
     } else {
         pthread_setname_np(*thread, name); // NOLINT(clang-analyzer-unix.Malloc): it frees its work
@@ -65,21 +73,22 @@ int spex_service_thread_start(pthread_t *thread, const char *name, void *(*run)(
 
 void spex_service_threads_await(uint64_t until_ns) {
     const struct timespec look_again = {.tv_nsec = LOOK_AGAIN_NS};
-    while (spex_load_acquire(&starting) != 0 &&
+    while (spex_load_acquire(&threads_starting) != 0 &&
            spex_clock_ns(CLOCK_REALTIME) < until_ns) /* T2 (T1) */
         nanosleep(&look_again, NULL);
 }
 
 void spex_service_threads_fork_child(void) {
-    starting = 0;
+    threads_starting = 0;
 }
 
 void spex_service_cpu_note(uint64_t *since) {
     uint64_t now = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    spex_fetch_add_relaxed(&cpu_ns, now - *since); /* a figure for people */
+    /* Relaxed: the sum orders nothing. */
+    spex_fetch_add_relaxed(&service_cpu_ns, now - *since);
     *since = now;
 }
 
 uint64_t spex_service_cpu_ns(void) {
-    return spex_load_relaxed(&cpu_ns);
+    return spex_load_relaxed(&service_cpu_ns);
 }

@@ -1,25 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* A thread of the library's own in somebody else's program. */
+/* Threads of the library in the program: how they are started, and the CPU time that they take. */
 #ifndef SPEX_BASE_SERVICE_THREAD_H
 #define SPEX_BASE_SERVICE_THREAD_H
 
 #include <pthread.h>
 #include <stdint.h>
 
-/* Starts one that is called `name`, runs at ordinary priority, also where a real-time one starts
- * it, and takes no signals, which are for the program's threads. 0 or a negative errno value. */
+/* Starts a thread with this name (at most 15 bytes) that runs `run`. It has ordinary priority, also
+ * when a real-time thread starts it, and all its signals are blocked, because signals are for the
+ * program's threads. Returns 0 or a negative errno value. */
 int spex_service_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg);
 
-/* Waits until all that have been started run their function, until_ns of CLOCK_REALTIME at most:
- * before a fork, whose child must not inherit what a thread's start has locked. */
+/* Waits until all started threads run their functions, but not longer than until_ns of
+ * CLOCK_REALTIME. To be called before a fork, because the start of a thread holds locks of the C
+ * library, which the child would inherit. */
 void spex_service_threads_await(uint64_t until_ns);
+
+/* To be called in the child of a fork, which has no service threads. */
 void spex_service_threads_fork_child(void);
 
-/* CPU time of this thread since *since (0: since its start) was spex's, not the program's.
- * *since gets the present. */
+/* Notes that the CPU time of this thread since *since (0: since its start) was the library's. Sets
+ * *since to the present. Nanoseconds. Any thread. */
 void spex_service_cpu_note(uint64_t *since);
 
-/* What has been noted, of all threads. */
+/* Returns the sum of what all threads have noted. */
 uint64_t spex_service_cpu_ns(void);
 
 #endif

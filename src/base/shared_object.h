@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A policy in a shared object: loaded, found by its symbol, checked, unloaded. */
+/* Policies in shared objects: loads an object, finds the policy by its symbol, checks it, and
+ * unloads the object. The same code serves exploration policies and rate policies. */
 #ifndef SPEX_BASE_SHARED_OBJECT_H
 #define SPEX_BASE_SHARED_OBJECT_H
 
@@ -9,40 +10,44 @@
 
 #include "text/error.h"
 
-/* What policies in shared objects begin with: struct spex_policy_ops and struct
- * spex_rate_policy_ops do. */
+/* The members that struct spex_policy_ops and struct spex_rate_policy_ops begin with. */
 struct spex_object_policy {
     size_t size;
     uint32_t abi;
 };
 
+/* A kind of policy. The texts are for messages. */
 struct spex_shared_object_kind {
-    /* Name of the policy in the object, and of the macro that makes it. */
+    /* The symbol of the policy in the object, and the macro that defines it. */
     const char *symbol, *macro;
-    /* That declares the policy; its size and version there. */
+    /* The header that declares the policy. */
     const char *header;
+    /* The size and the version of the policy in this header. */
     struct spex_object_policy expected;
-    /* 0; -ENOTSUP for another size or version; -EINVAL for members that are missing. */
+    /* Checks a policy. Returns 0; -ENOTSUP for another size or version; -EINVAL when mandatory
+     * members are missing. */
     int (*check)(const void *policy);
-    /* What is said of a policy without all members that it has to have. */
+    /* The message for a policy without its mandatory members. */
     const char *incomplete;
 };
 
 struct spex_shared_object {
-    void *handle; /* NULL: nothing is loaded */
+    /* Of dlopen; NULL: nothing is loaded. */
+    void *handle;
+    /* The policy. */
     const void *found;
 };
 
-/* Whether that is a file, and no name of a policy: it has a "/". */
+/* Returns whether the text is a path and not the name of a built-in policy: it has a "/". */
 bool spex_shared_object_is_path(const char *text);
 
-/* 0; else a line, which begins with what was expected: -EPERM in a set-user-ID program, -ENOSYS in
- * one that is statically linked, -ENOENT when the object cannot be loaded or has no policy, or as
- * the kind's check. */
+/* Loads the object at `path` and checks its policy. Returns 0; -EPERM in a set-user-ID program;
+ * -ENOSYS in a statically linked one; -ENOENT when the object cannot be loaded or has no policy; or
+ * the result of the kind's check. After an error `error` has a line that says what was expected. */
 int spex_shared_object_open(struct spex_shared_object *object, const char *path,
-                            const struct spex_shared_object_kind *kind, struct spex_error *why);
+                            const struct spex_shared_object_kind *kind, struct spex_error *error);
 
-/* Nobody uses the policy any more, nor a text of it. */
+/* Unloads the object. Afterwards nobody may use the policy or a text of it. */
 void spex_shared_object_close(struct spex_shared_object *object);
 
 #endif

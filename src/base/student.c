@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/* Quantiles of Student's distribution by an asymptotic expansion around the normal distribution. */
 #include "base/student.h"
 
 #include <math.h>
 
-/* Rational approximation of the normal quantile (Abramowitz and Stegun, 26.2.23), improved by one
- * step of Halley's. */
+/* Returns what a standard normal variable exceeds with this probability. A rational approximation
+ * (Abramowitz and Stegun, 26.2.23), improved by one step of Halley's method. */
 static double normal_upper(double probability) {
     double t = sqrt(-2 * log(probability));
     double x = t - (2.515517 + t * (0.802853 + t * 0.010328)) /
@@ -14,7 +15,10 @@ static double normal_upper(double probability) {
     return x + step / (1 - x * step / 2);
 }
 
-static double by_normal(double probability, double n, double a, double b, double c, double d) {
+/* The case of Hill's algorithm that starts from the normal quantile. Returns the square over n. The
+ * letters are those of the paper. */
+static double student_by_normal(double probability, double n, double a, double b, double c,
+                                double d) {
     double x = -normal_upper(probability / 2), y = x * x;
     if (n < 5)
         c += 0.3 * (n - 4.5) * (x + 0.6);
@@ -24,7 +28,8 @@ static double by_normal(double probability, double n, double a, double b, double
     return y > 0.002 ? exp(y) - 1 : y * y / 2 + y;
 }
 
-/* Hill, Algorithm 396: Student's t-quantiles, Communications of the ACM, 1970. */
+/* Hill, Algorithm 396: Student's t-quantiles, Communications of the ACM, 1970. The letters are
+ * those of the paper. With 1 degree of freedom the quantile has a closed form. */
 double spex_student_two_sided(double probability, double freedom) {
     double n = fmax(freedom, 1);
     if (n < 1.001)
@@ -33,7 +38,7 @@ double spex_student_two_sided(double probability, double freedom) {
     double d = ((94.5 / (b + c) - 3) / b + 1) * sqrt(a * M_PI / 2) * n;
     double y = pow(d * probability, 2 / n);
     if (y > 0.05 + a)
-        y = by_normal(probability, n, a, b, c, d);
+        y = student_by_normal(probability, n, a, b, c, d);
     else
         y = ((1 / (((n + 6) / (n * y) - 0.089 * d - 0.822) * (n + 2) * 3) + 0.5 / (n + 4)) * y -
              1) *

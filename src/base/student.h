@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Quantiles of Student's distribution. */
+/* Quantiles of Student's distribution, for intervals of confidence. */
 #ifndef SPEX_BASE_STUDENT_H
 #define SPEX_BASE_STUDENT_H
 
-/* 95 % of the standard normal distribution lie between minus this and this. */
+/* The quantile for infinitely many degrees of freedom: 95 % of the standard normal distribution lie
+ * between -SPEX_NORMAL_95 and this. */
 #define SPEX_NORMAL_95 1.959964
 
-/* What Student's variable exceeds, to one side or the other, with this probability; from 1 degree
- * of freedom on. */
+/* Returns the value that the absolute value of Student's variable exceeds with this probability.
+ * `freedom` is the degrees of freedom; less than 1 is taken for 1. */
 double spex_student_two_sided(double probability, double freedom);
 
-/* The same for 5 %: the limits of an interval of 95 %. */
+/* The same for a probability of 5 %: half the width of a 95 % interval, in standard errors. */
 double spex_student_95(double freedom);
 
 #endif

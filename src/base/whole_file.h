@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* Files that appear under their name when they are whole: until then they are called NAME.part. */
+/* Files that appear under their name only when they are complete. While one is written, it is
+ * called NAME.part. */
 #ifndef SPEX_BASE_WHOLE_FILE_H
 #define SPEX_BASE_WHOLE_FILE_H
 
 #include "text/error.h"
 
 struct spex_whole_file {
+    /* The final name; the caller's. */
     const char *path;
+    /* The name while it is written; allocated. */
     char *part;
+    /* Open for writing. */
     int fd;
 };
 
-/* 0 or what went wrong. */
-int spex_whole_file_begin(struct spex_whole_file *file, const char *path, struct spex_error *why);
+/* Opens the file for writing. Returns 0; or a negative errno value with a line in `error`, after
+ * which spex_whole_file_end must not be called. */
+int spex_whole_file_begin(struct spex_whole_file *file, const char *path, struct spex_error *error);
 
-/* Gives it its name, or, when something had gone wrong (`err`), removes it. What went wrong
- * first. */
-int spex_whole_file_end(struct spex_whole_file *file, int err, struct spex_error *why);
+/* Closes the file. Renames it, or removes it when writing has failed with `err` or closing fails.
+ * Returns the first error, which is `err` if that is not 0; a line is written only for an error of
+ * its own. */
+int spex_whole_file_end(struct spex_whole_file *file, int err, struct spex_error *error);
 
 #endif

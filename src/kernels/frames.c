@@ -168,7 +168,7 @@ static bool is_due(const struct spex_sampling_plan *plan, struct spex_thread *th
 
 static bool is_allowed(struct spex_thread *thread) {
     return !spex_thread_budget_bounded() ||
-           spex_thread_budget_take(&thread->allowance, spex_probe_type_ring(SPEX_KERNEL));
+           spex_thread_budget_take(&thread->budget, spex_probe_type_ring(SPEX_KERNEL));
 }
 
 /* By an execution of the same context around this one: recursion. */

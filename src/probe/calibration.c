@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Each figure is the least of a few runs, since what disturbs a run only makes it longer, less what
- * the same loop takes without a probe. */
+/* Measures costs with the code that probes execute: loops run over a site of their own, in the
+ * states off, counted and recorded, and write into rings that no collector reads. The cost is the
+ * shortest of several runs, because disturbances only make a run longer, minus the shortest run of
+ * the empty loop. Runs on the thread that switches the first site of the type on. */
 #include "probe/calibration.h"
 
 #include <stdlib.h>
@@ -11,23 +13,27 @@
 #include "probe/recording.h"
 #include "site/cost.h"
 
+/* RUN_TICKS is the length of a run: long compared with reading the clock, and short enough that all
+ * runs of a type together take less than a millisecond. */
 enum {
     RUNS = 7,
     TRIAL_REPETITIONS = 16,
     REPETITIONS_MAX = 500,
-    RUN_TICKS = 100000, /* so long a run is long enough */
+    RUN_TICKS = 100000,
     RING_RECORDS = 512,
 };
 
-/* A site of no module, at the index behind the last, and rings that no collector reads. */
-struct bench {
+/* What the loops work on. The site belongs to no module; its index is that of the extra row that
+ * tables by site have behind the last site. */
+struct calibration {
     struct spex_site site;
     struct spex_rings rings;
 };
 
-/* Each its own function, so that a probe's type is a constant, as it is in a program. */
-#define LOOP(name, ...)                                                                            \
-    static uint64_t name(struct bench *bench, size_t repetitions) {                                \
+/* Each loop is a function of its own, so that the probe's type is a constant, as in a program. The
+ * empty assembly keeps the compiler from moving the site's loads out of the loop. */
+#define CALIBRATION_LOOP(name, ...)                                                                \
+    static uint64_t name(struct calibration *bench, size_t repetitions) {                          \
         uint64_t start = spex_ticks();                                                             \
         for (size_t i = 0; i < repetitions; i++) {                                                 \
             __asm__ volatile("" : : "r"(bench) : "memory");                                        \
@@ -36,18 +42,19 @@ struct bench {
         return spex_ticks() - start;                                                               \
     }
 
+/* The loop of each kind of type, in the same steps as the macros of spex/probe.h. */
 /* clang-format off */
-LOOP(run_empty, )
-LOOP(run_cnt,
+CALIBRATION_LOOP(run_empty, )
+CALIBRATION_LOOP(run_cnt,
      uint32_t weight = spex_sample_(&bench->site);
      if (SPEX_UNLIKELY(weight))
          spex_record_count(&bench->rings, &bench->site, weight, spex_ticks());)
-LOOP(run_ticks,
+CALIBRATION_LOOP(run_ticks,
      struct spex_span span = spex_lat_begin_(spex_sample_(&bench->site));
      if (SPEX_UNLIKELY(span.weight))
          spex_record_ticks(&bench->rings, spex_site_type_(&bench->site), &bench->site, span.weight,
                            span.begin, spex_ticks());)
-LOOP(run_kernel,
+CALIBRATION_LOOP(run_kernel,
      struct spex_kernel_span span = {0, 0, 0, 0};
      const uint64_t parameters[SPEX_KERNEL_PARAMETERS] = {i};
      if (SPEX_UNLIKELY(spex_load_relaxed(&bench->site.control))) {
@@ -60,37 +67,38 @@ LOOP(run_kernel,
          }
          spex_kernel_leave_(&span);
      })
-LOOP(run_snapshot,
+CALIBRATION_LOOP(run_snapshot,
      uint32_t weight = spex_sample_(&bench->site);
      if (SPEX_UNLIKELY(weight)) {
          const uint64_t values[SPEX_MAX_FIELDS] = {i};
          spex_record_snapshot(&bench->rings, &bench->site, weight, spex_ticks(), values);
      })
-LOOP(run_faults,
+CALIBRATION_LOOP(run_faults,
      uint32_t weight = spex_sample_(&bench->site);
      if (SPEX_UNLIKELY(weight))
          spex_record_events(&bench->rings, SPEX_FLT, SPEX_COUNTER_FAULTS, &bench->site,
                             spex_events_begin(SPEX_COUNTER_FAULTS, weight));)
-LOOP(run_switches,
+CALIBRATION_LOOP(run_switches,
      uint32_t weight = spex_sample_(&bench->site);
      if (SPEX_UNLIKELY(weight))
          spex_record_events(&bench->rings, SPEX_CTXSW, SPEX_COUNTER_SWITCHES, &bench->site,
                             spex_events_begin(SPEX_COUNTER_SWITCHES, weight));)
-LOOP(run_counters,
+CALIBRATION_LOOP(run_counters,
      struct spex_counter_span span;
      uint32_t weight = spex_sample_(&bench->site);
      if (SPEX_UNLIKELY(weight)) {
          spex_counters_begin(&bench->site, &span);
          spex_record_counters(&bench->rings, &bench->site, weight, &span);
      })
-LOOP(run_polled,
+CALIBRATION_LOOP(run_polled,
      uint32_t weight = spex_sample_(&bench->site);
      SPEX_FINISH_(&bench->site, weight, abort());)
 /* clang-format on */
 
-typedef uint64_t loop(struct bench *bench, size_t repetitions);
+typedef uint64_t calibration_loop(struct calibration *bench, size_t repetitions);
 
-static loop *loop_of(uint32_t type) {
+/* LLC and PERFCNTR read counters in the same way. */
+static calibration_loop *calibration_loop_of(uint32_t type) {
     switch (type) {
     case SPEX_CNT:
         return run_cnt;
@@ -110,9 +118,9 @@ static loop *loop_of(uint32_t type) {
     }
 }
 
-/* Ticks for one repetition. The first run, a short one, is for caches and to see how long they
- * take. */
-static double ticks_of(loop *run, struct bench *bench) {
+/* Returns the ticks of one repetition. The first, short run fills the caches, and its length
+ * decides how many repetitions a run has. */
+static double loop_ticks(calibration_loop *run, struct calibration *bench) {
     uint64_t trial = run(bench, TRIAL_REPETITIONS) / TRIAL_REPETITIONS;
     size_t repetitions = RUN_TICKS / (trial ? trial : 1);
     if (repetitions > REPETITIONS_MAX)
@@ -127,15 +135,19 @@ static double ticks_of(loop *run, struct bench *bench) {
     return (double)best / (double)repetitions;
 }
 
-static double cost_at(loop *run, struct bench *bench, uint32_t control) {
+/* Returns the ticks that an execution takes while the site has this control word. */
+static double loop_cost(calibration_loop *run, struct calibration *bench, uint32_t control) {
     bench->site.control = control;
-    double cost = ticks_of(run, bench) - ticks_of(run_empty, bench);
+    double cost = loop_ticks(run, bench) - loop_ticks(run_empty, bench);
     return cost > 0 ? cost : 0;
 }
 
-static void type_measure(uint32_t type, unsigned detail, struct bench *bench) {
+/* Measures the type in all states. The period of the state "counted" is so long that no run reaches
+ * it. A polled execution costs the same for all types, so the first type measures it. */
+static void type_measure(uint32_t type, unsigned detail, struct calibration *bench) {
     const uint32_t generation = 1u << SPEX_CONTROL_GENERATION_SHIFT;
-    /* Nobody is to be called; where a commit is atomic, a run that does is not the least. */
+    /* With this mask pushes do not look at the ring's fill level, so no collector is called. An
+     * atomic push does look once a quarter; such a run is longer and therefore not the result. */
     bench->rings.look = UINT64_MAX;
     bench->site = (struct spex_site){
         .index = SPEX_MAX_SITES,
@@ -145,23 +157,24 @@ static void type_measure(uint32_t type, unsigned detail, struct bench *bench) {
                                                   : detail),
     };
     const struct spex_cost cost = {
-        .test = cost_at(loop_of(type), bench, 0),
-        .skip = cost_at(loop_of(type), bench, generation | SPEX_CONTROL_PERIOD_MAX),
-        .record = cost_at(loop_of(type), bench, generation | 1),
+        .test = loop_cost(calibration_loop_of(type), bench, 0),
+        .skip = loop_cost(calibration_loop_of(type), bench, generation | SPEX_CONTROL_PERIOD_MAX),
+        .record = loop_cost(calibration_loop_of(type), bench, generation | 1),
     };
     if (!spex_costs_known())
-        spex_cost_polled_set(cost_at(run_polled, bench, generation));
+        spex_cost_polled_set(loop_cost(run_polled, bench, generation));
     spex_cost_set(type, &cost);
 }
 
 void spex_calibrate(uint32_t type, unsigned detail) {
-    struct bench *bench;
+    struct calibration *bench;
     if (spex_costs_known() & type || !spex_thread_attach())
         return;
     bench = malloc(sizeof(*bench));
     if (!bench)
         return;
-    /* Without memory for it there is no figure; probes do without. */
+    /* Without memory for the rings the cost stays unknown, which everyone who asks for it
+     * allows. */
     if (spex_rings_map(&bench->rings, RING_RECORDS, spex_rings.cpus, spex_rings.commit) == 0) {
         type_measure(type, detail, bench);
         spex_rings_unmap(&bench->rings);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Draws random gaps, without calls of the C library. */
 #include "probe/gap.h"
 
 #define LN_2 0.693147180559945309417
@@ -10,13 +11,16 @@ static const double minus_log[] = {
     0.133531392624522623146, 0.0645385211375711716729, 0,
 };
 
-/* U = m 2^-zeros with m from 1/2 to 1, and c the sixteenth next to m:
- *   -ln U = zeros ln 2 - ln c - 2 artanh((m - c)/(m + c)).
- * The argument is 1/32 at most, and what the series leaves out below 2^-47. Where U is nearly 1, c is 1
- * and the difference exact: what the conversion cuts off, below 2^-53, is all the error. All 64 bits count
- * where U is small: the law's tail has no steps.
- * A division and a table of two cache lines rather than a ziggurat's kilobytes: what the program does
- * between two records would have put them out of the cache. */
+/* Writes U as m 2^-zeros, with m from 1/2 to 1. With c, the sixteenth that is nearest to m,
+ *
+ *   -ln U = zeros ln 2 - ln c - 2 artanh((m - c) / (m + c))
+ *
+ * The argument of artanh is at most 1/32, and the terms that the series leaves out are below 2^-47.
+ * Where U is nearly 1, c is 1 and m - c is exact: the only error is that of the conversion to
+ * double, below 2^-53. Small U use all 64 bits, so the tail of the distribution has no steps.
+ *
+ * A ziggurat would need no division, but some kilobytes of tables. The program's work between two
+ * records would evict them from the cache; this table has two cache lines. */
 double spex_gap_exponential(uint64_t bits) {
     bits |= 1;
     unsigned zeros = (unsigned)__builtin_clzll(bits);
@@ -29,14 +33,16 @@ double spex_gap_exponential(uint64_t bits) {
     return (zeros * LN_2 + minus_log[sixteenths - 8]) - 2 * artanh;
 }
 
-/* floor(E scale) reaches k where E reaches k / scale: with probability exp(-k / scale) = (1 - p)^k. */
+/* With E exponential, floor(E scale) is at least k with probability exp(-k / scale) = (1 - p)^k, as
+ * the number of executions before the chosen one is. */
 uint32_t spex_gap_geometric(struct spex_random *random, double scale) {
     double before = spex_gap_exponential(spex_random_next(random)) * scale;
     return before < SPEX_GAP_MAX - 1 ? 1 + (uint32_t)before : SPEX_GAP_MAX;
 }
 
-/* The upper half of the product of 64 random bits and the number of values (Lemire: Fast random integer
- * generation in an interval, ACM TOMACS 29:1, 2019), from two products of 32 bits of them. */
+/* The upper half of the product of 64 random bits and the number of values (Lemire: Fast random
+ * integer generation in an interval, ACM TOMACS 29:1, 2019), without the step that rejects. Two
+ * products of 32 bits each make the product of 64 bits. */
 uint32_t spex_gap_even(struct spex_random *random, uint32_t from, uint32_t to) {
     uint64_t bits = spex_random_next(random);
     uint64_t values = (uint64_t)to - from + 1;

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What a thread keeps while its probed kernels are sampled by their models:
+/* The state of a thread for sampling its polled kernels by models (room kernels):
  *
- *   frames  the kernels that the thread executes and that take long enough to be sampled from
- *           outside, at a frequency of their own; besides, every execution of them makes a record
- *   nodes   of each calling context, when one of its executions is to make a record next: kernels
- *           that are too short for a frame share the frequency of the frame around them */
+ *   frames  the kernels that the thread is executing and whose predicted time is long enough to be
+ *           sampled from outside, each at a frequency of its own; every execution with a frame
+ *           makes a record besides
+ *   nodes   for each calling context, when one of its executions is to make a record next; kernels
+ *           that are too short for a frame share the frequency of the frame around them
+ *
+ * The thread and its signal handlers write; the kernel sampler reads frames from another thread. */
 #ifndef SPEX_PROBE_KERNEL_FRAMES_H
 #define SPEX_PROBE_KERNEL_FRAMES_H
 
@@ -12,18 +15,19 @@
 
 #include <spex/kernel.h>
 
-/* Most frames of a thread; kernels within more of them count as short. */
+/* Most frames of a thread. Kernels that are nested deeper are treated as short. */
 enum { SPEX_SAMPLES_FRAMES = 32 };
 
 struct spex_samples_frame {
-    /* Ticks, by which the frame is known; 0: what follows is being changed. */
+    /* Ticks when the execution began, which identify the frame; 0: the members below are being
+     * changed. */
     uint64_t begin;
-    /* Ticks from one sample to the next, on average, without a budget. */
+    /* Mean ticks from one sample to the next, without the limit of a budget. */
     uint64_t interval;
-    /* The context, and below it the site's index. */
+    /* Upper half: the context. Lower half: the site's index. */
     uint64_t place;
     uint64_t parameters[SPEX_KERNEL_PARAMETERS];
-    /* Number of the frame in its thread, never 0; for the thread itself. */
+    /* Number of the frame in its thread, never 0. Only the thread itself reads it. */
     uint32_t number;
 };
 
@@ -35,8 +39,9 @@ static inline uint32_t spex_frame_site(const struct spex_samples_frame *frame) {
     return (uint32_t)frame->place;
 }
 
+/* When executions in one calling context make records. */
 struct spex_samples_node {
-    /* When a record is due, in coarse ticks, so that 32 bits hold more than an hour. */
+    /* When the next record is due, in coarse ticks (sampling_rate.h). */
     uint32_t due;
     /* The number of the frame that `due` was set for; 0: outside of any frame. */
     uint32_t frame;
@@ -44,16 +49,18 @@ struct spex_samples_node {
     uint32_t since;
     /* All executions. */
     uint32_t executions;
-    /* Executions in this frame, and in the one before. */
+    /* Executions within this frame, and within the frame before it. */
     uint32_t here;
     uint32_t before;
-    /* Number of the plan that the node goes by; with another plan the node begins anew. */
+    /* Number of the sampling plan by which the other members were computed. When the plan changes,
+     * they are reset. */
     uint32_t plan;
 };
 
 struct spex_samples {
+    /* How many of the frames are in use. */
     uint32_t depth;
-    /* Number of the last frame. */
+    /* The number that was given to a frame last. */
     uint32_t last;
     struct spex_samples_frame frames[SPEX_SAMPLES_FRAMES];
     struct spex_samples_node nodes[SPEX_CONTEXTS_MAX + 1];

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The recording half of the probes: reached only where a site's control word is not 0. */
+/* The functions that the macros of spex/probe.h and spex/kernel.h call. They are called only while
+ * a site is on. Each is a call of an inline function of recording.h with the process's rings, so
+ * that calibration can measure the same code with other rings. */
 #include <spex/atomic.h>
 #include <spex/kernel.h>
 
@@ -8,7 +10,8 @@
 #include "probe/threads.h"
 #include "probe/type_setup.h"
 
-/* Programs refer to these weakly, which alone takes nothing out of a static library. */
+/* Programs refer to these functions weakly. A weak reference does not make a linker take an object
+ * out of a static library; these strong ones do. */
 __attribute__((used)) static const struct {
     int (*set)(unsigned pcid, uint64_t event, uint64_t mask);
     int (*set_name)(unsigned pcid, const char *name);

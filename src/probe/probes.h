@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The recording half of the probes; the rest of its interface is <spex/probe.h>. Programs reach
- * that by weak references, which take nothing out of an archive: this one does. */
+/* Prepares the memory that probes write to. The other functions of probes.c are declared in
+ * <spex/probe.h>, to which programs refer weakly; the call of spex_probes_prepare is what links
+ * probes.c out of a static library. */
 #ifndef SPEX_PROBE_PROBES_H
 #define SPEX_PROBE_PROBES_H
 
@@ -9,8 +10,9 @@
 
 #include "ring/rings.h"
 
-/* Maps what probes write to: rings as spex_rings_init, and the threads' states. `calibrate`: the
- * cost of each type is measured before its sites go on. 0, -ENOMEM, or as spex_rings_init. */
+/* Maps the rings, with parameters as of spex_rings_init, and the threads' states. With `calibrate`
+ * the cost of each type is measured before its first site goes on. Returns 0, -ENOMEM, or as
+ * spex_rings_init. */
 int spex_probes_prepare(size_t ring_records, unsigned ring_cpus, enum spex_commit commit,
                         bool calibrate);
 

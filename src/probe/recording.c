@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/* The seldom used parts of recording. They are functions of their own, so that the callers in
+ * recording.h need no stack frame. */
 #include "probe/recording.h"
 
+/* A record that was not committed goes into an atomic ring. Either way, a ring that is due alarms a
+ * collector. */
 void spex_put_finish(const struct spex_rings *rings, unsigned type_ring, uint64_t committed,
                      const uint64_t *words, size_t count) {
     if (committed ? spex_rings_due(rings, type_ring)

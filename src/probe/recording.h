@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* What a probe does that makes a record, from its BEGIN to the ring. Inline, since it is most of
- * what a record costs; calibration measures the same code on rings of its own. What is seldom
- * done is called, at the end, so that the rest needs no frame (recording.c). */
+/* Makes records: the code from the END of a probe that is on to the ring. The functions are inline,
+ * because they are most of a record's cost, and because calibration measures the same code on rings
+ * of its own. Seldom used parts are functions of recording.c, called last, so that the inline code
+ * needs no stack frame.
+ *
+ * In this file `sampled` is the result of spex_sample_ at BEGIN: generation, SPEX_SAMPLE_NOTE, and
+ * weight. Times are in ticks; a header is that of spex_pack.
+ *
+ * Threads: any thread of the program, and signal handlers. Nothing here locks, allocates from the
+ * heap or changes errno. Between BEGIN and END the site may have been switched off or got another
+ * generation, and a signal handler may have forked; each END checks this. */
 #ifndef SPEX_PROBE_RECORDING_H
 #define SPEX_PROBE_RECORDING_H
 
@@ -16,11 +24,12 @@
 #include "ring/record_layout.h"
 #include "ring/rings.h"
 
-/* In a span's openings: the counter could not be read at BEGIN. */
+/* Value of a span's `openings`: the counter could not be read at BEGIN. */
 #define SPEX_UNREADABLE UINT32_MAX
 
-/* The rest of a push, once every so many records, or where there is no restartable sequence.
- * `committed`: what the push has returned. */
+/* End a push: alarm a collector if the ring is due, and push into an atomic ring what the
+ * restartable sequence has not committed. Called once every few records, and after each failed
+ * sequence. `committed` is the result of the push. */
 void spex_put_finish(const struct spex_rings *rings, unsigned type_ring, uint64_t committed,
                      const uint64_t *words, size_t count);
 void spex_put0_finish(const struct spex_rings *rings, unsigned type_ring, uint64_t committed,
@@ -28,7 +37,8 @@ void spex_put0_finish(const struct spex_rings *rings, unsigned type_ring, uint64
 void spex_put1_finish(const struct spex_rings *rings, unsigned type_ring, uint64_t committed,
                       uint64_t now, uint64_t header, uint64_t value);
 
-/* A record with no, one, and several values. */
+/* Push a record with no value, one value, or `count` values into the ring of the type on this CPU.
+ * The mask `look` makes the check for a due ring rare; 0, a failed push, always passes it. */
 static inline void spex_put0(const struct spex_rings *rings, uint32_t type, uint64_t now,
                              uint64_t header) {
     unsigned ring = spex_probe_type_ring(type);
@@ -59,10 +69,9 @@ static inline void spex_put(const struct spex_rings *rings, uint32_t type, uint6
     }
 }
 
-/* The ends of the types. `sampled` is what the BEGIN was told by spex_sample_, `weight` below the
- * generation. */
-
-/* Whether the site has been on ever since it had the generation of `sampled`. */
+/* Returns whether the site has been on ever since it had the generation of `sampled`. The common
+ * case is that it still has this generation. Otherwise `on_since` and `changes` of the site tell
+ * whether the generation lies between the one with which the site went on and the present one. */
 static inline bool spex_on_since(const struct spex_site *site, uint32_t sampled) {
     uint32_t control = spex_load_relaxed(&site->control);
     uint32_t changes = spex_load_relaxed(&site->changes);
@@ -75,9 +84,9 @@ static inline bool spex_on_since(const struct spex_site *site, uint32_t sampled)
     return age % SPEX_CONTROL_GENERATIONS <= changes;
 }
 
-/* What a record is to stand for; 0: make none, for the site has been switched off since. So it
- * has in the child of a fork that ends an execution begun in the parent, where it is recorded
- * too. */
+/* Returns the weight of the record; 0: make no record, because the site has been switched off since
+ * BEGIN. That includes the child of a fork which ends an execution that the parent began, and also
+ * records. Adds the weight to the thread's total, unless a countdown has done that. */
 static inline uint32_t spex_weight_left(struct spex_thread *thread, const struct spex_site *site,
                                         uint32_t sampled) {
     uint32_t weight = sampled & SPEX_CONTROL_PERIOD_MASK;
@@ -88,7 +97,8 @@ static inline uint32_t spex_weight_left(struct spex_thread *thread, const struct
     return weight;
 }
 
-/* The header of its record. */
+/* Returns the header of the record. A note at BEGIN means that a countdown chose the execution: the
+ * marks then say how, for the estimates of variance. */
 static inline uint64_t spex_header(const struct spex_thread *thread, const struct spex_site *site,
                                    uint32_t sampled, uint32_t marks) {
     if (SPEX_UNLIKELY(sampled & SPEX_SAMPLE_NOTE))
@@ -98,15 +108,16 @@ static inline uint64_t spex_header(const struct spex_thread *thread, const struc
     return spex_pack(sampled & SPEX_CONTROL_PERIOD_MASK, thread->thread_id, site->index, marks);
 }
 
-/* Whether nothing is to be said of the execution but what `sampled` says, as of most: the site
- * is on, has the same generation, and there is no note, whose bit is 0 in a control word. */
+/* Returns whether this is the common case: the site is on, has the generation of BEGIN, and there
+ * is no note. One comparison finds the last two, because the bit of a note is 0 in a control
+ * word. */
 static inline bool spex_is_plain(const struct spex_thread *thread, const struct spex_site *site,
                                  uint32_t sampled) {
     uint32_t control = spex_load_relaxed(&site->control);
     return thread && control && (control ^ sampled) <= SPEX_CONTROL_PERIOD_MASK;
 }
 
-/* Its total and header, as spex_weight_left and spex_header. */
+/* Does for the common case what spex_weight_left and spex_header do together. */
 static inline uint64_t spex_plain_header(struct spex_thread *thread, const struct spex_site *site,
                                          uint32_t sampled, uint32_t marks) {
     uint32_t index = site->index, weight = sampled & SPEX_CONTROL_PERIOD_MASK;
@@ -114,13 +125,14 @@ static inline uint64_t spex_plain_header(struct spex_thread *thread, const struc
     return spex_pack(weight, thread->thread_id, index, marks);
 }
 
-/* Of executions that are not plain. */
+/* Make the record of an execution for which spex_is_plain is false. */
 void spex_record_count_noted(const struct spex_rings *rings, const struct spex_site *site,
                              uint32_t sampled, uint64_t now);
 void spex_record_ticks_noted(const struct spex_rings *rings, uint32_t type,
                              const struct spex_site *site, uint32_t sampled, uint64_t begin,
                              uint64_t now);
 
+/* END of CNT. */
 static inline void spex_record_count(const struct spex_rings *rings, const struct spex_site *site,
                                      uint32_t sampled, uint64_t now) {
     struct spex_thread *thread = spex_thread_current();
@@ -130,10 +142,13 @@ static inline void spex_record_count(const struct spex_rings *rings, const struc
         spex_record_count_noted(rings, site, sampled, now);
 }
 
+/* Returns the mark of an execution during which this thread opened a counter: its time contains
+ * that of the system calls. */
 static inline uint32_t spex_opening(const struct spex_thread *thread, uint64_t begin) {
     return begin < thread->opened_at ? SPEX_MARK_OPENING : 0;
 }
 
+/* END of LAT and TPT. */
 static inline void spex_record_ticks(const struct spex_rings *rings, uint32_t type,
                                      const struct spex_site *site, uint32_t sampled, uint64_t begin,
                                      uint64_t now) {
@@ -146,7 +161,7 @@ static inline void spex_record_ticks(const struct spex_rings *rings, uint32_t ty
         spex_record_ticks_noted(rings, type, site, sampled, begin, now);
 }
 
-/* `header`: as spex_pack. */
+/* Pushes the record of a kernel: its time, its context, and `count` parameters. */
 static inline void spex_put_kernel(const struct spex_rings *rings, uint64_t header,
                                    uint32_t context, uint64_t begin, uint64_t now,
                                    const uint64_t *parameters, unsigned count) {
@@ -156,6 +171,7 @@ static inline void spex_put_kernel(const struct spex_rings *rings, uint64_t head
     spex_put(rings, SPEX_KERNEL, now, header, values, SPEX_KERNEL_VALUES + count);
 }
 
+/* END of KERNEL. */
 static inline void spex_record_kernel(const struct spex_rings *rings, const struct spex_site *site,
                                       uint32_t sampled, uint32_t context, uint64_t begin,
                                       uint64_t now, const uint64_t *parameters) {
@@ -165,6 +181,7 @@ static inline void spex_record_kernel(const struct spex_rings *rings, const stru
                         context, begin, now, parameters, site->detail);
 }
 
+/* SNAPSHOT, which has no BEGIN. */
 static inline void spex_record_snapshot(const struct spex_rings *rings,
                                         const struct spex_site *site, uint32_t sampled,
                                         uint64_t now, const uint64_t *values) {
@@ -174,7 +191,8 @@ static inline void spex_record_snapshot(const struct spex_rings *rings,
                  site->detail);
 }
 
-/* The thread's counter, opened where it is not yet. */
+/* Reads the thread's counter, and opens it first if necessary. Opening takes system calls, so it is
+ * noted in the thread: executions that it falls into are marked. */
 static inline void spex_counter_now(struct spex_thread *thread, enum spex_counter counter,
                                     struct spex_reading *reading) {
     if (SPEX_UNLIKELY(!spex_counter_ready(&thread->counters, counter)) &&
@@ -183,11 +201,13 @@ static inline void spex_counter_now(struct spex_thread *thread, enum spex_counte
     spex_counter_read(&thread->counters, counter, reading);
 }
 
-/* FLT and CTXSW, whose counts never change their source in a thread's life. */
+/* BEGIN of FLT and CTXSW. Their counts have one source for a thread's life, so that a single value
+ * is enough to remember. */
 static inline struct spex_span spex_events_begin(enum spex_counter counter, uint32_t sampled) {
     struct spex_thread *thread = spex_thread_current();
     struct spex_reading reading;
-    if (!thread) /* a handler has forked since it sampled, and this is the child */
+    /* A signal handler has forked since spex_sample_, and this is the child. */
+    if (!thread)
         return (struct spex_span){0};
     spex_counter_now(thread, counter, &reading);
     return (struct spex_span){
@@ -197,6 +217,7 @@ static inline struct spex_span spex_events_begin(enum spex_counter counter, uint
     };
 }
 
+/* END of FLT and CTXSW. */
 static inline void spex_record_events(const struct spex_rings *rings, uint32_t type,
                                       enum spex_counter counter, const struct spex_site *site,
                                       struct spex_span span) {
@@ -214,17 +235,20 @@ static inline void spex_record_events(const struct spex_rings *rings, uint32_t t
               reading.values[0] - span.begin);
 }
 
-/* LLC and PERFCNTR. */
+/* Returns the counter of LLC, or of PERFCNTR number `detail`. */
 static inline enum spex_counter spex_counter_of(uint32_t type, unsigned detail) {
     return type == SPEX_LLC ? SPEX_COUNTER_LLC : SPEX_COUNTER_PERFCNTR + detail;
 }
 
+/* BEGIN of LLC and PERFCNTR. Their counters may be multiplexed or be opened anew, so the span holds
+ * the whole reading. */
 static inline void spex_counters_begin(const struct spex_site *site,
                                        struct spex_counter_span *span) {
     struct spex_thread *thread = spex_thread_current();
     struct spex_reading reading;
     *span = (struct spex_counter_span){0};
-    if (!thread) /* as above; END finds out by itself */
+    /* As in spex_events_begin. END finds no thread either, or a site that is off. */
+    if (!thread)
         return;
     spex_counter_now(thread, spex_counter_of(spex_site_type_(site), site->detail), &reading);
     *span = (struct spex_counter_span){
@@ -237,6 +261,7 @@ static inline void spex_counters_begin(const struct spex_site *site,
     };
 }
 
+/* END of LLC and PERFCNTR. A counter that did not run all the time is scaled, which is marked. */
 static inline void spex_record_counters(const struct spex_rings *rings,
                                         const struct spex_site *site, uint32_t sampled,
                                         const struct spex_counter_span *span) {

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/* Samples executions within regions (spex/region.h), and reports regions that were declared
+ * wrongly.
+ *
+ * The probes of a region share one countdown, that of the region's own site. A pass takes it at its
+ * beginning. If no record is due within the pass, it takes the fast copy of the code, which only
+ * counts; otherwise the slow copy asks spex_region_sample where the countdown ends. */
 #include "probe/regions.h"
 
 #include <spex/atomic.h>
@@ -9,30 +15,39 @@
 #include "site/registry.h"
 #include "text/message.h"
 
-/* By a region's site. All relaxed: figures for people. */
+/* Passes that executed more probes than their region declares, by the index of the region's site.
+ * All accesses are relaxed: the numbers are only shown. */
 static struct {
-    uint32_t most;   /* executions in a pass that came to a record; 0: there was none */
-    uint32_t missed; /* records */
-    bool told;
+    /* Most executions in such a pass; 0: there was none. */
+    uint32_t most;
+    /* Records that were not made. */
+    uint32_t missed;
+    /* The message has been written. Only the reporting thread uses it. */
+    bool reported;
 } overruns[SPEX_MAX_SITES];
 
-static bool news;
+/* There may be an overrun that has not been reported. */
+static bool overruns_new;
 
+/* BEGIN of a pass. Returns how many executions are left to the next record. */
 uint32_t spex_region_enter(struct spex_site *region, uint32_t control) {
     struct spex_thread *thread = spex_thread_attach();
     return thread ? spex_sampler_enter(thread, region->index, control & ~SPEX_CONTROL_PERIOD_MASK)
                   : SPEX_REGION_UNCOUNTED;
 }
 
-/* What a probe is told that has been chosen. */
-static uint32_t chosen(const struct spex_site *site, const struct spex_thread *thread,
-                       uint32_t region) {
+/* Returns what spex_sample_ would for a region_sampled execution of the site: the site's
+ * generation, the note of a countdown, and the weight of the region's countdown; 0 when the site is
+ * off. */
+static uint32_t region_sampled(const struct spex_site *site, const struct spex_thread *thread,
+                               uint32_t region) {
     uint32_t control = spex_load_acquire(&site->control); /* P1 (P2 in control_word.c) */
     uint32_t weight = thread->countdowns[region].weight;
     return control ? (control & SPEX_CONTROL_GENERATION_MASK) | SPEX_SAMPLE_NOTE | weight : 0;
 }
 
-/* A pass whose region has got another period since goes on without its countdown. */
+/* An execution of the slow copy at which the countdown ends. A pass without the countdown, or whose
+ * region has got another period since, decides about each execution by itself. */
 struct spex_region_turn spex_region_sample(struct spex_site *region, struct spex_site *site,
                                            uint32_t control, uint32_t left) {
     struct spex_thread *thread = spex_thread_current();
@@ -45,24 +60,25 @@ struct spex_region_turn spex_region_sample(struct spex_site *region, struct spex
         turn.left = spex_sampler_next(thread, region->index, generation, left);
     else if (!spex_sampler_alone(thread, region->index, generation))
         return turn;
-    turn.sampled = chosen(site, thread, region->index);
+    turn.sampled = region_sampled(site, thread, region->index);
     return turn;
 }
 
-static void raise(uint32_t *most, uint32_t value) {
+/* Raises *most to `value`, against other threads that do the same. */
+static void maximum_raise(uint32_t *most, uint32_t value) {
     uint32_t seen = spex_load_relaxed(most);
     while (seen < value && !spex_cas_relaxed(most, &seen, value))
         ;
 }
 
-/* The weight in force is raised to what has been seen: such a pass takes the slow copy in time from
- * now on. */
-static void overrun(struct spex_site *region, uint64_t sum, uint32_t missed) {
+/* Notes the overrun, and raises the site's declared number of executions to the number seen. From
+ * now on a pass of this length takes the slow copy when a record may be due. */
+static void overrun_note(struct spex_site *region, uint64_t sum, uint32_t missed) {
     uint32_t most = sum < SPEX_CONTROL_PERIOD_MAX ? (uint32_t)sum : SPEX_CONTROL_PERIOD_MAX;
-    raise(&region->subsample, most);
-    raise(&overruns[region->index].most, most);
+    maximum_raise(&region->subsample, most);
+    maximum_raise(&overruns[region->index].most, most);
     spex_fetch_add_relaxed(&overruns[region->index].missed, missed);
-    spex_store_relaxed(&news, true);
+    spex_store_relaxed(&overruns_new, true);
 }
 
 void spex_region_leave(struct spex_site *region, uint32_t control, uint32_t left, uint64_t sum) {
@@ -70,15 +86,15 @@ void spex_region_leave(struct spex_site *region, uint32_t control, uint32_t left
     uint32_t generation = control & ~SPEX_CONTROL_PERIOD_MASK;
     uint32_t missed = thread ? spex_sampler_leave(thread, region->index, generation, left, sum) : 0;
     if (missed)
-        overrun(region, sum, missed);
+        overrun_note(region, sum, missed);
 }
 
-static void tell(uint32_t index) {
+static void overrun_report(uint32_t index) {
     const struct spex_site_info *info = spex_site_info(index);
     uint32_t most = spex_load_relaxed(&overruns[index].most);
-    if (!most || overruns[index].told)
+    if (!most || overruns[index].reported)
         return;
-    overruns[index].told = true;
+    overruns[index].reported = true;
     spex_message(
         "region %u at %s:%u was declared to execute %u probes a pass at most, and has executed %u; "
         "%u records are missing, and it goes by %u from now on",
@@ -87,9 +103,9 @@ static void tell(uint32_t index) {
 }
 
 void spex_regions_tell(void) {
-    if (!spex_load_relaxed(&news))
+    if (!spex_load_relaxed(&overruns_new))
         return;
-    spex_store_relaxed(&news, false);
+    spex_store_relaxed(&overruns_new, false);
     for (uint32_t i = 0; i < spex_sites_count(); i++)
-        tell(i);
+        overrun_report(i);
 }

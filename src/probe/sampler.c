@@ -1,4 +1,17 @@
 /* SPDX-License-Identifier: MIT */
+/* Counts a thread's executions of a site, and chooses those that make a record.
+ *
+ * A thread's word of a site (`executed`) holds the generation, and below it a count. With periodic
+ * sampling the count runs from 0 to the period, mostly in the inline code of spex_sample_. With a
+ * countdown it runs from SPEX_CONTROL_COUNTDOWN - gap to SPEX_CONTROL_COUNTDOWN, where the next gap
+ * is drawn. A polled site does not count; the thread publishes its stack frame while it executes
+ * it.
+ *
+ * A word with another generation than the control word's is out of date: its executions are added
+ * to the total, and it begins anew.
+ *
+ * Threads: the thread and its signal handlers write, without locks. Other threads read executions
+ * (spex_sampler_executions). */
 #include "probe/sampler.h"
 
 #include <spex/atomic.h>
@@ -10,16 +23,16 @@
 #include "site/registry.h"
 #include "site/sampling_rate.h"
 
-/* While the gap and the word are being changed, one after the other. */
-#define CHANGING UINT32_MAX
+/* Value of a countdown's `gap` while `gap`, `total` and the word are being changed. */
+#define GAP_CHANGING UINT32_MAX
 
-/* How often a reader tries to find both at rest. */
-enum { READS = 8 };
+/* How often a reader tries again when it meets a change. */
+enum { READS_MAX = 8 };
 
-/* Of a record. */
+/* The largest weight that a record can hold. */
 #define WEIGHT_MAX SPEX_CONTROL_PERIOD_MASK
 
-/* While a thread is denied its records, so many executions at most go by until it tries again. */
+/* The longest gap until a thread whose budget denied it a record tries again. */
 #define DENIED_GAP_MAX (1u << 16)
 
 uint32_t spex_sampler_marks(const struct spex_countdown *countdown, uint32_t site,
@@ -29,27 +42,30 @@ uint32_t spex_sampler_marks(const struct spex_countdown *countdown, uint32_t sit
         return SPEX_MARK_DRAWN;
     if (SPEX_RATE_KIND(rate) != SPEX_SAMPLING_BURSTY)
         return 0;
-    /* The next record's gap has been drawn already; behind a burst's first one less is left than it
-     * began with. */
+    /* The gap to the next record has been drawn already, and has taken one more of `left`. So after
+     * the first record of a burst, two less than the burst are left. */
     bool first = spex_load_relaxed(&countdown->left) == SPEX_RATE_BURST(rate) - 2;
     return SPEX_MARK_BURST | (first ? SPEX_MARK_DRAWN : 0);
 }
 
-/* Executions that the word has counted since the last record. */
-static uint32_t counted(uint32_t word, uint32_t gap) {
+/* Returns the executions that the word has counted since the last record. */
+static uint32_t word_executions(uint32_t word, uint32_t gap) {
     uint32_t low = word & SPEX_CONTROL_PERIOD_MASK;
     return gap ? low - (SPEX_CONTROL_COUNTDOWN - gap) : low;
 }
 
+/* Reads gap, total and word as a sequence lock does, with the gap as the sequence number: if it is
+ * the same before and after, the other two belong together. The same gap may come again after a
+ * change in between, so executions can be missed or be counted twice, as the header says. */
 uint64_t spex_sampler_executions(const struct spex_thread *thread, uint32_t site) {
     const struct spex_countdown *countdown = &thread->countdowns[site];
     uint64_t total = 0;
-    for (int read = 0; read < READS; read++) {
+    for (int read = 0; read < READS_MAX; read++) {
         uint32_t gap = spex_load_acquire(&countdown->gap);          /* D1 (D2) */
         total = spex_load_acquire(&countdown->total);               /* D3 (D4) */
         uint32_t word = spex_load_acquire(&thread->executed[site]); /* D5 (D6) */
-        if (gap != CHANGING && gap == spex_load_relaxed(&countdown->gap))
-            return total + counted(word, gap);
+        if (gap != GAP_CHANGING && gap == spex_load_relaxed(&countdown->gap))
+            return total + word_executions(word, gap);
     }
     return total;
 }
@@ -61,7 +77,8 @@ uint64_t spex_threads_executions(uint32_t site) {
     return sum;
 }
 
-/* Thread by thread, as the states lie in memory; most threads execute few of the sites. */
+/* The outer loop is over threads, because each thread's words lie together in memory. A word of 0
+ * was never used; most are, because most threads execute few of the sites. */
 void spex_threads_add_executions(uint64_t *sums, uint32_t sites) {
     for (uint32_t t = 0; t < spex_threads_used(); t++) {
         const struct spex_thread *thread = spex_threads_state(t);
@@ -71,23 +88,25 @@ void spex_threads_add_executions(uint64_t *sums, uint32_t sites) {
     }
 }
 
-/* A new word and gap, and what has been executed until now into the total. A reader who has seen
- * one of them sees that the gap is, or was, changing. */
+/* Sets a new word and gap, and adds the executions up to now to the total. The releases pair with
+ * the acquires in spex_sampler_executions: a reader that sees a new total or word also sees that
+ * the gap is or was changing, and reads again. */
 static void countdown_change(struct spex_thread *thread, uint32_t site, uint64_t executions,
                              uint32_t word, uint32_t gap) {
     struct spex_countdown *countdown = &thread->countdowns[site];
     uint64_t total = spex_load_relaxed(&countdown->total);
-    spex_store_relaxed(&countdown->gap, CHANGING);
+    spex_store_relaxed(&countdown->gap, GAP_CHANGING);
     spex_store_release(&countdown->total, total + executions); /* D4 (D3) */
     spex_store_release(&thread->executed[site], word);         /* D6 (D5) */
     spex_store_release(&countdown->gap, gap);                  /* D2 (D1) */
 }
 
-/* Executions for each record of a burst, so that bursts come every spex_burst_interval: computed
- * from the time that the last burst took with the gap before it, and drawn at random around that,
- * so that no rhythm of the program is met. */
-static uint32_t burst_thinning(struct spex_thread *thread, struct spex_countdown *countdown,
-                               uint32_t most) {
+/* Returns how many executions each record of the next burst stands for, on average at most `most`.
+ * It is chosen so that bursts come every spex_burst_interval, if executions stay as frequent as
+ * they were since the last burst was drawn. It is drawn at random from half to one and a half of
+ * that, so that bursts do not fall into step with a rhythm of the program. */
+static uint32_t burst_weight_draw(struct spex_thread *thread, struct spex_countdown *countdown,
+                                  uint32_t most) {
     uint32_t now = spex_coarse_ticks(spex_ticks()), since = spex_load_relaxed(&countdown->since);
     uint32_t elapsed = now - since, last = spex_load_relaxed(&countdown->weight);
     spex_store_relaxed(&countdown->since, now);
@@ -99,28 +118,29 @@ static uint32_t burst_thinning(struct spex_thread *thread, struct spex_countdown
     return mean < 2 ? 1 : spex_gap_even(&thread->random, mean - mean / 2, mean + mean / 2);
 }
 
-/* A burst of B records of weight w stands for itself and (w - 1) B executions before it. */
-static uint32_t burst_gap(struct spex_thread *thread, struct spex_countdown *countdown,
-                          uint64_t rate) {
+/* Returns the gap to the next record of bursty sampling: 1 within a burst. A burst of B records of
+ * weight w stands for itself and for the (w - 1) B executions before it, so these are skipped. */
+static uint32_t burst_gap_draw(struct spex_thread *thread, struct spex_countdown *countdown,
+                               uint64_t rate) {
     uint32_t left = spex_load_relaxed(&countdown->left), burst = SPEX_RATE_BURST(rate);
     if (left > 0) {
         spex_store_relaxed(&countdown->left, left - 1);
         return 1;
     }
-    uint32_t weight = burst_thinning(thread, countdown, SPEX_RATE_PERIOD(rate));
+    uint32_t weight = burst_weight_draw(thread, countdown, SPEX_RATE_PERIOD(rate));
     spex_store_relaxed(&countdown->left, burst - 1);
     spex_store_relaxed(&countdown->weight, weight);
     return (weight - 1) * burst + 1;
 }
 
-/* How far the next record is, and what it will stand for. */
+/* Draws the gap to the next record, and sets the weight that the record will have. */
 static uint32_t gap_draw(struct spex_thread *thread, uint32_t site, uint32_t generation) {
     struct spex_countdown *countdown = &thread->countdowns[site];
     const struct spex_sampling_rate *slot = spex_sampling_rate_of(site, generation);
     uint64_t rate = spex_load_relaxed(&slot->rate);
     double scale;
     if (SPEX_RATE_KIND(rate) == SPEX_SAMPLING_BURSTY)
-        return burst_gap(thread, countdown, rate);
+        return burst_gap_draw(thread, countdown, rate);
     spex_store_relaxed(&countdown->weight, SPEX_RATE_PERIOD(rate));
     if (SPEX_RATE_KIND(rate) == SPEX_SAMPLING_PERIODIC || SPEX_RATE_PERIOD(rate) < 2)
         return SPEX_RATE_PERIOD(rate);
@@ -128,24 +148,26 @@ static uint32_t gap_draw(struct spex_thread *thread, uint32_t site, uint32_t gen
     return spex_gap_geometric(&thread->random, scale);
 }
 
-/* Begins a countdown, after `executions` that no total has yet. */
+/* Begins a countdown. `executions` are those that are not in the total yet. */
 static void countdown_begin(struct spex_thread *thread, uint32_t site, uint32_t generation,
                             uint32_t executions) {
     uint32_t gap = gap_draw(thread, site, generation);
     countdown_change(thread, site, executions, generation | (SPEX_CONTROL_COUNTDOWN - gap), gap);
 }
 
-static bool is_new(const struct spex_thread *thread, uint32_t site, uint32_t generation) {
+/* Returns whether the thread's word has another generation. */
+static bool word_is_outdated(const struct spex_thread *thread, uint32_t site, uint32_t generation) {
     return (thread->executed[site] ^ generation) & ~SPEX_CONTROL_PERIOD_MASK;
 }
 
-/* What the former generation has counted. */
-static uint32_t left_over(const struct spex_thread *thread, uint32_t site) {
-    return counted(thread->executed[site], thread->countdowns[site].gap);
+/* Returns the executions of the thread's word that are not in the total yet. */
+static uint32_t executions_uncounted(const struct spex_thread *thread, uint32_t site) {
+    return word_executions(thread->executed[site], thread->countdowns[site].gap);
 }
 
-/* The gap becomes twice as long each time, so that trying costs next to nothing, and whatever comes
- * of it is stood for by the next record. */
+/* Continues after the budget has denied a record. The gap doubles each time, so that trying again
+ * costs next to nothing. The weights of the denied records are added to the next record's, so that
+ * estimates stay complete. */
 static void record_deny(struct spex_thread *thread, uint32_t site, uint32_t generation,
                         uint32_t gap) {
     struct spex_countdown *countdown = &thread->countdowns[site];
@@ -157,46 +179,48 @@ static void record_deny(struct spex_thread *thread, uint32_t site, uint32_t gene
     countdown_change(thread, site, gap, generation | (SPEX_CONTROL_COUNTDOWN - longer), longer);
 }
 
-/* What the record is to stand for, those that were denied included. */
-static uint32_t take_weight(struct spex_countdown *countdown) {
+/* Returns the weight of the record, with those that were denied since the last one. */
+static uint32_t record_weight_take(struct spex_countdown *countdown) {
     uint64_t weight = (uint64_t)countdown->weight + countdown->denied;
     spex_store_relaxed(&countdown->denied, 0);
     return (uint32_t)(weight < WEIGHT_MAX ? weight : WEIGHT_MAX);
 }
 
+/* Counts an execution of a site with a countdown; returns as spex_sample. */
 static uint32_t sample_countdown(struct spex_thread *thread, const struct spex_site *where,
                                  uint32_t generation) {
     uint32_t site = where->index;
     struct spex_countdown *countdown = &thread->countdowns[site];
     uint32_t *word = &thread->executed[site];
-    if (is_new(thread, site, generation)) {
-        uint32_t executions = left_over(thread, site);
+    if (word_is_outdated(thread, site, generation)) {
+        uint32_t executions = executions_uncounted(thread, site);
         spex_store_relaxed(&countdown->left, 0);
         spex_store_relaxed(&countdown->denied, 0);
-        spex_store_relaxed(&countdown->since, 0); /* how far apart bursts were says nothing now */
+        /* The time since the last burst says nothing about the new rate. */
+        spex_store_relaxed(&countdown->since, 0);
         countdown_begin(thread, site, generation, executions);
     }
     spex_store_relaxed(word, *word + 1);
     if ((*word & SPEX_CONTROL_PERIOD_MASK) < SPEX_CONTROL_COUNTDOWN)
         return 0;
     if (spex_thread_budget_bounded() &&
-        !spex_thread_budget_take(&thread->allowance,
-                                 spex_probe_type_ring(spex_site_type_(where)))) {
+        !spex_thread_budget_take(&thread->budget, spex_probe_type_ring(spex_site_type_(where)))) {
         record_deny(thread, site, generation, countdown->gap);
         return 0;
     }
-    uint32_t weight = take_weight(countdown);
+    uint32_t weight = record_weight_take(countdown);
     countdown_begin(thread, site, generation, countdown->gap);
     return generation | SPEX_SAMPLE_NOTE | weight;
 }
 
-/* An ended thread's count goes on in the thread that has its state now, so that weights cover every
- * execution. */
+/* Counts an execution of a site with a fixed period; returns as spex_sample. The count of an ended
+ * thread continues in the thread that has its state now, so that the weights cover all
+ * executions. */
 static uint32_t sample_periodic(struct spex_thread *thread, uint32_t site, uint32_t generation,
                                 uint32_t period) {
     uint32_t *word = &thread->executed[site];
-    if (is_new(thread, site, generation))
-        countdown_change(thread, site, left_over(thread, site), generation, 0);
+    if (word_is_outdated(thread, site, generation))
+        countdown_change(thread, site, executions_uncounted(thread, site), generation, 0);
     uint32_t count = (*word & SPEX_CONTROL_PERIOD_MASK) + 1;
     if (count < period) {
         spex_store_relaxed(word, generation | count);
@@ -206,21 +230,23 @@ static uint32_t sample_periodic(struct spex_thread *thread, uint32_t site, uint3
     return generation | count;
 }
 
-/* The frame of the execution that has begun is published, until spex_inactive takes it back. */
+/* Publishes the stack frame of an execution of a polled site, until spex_inactive withdraws it. A
+ * nested execution of the same site is not published, and has the note, so that its END does not
+ * withdraw the outer one. The stack grows downwards: a published frame further in than this one was
+ * left without its END, and is replaced. */
 static uint32_t sample_active(struct spex_thread *thread, uint32_t site, uint32_t generation) {
     struct spex_countdown *countdown = &thread->countdowns[site];
     uint32_t frame = (uint32_t)((uintptr_t)__builtin_frame_address(0) >> 4) | 1;
     uint32_t outer = countdown->active;
-    if (is_new(thread, site, generation))
-        countdown_change(thread, site, left_over(thread, site), generation, 0);
-    /* One that was left without its END lies no further out than this one. */
+    if (word_is_outdated(thread, site, generation))
+        countdown_change(thread, site, executions_uncounted(thread, site), generation, 0);
     if (outer > frame)
         return generation | SPEX_SAMPLE_NOTE;
     spex_store_relaxed(&countdown->active, frame);
     return generation;
 }
 
-/* What spex_sample_ in probe.h leaves over. */
+/* The cases that spex_sample_ (spex/detail/recording.h) does not decide inline. */
 uint32_t spex_sample(struct spex_site *site) {
     uint32_t control = spex_load_acquire(&site->control); /* P1 (P2 in control_word.c) */
     uint32_t generation = control & ~SPEX_CONTROL_PERIOD_MASK;
@@ -235,23 +261,26 @@ uint32_t spex_sample(struct spex_site *site) {
     return sample_periodic(thread, site->index, generation, low);
 }
 
-static bool is_entered(const struct spex_thread *thread, uint32_t site, uint32_t generation) {
+/* Returns whether a pass has the countdown of the region's site, in this generation. */
+static bool countdown_is_entered(const struct spex_thread *thread, uint32_t site,
+                                 uint32_t generation) {
     return ((thread->executed[site] ^ generation) & ~SPEX_CONTROL_PERIOD_MASK) ==
            SPEX_REGION_ENTERED;
 }
 
 uint32_t spex_sampler_enter(struct spex_thread *thread, uint32_t site, uint32_t generation) {
     uint32_t *word = &thread->executed[site];
-    if (is_entered(thread, site, generation))
+    if (countdown_is_entered(thread, site, generation))
         return 0;
-    if (is_new(thread, site, generation))
-        countdown_begin(thread, site, generation, left_over(thread, site));
+    if (word_is_outdated(thread, site, generation))
+        countdown_begin(thread, site, generation, executions_uncounted(thread, site));
     uint32_t left = SPEX_CONTROL_COUNTDOWN - (*word & SPEX_CONTROL_PERIOD_MASK);
     spex_store_relaxed(word, *word | SPEX_REGION_ENTERED);
     return left;
 }
 
-/* The pass's own countdown has `left` at `executions` beyond the total. */
+/* Sets the countdown that a pass has: `left` executions are to go, after `executions` that are not
+ * in the total yet. */
 static void countdown_change_entered(struct spex_thread *thread, uint32_t site, uint32_t generation,
                                      uint64_t executions, uint32_t left) {
     countdown_change(thread, site, executions,
@@ -260,7 +289,7 @@ static void countdown_change_entered(struct spex_thread *thread, uint32_t site, 
 
 uint32_t spex_sampler_next(struct spex_thread *thread, uint32_t site, uint32_t generation,
                            uint32_t left) {
-    uint64_t executions = (uint64_t)left_over(thread, site) + left;
+    uint64_t executions = (uint64_t)executions_uncounted(thread, site) + left;
     uint32_t gap = gap_draw(thread, site, generation);
     countdown_change_entered(thread, site, generation, executions, gap);
     return gap;
@@ -269,15 +298,18 @@ uint32_t spex_sampler_next(struct spex_thread *thread, uint32_t site, uint32_t g
 bool spex_sampler_alone(struct spex_thread *thread, uint32_t site, uint32_t generation) {
     if (gap_draw(thread, site, generation) > 1)
         return false;
-    if (is_entered(thread, site, generation))
-        countdown_begin(thread, site, generation, left_over(thread, site));
+    if (countdown_is_entered(thread, site, generation))
+        countdown_begin(thread, site, generation, executions_uncounted(thread, site));
     return true;
 }
 
+/* Each gap that ended among the last `sum` executions is a record that the fast copy could not
+ * make. Drawing them one by one is bounded; beyond DRAWS_MAX their number is estimated by the
+ * weight. */
 uint32_t spex_sampler_leave(struct spex_thread *thread, uint32_t site, uint32_t generation,
                             uint32_t left, uint64_t sum) {
-    enum { DRAWS_MOST = 4096 };
-    uint64_t executions = left_over(thread, site), missed = 0;
+    enum { DRAWS_MAX = 4096 };
+    uint64_t executions = executions_uncounted(thread, site), missed = 0;
     if ((thread->executed[site] ^ generation) & SPEX_CONTROL_GENERATION_MASK)
         return 0;
     while (sum >= left) {
@@ -285,7 +317,7 @@ uint32_t spex_sampler_leave(struct spex_thread *thread, uint32_t site, uint32_t 
         sum -= left;
         missed++;
         left = gap_draw(thread, site, generation);
-        if (missed == DRAWS_MOST) {
+        if (missed == DRAWS_MAX) {
             executions += sum;
             missed += sum / thread->countdowns[site].weight;
             sum = 0;
@@ -296,6 +328,7 @@ uint32_t spex_sampler_leave(struct spex_thread *thread, uint32_t site, uint32_t 
     return missed < UINT32_MAX ? (uint32_t)missed : UINT32_MAX;
 }
 
+/* END of an execution of a polled site. */
 void spex_inactive(struct spex_site *site, uint32_t weight) {
     struct spex_thread *thread = spex_thread_current();
     if (thread && !(weight & SPEX_SAMPLE_NOTE))

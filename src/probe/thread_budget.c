@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* A token bucket for each thread, in ticks (thread_budget.h). */
 #include "probe/thread_budget.h"
 
 #include <spex/atomic.h>
@@ -9,51 +10,59 @@
 #include "site/cost.h"
 #include "site/registry.h"
 
-/* Of a record whose cost has not been measured, ticks. */
-#define COST_UNKNOWN 500
+/* Ticks that a record is taken to cost when its cost has not been measured. */
+#define RECORD_COST_UNKNOWN 500
 
-/* Of the bound, what can be saved. */
-#define SAVED 0.125
+/* The capacity of a bucket, as a share of what the bound allows in SPEX_THREAD_BUDGET_SECONDS. */
+#define BUCKET_SHARE 0.125
 
+/* The bound for all threads. Written before any site is on, so plain loads are enough. */
 static struct {
     bool bounded;
-    uint64_t most; /* ticks that can be saved */
-    double rate;   /* ticks a tick */
-} bound;
+    /* Capacity of a bucket in ticks. */
+    uint64_t capacity;
+    /* Ticks that a bucket gains per tick of time. */
+    double rate;
+} thread_bound;
 
 void spex_thread_budget_set(double share, double ticks_per_second) {
-    bound.bounded = share > 0;
-    bound.most = (uint64_t)(share * SAVED * SPEX_THREAD_BUDGET_SECONDS * ticks_per_second);
-    /* After a rest what is left and what is gained come together. */
-    bound.rate = share * (1 - 2 * SAVED);
-    spex_sites_bound_records(bound.bounded);
+    thread_bound.bounded = share > 0;
+    thread_bound.capacity =
+        (uint64_t)(share * BUCKET_SHARE * SPEX_THREAD_BUDGET_SECONDS * ticks_per_second);
+    /* After a rest a thread can spend a full bucket twice in a row (spex_thread_budget_take), so
+     * two capacities are taken off the rate. */
+    thread_bound.rate = share * (1 - 2 * BUCKET_SHARE);
+    spex_sites_bound_records(thread_bound.bounded);
 }
 
 bool spex_thread_budget_bounded(void) {
-    return bound.bounded;
+    return thread_bound.bounded;
 }
 
-static uint64_t cost_of(unsigned type_ring) {
+static uint64_t record_cost(unsigned type_ring) {
     struct spex_cost cost;
     if (spex_cost_get(spex_probe_type_of_ring(type_ring), &cost) != 0)
-        return COST_UNKNOWN;
+        return RECORD_COST_UNKNOWN;
     return (uint64_t)cost.record + 1;
 }
 
-/* The clock is read only when nothing is left. What a handler takes in between may be taken twice,
- * never be there twice. */
-bool spex_thread_budget_take(struct spex_thread_budget *allowance, unsigned type_ring) {
-    uint64_t cost = cost_of(type_ring), left = spex_load_relaxed(&allowance->left);
+/* The clock is read only when too little is left, because reading it costs a part of a record. So a
+ * thread can spend what is left and then what has been gained, each at most a full bucket.
+ *
+ * A signal handler that interrupts this function may spend the same ticks as the function. It
+ * cannot fill the bucket twice, because every store replaces the content. */
+bool spex_thread_budget_take(struct spex_thread_budget *budget, unsigned type_ring) {
+    uint64_t cost = record_cost(type_ring), left = spex_load_relaxed(&budget->left);
     if (left < cost) {
-        uint64_t now = spex_ticks(), since = spex_load_relaxed(&allowance->since);
-        double gained = (double)(now - since) * bound.rate;
-        spex_store_relaxed(&allowance->since, now);
-        left += gained < (double)bound.most ? (uint64_t)gained : bound.most;
-        left = left < bound.most ? left : bound.most;
-        spex_store_relaxed(&allowance->left, left);
+        uint64_t now = spex_ticks(), since = spex_load_relaxed(&budget->since);
+        double gained = (double)(now - since) * thread_bound.rate;
+        spex_store_relaxed(&budget->since, now);
+        left += gained < (double)thread_bound.capacity ? (uint64_t)gained : thread_bound.capacity;
+        left = left < thread_bound.capacity ? left : thread_bound.capacity;
+        spex_store_relaxed(&budget->left, left);
     }
     if (left < cost)
         return false;
-    spex_store_relaxed(&allowance->left, left - cost);
+    spex_store_relaxed(&budget->left, left - cost);
     return true;
 }

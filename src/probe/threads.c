@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/* Gives each thread its state, from a pool of reserved address space. Free states are a lock-free
+ * stack (Treiber); states that were never used follow at thread_pool.used. A state is given back by
+ * the destructor of a thread-specific key.
+ *
+ * Threads: states are taken by the program's threads and their signal handlers, so nothing on that
+ * way locks or allocates. */
 #define _GNU_SOURCE
 #include "probe/threads.h"
 
@@ -12,30 +18,42 @@
 
 static struct {
     struct spex_thread *states;
-    uint32_t room;      /* how many there are */
-    uint64_t free_head; /* pool index + 1 of the first free state; above it a change count
-                                   that keeps a stale head from matching */
-    uint32_t used;      /* states below it have been handed out at least once */
+    /* How many states there are. */
+    uint32_t room;
+    /* Lower half: index + 1 of the first free state. Upper half: a count of changes, so that a
+     * stale head never matches (ABA). */
+    uint64_t free_head;
+    /* The states below this index have been handed out at least once. */
+    uint32_t used;
+    /* Sampled executions that found no state. */
     uint64_t unrecorded;
+    /* Seed of the random generators of threads to come. */
     uint64_t seed;
+    /* The key whose destructor gives a thread's state back, or the error of making the key. */
     pthread_key_t at_exit;
     int key_error;
 } thread_pool;
 
+/* A thread that ended so often gets no state again. The C library calls destructors in at most
+ * PTHREAD_DESTRUCTOR_ITERATIONS rounds; a state taken in the last one would never be given back. */
 enum { ENDS_MAX = PTHREAD_DESTRUCTOR_ITERATIONS - 2 };
 
-/* Where there is no room for all, for so many at least. */
+/* Fewest states that are tried to reserve. */
 enum { THREADS_LEAST = 128 };
 
 uint32_t spex_none_executed[SPEX_MAX_SITES + 1];
 __thread uint32_t *spex_executed = spex_none_executed;
-static __thread unsigned ends; /* of this thread, so far */
 
-static void (*end_hook)(void);
+/* How often this thread's destructor has run. */
+static __thread unsigned thread_ends;
+
+/* Called at a thread's end; NULL: nothing. */
+static void (*thread_end_hook)(void);
 
 #define HEAD_INDEX(head)       ((uint32_t)(head))
 #define HEAD_NEXT(head, index) ((((head) >> 32) + 1) << 32 | (index))
 
+/* Pushes the state onto the stack of free ones. T1 publishes what the thread has left in it. */
 static void state_release(struct spex_thread *thread) {
     uint64_t head = spex_load_relaxed(&thread_pool.free_head);
     uint32_t index = (uint32_t)(thread - thread_pool.states) + 1;
@@ -45,6 +63,7 @@ static void state_release(struct spex_thread *thread) {
         !spex_cas_acq_rel(&thread_pool.free_head, &head, HEAD_NEXT(head, index))); /* T1 (T2) */
 }
 
+/* Pops a free state, or takes one that was never used. Returns NULL when there is none. */
 static struct spex_thread *state_take(void) {
     uint64_t head =
         spex_load_acquire(&thread_pool.free_head); /* T2 (T1): next_free and what it held */
@@ -62,14 +81,16 @@ static struct spex_thread *state_take(void) {
     return NULL;
 }
 
-/* Also when this code is about to be unloaded: a thread that ends later must not look for it. */
+/* Deletes the key, because a thread that ends after this code was unloaded must not call its
+ * destructor. */
 void spex_threads_exit(void) {
     if (!thread_pool.key_error)
         pthread_key_delete(thread_pool.at_exit);
 }
 
-/* What the thread has left without an END: nobody executes it now. */
-static void forget_activity(struct spex_thread *thread) {
+/* Clears the executions that the thread has left without an END, which would count as going on for
+ * ever. */
+static void state_clear_activity(struct spex_thread *thread) {
     uint32_t sites = spex_sites_count();
     for (uint32_t site = 0; site < sites; site++)
         if (spex_load_relaxed(&thread->countdowns[site].active))
@@ -77,38 +98,39 @@ static void forget_activity(struct spex_thread *thread) {
     spex_store_relaxed(&thread->samples.depth, 0);
 }
 
-/* Relaxed: a thread that needs the hook has set it itself. */
+/* Relaxed: a thread that needs the hook has called this function itself. */
 void spex_threads_end_hook(void (*hook)(void)) {
-    spex_store_relaxed(&end_hook, hook);
+    spex_store_relaxed(&thread_end_hook, hook);
 }
 
-/* A thread's other destructors may still record, and get a state again, which is given back in the
- * next round of destructors; but not in what may be the last rounds. */
-static void thread_ended(void *state) {
+/* Gives the state of a thread back. The thread's other destructors may still make records: it then
+ * gets a state again, which the next round of destructors gives back (ENDS_MAX). */
+static void thread_end(void *state) {
     struct spex_thread *thread = state;
-    ends++;
+    thread_ends++;
     spex_executed = spex_none_executed;
     spex_counters_close(&thread->counters);
-    forget_activity(thread);
-    void (*hook)(void) = spex_load_relaxed(&end_hook);
+    state_clear_activity(thread);
+    void (*hook)(void) = spex_load_relaxed(&thread_end_hook);
     if (hook)
         hook();
     spex_store_relaxed(&thread->thread_id, 0);
     state_release(thread);
 }
 
-/* Early, so that the key's number is low: the C library has room for its first few in every thread,
- * and allocates for others where a probe may not. */
+/* Makes the key at load time, so that its number is low. The C library has memory for the first few
+ * keys in every thread, and allocates for the others, which a probe must not. */
 __attribute__((constructor)) static void key_create(void) {
-    thread_pool.key_error = pthread_key_create(&thread_pool.at_exit, thread_ended);
+    thread_pool.key_error = pthread_key_create(&thread_pool.at_exit, thread_end);
 }
 
-/* Address space alone, where the system does not count what is reserved. */
+/* Reserves address space for `room` states. Pages take memory when they are first written. */
 static void *states_map(uint32_t room) {
     return mmap(NULL, room * sizeof(struct spex_thread), PROT_READ | PROT_WRITE,
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 }
 
+/* Where address space is limited, the pool is halved until it fits. */
 int spex_threads_init(void) {
     if (thread_pool.states)
         return 0;
@@ -131,7 +153,8 @@ size_t spex_threads_bytes(void) {
     return thread_pool.room * sizeof(struct spex_thread);
 }
 
-/* The pages of the sites there are, so that no probe finds them missing. */
+/* Touches the pages that the registered sites use, so that probes cause no page faults. Adding 0
+ * leaves the content as it is. */
 static void state_touch(struct spex_thread *thread) {
     enum { PAGE = 4096 };
     uint32_t sites = spex_sites_count();
@@ -145,7 +168,7 @@ void spex_threads_seed(uint64_t seed) {
     thread_pool.seed = seed;
 }
 
-/* Of the state, once; it goes on with the next thread that has it. */
+/* Seeds the random generator of a new state. Later threads with the state continue its sequence. */
 static void state_seed(struct spex_thread *thread) {
     if (!(thread->random.state[0] | thread->random.state[1]))
         spex_random_seed(&thread->random, thread_pool.seed,
@@ -156,7 +179,7 @@ struct spex_thread *spex_thread_attach(void) {
     struct spex_thread *thread = spex_thread_current();
     if (thread)
         return thread;
-    thread = ends < ENDS_MAX ? state_take() : NULL;
+    thread = thread_ends < ENDS_MAX ? state_take() : NULL;
     if (!thread) {
         spex_fetch_add_relaxed(&thread_pool.unrecorded, 1);
         return NULL;
@@ -165,7 +188,8 @@ struct spex_thread *spex_thread_attach(void) {
     state_touch(thread);
     state_seed(thread);
     uint32_t *none = spex_none_executed;
-    /* Relaxed: against this thread's own signal handlers, of which one may have been quicker. */
+    /* Relaxed: only this thread's signal handlers compete. One may have attached the thread just
+     * now; then its state is used. */
     if (!spex_cas_relaxed(&spex_executed, &none, thread->executed)) {
         state_release(thread);
         return spex_thread_of(none);
@@ -184,22 +208,24 @@ const struct spex_thread *spex_threads_state(uint32_t index) {
     return &thread_pool.states[index];
 }
 
-/* A thread's clock, as Linux numbers them: unlike the process's it is up to date while the thread
- * runs on another CPU. */
-static clockid_t clock_of(uint32_t thread_id) {
+/* Returns the CPU clock of a thread by Linux's numbering. Unlike the clock of the process it is up
+ * to date while the thread runs on another CPU. */
+static clockid_t thread_clock(uint32_t thread_id) {
     enum { PER_THREAD = 4, SCHEDULER = 2 };
     return (clockid_t)(~thread_id << 3 | PER_THREAD | SCHEDULER);
 }
 
+/* *threads is the sum of the cubes of the thread ids, which differs for different sets of threads
+ * in all likelihood. */
 bool spex_threads_cpu_ns(uint64_t *ns, uint64_t *threads) {
-    enum { ASKED_MOST = 64 };
+    enum { ASKED_MAX = 64 };
     uint64_t sum = 0, set = 0, asked = 0;
     for (uint32_t t = 0; t < spex_threads_used(); t++) {
         uint32_t id = spex_load_relaxed(&thread_pool.states[t].thread_id);
         struct timespec time;
-        if (!id || clock_gettime(clock_of(id), &time) != 0)
+        if (!id || clock_gettime(thread_clock(id), &time) != 0)
             continue;
-        if (++asked > ASKED_MOST)
+        if (++asked > ASKED_MAX)
             return false;
         sum += (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
         set += (uint64_t)id * id * id;
@@ -221,8 +247,8 @@ void spex_threads_fork_child(void) {
     for (uint32_t t = 0; t < thread_pool.used; t++)
         spex_thread_counters_fork_child(&thread_pool.states[t].counters);
     spex_counters_revive();
-    /* Private memory, so this zeroes it in the child only: what was executed in the parent is its
-     * own. */
+    /* Zeroes the states. The memory is private, so those of the parent stay: the child begins
+     * without executions. */
     if (thread_pool.states)
         madvise(thread_pool.states, thread_pool.used * sizeof(*thread_pool.states), MADV_DONTNEED);
     thread_pool.free_head = 0;

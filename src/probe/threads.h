@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* State that probes keep per thread: the counts, the counters and the kernel's thread id. Taken
- * from a pool of reserved address space at a thread's first sampled probe, given back when the
- * thread ends. */
+/* The state of a thread that executes probes: counts of executions, countdowns, counters, and the
+ * kernel's thread id. A thread gets a state from a pool at its first sampled execution, and gives
+ * it back when it ends; the executions stay in the state. Only the thread and its signal handlers
+ * write a state; other threads read it with relaxed loads. */
 #ifndef SPEX_PROBE_THREADS_H
 #define SPEX_PROBE_THREADS_H
 
@@ -19,77 +20,90 @@
 #include "probe/thread_budget.h"
 #include "site/registry.h"
 
-/* Most threads with switched-on probes at one time; fewer where memory is limited. */
+/* Most threads that can have a state at one time; fewer where address space is limited. */
 #define SPEX_MAX_THREADS 8192
 
 struct spex_thread {
+    /* The kernel's id of the thread; 0: the state is free. */
     uint32_t thread_id;
-    uint32_t next_free; /* pool index + 1 of the next free state, 0: none */
-    uint64_t opened_at; /* ticks after this state, or one of its counters, was last made ready */
-    uint32_t openings;  /* how often that was */
+    /* Pool index + 1 of the next free state; 0: none. */
+    uint32_t next_free;
+    /* Ticks when the state was attached or one of its counters opened last. */
+    uint64_t opened_at;
+    /* How often that has happened. */
+    uint32_t openings;
     struct spex_thread_counters counters;
     struct spex_random random;
-    struct spex_thread_budget allowance;
-    uint32_t
-        executed[SPEX_MAX_SITES + 1]; /* spex_executed points here; the last is calibration's */
+    struct spex_thread_budget budget;
+    /* By site: generation and count (spex/site.h). spex_executed points here. The last element of
+     * this array and the next one belongs to calibration. */
+    uint32_t executed[SPEX_MAX_SITES + 1];
     struct spex_countdown countdowns[SPEX_MAX_SITES + 1];
-    struct spex_samples samples; /* of kernels, by their models */
+    /* The sampling of kernels by their models. */
+    struct spex_samples samples;
 };
 
-/* Reserves the pool; touches none of it. Once a process. 0 or -ENOMEM. */
+/* Reserves the address space of the pool, once in a process. Returns 0, -ENOMEM, or the error of
+ * making the thread-specific key. */
 int spex_threads_init(void);
 
-/* That are reserved. */
+/* Returns the bytes of address space that are reserved. */
 size_t spex_threads_bytes(void);
 
+/* Returns the state that contains this array. */
 static inline struct spex_thread *spex_thread_of(uint32_t *executed) {
     return (struct spex_thread *)((char *)executed - offsetof(struct spex_thread, executed));
 }
 
-/* What spex_executed points to where there is no state: no site that is on has their generation. */
+/* spex_executed points here while the thread has no state. All words are 0, a generation that no
+ * site has while it is on, so the inline code calls the library. */
 extern uint32_t spex_none_executed[SPEX_MAX_SITES + 1];
 
-/* The calling thread's state, if it has one. */
+/* Returns the state of the calling thread, or NULL. */
 static inline struct spex_thread *spex_thread_current(void) {
     uint32_t *executed = spex_executed;
     return SPEX_LIKELY(executed != spex_none_executed) ? spex_thread_of(executed) : NULL;
 }
 
-/* The same, made where there is none yet; NULL when the pool is empty. Lock-free, safe in signal
- * handlers. */
+/* Returns the state of the calling thread, and takes one from the pool if it has none; NULL when
+ * the pool is empty. Lock-free, safe in signal handlers. */
 struct spex_thread *spex_thread_attach(void);
 
-/* Something that takes its time has just been prepared for this thread. */
+/* Notes that the thread has just been delayed by attaching its state or opening a counter. Records
+ * of executions that began before are marked (SPEX_MARK_OPENING). */
 static inline void spex_thread_opened(struct spex_thread *thread) {
     thread->openings++;
     thread->opened_at = spex_ticks();
 }
 
-/* The threads' states, of which the first spex_threads_used have been somebody's. What a free one
- * says of activity is none. */
+/* Returns the state at an index below spex_threads_used(). It may be free; then nothing is active
+ * in it. Any thread. */
 const struct spex_thread *spex_threads_state(uint32_t index);
 
-/* CPU time of all threads that have a state now, up to this moment. False: there are too many to
- * ask. `*threads` tells one set of threads from another. */
+/* Sets *ns to the CPU time of all threads that have a state now, and *threads to a number that
+ * identifies this set of threads. Returns false when there are more than 64 threads: each takes a
+ * system call. Any thread. */
 bool spex_threads_cpu_ns(uint64_t *ns, uint64_t *threads);
 
-/* What the threads to come draw their gaps from; for tests that must be the same each time. */
+/* Sets the seed for the gaps of threads to come. For tests that must have the same result each
+ * time. */
 void spex_threads_seed(uint64_t seed);
 
-/* Most threads that had a state at one time. */
+/* Returns how many states of the pool have ever been in use. */
 uint32_t spex_threads_used(void);
 
-/* Sampled executions that found no state. */
+/* Returns the number of sampled executions without a record because the pool was empty. */
 uint64_t spex_threads_unrecorded(void);
 
-/* Sets the function that each thread calls at its end, if it has a state then. Any thread, signal
- * handlers. */
+/* Sets the function that each thread calls at its end, if it has a state then. Any thread and
+ * signal handler. */
 void spex_threads_end_hook(void (*hook)(void));
 
-/* The library's end: no thread's end calls it any more. */
+/* To be called when the library is unloaded or the process ends: threads that end later do not call
+ * the library. */
 void spex_threads_exit(void);
 
-/* In the child of a fork: every state is free again. */
+/* To be called in the child of a fork: frees and clears all states. */
 void spex_threads_fork_child(void);
 
 #endif

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Prepares a type of probes when the first of its sites is switched on: on the thread that does so,
+ * with the registry's lock held. */
 #include "probe/type_setup.h"
 
 #include <errno.h>
@@ -13,10 +15,11 @@
 #include "ring/rings.h"
 #include "site/registry.h"
 
+/* Costs are measured. Set before any site is on. */
 static bool is_calibrating;
 
-/* The counter that a type reads; SPEX_COUNTERS for those that read none. */
-static enum spex_counter counter_of(uint32_t type, unsigned detail) {
+/* Returns the counter that a type reads; SPEX_COUNTERS for types that read none. */
+static enum spex_counter type_counter(uint32_t type, unsigned detail) {
     switch (type) {
     case SPEX_FLT:
         return SPEX_COUNTER_FAULTS;
@@ -30,12 +33,14 @@ static enum spex_counter counter_of(uint32_t type, unsigned detail) {
     }
 }
 
-/* The registry lets one caller at a time do this, for a type or for another counter of PERFCNTR. */
-static void prepare_type(uint32_t type, unsigned detail) {
-    enum spex_counter counter = counter_of(type, detail);
+/* Called by the registry before a site goes on, by one thread at a time. A type is prepared once,
+ * but PERFCNTR may come again with another counter. */
+static void type_prepare(uint32_t type, unsigned detail) {
+    enum spex_counter counter = type_counter(type, detail);
     if (!(spex_rings_used() & type))
         spex_rings_touch(type);
-    /* A counter that is not available here has said so; its records will, too. */
+    /* spex_counters_prepare has written why the counter is not available; its records are marked.
+     * Their cost would be that of a failure, so it is not measured. */
     if (counter != SPEX_COUNTERS && spex_counters_prepare(counter) != 0)
         return;
     if (is_calibrating)
@@ -44,13 +49,14 @@ static void prepare_type(uint32_t type, unsigned detail) {
 
 void spex_type_setup_begin(bool calibrate) {
     is_calibrating = calibrate;
-    spex_sites_prepare_types(prepare_type);
+    spex_sites_prepare_types(type_prepare);
 }
 
+/* Part of the public interface (spex/spex.h). */
 int spex_describe(uint32_t type, unsigned pcid, char *text, size_t size) {
     if (!spex_probe_type_valid(type) || pcid >= SPEX_PERFCNTRS)
         return -EINVAL;
-    enum spex_counter counter = counter_of(type, pcid);
+    enum spex_counter counter = type_counter(type, pcid);
     if (counter == SPEX_COUNTERS)
         snprintf(text, size, "%s", spex_probe_type_ticks(type) ? "time stamp counter" : "");
     else

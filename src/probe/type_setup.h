@@ -5,8 +5,9 @@
 
 #include <stdbool.h>
 
-/* From now on the registry has each type prepared: memory for its records, the counter that it
- * reads, and, with `calibrate`, what it costs. That takes up to some milliseconds. */
+/* From now on each type is prepared before the first of its sites goes on: its rings get memory,
+ * its counter is tried, and with `calibrate` its cost is measured. This takes up to some
+ * milliseconds. To be called before any site is on. */
 void spex_type_setup_begin(bool calibrate);
 
 #endif

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* A futex on which the collectors sleep. Its value counts the rings, so a ring between the look at
+ * the state and the sleep is not missed: the kernel does not put a thread to sleep on another
+ * value. */
 #define _GNU_SOURCE
 #include "ring/doorbell.h"
 
@@ -9,10 +12,11 @@
 
 #include <spex/atomic.h>
 
-/* A futex, on which collectors rest: counts reasons to look again. */
+/* The futex: how often the doorbell has rung. */
 static int32_t doorbell_rings;
 
-/* A collector is, or is about to be, asleep with a time limit. */
+/* A collector sleeps, or is about to sleep, with a time limit. Saves producers the system call
+ * while the collectors are busy. */
 static bool collectors_rest;
 
 void spex_doorbell_ring(void) {
@@ -21,7 +25,8 @@ void spex_doorbell_ring(void) {
 }
 
 void spex_doorbell_alarm(void) {
-    /* Relaxed: an alarm missed here is one longest sleep late. */
+    /* Relaxed: a producer that does not see a collector go to sleep is noticed at the end of that
+     * sleep. */
     if (spex_load_relaxed(&collectors_rest)) {
         spex_store_relaxed(&collectors_rest, false);
         spex_doorbell_ring();
@@ -29,7 +34,7 @@ void spex_doorbell_alarm(void) {
 }
 
 int32_t spex_doorbell_rings(void) {
-    return spex_load_acquire(&doorbell_rings); /* C1 (C2) */
+    return spex_load_acquire(&doorbell_rings); /* C1 (C2): what made it ring */
 }
 
 void spex_doorbell_rest(uint64_t ns, bool idle, int32_t *seen) {

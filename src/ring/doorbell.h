@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* The doorbell of the collectors: they rest until it rings. */
+/* The doorbell of the collectors: they sleep until it rings. */
 #ifndef SPEX_RING_DOORBELL_H
 #define SPEX_RING_DOORBELL_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Wakes all collectors: the state that they are to look at has changed. */
+/* Wakes all collectors, because the state that they work by has changed. Any thread. */
 void spex_doorbell_ring(void);
 
-/* A ring is due: wakes collectors that rest with a time limit. Any thread, signal handlers. */
+/* Wakes the collectors that sleep with a time limit, because a ring of records is due. Any thread
+ * and signal handler; a system call only if a collector sleeps. */
 void spex_doorbell_alarm(void);
 
-/* How often the doorbell has rung, for spex_doorbell_rest. */
+/* Returns how often the doorbell has rung, for spex_doorbell_rest. A collector calls it before it
+ * looks whether there is something to do. */
 int32_t spex_doorbell_rings(void);
 
-/* Rests for `ns`, which are less than a second, or, if `idle`, without a limit; no longer than
- * until the doorbell has rung more than *seen times. *seen becomes the present number. */
+/* Sleeps for `ns` nanoseconds, which are less than a second; if `idle`, without a limit. Returns at
+ * once when the doorbell has not rung exactly *seen times, otherwise when it rings or the time is
+ * over. Sets *seen to the present number. An alarm does not ring while collectors only sleep
+ * idle. */
 void spex_doorbell_rest(uint64_t ns, bool idle, int32_t *seen);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Names, ring numbers and slot sizes of the probe types. */
+/* Properties of the probe types: names, numbers of rings, and the fields of records. `type` is one
+ * bit of enum spex_probe_type, except where a comment says otherwise. */
 #ifndef SPEX_RING_PROBE_TYPE_H
 #define SPEX_RING_PROBE_TYPE_H
 
@@ -9,44 +10,50 @@
 
 #include <spex/record.h>
 
-/* "lat" for SPEX_LAT; "?" for what is no type. */
+/* Returns "lat" for SPEX_LAT; "?" for a number that is no type. */
 const char *spex_probe_type_name(uint32_t type);
 
-/* The type called so, in lower case (`length` bytes), or 0. */
+/* Returns the type with this name, which is in lower case and has `length` bytes; 0: there is
+ * none. */
 uint32_t spex_probe_type_named(const char *name, size_t length);
 
-/* 0 to SPEX_PROBE_TYPES - 1: which of a CPU's rings is this type's. */
+/* Returns which of a CPU's rings belongs to the type, 0 to SPEX_PROBE_TYPES - 1. */
 static inline unsigned spex_probe_type_ring(uint32_t type) {
     return (unsigned)__builtin_ctz(type);
 }
+
+/* The inverse of spex_probe_type_ring. */
 uint32_t spex_probe_type_of_ring(unsigned ring);
 
-/* Whether this is one type, and not a set of them or anything else. */
+/* Returns whether the number is exactly one type. */
 static inline bool spex_probe_type_valid(uint32_t type) {
     return type && !(type & (type - 1)) && type < 1u << SPEX_PROBE_TYPES;
 }
 
-/* Fields of a record that come before what it stores: the weight, or nothing. */
+/* Returns how many fields of a record come before the stored values: 1 for CNT and TPT, whose first
+ * field is the weight. */
 static inline unsigned spex_probe_type_first_value(uint32_t type) {
     return type & (SPEX_CNT | SPEX_TPT) ? 1 : 0;
 }
 
-/* Whether its value is a time. */
+/* Returns whether the first value is a time in ticks. */
 static inline bool spex_probe_type_ticks(uint32_t type) {
     return type & (SPEX_LAT | SPEX_TPT | SPEX_KERNEL);
 }
 
-/* Whether it has a BEGIN and an END, and time between them. */
+/* Returns whether the type has a BEGIN and an END, with time between them, so that it can be
+ * polled. */
 static inline bool spex_probe_type_lasts(uint32_t type) {
     return type != SPEX_SNAPSHOT;
 }
 
-/* Of a record's fields, those that are measured. */
+/* Returns how many of a record's `fields` are measured values. A KERNEL record has its context and
+ * parameters behind its time. */
 static inline unsigned spex_probe_type_measured(uint32_t type, unsigned fields) {
     return type == SPEX_KERNEL && fields > 1 ? 1 : fields;
 }
 
-/* Most values a record of this type stores beside its weight. */
+/* Returns the most values that a record of this type stores beside its weight. */
 uint32_t spex_probe_type_values(uint32_t type);
 
 #endif

@@ -5,7 +5,8 @@
  *     word 1   weight 24 bits │ thread id 22 │ site index 12 │ marks 6
  *     …        values; the weight, a field of CNT and TPT records too, is not stored twice
  *
- * The CPU is that of the ring; a ring of no CPU has one more word, for the CPU. */
+ * A record's CPU is that of its ring. The shared ring, which belongs to no CPU, has one more word
+ * for the CPU. collect/decode.c turns a packed record into a struct spex_record. */
 #ifndef SPEX_RING_RECORD_LAYOUT_H
 #define SPEX_RING_RECORD_LAYOUT_H
 
@@ -14,11 +15,12 @@
 #include <spex/record.h>
 #include <spex/site.h>
 
-/* Most sites a process can have in its life: a site's index has 12 bits. A record outlives the
- * library its site was unloaded with, so an index is used again only for a site of which the
- * same is to be said, such as that of the library loaded again. */
+/* Most sites that a process can have in its life, because a site's index has 12 bits. Records
+ * outlive the library of their site, so an index is used again only for a site with the same
+ * description, such as that of the library when it is loaded again. */
 #define SPEX_MAX_SITES (1 << SPEX_PACKED_SITE_BITS)
 
+/* The bits of word 1, and the words before the values. */
 enum {
     SPEX_HEADER_WORDS = 2,
     SPEX_PACKED_SITE_BITS = 12,
@@ -27,18 +29,20 @@ enum {
     SPEX_PACKED_WEIGHT_SHIFT = 40,
     SPEX_PACKED_MARKS_MASK = 0x3f,
     SPEX_PACKED_SITE_MASK = SPEX_MAX_SITES - 1,
-    /* Linux has thread ids of 22 bits. */
+    /* Linux's thread ids have at most 22 bits. */
     SPEX_PACKED_THREAD_MASK = 0x3fffff,
 };
 
 _Static_assert(SPEX_CONTROL_PERIOD_MAX < 1u << 24, "a weight has 24 bits");
 
+/* Returns word 1. The arguments must fit into their bits. */
 static inline uint64_t spex_pack(uint32_t weight, uint32_t thread_id, uint32_t site,
                                  uint32_t marks) {
     return (uint64_t)weight << SPEX_PACKED_WEIGHT_SHIFT |
            (uint64_t)thread_id << SPEX_PACKED_THREAD_SHIFT | site << SPEX_PACKED_SITE_SHIFT | marks;
 }
 
+/* The parts of word 1. */
 static inline uint32_t spex_packed_site(uint64_t word) {
     return (uint32_t)(word >> SPEX_PACKED_SITE_SHIFT) & SPEX_PACKED_SITE_MASK;
 }

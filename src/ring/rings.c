@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/* The rings of a process in one mapping. It has the producers' parts by type and CPU, then the
+ * consumers' parts, then the slots by type and CPU. Each type has one more ring behind those of the
+ * CPUs: the shared one, which always commits with atomic instructions.
+ *
+ * Threads: probes push from any thread and signal handler. Mapping and touching are for one thread
+ * at a time. */
 #define _GNU_SOURCE
 #include "ring/rings.h"
 
@@ -16,26 +22,28 @@
 #include "ring/record_layout.h"
 #include "text/message.h"
 
-/* Most memory that is asked for before it is needed, of all types. */
+/* Most bytes of slots, of all types together, that spex_rings_touch asks the kernel for in
+ * advance. */
 #define TOUCHED_BYTES_MAX ((size_t)64 << 20)
 
-/* A ring so full alarms a collector. */
-#define HALF 0.5
+/* A ring that is filled to this share alarms a collector in any case. */
+#define ALARM_FILL 0.5
 
-/* A producer looks how full its ring is after so many records at most. */
+/* A producer checks how full its ring is after at most so many records. */
 #define LOOK_RECORDS 128
 
 struct spex_rings spex_rings;
 
 static struct {
-    /* The rings are mapped. */
+    /* spex_rings is mapped and complete. */
     bool there;
-    /* Types whose rings have been touched, a mask. */
+    /* Mask of the types that were passed to spex_rings_touch. */
     uint32_t used;
-    /* Records in a ring of the type that alarm a collector; 0: half of the ring. */
+    /* By ring of the type: how many records alarm a collector; 0: half of the ring. */
     uint32_t alarms[SPEX_PROBE_TYPES];
 } rings_state;
 
+/* Returns the words of a record of this type in a CPU's ring. */
 static uint32_t record_words(unsigned type_ring) {
     return SPEX_HEADER_WORDS + spex_probe_type_values(spex_probe_type_of_ring(type_ring));
 }
@@ -48,13 +56,15 @@ static size_t consumers_bytes(const struct spex_rings *rings) {
     return (size_t)(rings->cpus + 1) * SPEX_PROBE_TYPES * sizeof(struct spex_ring_consumer);
 }
 
-/* A type's producers lie together, so that a push finds its own by the CPU alone. */
+/* The producers of a type lie together, so that a push finds its own from the CPU's number
+ * alone. */
 static struct spex_ring_producer *producer_at(const struct spex_rings *rings, unsigned type_ring,
                                               unsigned cpu) {
     size_t at = (size_t)type_ring * (rings->cpus + 1) + cpu;
     return (struct spex_ring_producer *)(rings->memory + at * SPEX_RSEQ_PRODUCER_BYTES);
 }
 
+/* `cpu` is a CPU, or rings->cpus for the shared ring. */
 static struct spex_ring ring_at(const struct spex_rings *rings, unsigned type_ring, unsigned cpu) {
     const struct spex_rseq_set *type = &rings->rseq[type_ring];
     bool shared = cpu == rings->cpus;
@@ -74,14 +84,15 @@ struct spex_ring spex_rings_at(const struct spex_rings *rings, unsigned ring) {
     return ring_at(rings, ring % SPEX_PROBE_TYPES, ring / SPEX_PROBE_TYPES);
 }
 
-static void *map(size_t bytes) {
+/* Reserves address space. Pages take memory when they are first written, and are zero then. */
+static void *memory_map(size_t bytes) {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* Where each type's slots begin, and how many bytes there are in all. */
-static void lay_out(struct spex_rings *rings, size_t capacity) {
+/* Computes where the slots of each type begin, and how many bytes the rings need. */
+static void rings_lay_out(struct spex_rings *rings, size_t capacity) {
     rings->bytes = producers_bytes(rings) + consumers_bytes(rings);
     for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++) {
         uint32_t words = record_words(t);
@@ -105,8 +116,8 @@ int spex_rings_map(struct spex_rings *rings, size_t capacity, unsigned cpus,
         .commit = commit,
         .cpus = cpus ? cpus : spex_cpus_possible(),
     };
-    lay_out(rings, capacity);
-    rings->memory = map(rings->bytes);
+    rings_lay_out(rings, capacity);
+    rings->memory = memory_map(rings->bytes);
     if (!rings->memory)
         return -ENOMEM;
     for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++) {
@@ -135,8 +146,9 @@ int spex_rings_init(size_t capacity, unsigned cpus, enum spex_commit commit) {
     return err;
 }
 
-/* MADV_POPULATE_WRITE is Linux 5.14's; before it, pages come as records do. */
-static void touch(const void *memory, size_t bytes) {
+/* Makes the kernel map the pages. MADV_POPULATE_WRITE is new in Linux 5.14; older kernels map each
+ * page when the first record is written to it. */
+static void memory_populate(const void *memory, size_t bytes) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     uintptr_t begin = (uintptr_t)memory & ~(uintptr_t)(page - 1);
     uintptr_t end = ((uintptr_t)memory + bytes + page - 1) & ~(uintptr_t)(page - 1);
@@ -147,7 +159,8 @@ static void touch(const void *memory, size_t bytes) {
 
 void spex_rings_touch(uint32_t types) {
     static size_t left = TOUCHED_BYTES_MAX;
-    cpu_set_t allowed[8]; /* 8192 CPUs, which is as many as Linux can have */
+    /* 8192 CPUs, the most that Linux can be configured for. */
+    cpu_set_t allowed[8];
     if (sched_getaffinity(0, sizeof(allowed), allowed) != 0)
         CPU_ZERO_S(sizeof(allowed), allowed);
     for (unsigned r = 0; r < spex_rings.cpus * SPEX_PROBE_TYPES; r++) {
@@ -156,11 +169,11 @@ void spex_rings_touch(uint32_t types) {
         if (!(types & 1u << t) || !CPU_ISSET_S(cpu, sizeof(allowed), allowed) || bytes > left)
             continue;
         struct spex_ring ring = ring_at(&spex_rings, t, cpu);
-        touch(ring.producer, sizeof(*ring.producer));
-        touch(ring.slots, bytes);
+        memory_populate(ring.producer, sizeof(*ring.producer));
+        memory_populate(ring.slots, bytes);
         left -= bytes;
     }
-    /* Relaxed: the collector is called after it. */
+    /* Relaxed: a collector that must see it is woken later, which orders it. */
     spex_store_relaxed(&rings_state.used, spex_load_relaxed(&rings_state.used) | types);
 }
 
@@ -169,8 +182,8 @@ uint32_t spex_rings_used(void) {
 }
 
 void spex_rings_fork_child(void) {
-    /* Private memory, so this zeroes it in the child only, and gives the pages back. It stays
-     * mapped: a probe that was under way in the forking thread may end in the child. */
+    /* Zeroes the rings. The memory is private, so those of the parent stay. It remains mapped,
+     * because a probe that the forking thread was executing may end in the child. */
     if (rings_state.there)
         madvise(spex_rings.memory, spex_rings.bytes, MADV_DONTNEED);
     rings_state.used = 0;
@@ -185,7 +198,7 @@ size_t spex_rings_bytes(void) {
     return spex_rings_count() ? spex_rings.bytes : 0;
 }
 
-static void counts_add(struct spex_ring_counts *sum, struct spex_ring_counts one) {
+static void ring_counts_add(struct spex_ring_counts *sum, struct spex_ring_counts one) {
     sum->produced += one.produced;
     sum->consumed += one.consumed;
     sum->lost += one.lost;
@@ -196,7 +209,7 @@ struct spex_ring_counts spex_rings_totals_of(unsigned type_ring) {
     struct spex_ring_counts sum = {0};
     for (unsigned r = type_ring; r < spex_rings_count(); r += SPEX_PROBE_TYPES) {
         struct spex_ring ring = spex_rings_at(&spex_rings, r);
-        counts_add(&sum, spex_ring_count(&ring));
+        ring_counts_add(&sum, spex_ring_count(&ring));
     }
     return sum;
 }
@@ -204,7 +217,7 @@ struct spex_ring_counts spex_rings_totals_of(unsigned type_ring) {
 struct spex_ring_counts spex_rings_totals(void) {
     struct spex_ring_counts sum = {0};
     for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)
-        counts_add(&sum, spex_rings_totals_of(t));
+        ring_counts_add(&sum, spex_rings_totals_of(t));
     return sum;
 }
 
@@ -213,12 +226,16 @@ static unsigned cpu_now(void) {
     return cpu < 0 ? 0 : (unsigned)cpu;
 }
 
-static bool is_due(const struct spex_ring *ring, unsigned type_ring) {
+/* Returns whether a collector should look at the ring: it is half full, or holds as many records as
+ * spex_rings_alarm_at has set. */
+static bool ring_is_due(const struct spex_ring *ring, unsigned type_ring) {
     double fill = spex_ring_fill(ring);
     uint32_t level = spex_load_relaxed(&rings_state.alarms[type_ring]);
-    return fill >= HALF || (level && fill * ((double)ring->mask + 1) >= level);
+    return fill >= ALARM_FILL || (level && fill * ((double)ring->mask + 1) >= level);
 }
 
+/* With rseq rings the CPUs' own rings take no atomic pushes, so the record goes into the shared
+ * ring. The word for the CPU is behind the values; values that the record lacks are 0. */
 bool spex_rings_push_atomic(const struct spex_rings *rings, unsigned type_ring,
                             const uint64_t *words, size_t count) {
     uint64_t copy[SPEX_RECORD_WORDS_MAX] = {0};
@@ -229,17 +246,19 @@ bool spex_rings_push_atomic(const struct spex_rings *rings, unsigned type_ring,
         cpu = rings->cpus;
     }
     struct spex_ring ring = ring_at(rings, type_ring, cpu);
-    return spex_atomic_push(&ring, copy) && is_due(&ring, type_ring);
+    return spex_atomic_push(&ring, copy) && ring_is_due(&ring, type_ring);
 }
 
+/* The thread may have moved to another CPU since its push; then the other CPU's ring is checked,
+ * and a later push checks this one. */
 bool spex_rings_due(const struct spex_rings *rings, unsigned type_ring) {
     unsigned cpu = cpu_now();
     struct spex_ring ring = ring_at(rings, type_ring, cpu < rings->cpus ? cpu : rings->cpus);
-    return is_due(&ring, type_ring);
+    return ring_is_due(&ring, type_ring);
 }
 
 void spex_rings_alarm_at(unsigned type_ring, double records) {
     uint32_t level = records < 1 ? 1 : records < UINT32_MAX ? (uint32_t)records : UINT32_MAX;
-    /* Relaxed: an alarm by the former level is early or late, nothing else. */
+    /* Relaxed: a producer that still uses the former level alarms early or late, nothing else. */
     spex_store_relaxed(&rings_state.alarms[type_ring], level);
 }

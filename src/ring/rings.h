@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The process's rings, one per CPU and probe type, and one more per type for threads without
- * restartable sequences and for CPUs that came later. */
+/* The rings of the process: one for each CPU and probe type. One more for each type, the shared
+ * ring, is for threads without restartable sequences and for CPUs without rings of their own.
+ * `type_ring` is spex_probe_type_ring of a type. */
 #ifndef SPEX_RING_RINGS_H
 #define SPEX_RING_RINGS_H
 
@@ -14,64 +15,76 @@
 #include "queues/ring.h"
 
 struct spex_rings {
-    /* By ring of the type. With atomic commits these have no CPUs, and every push fails. */
+    /* By ring of the type: what restartable sequences push by. With atomic commits each set has 0
+     * CPUs, so every such push fails and spex_rings_push_atomic follows. */
     struct spex_rseq_set rseq[SPEX_PROBE_TYPES];
-    /* A producer looks how full its ring is once in so many records, less 1: a mask. */
+    /* Mask: a producer checks how full its ring is when the ring's count of records has 0 in these
+     * bits. */
     uint64_t look;
     enum spex_commit commit;
+    /* CPUs that have rings of their own. */
     unsigned cpus;
-    /* Producers, consumers, then the slots by type. Nothing is touched at first. */
+    /* The mapping: producers, consumers, then the slots by type. */
     char *memory;
     size_t bytes;
-    /* In `memory`, by type: the slots of CPU 0, …, at last the shared ring's. */
+    /* By ring of the type: where its slots begin in `memory`, those of CPU 0 first, those of the
+     * shared ring last. */
     size_t slots_at[SPEX_PROBE_TYPES];
 };
 
-/* Those that probes write to. */
+/* The rings that probes write to. */
 extern struct spex_rings spex_rings;
 
-/* Rings of `capacity` records each (a power of two) for `cpus` CPUs, 0: all that this machine can
- * have. 0, -EINVAL for rseq where this process has none, or -ENOMEM. */
+/* Maps rings of `capacity` records each, a power of two, for `cpus` CPUs; 0: all that this machine
+ * can have. Returns 0, -EINVAL for rseq when the process has no restartable sequences, or
+ * -ENOMEM. */
 int spex_rings_map(struct spex_rings *rings, size_t capacity, unsigned cpus,
                    enum spex_commit commit);
 void spex_rings_unmap(struct spex_rings *rings);
 
-/* Maps spex_rings. They stay for the life of the process: a later call keeps them as they are. */
+/* Maps spex_rings; returns as spex_rings_map. The rings stay for the life of the process: a later
+ * call leaves them as they are, and writes a line when its parameters differ. */
 int spex_rings_init(size_t capacity, unsigned cpus, enum spex_commit commit);
 
-/* The rings of these types (a mask) are about to be written to: lets the kernel give the memory
- * for the CPUs that this thread may use now, as far as that is not much, so that no probe has to
- * wait for it. */
+/* To be called before records of these types (a mask) are written. Asks the kernel for the memory
+ * of the rings of the CPUs that this thread may use, so that probes cause no page faults; at most
+ * 64 MiB in the life of the process. */
 void spex_rings_touch(uint32_t types);
 
-/* Types that have ever been passed to spex_rings_touch; rings of others are empty. */
+/* Returns the mask of the types that have been passed to spex_rings_touch. The rings of other types
+ * are empty. */
 uint32_t spex_rings_used(void);
 
-/* Rings there are: ring r belongs to CPU r / SPEX_PROBE_TYPES, the last few to none; and to type
- * r % SPEX_PROBE_TYPES. */
+/* Returns the number of rings; 0 before spex_rings_init. Ring r belongs to CPU r /
+ * SPEX_PROBE_TYPES, and to type r % SPEX_PROBE_TYPES. The last SPEX_PROBE_TYPES rings are the
+ * shared ones. */
 unsigned spex_rings_count(void);
 struct spex_ring spex_rings_at(const struct spex_rings *rings, unsigned ring);
+
+/* Returns the bytes of address space of all rings. */
 size_t spex_rings_bytes(void);
 
-/* In the child of a fork: what is in the rings is the parent's, and so are the accounts. */
+/* To be called in the child of a fork: empties the rings and their counts, which are the
+ * parent's. */
 void spex_rings_fork_child(void);
 
-/* Sums over all rings, and over those of one type. */
+/* Return the sums of the counts of all rings, and of those of one type. */
 struct spex_ring_counts spex_rings_totals(void);
 struct spex_ring_counts spex_rings_totals_of(unsigned type_ring);
 
-/* Puts a record of `count` words into an atomic ring: where there is no restartable sequence. Any
- * thread, signal handlers. True when, once every quarter, the ring is due: a collector that sleeps
- * should look at it. */
+/* Pushes a record of `count` words, header included, into a ring with atomic commits. Called when
+ * the restartable sequence could not push it. Any thread, signal handlers. Returns true when the
+ * ring is due, which is checked once in a quarter of the ring: a sleeping collector should look at
+ * it. */
 bool spex_rings_push_atomic(const struct spex_rings *rings, unsigned type_ring,
                             const uint64_t *words, size_t count);
 
-/* The same of this CPU's ring: it is half full, or holds as many records as spex_rings_alarm_at
- * said. */
+/* Returns whether the ring of the type on this CPU is due: it is half full, or holds as many
+ * records as spex_rings_alarm_at has set. */
 bool spex_rings_due(const struct spex_rings *rings, unsigned type_ring);
 
-/* So many records in a ring of this type, but no more than half of it, are a reason to look at
- * it. At first it is half of it. */
+/* Sets how many records make a ring of this type due; half of a ring always does. Initially only
+ * that counts. Any thread. */
 void spex_rings_alarm_at(unsigned type_ring, double records);
 
 #endif

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/* Computes and writes the control words of sites. A control word (spex/site.h) holds a generation
+ * and a period; 0 means off. The sampling of a site follows from the selection and from the period
+ * that the controller sets. Whenever it changes in a way that a thread's count cannot follow, the
+ * site gets a new generation, by which each thread sees that its count is out of date.
+ *
+ * Threads: any thread, with the registry's lock held. The program's threads read control words
+ * without a lock. */
 #include "site/control_word.h"
 
 #include <spex/atomic.h>
@@ -8,10 +15,13 @@
 #include "site/registry_state.h"
 #include "site/sampling_rate.h"
 
-/* By region: the shortest period of its probes, while the regions of one module are set. */
-static uint32_t shortest_periods[UINT16_MAX + 1];
+/* By region id: the shortest period of the region's probes. Scratch memory of
+ * spex_control_set_regions; static because it is too large for a stack. */
+static uint32_t region_shortest_periods[UINT16_MAX + 1];
 
-static void note_time(struct spex_site_clock *clock, bool was, bool is, uint64_t now) {
+/* Counts one site that enters (`is`) or leaves (`was`) the clock's state at `now`. The clock runs
+ * while at least one site is in the state. */
+static void site_clock_note(struct spex_site_clock *clock, bool was, bool is, uint64_t now) {
     if (was == is)
         return;
     if (is && clock->running++ == 0)
@@ -20,22 +30,23 @@ static void note_time(struct spex_site_clock *clock, bool was, bool is, uint64_t
         clock->ticks += now - clock->since;
 }
 
-/* The one place where a control word is written. Nothing waits for a probe to see the new word: one
- * that sees it late goes by the old word for as long. */
+/* The only function that writes a control word. It also keeps the clocks of the site's probe and
+ * the count of changes for the occupancy sampler. It does not wait until threads see the new word:
+ * a thread that sees it late samples by the old word a little longer, which does no harm. */
 static void site_set_control(struct spex_site_info *info, uint32_t control) {
     uint32_t before = spex_load_relaxed(&info->site->control);
     uint64_t now = spex_ticks();
     if (!spex_site_is_region(info)) {
         struct spex_site_info *first = &spex_registry.infos[info->probe];
-        note_time(&first->on, before != 0, control != 0, now);
-        note_time(&first->recording, spex_control_records(before), spex_control_records(control),
-                  now);
+        site_clock_note(&first->on, before != 0, control != 0, now);
+        site_clock_note(&first->recording, spex_control_records(before),
+                        spex_control_records(control), now);
     }
     if (spex_control_polled(before) != spex_control_polled(control))
         spex_store_relaxed(&spex_registry.polling_changes, spex_registry.polling_changes + 1);
     info->used |= control != 0;
-    /* A probe that finds its site on finds its index, its rate, the rings and the threads'
-     * states. */
+    /* The release makes the site's index, its sampling rate, the rings and the threads' states
+     * visible to a thread that sees the site on. */
     /* clang-format off */
     spex_store_release(&info->site->control,
                        control /* P2 (P1 in x86_64.h, P1 in aarch64.h, P1 in region.h,
@@ -47,14 +58,14 @@ void spex_control_clear(struct spex_site_info *info) {
     site_set_control(info, 0);
 }
 
-/* What the selection and the controller come to. Where the controller makes the period longer,
- * executions are chosen at random, or in bursts: with a fixed period of the controller's choice the
- * records could fall into step with the program. */
-static struct spex_sampling sampling_of(const struct spex_site_info *info) {
+/* Combines the selection with the period that the controller sets. Where the controller lengthens
+ * a fixed period, the sampling becomes geometric (bursts stay bursts): a fixed period that the
+ * user has not chosen could fall into step with a rhythm of the program. */
+static struct spex_sampling site_sampling_combined(const struct spex_site_info *info) {
     struct spex_sampling sampling = info->selected;
     if (!sampling.period || info->slowed == SPEX_SITE_HELD)
         return (struct spex_sampling){0};
-    /* The fast copy of a region publishes nothing. */
+    /* The fast copy of a region has no sites, so a poll would never find them executing. */
     if (info->slowed == SPEX_SITE_POLLED && info->region)
         return (struct spex_sampling){0};
     if (info->slowed == SPEX_SITE_POLLED && spex_probe_type_lasts(info->probe_type))
@@ -74,32 +85,37 @@ static struct spex_sampling sampling_of(const struct spex_site_info *info) {
     return sampling;
 }
 
-/* The library counts down to the next record where chance chooses it, or where each record must be
- * allowed. Otherwise the probe counts. */
-static bool counts_down(const struct spex_sampling *sampling) {
+/* Returns whether the library counts down to the next record (sampler.h): where chance chooses the
+ * record, or where the thread's budget must allow it. Otherwise the probe's inline code counts up
+ * to the period. */
+static bool sampling_counts_down(const struct spex_sampling *sampling) {
     if (sampling->kind == SPEX_SAMPLING_PERIODIC)
         return spex_registry.records_bounded;
     return sampling->kind != SPEX_SAMPLING_POLLING;
 }
 
-/* A count goes on with another sampling only where the probe counts. */
-static bool goes_on(const struct spex_sampling *before, const struct spex_sampling *now) {
+/* Returns whether threads' counts stay valid under the new sampling, so that the generation can
+ * stay. A fixed period that is counted by the probe may change, because its count starts from 0
+ * whatever the period is. A countdown starts from its gap and would end at the wrong execution. */
+static bool counts_stay_valid(const struct spex_sampling *before, const struct spex_sampling *now) {
     return spex_sampling_same(before, now) ||
            (before->kind == SPEX_SAMPLING_PERIODIC && now->kind == SPEX_SAMPLING_PERIODIC &&
-            !counts_down(now));
+            !sampling_counts_down(now));
 }
 
-/* Countdowns have even generations, other counts odd ones. So a thread's old count is still read as
- * the kind of count that it is when the generations have come round since. */
+/* Countdowns have even generations, other counts odd ones. A thread's count may be so old that the
+ * generations have wrapped round since. Its parity then still tells which kind of count it is. */
 static bool generation_fits(uint32_t generation, const struct spex_sampling *sampling) {
-    bool countdown = counts_down(sampling);
+    bool countdown = sampling_counts_down(sampling);
     return countdown ? generation % 2 == 0 && generation <= SPEX_COUNTDOWN_GENERATION_MAX
                      : generation % 2 == 1;
 }
 
-/* `changes` counts the generations since the site went on. */
-static void next_generation(struct spex_site_info *info, bool was_on,
-                            const struct spex_sampling *sampling) {
+/* Moves the site to the next generation that fits the sampling. `on_since` and `changes` of the
+ * site let an END that began under an earlier generation check that the site has been on ever
+ * since (spex_on_since in recording.h). `changes` saturates. */
+static void site_next_generation(struct spex_site_info *info, bool was_on,
+                                 const struct spex_sampling *sampling) {
     struct spex_site *site = info->site;
     uint32_t steps = 0;
     do {
@@ -115,16 +131,17 @@ static void next_generation(struct spex_site_info *info, bool was_on,
     }
 }
 
-static uint32_t control_of(const struct spex_site_info *info) {
+/* Polled sites have a generation and no period, countdowns have SPEX_CONTROL_COUNTDOWN. */
+static uint32_t control_word_of(const struct spex_site_info *info) {
     uint32_t generation = info->generation << SPEX_CONTROL_GENERATION_SHIFT;
     if (info->sampling.kind == SPEX_SAMPLING_POLLING)
         return generation;
     return generation |
-           (counts_down(&info->sampling) ? SPEX_CONTROL_COUNTDOWN : info->sampling.period);
+           (sampling_counts_down(&info->sampling) ? SPEX_CONTROL_COUNTDOWN : info->sampling.period);
 }
 
 void spex_control_update(struct spex_site_info *info) {
-    struct spex_sampling sampling = sampling_of(info);
+    struct spex_sampling sampling = site_sampling_combined(info);
     bool was_on = spex_load_relaxed(&info->site->control) != 0;
     if (!sampling.period) {
         site_set_control(info, 0);
@@ -132,18 +149,19 @@ void spex_control_update(struct spex_site_info *info) {
     }
     if (!was_on && spex_registry.prepare_type)
         spex_registry.prepare_type(info->probe_type, info->detail);
-    if (!was_on || !goes_on(&info->sampling, &sampling)) {
-        next_generation(info, was_on, &sampling);
-        if (counts_down(&sampling))
+    /* The rate must be stored before the control word that makes threads look it up. */
+    if (!was_on || !counts_stay_valid(&info->sampling, &sampling)) {
+        site_next_generation(info, was_on, &sampling);
+        if (sampling_counts_down(&sampling))
             spex_sampling_rate_set(info->site->index, info->generation, &sampling);
     }
     info->sampling = sampling;
-    site_set_control(info, control_of(info));
+    site_set_control(info, control_word_of(info));
 }
 
-/* A region counts down geometric gaps even where all of them are 1: its fast copy knows nothing
- * else. */
-static void region_set(struct spex_site_info *info, uint32_t period) {
+/* Sets the period of a region's own site; 0: off. A region always counts down geometric gaps, with
+ * period 1 too, because its fast copy can only count down. */
+static void region_set_period(struct spex_site_info *info, uint32_t period) {
     const struct spex_sampling sampling = {
         .period = period < SPEX_GAP_PERIOD_MAX ? period : SPEX_GAP_PERIOD_MAX,
         .kind = SPEX_SAMPLING_GEOMETRIC};
@@ -152,32 +170,36 @@ static void region_set(struct spex_site_info *info, uint32_t period) {
         site_set_control(info, 0);
     if (!period || (was_on && spex_sampling_same(&info->sampling, &sampling)))
         return;
-    next_generation(info, was_on, &sampling);
+    site_next_generation(info, was_on, &sampling);
     spex_sampling_rate_set(info->site->index, info->generation, &sampling);
     info->sampling = sampling;
-    site_set_control(info, control_of(info));
+    site_set_control(info, control_word_of(info));
 }
 
-static void shorten(uint32_t *period, uint32_t other) {
+/* A period of 0 means "none yet" in `*period` and "off" in `other`. */
+static void period_shorten(uint32_t *period, uint32_t other) {
     if (other && (!*period || other < *period))
         *period = other;
 }
 
+/* Three passes over the module's sites: reset the scratch entries of the regions that occur, find
+ * each region's shortest period, and set the regions' own sites to it. Probes within a region only
+ * note the period, because the region decides which executions make records. */
 void spex_control_set_regions(const struct spex_module *module) {
     for (const struct spex_site *site = module->sites; site < module->sites_end; site++)
-        shortest_periods[site->region] = 0;
+        region_shortest_periods[site->region] = 0;
     for (const struct spex_site *site = module->sites; site < module->sites_end; site++)
         if (site->type_number && spex_load_relaxed(&site->control))
-            shorten(&shortest_periods[site->region],
-                    spex_registry.infos[site->index].sampling.period);
+            period_shorten(&region_shortest_periods[site->region],
+                           spex_registry.infos[site->index].sampling.period);
     for (const struct spex_site *site = module->sites; site < module->sites_end; site++) {
         struct spex_site_info *info = &spex_registry.infos[site->index];
-        uint32_t period = shortest_periods[site->region];
-        /* A site may have been refused: then the info is another site's. */
+        uint32_t period = region_shortest_periods[site->region];
+        /* A refused site has index 0, so the info at its index belongs to another site. */
         if (!site->region || info->site != site)
             continue;
         if (!site->type_number)
-            region_set(info, period);
+            region_set_period(info, period);
         else if (period)
             info->region_period = period < SPEX_GAP_PERIOD_MAX ? period : SPEX_GAP_PERIOD_MAX;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Control words: the sampling of a site as the probe's code reads it. control_word.c alone writes
- * them. The caller of these functions holds the registry's lock. */
+/* Control words: the sampling of a site in the form that the probe's inline code reads
+ * (spex/site.h has the bits). Only control_word.c writes them. The caller of every function that
+ * changes a site holds the registry's lock. */
 #ifndef SPEX_SITE_CONTROL_WORD_H
 #define SPEX_SITE_CONTROL_WORD_H
 
@@ -12,26 +13,29 @@
 struct spex_module;
 struct spex_site_info;
 
-/* A site with such a control word makes records. */
+/* Returns whether a site with this control word makes records. */
 static inline bool spex_control_records(uint32_t control) {
     return control & SPEX_CONTROL_PERIOD_MASK;
 }
 
-/* A site with such a control word is probed: it is on and makes no records. */
+/* Returns whether a site with this control word is polled (SPEX_SAMPLING_POLLING): it is on and
+ * makes no records. */
 static inline bool spex_control_polled(uint32_t control) {
     return control && !spex_control_records(control);
 }
 
-/* Switches the site off. */
+/* Switches the site off. Its selection and the controller's period stay. */
 void spex_control_clear(struct spex_site_info *info);
 
-/* Gives the site what its selection and the controller come to. */
+/* Sets the site's sampling from its selection and from the controller's period. Before a site goes
+ * on, its type is prepared, which may take some milliseconds. */
 void spex_control_update(struct spex_site_info *info);
 
-/* Gives each region of the module the shortest period of its probes that are on. */
+/* Gives each region of the module the shortest period of its probes that are on; switches a region
+ * without such probes off. To be called after changes of sites. */
 void spex_control_set_regions(const struct spex_module *module);
 
-/* The same, in all modules. */
+/* Does the same in all modules. */
 void spex_control_set_all_regions(void);
 
 #endif

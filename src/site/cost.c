@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* The table of costs. Calibration writes an entry once, before the bit of its type in `known`, and
+ * never again. Readers see the bit first, so they need no lock. */
 #include "site/cost.h"
 
 #include <errno.h>
@@ -8,19 +10,21 @@
 #include "ring/probe_type.h"
 
 static struct {
-    /* Mask of types. */
+    /* Mask of the types whose entry in `costs` is complete. */
     uint32_t known;
     struct spex_cost costs[SPEX_PROBE_TYPES];
+    /* Ticks of a polled execution. Complete once any type is known. */
     double polled;
 } cost_table;
 
 uint32_t spex_costs_known(void) {
-    return spex_load_acquire(&cost_table.known); /* K2 (K1) */
+    return spex_load_acquire(&cost_table.known); /* K2 (K1): the entries of these types */
 }
 
 void spex_cost_set(uint32_t type, const struct spex_cost *cost) {
     cost_table.costs[spex_probe_type_ring(type)] = *cost;
-    spex_store_release(&cost_table.known, cost_table.known | type); /* K1 (K2) */
+    spex_store_release(&cost_table.known,
+                       cost_table.known | type); /* K1 (K2): the entry is complete */
 }
 
 void spex_cost_polled_set(double ticks) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What probes cost in this process, by type. calibration.c measures it; spex_cost_get (spex/spex.h)
- * reads it in any thread. */
+/* What executions of probes cost in this process, by type, in ticks. calibration.c measures the
+ * costs. spex_cost_get (spex/spex.h) returns them; any thread may call it. */
 #ifndef SPEX_SITE_COST_H
 #define SPEX_SITE_COST_H
 
@@ -8,17 +8,18 @@
 
 #include <spex/spex.h>
 
-/* Mask of the types whose costs have been set. */
+/* Returns the mask of the types whose costs have been set. Any thread. */
 uint32_t spex_costs_known(void);
 
-/* Sets the type's cost. One caller at a time. */
+/* Sets the cost of a type, once for each type. One caller at a time. */
 void spex_cost_set(uint32_t type, const struct spex_cost *cost);
 
-/* Sets what spex_cost_polled returns, before the first type's cost is set. */
+/* Sets the value that spex_cost_polled returns. Must be called before the first type's cost is
+ * set. */
 void spex_cost_polled_set(double ticks);
 
-/* Ticks of an execution of any type that is published for the prober, BEGIN and END together; 0:
- * not measured. Any thread. */
+/* Returns the ticks that an execution of a polled probe takes, BEGIN and END together, the same for
+ * all types; 0: not measured. Any thread. */
 double spex_cost_polled(void);
 
 #endif

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Reads the state of probes from the registry. Each function holds the registry's lock, so that the
+ * sites of a probe are seen at one moment. */
 #include "site/probe_state.h"
 
 #include <spex/atomic.h>
@@ -6,8 +8,9 @@
 
 #include "site/registry_state.h"
 
-/* The sampling in force, or the last one while the site is off. */
-static struct spex_sampling sampling_last(const struct spex_site_info *info) {
+/* Returns the sampling in force, or the last one while the site is off. A probe within a region is
+ * sampled by its region's countdown, whatever its own selection says. */
+static struct spex_sampling site_sampling_last(const struct spex_site_info *info) {
     if (info->region && info->region_period)
         return (struct spex_sampling){.period = info->region_period,
                                       .kind = info->region_period > 1 ? SPEX_SAMPLING_GEOMETRIC
@@ -15,16 +18,16 @@ static struct spex_sampling sampling_last(const struct spex_site_info *info) {
     return info->sampling;
 }
 
-static struct spex_sampling sampling_now(const struct spex_site_info *info) {
+static struct spex_sampling site_sampling_now(const struct spex_site_info *info) {
     bool on = info->site && spex_load_relaxed(&info->site->control);
-    return on ? sampling_last(info) : (struct spex_sampling){0};
+    return on ? site_sampling_last(info) : (struct spex_sampling){0};
 }
 
 struct spex_sampling spex_site_sampling(uint32_t index, bool *loaded) {
     pthread_mutex_lock(&spex_registry.lock);
     const struct spex_site_info *info = &spex_registry.infos[index];
     *loaded = info->site != NULL;
-    struct spex_sampling sampling = sampling_now(info);
+    struct spex_sampling sampling = site_sampling_now(info);
     pthread_mutex_unlock(&spex_registry.lock);
     return sampling;
 }
@@ -36,20 +39,23 @@ bool spex_site_used(uint32_t index) {
     return used;
 }
 
-static uint64_t clock_ticks(const struct spex_site_clock *clock, uint64_t until) {
+/* Returns the ticks that the clock has counted up to `until`, which may lie before the present. */
+static uint64_t site_clock_ticks(const struct spex_site_clock *clock, uint64_t until) {
     bool counts = clock->running && until > clock->since;
     return clock->ticks + (counts ? until - clock->since : 0);
 }
 
-/* A site that is off or probed never makes a record. */
-static uint32_t period_of(const struct spex_sampling *sampling) {
+/* Returns the period for comparisons. A site that is off or polled makes no records, which counts
+ * as the longest period. */
+static uint32_t sampling_period(const struct spex_sampling *sampling) {
     return !sampling->period || sampling->kind == SPEX_SAMPLING_POLLING ? UINT32_MAX
                                                                         : sampling->period;
 }
 
-/* Takes the other sampling where it is on and has the shorter period. */
-static void take_shorter(struct spex_sampling *sampling, const struct spex_sampling *other) {
-    if (other->period && (!sampling->period || period_of(other) < period_of(sampling)))
+/* Replaces the sampling by the other one if that is on and has the shorter period. */
+static void sampling_take_shorter(struct spex_sampling *sampling,
+                                  const struct spex_sampling *other) {
+    if (other->period && (!sampling->period || sampling_period(other) < sampling_period(sampling)))
         *sampling = *other;
 }
 
@@ -58,20 +64,20 @@ struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
     struct spex_sampling selected = {0};
     pthread_mutex_lock(&spex_registry.lock);
     const struct spex_site_info *infos = spex_registry.infos;
-    state.on_ticks = clock_ticks(&infos[first].on, until);
-    state.polled_ticks = state.on_ticks - clock_ticks(&infos[first].recording, until);
+    state.on_ticks = site_clock_ticks(&infos[first].on, until);
+    state.polled_ticks = state.on_ticks - site_clock_ticks(&infos[first].recording, until);
     for (uint32_t i = first; i < SPEX_MAX_SITES; i = infos[i].next) {
         const struct spex_site_info *info = &infos[i];
-        struct spex_sampling now = sampling_now(info);
+        struct spex_sampling now = site_sampling_now(info);
         state.sites += info->site != NULL;
         state.sites_on += now.period != 0;
         state.used |= info->used;
-        take_shorter(&state.sampling, &now);
+        sampling_take_shorter(&state.sampling, &now);
         if (info->site)
-            take_shorter(&selected, &info->selected);
-        struct spex_sampling last = sampling_last(info);
+            sampling_take_shorter(&selected, &info->selected);
+        struct spex_sampling last = site_sampling_last(info);
         if (info->used)
-            take_shorter(&state.sampling_last, &last);
+            sampling_take_shorter(&state.sampling_last, &last);
     }
     pthread_mutex_unlock(&spex_registry.lock);
     state.selected = selected.period;
@@ -95,7 +101,7 @@ void spex_sites_time_begin(void) {
         struct spex_site_info *info = &spex_registry.infos[i];
         info->on.ticks = info->recording.ticks = 0;
         info->on.since = info->recording.since = spex_ticks();
-        info->used = sampling_now(info).period != 0;
+        info->used = site_sampling_now(info).period != 0;
     }
     pthread_mutex_unlock(&spex_registry.lock);
 }

@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/* Registers the sites of programs and libraries, and applies the selection to them.
+ *
+ * An info is added for each site and never removed, because records and profiles name sites by
+ * their index, also after the site's library has been unloaded. When the library is loaded again,
+ * its sites get their former infos. Sites with one id and type make one probe: they are linked by
+ * `next` behind the first one, which a hash table finds.
+ *
+ * Threads: the registry's lock protects everything. Without it, threads may read the infos below
+ * spex_sites_count(), except for the members that registry.h excludes. */
 #include "site/registry.h"
 
 #include <errno.h>
@@ -17,7 +26,7 @@
 #include "text/message.h"
 
 uint32_t spex_sites_count(void) {
-    return spex_load_acquire(&spex_registry.count); /* S1 (S2) */
+    return spex_load_acquire(&spex_registry.count); /* S1 (S2): the infos below it */
 }
 
 uint32_t spex_sites_of_probes(void) {
@@ -35,7 +44,9 @@ const struct spex_site_info *spex_site_info(uint32_t index) {
     return &spex_registry.infos[index];
 }
 
-static void site_apply(struct spex_site_info *info) {
+/* Sets the site's sampling by the selection, or by what the process needs where no item of the
+ * selection matches. The controller's period ends when the selection switches the site off. */
+static void site_apply_selection(struct spex_site_info *info) {
     if (!info->site || spex_site_is_region(info))
         return;
     const struct spex_selection_probe probe = spex_site_selected_by(info);
@@ -47,15 +58,17 @@ static void site_apply(struct spex_site_info *info) {
     spex_control_update(info);
 }
 
-static const char *name_of(uint16_t id, const struct spex_probe_name *names,
-                           const struct spex_probe_name *names_end) {
+/* Returns the name that the module gives the id, or NULL. */
+static const char *probe_name_find(uint16_t id, const struct spex_probe_name *names,
+                                   const struct spex_probe_name *names_end) {
     for (; names < names_end; names++)
         if (names->probe_id == id)
             return names->name;
     return NULL;
 }
 
-static uint8_t values_of(const struct spex_site *site) {
+/* Returns the number of values in a record of the site beside the weight. */
+static uint8_t site_values(const struct spex_site *site) {
     switch (spex_site_type_(site)) {
     case 0:
         return 0;
@@ -68,41 +81,48 @@ static uint8_t values_of(const struct spex_site *site) {
     }
 }
 
-static const char *file_of(const struct spex_site *site) {
+/* The site holds the distance to the name, so that it needs no relocation. */
+static const char *site_file(const struct spex_site *site) {
     return (const char *)&site->file_offset + site->file_offset;
 }
 
-static char *parameters_of(const struct spex_site *site) {
+/* Returns a copy of the parameters' names of a kernel; NULL for other types. */
+static char *site_parameters(const struct spex_site *site) {
     if (spex_site_type_(site) != SPEX_KERNEL)
         return NULL;
-    return strdup(spex_parameters_of(file_of(site) + strlen(file_of(site)) + 1));
+    return strdup(spex_parameters_of(site_file(site) + strlen(site_file(site)) + 1));
 }
 
 static bool same_name(const char *a, const char *b) {
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* Whether all that is said of this site, whose library is gone, can be said of that one. */
-static bool stands_for(const struct spex_site_info *info, const struct spex_site *site,
-                       const char *name) {
+/* Returns whether the info, whose site has been unloaded, describes `site` in every respect.
+ * Records made before and after then mean the same. */
+static bool info_describes(const struct spex_site_info *info, const struct spex_site *site,
+                           const char *name) {
     return !info->site && info->line == site->line && info->probe_id == site->probe_id &&
            info->region == site->region && info->probe_type == spex_site_type_(site) &&
            info->detail == site->detail && info->subsample == site->subsample &&
-           same_name(info->name, name) && info->file && strcmp(info->file, file_of(site)) == 0;
+           same_name(info->name, name) && info->file && strcmp(info->file, site_file(site)) == 0;
 }
 
-/* From `first` on, and then from the start: a library's sites mostly lie as they did before. */
-static struct spex_site_info *info_of_former_life(const struct spex_site *site, const char *name,
-                                                  uint32_t first) {
+/* Finds the info that the site had before its library was unloaded, or NULL. The search begins at
+ * `first` and wraps round: a library's sites mostly have the same order as before, so the first
+ * info usually fits. */
+static struct spex_site_info *info_find_unloaded(const struct spex_site *site, const char *name,
+                                                 uint32_t first) {
     for (uint32_t i = 0; i < spex_registry.count; i++) {
         struct spex_site_info *info = &spex_registry.infos[(first + i) % spex_registry.count];
-        if (stands_for(info, site, name))
+        if (info_describes(info, site, name))
             return info;
     }
     return NULL;
 }
 
-/* Joins the info to the other sites of its probe. */
+/* Links the info to the other sites of its probe, behind the first one. The first sites are in a
+ * hash table with open addressing and multiplicative hashing; it has twice as many buckets as there
+ * can be sites, so the search ends. */
 static void info_join(struct spex_site_info *info) {
     uint32_t at = (info->probe_id * 16u + spex_probe_type_ring(info->probe_type)) * 2654435761u;
     struct spex_site_info *first;
@@ -122,21 +142,23 @@ static void info_join(struct spex_site_info *info) {
         first->next = self;
 }
 
+/* Appends an info for the site. Returns NULL when SPEX_MAX_SITES are in use. Without memory for the
+ * name or the file these are NULL, and the site is registered all the same. */
 static struct spex_site_info *info_add(const struct spex_site *site, const char *name) {
     if (spex_registry.count == SPEX_MAX_SITES)
         return NULL;
     struct spex_site_info *info = &spex_registry.infos[spex_registry.count];
     *info = (struct spex_site_info){
         .name = name ? strdup(name) : NULL,
-        .file = strdup(file_of(site)),
-        .parameters = parameters_of(site),
+        .file = strdup(site_file(site)),
+        .parameters = site_parameters(site),
         .line = site->line,
         .subsample = site->subsample,
         .probe_id = site->probe_id,
         .region = site->region,
         .probe_type = (uint16_t)spex_site_type_(site),
         .detail = site->detail,
-        .values = values_of(site),
+        .values = site_values(site),
         .probe = SPEX_MAX_SITES,
         .next = SPEX_MAX_SITES,
     };
@@ -149,14 +171,15 @@ static struct spex_site_info *info_add(const struct spex_site *site, const char 
     return info;
 }
 
-/* `*next`: where the info of the site behind it may be. */
+/* Registers one site. Returns false when it is refused: it then stays off. `*next` is the index at
+ * which to look for the site's former info; it becomes the one for the next site. */
 static bool site_register(struct spex_site *site, const char *name, uint32_t *next) {
-    if (values_of(site) > SPEX_MAX_FIELDS) {
+    if (site_values(site) > SPEX_MAX_FIELDS) {
         spex_message("probe %u stays off: it has %u values, and this library was built for %d",
-                     site->probe_id, values_of(site), SPEX_MAX_FIELDS);
+                     site->probe_id, site_values(site), SPEX_MAX_FIELDS);
         return false;
     }
-    struct spex_site_info *info = info_of_former_life(site, name, *next);
+    struct spex_site_info *info = info_find_unloaded(site, name, *next);
     if (!info)
         info = info_add(site, name);
     if (!info)
@@ -164,11 +187,13 @@ static bool site_register(struct spex_site *site, const char *name, uint32_t *ne
     info->site = site;
     site->index = (uint32_t)(info - spex_registry.infos);
     *next = site->index + 1;
-    site_apply(info);
+    /* May switch the site on, so it comes after the index. */
+    site_apply_selection(info);
     return true;
 }
 
-/* The link to the module whose first site this is. */
+/* Returns the link of the list that points to the module with these sites; the list's end when
+ * there is none. */
 static struct spex_module **module_link(const struct spex_site *sites) {
     struct spex_module **link = &spex_registry.modules;
     while (*link && (*link)->sites != sites)
@@ -181,16 +206,17 @@ static void sites_register(struct spex_site *sites, struct spex_site *sites_end,
                            const struct spex_probe_name *names_end) {
     uint32_t refused = 0, next = 0;
     for (struct spex_site *site = sites; site < sites_end; site++)
-        refused += !site_register(site, name_of(site->probe_id, names, names_end), &next);
-    /* Relaxed: a figure for people. */
+        refused += !site_register(site, probe_name_find(site->probe_id, names, names_end), &next);
+    /* Relaxed: the count orders nothing, it is only shown. */
     spex_store_relaxed(&spex_registry.refused, spex_registry.refused + refused);
     if (refused && spex_registry.count == SPEX_MAX_SITES)
         spex_message("%u probe sites stay off: no more than %d can be managed", refused,
                      SPEX_MAX_SITES);
 }
 
-/* "used": with link-time optimisation compilers do not see the calls in spex/detail/module.h, which
- * are assembly. */
+/* Called by the constructor of each object with probes (spex/detail/module.h). A second call for the
+ * same sites does nothing. "used": the calls are assembly, which link-time optimisation does not
+ * see. */
 __attribute__((used)) void spex_module_register(struct spex_site *sites,
                                                 struct spex_site *sites_end,
                                                 const struct spex_probe_name *names,
@@ -207,10 +233,12 @@ __attribute__((used)) void spex_module_register(struct spex_site *sites,
             spex_control_set_regions(*link);
     }
     pthread_mutex_unlock(&spex_registry.lock);
-    if (fresh && spex_sites_on()) /* collectors may have been asleep for want of any */
+    /* Collectors sleep without a time limit while no site is on. */
+    if (fresh && spex_sites_on())
         spex_doorbell_ring();
 }
 
+/* Switches the module's sites off before their memory disappears. Their infos stay. */
 static void sites_forget(const struct spex_module *module) {
     for (uint32_t i = 0; i < spex_registry.count; i++) {
         struct spex_site_info *info = &spex_registry.infos[i];
@@ -244,6 +272,7 @@ uint32_t spex_sites_on(void) {
     return on;
 }
 
+/* A longer period of a probe within a region changes the region's period, too. */
 void spex_probe_throttle(uint32_t first, uint32_t period) {
     pthread_mutex_lock(&spex_registry.lock);
     for (uint32_t i = first; i < SPEX_MAX_SITES; i = spex_registry.infos[i].next) {
@@ -269,7 +298,7 @@ int spex_sites_select(struct spex_selection selection) {
     pthread_mutex_lock(&spex_registry.lock);
     int err = spex_selection_change(&spex_registry.selection, &selection);
     for (uint32_t i = 0; i < spex_registry.count && !err; i++)
-        site_apply(&spex_registry.infos[i]);
+        site_apply_selection(&spex_registry.infos[i]);
     spex_control_set_all_regions();
     pthread_mutex_unlock(&spex_registry.lock);
     return err ? err : (int)spex_sites_on();
@@ -280,7 +309,7 @@ void spex_sites_need(struct spex_selection selection) {
     spex_selection_free(&spex_registry.needed);
     spex_registry.needed = selection;
     for (uint32_t i = 0; i < spex_registry.count; i++)
-        site_apply(&spex_registry.infos[i]);
+        site_apply_selection(&spex_registry.infos[i]);
     spex_control_set_all_regions();
     pthread_mutex_unlock(&spex_registry.lock);
 }
@@ -292,7 +321,8 @@ int spex_sites_selection(char *text, size_t size) {
     return err;
 }
 
-static void add_polled(struct spex_sites_polled *polled, uint32_t first) {
+/* Appends the polled sites of the probe whose first site is `first`. */
+static void polled_add_probe(struct spex_sites_polled *polled, uint32_t first) {
     for (uint32_t i = first; i < SPEX_MAX_SITES; i = spex_registry.infos[i].next) {
         const struct spex_site_info *info = &spex_registry.infos[i];
         if (info->site && spex_control_polled(spex_load_relaxed(&info->site->control)))
@@ -301,7 +331,7 @@ static void add_polled(struct spex_sites_polled *polled, uint32_t first) {
 }
 
 void spex_sites_polled(struct spex_sites_polled *polled) {
-    /* Relaxed: a change that is seen late is one look late. */
+    /* Relaxed: a change that is seen late is in the list one poll later. */
     if (polled->changes == spex_load_relaxed(&spex_registry.polling_changes))
         return;
     pthread_mutex_lock(&spex_registry.lock);
@@ -309,7 +339,7 @@ void spex_sites_polled(struct spex_sites_polled *polled) {
     polled->changes = spex_registry.polling_changes;
     for (uint32_t i = 0; i < spex_registry.count; i++)
         if (spex_registry.infos[i].probe == i)
-            add_polled(polled, i);
+            polled_add_probe(polled, i);
     pthread_mutex_unlock(&spex_registry.lock);
 }
 
@@ -331,7 +361,8 @@ void spex_sites_fork_parent(void) {
     pthread_mutex_unlock(&spex_registry.lock);
 }
 
-/* In the child all sites go off, while the selection waits for spex_sites_inherit. */
+/* Switches all sites off in the child, which has no collectors. The selection stays until
+ * spex_sites_inherit. The lock was taken by spex_sites_fork_prepare. */
 void spex_sites_fork_child(void) {
     for (uint32_t i = 0; i < spex_registry.count; i++)
         if (spex_registry.infos[i].site) {

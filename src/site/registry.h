@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Registry of probe sites: which there are, which are on. Control words are written by
- * control_word.c. */
+/* The registry of probe sites: it has an info for every site that was ever loaded, knows which
+ * sites are on, and applies the selection. A site's index is its number in the registry for the
+ * life of the process. Any thread may call these functions, not signal handlers, except where a
+ * comment says otherwise. */
 #ifndef SPEX_SITE_REGISTRY_H
 #define SPEX_SITE_REGISTRY_H
 
@@ -12,25 +14,28 @@
 #include "site/selection.h"
 #include "site/site_info.h"
 
-/* Sites registered so far, those of regions included. The infos below the count never change but
- * for `site`, `generation`, `next` and what follows it, which the registry alone reads. */
+/* Returns how many sites have been registered so far, those of regions included. Lock-free. The
+ * infos below this count never change, except for `site`, `generation`, `next` and the members
+ * behind it; only the registry reads these. */
 uint32_t spex_sites_count(void);
 
-/* Those of probes. */
+/* The same without the sites of regions. */
 uint32_t spex_sites_of_probes(void);
+
+/* Returns how many sites of probes are on, and how many were refused and stay off. */
 uint32_t spex_sites_on(void);
 uint32_t spex_sites_refused(void);
 
-/* Index below spex_sites_count(). Safe in any thread, without a lock. */
+/* Returns the info of a site. `index` is below spex_sites_count(). Lock-free. */
 const struct spex_site_info *spex_site_info(uint32_t index);
 
-/* Lets the probe's sites make a record every `period` executions at most, whatever the selection
- * says, and at random where that is longer than the selected period. 0: as the selection says;
- * SPEX_SITE_HELD: no records; SPEX_SITE_POLLED: the sites are probed only. Holds until the next
- * call, or until the selection switches the site off. `first`: the probe's first site. */
+/* Limits the probe whose first site is `first` to one record in `period` executions. Where this is
+ * longer than the selected period, executions are sampled at random. 0: the selection alone
+ * decides; SPEX_SITE_HELD: no records; SPEX_SITE_POLLED: the sites are polled only. Holds until the
+ * next call, or until the selection switches the site off. */
 void spex_probe_throttle(uint32_t first, uint32_t period);
 
-/* What a selection goes by of a site. */
+/* Returns the properties of a site by which selections match it. */
 static inline struct spex_selection_probe spex_site_selected_by(const struct spex_site_info *info) {
     return (struct spex_selection_probe){
         .name = info->name,
@@ -41,27 +46,29 @@ static inline struct spex_selection_probe spex_site_selected_by(const struct spe
     };
 }
 
-/* Sets what is called before a site goes on, with the type and detail of the site and with the
- * registry's lock held. Before any site is on. */
+/* Sets the function that is called before a site goes on, with the type and the detail of the site.
+ * The registry's lock is held then, so the function must not call the registry. To be called before
+ * any site is on. */
 void spex_sites_prepare_types(void (*prepare_type)(uint32_t type, unsigned detail));
 
-/* Whether each record, a periodic one too, must be allowed by its thread's budget. Before any site
- * is on. */
+/* Sets whether the thread's budget must allow each record. Periodic sampling then counts down in
+ * the library, too. To be called before any site is on. */
 void spex_sites_bound_records(bool bounded);
 
-/* Replaces the selection, or adds to it when the new one is relative; takes over its contents in
- * any case, and applies it to all sites, those to come included. The number of sites on; -E2BIG or
- * -ENOMEM: all is as it was. */
+/* Replaces the selection, or adds to it when the new one is relative, and applies it to all sites,
+ * those to come included. Takes over the contents of `selection` in any case. Returns the number of
+ * sites that are on; or -E2BIG or -ENOMEM, and everything is as it was. */
 int spex_sites_select(struct spex_selection selection);
 
-/* Replaces what the process itself needs, whatever is selected: it decides about sites of which the
- * selection says nothing. Takes over its contents. */
+/* Replaces the selection of the process itself, such as that of a program that tunes itself. It
+ * decides about the sites that no item of the user's selection matches. Takes over the contents of
+ * `selection`. */
 void spex_sites_need(struct spex_selection selection);
 
-/* What is selected, as spex_selection_text. */
+/* Writes the selection in force; returns as spex_selection_text. */
 int spex_sites_selection(char *text, size_t size);
 
-/* Sites that are probed, probe by probe. */
+/* The polled sites; the sites of one probe follow each other. */
 struct spex_sites_polled {
     /* The registry's count of changes when this was filled in; 0: never. */
     uint32_t changes;
@@ -69,19 +76,21 @@ struct spex_sites_polled {
     uint16_t sites[SPEX_MAX_SITES];
 };
 
-/* Brings it up to date. Quick where nothing has changed. */
+/* Brings the list up to date. Without a change since the last call this is one load. */
 void spex_sites_polled(struct spex_sites_polled *polled);
 
-/* Puts the sites of all probes that are loaded now into `infos`, which has room for SPEX_MAX_SITES.
- * Returns their number. */
+/* Writes the infos of all probes' sites that are loaded now to `infos`, which has room for
+ * SPEX_MAX_SITES. Returns their number. */
 uint32_t spex_sites_loaded(const struct spex_site_info **infos);
 
-/* Around fork, so that the child finds the registry whole; in the child all sites go off. */
+/* To be called around fork. The lock is held while the process forks, so that the child does not
+ * inherit a half-changed registry. In the child all sites go off. */
 void spex_sites_fork_prepare(void);
 void spex_sites_fork_parent(void);
 void spex_sites_fork_child(void);
 
-/* In that child, once: takes the parent's selection from the registry. To be freed. */
+/* Moves the selection that the child of a fork has from its parent out of the registry. The caller
+ * frees it. */
 void spex_sites_inherit(struct spex_selection *selection);
 
 #endif

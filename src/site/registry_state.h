@@ -8,6 +8,7 @@
 
 #include "site/registry.h"
 
+/* Buckets of the hash table of probes; never more than half of them are in use. */
 enum { SPEX_PROBE_BUCKETS = 2 * SPEX_MAX_SITES };
 
 /* A loaded object that has probes. */
@@ -23,18 +24,20 @@ struct spex_registry {
     pthread_mutex_t lock;
     struct spex_module *modules;
     struct spex_site_info infos[SPEX_MAX_SITES];
-    /* The probes' first sites, + 1, by a hash of id and type. */
+    /* Hash table over id and type: index + 1 of the probe's first site; 0: empty. */
     uint16_t probes[SPEX_PROBE_BUCKETS];
-    /* The infos below `count` are complete. */
+    /* The infos below `count` are complete. S1 and S2 in registry.c order this. */
     uint32_t count;
-    /* Infos of regions, which belong to no probe. */
+    /* How many of the infos are of regions, which belong to no probe. */
     uint32_t regions;
-    /* Sites that stay off. */
+    /* Sites that were refused and stay off. */
     uint32_t refused;
-    /* Changes when a site begins to be probed, or ceases to be. */
+    /* Grows by 1 when a site begins or ceases to be polled. Starts at 1; 0 means "never read". */
     uint32_t polling_changes;
+    /* The user's selection. */
     struct spex_selection selection;
-    /* Decides about the sites of which `selection` says nothing. */
+    /* The selection of the process itself. Decides about the sites that `selection` does not
+     * match. */
     struct spex_selection needed;
     /* See spex_sites_prepare_types and spex_sites_bound_records. */
     void (*prepare_type)(uint32_t type, unsigned detail);

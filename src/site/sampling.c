@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Names and limits of the kinds of sampling. */
 #include "site/sampling.h"
 
 #include <stdio.h>

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Stores the rates that the library's countdowns (sampler.c) draw their gaps by. The release of the
+ * control word publishes a rate to the program's threads. */
 #include "site/sampling_rate.h"
 
 #include <math.h>
@@ -7,10 +9,10 @@
 
 #include "base/clock.h"
 
-/* From one burst of a thread to its next, where the site executes often enough. */
+/* Seconds from one burst of a thread to its next. */
 #define BURST_SECONDS 0.1
 
-/* Until the ticks' rate is known. */
+/* Used until two bursty rates have been set far enough apart to measure the tick rate. */
 #define TICKS_PER_SECOND_GUESSED 2.5e9
 
 struct spex_sampling_rate spex_sampling_rates[SPEX_MAX_SITES + 1][2];
@@ -20,7 +22,9 @@ double spex_sampling_gap_scale(uint32_t period) {
     return -1 / log1p(-1 / (double)period);
 }
 
-static void note_tick_rate(void) {
+/* Measures the tick rate between the first call and this one, and sets spex_burst_interval by it. A
+ * fixed instant is the base, so the measurement becomes better with time and never waits. */
+static void burst_interval_update(void) {
     static struct spex_instant first;
     struct spex_instant now = spex_instant_now();
     if (!first.ticks)
@@ -38,10 +42,10 @@ void spex_sampling_rate_set(uint32_t site, uint32_t generation,
     if (sampling->kind == SPEX_SAMPLING_GEOMETRIC && sampling->period > 1)
         scale = spex_sampling_gap_scale(sampling->period);
     if (sampling->kind == SPEX_SAMPLING_BURSTY)
-        note_tick_rate();
+        burst_interval_update();
     struct spex_sampling_rate *slot =
         spex_sampling_rate_of(site, generation << SPEX_CONTROL_GENERATION_SHIFT);
-    __atomic_store(&slot->scale, &scale,
-                   __ATOMIC_RELAXED); /* P2 in control_word.c publishes both */
+    /* Relaxed: P2 in control_word.c publishes both. */
+    __atomic_store(&slot->scale, &scale, __ATOMIC_RELAXED);
     spex_store_relaxed(&slot->rate, SPEX_RATE(sampling->period, sampling->burst, sampling->kind));
 }

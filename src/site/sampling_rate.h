@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The rates at which the library itself samples a site's executions (sampler.h). A rate is set
- * before the control word that tells of it, and read by the program's threads. */
+/* The rates at which the library samples a site by countdowns (sampler.h). A rate is stored before
+ * the control word of its generation. The program's threads read it without a lock, after they have
+ * seen that control word. */
 #ifndef SPEX_SITE_SAMPLING_RATE_H
 #define SPEX_SITE_SAMPLING_RATE_H
 
@@ -11,43 +12,44 @@
 #include "site/registry.h"
 #include "site/sampling.h"
 
-/* The generations of such control words are even: the next is 2. A multiple of 4, so that two in a
- * row have different slots. */
+/* The largest generation of a countdown. Countdowns have even generations; behind this one comes 2
+ * again. It is a multiple of 4, so that two successive ones have different slots. */
 #define SPEX_COUNTDOWN_GENERATION_MAX 124u
 
 struct spex_sampling_rate {
     /* Kind, burst and period in one word, so that a thread never mixes two rates. */
     uint64_t rate;
-    /* For geometric gaps; see spex_sampling_gap_scale. */
+    /* The scale of geometric gaps (spex_sampling_gap_scale). */
     double scale;
 };
 
-/* By site, and for its last two generations: a thread that has seen the former generation finds its
- * rate. The last row belongs to calibration. */
+/* By site, one slot for each of its last two generations: a thread that still has the former
+ * control word finds the former rate. The last row belongs to calibration. */
 extern struct spex_sampling_rate spex_sampling_rates[SPEX_MAX_SITES + 1][2];
 
-/* From one burst of a thread to its next, where the site executes often enough; in coarse ticks. */
+/* Coarse ticks from one burst of a thread to its next. */
 extern uint32_t spex_burst_interval;
 
+/* Puts a rate into one word: period 28 bits, burst 28, kind 8. */
 #define SPEX_RATE(period, burst, kind) ((uint64_t)(kind) << 56 | (uint64_t)(burst) << 28 | (period))
 #define SPEX_RATE_PERIOD(rate)         ((uint32_t)(rate)&0xfffffffu)
 #define SPEX_RATE_BURST(rate)          ((uint32_t)((rate) >> 28) & 0xfffffffu)
 #define SPEX_RATE_KIND(rate)           ((uint32_t)((rate) >> 56))
 
-/* The slot of an even generation, as it stands in a control word. */
+/* Returns the slot for the generation in a control word, which must be even. */
 static inline struct spex_sampling_rate *spex_sampling_rate_of(uint32_t site, uint32_t control) {
     return &spex_sampling_rates[site][control >> (SPEX_CONTROL_GENERATION_SHIFT + 1) & 1];
 }
 
-/* Sets the rate for control words of this generation (1 is the first). One caller at a time. */
+/* Sets the rate for control words of this generation, which must be even. One caller at a time. */
 void spex_sampling_rate_set(uint32_t site, uint32_t generation,
                             const struct spex_sampling *sampling);
 
-/* What geometric gaps with this mean are scaled by: -1 / ln(1 - 1/period). Period: 2 to
- * SPEX_GAP_PERIOD_MAX. */
+/* Returns the scale of geometric gaps with this mean, -1 / ln(1 - 1/period), by which
+ * spex_gap_geometric multiplies an exponential variable. `period` is 2 to SPEX_GAP_PERIOD_MAX. */
 double spex_sampling_gap_scale(uint32_t period);
 
-/* Ticks in units of 4096, so that 32 bits hold an hour. */
+/* Converts ticks to coarse ticks of 4096 each, of which 32 bits hold more than an hour. */
 static inline uint32_t spex_coarse_ticks(uint64_t ticks) {
     return (uint32_t)(ticks >> 12);
 }

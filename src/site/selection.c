@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/* Parses, changes, matches and writes selections (selection.h has the grammar).
+ *
+ * Parsing splits the text at commas and each item at its first "@", and at the first ":" before
+ * that. Parts of the text are spans, which are copied only when the item is complete. Adding an
+ * item removes the earlier one with the same glob and types, so that the list stays as short as its
+ * meaning. */
 #include "site/selection.h"
 
 #include <errno.h>
@@ -17,14 +23,16 @@
 
 static const char file_prefix[] = "file=";
 
-/* Part of a text. */
+/* A part of a text, without a 0 at its end. */
 struct span {
     const char *at;
     size_t length;
 };
 
-__attribute__((format(printf, 4, 5))) static int refuse(int err, char *why, size_t why_size,
-                                                        const char *format, ...) {
+/* Writes the reason into `why`, printable and cut to why_size, and returns `err`. */
+__attribute__((format(printf, 4, 5))) static int selection_refuse(int err, char *why,
+                                                                  size_t why_size,
+                                                                  const char *format, ...) {
     va_list args;
     va_start(args, format);
     vsnprintf(why, why_size, format, args);
@@ -34,7 +42,7 @@ __attribute__((format(printf, 4, 5))) static int refuse(int err, char *why, size
     return err;
 }
 
-static bool is(struct span span, const char *word) {
+static bool span_is(struct span span, const char *word) {
     return span.length == strlen(word) && memcmp(span.at, word, span.length) == 0;
 }
 
@@ -42,7 +50,8 @@ static bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-static struct span trimmed(const char *text, size_t length) {
+/* Returns the text without the blanks at its ends. */
+static struct span span_trimmed(const char *text, size_t length) {
     while (length > 0 && is_blank(text[length - 1]))
         length--;
     while (length > 0 && is_blank(*text))
@@ -50,8 +59,9 @@ static struct span trimmed(const char *text, size_t length) {
     return (struct span){text, length};
 }
 
-/* Decimal digits only, no sign, at most `max`. */
-static bool parse_number(struct span text, uint32_t max, uint32_t *number) {
+/* Parses decimal digits without a sign. Returns false for anything else, or a number above
+ * `max`. Ten digits are enough for any uint32_t and cannot overflow the sum. */
+static bool number_parse(struct span text, uint32_t max, uint32_t *number) {
     uint64_t value = 0;
     if (text.length == 0 || text.length > 10)
         return false;
@@ -64,8 +74,8 @@ static bool parse_number(struct span text, uint32_t max, uint32_t *number) {
     return value <= max;
 }
 
-/* "100x64" into its halves. False: there is no "x" in it. */
-static bool split_burst(struct span text, struct span *period, struct span *burst) {
+/* Splits "100x64" into its halves. Returns false when there is no "x". */
+static bool burst_split(struct span text, struct span *period, struct span *burst) {
     const char *x = memchr(text.at, 'x', text.length);
     if (!x)
         return false;
@@ -74,50 +84,53 @@ static bool split_burst(struct span text, struct span *period, struct span *burs
     return true;
 }
 
-static bool parse_bursts(struct span period, struct span burst, struct spex_sampling *sampling) {
+static bool burst_parse(struct span period, struct span burst, struct spex_sampling *sampling) {
     sampling->kind = SPEX_SAMPLING_BURSTY;
-    return parse_number(period, SPEX_BURST_CYCLE_MAX, &sampling->period) && sampling->period > 0 &&
-           parse_number(burst, SPEX_BURST_CYCLE_MAX, &sampling->burst) && sampling->burst > 1 &&
+    return number_parse(period, SPEX_BURST_CYCLE_MAX, &sampling->period) && sampling->period > 0 &&
+           number_parse(burst, SPEX_BURST_CYCLE_MAX, &sampling->burst) && sampling->burst > 1 &&
            (uint64_t)sampling->period * sampling->burst <= SPEX_BURST_CYCLE_MAX;
 }
 
-static const char *parse_sampling(struct span text, struct spex_sampling *sampling) {
+/* Parses what stands behind the "@". Returns NULL, or the text of what was expected. */
+static const char *sampling_parse(struct span text, struct spex_sampling *sampling) {
     struct span period, burst;
     _Static_assert(SPEX_CONTROL_PERIOD_MAX == 16777214 && SPEX_GAP_PERIOD_MAX == 1048576 &&
                        SPEX_BURST_CYCLE_MAX == 8388608,
                    "as the messages say");
-    if (is(text, "off")) {
+    if (span_is(text, "off")) {
         sampling->period = SPEX_SELECTION_OFF;
         return NULL;
     }
     /* "probe" is the former word for "poll". */
-    if (is(text, "poll") || is(text, "probe")) {
+    if (span_is(text, "poll") || span_is(text, "probe")) {
         *sampling = (struct spex_sampling){.period = 1, .kind = SPEX_SAMPLING_POLLING};
         return NULL;
     }
-    if (split_burst(text, &period, &burst))
-        return parse_bursts(period, burst, sampling) ? NULL
-                                                     : "after \"@\" PERIODxBURST was expected, a "
-                                                       "burst of at least 2, together at most "
-                                                       "8388608";
+    if (burst_split(text, &period, &burst))
+        return burst_parse(period, burst, sampling) ? NULL
+                                                    : "after \"@\" PERIODxBURST was expected, a "
+                                                      "burst of at least 2, together at most "
+                                                      "8388608";
     if (text.length > 0 && *text.at == '~') {
         sampling->kind = SPEX_SAMPLING_GEOMETRIC;
-        bool good = parse_number((struct span){text.at + 1, text.length - 1}, SPEX_GAP_PERIOD_MAX,
+        bool good = number_parse((struct span){text.at + 1, text.length - 1}, SPEX_GAP_PERIOD_MAX,
                                  &sampling->period);
         return good && sampling->period > 0
                    ? NULL
                    : "after \"@~\" a mean period of 1 to 1048576 was expected";
     }
-    bool good = parse_number(text, SPEX_CONTROL_PERIOD_MAX, &sampling->period);
+    bool good = number_parse(text, SPEX_CONTROL_PERIOD_MAX, &sampling->period);
     return good && sampling->period > 0
                ? NULL
                : "after \"@\" a period of 1 to 16777214, \"~\" and a period, PERIODxBURST, "
                  "\"probe\" or \"off\" was expected";
 }
 
-/* Into *item, whose types are all; its what is still to be copied to `what`. */
-static const char *parse_parts(struct span text, struct spex_selection_item *item,
-                               struct span *what) {
+/* Parses an item into *item, whose types the caller has set to all. The glob or id is returned as
+ * the span *what, and must still be copied to item->what. Returns NULL, or the text of what was
+ * expected. */
+static const char *item_parse_parts(struct span text, struct spex_selection_item *item,
+                                    struct span *what) {
     const char *at = memchr(text.at, '@', text.length);
     size_t head = at ? (size_t)(at - text.at) : text.length;
     const char *colon = memchr(text.at, ':', head);
@@ -128,7 +141,7 @@ static const char *parse_parts(struct span text, struct spex_selection_item *ite
         return "before \"@\" a probe's name or id, file=PATH or :TYPE was expected";
     if (*text.at == '+')
         return "\"+\" was expected once, in front of all items";
-    if (is(text, "off"))
+    if (span_is(text, "off"))
         return "no other items were expected beside \"off\"; \"*@off\" is one";
     item->file = what->length >= prefix && memcmp(what->at, file_prefix, prefix) == 0;
     if (item->file)
@@ -142,38 +155,42 @@ static const char *parse_parts(struct span text, struct spex_selection_item *ite
                "tpt, llc, flt, ctxsw, perfcntr or snapshot";
     if (what->length == 0)
         *what = (struct span){"*", 1};
-    return at ? parse_sampling((struct span){at + 1, text.length - head - 1}, &item->sampling)
+    return at ? sampling_parse((struct span){at + 1, text.length - head - 1}, &item->sampling)
               : NULL;
 }
 
-static int parse_item(struct span text, struct spex_selection_item *item, char *why,
+static int item_parse(struct span text, struct spex_selection_item *item, char *why,
                       size_t why_size) {
     struct span what;
     *item = (struct spex_selection_item){.types = ALL_TYPES};
-    const char *wrong = parse_parts(text, item, &what);
+    const char *wrong = item_parse_parts(text, item, &what);
     if (wrong)
-        return refuse(-EINVAL, why, why_size, "\"%.*s\": %s", (int)text.length, text.at, wrong);
+        return selection_refuse(-EINVAL, why, why_size, "\"%.*s\": %s", (int)text.length, text.at,
+                                wrong);
     item->what = strndup(what.at, what.length);
     return item->what ? 0 : -ENOMEM;
 }
 
-static bool same_place(const struct spex_selection_item *a, const struct spex_selection_item *b) {
+/* Returns whether the two items match the same probes, so that the later one replaces the other. */
+static bool item_same_probes(const struct spex_selection_item *a,
+                             const struct spex_selection_item *b) {
     return a->types == b->types && a->file == b->file && strcmp(a->what, b->what) == 0;
 }
 
-static bool has_place(const struct spex_selection *selection,
-                      const struct spex_selection_item *item) {
+static bool selection_has_item(const struct spex_selection *selection,
+                               const struct spex_selection_item *item) {
     for (size_t i = 0; i < selection->count; i++)
-        if (same_place(&selection->items[i], item))
+        if (item_same_probes(&selection->items[i], item))
             return true;
     return false;
 }
 
-/* Takes out what stands in the place of an item of `others`. */
-static void remove_places(struct spex_selection *selection, const struct spex_selection *others) {
+/* Removes the items that an item of `others` replaces. */
+static void selection_remove(struct spex_selection *selection,
+                             const struct spex_selection *others) {
     size_t kept = 0;
     for (size_t i = 0; i < selection->count; i++) {
-        if (has_place(others, &selection->items[i]))
+        if (selection_has_item(others, &selection->items[i]))
             free(selection->items[i].what);
         else
             selection->items[kept++] = selection->items[i];
@@ -181,18 +198,21 @@ static void remove_places(struct spex_selection *selection, const struct spex_se
     selection->count = kept;
 }
 
+/* Returns the length of the item's text. */
 static size_t item_bytes(const struct spex_selection_item *item) {
     char start[1];
     return spex_selection_item_text(item, start, sizeof(start));
 }
 
-/* What both would have together: items, and bytes as a text. */
-static bool fits(const struct spex_selection *selection, const struct spex_selection *added) {
+/* Returns whether both together keep to the limits of items and of bytes of the text. Takes time
+ * proportional to the product of their items, of which there are at most 1024 each. */
+static bool selection_fits(const struct spex_selection *selection,
+                           const struct spex_selection *added) {
     size_t count = added->count, bytes = added->relative;
     for (size_t i = 0; i < added->count; i++)
         bytes += item_bytes(&added->items[i]) + 1;
     for (size_t i = 0; i < selection->count; i++) {
-        if (has_place(added, &selection->items[i]))
+        if (selection_has_item(added, &selection->items[i]))
             continue;
         count++;
         bytes += item_bytes(&selection->items[i]) + 1;
@@ -200,8 +220,9 @@ static bool fits(const struct spex_selection *selection, const struct spex_selec
     return count <= SPEX_SELECTION_ITEMS_MAX && bytes <= SPEX_SELECTION_BYTES_MAX + 1;
 }
 
-/* Moves the items of `added`, which are not to be freed after success. */
-static int append(struct spex_selection *selection, const struct spex_selection *added) {
+/* Moves the items of `added` behind those of `selection`. After success the caller frees only the
+ * array of `added`, not its items. Returns 0, or -ENOMEM with both unchanged. */
+static int selection_append(struct spex_selection *selection, const struct spex_selection *added) {
     size_t most = selection->count + added->count;
     if (added->count == 0)
         return 0;
@@ -209,37 +230,38 @@ static int append(struct spex_selection *selection, const struct spex_selection 
     if (!items)
         return -ENOMEM;
     selection->items = items;
-    remove_places(selection, added);
+    selection_remove(selection, added);
     memcpy(items + selection->count, added->items, added->count * sizeof(*items));
     selection->count += added->count;
     return 0;
 }
 
-static int parse_next(struct span text, struct spex_selection *selection, char *why,
-                      size_t why_size) {
+static int selection_parse_item(struct span text, struct spex_selection *selection, char *why,
+                                size_t why_size) {
     struct spex_selection_item item;
-    int err = parse_item(text, &item, why, why_size);
+    int err = item_parse(text, &item, why, why_size);
     if (err)
         return err;
-    if (selection->count == SPEX_SELECTION_ITEMS_MAX && !has_place(selection, &item))
-        err = refuse(-E2BIG, why, why_size, "%d items at most were expected",
-                     SPEX_SELECTION_ITEMS_MAX);
-    err = err ? err : append(selection, &(struct spex_selection){.items = &item, .count = 1});
+    if (selection->count == SPEX_SELECTION_ITEMS_MAX && !selection_has_item(selection, &item))
+        err = selection_refuse(-E2BIG, why, why_size, "%d items at most were expected",
+                               SPEX_SELECTION_ITEMS_MAX);
+    err = err ? err
+              : selection_append(selection, &(struct spex_selection){.items = &item, .count = 1});
     if (err)
         free(item.what);
     return err;
 }
 
-static int parse_items(const char *list, struct spex_selection *selection, char *why,
-                       size_t why_size) {
+static int selection_parse_items(const char *list, struct spex_selection *selection, char *why,
+                                 size_t why_size) {
     for (unsigned number = 1;; list++, number++) {
         size_t length = strcspn(list, ",");
-        struct span item = trimmed(list, length);
+        struct span item = span_trimmed(list, length);
         if (item.length == 0)
-            return refuse(-EINVAL, why, why_size,
-                          "item %u is empty: a probe's name or id, file=PATH or :TYPE was expected",
-                          number);
-        int err = parse_next(item, selection, why, why_size);
+            return selection_refuse(
+                -EINVAL, why, why_size,
+                "item %u is empty: a probe's name or id, file=PATH or :TYPE was expected", number);
+        int err = selection_parse_item(item, selection, why, why_size);
         if (err)
             return err;
         list += length;
@@ -253,16 +275,18 @@ int spex_selection_parse(const char *text, struct spex_selection *selection, cha
     *selection = (struct spex_selection){0};
     size_t length = strnlen(text, SPEX_SELECTION_BYTES_MAX + 1);
     if (length > SPEX_SELECTION_BYTES_MAX)
-        return refuse(-E2BIG, why, why_size, "%d bytes at most were expected",
-                      SPEX_SELECTION_BYTES_MAX);
-    struct span all = trimmed(text, length);
-    if (all.length == 0 || is(all, "off"))
+        return selection_refuse(-E2BIG, why, why_size, "%d bytes at most were expected",
+                                SPEX_SELECTION_BYTES_MAX);
+    struct span all = span_trimmed(text, length);
+    if (all.length == 0 || span_is(all, "off"))
         return 0;
     selection->relative = *all.at == '+';
-    int err = parse_items(all.at + selection->relative, selection, why, why_size);
-    if (!err && !fits(&(struct spex_selection){0}, selection)) /* ":lat" is written "*:lat" */
-        err = refuse(-E2BIG, why, why_size, "%d bytes at most were expected",
-                     SPEX_SELECTION_BYTES_MAX);
+    int err = selection_parse_items(all.at + selection->relative, selection, why, why_size);
+    /* The text that spex_selection_text writes may be longer than the one that was read: ":lat" is
+     * written as "*:lat". */
+    if (!err && !selection_fits(&(struct spex_selection){0}, selection))
+        err = selection_refuse(-E2BIG, why, why_size, "%d bytes at most were expected",
+                               SPEX_SELECTION_BYTES_MAX);
     if (err)
         spex_selection_free(selection);
     return err;
@@ -280,7 +304,8 @@ int spex_selection_change(struct spex_selection *present, struct spex_selection 
     if (!change->relative) {
         spex_selection_free(present);
         *present = *change;
-    } else if (!(err = fits(present, change) ? append(present, change) : -E2BIG)) {
+    } else if (!(err = selection_fits(present, change) ? selection_append(present, change)
+                                                       : -E2BIG)) {
         free(change->items);
     } else {
         spex_selection_free(change);
@@ -296,7 +321,8 @@ bool spex_selection_any_on(const struct spex_selection *selection) {
     return false;
 }
 
-/* As a whole, or what comes after any "/" in it. */
+/* Returns whether the glob matches the path, or the part behind any "/" of it. So "net.c" finds
+ * "/src/lib/net.c", however the compiler was called. */
 static bool file_matches(const char *glob, const char *path) {
     while (path) {
         if (fnmatch(glob, path, 0) == 0)
@@ -314,8 +340,9 @@ bool spex_selection_item_matches(const struct spex_selection_item *item,
         return false;
     if (item->file)
         return file_matches(item->what, probe->file);
+    /* A number is an id, but a probe may also have it as its name. */
     struct span what = {item->what, strlen(item->what)};
-    if (parse_number(what, UINT16_MAX, &number) && number == probe->id)
+    if (number_parse(what, UINT16_MAX, &number) && number == probe->id)
         return true;
     return fnmatch(item->what, probe->name ? probe->name : "", 0) == 0;
 }
@@ -334,6 +361,7 @@ struct spex_sampling spex_selection_sampling(const struct spex_selection *select
     const struct spex_selection_item *item = spex_selection_decider(selection, probe);
     if (!item || item->sampling.period == SPEX_SELECTION_OFF)
         return off;
+    /* A SNAPSHOT takes no time, so a poll could never meet it. */
     struct spex_sampling sampling = item->sampling;
     if (sampling.kind == SPEX_SAMPLING_POLLING && !spex_probe_type_lasts(probe->type))
         return off;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* A user's selection of probes, "query*:lat@100,file=net.c,7@off": parsing, adding, matching and
- * writing. docs/probes.md has the syntax.
+/* A selection of probes, such as "query*:lat@100,file=net.c,7@off": parses it, adds to it, matches
+ * probes with it and writes it. docs/probes.md describes the syntax for users.
  *
  *     selection := "" | "off" | ["+"] item { "," item }
- *     item      := [what] [":" type] ["@" sampling]        a what or a type at least
+ *     item      := [what] [":" type] ["@" sampling]        at least a what or a type
  *     what      := glob over names | id | "file=" glob
  *     sampling  := period | "~" period | period "x" burst | "probe" | "off"
  *     period    := 1 to SPEX_CONTROL_PERIOD_MAX, or SPEX_GAP_PERIOD_MAX behind "~"
@@ -11,8 +11,10 @@
  *
  * "probe" is read as "poll", its former word.
  *
- * The last item that matches a probe decides. So of items with the same what and type only the last
- * is kept, and a selection to which the same is added for ever does not grow. */
+ * The last item that matches a probe decides. Of items with the same what and type only the last
+ * one is kept, so a selection does not grow when the same items are added again and again.
+ *
+ * No function here locks. A selection belongs to its caller. */
 #ifndef SPEX_SITE_SELECTION_H
 #define SPEX_SITE_SELECTION_H
 
@@ -24,64 +26,76 @@
 
 enum {
     SPEX_SELECTION_ITEMS_MAX = 1024,
-    SPEX_SELECTION_BYTES_MAX = 1 << 16 /* of the text that is read, and of that to be written */
+    /* Bytes of a selection's text, whether it is read or written. */
+    SPEX_SELECTION_BYTES_MAX = 1 << 16
 };
 
+/* The period of an item with "@off". */
 #define SPEX_SELECTION_OFF UINT32_MAX
 
 struct spex_selection_item {
-    char *what;     /* glob over names, or a number: an id; or glob over source files */
-    bool file;      /* which of them */
-    uint32_t types; /* mask of enum spex_probe_type: one or all */
-    struct spex_sampling sampling; /* its period may be SPEX_SELECTION_OFF */
+    /* A glob over source files if `file` is set; otherwise a glob over names, or an id in
+     * digits. */
+    char *what;
+    bool file;
+    /* Mask of enum spex_probe_type: one type or all. */
+    uint32_t types;
+    /* Its period may be SPEX_SELECTION_OFF. */
+    struct spex_sampling sampling;
 };
 
 struct spex_selection {
     struct spex_selection_item *items;
     size_t count;
-    bool relative; /* "+": to be added to another */
+    /* The text began with "+": the items are to be added to another selection. */
+    bool relative;
 };
 
-/* What a selection goes by. */
+/* The properties of a site that items are matched with. */
 struct spex_selection_probe {
     const char *name; /* NULL: unnamed */
     const char *file; /* NULL: not known */
     uint32_t type;
+    /* The period that the developer gave the site. */
     uint32_t subsample;
     uint16_t id;
 };
 
-/* Parses `text` into *selection (to be freed). 0; -EINVAL with what is wrong in `why`, printable;
- * -E2BIG, likewise, when it is more than a selection can hold; -ENOMEM. */
+/* Parses `text` into *selection, which the caller frees with spex_selection_free. Returns 0;
+ * -EINVAL with a printable line in `why` about what is wrong; -E2BIG, also with a line, when the
+ * text has more than a selection can hold; or -ENOMEM. After an error *selection is empty. */
 int spex_selection_parse(const char *text, struct spex_selection *selection, char *why,
                          size_t why_size);
 
 void spex_selection_free(struct spex_selection *selection);
 
-/* Makes `present` what `change` says: the same, or with its items behind when it is relative. Takes
- * over the contents of `change` in any case. 0; -E2BIG or -ENOMEM: `present` is as it was. */
+/* Replaces `present` by `change`; when `change` is relative, appends its items to `present`
+ * instead. Takes over the contents of `change` in any case. Returns 0; or -E2BIG or -ENOMEM, and
+ * `present` is as it was. */
 int spex_selection_change(struct spex_selection *present, struct spex_selection *change);
 
-/* Whether it may switch anything on. */
+/* Returns whether the selection could switch a probe on: not all of its items are "@off". */
 bool spex_selection_any_on(const struct spex_selection *selection);
 
+/* Returns whether the item matches the probe by name or id or file, and by type. */
 bool spex_selection_item_matches(const struct spex_selection_item *item,
                                  const struct spex_selection_probe *probe);
 
-/* The item that decides about a probe; NULL: none matches it. */
+/* Returns the last item that matches the probe, which decides; NULL: none matches. */
 const struct spex_selection_item *spex_selection_decider(const struct spex_selection *selection,
                                                          const struct spex_selection_probe *probe);
 
-/* The sampling that the selection gives a probe; of period 0 for off, which SNAPSHOT probes are
- * where others would be probed: they take no time. */
+/* Returns the sampling that the selection gives a probe; period 0: off. SNAPSHOT probes are off
+ * where others would be polled, because they take no time. */
 struct spex_sampling spex_selection_sampling(const struct spex_selection *selection,
                                              const struct spex_selection_probe *probe);
 
-/* The item in the syntax, cut where `size` ends. Its length, as snprintf. */
+/* Writes the item in the syntax above, cut to `size` bytes. Returns its whole length, as
+ * snprintf. */
 size_t spex_selection_item_text(const struct spex_selection_item *item, char *text, size_t size);
 
-/* The selection in the syntax, of SPEX_SELECTION_BYTES_MAX bytes at most and the 0 behind them.
- * 0; -E2BIG when it does not fit: `text` is empty. */
+/* Writes the selection in the syntax above: at most SPEX_SELECTION_BYTES_MAX bytes and a 0. Returns
+ * 0; or -E2BIG when it does not fit into `size`, and `text` is empty. */
 int spex_selection_text(const struct spex_selection *selection, char *text, size_t size);
 
 #endif

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* Writes the messages about selections that cannot do what their items say. The line is filled from
+ * the front and has a fixed size: words are added while they fit, and the number of those left out
+ * follows. Site infos are read without the registry's lock, which spex_sites_loaded holds only
+ * while it lists them. */
 #include "site/selection_check.h"
 
 #include <errno.h>
@@ -12,9 +16,11 @@
 #include "site/registry.h"
 #include "text/printable.h"
 
+/* Most names of snapshots in a message, bytes of an item's text, and the room that is kept for the
+ * number of words left out. */
 enum { NAMED_MOST = 3, WORD_BYTES = 72, MORE_BYTES = sizeof(", … and 4294967295 more") };
 
-/* The sites that are loaded. */
+/* The sites that are loaded. It has 32 KiB, so it is allocated. */
 struct known {
     const struct spex_site_info *infos[SPEX_MAX_SITES];
     uint32_t count;
@@ -27,7 +33,8 @@ struct line {
     size_t length;
 };
 
-__attribute__((format(printf, 2, 3))) static void add(struct line *line, const char *format, ...) {
+__attribute__((format(printf, 2, 3))) static void line_add(struct line *line, const char *format,
+                                                           ...) {
     va_list args;
     if (line->length >= line->size)
         return;
@@ -37,14 +44,14 @@ __attribute__((format(printf, 2, 3))) static void add(struct line *line, const c
     va_end(args);
 }
 
-/* Whether there is room for `word` and for saying that there are others. Of the line the words may
- * have what comes before `end`. */
-static bool has_room(const struct line *line, const char *word, size_t end) {
+/* Returns whether `word` fits before `end`, with the room for "… and N more" behind it. */
+static bool line_has_room(const struct line *line, const char *word, size_t end) {
     return line->length + strlen(word) + MORE_BYTES < end;
 }
 
-/* Named ones first, in the order of their names; then by id and type. */
-static int in_order(const void *left, const void *right) {
+/* Compares two infos for qsort: named probes first, by name; then unnamed ones by id; each by
+ * type. */
+static int info_compare(const void *left, const void *right) {
     const struct spex_site_info *a = *(const struct spex_site_info *const *)left;
     const struct spex_site_info *b = *(const struct spex_site_info *const *)right;
     if (!a->name != !b->name)
@@ -53,33 +60,34 @@ static int in_order(const void *left, const void *right) {
     return order ? order : a->probe_type - b->probe_type;
 }
 
-/* Each probe and type once. */
-static void sort_known(struct known *known) {
+/* Sorts the sites, and keeps one of those with the same name or id and the same type. */
+static void known_sort(struct known *known) {
     uint32_t different = 0;
-    qsort(known->infos, known->count, sizeof(void *), in_order);
+    qsort(known->infos, known->count, sizeof(void *), info_compare);
     for (uint32_t i = 0; i < known->count; i++)
-        if (i == 0 || in_order(&known->infos[i - 1], &known->infos[i]) != 0)
+        if (i == 0 || info_compare(&known->infos[i - 1], &known->infos[i]) != 0)
             known->infos[different++] = known->infos[i];
     known->count = different;
 }
 
-static void add_known(struct line *line, const struct known *known) {
-    add(line, "there are: %s", known->count ? "" : "none");
+/* Appends the names of all probes, as many as fit. */
+static void line_add_known(struct line *line, const struct known *known) {
+    line_add(line, "there are: %s", known->count ? "" : "none");
     for (uint32_t i = 0; i < known->count; i++) {
         const struct spex_site_info *info = known->infos[i];
         char word[WORD_BYTES + SPEX_NAME_BYTES], id[8];
         snprintf(id, sizeof(id), "%u", info->probe_id);
         snprintf(word, sizeof(word), "%s%.*s:%s", i ? ", " : "", SPEX_NAME_BYTES,
                  info->name ? info->name : id, spex_probe_type_name(info->probe_type));
-        if (!has_room(line, word, line->size)) {
-            add(line, "%s… and %u more", i ? ", " : "", known->count - i);
+        if (!line_has_room(line, word, line->size)) {
+            line_add(line, "%s… and %u more", i ? ", " : "", known->count - i);
             return;
         }
-        add(line, "%s", word);
+        line_add(line, "%s", word);
     }
 }
 
-static bool is_known(const struct spex_selection_item *item, const struct known *known) {
+static bool item_matches_known(const struct spex_selection_item *item, const struct known *known) {
     for (uint32_t i = 0; i < known->count; i++) {
         const struct spex_selection_probe probe = spex_site_selected_by(known->infos[i]);
         if (spex_selection_item_matches(item, &probe))
@@ -88,27 +96,28 @@ static bool is_known(const struct spex_selection_item *item, const struct known 
     return false;
 }
 
-static void add_item(struct line *line, const struct spex_selection_item *item, bool first) {
+static void line_add_item(struct line *line, const struct spex_selection_item *item, bool first) {
     char text[WORD_BYTES], word[WORD_BYTES + 16];
     size_t length = spex_selection_item_text(item, text, sizeof(text));
     snprintf(word, sizeof(word), "%s\"%s%s\"", first ? "" : ", ", text,
              length < sizeof(text) ? "" : "…");
-    add(line, "%s", word);
+    line_add(line, "%s", word);
 }
 
-/* In the first half of the line. The number of items that match nothing. */
-static unsigned add_unmatched(struct line *line, const struct spex_selection *selection,
-                              const struct known *known) {
+/* Appends the items that match no site, in the first half of the line, so that there is room for
+ * the probes that exist. Returns the number of these items. */
+static unsigned line_add_unmatched(struct line *line, const struct spex_selection *selection,
+                                   const struct known *known) {
     unsigned unmatched = 0, shown = 0;
     for (size_t i = 0; i < selection->count; i++) {
-        if (is_known(&selection->items[i], known))
+        if (item_matches_known(&selection->items[i], known))
             continue;
         unmatched++;
         if (shown + 1 == unmatched && line->length + WORD_BYTES + MORE_BYTES < line->size / 2)
-            add_item(line, &selection->items[i], shown++ == 0);
+            line_add_item(line, &selection->items[i], shown++ == 0);
     }
     if (shown < unmatched)
-        add(line, " and %u more", unmatched - shown);
+        line_add(line, " and %u more", unmatched - shown);
     return unmatched;
 }
 
@@ -118,12 +127,12 @@ int spex_selection_unmatched(const struct spex_selection *selection, char *text,
     if (!known)
         return -ENOMEM;
     known->count = spex_sites_loaded(known->infos);
-    add(&line, "no probe matches ");
-    unsigned unmatched = add_unmatched(&line, selection, known);
+    line_add(&line, "no probe matches ");
+    unsigned unmatched = line_add_unmatched(&line, selection, known);
     if (unmatched) {
-        sort_known(known);
-        add(&line, " (yet); ");
-        add_known(&line, known);
+        known_sort(known);
+        line_add(&line, " (yet); ");
+        line_add_known(&line, known);
     }
     if (size && !unmatched)
         *text = '\0';
@@ -133,21 +142,23 @@ int spex_selection_unmatched(const struct spex_selection *selection, char *text,
     return (int)unmatched;
 }
 
-/* The selection wants the site probed, but executions of its type take no time. */
-static bool wants_polling(const struct spex_selection *selection,
-                          const struct spex_site_info *info) {
+/* Returns whether the selection wants the site polled, though executions of its type take no
+ * time. */
+static bool wants_snapshot_polled(const struct spex_selection *selection,
+                                  const struct spex_site_info *info) {
     const struct spex_selection_probe probe = spex_site_selected_by(info);
     const struct spex_selection_item *item = spex_selection_decider(selection, &probe);
     return item && item->sampling.kind == SPEX_SAMPLING_POLLING &&
            !spex_probe_type_lasts(info->probe_type);
 }
 
-/* Moves the first site of each such probe to the front. Returns the number of these probes. */
-static unsigned keep_unpolled(const struct spex_selection *selection,
-                              const struct spex_site_info **infos, uint32_t count) {
+/* Keeps one site of each such probe, at the front of `infos`. Returns the number of these
+ * probes. */
+static unsigned infos_keep_unpolled(const struct spex_selection *selection,
+                                    const struct spex_site_info **infos, uint32_t count) {
     unsigned kept = 0;
     for (uint32_t i = 0; i < count; i++) {
-        bool there = !wants_polling(selection, infos[i]);
+        bool there = !wants_snapshot_polled(selection, infos[i]);
         for (unsigned k = 0; k < kept && !there; k++)
             there = infos[k]->probe == infos[i]->probe;
         if (!there)
@@ -156,17 +167,18 @@ static unsigned keep_unpolled(const struct spex_selection *selection,
     return kept;
 }
 
-static void say_unpolled(struct line *line, const struct spex_site_info **infos, unsigned count) {
-    add(line, "snapshots take no time and cannot be polled, so they stay off: ");
+static void line_add_unpolled(struct line *line, const struct spex_site_info **infos,
+                              unsigned count) {
+    line_add(line, "snapshots take no time and cannot be polled, so they stay off: ");
     for (unsigned i = 0; i < count && i < NAMED_MOST; i++) {
         const char *between = i ? ", " : "";
         if (infos[i]->name)
-            add(line, "%s%s", between, infos[i]->name);
+            line_add(line, "%s%s", between, infos[i]->name);
         else
-            add(line, "%s%u", between, infos[i]->probe_id);
+            line_add(line, "%s%u", between, infos[i]->probe_id);
     }
     if (count > NAMED_MOST)
-        add(line, " and %u more", count - NAMED_MOST);
+        line_add(line, " and %u more", count - NAMED_MOST);
     spex_make_printable(line->text);
 }
 
@@ -175,9 +187,9 @@ int spex_selection_unpolled(const struct spex_selection *selection, char *text, 
     struct known *known = malloc(sizeof(*known));
     if (!known)
         return -ENOMEM;
-    unsigned count = keep_unpolled(selection, known->infos, spex_sites_loaded(known->infos));
+    unsigned count = infos_keep_unpolled(selection, known->infos, spex_sites_loaded(known->infos));
     if (count > 0 && size > 0)
-        say_unpolled(&line, known->infos, count);
+        line_add_unpolled(&line, known->infos, count);
     free(known);
     return (int)count;
 }

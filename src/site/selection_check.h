@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is said about a selection that does not do what its items say, by the sites that are
- * loaded. */
+/* Checks a selection against the sites that are loaded, for messages about items without an effect.
+ * Any thread, not signal handlers. */
 #ifndef SPEX_SITE_SELECTION_CHECK_H
 #define SPEX_SITE_SELECTION_CHECK_H
 
@@ -8,21 +8,23 @@
 
 #include "site/selection.h"
 
+/* Bytes for the text of either function. */
 enum { SPEX_SELECTION_CHECK_BYTES = 480 };
 
-/* Puts one printable line into `text`, cut where `size` ends, if items match no site:
+/* If items match no site, writes one printable line to `text`, cut to `size` bytes:
  *
  *     no probe matches "qurey" (yet); there are: query:lat, query:tpt, 7:cnt, … and 12 more
  *
- * A library that is loaded later may bring what they mean. The number of such items; -ENOMEM. */
+ * "(yet)", because a library with such probes may be loaded later. Returns the number of these
+ * items, or -ENOMEM. */
 int spex_selection_unmatched(const struct spex_selection *selection, char *text, size_t size);
 
-/* Puts one printable line into `text`, cut where `size` ends, if items want SNAPSHOT probes to be
- * probed, which take no time:
+/* If items want SNAPSHOT probes polled, which take no time, writes one printable line to `text`,
+ * cut to `size` bytes:
  *
  *     snapshots take no time and cannot be polled, so they stay off: state, 7 and 2 more
  *
- * The number of such probes; -ENOMEM. */
+ * Returns the number of these probes, or -ENOMEM. */
 int spex_selection_unpolled(const struct spex_selection *selection, char *text, size_t size);
 
 #endif

@@ -4,9 +4,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-void spex_error_set(struct spex_error *why, const char *format, ...) {
+void spex_error_set(struct spex_error *error, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    vsnprintf(why->text, sizeof(why->text), format, args);
+    vsnprintf(error->text, sizeof(error->text), format, args);
     va_end(args);
 }

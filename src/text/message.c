@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Writes each line by one call of fprintf, so that lines of several threads do not mix. */
 #include "text/message.h"
 
 #include <stdarg.h>

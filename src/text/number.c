@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Parses numbers. The forms are checked before the C library converts, because its functions also
+ * take blanks, signs, hexadecimal numbers and words. */
 #include "text/number.h"
 
 #include <errno.h>
@@ -16,7 +18,8 @@ bool spex_number_integer(const char *text, int64_t *value) {
     return errno == 0;
 }
 
-/* By itself, since strtod goes by the program's locale. */
+/* Converts the digits without strtod, which expects the decimal point of the program's locale.
+ * Takes at most 9 digits before the point, and uses 12 digits behind it. */
 bool spex_number_seconds(const char *text, double *value) {
     size_t whole = strspn(text, "0123456789");
     size_t point = text[whole] == '.';

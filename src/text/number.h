@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers from text, strictly: the whole text is the number, or there is none. */
+/* Parses numbers. The whole text must be the number. The functions return false, with *value
+ * unspecified, when it is not. Any thread. */
 #ifndef SPEX_TEXT_NUMBER_H
 #define SPEX_TEXT_NUMBER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Decimal, with an optional minus sign, without leading zeros. */
+/* Parses a decimal integer with an optional minus sign and without leading zeros. */
 bool spex_number_integer(const char *text, int64_t *value);
 
-/* A finite decimal number of at least 0, "2" or "0.25". */
+/* Parses a decimal number of at least 0 without an exponent, such as "2" or "0.25". Does not depend
+ * on the locale, so the library can use it in any program. */
 bool spex_number_seconds(const char *text, double *value);
 
-/* A finite decimal number, "-2", "0.25" or "1e-3". */
+/* Parses a finite decimal number, such as "-2", "0.25" or "1e-3". Depends on the locale's decimal
+ * point. */
 bool spex_number_real(const char *text, double *value);
 
 #endif

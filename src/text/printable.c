@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/* Checks UTF-8 by the table of well-formed sequences, one character at a time. */
 #include "text/printable.h"
 
 #include <stddef.h>
 
-/* Bytes of the printable UTF-8 letter at `text`, 0 when there is none. The forms are those of table
- * 3-7 of the Unicode standard without the control characters. */
-static size_t letter_bytes(const char *text) {
+/* Returns the bytes of the printable UTF-8 character at `text`; 0 when there is none. The forms are
+ * those of table 3-7 of the Unicode standard without the control characters. Reads no byte behind
+ * the 0 at the text's end, because a 0 fits no form. */
+static size_t character_bytes(const char *text) {
     static const struct {
         unsigned char first_low, first_high, second_low, second_high, bytes;
     } forms[] = {
@@ -29,13 +31,13 @@ static size_t letter_bytes(const char *text) {
 bool spex_is_printable(const char *text) {
     size_t bytes = 1;
     for (; *text && bytes; text += bytes)
-        bytes = letter_bytes(text);
+        bytes = character_bytes(text);
     return bytes > 0;
 }
 
 void spex_make_printable(char *text) {
     while (*text) {
-        size_t bytes = letter_bytes(text);
+        size_t bytes = character_bytes(text);
         if (bytes == 0)
             *text = '?';
         text += bytes ? bytes : 1;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* The names of the environment variables. For an unknown name that begins with SPEX_, a
+ * message suggests the nearest known name by edit distance. */
 #define _GNU_SOURCE
 #include "text/variables.h"
 
@@ -13,11 +15,12 @@
 
 #include "text/message.h"
 
-enum { NAME_BYTES = 32, SLIPS_MAX = 2 };
+/* Bytes of any name with its 0, and the largest distance of a name that is suggested. */
+enum { NAME_BYTES = 32, EDITS_MAX = 2 };
 
-static const char prefix[] = "SPEX_";
+static const char variable_prefix[] = "SPEX_";
 
-static const char *const names[SPEX_VARIABLES] = {
+static const char *const variable_names[SPEX_VARIABLES] = {
     [SPEX_VARIABLE_PROBES] = "SPEX_PROBES",
     [SPEX_VARIABLE_FUNCTIONS] = "SPEX_FUNCTIONS",
     [SPEX_VARIABLE_OUT] = "SPEX_OUT",
@@ -40,86 +43,88 @@ static const char *const names[SPEX_VARIABLES] = {
 };
 
 const char *spex_variable_name(enum spex_variable variable) {
-    return names[variable];
+    return variable_names[variable];
 }
 
 const char *spex_variable_text(enum spex_variable variable) {
-    const char *text = secure_getenv(names[variable]);
+    const char *text = secure_getenv(variable_names[variable]);
     return text && *text ? text : NULL;
 }
 
-static unsigned least(unsigned a, unsigned b) {
+static unsigned minimum_of(unsigned a, unsigned b) {
     return a < b ? a : b;
 }
 
-/* Letters to put in, leave out, change or exchange with their neighbour, at least, to make one of the
- * other (the optimal string alignment distance); both shorter than NAME_BYTES. Cases are the same. */
-static unsigned slips_between(const char *a, const char *b) {
-    unsigned slips[NAME_BYTES][NAME_BYTES];
+/* Returns the optimal string alignment distance: the fewest letters to insert, delete, change or
+ * exchange with their neighbour that turn one name into the other. Upper and lower case are the
+ * same in `a`; `b` is in upper case. Both are shorter than NAME_BYTES. */
+static unsigned edit_distance(const char *a, const char *b) {
+    unsigned edits[NAME_BYTES][NAME_BYTES];
     size_t a_length = strlen(a), b_length = strlen(b);
     for (size_t i = 0; i <= a_length; i++) {
         for (size_t j = 0; j <= b_length; j++) {
-            slips[i][j] = (unsigned)(i + j);
+            edits[i][j] = (unsigned)(i + j);
             if (i == 0 || j == 0)
                 continue;
             bool differ = toupper((unsigned char)a[i - 1]) != b[j - 1];
-            slips[i][j] =
-                least(least(slips[i - 1][j], slips[i][j - 1]) + 1, slips[i - 1][j - 1] + differ);
+            edits[i][j] = minimum_of(minimum_of(edits[i - 1][j], edits[i][j - 1]) + 1,
+                                     edits[i - 1][j - 1] + differ);
             if (i > 1 && j > 1 && toupper((unsigned char)a[i - 1]) == b[j - 2] &&
                 toupper((unsigned char)a[i - 2]) == b[j - 1])
-                slips[i][j] = least(slips[i][j], slips[i - 2][j - 2] + 1);
+                edits[i][j] = minimum_of(edits[i][j], edits[i - 2][j - 2] + 1);
         }
     }
-    return slips[a_length][b_length];
+    return edits[a_length][b_length];
 }
 
-/* The variable that was probably meant, or NULL. */
-static const char *meant_by(const char *name) {
+/* Returns the nearest variable to a misspelt name; NULL when none is near. */
+static const char *variable_nearest(const char *name) {
     const char *nearest = NULL;
-    unsigned fewest = SLIPS_MAX + 1;
+    unsigned fewest = EDITS_MAX + 1;
     for (size_t v = 0; v < SPEX_VARIABLES && strlen(name) < NAME_BYTES; v++) {
-        unsigned slips = slips_between(name, names[v]);
-        if (slips < fewest) {
-            nearest = names[v];
-            fewest = slips;
+        unsigned edits = edit_distance(name, variable_names[v]);
+        if (edits < fewest) {
+            nearest = variable_names[v];
+            fewest = edits;
         }
     }
     return nearest;
 }
 
-static void say_unknown(const char *name) {
-    const char *meant = meant_by(name);
+static void unknown_report(const char *name) {
+    const char *meant = variable_nearest(name);
     char all[SPEX_VARIABLES * NAME_BYTES] = "";
     if (meant) {
         spex_message("%.64s is no variable of spex's; did you mean %s?", name, meant);
         return;
     }
     for (size_t v = 0, length = 0; v < SPEX_VARIABLES; v++)
-        length +=
-            (size_t)snprintf(all + length, sizeof(all) - length, "%s%s", v ? ", " : "", names[v]);
+        length += (size_t)snprintf(all + length, sizeof(all) - length, "%s%s", v ? ", " : "",
+                                   variable_names[v]);
     spex_message("%.64s is no variable of spex's; there are: %s", name, all);
 }
 
-/* `spex explore` gives commands of a space the configuration in these, and they may run any program. */
+/* `spex explore` passes configurations to the commands of a space in variables with this prefix.
+ * The commands may run programs with probes, so these variables are not unknown. */
 static const char parameter_prefix[] = "SPEX_PARAMETER_";
 
-static bool is_known(const char *name) {
+static bool variable_is_known(const char *name) {
     if (strncmp(name, parameter_prefix, strlen(parameter_prefix)) == 0)
         return true;
     for (size_t v = 0; v < SPEX_VARIABLES; v++)
-        if (strcmp(name, names[v]) == 0)
+        if (strcmp(name, variable_names[v]) == 0)
             return true;
     return false;
 }
 
-/* "NAME=text". */
-static void check(const char *entry) {
+/* Checks an entry "NAME=text" of the environment. A variable without a text counts as not set. */
+static void entry_check(const char *entry) {
     const char *equals = strchr(entry, '=');
-    if (strncmp(entry, prefix, strlen(prefix)) != 0 || !equals || !equals[1])
+    if (strncmp(entry, variable_prefix, strlen(variable_prefix)) != 0 || !equals || !equals[1])
         return;
     char *name = strndup(entry, (size_t)(equals - entry));
-    if (name && !is_known(name))
-        say_unknown(name);
+    if (name && !variable_is_known(name))
+        unknown_report(name);
     free(name);
 }
 
@@ -129,5 +134,5 @@ void spex_variables_check(void) {
         return;
     checked = true;
     for (char **entry = environ; entry && *entry; entry++)
-        check(*entry);
+        entry_check(*entry);
 }

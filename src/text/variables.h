@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The environment variables of spex's, all of them: what is read anywhere has its name from here. */
+/* All environment variables that the library reads. Code that reads one names it by this
+ * enumeration. spex/spex.h says what each of them means. */
 #ifndef SPEX_TEXT_VARIABLES_H
 #define SPEX_TEXT_VARIABLES_H
 
@@ -22,17 +23,20 @@ enum spex_variable {
     SPEX_VARIABLE_COUNTERS,
     SPEX_VARIABLE_CONTROL,
     SPEX_VARIABLE_FORKS,
-    SPEX_VARIABLE_CONFIG, /* read by the part that explores */
+    /* Read by libspex-explore (spex/config.h). */
+    SPEX_VARIABLE_CONFIG,
+    /* The number of variables. */
     SPEX_VARIABLES
 };
 
+/* Returns the name, such as "SPEX_PROBES". */
 const char *spex_variable_name(enum spex_variable variable);
 
-/* NULL when it is not set or empty, and in set-user-ID programs. */
+/* Returns the variable's text; NULL when it is not set or empty, and in set-user-ID programs. */
 const char *spex_variable_text(enum spex_variable variable);
 
-/* Says in one line each, once in a process, which variables look like spex's and are not; nothing in
- * set-user-ID programs. Any thread, one at a time. */
+/* Writes one line for each variable of the environment whose name begins with SPEX_ and is unknown.
+ * The first call in a process does so, except in set-user-ID programs. One thread at a time. */
 void spex_variables_check(void);
 
 #endif

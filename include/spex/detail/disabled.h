@@ -15,11 +15,13 @@
 #include <spex/detail/site_asm.h>
 #include <spex/detail/values.h>
 
-/* 0, from operands that stand within sizeof and are therefore not evaluated. */
+/* Returns 0, from operands that stand within sizeof and are therefore not evaluated. */
 SPEX_INLINE int spex_set_nothing_(size_t size) {
     return size ? 0 : -1;
 }
 
+/* Enclosing probes: BEGIN declares an enumerator instead of the variable, which END mentions. Ids
+ * and subsampling counters must be constants, as they must with probes. */
 #define SPEX_BEGIN_(var, kind, type, id, sc)                                                       \
     (void)0;                                                                                       \
     enum { var = (id) + 0 * (sc) }
@@ -27,13 +29,16 @@ SPEX_INLINE int spex_set_nothing_(size_t size) {
 #define SPEX_COUNTER_BEGIN_(var, kind, type, pcid, id, sc)                                         \
     SPEX_BEGIN_(var, kind, type, id, (sc) + 0 * (pcid))
 #define SPEX_COUNTER_END_(var, kind, id) SPEX_END_(var, kind, id)
+/* Scopes: only the arguments are checked. */
 #define SPEX_SCOPE_(var, kind, type, id, sc)                                                       \
     (void)0;                                                                                       \
     SPEX_STATIC_ASSERT_((id) >= 0 && (sc) >= 1, "spex: an id and a subsampling counter")
 #define SPEX_COUNTER_SCOPE_(var, kind, type, pcid, id, sc)                                         \
     SPEX_SCOPE_(var, kind, type, id, (sc) + 0 * (pcid))
+/* The value is 0, as without libspex. */
 #define SPEX_SET_PERFCNTR_(pcid, event, mask) spex_set_nothing_(sizeof((pcid) + (event) + (mask)))
 #define SPEX_SET_PERFCNTR_NAME_(pcid, name)   spex_set_nothing_(sizeof((pcid) + *(name)))
+/* The values are compiled, so that mistakes show, and never evaluated. */
 #define SPEX_SNAPSHOT_(id, sc, ...)                                                                \
     do {                                                                                           \
         if (0) {                                                                                   \
@@ -41,6 +46,7 @@ SPEX_INLINE int spex_set_nothing_(size_t size) {
             (void)spex_values_;                                                                    \
         }                                                                                          \
     } while (0)
+/* Only the length of the name is checked. */
 #define SPEX_PROBE_NAME_(var, id, text)                                                            \
     SPEX_STATIC_ASSERT_(sizeof(text) <= SPEX_NAME_BYTES, "spex: a probe name has 61 bytes at "     \
                                                          "most")

@@ -15,13 +15,16 @@
 #include <spex/region.h>
 #include <spex/sdt.h>
 
-/* The result of spex_sample_. The two copies of a region have their own ways of sampling. */
+/* Counts the execution; has the result of spex_sample_. The fast and the slow copy of a region
+ * (spex/region.h) count for their pass. The copy is a constant, so one branch remains. */
 #define SPEX_SAMPLE_(site)                                                                         \
     (spex_region_copy_ == 0   ? spex_sample_(site)                                                 \
      : spex_region_copy_ == 1 ? spex_region_count_(spex_region_pass_)                              \
                               : spex_region_sample_(spex_region_pass_, site))
 
-/* Enclosing probes. */
+/* Enclosing probes: BEGIN and END are two macros. BEGIN leaves a site in the object file, and
+ * declares the variables `var` (the span) and `var`_site for END. So an END without BEGIN does not
+ * compile. */
 #define SPEX_BEGIN_(var, kind, type, id, sc)                                                       \
     (void)0;                                                                                       \
     SPEX_SITE_(var##_site, type, 0, id, sc);                                                       \
@@ -30,6 +33,8 @@
 
 #define SPEX_END_(var, kind, id) SPEX_SDT_END_(spex_##kind##_end_(var##_site, var), kind, id)
 
+/* The same for LLC and PERFCNTR; `pcid` is the number of a PERFCNTR's counter. The weight has a
+ * variable of its own, so that nothing is written to the span while the site is off. */
 #define SPEX_COUNTER_BEGIN_(var, kind, type, pcid, id, sc)                                         \
     (void)0;                                                                                       \
     SPEX_STATIC_ASSERT_((pcid) >= 0 && (pcid) < SPEX_PERFCNTRS,                                    \
@@ -42,7 +47,7 @@
 #define SPEX_COUNTER_END_(var, kind, id)                                                           \
     SPEX_SDT_END_(spex_counter_end_(var##_site, var##_weight, &var), kind, id)
 
-/* Scopes. */
+/* Scopes: one macro, whose END is the cleanup function of a variable (spex/detail/scopes.h). */
 #define SPEX_SCOPE_(var, kind, type, id, sc)                                                       \
     (void)0;                                                                                       \
     SPEX_SITE_(var##_site, type, 0, id, sc);                                                       \
@@ -62,8 +67,9 @@
             var##_site, &var##_span,                                                               \
             spex_counter_begin_(var##_site, SPEX_SAMPLE_(var##_site), &var##_span), SPEX_ID_(id)}
 
-/* SNAPSHOT. spex_values_[0] is the subsampling counter, so that a snapshot without values declares
- * an array, too. */
+/* SNAPSHOT. The variable arguments are the subsampling counter and the values. spex_values_[0] is
+ * the subsampling counter, so that a snapshot without values declares an array, too. The values are
+ * evaluated only if there is a record; with USDT always (spex/sdt.h). */
 #define SPEX_SNAPSHOT_(id, sc, ...)                                                                \
     do {                                                                                           \
         SPEX_STATIC_ASSERT_(SPEX_COUNT_(__VA_ARGS__) <= SPEX_MAX_FIELDS + 1,                       \
@@ -77,13 +83,15 @@
         }                                                                                          \
     } while (0)
 
-/* 0 where libspex is not linked. */
+/* Choose the event of a PERFCNTR. The value is 0 where libspex is not linked. */
 #define SPEX_SET_PERFCNTR_(pcid, event, mask)                                                      \
     (spex_perfcntr_set ? spex_perfcntr_set(pcid, event, mask) : 0)
 #define SPEX_SET_PERFCNTR_NAME_(pcid, name)                                                        \
     (spex_perfcntr_set_name ? spex_perfcntr_set_name(pcid, name) : 0)
 
-/* The static assertion comes last: compilers then say that a semicolon is missing behind
+/* Stores the name in the section `spex_names`, with which the module's sites are registered.
+ *
+ * The static assertion comes last: compilers then say that a semicolon is missing behind
  * SPEX_PROBE_NAME, and name nothing else. */
 #define SPEX_PROBE_NAME_(var, id, text)                                                            \
     static const struct spex_probe_name var SPEX_KEEP                                              \

@@ -20,7 +20,8 @@
 
 #if !defined(SPEX_DISABLE) && !defined(SPEX_BUILDING)
 
-/* One function of the group, and its address in the array of functions that the loader calls. */
+/* One function of the group, with the address of it in the array of functions that the loader
+ * calls. `text` is the section of the code, `array` init_array or fini_array. */
 #define SPEX_ASM_MODULE_FUNCTION_(name, body, text, array)                                         \
     ".pushsection " text ", \"axG\", %progbits, spex_module, comdat\n"                             \
     ".weak " name "\n"                                                                             \
@@ -32,6 +33,8 @@
     ".8byte " name "\n"                                                                            \
     ".popsection\n"
 
+/* The references are weak, so that an object can be linked without libspex, and without one of the
+ * sections. */
 __asm__(".ifndef spex_module_enter_\n"
         ".weak spex_module_register, spex_module_unregister\n"
         ".weak __start_spex_sites, __stop_spex_sites, __start_spex_names, __stop_spex_names\n"

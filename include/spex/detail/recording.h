@@ -32,37 +32,51 @@ struct spex_span {
 /* The same for types that read performance counters. The macros keep the weight in a variable of
  * its own: while the site is off, nothing is written to this structure. */
 struct spex_counter_span {
+    /* The counts at BEGIN: one for PERFCNTR, two for LLC. */
     uint64_t values[2];
     /* ns for which the event was enabled, and for which the processor counted it. */
     uint64_t enabled;
     uint64_t running;
     /* The opening that the values are from. Values of different openings are not comparable. */
     uint32_t source;
+    /* As in struct spex_span. */
     uint32_t openings;
+    /* 0: the counter could not be read. */
     uint32_t available;
 };
 
 SPEX_EXTERN_C_BEGIN
 
-/* The half in libspex. Any thread, signal handlers; none blocks, allocates from the heap or changes
- * errno.
+/* The functions of libspex that probes call. Any thread, signal handlers; none blocks, allocates
+ * from the heap or changes errno. `weight` is the result of spex_sample_, times are in ticks.
  *
- * spex_sample decides where spex_sample_ cannot; its result is that of spex_sample_.
- * spex_inactive ends an execution that makes no record. The others make a record: of `weight`
- * executions, with times in ticks. */
+ * Decides where spex_sample_ cannot, and returns what spex_sample_ does. */
 SPEX_PROBE_API uint32_t spex_sample(struct spex_site *site);
+
+/* END of an execution that makes no record: it is no longer published as going on. */
 SPEX_PROBE_API void spex_inactive(struct spex_site *site, uint32_t weight);
+
+/* END of an execution that makes a record, by type. `now` is the time of END, `begin` that of
+ * BEGIN. */
 SPEX_PROBE_API void spex_cnt_end(struct spex_site *site, uint32_t weight, uint64_t now);
 SPEX_PROBE_API void spex_lat_end(struct spex_site *site, uint32_t weight, uint64_t begin,
                                  uint64_t now);
 SPEX_PROBE_API void spex_tpt_end(struct spex_site *site, uint32_t weight, uint64_t begin,
                                  uint64_t now);
+
+/* A SNAPSHOT that makes a record. The site knows the number of values. */
 SPEX_PROBE_API void spex_snapshot(struct spex_site *site, uint32_t weight, uint64_t now,
                                   const uint64_t *values);
+
+/* BEGIN and END of the types that count events of the operating system: BEGIN reads the thread's
+ * count, END the difference. */
 SPEX_PROBE_API struct spex_span spex_flt_begin(uint32_t weight);
 SPEX_PROBE_API void spex_flt_end(struct spex_site *site, struct spex_span span);
 SPEX_PROBE_API struct spex_span spex_ctxsw_begin(uint32_t weight);
 SPEX_PROBE_API void spex_ctxsw_end(struct spex_site *site, struct spex_span span);
+
+/* The same for LLC and PERFCNTR, which read performance counters. The span contains more than a
+ * count, because the kernel may have multiplexed the counter. */
 SPEX_PROBE_API void spex_counter_begin(struct spex_site *site, struct spex_counter_span *span);
 SPEX_PROBE_API void spex_counter_end(struct spex_site *site, uint32_t weight,
                                      struct spex_counter_span *span);
@@ -91,14 +105,19 @@ SPEX_INLINE uint32_t spex_sample_(struct spex_site *site) {
         return 0;
     SPEX_LOAD_SITE_AGAIN_(spex_site_head_(site), both);
     control = SPEX_LOW_(both);
+    /* The upper half is the index. Without a state of this thread the word is 0, whose generation
+     * no control word has. */
     uint32_t *executed = spex_executed + (both >> 32);
     uint32_t count = spex_load_relaxed(executed) + 1;
+    /* The same generation, and the period has not ended: the difference is the rest of the period.
+     * Any other generation makes it larger than the mask. */
     if (control - count - 1 < SPEX_CONTROL_PERIOD_MASK) {
         spex_store_relaxed(executed, count);
         return 0;
     }
     /* The period is neither 0 (polling) nor SPEX_CONTROL_COUNTDOWN. */
     bool period = ((control + 1) & SPEX_CONTROL_PERIOD_MASK) > 1;
+    /* The same generation, and a fixed period that ends here: the count begins again. */
     if (!((control ^ count) & ~SPEX_CONTROL_PERIOD_MASK) && period) {
         spex_store_relaxed(executed, control & ~SPEX_CONTROL_PERIOD_MASK);
         return count;
@@ -106,11 +125,13 @@ SPEX_INLINE uint32_t spex_sample_(struct spex_site *site) {
     return spex_sample(site);
 }
 
+/* Returns whether an execution with this result of spex_sample_ makes a record. */
 SPEX_INLINE bool spex_records_(uint32_t weight) {
     return weight & SPEX_CONTROL_PERIOD_MASK;
 }
 
-/* The end of an execution for which BEGIN returned `weight`. */
+/* END of an execution for which BEGIN returned `weight`: evaluates `record` if it makes a record.
+ * While the site is off this is one test. */
 #define SPEX_FINISH_(site, weight, record)                                                         \
     do {                                                                                           \
         if (SPEX_UNLIKELY(weight)) {                                                               \
@@ -121,7 +142,9 @@ SPEX_INLINE bool spex_records_(uint32_t weight) {
         }                                                                                          \
     } while (0)
 
-/* BEGIN and END of each type. Where the site is off they do nothing but test the weight. */
+/* BEGIN and END of each type. While the site is off they only test the weight.
+ *
+ * CNT measures nothing; its record has the time of END. */
 SPEX_INLINE struct spex_span spex_cnt_begin_(uint32_t weight) {
     struct spex_span span = {0, weight, 0};
     return span;
@@ -131,6 +154,7 @@ SPEX_INLINE void spex_cnt_end_(struct spex_site *site, struct spex_span span) {
     SPEX_FINISH_(site, span.weight, spex_cnt_end(site, span.weight, spex_ticks()));
 }
 
+/* LAT and TPT. Only executions that make a record read the clock at BEGIN. */
 SPEX_INLINE struct spex_span spex_lat_begin_(uint32_t weight) {
     struct spex_span span = {0, weight, 0};
     if (SPEX_UNLIKELY(spex_records_(span.weight)))
@@ -148,6 +172,7 @@ SPEX_INLINE void spex_tpt_end_(struct spex_site *site, struct spex_span span) {
     SPEX_FINISH_(site, span.weight, spex_tpt_end(site, span.weight, span.begin, spex_ticks()));
 }
 
+/* FLT and CTXSW. */
 SPEX_INLINE struct spex_span spex_flt_begin_(uint32_t weight) {
     struct spex_span off = {0, weight, 0};
     return SPEX_UNLIKELY(spex_records_(weight)) ? spex_flt_begin(weight) : off;
@@ -166,7 +191,8 @@ SPEX_INLINE void spex_ctxsw_end_(struct spex_site *site, struct spex_span span) 
     SPEX_FINISH_(site, span.weight, spex_ctxsw_end(site, span));
 }
 
-/* LLC and PERFCNTR. */
+/* LLC and PERFCNTR. The span stays unwritten, and is not read, unless the weight asks for a
+ * record. */
 SPEX_INLINE uint32_t spex_counter_begin_(struct spex_site *site, uint32_t weight,
                                          struct spex_counter_span *span) {
     if (SPEX_UNLIKELY(spex_records_(weight)))

@@ -11,13 +11,15 @@
 #include <spex/detail/recording.h>
 #include <spex/sdt.h>
 
-/* What END needs. The probe's id is for USDT (SPEX_SDT). */
+/* The variable of a scope, which has what END needs. The probe's id is for USDT (SPEX_SDT). */
 struct spex_scope {
     struct spex_site *site;
     struct spex_span span;
     uint16_t probe_id;
 };
 
+/* The same for LLC and PERFCNTR. The span is a variable beside it: it stays unwritten while the
+ * site is off. */
 struct spex_counter_scope {
     struct spex_site *site;
     struct spex_counter_span *span;
@@ -25,6 +27,7 @@ struct spex_counter_scope {
     uint16_t probe_id;
 };
 
+/* Defines the cleanup function of a type. The macros pass it by its name. */
 #define SPEX_SCOPE_END_(kind)                                                                      \
     SPEX_INLINE void spex_##kind##_scope_end_(const struct spex_scope *scope) {                    \
         spex_##kind##_end_(scope->site, scope->span);                                              \
@@ -36,6 +39,7 @@ SPEX_SCOPE_END_(tpt)
 SPEX_SCOPE_END_(flt)
 SPEX_SCOPE_END_(ctxsw)
 
+/* The same for the types that read counters. */
 #define SPEX_COUNTER_SCOPE_END_(kind)                                                              \
     SPEX_INLINE void spex_##kind##_scope_end_(const struct spex_counter_scope *scope) {            \
         spex_counter_end_(scope->site, scope->weight, scope->span);                                \

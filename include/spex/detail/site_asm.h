@@ -13,6 +13,7 @@
 #include <spex/site.h>
 #include <spex/ticks.h>
 
+/* C and C++ have different names for it. */
 #ifdef __cplusplus
 #define SPEX_STATIC_ASSERT_ static_assert
 #else
@@ -41,7 +42,8 @@
               [type] "i"(SPEX_TYPE_NUMBER_(type_)), [detail] "i"(detail_),                         \
               [region] "i"(spex_region_id_), [file] SPEX_ASM_SYMBOL_(text_))
 
-/* Declares `site` and sets it. The fast copy of a region has no sites: there `site` is NULL. */
+/* Checks the constants of a probe, declares `site` and sets it. The fast copy of a region has no
+ * sites: there `site` is NULL. */
 #define SPEX_SITE_(site, type_, detail_, id_, sc_)                                                 \
     SPEX_STATIC_ASSERT_((id_) >= 0 && (id_) <= 65535, "spex: a probe id is 0 to 65535");           \
     SPEX_STATIC_ASSERT_((sc_) >= 1 && (sc_) <= SPEX_CONTROL_PERIOD_MAX,                            \

@@ -11,7 +11,8 @@
 
 #include <stdint.h>
 
-/* A C cast in C++ warns with -Wold-style-cast. */
+/* Converts a value, and an id. C++ has casts of its own, because a C cast warns there with
+ * -Wold-style-cast. */
 #ifdef __cplusplus
 #define SPEX_WORD_(value) static_cast<uint64_t>(value)
 #define SPEX_ID_(id)      static_cast<uint16_t>(id)
@@ -48,6 +49,7 @@
 #define SPEX_WORDS_NAMED_(count, ...) SPEX_WORDS##count##_(__VA_ARGS__)
 #define SPEX_WORDS_(...)              SPEX_WORDS_N_(SPEX_COUNT_(__VA_ARGS__), __VA_ARGS__)
 
+/* The first argument. Callers pass another one behind it, because C forbids an empty "...". */
 #define SPEX_FIRST_(first, ...) first
 
 #endif
