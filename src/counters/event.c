@@ -66,10 +66,9 @@ static struct perf_event_attr event_attributes(const struct spex_event_code *cod
     } else if (way == SPEX_WAY_SWITCH_RECORDS) {
         attr.config = PERF_COUNT_SW_DUMMY;
         attr.context_switch = 1;
-        attr.exclude_kernel =
-            /* The dummy event never happens, so it needs no permission for the kernel's events.
-             * Records of context switches are made all the same. */
-            1;
+        /* The dummy event never happens, so it needs no permission for the kernel's events.
+         * Records of context switches are made all the same. */
+        attr.exclude_kernel = 1;
     }
     if (has_ring(way)) {
         /* Nobody waits for the records: as few wake-ups as the kernel allows. */
