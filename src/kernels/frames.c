@@ -143,7 +143,7 @@ bool spex_samples_frame_read(const struct spex_thread *thread, uint32_t at,
 }
 
 /* Makes the node count for the frame `around`. The first record falls at a random place in the
- * first interval, so that short executions at a fixed place in the frame are not missed always. */
+ * first interval, so that short executions at a fixed place in the frame are not always missed. */
 static void node_enter_frame(const struct spex_sampling_plan *plan, struct spex_thread *thread,
                              struct spex_samples_node *node,
                              const struct spex_samples_frame *around, uint64_t now,
