@@ -48,7 +48,7 @@ static struct {
     bool running;
     bool stopping;
     struct spex_random random;
-    struct spex_sites_probed probed;
+    struct spex_sites_polled polled;
     /* SPEX_MAX_THREADS x SPEX_SAMPLES_FRAMES, by thread and the frame's number. */
     struct frame_due *dues;
     struct spex_sampling_plan *plan;
@@ -70,9 +70,9 @@ static uint64_t next_interval(uint64_t interval, double from) {
 /* Whether the probe is still polled: its user may have switched it off since the frame was
  * pushed. */
 static bool site_is_polled(uint32_t site) {
-    spex_sites_probed(&kernel_sampler.probed);
-    for (uint32_t p = 0; p < kernel_sampler.probed.count; p++)
-        if (kernel_sampler.probed.sites[p] == site)
+    spex_sites_polled(&kernel_sampler.polled);
+    for (uint32_t p = 0; p < kernel_sampler.polled.count; p++)
+        if (kernel_sampler.polled.sites[p] == site)
             return true;
     return false;
 }

@@ -194,7 +194,7 @@ void spex_sampling_budget_pass(struct spex_sampling_budget *budget,
     double made = (double)spex_grown(budget->records, records) * record_seconds(plan);
     budget->records = records;
     budget->execution_seconds =
-        (plan->execution_ticks + spex_cost_probed()) / plan->ticks_per_second;
+        (plan->execution_ticks + spex_cost_polled()) / plan->ticks_per_second;
     double executions = count_executions(budget, plan) * budget->execution_seconds;
     spex_fetch_add_relaxed(&spent_ns, (uint64_t)((thread_seconds + executions) * 1e9));
     budget->pass_ns = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID) - sampler_ns;
