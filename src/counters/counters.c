@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A thread's counters: opened by plan, reopened when the plan changes, closed at the thread's end.
- * */
+/* The counters of a thread: opened by the plan (plan.h), reopened when the plan changes, closed at
+ * the thread's end.
+ *
+ * A signal handler may interrupt the thread anywhere and read, open or close the same counter.
+ * `busy` and `readers` are plain variables, ordered by compiler fences (handler_fence), since a
+ * handler runs on the same thread: while an event is busy, handlers leave it alone; while it has
+ * readers, nobody closes it. */
 #define _GNU_SOURCE
 #include "counters/counters.h"
 
@@ -11,16 +16,17 @@
 #include "counters/event.h"
 #include "counters/plan.h"
 
-/* Openings of the process; source 0 is none. */
-static uint32_t openings;
+/* Number of openings in this process. Source 0 means none. */
+static uint32_t openings_count;
 
+/* Threads without the plan's way, and the errno value of the last of them. Relaxed. */
 static struct {
     uint64_t threads;
     int err;
 } fallbacks[SPEX_COUNTERS];
 
-static const uint64_t always = 1;
-const uint64_t *spex_counters_mapped = &always;
+static const uint64_t always_mapped = 1;
+const uint64_t *spex_counters_mapped = &always_mapped;
 
 void spex_counters_init(void) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -32,32 +38,34 @@ void spex_counters_init(void) {
         munmap(flag, page);
         return;
     }
-    /* A command that calls while the program starts has counters tried on another thread, under the
-     * lock. */
+    /* Another thread may be trying counters under the lock already, for a command that calls while
+     * the program starts. */
     spex_counters_lock();
     spex_counters_mapped = flag;
     spex_counters_unlock();
 }
 
 void spex_counters_revive(void) {
-    if (spex_counters_mapped != &always)
+    if (spex_counters_mapped != &always_mapped)
         *(uint64_t *)spex_counters_mapped = 1;
 }
 
+/* Leaves out 0 when the count goes round. */
 static uint32_t source_next(void) {
     uint32_t source;
     do {
-        source = spex_fetch_add_relaxed(&openings, 1) + 1;
+        source = spex_fetch_add_relaxed(&openings_count, 1) + 1;
     } while (!source);
     return source;
 }
 
-/* Orders accesses against this thread's own signal handlers. */
+/* Orders accesses against this thread's signal handlers; no instruction. */
 static void handler_fence(void) {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-/* Leaves the event busy, field by field: at no moment must a handler find it free to open. */
+/* Releases the event and clears it field by field. `busy` stays set: a whole assignment would clear
+ * it for a moment, and a handler could open the event then. */
 static void event_reset(struct spex_event *event, enum spex_counter counter) {
     event->word = NULL;
     event->source = 0;
@@ -81,7 +89,7 @@ static void event_close(struct spex_event *event, enum spex_counter counter) {
     event->busy = false;
 }
 
-/* The plan's way, or the next one that works; SPEX_WAY_NONE always does. */
+/* Opens the event in the plan's way, or in the next one that works. SPEX_WAY_NONE always works. */
 static void event_open(struct spex_event *event, enum spex_counter counter,
                        const struct spex_counter_plan *plan) {
     const enum spex_way *way = spex_ways_of(counter);
@@ -101,7 +109,8 @@ static void event_open(struct spex_event *event, enum spex_counter counter,
         spex_fetch_add_relaxed(&fallbacks[counter].threads, 1);
 }
 
-/* Every field, `busy` as it is, and last what readers look at. */
+/* Copies all fields with `busy` set. `word` and `source`, by which readers know an open event, are
+ * written last. */
 static void event_publish(struct spex_event *event, struct spex_event opened) {
     const uint64_t *word = opened.word;
     opened.word = NULL;
@@ -114,6 +123,7 @@ static void event_publish(struct spex_event *event, struct spex_event opened) {
     event->busy = false;
 }
 
+/* Readers of this event are interrupted by the caller, a handler: they still use it. */
 bool spex_counter_open(struct spex_thread_counters *counters, enum spex_counter counter) {
     struct spex_event *event = &counters->events[counter];
     if (!*spex_counters_mapped || event->busy || event->readers ||
@@ -146,7 +156,7 @@ void spex_counter_read_slowly(struct spex_thread_counters *counters, enum spex_c
     bool intact = reading->available || spex_event_intact(event);
     handler_fence();
     event->readers--;
-    /* The program has closed the descriptor: the next probe opens another. */
+    /* The program has closed the descriptor. The next probe opens another. */
     if (!intact && !event->readers)
         event_close(event, counter);
     errno = saved;
@@ -163,7 +173,7 @@ bool spex_counter_delta(const struct spex_reading *begin, const struct spex_read
         return false;
     for (int i = 0; i < 2; i++)
         values[i] = end->values[i] - begin->values[i];
-    /* Without times, the event had been running all the time up to then. */
+    /* Without times (0) the event had been counted all the time. */
     if (end->enabled == end->running)
         return true;
     if (!begin->enabled)

@@ -29,33 +29,50 @@ enum spex_counter {
     SPEX_COUNTER_FAULTS,
     SPEX_COUNTER_SWITCHES,
     SPEX_COUNTER_LLC,
-    SPEX_COUNTER_PERFCNTR, /* + pcid */
+    /* One for each PERFCNTR: SPEX_COUNTER_PERFCNTR + pcid. */
+    SPEX_COUNTER_PERFCNTR,
     SPEX_COUNTERS = SPEX_COUNTER_PERFCNTR + SPEX_PERFCNTRS
 };
 
 struct spex_reading {
-    uint64_t values[2]; /* LLC: references, misses; others: one value */
-    uint64_t enabled;   /* ns; 0: this way of reading was never multiplexed */
+    /* LLC: references and misses; other counters: one value. */
+    uint64_t values[2];
+    /* Time that the event was enabled and that it was counted, in ns; 0: this way of reading is
+     * never multiplexed. */
+    uint64_t enabled;
     uint64_t running;
-    uint32_t source; /* the opening it was read from: others' values are not comparable */
+    /* Number of the opening that was read. Readings of different openings cannot be compared. */
+    uint32_t source;
     bool available;
 };
 
 /* One counter in one thread. All zero: not open. */
 struct spex_event {
-    const uint64_t *word; /* where the kernel keeps the count; NULL for ways that are not mapped */
-    uint32_t source;      /* number of this opening; 0: not open */
-    uint32_t generation;  /* of the plan it was opened by */
-    uint8_t shift;        /* count = *word >> shift */
-    uint8_t way;          /* enum spex_way */
-    uint8_t events;       /* in `ids`, `descriptors` and `pages`: 2 for LLC */
-    bool fallback;        /* not the way that the plan prefers */
-    bool busy;            /* being opened or closed */
-    uint8_t readers;      /* readings under way: this thread's, and its handlers' in their midst */
-    int descriptors[2];   /* valid where ids[i] != 0 */
-    uint64_t ids[2];      /* the kernel's, by which a descriptor is known to be ours still */
+    /* Where the kernel keeps the count; NULL: the way of reading is not mapped. */
+    const uint64_t *word;
+    /* Number of this opening; 0: not open. */
+    uint32_t source;
+    /* Generation of the plan by which the event was opened. */
+    uint32_t generation;
+    /* The count is *word >> shift. */
+    uint8_t shift;
+    /* A value of enum spex_way. */
+    uint8_t way;
+    /* Number of entries in `ids`, `descriptors` and `pages`: 2 for LLC. */
+    uint8_t events;
+    /* The way is not the one that the plan prefers. */
+    bool fallback;
+    /* The event is being opened or closed: signal handlers leave it alone. */
+    bool busy;
+    /* Readings under way: the thread's and those of signal handlers that interrupt it. */
+    uint8_t readers;
+    /* descriptors[i] is valid where ids[i] is not 0. */
+    int descriptors[2];
+    /* The kernel's ids of the events, by which a descriptor is recognised as the library's own. */
+    uint64_t ids[2];
     void *pages[2];
-    size_t page_bytes; /* of each mapping */
+    /* Size of each mapping. */
+    size_t page_bytes;
 };
 
 struct spex_thread_counters {
@@ -66,71 +83,76 @@ struct spex_thread_counters {
  * empty: all. Before threads open counters. 0, or -EINVAL with one line on standard error. */
 int spex_counters_allow(const char *list);
 
-/* Chooses the way of reading: tries each on the calling thread, against the kernel's own figures,
- * and takes the cost of a read. Later calls return what the first found. Not for signal handlers.
- * 0; -ENOENT when no event has been set for a PERFCNTR; or why the counter is not available here,
- * with one line on standard error. */
+/* Chooses the way of reading a counter: tries each way on the calling thread, compares it with the
+ * kernel's own figures, and measures the cost of a read. Later calls return the first result. Takes
+ * a lock; not for signal handlers. 0; -ENOENT: no event has been set for a PERFCNTR; or the errno
+ * value of a counter that is not available here, with one line on standard error. */
 int spex_counters_prepare(enum spex_counter id);
 
-/* One line about how a counter is read, and why not in a better way, or why not at all. */
+/* Writes one line about how a counter is read and why not in a better way, or why it is not
+ * available. */
 void spex_counters_describe(enum spex_counter id, char *text, size_t size);
 
-/* Ticks for one bare read; 0 when not prepared or not available. */
+/* Ticks of one read without a probe around it; 0: not prepared or not available. */
 uint64_t spex_counter_cost(enum spex_counter id);
 
-/* Threads that now read by a worse way than the prepared one, or not at all, because they could not
- * open it: no descriptors, or no memory that may be locked (perf_event_mlock_kb). */
+/* Number of threads that read in a worse way than the prepared one, or not at all, because they
+ * could not open it: no descriptors, or no memory that may be locked (perf_event_mlock_kb). */
 uint64_t spex_counter_fallbacks(enum spex_counter counter);
 
-/* Why the last of these threads could not open the counter: an errno value. */
+/* Errno value with which the last of these threads failed to open the counter. */
 int spex_counter_fallback_error(enum spex_counter counter);
 
-/* Sets the numbers of such threads to 0: in the child of a fork. */
+/* Sets the numbers of these threads to 0: in the child of a fork, which has no such thread. */
 void spex_counter_fallbacks_forget(void);
 
-/* Opens a counter in the calling thread; slow. True when it opened something now, so that the
- * caller can mark the record that this falls into. */
+/* Opens a counter in the calling thread by system calls. True: it has opened something now; the
+ * caller then marks the record, whose time includes the opening. */
 bool spex_counter_open(struct spex_thread_counters *counters, enum spex_counter counter);
 
+/* spex_counter_read for ways that are not mapped: by a system call or an instruction. */
 void spex_counter_read_slowly(struct spex_thread_counters *counters, enum spex_counter counter,
                               struct spex_reading *reading);
 
-/* What happened between two readings. `*scaled`: the event was counted part of the time only, and
- * the values are extrapolated. False when they cannot be told. */
+/* The difference of two readings. `*scaled`: the event was counted part of the time only, and the
+ * values are extrapolated. False: the readings cannot be compared. */
 bool spex_counter_delta(const struct spex_reading *begin, const struct spex_reading *end,
                         uint64_t values[2], bool *scaled);
 
-/* The thread ends; in that thread. All counters are as never opened afterwards. */
+/* Closes all counters of the calling thread at its end; they are as never opened afterwards. */
 void spex_counters_close(struct spex_thread_counters *counters);
 
-/* Around fork, so that the child finds the library's own state whole. */
+/* To be called around fork, so that no other thread holds the library's lock in the child. */
 void spex_counters_fork_prepare(void);
 void spex_counters_fork_parent(void);
 void spex_counters_fork_child(void);
 
-/* In the child, for the state of every thread of the parent: forgets mappings, which are not there,
- * and closes inherited descriptors. The child's own counts begin at its own opening. */
+/* In the child of a fork, for the state of every thread of the parent: forgets mappings, which the
+ * child does not inherit, and closes inherited descriptors. The child counts from its own
+ * openings. */
 void spex_thread_counters_fork_child(struct spex_thread_counters *counters);
 
-/* Whether the mappings are there: 0 in the child of a fork, which does not inherit them, from its
- * first instruction on. */
+/* Points to 1 while the mappings of this process exist. In the child of a fork it points to 0 from
+ * the first instruction on, since the child does not inherit the mappings. */
 extern const uint64_t *spex_counters_mapped;
 
-/* Makes it so; without it, or where the kernel cannot (Linux before 4.14), a child must not read
- * before spex_counters_revive. Once a process. */
+/* Makes the value that spex_counters_mapped points to 0 in children. Without this call, or where
+ * the kernel cannot do it (Linux before 4.14), a child must not read counters before
+ * spex_counters_revive. Once in a process. */
 void spex_counters_init(void);
 
-/* In the child, when the states of all threads have been through spex_thread_counters_fork_child.
- * */
+/* In the child of a fork, after spex_thread_counters_fork_child for the states of all threads: sets
+ * the value to 1 again. */
 void spex_counters_revive(void);
 
-/* Of the plan for each counter; odd while it changes. */
+/* Generation of each counter's plan (plan.h); odd while the plan changes. */
 extern uint32_t spex_counter_generations[SPEX_COUNTERS];
 
+/* Whether the counter is open in this thread, by the plan in force. */
 static inline bool spex_counter_ready(const struct spex_thread_counters *counters,
                                       enum spex_counter counter) {
     const struct spex_event *event = &counters->events[counter];
-    /* A mapped way stays as long as the thread. */
+    /* A mapped way stays open until the thread ends, also when the plan changes. */
     return *spex_counters_mapped &&
            (event->word ||
             (event->source &&

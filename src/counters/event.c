@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Programs close descriptors that they do not know and get the same numbers again for files of
- * their own. Mapped ways close theirs at once: the mapping keeps the event. Others have numbers
- * that the system does not give out by itself before some hundred descriptors are open, and ask
- * before each use whether a number is ours: before closing, by the event's id; before reading,
- * where that would take half as long as the reading, by a mark on the open file. (pread, harmless
- * on other files, does not work on events.) Between the question and the use another thread may
- * still close the number and open it again; nothing can be done about those few hundred
- * nanoseconds. */
+/* Perf events by perf_event_open(2). Ways of reading: ways.h.
+ *
+ * Programs close descriptors that they do not know, and then get the same numbers for files of
+ * their own. A mapped way closes its descriptor at once, since the mapping keeps the event. Other
+ * ways use numbers that the system gives out only when some hundred descriptors are open, and ask
+ * before each use whether the number is still the library's. Before closing they ask by the event's
+ * id. Before reading they ask by a mark on the open file: asking by the id would take half as long
+ * as the reading itself. (pread, which is harmless on other files, does not work on events.)
+ * Between the question and the use another thread may still close the number and open it again;
+ * those few hundred nanoseconds cannot be guarded. */
 #define _GNU_SOURCE
 #include "counters/event.h"
 
@@ -28,11 +30,12 @@
 #define READ_FORMAT                                                                                \
     (PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
 
-/* The mark: a signal that is to tell of input on the file, where any other file has none. Nothing
- * is ever sent, as signal-driven input stays off. */
+/* The mark: the number of the signal for input on the file (F_SETSIG), which other files do not
+ * have set. The signal is never sent, since O_ASYNC stays off. */
 #define MARK_SIGNAL 61
 
-/* Of a record without any sample fields, perf_event_open(2): struct perf_event_header alone. */
+/* Size of a record without sample fields, struct perf_event_header alone: see
+ * perf_event_open(2). */
 #define RECORD_BYTES_LOG2 3
 
 static bool has_ring(enum spex_way way) {
@@ -43,8 +46,8 @@ static bool is_mapped(enum spex_way way) {
     return has_ring(way) || way == SPEX_WAY_SWITCH_COUNT;
 }
 
-static struct perf_event_attr attributes(const struct spex_event_code *code, enum spex_way way,
-                                         bool grouped) {
+static struct perf_event_attr event_attributes(const struct spex_event_code *code,
+                                               enum spex_way way, bool grouped) {
     struct perf_event_attr attr = {
         .size = sizeof(attr),
         .type = code->type,
@@ -63,41 +66,44 @@ static struct perf_event_attr attributes(const struct spex_event_code *code, enu
     } else if (way == SPEX_WAY_SWITCH_RECORDS) {
         attr.config = PERF_COUNT_SW_DUMMY;
         attr.context_switch = 1;
-        attr.exclude_kernel =
-            1; /* of the event that never happens; records are made all the same */
+        /* The dummy event never happens, so it needs no permission for the kernel's events.
+         * Records of context switches are made all the same. */
+        attr.exclude_kernel = 1;
     }
     if (has_ring(way)) {
-        /* Nobody waits for records: wake up as seldom as the kernel allows. */
+        /* Nobody waits for the records: as few wake-ups as the kernel allows. */
         attr.watermark = 1;
         attr.wakeup_watermark = UINT32_MAX;
     }
     return attr;
 }
 
+/* An event of the calling thread on any processor. `leader`: the descriptor of the group's first
+ * event; -1: this is the first. */
 static int descriptor_open(const struct spex_event_code *code, enum spex_way way, bool grouped,
                            int leader) {
-    struct perf_event_attr attr = attributes(code, way, grouped);
+    struct perf_event_attr attr = event_attributes(code, way, grouped);
     long descriptor =
         syscall(SYS_perf_event_open, &attr, 0, -1, leader, (unsigned long)PERF_FLAG_FD_CLOEXEC);
     return descriptor < 0 ? -errno : (int)descriptor;
 }
 
-static bool is_ours(int descriptor, uint64_t id) {
+static bool descriptor_is_ours(int descriptor, uint64_t id) {
     uint64_t found;
     return id && ioctl(descriptor, PERF_EVENT_IOC_ID, &found) == 0 && found == id;
 }
 
-static void close_ours(const struct spex_event *event) {
-    /* The leader last: without it the others would go on counting by themselves. */
+static void descriptors_close(const struct spex_event *event) {
+    /* Closes the group's leader last: the other events would go on counting by themselves. */
     for (int i = event->events - 1; i >= 0; i--)
-        if (is_ours(event->descriptors[i], event->ids[i]))
+        if (descriptor_is_ours(event->descriptors[i], event->ids[i]))
             close(event->descriptors[i]);
 }
 
 static int page_map(struct spex_event *event, int descriptor, int i) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     event->page_bytes = has_ring(event->way) ? 2 * page : page;
-    /* Read-only, which lets the kernel overwrite old records: the ring is never full. */
+    /* A read-only mapping lets the kernel overwrite old records, so the ring is never full. */
     void *memory = mmap(NULL, event->page_bytes, PROT_READ, MAP_SHARED, descriptor, 0);
     if (memory == MAP_FAILED)
         return -errno;
@@ -105,19 +111,19 @@ static int page_map(struct spex_event *event, int descriptor, int i) {
     return 0;
 }
 
-static void find_word(struct spex_event *event) {
+static void event_find_word(struct spex_event *event) {
     const struct perf_event_mmap_page *page = event->pages[0];
     if (event->way == SPEX_WAY_SWITCH_COUNT) {
         event->word = (const uint64_t *)&page->offset;
         return;
     }
     event->word = (const uint64_t *)&page->data_head;
-    /* A switch leaves two records: out and in again. */
+    /* A context switch leaves two records: out, and in again. */
     event->shift = RECORD_BYTES_LOG2 + (event->way == SPEX_WAY_SWITCH_RECORDS);
 }
 
-static int open_mapped(struct spex_event *event, const struct spex_counter_plan *plan,
-                       const char **step) {
+static int event_open_mapped(struct spex_event *event, const struct spex_counter_plan *plan,
+                             const char **step) {
     *step = "perf_event_open";
     int descriptor = descriptor_open(&plan->codes[0], event->way, false, -1);
     if (descriptor < 0)
@@ -126,12 +132,12 @@ static int open_mapped(struct spex_event *event, const struct spex_counter_plan 
     int err = page_map(event, descriptor, 0);
     close(descriptor);
     if (!err)
-        find_word(event);
+        event_find_word(event);
     return err;
 }
 
-static int open_one(struct spex_event *event, const struct spex_event_code *code, int i,
-                    const char **step) {
+static int event_open_one(struct spex_event *event, const struct spex_event_code *code, int i,
+                          const char **step) {
     *step = "perf_event_open";
     int descriptor =
         descriptor_open(code, event->way, event->events > 1, i ? event->descriptors[0] : -1);
@@ -158,11 +164,11 @@ int spex_event_open(struct spex_event *event, const struct spex_counter_plan *pl
     event->way = (uint8_t)way;
     int err = 0;
     if (is_mapped(way)) {
-        err = open_mapped(event, plan, step);
+        err = event_open_mapped(event, plan, step);
     } else if (way == SPEX_WAY_READ || way == SPEX_WAY_RDPMC) {
         event->events = (uint8_t)plan->events;
         for (int i = 0; !err && i < event->events; i++)
-            err = open_one(event, &plan->codes[i], i, step);
+            err = event_open_one(event, &plan->codes[i], i, step);
     }
     if (err) {
         spex_event_release(event);
@@ -181,11 +187,11 @@ static bool read_rusage(enum spex_counter counter, struct spex_reading *reading)
     return true;
 }
 
-static bool is_marked(int descriptor) {
+static bool descriptor_is_marked(int descriptor) {
     return fcntl(descriptor, F_GETSIG) == MARK_SIGNAL;
 }
 
-/* As read_format asks for it: of one event, and of a group. */
+/* What read(2) returns for READ_FORMAT: of a single event, and of a group. */
 struct single {
     uint64_t value;
     uint64_t enabled;
@@ -230,15 +236,15 @@ static bool read_group(const struct spex_event *event, struct spex_reading *read
 }
 
 static bool read_events(const struct spex_event *event, struct spex_reading *reading) {
-    if (!is_marked(event->descriptors[0]))
+    if (!descriptor_is_marked(event->descriptors[0]))
         return false;
     return event->events > 1 ? read_group(event, reading) : read_single(event, reading);
 }
 
 #if defined(__x86_64__)
 
-/* As linux/perf_event.h has it, at struct perf_event_mmap_page. False when the event is not on a
- * counter at the moment or has had to share one. */
+/* Reads by the processor's instruction, as linux/perf_event.h tells at struct perf_event_mmap_page:
+ * `lock` is a sequence lock. False: the event is not on a counter at the moment, or shares one. */
 static bool read_page(const struct perf_event_mmap_page *page, uint64_t *value) {
     uint32_t sequence, index;
     bool whole;
@@ -292,7 +298,7 @@ void spex_event_read(const struct spex_event *event, enum spex_counter counter,
 
 bool spex_event_intact(const struct spex_event *event) {
     for (int i = 0; i < event->events; i++)
-        if (!is_ours(event->descriptors[i], event->ids[i]))
+        if (!descriptor_is_ours(event->descriptors[i], event->ids[i]))
             return false;
     return true;
 }
@@ -301,9 +307,9 @@ void spex_event_release(const struct spex_event *event) {
     for (int i = 0; i < 2; i++)
         if (event->pages[i])
             munmap(event->pages[i], event->page_bytes);
-    close_ours(event);
+    descriptors_close(event);
 }
 
 void spex_event_abandon(const struct spex_event *event) {
-    close_ours(event);
+    descriptors_close(event);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The perf events of one counter in the calling thread: opening, reading, releasing. Nothing here
+/* Opens, reads and releases the perf events of one counter in the calling thread. Nothing here
  * allocates, prints or locks. */
 #ifndef SPEX_COUNTERS_EVENT_H
 #define SPEX_COUNTERS_EVENT_H
@@ -7,23 +7,24 @@
 #include "counters/plan.h"
 #include "counters/ways.h"
 
-/* Opens `*event`, all zero before, in one way. 0, or the negative errno of `*step`, the call that
- * failed; then it is all zero again. */
+/* Opens `*event`, which is all zero before, in one way. 0, or a negative errno value with the name
+ * of the call that failed in `*step`; the event is all zero again then. */
 int spex_event_open(struct spex_event *event, const struct spex_counter_plan *plan,
                     enum spex_way way, const char **step);
 
-/* One reading in the way the event was opened. Unavailable when its descriptor is no longer ours.
- * */
+/* Reads in the way in which the event was opened. The reading is unavailable if the descriptor is
+ * no longer the library's. */
 void spex_event_read(const struct spex_event *event, enum spex_counter counter,
                      struct spex_reading *reading);
 
-/* True when reading needs no descriptors or has all of them still. */
+/* Whether all descriptors that reading needs are still the library's. */
 bool spex_event_intact(const struct spex_event *event);
 
-/* Unmaps, and closes what is still ours. The event's fields stay. */
+/* Unmaps the pages and closes the descriptors that are still the library's. The event's fields
+ * stay. */
 void spex_event_release(const struct spex_event *event);
 
-/* In the child of a fork: there are no mappings to remove. */
+/* spex_event_release in the child of a fork, which has no mappings to remove. */
 void spex_event_abandon(const struct spex_event *event);
 
 #endif

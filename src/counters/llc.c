@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Which events stand behind references to and misses of the last-level cache.
+/* The events that count references to and misses of the last-level cache.
  *
- * Intel's LONGEST_LAT_CACHE is just that. AMD's cores count no L3 events of their own: what misses
- * the L3 is seen as fills of the L1 data cache from memory or from another cache complex, and what
- * refers to it as these and fills from the own complex's L3 (fills from the own L2 left out). The
+ * Intel's LONGEST_LAT_CACHE is that event. AMD's cores count no L3 events of their own. Misses of
+ * the L3 are counted there as fills of the L1 data cache from memory or from another cache complex;
+ * references are these and fills from the own complex's L3, without fills from the own L2. The
  * kernel's generic cache events are of the last level on Intel only: on AMD they are of the L2, on
  * Arm of the L1. */
 #include <linux/perf_event.h>
@@ -15,12 +15,12 @@
 #include <cpuid.h>
 #endif
 
-struct names {
+struct event_names {
     const char *references;
     const char *misses;
 };
 
-static const struct names by_name[] = {
+static const struct event_names by_name[] = {
     {"LONGEST_LAT_CACHE:REFERENCE", "LONGEST_LAT_CACHE:MISS"},
     {"LONGEST_LAT_CACHE:REFERENCES", "LONGEST_LAT_CACHE:MISS"},
     /* Zen 4 */
@@ -31,15 +31,16 @@ static const struct names by_name[] = {
     /* Zen 3 */
     {"ANY_DATA_CACHE_FILLS_FROM_SYSTEM:INT_CACHE:EXT_CACHE_LCL:MEM_IO_LCL:EXT_CACHE_RMT:MEM_IO_RMT",
      "ANY_DATA_CACHE_FILLS_FROM_SYSTEM:EXT_CACHE_LCL:MEM_IO_LCL:EXT_CACHE_RMT:MEM_IO_RMT"},
-    /* Zen 2: demand fills only; another complex's cache on the same node counts as the own L3. */
+    /* Zen 2: demand fills only; a cache of another complex on the same node counts as the own
+     * L3. */
     {"DATA_CACHE_REFILLS_FROM_SYSTEM:LS_MABRESP_LCL_CACHE:LS_MABRESP_LCL_DRAM:LS_MABRESP_RMT_CACHE:"
      "LS_MABRESP_RMT_DRAM",
      "DATA_CACHE_REFILLS_FROM_SYSTEM:LS_MABRESP_LCL_DRAM:LS_MABRESP_RMT_CACHE:LS_MABRESP_RMT_DRAM"},
 };
 
-enum { BY_NAME = sizeof(by_name) / sizeof(by_name[0]), BY_CODE = BY_NAME, END };
+enum { BY_NAME = sizeof(by_name) / sizeof(by_name[0]), BY_CODE = BY_NAME, CANDIDATES };
 
-static bool choose_name(const struct names *names, struct spex_choice *choice) {
+static bool choose_by_name(const struct event_names *names, struct spex_choice *choice) {
     const char *why;
     *choice = (struct spex_choice){.events = 2};
     if (spex_name_encode(names->references, &choice->codes[0], &why) != 0 ||
@@ -48,7 +49,7 @@ static bool choose_name(const struct names *names, struct spex_choice *choice) {
     const char *masks = names->references;
     while (*masks && *masks != ':')
         masks++;
-    /* One event in both: the codes tell the masks apart. */
+    /* Both are the same event: the codes tell the masks apart. */
     snprintf(choice->text, sizeof(choice->text), "%.*s (references %#llx, misses %#llx)",
              (int)(masks - names->references), names->references,
              (unsigned long long)choice->codes[0].config,
@@ -70,7 +71,7 @@ static bool choose_zen5(struct spex_choice *choice) {
     return true;
 }
 
-static bool choose_code(struct spex_choice *choice) {
+static bool choose_by_code(struct spex_choice *choice) {
     *choice = (struct spex_choice){.events = 2};
     __builtin_cpu_init();
     if (__builtin_cpu_is("amd"))
@@ -91,7 +92,7 @@ static bool choose_code(struct spex_choice *choice) {
 #define CACHE_READ(result)                                                                         \
     (PERF_COUNT_HW_CACHE_LL | PERF_COUNT_HW_CACHE_OP_READ << 8 | (result) << 16)
 
-static bool choose_code(struct spex_choice *choice) {
+static bool choose_by_code(struct spex_choice *choice) {
     *choice = (struct spex_choice){.events = 2};
     choice->codes[0] = (struct spex_event_code){
         .type = PERF_TYPE_HW_CACHE, .config = CACHE_READ(PERF_COUNT_HW_CACHE_RESULT_ACCESS)};
@@ -105,9 +106,10 @@ static bool choose_code(struct spex_choice *choice) {
 #endif
 
 bool spex_llc_next(unsigned *position, struct spex_choice *choice) {
-    while (*position < END) {
+    while (*position < CANDIDATES) {
         unsigned candidate = (*position)++;
-        if (candidate < BY_NAME ? choose_name(&by_name[candidate], choice) : choose_code(choice))
+        if (candidate < BY_NAME ? choose_by_name(&by_name[candidate], choice)
+                                : choose_by_code(choice))
             return true;
     }
     return false;

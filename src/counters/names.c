@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Events by libpfm4's names. Alone here, since its header excludes the kernel's. */
+/* Encodes events by libpfm4's names. In a file of its own: libpfm4's header excludes the
+ * kernel's. */
 #include <errno.h>
 #include <perfmon/pfmlib_perf_event.h>
 #include <stdbool.h>
@@ -8,7 +9,8 @@
 #include "counters/prepare.h"
 
 int spex_name_encode(const char *name, struct spex_event_code *code, const char **why) {
-    int err = pfm_initialize(); /* the first call does the work */
+    /* The first call initialises libpfm4, later calls return its result. */
+    int err = pfm_initialize();
     struct perf_event_attr attr = {.size = sizeof(attr)};
     pfm_perf_encode_arg_t argument = {.attr = &attr, .size = sizeof(argument)};
     if (err == PFM_SUCCESS)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The events of the developer's choice. */
+/* The events that the program sets for PERFCNTR probes: by code or by libpfm4's name. */
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -19,7 +19,8 @@ static uint64_t event_max(void) {
     return __builtin_cpu_is("amd") ? 0xfff : 0xff;
 }
 
-/* Event select bits 11:8 are at 35:32, AMD's manual volume 2, PERF_CTL. */
+/* Bits 11:8 of the event select are at 35:32: AMD64 Architecture Programmer's Manual, volume 2,
+ * PERF_CTL. */
 static uint64_t raw_config(uint64_t event, uint64_t mask) {
     return (event & 0xff) | mask << EVENT_LOW_BITS | (event >> EVENT_LOW_BITS) << 32;
 }

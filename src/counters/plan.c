@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The plan of each counter is under a sequence lock: its generation is odd while its words change.
- * */
+/* A sequence lock for each counter's plan: the generation is odd while the plan's words change.
+ * Readers never wait, so signal handlers may read. */
 #include "counters/plan.h"
 
 #include <pthread.h>
@@ -24,13 +24,15 @@ void spex_counter_plan_write(enum spex_counter counter, const struct spex_counte
     uint32_t generation = spex_load_relaxed(&spex_counter_generations[counter]);
     spex_store_relaxed(&spex_counter_generations[counter], generation + 1);
     for (int i = 0; i < PLAN_WORDS; i++)
-        spex_store_release(&plans[counter][i], words[i]); /* P1 (P3): and the odd generation */
+        spex_store_release(&plans[counter][i], words[i]); /* P1 (P3): the odd generation */
     spex_store_release(&spex_counter_generations[counter],
                        generation + 2); /* P2 (P4): and its words */
 }
 
-static bool plan_copy(enum spex_counter counter, uint32_t generation,
-                      struct spex_counter_plan *plan) {
+/* False: the plan has changed meanwhile. The acquires of the words keep the load of the generation
+ * behind them. */
+static bool plan_try_copy(enum spex_counter counter, uint32_t generation,
+                          struct spex_counter_plan *plan) {
     uint64_t words[PLAN_WORDS] = {0};
     for (int i = 0; i < PLAN_WORDS; i++)
         words[i] = spex_load_acquire(&plans[counter][i]); /* P3 (P1) */
@@ -42,19 +44,19 @@ uint32_t spex_counter_plan_read(enum spex_counter counter, struct spex_counter_p
     uint32_t generation = 0;
     for (int i = 0; i < TRIES; i++) {
         generation = spex_load_acquire(&spex_counter_generations[counter]); /* P4 (P2) */
-        if (generation % 2 == 0 && plan_copy(counter, generation, plan))
+        if (generation % 2 == 0 && plan_try_copy(counter, generation, plan))
             return generation;
     }
     *plan = (struct spex_counter_plan){.way = SPEX_WAY_NONE};
     return generation | 1;
 }
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t counters_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void spex_counters_lock(void) {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&counters_lock);
 }
 
 void spex_counters_unlock(void) {
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&counters_lock);
 }

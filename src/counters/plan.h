@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The plan of a counter: what threads open for it. prepare.c writes it; any thread and signal
- * handler reads it. */
+/* The plan of a counter: the events that threads open for it, and the way of reading. prepare.c
+ * writes plans; any thread and signal handler reads them. */
 #ifndef SPEX_COUNTERS_PLAN_H
 #define SPEX_COUNTERS_PLAN_H
 
@@ -12,7 +12,8 @@
  * file can include both. */
 struct spex_event_code {
     uint32_t type;
-    uint32_t exclude; /* SPEX_EXCLUDE_… */
+    /* Bits SPEX_EXCLUDE_…. */
+    uint32_t exclude;
     uint64_t config, config1, config2;
 };
 
@@ -25,7 +26,8 @@ enum {
 };
 
 struct spex_counter_plan {
-    uint32_t way; /* enum spex_way */
+    /* A value of enum spex_way. */
+    uint32_t way;
     uint32_t events;
     struct spex_event_code codes[2];
 };
@@ -33,13 +35,13 @@ struct spex_counter_plan {
 /* Replaces the plan. One caller at a time. */
 void spex_counter_plan_write(enum spex_counter counter, const struct spex_counter_plan *plan);
 
-/* Copies the plan and returns its generation. When the plan changes again and again, or a signal
- * handler has interrupted the change, the copy is a plan that opens nothing, with an odd
- * generation, so that the thread reads the plan again at its next probe. */
+/* Copies the plan and returns its generation. If the plan changes again and again, or the caller is
+ * a signal handler that has interrupted the change, the copy opens nothing and the generation is
+ * odd: the thread then reads the plan again at its next probe. */
 uint32_t spex_counter_plan_read(enum spex_counter counter, struct spex_counter_plan *plan);
 
-/* The lock of everything that prepares counters. It also serialises calls of libpfm4, which is not
- * made for several threads. */
+/* Lock of all preparation of counters. It also serialises calls of libpfm4, which is not safe for
+ * threads. */
 void spex_counters_lock(void);
 void spex_counters_unlock(void);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds out how each counter is read on this machine, and keeps the result for the process. Each
- * way is tried (way_trial.h) before it is used: an event that opens may still count nothing, or
- * cost more to read than a system call. */
+/* Finds out how each counter is read on this machine and keeps the result for the process, under
+ * spex_counters_lock. Each way is tried (way_trial.h) before it is used: an event that can be
+ * opened may still count nothing, or cost more to read than a system call. */
 #include "counters/prepare.h"
 
 #include <errno.h>
@@ -13,21 +13,25 @@
 #include "counters/way_trial.h"
 #include "text/message.h"
 
-static const char *const subjects[] = {"page faults", "context switches", "last-level cache"};
+static const char *const counter_names[] = {"page faults", "context switches", "last-level cache"};
 
 struct counter {
     bool prepared;
-    bool told; /* standard error has said that it is not available */
+    /* Standard error has said that the counter is not available. */
+    bool told;
     int result;
-    uint64_t cost;             /* ticks a read; 0: not available */
-    struct spex_choice choice; /* PERFCNTR: what was set */
+    /* Ticks of a read; 0: not available. */
+    uint64_t cost;
+    /* PERFCNTR: the event that was set. */
+    struct spex_choice choice;
     char text[400];
 };
 
-static struct counter counters[SPEX_COUNTERS];
+/* By counter; under spex_counters_lock. */
+static struct counter counter_states[SPEX_COUNTERS];
 
-__attribute__((format(printf, 2, 3))) static void add_text(struct counter *counter,
-                                                           const char *format, ...) {
+__attribute__((format(printf, 2, 3))) static void counter_add_text(struct counter *counter,
+                                                                   const char *format, ...) {
     size_t length = strlen(counter->text);
     va_list args;
     va_start(args, format);
@@ -48,7 +52,8 @@ static void exclude_kernel(struct spex_way_trial *trial) {
         trial->plan.codes[i].exclude |= SPEX_EXCLUDE_KERNEL;
 }
 
-/* Tries to count the event in user and kernel mode; where that is not permitted, in user mode. */
+/* Tries to count the event in user and kernel mode. Where that is not permitted, tries user mode
+ * alone. Context switches happen in the kernel, so their ways are not tried in user mode. */
 static uint64_t try_way_as_permitted(struct spex_way_trial *trial, enum spex_way way, int *err) {
     uint64_t cost = spex_way_try(trial, way, err);
     if (cost || !lacks_privilege(*err) || !spex_way_allowed(way) || excludes_kernel(trial) ||
@@ -62,6 +67,7 @@ static uint64_t try_way_as_permitted(struct spex_way_trial *trial, enum spex_way
     return cost;
 }
 
+/* Adds why a way is not used; equal reasons in a row are said once. */
 static void add_refusal(char *text, size_t size, enum spex_way way, const char *why,
                         const char *last_why) {
     size_t length = strlen(text);
@@ -71,10 +77,10 @@ static void add_refusal(char *text, size_t size, enum spex_way way, const char *
         snprintf(text + length, size - length, "; not by %s: %s", spex_way_text(way), why);
 }
 
-/* Finds the best of the ways that work, which is the first one. Hardware counters are the
- * exception: of instruction and system call, the cheaper one is the best. */
-static int try_ways(struct spex_way_trial *trial, struct counter *counter, char *others,
-                    size_t size) {
+/* Finds the best way that works: the first one. For hardware counters it is the cheaper one of
+ * instruction and system call. */
+static int counter_try_ways(struct spex_way_trial *trial, struct counter *counter, char *others,
+                            size_t size) {
     struct spex_counter_plan best = {.way = SPEX_WAY_NONE};
     char last_why[sizeof(trial->why)] = "";
     int err = -ENOENT;
@@ -100,44 +106,45 @@ static int try_ways(struct spex_way_trial *trial, struct counter *counter, char 
     return 0;
 }
 
-static int prepare_choice(struct counter *counter, enum spex_counter id,
-                          const struct spex_choice *choice) {
+/* Prepares a counter with these events, and writes the line that describes the result. */
+static int counter_prepare_choice(struct counter *counter, enum spex_counter id,
+                                  const struct spex_choice *choice) {
     struct spex_way_trial trial = {.counter = id, .plan = {.events = choice->events}};
     memcpy(trial.plan.codes, choice->codes, sizeof(choice->codes));
     char others[280] = "";
     counter->text[0] = '\0';
-    int err = try_ways(&trial, counter, others, sizeof(others));
+    int err = counter_try_ways(&trial, counter, others, sizeof(others));
     if (id < SPEX_COUNTER_PERFCNTR)
-        add_text(counter, "%s", subjects[id]);
+        counter_add_text(counter, "%s", counter_names[id]);
     else
-        add_text(counter, "performance counter %u", (unsigned)id - SPEX_COUNTER_PERFCNTR);
+        counter_add_text(counter, "performance counter %u", (unsigned)id - SPEX_COUNTER_PERFCNTR);
     if (err)
-        add_text(counter, " not available here");
+        counter_add_text(counter, " not available here");
     if (choice->text[0])
-        add_text(counter, ": %s", choice->text);
+        counter_add_text(counter, ": %s", choice->text);
     if (!err) {
         if (excludes_kernel(&trial) && trial.plan.way != SPEX_WAY_RUSAGE)
-            add_text(counter, ", in user mode only,");
-        add_text(counter, " by %s", spex_way_text((enum spex_way)trial.plan.way));
+            counter_add_text(counter, ", in user mode only,");
+        counter_add_text(counter, " by %s", spex_way_text((enum spex_way)trial.plan.way));
         spex_counter_plan_write(id, &trial.plan);
     }
-    add_text(counter, "%s", others);
+    counter_add_text(counter, "%s", others);
     return err;
 }
 
-static int prepare_llc(struct counter *counter) {
+static int counter_prepare_llc(struct counter *counter) {
     struct spex_choice choice;
     unsigned position = 0;
     int err = -ENOENT;
     snprintf(counter->text, sizeof(counter->text),
              "%s not available here: no events known for this processor",
-             subjects[SPEX_COUNTER_LLC]);
+             counter_names[SPEX_COUNTER_LLC]);
     while (err && spex_llc_next(&position, &choice))
-        err = prepare_choice(counter, SPEX_COUNTER_LLC, &choice);
+        err = counter_prepare_choice(counter, SPEX_COUNTER_LLC, &choice);
     return err;
 }
 
-static int prepare(enum spex_counter id) {
+static int counter_prepare(enum spex_counter id) {
     static const struct spex_choice faults = {
         .events = 1,
         .codes = {{.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_PAGE_FAULTS}},
@@ -146,26 +153,26 @@ static int prepare(enum spex_counter id) {
         .events = 1,
         .codes = {{.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CONTEXT_SWITCHES}},
     };
-    struct counter *counter = &counters[id];
+    struct counter *counter = &counter_states[id];
     if (id == SPEX_COUNTER_FAULTS)
-        return prepare_choice(counter, id, &faults);
+        return counter_prepare_choice(counter, id, &faults);
     if (id == SPEX_COUNTER_SWITCHES)
-        return prepare_choice(counter, id, &switches);
+        return counter_prepare_choice(counter, id, &switches);
     if (id == SPEX_COUNTER_LLC)
-        return prepare_llc(counter);
+        return counter_prepare_llc(counter);
     if (counter->choice.events)
-        return prepare_choice(counter, id, &counter->choice);
+        return counter_prepare_choice(counter, id, &counter->choice);
     snprintf(counter->text, sizeof(counter->text),
              "performance counter %u not available: no event has been set for it",
              (unsigned)id - SPEX_COUNTER_PERFCNTR);
     return -ENOENT;
 }
 
-/* The caller holds the lock. */
-static int prepare_once(enum spex_counter id) {
-    struct counter *counter = &counters[id];
+/* Prepares the counter, or returns the result of the first time. The caller holds the lock. */
+static int counter_prepare_once(enum spex_counter id) {
+    struct counter *counter = &counter_states[id];
     if (!counter->prepared) {
-        counter->result = prepare(id);
+        counter->result = counter_prepare(id);
         counter->prepared = true;
         if (counter->result) {
             spex_counter_plan_write(id, &(struct spex_counter_plan){.way = SPEX_WAY_NONE});
@@ -175,40 +182,40 @@ static int prepare_once(enum spex_counter id) {
     return counter->result;
 }
 
-static int prepare_and_tell(enum spex_counter id) {
-    int err = prepare_once(id);
-    if (err && !counters[id].told)
-        spex_message("%s", counters[id].text);
-    counters[id].told = err != 0;
+static int counter_prepare_and_report(enum spex_counter id) {
+    int err = counter_prepare_once(id);
+    if (err && !counter_states[id].told)
+        spex_message("%s", counter_states[id].text);
+    counter_states[id].told = err != 0;
     return err;
 }
 
-static void prepare_again(struct counter *counter) {
+static void counter_forget_result(struct counter *counter) {
     counter->prepared = false;
     counter->told = false;
 }
 
 int spex_counters_prepare(enum spex_counter id) {
     spex_counters_lock();
-    int err = prepare_and_tell(id);
+    int err = counter_prepare_and_report(id);
     spex_counters_unlock();
     return err;
 }
 
-static bool same_codes(const struct spex_choice *a, const struct spex_choice *b) {
+static bool choices_equal(const struct spex_choice *a, const struct spex_choice *b) {
     return a->events == b->events && memcmp(a->codes, b->codes, sizeof(a->codes)) == 0;
 }
 
 int spex_perfcntr_replace(unsigned pcid, const struct spex_choice *choice) {
     enum spex_counter id = (enum spex_counter)(SPEX_COUNTER_PERFCNTR + pcid);
-    struct counter *counter = &counters[id];
+    struct counter *counter = &counter_states[id];
     int err = 0;
     spex_counters_lock();
-    if (!same_codes(&counter->choice, choice)) {
-        bool prepared = counter->prepared;
+    if (!choices_equal(&counter->choice, choice)) {
+        bool was_prepared = counter->prepared;
         counter->choice = *choice;
-        prepare_again(counter);
-        err = prepared ? prepare_and_tell(id) : 0;
+        counter_forget_result(counter);
+        err = was_prepared ? counter_prepare_and_report(id) : 0;
     } else if (counter->prepared) {
         err = counter->result;
     }
@@ -218,8 +225,9 @@ int spex_perfcntr_replace(unsigned pcid, const struct spex_choice *choice) {
 
 void spex_counters_describe(enum spex_counter id, char *text, size_t size) {
     spex_counters_lock();
-    const struct counter *counter = &counters[id];
-    prepare_once(id); /* without a line on standard error */
+    const struct counter *counter = &counter_states[id];
+    /* Without a line on standard error. */
+    counter_prepare_once(id);
     uint64_t threads = spex_counter_fallbacks(id);
     if (threads)
         snprintf(text, size, "%s; %llu threads fell back: %s", counter->text,
@@ -231,7 +239,7 @@ void spex_counters_describe(enum spex_counter id, char *text, size_t size) {
 
 uint64_t spex_counter_cost(enum spex_counter id) {
     spex_counters_lock();
-    uint64_t cost = counters[id].cost;
+    uint64_t cost = counter_states[id].cost;
     spex_counters_unlock();
     return cost;
 }
@@ -248,7 +256,7 @@ int spex_counters_allow(const char *list) {
     spex_counters_lock();
     bool changed = spex_ways_allow(allowed);
     for (enum spex_counter id = 0; changed && id < SPEX_COUNTERS; id++)
-        prepare_again(&counters[id]);
+        counter_forget_result(&counter_states[id]);
     spex_counters_unlock();
     return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Between the files that prepare counters: candidates for an event, and the choice of one. */
+/* What the files that prepare counters share: candidates for an event, and the choice of one. */
 #ifndef SPEX_COUNTERS_PREPARE_H
 #define SPEX_COUNTERS_PREPARE_H
 
@@ -12,15 +12,16 @@ struct spex_choice {
     char text[160];
 };
 
-/* Event codes for last-level cache references and misses that this processor may have, best first:
- * fills in the one after `*position` (0 at first). False: there are no more. */
+/* The next candidate for references to and misses of the last-level cache on this processor, best
+ * first. `*position` is 0 at first. False: there are no more. */
 bool spex_llc_next(unsigned *position, struct spex_choice *choice);
 
-/* The code of a libpfm4 name. 0, or -ENOENT with `*why`. */
+/* Encodes a libpfm4 name. 0, or -ENOENT with the reason in `*why`, a constant text. The caller
+ * holds spex_counters_lock. */
 int spex_name_encode(const char *name, struct spex_event_code *code, const char **why);
 
-/* PERFCNTR gets another event: replaces the choice and, if the counter has been prepared, prepares
- * it again. */
+/* Sets the event of a PERFCNTR. If the counter has been prepared for another event, prepares it
+ * again. */
 int spex_perfcntr_replace(unsigned pcid, const struct spex_choice *choice);
 
 #endif

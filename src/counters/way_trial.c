@@ -16,12 +16,15 @@
 #include "counters/event.h"
 
 enum {
-    VALIDATION_TRIES = 5, /* a fault or switch between two readings spoils a try */
+    /* A fault or switch between two readings spoils a try. */
+    VALIDATION_TRIES = 5,
+    /* Events of a try. A switch is forced by a sleep, of which some do not switch. */
     TOUCHED_PAGES = 16,
     FORCED_SWITCHES = 4,
     SLEEPS_MAX = 64,
     COST_BATCHES = 5,
-    COST_READS = 64, /* in a batch */
+    /* Reads in a batch. */
+    COST_READS = 64,
     CACHE_WORK_BYTES = 4 << 20
 };
 
@@ -50,6 +53,7 @@ static uint64_t trial_value(struct spex_way_trial *trial) {
     return reading.values[0];
 }
 
+/* The kernel's own count, with which ways are compared. */
 static uint64_t getrusage_value(enum spex_counter counter) {
     struct spex_event rusage = {.way = SPEX_WAY_RUSAGE};
     struct spex_reading reading;
@@ -57,23 +61,24 @@ static uint64_t getrusage_value(enum spex_counter counter) {
     return reading.values[0];
 }
 
-static void touch(volatile char *memory, size_t bytes, size_t step) {
+static void memory_touch(volatile char *memory, size_t bytes, size_t step) {
     for (size_t i = 0; i < bytes; i += step)
         memory[i] = 1;
 }
 
-static void work_with_memory(size_t bytes, size_t step) {
+static void memory_use(size_t bytes, size_t step) {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         return;
-    madvise(memory, bytes, MADV_NOHUGEPAGE); /* one fault a page */
-    touch(memory, bytes, step);
+    /* One fault for each page. */
+    madvise(memory, bytes, MADV_NOHUGEPAGE);
+    memory_touch(memory, bytes, step);
     munmap(memory, bytes);
 }
 
 static void make_faults(void) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    work_with_memory(TOUCHED_PAGES * page, page);
+    memory_use(TOUCHED_PAGES * page, page);
 }
 
 static void make_switches(void) {
@@ -85,8 +90,8 @@ static void make_switches(void) {
     }
 }
 
-/* Faults and switches: the way must count as many as getrusage. */
-static bool counts_right(struct spex_way_trial *trial) {
+/* Faults and switches: the way must count as many events as getrusage. */
+static bool way_counts_right(struct spex_way_trial *trial) {
     uint64_t seen = 0, made = 0;
     for (int i = 0; i < VALIDATION_TRIES; i++) {
         uint64_t seen_before = trial_value(trial);
@@ -105,12 +110,13 @@ static bool counts_right(struct spex_way_trial *trial) {
     return false;
 }
 
-/* Hardware: the processor's counter must run and, for the cache, count while memory is read. */
-static bool counts_something(struct spex_way_trial *trial) {
+/* Hardware events: the processor's counter must run and, for the cache, count while memory is read.
+ * There is no exact figure to compare with. */
+static bool way_counts_something(struct spex_way_trial *trial) {
     struct spex_reading before, after;
     struct spex_event *event = trial_event(trial);
     spex_event_read(event, trial->counter, &before);
-    work_with_memory(CACHE_WORK_BYTES, 64);
+    memory_use(CACHE_WORK_BYTES, 64);
     spex_event_read(event, trial->counter, &after);
     const char *why = NULL;
     if (!before.available || !after.available)
@@ -126,7 +132,7 @@ static bool counts_something(struct spex_way_trial *trial) {
 
 #if defined(__x86_64__)
 
-/* Executes the instruction only where the event's page allows it; otherwise it raises a signal. */
+/* Executes the instruction only where the event's page allows it: elsewhere it raises a signal. */
 static bool instruction_works(struct spex_way_trial *trial) {
     struct spex_event *event = trial_event(trial);
     for (int i = 0; i < event->events; i++) {
@@ -136,7 +142,8 @@ static bool instruction_works(struct spex_way_trial *trial) {
             return false;
         }
     }
-    /* The instruction must see a value between those of a system call before and one after it. */
+    /* The instruction's value must lie between those of a system call before it and one after
+     * it. */
     struct spex_event by_call = *event;
     by_call.way = SPEX_WAY_READ;
     struct spex_reading before, between, after;
@@ -162,11 +169,11 @@ static bool instruction_works(struct spex_way_trial *trial) {
 static bool way_works(struct spex_way_trial *trial, enum spex_way way) {
     if (way == SPEX_WAY_RDPMC && !instruction_works(trial))
         return false;
-    return way == SPEX_WAY_RDPMC || way == SPEX_WAY_READ ? counts_something(trial)
-                                                         : counts_right(trial);
+    return way == SPEX_WAY_RDPMC || way == SPEX_WAY_READ ? way_counts_something(trial)
+                                                         : way_counts_right(trial);
 }
 
-/* Ticks for one read, in the way a probe reads: the least of a few batches. */
+/* Ticks of one read as a probe reads: the least of some batches. */
 static uint64_t trial_cost(struct spex_way_trial *trial) {
     struct spex_event *event = trial_event(trial);
     event->source = 1;

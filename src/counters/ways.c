@@ -8,7 +8,7 @@
 static const struct {
     const char *name;
     const char *text;
-} ways[SPEX_WAYS] = {
+} way_names[SPEX_WAYS] = {
     [SPEX_WAY_NONE] = {"none", "nothing"},
     [SPEX_WAY_FAULT_RECORDS] = {"fault-records", "the head of a ring with a record for each"},
     [SPEX_WAY_SWITCH_COUNT] = {"switch-count", "the count in a mapped event page"},
@@ -21,11 +21,11 @@ static const struct {
 static uint32_t allowed_ways = ALL_WAYS;
 
 const char *spex_way_name(enum spex_way way) {
-    return ways[way].name;
+    return way_names[way].name;
 }
 
 const char *spex_way_text(enum spex_way way) {
-    return ways[way].text;
+    return way_names[way].text;
 }
 
 const enum spex_way *spex_ways_of(enum spex_counter counter) {
@@ -40,7 +40,7 @@ const enum spex_way *spex_ways_of(enum spex_counter counter) {
 
 static enum spex_way way_named(const char *name, size_t length) {
     for (enum spex_way way = SPEX_WAY_NONE; way < SPEX_WAYS; way++)
-        if (strlen(ways[way].name) == length && memcmp(ways[way].name, name, length) == 0)
+        if (strlen(way_names[way].name) == length && memcmp(way_names[way].name, name, length) == 0)
             return way;
     return SPEX_WAYS;
 }

@@ -5,8 +5,9 @@
 
 #if defined(__x86_64__)
 
-/* CALL rel32, counted from behind it. Data that looks like it has one chance in 2^32 to have the
- * target. */
+/* CALL rel32 (0xe8): the distance counts from the end of the instruction. The search goes byte by
+ * byte and does not decode instructions. Other bytes that look like a call have one chance in 2^32
+ * of the target's distance. */
 bool spex_function_calls(const unsigned char *code, size_t bytes, uintptr_t target) {
     enum { CALL = 0xe8, LENGTH = 5 };
     const unsigned char *end = code + bytes;
@@ -23,7 +24,8 @@ bool spex_function_calls(const unsigned char *code, size_t bytes, uintptr_t targ
 
 #elif defined(__aarch64__)
 
-/* BL imm26, in words. */
+/* BL imm26: the distance counts in words of 4 bytes from the instruction, as a signed number of 26
+ * bits. */
 bool spex_function_calls(const unsigned char *code, size_t bytes, uintptr_t target) {
     enum { BL = 0x25, BITS = 26, LENGTH = 4 };
     for (size_t at = 0; at + LENGTH <= bytes; at += LENGTH) {

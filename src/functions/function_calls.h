@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether machine code of this process calls a function directly. */
+/* Recognises direct calls of a function in machine code of this process. */
 #ifndef SPEX_FUNCTIONS_FUNCTION_CALLS_H
 #define SPEX_FUNCTIONS_FUNCTION_CALLS_H
 
@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Somewhere in the `bytes` at `code`, which can be read. On processors that this does not know:
- * true. */
+/* Whether the `bytes` at `code`, which must be readable, contain a direct call of `target`. On
+ * processors other than x86-64 and AArch64 always true: every function counts as instrumented. */
 bool spex_function_calls(const unsigned char *code, size_t bytes, uintptr_t target);
 
 #endif

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What instrumented code calls, and the stack of functions that are on which each thread keeps for
- * it. The frame of a function is found again by the function: who left by longjmp leaves a frame
- * behind, which goes with the next one below it. Signal handlers have theirs on top; so a frame is
- * taken before it is filled in, and given back last. */
+/* The hooks that instrumented code calls (-finstrument-functions), and each thread's stack of
+ * functions that are on.
+ *
+ * The exit hook finds the frame by the function. A function that is left by longjmp leaves its
+ * frame behind; the exit of a function below it removes the frame. A signal handler may interrupt
+ * the hooks anywhere and pushes frames on top. Therefore a frame is pushed before it is filled in,
+ * and popped after its last use. A thread alone uses its frames: no locks. */
 #include <errno.h>
 #include <stdbool.h>
 #include <sys/mman.h>
@@ -14,11 +17,13 @@
 #include "probe/contexts.h"
 #include "probe/threads.h"
 
+/* Functions that are on at one time in a thread; calls that are nested deeper make no records. */
 enum { FRAMES_MAX = 1000 };
 
 struct frame {
     uintptr_t function;
-    uintptr_t stack; /* where it was entered */
+    /* The hook's frame address at the entry. */
+    uintptr_t stack;
     struct spex_site *site;
     struct spex_kernel_span span;
     uint64_t parameters[SPEX_KERNEL_PARAMETERS];
@@ -26,28 +31,36 @@ struct frame {
 
 struct frames {
     uint32_t depth;
-    uint32_t beyond; /* functions that were entered and found no room */
-    uint32_t given;  /* bits: parameters that this thread has given outside of any function */
-    uint64_t parameters[SPEX_KERNEL_PARAMETERS]; /* and what they are */
+    /* Functions that were entered when all frames were used, and have not been left yet. */
+    uint32_t beyond;
+    /* Bits: the parameters that this thread has set outside of any function. */
+    uint32_t given;
+    /* The values of those parameters. */
+    uint64_t parameters[SPEX_KERNEL_PARAMETERS];
     struct frame frames[FRAMES_MAX];
 };
 
-/* Since nothing else is made while it is, a handler that comes in between gets none. */
+/* `thread_frames` while the frames are being allocated: a signal handler that comes in between gets
+ * no frames. */
 #define BEING_MADE ((struct frames *)1)
 
-static __thread struct frames *own __attribute__((tls_model("initial-exec")));
+static __thread struct frames *thread_frames __attribute__((tls_model("initial-exec")));
 
-/* Of the last frame, at hand. Functions that are off, and are left all the time, lie further down
- * the stack than the last that is on; what lies further up has left frames behind by longjmp, or is
- * on another stack. Without a frame nothing does. */
+/* Copy of the innermost frame's address and stack, so that most exits of functions that are off
+ * need one comparison. Such functions lie further down the stack than the innermost function that
+ * is on. An exit further up the stack means that frames were left behind by longjmp, or that the
+ * thread is on another stack. Without a frame `stack` is UINTPTR_MAX, and no exit lies further
+ * up. */
 static __thread struct {
     uintptr_t function;
     uintptr_t stack;
-} top __attribute__((tls_model("initial-exec"))) = {0, UINTPTR_MAX};
+} top_frame __attribute__((tls_model("initial-exec"))) = {0, UINTPTR_MAX};
 
-/* What threads have given outside of any function, the last of them. */
-static uint64_t parameters_of_all[SPEX_KERNEL_PARAMETERS];
+/* Last values that any thread has set outside of any function. Relaxed: each parameter stands for
+ * itself. */
+static uint64_t process_parameters[SPEX_KERNEL_PARAMETERS];
 
+/* Allocates frames by mmap: a hook may run inside of malloc. NULL: no memory. */
 static struct frames *frames_map(void) {
     int before = errno;
     void *memory = mmap(NULL, sizeof(struct frames), PROT_READ | PROT_WRITE,
@@ -58,35 +71,38 @@ static struct frames *frames_map(void) {
 
 static void top_set(const struct frames *frames, uint32_t depth) {
     const struct frame *frame = depth ? &frames->frames[depth - 1] : NULL;
-    top.function = frame ? frame->function : 0;
-    top.stack = frame ? frame->stack : UINTPTR_MAX;
+    top_frame.function = frame ? frame->function : 0;
+    top_frame.stack = frame ? frame->stack : UINTPTR_MAX;
 }
 
+/* Hook of the thread's end. */
 static void frames_free(void) {
-    struct frames *frames = own;
+    struct frames *frames = thread_frames;
     if ((uintptr_t)frames > (uintptr_t)BEING_MADE) {
-        own = NULL;
+        thread_frames = NULL;
         top_set(NULL, 0);
         munmap(frames, sizeof(*frames));
     }
 }
 
-/* NULL: there is no room, or a handler came while the frames were being made. The end of the
- * thread, which has a state then, frees them. */
+/* The calling thread's frames, allocated at the first call. NULL: no memory, or a signal handler
+ * has interrupted the allocation. The end of the thread frees the frames; the thread's state, which
+ * runs that hook, must therefore exist. */
 static struct frames *frames_of_thread(void) {
-    struct frames *frames = spex_load_relaxed(&own);
+    struct frames *frames = spex_load_relaxed(&thread_frames);
     if (SPEX_LIKELY((uintptr_t)frames > (uintptr_t)BEING_MADE))
         return frames;
     if (frames || !spex_thread_attach())
         return NULL;
-    spex_store_relaxed(&own, BEING_MADE);
+    spex_store_relaxed(&thread_frames, BEING_MADE);
     spex_threads_end_hook(frames_free);
     frames = frames_map();
-    spex_store_relaxed(&own, frames);
+    spex_store_relaxed(&thread_frames, frames);
     return frames;
 }
 
-/* Those of the function around it, which are known to be in force where it begins. */
+/* A function begins with the parameters of the function around it. Without one it takes those that
+ * the thread has set, or else those that any thread has set. */
 static void parameters_inherit(const struct frames *frames, struct frame *frame, uint32_t depth) {
     for (unsigned p = 0; p < SPEX_KERNEL_PARAMETERS; p++) {
         if (depth)
@@ -94,35 +110,38 @@ static void parameters_inherit(const struct frames *frames, struct frame *frame,
         else if (frames->given >> p & 1)
             frame->parameters[p] = frames->parameters[p];
         else
-            frame->parameters[p] = spex_load_relaxed(&parameters_of_all[p]);
+            frame->parameters[p] = spex_load_relaxed(&process_parameters[p]);
     }
 }
 
-/* Then its parameters are the outer execution's, but its time is not: it is a part of that, and
- * nothing by itself. A node below another has a higher number; so has none where there is no room
- * for its context. */
+/* Whether the function is being executed already: recursion. The inner execution is a part of the
+ * outer one's time and makes no record. A new context has a higher number than the one around it.
+ * Otherwise the execution is back in a context of the same function, or found no room for its own
+ * context and is in that of another kernel. */
 static bool is_within_itself(const struct spex_site *site, const struct spex_kernel_span *span) {
     struct spex_context_node node;
     return span->context <= span->before && spex_context_node(span->context, &node) &&
            node.kernel == site->probe_id;
 }
 
-static void enter(struct spex_site *site, uintptr_t function, uintptr_t stack) {
+/* Pushes the frame and begins the execution as SPEX_KERNEL_PROBE_BEGIN does. */
+static void function_enter(struct spex_site *site, uintptr_t function, uintptr_t stack) {
     struct frames *frames = frames_of_thread();
     if (!frames)
         return;
     uint32_t depth = frames->depth;
     if (depth == FRAMES_MAX) {
         frames->beyond++;
-        top.stack = 0; /* all that is left may be one of them */
+        /* Any exit from now on may be that of a function without a frame. */
+        top_frame.stack = 0;
         return;
     }
     spex_store_relaxed(&frames->depth, depth + 1);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     struct frame *frame = &frames->frames[depth];
     frame->function = function;
-    frame->stack = top.stack = stack;
-    top.function = function;
+    frame->stack = top_frame.stack = stack;
+    top_frame.function = function;
     frame->site = site;
     frame->span = (struct spex_kernel_span){0};
     if (site->detail)
@@ -137,9 +156,10 @@ static void enter(struct spex_site *site, uintptr_t function, uintptr_t stack) {
         frame->span.begin = spex_kernel_published(site, frame->span.context, frame->parameters);
 }
 
-/* What is above the function's frame has been left without its hook. */
-static void leave(uintptr_t function) {
-    struct frames *frames = spex_load_relaxed(&own);
+/* Ends the execution and pops the frame. Frames above it belong to functions that were left without
+ * their exit hook: their contexts are left, without a record. */
+static void function_leave(uintptr_t function) {
+    struct frames *frames = spex_load_relaxed(&thread_frames);
     if ((uintptr_t)frames <= (uintptr_t)BEING_MADE)
         return;
     uint32_t depth = frames->depth;
@@ -161,8 +181,9 @@ static void leave(uintptr_t function) {
     top_set(frames, depth - 1);
 }
 
-/* A compiler that knows both ends must not copy this into its callers, nor make a version for some
- * of them: functions are known by the calls (function_calls.c). */
+/* function_calls.c finds instrumented functions by their calls of these symbols. Without noinline
+ * the compiler could copy a hook into its callers; without `used` it could call a specialised
+ * version. */
 #define HOOK __attribute__((noinline, used))
 
 HOOK void __cyg_profile_func_enter(void *function, void *caller) {
@@ -173,7 +194,7 @@ HOOK void __cyg_profile_func_enter(void *function, void *caller) {
         return;
     struct spex_site *site = spex_function_site(table, (uintptr_t)function);
     if (site && SPEX_UNLIKELY(spex_load_relaxed(&site->control)))
-        enter(site, (uintptr_t)function, (uintptr_t)__builtin_frame_address(0));
+        function_enter(site, (uintptr_t)function, (uintptr_t)__builtin_frame_address(0));
 }
 
 HOOK void __cyg_profile_func_exit(void *function, void *caller) {
@@ -182,10 +203,10 @@ HOOK void __cyg_profile_func_exit(void *function, void *caller) {
     (void)caller;
     if (SPEX_LIKELY(!table))
         return;
-    bool is_top = top.function == (uintptr_t)function;
-    if (SPEX_UNLIKELY(is_top || (uintptr_t)__builtin_frame_address(0) > top.stack) &&
+    bool is_top = top_frame.function == (uintptr_t)function;
+    if (SPEX_UNLIKELY(is_top || (uintptr_t)__builtin_frame_address(0) > top_frame.stack) &&
         spex_function_site(table, (uintptr_t)function))
-        leave((uintptr_t)function);
+        function_leave((uintptr_t)function);
 }
 
 void spex_parameter_set(uint32_t slot, uint64_t value) {
@@ -199,9 +220,10 @@ void spex_parameter_set(uint32_t slot, uint64_t value) {
     }
     frames->parameters[slot - 1] = value;
     frames->given |= 1u << (slot - 1);
-    spex_store_relaxed(&parameters_of_all[slot - 1], value);
+    spex_store_relaxed(&process_parameters[slot - 1], value);
 }
 
+/* Weak, see functions.h: an instrumented program alone links this file. */
 int spex_functions_make(const char *filter) {
     return spex_function_kernels_make(filter, (uintptr_t)&__cyg_profile_func_enter);
 }

@@ -8,23 +8,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the C++ library, which programs in C++ have. */
+/* In the C++ library, to which programs in C++ are linked; NULL in others. */
 extern char *__cxa_demangle(const char *symbol, char *buffer, size_t *size, int *status)
     __attribute__((weak));
 
 enum { ITEM_BYTES = 256 };
 
-static const char off[] = "@off";
-static const char word[] = "operator";
+static const char off_suffix[] = "@off";
+static const char operator_word[] = "operator";
 
-/* Behind "operator": the operator's own signs, "()" and "<" among them. */
+/* Length of the operator after "operator", which may contain "()" or "<". */
 static size_t operator_length(const char *text) {
     if (strncmp(text, "()", 2) == 0)
         return 2;
     return strcspn(text, "(");
 }
 
-/* The end of what opens here, brackets within it counted; "->" closes nothing. */
+/* The text behind the bracket that closes the one at `text`. The ">" of "->" closes nothing. */
 static const char *behind_brackets(const char *text, char open, char close) {
     size_t depth = 0;
     for (; *text; text++) {
@@ -42,8 +42,8 @@ static void qualified_name(const char *text, char *name, size_t size) {
     while (*text && length + 1 < size) {
         if (strncmp(text, anonymous, strlen(anonymous)) == 0) {
             text += strlen(anonymous);
-        } else if (strncmp(text, word, strlen(word)) == 0) {
-            size_t whole = strlen(word) + operator_length(text + strlen(word));
+        } else if (strncmp(text, operator_word, strlen(operator_word)) == 0) {
+            size_t whole = strlen(operator_word) + operator_length(text + strlen(operator_word));
             length += (size_t)snprintf(name + length, size - length, "%.*s", (int)whole, text);
             length = length < size ? length : size - 1;
             text += whole;
@@ -51,7 +51,8 @@ static void qualified_name(const char *text, char *name, size_t size) {
             text = behind_brackets(text, '<', '>');
         } else if (*text == '(') {
             break;
-        } else if (*text == ' ') { /* what was before was the type that is returned */
+            /* The text before a space was the type of the returned value. */
+        } else if (*text == ' ') {
             length = 0;
             text++;
         } else {
@@ -61,7 +62,8 @@ static void qualified_name(const char *text, char *name, size_t size) {
     name[length] = '\0';
 }
 
-/* "::" is one sign, at the beginning none. */
+/* Replaces "::" by "." (at the beginning by nothing), and each character with a meaning in
+ * selections or paths by "_". */
 static void make_choosable(char *name) {
     char *to = name;
     for (const char *from = name; *from; from++) {
@@ -92,15 +94,16 @@ void spex_function_name(const char *symbol, char *name, size_t size) {
     free(plain);
 }
 
-/* Copies the item at `*at`, and goes on to the next; false: there is none. */
+/* Copies the item at `*at` without "@off", and moves `*at` to the next item. False: there is no
+ * item. */
 static bool item_next(const char **at, char item[ITEM_BYTES], bool *chooses) {
     if (!*at)
         return false;
     size_t length = strcspn(*at, ",");
     snprintf(item, ITEM_BYTES, "%.*s", (int)length, *at);
     *at = (*at)[length] ? *at + length + 1 : NULL;
-    size_t glob = strlen(item) - (strlen(item) >= strlen(off) ? strlen(off) : 0);
-    *chooses = strcmp(item + glob, off) != 0;
+    size_t glob = strlen(item) - (strlen(item) >= strlen(off_suffix) ? strlen(off_suffix) : 0);
+    *chooses = strcmp(item + glob, off_suffix) != 0;
     if (!*chooses)
         item[glob] = '\0';
     return true;
@@ -115,17 +118,16 @@ bool spex_function_chosen(const char *filter, const char *name) {
     return chosen;
 }
 
-int spex_function_filter_check(const char *filter, char *why, size_t size) {
+int spex_function_filter_check(const char *filter, struct spex_error *error) {
     char item[ITEM_BYTES];
     bool chooses;
     for (unsigned number = 1; item_next(&filter, item, &chooses); number++) {
-        if (item[0] && !strpbrk(item, "@ ") && strlen(item) < ITEM_BYTES - strlen(off) - 1)
+        if (item[0] && !strpbrk(item, "@ ") && strlen(item) < ITEM_BYTES - strlen(off_suffix) - 1)
             continue;
-        snprintf(why, size,
-                 "item %u: a glob over the names of functions was expected, \"@off\" behind it to "
-                 "leave them out",
-                 number);
-        return -EINVAL;
+        return spex_fail(error, -EINVAL,
+                         "item %u: a glob over the names of functions was expected, \"@off\" "
+                         "behind it to leave them out",
+                         number);
     }
     return 0;
 }

@@ -12,7 +12,7 @@
 
 #include "text/message.h"
 
-/* An object that gives parameters and is loaded. */
+/* A loaded object that sets parameters: its spex_parameter places. */
 struct module {
     struct module *next;
     struct spex_parameter_place *places;
@@ -25,22 +25,23 @@ static struct {
     bool given;
     unsigned count;
     char *names[SPEX_KERNEL_PARAMETERS];
-} known = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} parameters = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static const char *name_of(const struct spex_parameter_place *place) {
+static const char *place_name(const struct spex_parameter_place *place) {
     return (const char *)&place->name_offset + place->name_offset;
 }
 
-/* 0: it has none. */
-static uint32_t slot_of(const char *name) {
-    for (unsigned n = 0; n < known.count; n++)
-        if (strcmp(known.names[n], name) == 0)
+/* The name's slot, from 1; 0: it has none. The caller holds the lock. */
+static uint32_t name_slot(const char *name) {
+    for (unsigned n = 0; n < parameters.count; n++)
+        if (strcmp(parameters.names[n], name) == 0)
             return n + 1;
     return 0;
 }
 
-static uint32_t slot_make(const char *name) {
-    if (known.count == SPEX_KERNEL_PARAMETERS) {
+/* A new slot for the name; 0: all are used, or there is no memory. */
+static uint32_t name_slot_make(const char *name) {
+    if (parameters.count == SPEX_KERNEL_PARAMETERS) {
         spex_message("spex_parameter(\"%.64s\"): functions have %d parameters at most, and this "
                      "one is left out",
                      name, SPEX_KERNEL_PARAMETERS);
@@ -49,65 +50,69 @@ static uint32_t slot_make(const char *name) {
     char *copy = strdup(name);
     if (!copy)
         return 0;
-    known.names[known.count] = copy;
-    return ++known.count;
+    parameters.names[parameters.count] = copy;
+    return ++parameters.count;
 }
 
-static void module_give(const struct module *module, bool make) {
+/* Slot 0 makes spex_parameter_set ignore the value. Relaxed: a thread that sees the old slot leaves
+ * out one value. */
+static void module_set_slots(const struct module *module, bool make) {
     for (struct spex_parameter_place *place = module->places; place < module->places_end; place++) {
-        uint32_t slot = slot_of(name_of(place));
+        uint32_t slot = name_slot(place_name(place));
         if (!slot && make)
-            slot = slot_make(name_of(place));
+            slot = name_slot_make(place_name(place));
         spex_store_relaxed(&place->slot, slot);
     }
 }
 
-/* The link to the module whose first place this is. */
+/* The link that points to the module with these places; to NULL: it is not registered. */
 static struct module **module_link(const struct spex_parameter_place *places) {
-    struct module **link = &known.modules;
+    struct module **link = &parameters.modules;
     while (*link && (*link)->places != places)
         link = &(*link)->next;
     return link;
 }
 
+/* Called by the constructor of each object with places. The second call for the same places does
+ * nothing. */
 void spex_parameters_register(struct spex_parameter_place *places,
                               struct spex_parameter_place *places_end) {
-    pthread_mutex_lock(&known.lock);
+    pthread_mutex_lock(&parameters.lock);
     struct module **link = module_link(places);
     if (places != places_end && !*link && (*link = malloc(sizeof(**link)))) {
         **link = (struct module){.places = places, .places_end = places_end};
-        if (known.given)
-            module_give(*link, false);
+        if (parameters.given)
+            module_set_slots(*link, false);
     }
-    pthread_mutex_unlock(&known.lock);
+    pthread_mutex_unlock(&parameters.lock);
 }
 
 void spex_parameters_unregister(struct spex_parameter_place *places) {
-    pthread_mutex_lock(&known.lock);
+    pthread_mutex_lock(&parameters.lock);
     struct module **link = module_link(places), *module = *link;
     if (module) {
         *link = module->next;
         free(module);
     }
-    pthread_mutex_unlock(&known.lock);
+    pthread_mutex_unlock(&parameters.lock);
 }
 
 unsigned spex_parameters_give(void) {
-    pthread_mutex_lock(&known.lock);
-    known.given = true;
-    for (const struct module *module = known.modules; module; module = module->next)
-        module_give(module, true);
-    unsigned count = known.count;
-    pthread_mutex_unlock(&known.lock);
+    pthread_mutex_lock(&parameters.lock);
+    parameters.given = true;
+    for (const struct module *module = parameters.modules; module; module = module->next)
+        module_set_slots(module, true);
+    unsigned count = parameters.count;
+    pthread_mutex_unlock(&parameters.lock);
     return count;
 }
 
 void spex_parameters_text(char *text, size_t size) {
     size_t length = 0;
     text[0] = '\0';
-    pthread_mutex_lock(&known.lock);
-    for (unsigned n = 0; n < known.count && length < size; n++)
-        length +=
-            (size_t)snprintf(text + length, size - length, "%s%s", n ? ", " : "", known.names[n]);
-    pthread_mutex_unlock(&known.lock);
+    pthread_mutex_lock(&parameters.lock);
+    for (unsigned n = 0; n < parameters.count && length < size; n++)
+        length += (size_t)snprintf(text + length, size - length, "%s%s", n ? ", " : "",
+                                   parameters.names[n]);
+    pthread_mutex_unlock(&parameters.lock);
 }

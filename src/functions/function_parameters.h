@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* The names that a program gives parameters of its functions by (spex_parameter): each has a slot
- * in their records. */
+/* Assigns the names of parameters that a program sets (spex_parameter) to slots in the records of
+ * its functions. */
 #ifndef SPEX_FUNCTIONS_FUNCTION_PARAMETERS_H
 #define SPEX_FUNCTIONS_FUNCTION_PARAMETERS_H
 
 #include <stddef.h>
 
-/* Gives the names of all objects that are loaded a slot, once, so that values are taken from here
- * on; later objects have the slots of the names that are known. How many there are; says on
- * standard error for which there is none. */
+/* Assigns a slot to each name in the objects that are loaded; values are stored from then on.
+ * Objects that are loaded later get slots for names that are known already. Returns the number of
+ * slots; says on standard error which names got none. Takes a lock. */
 unsigned spex_parameters_give(void);
 
-/* "n, m", in the order of the slots; as much of it as fits. */
+/* Writes "n, m", the names in the order of their slots, cut to `size`. */
 void spex_parameters_text(char *text, size_t size);
 
 #endif

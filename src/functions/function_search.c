@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* dl_iterate_phdr lists the objects; symbols.c reads the symbols of those that contain or call the
+ * hooks. A file without a full symbol table still has the functions that it exports. */
 #define _GNU_SOURCE
 #include "functions/function_search.h"
 
@@ -13,9 +15,9 @@
 #include "functions/function_calls.h"
 #include "functions/symbols.h"
 
-static const char hook[] = "__cyg_profile_func_enter";
+static const char hook_name[] = "__cyg_profile_func_enter";
 
-/* One that is loaded, and its code that can be read. */
+/* A loaded object. `code`: its largest executable segment that can be read. */
 struct object {
     char *path;
     uintptr_t base;
@@ -28,6 +30,7 @@ struct object {
 struct objects {
     struct object *items;
     size_t count;
+    /* No memory: the list is not complete. */
     bool failed;
     uintptr_t enter_hook;
 };
@@ -36,7 +39,8 @@ struct search {
     const char *filter;
     uintptr_t enter_hook;
     struct spex_found_functions *found;
-    size_t room; /* for items */
+    /* Allocated items. */
+    size_t room;
 };
 
 static void note_segments(struct object *object, const struct dl_phdr_info *info,
@@ -60,8 +64,9 @@ static char *program_path(void) {
     return strndup(path, length > 0 ? (size_t)length : 0);
 }
 
-/* The first is the program; what has no name beside it is no file. */
-static int take_object(struct dl_phdr_info *info, size_t size, void *user) {
+/* Callback of dl_iterate_phdr, which lists the program first. Other objects without a name, such as
+ * the vDSO, have no file. */
+static int objects_add(struct dl_phdr_info *info, size_t size, void *user) {
     struct objects *objects = user;
     struct object object = {.base = info->dlpi_addr, .is_program = objects->count == 0};
     (void)size;
@@ -88,16 +93,17 @@ static void objects_free(struct objects *objects) {
     free(objects->items);
 }
 
-/* The program's own file may have been renamed. */
-static const char *file_of(const struct object *object) {
+/* /proc/self/exe also works after the program's file has been renamed. */
+static const char *object_file(const struct object *object) {
     return object->is_program ? "/proc/self/exe" : object->path;
 }
 
+/* Whether the object, which does not contain the hooks, calls them. */
 static bool refers_to_hook(const struct object *object) {
     struct spex_symbols dynamic;
-    if (spex_symbols_open(&dynamic, file_of(object), SHT_DYNSYM) != 0)
+    if (spex_symbols_open(&dynamic, object_file(object), SHT_DYNSYM) != 0)
         return false;
-    bool refers = spex_symbols_refer_to(&dynamic, hook);
+    bool refers = spex_symbols_refer_to(&dynamic, hook_name);
     spex_symbols_close(&dynamic);
     return refers;
 }
@@ -107,13 +113,14 @@ static bool is_function(const struct spex_symbols *symbols, const ElfW(Sym) * sy
            symbol->st_size > 0 && spex_symbol_name(symbols, symbol)[0];
 }
 
-/* The whole function lies in code that can be read. */
+/* Whether the whole function lies in code that can be read. */
 static bool is_in_code(const struct object *object, const ElfW(Sym) * symbol) {
     uintptr_t from = object->base + symbol->st_value;
     return from >= object->code && from < object->code_end &&
            symbol->st_size <= object->code_end - from;
 }
 
+/* ".cold" parts of functions are not entered by calls. */
 static bool is_instrumented(const struct object *object, const struct spex_symbols *symbols,
                             const ElfW(Sym) * symbol, uintptr_t enter_hook) {
     if (!is_in_code(object, symbol) || strstr(spex_symbol_name(symbols, symbol), ".cold"))
@@ -124,6 +131,7 @@ static bool is_instrumented(const struct object *object, const struct spex_symbo
                                symbol->st_size, enter_hook);
 }
 
+/* Its file is the last of found->files. */
 static int found_add(struct search *search, const char *name, uintptr_t address) {
     struct spex_found_functions *found = search->found;
     if (found->count == search->room) {
@@ -171,7 +179,7 @@ static int by_name(const void *a, const void *b) {
     return order ? order : (one->address > other->address) - (one->address < other->address);
 }
 
-/* Of several names for one function the first stays. */
+/* Keeps of several names for one address the first in alphabetical order. */
 static size_t drop_aliases(struct spex_found_function *items, size_t count) {
     size_t kept = 0;
     qsort(items, count, sizeof(*items), by_address);
@@ -181,7 +189,7 @@ static size_t drop_aliases(struct spex_found_function *items, size_t count) {
     return kept;
 }
 
-/* "f", "f#2", "f#3". */
+/* Makes equal names different: "f", "f#2", "f#3". Names are sorted. */
 static void number_names(struct spex_found_function *items, size_t count) {
     size_t first = 0;
     for (size_t i = 1; i < count; i++) {
@@ -203,10 +211,11 @@ static int search_object(struct search *search, struct object *object) {
     if (!object->has_hooks && !refers_to_hook(object))
         return 0;
     found->objects++;
-    int err = spex_symbols_open(&symbols, file_of(object), SHT_SYMTAB);
+    int err = spex_symbols_open(&symbols, object_file(object), SHT_SYMTAB);
     if (err)
-        err = spex_symbols_open(&symbols, file_of(object), SHT_DYNSYM);
-    if (err) /* a file that is gone or has no names has none that match */
+        err = spex_symbols_open(&symbols, object_file(object), SHT_DYNSYM);
+    /* A file that is gone or has no symbols has no functions that match. */
+    if (err)
         return 0;
     found->files[found->file_count++] = object->path;
     object->path = NULL;
@@ -228,7 +237,7 @@ int spex_functions_find(const char *filter, uintptr_t enter_hook, size_t most,
     struct objects objects = {.enter_hook = enter_hook};
     struct search search = {.filter = filter, .enter_hook = enter_hook, .found = found};
     *found = (struct spex_found_functions){.count = 0};
-    dl_iterate_phdr(take_object, &objects);
+    dl_iterate_phdr(objects_add, &objects);
     found->files = calloc(objects.count + 1, sizeof(*found->files));
     int err = objects.failed || !found->files ? -ENOMEM : 0;
     for (size_t o = 0; o < objects.count && !err; o++)

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Makes a site of the registry for each function that was found, and the table by which the hooks
+ * find the site. Ids are given from 65535 downwards, so that they do not meet those of the
+ * program's own kernels. */
 #define _GNU_SOURCE
 #include "functions/functions.h"
 
@@ -16,21 +19,23 @@
 #include "site/registry.h"
 #include "text/message.h"
 
-enum { PARAMETERS_BYTES = 512, WHY_BYTES = 256 };
+enum { PARAMETERS_BYTES = 512 };
 
 const struct spex_function_table *spex_function_table;
 
-/* What the sites refer to, for the life of the process. */
+/* The sites and the texts that they refer to, which stay for the life of the process. */
 struct sites {
     struct spex_site *sites;
-    struct spex_probe_name *names; /* until they are registered */
+    /* Freed after the registration, which copies them. */
+    struct spex_probe_name *names;
     size_t count;
-    char **texts; /* one for each file */
+    /* One text for each file. */
+    char **texts;
     size_t text_count;
 };
 
-/* Ids of the program's own kernels are not given again, since contexts know a kernel by its id
- * alone. */
+/* Marks the ids of the program's own kernels. A function must not get such an id, since contexts
+ * know a kernel by its id alone. */
 static void note_taken_ids(bool taken[UINT16_MAX + 1]) {
     uint32_t count = spex_sites_count();
     for (uint32_t s = 0; s < count; s++)
@@ -38,8 +43,8 @@ static void note_taken_ids(bool taken[UINT16_MAX + 1]) {
             taken[spex_site_info(s)->probe_id] = true;
 }
 
-/* The text that a site refers to: its file, and behind the 0 what would stand in a kernel's
- * brackets. */
+/* The text that a site refers to, as the macros make it: the file, a 0, and what the macro's
+ * brackets would contain. */
 static char *text_make(const char *file, const char *parameters) {
     size_t file_bytes = strlen(file) + 1, bytes = file_bytes + strlen(parameters) + 4;
     char *text = malloc(bytes);
@@ -60,6 +65,7 @@ static void sites_free(struct sites *made) {
     *made = (struct sites){.count = 0};
 }
 
+/* `text` is reached by an offset from the site, as in sites that the compiler makes. */
 static void site_fill(struct spex_site *site, uint16_t id, unsigned parameters, const char *text) {
     *site = (struct spex_site){
         .subsample = 1,
@@ -70,7 +76,8 @@ static void site_fill(struct spex_site *site, uint16_t id, unsigned parameters, 
     site->file_offset = (int64_t)((uintptr_t)text - (uintptr_t)&site->file_offset);
 }
 
-/* Functions of one object follow each other. */
+/* Fills in a site and a name for each function. Functions of one object follow each other, so one
+ * text serves all of them. */
 static int sites_make(const struct spex_found_functions *found, struct sites *made) {
     static bool taken[UINT16_MAX + 1];
     char parameters[PARAMETERS_BYTES];
@@ -101,6 +108,7 @@ static int sites_make(const struct spex_found_functions *found, struct sites *ma
     return 0;
 }
 
+/* Linear probing. */
 static void table_add(struct spex_function_table *table, uintptr_t address,
                       struct spex_site *site) {
     size_t at = spex_function_hash(table, address);
@@ -127,7 +135,7 @@ static struct spex_function_table *table_make(const struct spex_found_functions 
     return table;
 }
 
-static int make_kernels(const struct spex_found_functions *found) {
+static int kernels_make(const struct spex_found_functions *found) {
     struct sites made = {.count = 0};
     int err = sites_make(found, &made);
     struct spex_function_table *table = err ? NULL : table_make(found, &made);
@@ -137,11 +145,12 @@ static int make_kernels(const struct spex_found_functions *found) {
     }
     spex_module_register(made.sites, made.sites + made.count, made.names, made.names + made.count);
     spex_store_release(&spex_function_table, table); /* F2 (F1 in function_hooks.c) */
-    free(made.names);                                /* the registry has its own */
+    /*  */
+    free(made.names);
     return 0;
 }
 
-static void say_what_is_left_out(const struct spex_found_functions *found) {
+static void report_left_out(const struct spex_found_functions *found) {
     if (found->matched > found->count)
         spex_message("SPEX_FUNCTIONS: %zu functions match, and there is room for %zu; the others "
                      "are left out",
@@ -157,23 +166,23 @@ static void say_what_is_left_out(const struct spex_found_functions *found) {
 }
 
 int spex_function_kernels_make(const char *filter, uintptr_t enter_hook) {
-    static bool done;
-    char why[WHY_BYTES];
-    if (spex_function_filter_check(filter, why, sizeof(why)) != 0) {
-        spex_message("SPEX_FUNCTIONS=%.200s: %s", filter, why);
+    static bool is_done;
+    struct spex_error error;
+    if (spex_function_filter_check(filter, &error) != 0) {
+        spex_message("SPEX_FUNCTIONS=%.200s: %s", filter, error.text);
         return -EINVAL;
     }
-    if (done)
+    if (is_done)
         return 0;
     struct spex_found_functions found;
     int err = spex_functions_find(filter, enter_hook, SPEX_MAX_SITES - spex_sites_count(), &found);
     if (!err && found.count > 0)
-        err = make_kernels(&found);
+        err = kernels_make(&found);
     if (err)
         spex_message("SPEX_FUNCTIONS: %s", strerror(-err));
     else
-        say_what_is_left_out(&found);
-    done = !err;
+        report_left_out(&found);
+    is_done = !err;
     spex_functions_found_free(&found);
     return err;
 }

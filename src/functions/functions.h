@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions of the program that are kernels (spex/functions.h): found by name once, at the first
- * start, then looked up by the hooks that instrumented code calls. Programs that are not
- * instrumented do not contain this. */
+/* Functions of the program as kernels (spex/functions.h). They are found by name once, at the first
+ * start; the hooks that instrumented code calls look them up. Only instrumented programs contain
+ * function_hooks.c. */
 #ifndef SPEX_FUNCTIONS_FUNCTIONS_H
 #define SPEX_FUNCTIONS_FUNCTIONS_H
 
@@ -11,27 +11,33 @@
 #include <spex/site.h>
 
 struct spex_function {
-    uintptr_t address; /* 0: nobody's place */
+    /* 0: the place is free. */
+    uintptr_t address;
     struct spex_site *site;
 };
 
-/* By a hash of the address; at most half full. */
+/* Open addressing by a hash of the address; at most half full, so that a search for an address that
+ * is not in the table ends soon. */
 struct spex_function_table {
-    unsigned shift; /* of the hash */
+    /* 64 minus the bits of the hash. */
+    unsigned shift;
     size_t mask;
-    char **texts; /* that the sites refer to by offset */
+    /* Texts that the sites refer to by offset; never freed. */
+    char **texts;
     struct spex_function places[];
 };
 
-/* NULL: no function is a kernel. Made once, complete, and never taken away. */
+/* NULL: no function is a kernel. Set once, when it is complete, and never freed: hooks use it
+ * without a lock. */
 extern const struct spex_function_table *spex_function_table;
 
+/* Fibonacci hashing: Knuth, The Art of Computer Programming, vol. 3, 6.4. */
 static inline size_t spex_function_hash(const struct spex_function_table *table,
                                         uintptr_t address) {
     return (size_t)((uint64_t)address * UINT64_C(0x9e3779b97f4a7c15) >> table->shift);
 }
 
-/* NULL: it is none. */
+/* The site of the function at this address; NULL: it is no kernel. */
 static inline struct spex_site *spex_function_site(const struct spex_function_table *table,
                                                    uintptr_t address) {
     for (size_t at = spex_function_hash(table, address);; at++) {
@@ -43,16 +49,16 @@ static inline struct spex_site *spex_function_site(const struct spex_function_ta
     }
 }
 
-/* Makes kernels of the functions that `filter` chooses, the first time it is called, and says on
- * standard error what could not be done. 0; -EINVAL for a filter that cannot be read; -ENOMEM. One
- * thread at a time. It is weak and stands beside the hooks: only an instrumented program has it. */
+/* Makes kernels of the functions that `filter` chooses; later calls do nothing. Says on standard
+ * error what could not be done. 0; -EINVAL: the filter is wrong; -ENOMEM. One thread at a time.
+ * Weak: it is defined beside the hooks, so only an instrumented program has it. */
 int spex_functions_make(const char *filter) __attribute__((weak));
 
-/* The same; `enter_hook` is the address of __cyg_profile_func_enter, which instrumented functions
- * call. */
+/* As spex_functions_make. `enter_hook`: the address of __cyg_profile_func_enter, which this file
+ * must not refer to. */
 int spex_function_kernels_make(const char *filter, uintptr_t enter_hook);
 
-/* By their names compilers know them; `caller` is not looked at. */
+/* Compilers call these names. `caller` is not used. */
 SPEX_API void __cyg_profile_func_enter(void *function, void *caller);
 SPEX_API void __cyg_profile_func_exit(void *function, void *caller);
 

@@ -14,7 +14,7 @@ enum { ELF_CLASS = ELFCLASS64 };
 enum { ELF_CLASS = ELFCLASS32 };
 #endif
 
-static int map_file(struct spex_symbols *symbols, const char *path) {
+static int symbols_map(struct spex_symbols *symbols, const char *path) {
     struct stat status;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
@@ -33,26 +33,26 @@ static int map_file(struct spex_symbols *symbols, const char *path) {
     return err;
 }
 
-/* What the file has there, or NULL. */
-static const void *part(const struct spex_symbols *symbols, uint64_t offset, uint64_t bytes,
-                        size_t alignment) {
+/* A part of the mapped file; NULL: it lies outside of the file or is not aligned. */
+static const void *file_part(const struct spex_symbols *symbols, uint64_t offset, uint64_t bytes,
+                             size_t alignment) {
     if (offset > symbols->bytes || bytes > symbols->bytes - offset || offset % alignment)
         return NULL;
     return (const char *)symbols->map + offset;
 }
 
-static const ElfW(Shdr) * sections(const struct spex_symbols *symbols, size_t *count) {
+static const ElfW(Shdr) * file_sections(const struct spex_symbols *symbols, size_t *count) {
     const ElfW(Ehdr) *header = symbols->map;
     if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELF_CLASS ||
         header->e_ident[EI_DATA] != ELFDATA2LSB || header->e_shentsize != sizeof(ElfW(Shdr)))
         return NULL;
     *count = header->e_shnum;
-    return part(symbols, header->e_shoff, *count * sizeof(ElfW(Shdr)), _Alignof(ElfW(Shdr)));
+    return file_part(symbols, header->e_shoff, *count * sizeof(ElfW(Shdr)), _Alignof(ElfW(Shdr)));
 }
 
-static int find_table(struct spex_symbols *symbols, uint32_t type) {
+static int symbols_find_table(struct spex_symbols *symbols, uint32_t type) {
     size_t count;
-    const ElfW(Shdr) *all = sections(symbols, &count), *table = NULL;
+    const ElfW(Shdr) *all = file_sections(symbols, &count), *table = NULL;
     if (!all)
         return -ENOEXEC;
     for (size_t s = 0; s < count && !table; s++)
@@ -64,9 +64,9 @@ static int find_table(struct spex_symbols *symbols, uint32_t type) {
         return -ENOEXEC;
     const ElfW(Shdr) *names = &all[table->sh_link];
     symbols->count = table->sh_size / sizeof(ElfW(Sym));
-    symbols->symbols = part(symbols, table->sh_offset, table->sh_size, _Alignof(ElfW(Sym)));
+    symbols->symbols = file_part(symbols, table->sh_offset, table->sh_size, _Alignof(ElfW(Sym)));
     symbols->names_bytes = names->sh_size;
-    symbols->names = part(symbols, names->sh_offset, names->sh_size, 1);
+    symbols->names = file_part(symbols, names->sh_offset, names->sh_size, 1);
     bool sound = symbols->symbols && symbols->names && symbols->names_bytes > 0 &&
                  symbols->names[symbols->names_bytes - 1] == '\0';
     return sound ? 0 : -ENOEXEC;
@@ -74,8 +74,8 @@ static int find_table(struct spex_symbols *symbols, uint32_t type) {
 
 int spex_symbols_open(struct spex_symbols *symbols, const char *path, uint32_t type) {
     *symbols = (struct spex_symbols){.map = NULL};
-    int err = map_file(symbols, path);
-    err = err ? err : find_table(symbols, type);
+    int err = symbols_map(symbols, path);
+    err = err ? err : symbols_find_table(symbols, type);
     if (err)
         spex_symbols_close(symbols);
     return err;

@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The thread's half: what BEGIN and END of a probed kernel do. A frame is taken before it is filled
- * in, and given back last, so that handlers have theirs on top. */
+/* BEGIN and END of a kernel that is sampled by models, on the program's threads.
+ *
+ * An execution that is predicted to take long enough gets a frame: the sampling thread
+ * (kernel_sampler.c) then makes records of it while it runs. Shorter executions make records
+ * themselves, on average as often as the frame around them is sampled. Bhattacharyya and Amza,
+ * "ADLER", section 3.2, sets the frequencies.
+ *
+ * A thread alone writes its frames and nodes; the sampling thread reads them without a lock. A
+ * signal handler may interrupt the thread anywhere and push frames of its own. Therefore a frame is
+ * pushed before it is filled in, and popped after its last use. */
 #include "kernels/frames.h"
 
 #include <stdlib.h>
@@ -15,10 +23,11 @@
 #include "probe/recording.h"
 #include "probe/threads.h"
 
-/* As in calibration.c. */
+/* Executions in a run, and runs, of spex_samples_execution_ticks; as in calibration.c. */
 enum { EXECUTIONS = 1000, EXECUTION_RUNS = 5 };
 
-/* In what spex_kernel_published returns: there is a frame. Ticks do not come that far. */
+/* Bit of spex_kernel_published's value: the execution has a frame. The counter of ticks does not
+ * reach it. */
 #define FRAMED (UINT64_C(1) << 63)
 
 /* `wakes_at` while the sampling thread is awake. */
@@ -29,55 +38,64 @@ static struct {
     int32_t calls;
     /* Ticks when the sampling thread wakes by itself; AWAKE. */
     uint64_t wakes_at;
-} looker_wake;
+} sampler_wake;
 
 struct spex_sampling_plan *spex_samples_plan;
 
+/* Threads that have loaded the former plan may go on using it until their execution ends. */
 void spex_samples_plan_set(struct spex_sampling_plan *plan) {
-    spex_store_release(&spex_samples_plan, plan); /* Q5 (Q6): what it holds */
+    spex_store_release(&spex_samples_plan, plan); /* Q5 (Q6): the plan is complete */
 }
 
+/* The sequentially consistent order pairs with spex_kernel_sampler_rest: see there. */
 void spex_kernel_sampler_needed(uint64_t ticks) {
-    __atomic_fetch_add(&looker_wake.calls, 1, __ATOMIC_SEQ_CST);
-    uint64_t wakes_at = __atomic_load_n(&looker_wake.wakes_at, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&sampler_wake.calls, 1, __ATOMIC_SEQ_CST);
+    uint64_t wakes_at = __atomic_load_n(&sampler_wake.wakes_at, __ATOMIC_SEQ_CST);
     if (wakes_at != AWAKE && (int64_t)(wakes_at - ticks) > 0) {
-        spex_store_relaxed(&looker_wake.wakes_at, AWAKE); /* one call will do */
-        futex_async(&looker_wake.calls, FUTEX_WAKE, 1, NULL, NULL, 0);
+        /* The first call that is early enough wakes the thread; later calls need no system call. */
+        spex_store_relaxed(&sampler_wake.wakes_at, AWAKE);
+        futex_async(&sampler_wake.calls, FUTEX_WAKE, 1, NULL, NULL, 0);
     }
 }
 
 int32_t spex_kernel_sampler_calls(void) {
-    return __atomic_load_n(&looker_wake.calls, __ATOMIC_SEQ_CST);
+    return __atomic_load_n(&sampler_wake.calls, __ATOMIC_SEQ_CST);
 }
 
-/* Sequentially consistent: a thread that needs the sampling thread sooner has called before `seen`
- * is compared, or sees `wakes_at`. */
+/* No wake-up is lost. The caller of spex_kernel_sampler_needed increments `calls` and then reads
+ * `wakes_at`; this thread writes `wakes_at` and then lets the futex compare `calls` with `seen`.
+ * All four are sequentially consistent, so at least one side sees the other's write. */
 void spex_kernel_sampler_rest(uint64_t until, double ticks_per_second, int32_t seen) {
     int64_t ticks = (int64_t)(until - spex_ticks());
     struct timespec limit = {.tv_nsec = (long)((double)ticks / ticks_per_second * 1e9)};
     if (ticks <= 0)
         return;
-    __atomic_store_n(&looker_wake.wakes_at, until, __ATOMIC_SEQ_CST);
-    futex_async(&looker_wake.calls, FUTEX_WAIT, seen, &limit, NULL, 0);
-    spex_store_relaxed(&looker_wake.wakes_at, AWAKE);
+    __atomic_store_n(&sampler_wake.wakes_at, until, __ATOMIC_SEQ_CST);
+    futex_async(&sampler_wake.calls, FUTEX_WAIT, seen, &limit, NULL, 0);
+    spex_store_relaxed(&sampler_wake.wakes_at, AWAKE);
 }
 
-static uint32_t coarse(const struct spex_sampling_plan *plan, uint64_t ticks) {
+/* Time in the units of spex_samples_node.due. */
+static uint32_t coarse_ticks(const struct spex_sampling_plan *plan, uint64_t ticks) {
     return (uint32_t)(ticks >> plan->coarse_shift);
 }
 
-/* From 0 up to `below`. */
+/* Evenly distributed in [0, below), from 32 random bits: above 2^32 not every value occurs. */
 static uint64_t random_below(struct spex_thread *thread, uint64_t below) {
     uint64_t bits = spex_random_next(&thread->random) >> 32;
     return (uint64_t)((__uint128_t)bits * below >> 32);
 }
 
-static const struct spex_samples_frame *top_of(const struct spex_samples *samples) {
+/* The innermost frame; NULL: there is none. */
+static const struct spex_samples_frame *frame_top(const struct spex_samples *samples) {
     uint32_t depth = spex_load_relaxed(&samples->depth);
     return depth ? &samples->frames[depth - 1] : NULL;
 }
 
-/* False: there are too many. */
+/* Pushes a frame. False: the thread has SPEX_SAMPLES_FRAMES frames.
+ *
+ * `begin` is 0 while the frame is filled in, so that the sampling thread discards what it reads
+ * (spex_samples_frame_read). */
 static bool frame_push(struct spex_samples *samples, const struct spex_site *site, uint32_t context,
                        uint64_t begin, uint64_t interval, const uint64_t *parameters) {
     uint32_t depth = spex_load_relaxed(&samples->depth);
@@ -85,19 +103,21 @@ static bool frame_push(struct spex_samples *samples, const struct spex_site *sit
         return false;
     struct spex_samples_frame *frame = &samples->frames[depth];
     spex_store_relaxed(&frame->begin, 0);
-    spex_store_release(&samples->depth, depth + 1); /* Q7 (Q8): the 0 */
-    spex_store_release(&frame->interval, interval); /* Q9 (Q10): the 0 */
+    spex_store_release(&samples->depth, depth + 1); /* Q7 (Q8): begin is 0 */
+    spex_store_release(&frame->interval, interval); /* Q9 (Q10): begin is 0 */
     uint64_t place = (uint64_t)context << 32 | site->index;
     spex_store_release(&frame->place, place); /* Q9 (Q10) */
     for (unsigned p = 0; p < site->detail; p++)
         spex_store_release(&frame->parameters[p], parameters[p]); /* Q9 (Q10) */
+    /* Numbers go round at 2^32 and leave out 0, which stands for "no frame" in nodes. */
     spex_store_relaxed(&samples->last, samples->last + 1 ? samples->last + 1 : 1);
     spex_store_relaxed(&frame->number, samples->last);
-    spex_store_release(&frame->begin, begin); /* Q11 (Q12): all of it */
+    spex_store_release(&frame->begin, begin); /* Q11 (Q12): the whole frame */
     return true;
 }
 
-/* With those above, which were left without an END. */
+/* Pops the frame that began at `begin`, and all frames above it: those of executions that were left
+ * without an END, for example by longjmp. */
 static void frame_pop(struct spex_samples *samples, uint64_t begin) {
     for (uint32_t at = spex_load_relaxed(&samples->depth); at > 0; at--)
         if (samples->frames[at - 1].begin == begin) {
@@ -106,6 +126,8 @@ static void frame_pop(struct spex_samples *samples, uint64_t begin) {
         }
 }
 
+/* A sequence lock with `begin` as the sequence. If the thread has changed the frame since the first
+ * load of `begin`, the acquire loads make the last load see 0 or the new begin. */
 bool spex_samples_frame_read(const struct spex_thread *thread, uint32_t at,
                              struct spex_samples_frame *frame) {
     const struct spex_samples *samples = &thread->samples;
@@ -120,89 +142,101 @@ bool spex_samples_frame_read(const struct spex_thread *thread, uint32_t at,
     return frame->begin && frame->begin == spex_load_relaxed(&from->begin);
 }
 
-/* In a new frame the first record falls anywhere in the first interval. */
-static void enter_frame(const struct spex_sampling_plan *plan, struct spex_thread *thread,
-                        struct spex_samples_node *node, const struct spex_samples_frame *around,
-                        uint64_t now, uint64_t interval) {
+/* Makes the node count for the frame `around`. The first record falls at a random place in the
+ * first interval, so that short executions at a fixed place in the frame are not always missed. */
+static void node_enter_frame(const struct spex_sampling_plan *plan, struct spex_thread *thread,
+                             struct spex_samples_node *node,
+                             const struct spex_samples_frame *around, uint64_t now,
+                             uint64_t interval) {
     uint64_t due = around ? around->begin + random_below(thread, interval) : now;
     spex_store_relaxed(&node->frame, around ? around->number : 0);
-    spex_store_relaxed(&node->due, coarse(plan, due));
+    spex_store_relaxed(&node->due, coarse_ticks(plan, due));
     spex_store_relaxed(&node->before, node->here);
     spex_store_relaxed(&node->here, 0);
 }
 
-/* What is executed hardly more often in a frame than samples are asked for may be executed when it
- * begins, or ends, and not in between: chance takes as many as are asked for of as many as there
- * were in the frame before. */
-static bool is_rare(const struct spex_sampling_plan *plan, const struct spex_samples_node *node) {
+/* Whether the context executes so rarely in its frame that the interval between records would find
+ * it never or always: an execution at a fixed place in the frame falls on the same side of `due`
+ * each time. Chance then decides (rare_execution_is_recorded). `before`, the number of executions
+ * in the last frame, predicts the number in this one. */
+static bool node_is_rare(const struct spex_sampling_plan *plan,
+                         const struct spex_samples_node *node) {
     double some = 2 * plan->samples > 1 ? 2 * plan->samples : 1;
     return node->frame && node->before <= some && node->here <= some;
 }
 
-static bool is_taken(const struct spex_sampling_plan *plan, struct spex_thread *thread,
-                     const struct spex_samples_node *node) {
+/* Records each execution with probability samples / executions in the last frame. */
+static bool rare_execution_is_recorded(const struct spex_sampling_plan *plan,
+                                       struct spex_thread *thread,
+                                       const struct spex_samples_node *node) {
     double of = node->before > 1 ? node->before : 1;
     return (double)random_below(thread, 1u << 24) * of < plan->samples * (1u << 24);
 }
 
-/* Whether this execution is to make a record, for the frame around it (NULL: none); if so, when the
- * next one is. */
-static bool is_due(const struct spex_sampling_plan *plan, struct spex_thread *thread,
-                   struct spex_samples_node *node, const struct spex_samples_frame *around,
-                   uint64_t now) {
+/* Whether this execution makes a record, and if so when the next record is due: half an interval to
+ * one and a half from now. `around`: the frame that the execution is in; NULL: none, and the
+ * records are plan->samples a second. */
+static bool execution_is_recorded(const struct spex_sampling_plan *plan, struct spex_thread *thread,
+                                  struct spex_samples_node *node,
+                                  const struct spex_samples_frame *around, uint64_t now) {
     uint64_t exact = around ? around->interval : spex_sampling_plan_base(plan);
     uint64_t interval = spex_sampling_plan_stretched(plan, exact);
     if (node->frame != (around ? around->number : 0))
-        enter_frame(plan, thread, node, around, now, interval);
+        node_enter_frame(plan, thread, node, around, now, interval);
     spex_store_relaxed(&node->here, node->here + 1);
-    if (is_rare(plan, node))
-        return is_taken(plan, thread, node);
-    /* What lies further ahead than two intervals is from before the hour came round. */
-    uint32_t ahead = node->due - coarse(plan, now);
-    if (ahead - 1 < coarse(plan, 2 * interval))
+    if (node_is_rare(plan, node))
+        return rare_execution_is_recorded(plan, thread, node);
+    /* Modulo 2^32 a time that has passed is far ahead, too. So is a `due` from before the counter
+     * of coarse ticks went round, which counts as reached. */
+    uint32_t ahead = node->due - coarse_ticks(plan, now);
+    if (ahead - 1 < coarse_ticks(plan, 2 * interval))
         return false;
     uint64_t due = now + interval / 2 + random_below(thread, interval);
-    spex_store_relaxed(&node->due, coarse(plan, due));
+    spex_store_relaxed(&node->due, coarse_ticks(plan, due));
     return true;
 }
 
-static bool is_allowed(struct spex_thread *thread) {
+/* The thread's budget of records (probe/thread_budget.h). */
+static bool budget_allows_record(struct spex_thread *thread) {
     return !spex_thread_budget_bounded() ||
            spex_thread_budget_take(&thread->budget, spex_probe_type_ring(SPEX_KERNEL));
 }
 
-/* By an execution of the same context around this one: recursion. */
-static bool is_looked_at(const struct spex_samples *samples, uint32_t context) {
+/* Whether an execution of the same context has a frame: the kernel calls itself. The outermost
+ * execution alone is sampled then. */
+static bool context_has_frame(const struct spex_samples *samples, uint32_t context) {
     for (uint32_t at = spex_load_relaxed(&samples->depth); at > 0; at--)
         if (spex_frame_context(&samples->frames[at - 1]) == context)
             return true;
     return false;
 }
 
-/* True: it takes long enough to be looked at, and is from now on. */
-static bool look_at(const struct spex_sampling_plan *plan, struct spex_samples *samples,
-                    const struct spex_site *site, uint32_t context, uint64_t now,
-                    const uint64_t *parameters) {
+/* Pushes a frame if the execution is predicted to take long enough to be sampled from outside, and
+ * tells the sampling thread when the first sample may be due. */
+static bool execution_gets_frame(const struct spex_sampling_plan *plan,
+                                 struct spex_samples *samples, const struct spex_site *site,
+                                 uint32_t context, uint64_t now, const uint64_t *parameters) {
     const struct spex_planned *planned =
         spex_load_acquire(&plan->nodes[context]); /* Q4 (Q3 in sampling_plan.c) */
     if (!planned || planned->parameters > site->detail)
         return false;
     double ticks = spex_planned_ticks(plan, planned, parameters);
     uint64_t interval = spex_sampling_plan_interval(plan, ticks);
-    if (!interval || is_looked_at(samples, context) ||
+    if (!interval || context_has_frame(samples, context) ||
         !frame_push(samples, site, context, now, interval, parameters))
         return false;
     spex_kernel_sampler_needed(now + spex_sampling_plan_stretched(plan, interval) / 2);
     return true;
 }
 
-/* What it holds of another plan says nothing about this one. */
-static struct spex_samples_node *node_of(const struct spex_sampling_plan *plan,
-                                         struct spex_thread *thread, uint32_t context) {
+/* The thread's node of a context. A node that was used with another plan begins anew, since its
+ * interval and count belong to that plan's frequencies. */
+static struct spex_samples_node *node_for_plan(const struct spex_sampling_plan *plan,
+                                               struct spex_thread *thread, uint32_t context) {
     struct spex_samples_node *node = &thread->samples.nodes[context];
     if (SPEX_UNLIKELY(node->plan != plan->number)) {
         spex_store_relaxed(&node->frame, 0);
-        spex_store_relaxed(&node->due, coarse(plan, spex_ticks()));
+        spex_store_relaxed(&node->due, coarse_ticks(plan, spex_ticks()));
         spex_store_relaxed(&node->since, 0);
         spex_store_relaxed(&node->here, 0);
         spex_store_relaxed(&node->plan, plan->number);
@@ -210,23 +244,29 @@ static struct spex_samples_node *node_of(const struct spex_sampling_plan *plan,
     return node;
 }
 
-/* As spex_kernel_published. */
-static uint64_t published(struct spex_sampling_plan *plan, struct spex_thread *thread,
-                          const struct spex_site *site, uint32_t context,
-                          const uint64_t *parameters) {
-    struct spex_samples_node *node = node_of(plan, thread, context);
-    const struct spex_samples_frame *around = top_of(&thread->samples);
+/* spex_kernel_published for a known thread and plan. Returns the time of BEGIN if the execution
+ * makes a record at its END, with FRAMED if it has a frame; 0: neither. */
+static uint64_t execution_begin(struct spex_sampling_plan *plan, struct spex_thread *thread,
+                                const struct spex_site *site, uint32_t context,
+                                const uint64_t *parameters) {
+    struct spex_samples_node *node = node_for_plan(plan, thread, context);
+    const struct spex_samples_frame *around = frame_top(&thread->samples);
     uint64_t now = spex_ticks();
     spex_store_relaxed(&node->executions, node->executions + 1);
     spex_store_relaxed(&node->since, node->since + 1);
+    /* The first execution of a context asks the sampling thread for its prediction, which costs too
+     * much here. */
     if (!spex_load_relaxed(&plan->nodes[context]) && spex_sampling_plan_ask_for(plan, context))
         spex_kernel_sampler_needed(now);
-    if (look_at(plan, &thread->samples, site, context, now, parameters))
+    if (execution_gets_frame(plan, &thread->samples, site, context, now, parameters))
         return now | FRAMED;
-    return is_due(plan, thread, node, around, now) && is_allowed(thread) ? now : 0;
+    return execution_is_recorded(plan, thread, node, around, now) && budget_allows_record(thread)
+               ? now
+               : 0;
 }
 
-/* A kernel that found no room for its context is in that of another. */
+/* Without room for its own context, a kernel runs in the context of another kernel. It is not
+ * sampled then: a record would count for that kernel. */
 uint64_t spex_kernel_published(struct spex_site *site, uint32_t context,
                                const uint64_t *parameters) {
     struct spex_sampling_plan *plan = spex_load_acquire(&spex_samples_plan); /* Q6 (Q5) */
@@ -234,15 +274,18 @@ uint64_t spex_kernel_published(struct spex_site *site, uint32_t context,
     struct spex_context_node node;
     if (!plan || !thread || !spex_context_node(context, &node) || node.kernel != site->probe_id)
         return 0;
-    return published(plan, thread, site, context, parameters);
+    return execution_begin(plan, thread, site, context, parameters);
 }
 
-/* It stands for all executions since the last record of its context. */
-static void record(struct spex_thread *thread, const struct spex_site *site, uint32_t context,
-                   uint64_t begin, uint64_t now, const uint64_t *parameters) {
+/* Makes the record of an execution. Its weight is the number of the context's executions since the
+ * last record. */
+static void execution_record(struct spex_thread *thread, const struct spex_site *site,
+                             uint32_t context, uint64_t begin, uint64_t now,
+                             const uint64_t *parameters) {
     struct spex_samples_node *node = &thread->samples.nodes[context];
     uint32_t weight = node->since;
-    if (!weight) /* one within it has stood for this one, too */
+    /* A recursive execution within this one has made a record with that weight. */
+    if (!weight)
         return;
     if (weight > SPEX_CONTROL_PERIOD_MAX)
         weight = SPEX_CONTROL_PERIOD_MAX;
@@ -262,9 +305,10 @@ void spex_kernel_published_end(struct spex_site *site, uint32_t weight, uint32_t
     if (begin & FRAMED)
         frame_pop(&thread->samples, begin & ~FRAMED);
     if (spex_on_since(site, weight))
-        record(thread, site, context, begin & ~FRAMED, now, parameters);
+        execution_record(thread, site, context, begin & ~FRAMED, now, parameters);
 }
 
+/* The execution was left without END. */
 void spex_kernel_published_left(uint64_t begin) {
     struct spex_thread *thread = spex_thread_current();
     if (thread && (begin & FRAMED))
@@ -273,7 +317,8 @@ void spex_kernel_published_left(uint64_t begin) {
 
 double spex_samples_execution_ticks(struct spex_sampling_plan *plan) {
     const struct spex_site site = {.index = SPEX_MAX_SITES};
-    struct spex_thread *thread = calloc(1, sizeof(*thread)); /* nobody's */
+    /* A state that belongs to no thread, so that nothing of the program's is changed. */
+    struct spex_thread *thread = calloc(1, sizeof(*thread));
     uint64_t best = UINT64_MAX;
     if (!thread)
         return 0;
@@ -281,7 +326,8 @@ double spex_samples_execution_ticks(struct spex_sampling_plan *plan) {
     for (int run = 0; run < EXECUTION_RUNS; run++) {
         uint64_t start = spex_ticks();
         for (int e = 0; e < EXECUTIONS; e++) {
-            uint64_t begin = published(plan, thread, &site, 0, NULL); /* no kernel's context */
+            /* Context 0 is no kernel's. */
+            uint64_t begin = execution_begin(plan, thread, &site, 0, NULL);
             __asm__ volatile("" : : "r"(begin) : "memory");
         }
         uint64_t ticks = spex_ticks() - start;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The frames of threads whose probed kernels are sampled by their models (kernel_frames.h), and how
- * these threads wake the one that samples them (kernel_sampler.h). */
+/* Frames of the threads whose kernels are sampled by models (probe/kernel_frames.h), and the futex
+ * by which these threads wake the sampling thread (kernel_sampler.h). */
 #ifndef SPEX_KERNELS_FRAMES_H
 #define SPEX_KERNELS_FRAMES_H
 
@@ -14,28 +14,30 @@
 struct spex_thread;
 struct spex_sampling_plan;
 
-/* What kernels go by; NULL: by nothing. It stays readable for ever. */
+/* The sampling plan in use; NULL: kernels are not sampled by models. A former plan is never freed,
+ * so a pointer that a thread has loaded stays valid. */
 extern struct spex_sampling_plan *spex_samples_plan;
 void spex_samples_plan_set(struct spex_sampling_plan *plan);
 
-/* One consistent copy of a frame of another thread's. False: it is being changed, or is there no
- * more. */
+/* Copies frame number `at` (0: the outermost) of another thread. False: the thread is changing the
+ * frame, or has no such frame. Lock-free; any thread. */
 bool spex_samples_frame_read(const struct spex_thread *thread, uint32_t at,
                              struct spex_samples_frame *frame);
 
-/* A frame is to be sampled no later than at `ticks`: wakes the sampling thread if it sleeps longer.
- * Any thread, signal handlers. */
+/* Tells the sampling thread that it has work at `ticks`, and wakes it if it would sleep longer. Any
+ * thread; safe in signal handlers. */
 void spex_kernel_sampler_needed(uint64_t ticks);
 
-/* How often spex_kernel_sampler_needed has been called. */
+/* Number of calls of spex_kernel_sampler_needed, modulo 2^32. The sampling thread reads it before
+ * it looks for work, and passes it to spex_kernel_sampler_rest. */
 int32_t spex_kernel_sampler_calls(void);
 
-/* The sampling thread sleeps until `until`, or until it is needed earlier, or not at all if there
- * were calls since there were `seen`. */
+/* Sleeps until `until` (ticks), or until spex_kernel_sampler_needed asks for less. Returns at once
+ * if the number of calls is no longer `seen`. For the sampling thread alone. */
 void spex_kernel_sampler_rest(uint64_t until, double ticks_per_second, int32_t seen);
 
-/* Ticks that an execution costs which makes no record and has no frame, beside what it costs to be
- * probed; measures it. 0: there is no memory for it. */
+/* Measures what sampling by models adds to an execution that makes no record and gets no frame, in
+ * ticks: the least of some runs. 0: out of memory. */
 double spex_samples_execution_ticks(struct spex_sampling_plan *plan);
 
 #endif

@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Writes the names from the root to this context, backwards from the end of `path`. NULL: it does not fit. */
-static char *path_of(const struct spex_kernels_known *known, uint64_t context, char *path) {
+/* Writes the names from the outermost kernel to this context, backwards from the end of `path`,
+ * since parents are found from the inside. A kernel without a name gets its number. NULL: the path
+ * does not fit. */
+static char *context_path(const struct spex_kernels_known *known, uint64_t context, char *path) {
     struct spex_context_node node;
     char *at = &path[SPEX_KERNEL_PATH_BYTES - 1];
     *at = '\0';
@@ -27,7 +29,8 @@ static char *path_of(const struct spex_kernels_known *known, uint64_t context, c
     return at;
 }
 
-/* "n, f(a, b)" into its parts, in place: commas between brackets part nothing. */
+/* Splits "n, f(a, b)" in place into "n" and "f(a, b)"; a comma within brackets does not
+ * separate. */
 static size_t names_split(char *text, const char **names) {
     size_t count = 0;
     int depth = 0;
@@ -51,11 +54,11 @@ bool spex_kernel_record_sound(const struct spex_kernels_known *known,
 
 int spex_kernel_describe_context(const struct spex_kernels_known *known, uint64_t context,
                                  uint16_t kernel, struct spex_kernel_described *described,
-                                 struct spex_error *why) {
+                                 struct spex_error *error) {
     const char *name, *text = NULL;
-    described->path = path_of(known, context, described->buffer);
+    described->path = context_path(known, context, described->buffer);
     if (!described->path)
-        return spex_fail(why, -E2BIG, "a calling context is longer than %d bytes",
+        return spex_fail(error, -E2BIG, "a calling context is longer than %d bytes",
                          SPEX_KERNEL_PATH_BYTES);
     if (!known->site(known->by, kernel, &name, &text))
         text = NULL;
@@ -65,12 +68,12 @@ int spex_kernel_describe_context(const struct spex_kernels_known *known, uint64_
 }
 
 int spex_kernel_describe(const struct spex_kernels_known *known, const struct spex_record *record,
-                         struct spex_kernel_described *described, struct spex_error *why) {
+                         struct spex_kernel_described *described, struct spex_error *error) {
     size_t count = (size_t)record->field_count - SPEX_KERNEL_VALUES;
     int err =
-        spex_kernel_describe_context(known, record->fields[1], record->probe_id, described, why);
+        spex_kernel_describe_context(known, record->fields[1], record->probe_id, described, error);
     if (!err && count > 0 && described->count != count)
-        err = spex_fail(why, -EINVAL, "%s: its parameters have no names", described->path);
+        err = spex_fail(error, -EINVAL, "%s: its parameters have no names", described->path);
     described->count = count;
     return err;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a kernel's record is of, for who knows the nodes and sites of a process: its path of names from the outermost
- * kernel, "main/sort", and the names of its parameters. */
+/* Describes the kernel of a record: the path of names from the outermost kernel, as in "main/sort",
+ * and the names of its parameters. Works on this process (kernels_here.h) and on a profile of
+ * another. */
 #ifndef SPEX_KERNELS_KERNEL_PATHS_H
 #define SPEX_KERNELS_KERNEL_PATHS_H
 
@@ -13,40 +14,46 @@
 #include "probe/contexts.h"
 #include "text/error.h"
 
-/* Of a path and of parameters as text. */
+/* Room for a path, and for a kernel's parameters as text. */
 enum { SPEX_KERNEL_PATH_BYTES = 4096, SPEX_KERNEL_TEXT_BYTES = 256 };
 
-/* Who knows. */
+/* Access to the contexts and kernels of a process; `by` is passed to the functions. */
 struct spex_kernels_known {
     const void *by;
+    /* The context `number`; false: there is none. */
     bool (*node)(const void *by, uint64_t number, struct spex_context_node *node);
-    /* A kernel's name and its parameters as they are written; empty or NULL: none. False: there is no such kernel. */
+    /* A kernel's name, and its parameters as the source has them; an empty string or NULL: none.
+     * False: there is no such kernel. */
     bool (*site)(const void *by, uint16_t kernel, const char **name, const char **parameters);
 };
 
 struct spex_kernel_described {
-    const char *path; /* in `buffer` */
-    size_t count;     /* of parameters */
+    /* Points into `buffer`. */
+    const char *path;
+    /* Number of parameters; `names` point into `text`. */
+    size_t count;
     const char *names[SPEX_MAX_FIELDS];
     char text[SPEX_KERNEL_TEXT_BYTES];
     char buffer[SPEX_KERNEL_PATH_BYTES];
 };
 
-/* Whether its time is a time and its context its own: not where what was prepared meanwhile is in it, nor where there was
- * no room for its context. */
+/* Whether the record's time and context can be used. Not usable: a record with SPEX_MARK_OPENING,
+ * whose time includes the opening of a counter or thread state, and a record of a kernel for whose
+ * context there was no room. */
 bool spex_kernel_record_sound(const struct spex_kernels_known *known,
                               const struct spex_record *record);
 
-/* Of a context, which is this kernel's. 0; -E2BIG for a path that is too long. */
+/* Describes a kernel's context. 0; -E2BIG: the path is longer than SPEX_KERNEL_PATH_BYTES. */
 int spex_kernel_describe_context(const struct spex_kernels_known *known, uint64_t context,
                                  uint16_t kernel, struct spex_kernel_described *described,
-                                 struct spex_error *why);
+                                 struct spex_error *error);
 
-/* The same, of that of a sound record; -EINVAL for parameters without names, too. */
+/* Describes the kernel of a record for which spex_kernel_record_sound is true. Also -EINVAL: the
+ * record has parameters whose names are not known. */
 int spex_kernel_describe(const struct spex_kernels_known *known, const struct spex_record *record,
-                         struct spex_kernel_described *described, struct spex_error *why);
+                         struct spex_kernel_described *described, struct spex_error *error);
 
-/* Its parameters' values; how many. */
+/* Copies the values of a record's parameters; returns their number. */
 size_t spex_kernel_parameters(const struct spex_record *record, double values[SPEX_MAX_FIELDS]);
 
 #endif

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/* The sampling thread. Each round it answers the plan's open questions (sampling_plan.h), visits
+ * the frames of all threads and makes the records that are due, keeps to its budget
+ * (sampling_budget.h), and sleeps until the next frame is due or a thread has a new one (frames.h).
+ * All of `kernel_sampler` belongs to this thread while it runs; `stopping` alone is set by
+ * another. */
 #define _GNU_SOURCE
 #include "kernels/kernel_sampler.h"
 
@@ -20,19 +25,21 @@
 #include "probe/threads.h"
 #include "site/registry.h"
 
-/* With nothing to look at it is around so often, for the budget. */
-#define AROUND_SECONDS 0.1
+/* Longest time between two rounds, in seconds: the budget needs figures also when no frame is
+ * due. */
+#define ROUND_SECONDS 0.1
 
-/* What the system may add to a sleep, so that it can put wake-ups together; 50 µs where nothing is
- * said. */
+/* Timer slack, prctl(2): how much later than asked for the system may wake the thread. The default
+ * of 50 µs is half the shortest interval. */
 #define SLACK_NS 1000ul
 
-/* Intervals that are left out, one after the other, when it comes late. */
+/* Most intervals that one visit skips when the thread comes late. */
 #define CATCH_UP 64
 
-/* When a frame of a thread's is to be looked at next. */
-struct due {
-    uint64_t begin; /* of the frame */
+/* When a frame is to be sampled next. */
+struct frame_due {
+    /* Begin of the frame that `ticks` was set for: the place may hold another frame since. */
+    uint64_t begin;
     uint64_t ticks;
 };
 
@@ -42,61 +49,68 @@ static struct {
     bool stopping;
     struct spex_random random;
     struct spex_sites_polled polled;
-    struct due *dues; /* SPEX_MAX_THREADS x SPEX_SAMPLES_FRAMES */
+    /* SPEX_MAX_THREADS x SPEX_SAMPLES_FRAMES, by thread and the frame's number. */
+    struct frame_due *dues;
     struct spex_sampling_plan *plan;
-    struct spex_sampling_plan *plans; /* all that there have been */
-    struct spex_sampling_budget spending;
+    /* All plans since the start: threads may still use a former plan, so none is freed. */
+    struct spex_sampling_plan *plans;
+    struct spex_sampling_budget budget;
     bool alone;
-    double budget;
-} looker;
+    double share;
+} kernel_sampler;
 
-/* Evenly between `from` and one more of the mean, as the budget has it. */
-static uint64_t random_interval(uint64_t interval, double from) {
-    uint64_t mean = spex_sampling_plan_stretched(looker.plan, interval);
-    double even = (double)(spex_random_next(&looker.random) >> 11) * 0x1p-53;
+/* Ticks to the next sample: random, evenly distributed between `from` and `from` + 1 times the mean
+ * interval under the budget. Randomness keeps samples from falling into step with the program. */
+static uint64_t next_interval(uint64_t interval, double from) {
+    uint64_t mean = spex_sampling_plan_stretched(kernel_sampler.plan, interval);
+    double even = (double)(spex_random_next(&kernel_sampler.random) >> 11) * 0x1p-53;
     return (uint64_t)((from + even) * (double)mean) + 1;
 }
 
-/* What has been switched off since it began is not looked at. */
-static bool is_polled(uint32_t site) {
-    spex_sites_polled(&looker.polled);
-    for (uint32_t p = 0; p < looker.polled.count; p++)
-        if (looker.polled.sites[p] == site)
+/* Whether the probe is still polled: its user may have switched it off since the frame was
+ * pushed. */
+static bool site_is_polled(uint32_t site) {
+    spex_sites_polled(&kernel_sampler.polled);
+    for (uint32_t p = 0; p < kernel_sampler.polled.count; p++)
+        if (kernel_sampler.polled.sites[p] == site)
             return true;
     return false;
 }
 
-/* As the kernel's END would. */
-static void look(const struct spex_thread *thread, const struct spex_samples_frame *frame,
-                 uint64_t now) {
+/* Makes the record that the kernel's END would make now, with weight 0: samples do not count as
+ * executions. */
+static void kernel_sample(const struct spex_thread *thread, const struct spex_samples_frame *frame,
+                          uint64_t now) {
     uint32_t site = spex_frame_site(frame), thread_id = spex_load_relaxed(&thread->thread_id);
-    if (thread_id && is_polled(site))
+    if (thread_id && site_is_polled(site))
         spex_put_kernel(&spex_rings, spex_pack(0, thread_id, site, 0), spex_frame_context(frame),
                         frame->begin, now, frame->parameters, spex_site_info(site)->detail);
 }
 
-/* When it is due next. */
-static uint64_t visit(const struct spex_thread *thread, const struct spex_samples_frame *frame,
-                      struct due *due) {
+/* Samples the frame if it is due. Returns when it is due next. */
+static uint64_t frame_visit(const struct spex_thread *thread,
+                            const struct spex_samples_frame *frame, struct frame_due *due) {
     uint64_t now = spex_ticks();
     if (due->begin != frame->begin) {
         due->begin = frame->begin;
-        due->ticks = frame->begin + random_interval(frame->interval, 0);
+        due->ticks = frame->begin + next_interval(frame->interval, 0);
     }
     if ((int64_t)(due->ticks - now) > 0)
         return due->ticks;
-    look(thread, frame, now);
-    looker.spending.looks++;
+    kernel_sample(thread, frame, now);
+    kernel_sampler.budget.samples++;
     for (int step = 0; step < CATCH_UP && (int64_t)(due->ticks - now) <= 0; step++)
-        due->ticks += random_interval(frame->interval, 0.5);
-    if ((int64_t)(due->ticks - now) <= 0) /* it has been stopped, and begins anew */
-        due->ticks = now + random_interval(frame->interval, 0.5);
+        due->ticks += next_interval(frame->interval, 0.5);
+    /* The thread did not run for more than CATCH_UP intervals, for example while the process was
+     * stopped: it begins anew. */
+    if ((int64_t)(due->ticks - now) <= 0)
+        due->ticks = now + next_interval(frame->interval, 0.5);
     return due->ticks;
 }
 
-/* Looks where it is time to; when it will be again. */
-static uint64_t visit_all(uint64_t around) {
-    uint64_t next = spex_ticks() + around;
+/* Visits the frames of all threads. Returns when the next is due; at most `most` ticks from now. */
+static uint64_t frames_visit_all(uint64_t most) {
+    uint64_t next = spex_ticks() + most;
     for (uint32_t t = 0; t < spex_threads_used(); t++) {
         const struct spex_thread *thread = spex_threads_state(t);
         struct spex_samples_frame frame;
@@ -105,75 +119,81 @@ static uint64_t visit_all(uint64_t around) {
                 break;
             if (!spex_samples_frame_read(thread, at, &frame))
                 continue;
-            uint64_t due = visit(thread, &frame, &looker.dues[t * SPEX_SAMPLES_FRAMES + at]);
+            uint64_t due =
+                frame_visit(thread, &frame, &kernel_sampler.dues[t * SPEX_SAMPLES_FRAMES + at]);
             next = (int64_t)(due - next) < 0 ? due : next;
         }
     }
     return next;
 }
 
-static void *look_on(void *arg) {
+static void *kernel_sampler_run(void *arg) {
     (void)arg;
     prctl(PR_SET_TIMERSLACK, SLACK_NS);
-    double tick_rate = looker.plan->ticks_per_second;
-    spex_sampling_budget_begin(&looker.spending, looker.budget, looker.alone);
+    double tick_rate = kernel_sampler.plan->ticks_per_second;
+    spex_sampling_budget_begin(&kernel_sampler.budget, kernel_sampler.share, kernel_sampler.alone);
     for (;;) {
         int32_t seen = spex_kernel_sampler_calls();
-        if (spex_load_acquire(&looker.stopping)) /* Q13 (Q14) */
+        if (spex_load_acquire(&kernel_sampler.stopping)) /* Q13 (Q14) */
             break;
-        spex_sampling_plan_answer(looker.plan, &spex_kernels_here);
-        uint64_t next = visit_all((uint64_t)(AROUND_SECONDS * tick_rate));
-        looker.spending.rounds++;
-        spex_sampling_budget_pass(&looker.spending, looker.plan);
+        spex_sampling_plan_answer(kernel_sampler.plan, &spex_kernels_here);
+        uint64_t next = frames_visit_all((uint64_t)(ROUND_SECONDS * tick_rate));
+        kernel_sampler.budget.rounds++;
+        spex_sampling_budget_pass(&kernel_sampler.budget, kernel_sampler.plan);
         spex_kernel_sampler_rest(next, tick_rate, seen);
     }
-    spex_sampling_budget_end(&looker.spending);
+    spex_sampling_budget_end(&kernel_sampler.budget);
     return NULL;
 }
 
-static int start_thread(struct spex_sampling_plan *plan, double budget, bool alone,
-                        struct spex_error *why) {
-    looker.dues = calloc(SPEX_MAX_THREADS * SPEX_SAMPLES_FRAMES, sizeof(*looker.dues));
-    if (!looker.dues)
-        return spex_fail(why, -ENOMEM, "out of memory");
-    looker.plan = plan;
-    looker.budget = budget;
-    looker.alone = alone;
-    looker.stopping = false;
-    spex_random_seed(&looker.random, spex_ticks(), (uint64_t)getpid());
-    int err = spex_service_thread_start(&looker.thread, "spex-looker", look_on, NULL);
-    looker.running = !err;
+/* Starts the sampling thread with a plan. 0, -ENOMEM or the error of pthread_create, with
+ * `error`. */
+static int kernel_sampler_start(struct spex_sampling_plan *plan, double budget, bool alone,
+                                struct spex_error *error) {
+    kernel_sampler.dues =
+        calloc(SPEX_MAX_THREADS * SPEX_SAMPLES_FRAMES, sizeof(*kernel_sampler.dues));
+    if (!kernel_sampler.dues)
+        return spex_fail(error, -ENOMEM, "out of memory");
+    kernel_sampler.plan = plan;
+    kernel_sampler.share = budget;
+    kernel_sampler.alone = alone;
+    kernel_sampler.stopping = false;
+    spex_random_seed(&kernel_sampler.random, spex_ticks(), (uint64_t)getpid());
+    int err =
+        spex_service_thread_start(&kernel_sampler.thread, "spex-looker", kernel_sampler_run, NULL);
+    kernel_sampler.running = !err;
     if (err) {
-        free(looker.dues);
-        looker.dues = NULL;
+        free(kernel_sampler.dues);
+        kernel_sampler.dues = NULL;
     }
-    return err ? spex_fail(why, err, "the thread that looks at kernels cannot be started") : 0;
+    return err ? spex_fail(error, err, "the thread that looks at kernels cannot be started") : 0;
 }
 
-/* Threads may be reading what is now: it stays, behind what takes its place. */
+/* The new plan is set last, so that threads push frames only when the sampling thread runs. Between
+ * the two plans kernels are not sampled. */
 int spex_kernel_sampler_start(const char *models, double samples, double budget, bool alone,
-                              struct spex_error *why) {
+                              struct spex_error *error) {
     struct spex_sampling_plan *plan;
     double tick_rate = spex_tick_rate_since(spex_instant_now());
-    int err = spex_sampling_plan_create(models, samples, tick_rate, &plan, why);
+    int err = spex_sampling_plan_create(models, samples, tick_rate, &plan, error);
     if (err)
         return err;
     plan->execution_ticks = spex_samples_execution_ticks(plan);
     spex_kernel_sampler_stop();
-    err = start_thread(plan, budget, alone, why);
+    err = kernel_sampler_start(plan, budget, alone, error);
     if (err) {
         spex_sampling_plan_destroy(plan);
         return err;
     }
-    plan->former = looker.plans;
-    looker.plans = plan;
+    plan->former = kernel_sampler.plans;
+    kernel_sampler.plans = plan;
     spex_samples_plan_set(plan);
     return 0;
 }
 
-int spex_kernel_sampler_check(const char *models, struct spex_error *why) {
+int spex_kernel_sampler_check(const char *models, struct spex_error *error) {
     struct spex_sampling_plan *plan;
-    int err = spex_sampling_plan_create(models, SPEX_SAMPLES_DEFAULT, 1, &plan, why);
+    int err = spex_sampling_plan_create(models, SPEX_SAMPLES_DEFAULT, 1, &plan, error);
     if (!err)
         spex_sampling_plan_destroy(plan);
     return err;
@@ -181,19 +201,19 @@ int spex_kernel_sampler_check(const char *models, struct spex_error *why) {
 
 void spex_kernel_sampler_stop(void) {
     spex_samples_plan_set(NULL);
-    if (!looker.running)
+    if (!kernel_sampler.running)
         return;
-    spex_store_release(&looker.stopping, true); /* Q14 (Q13) */
+    spex_store_release(&kernel_sampler.stopping, true); /* Q14 (Q13) */
     spex_kernel_sampler_needed(0);
-    pthread_join(looker.thread, NULL);
-    looker.running = false;
-    free(looker.dues);
-    looker.dues = NULL;
+    pthread_join(kernel_sampler.thread, NULL);
+    kernel_sampler.running = false;
+    free(kernel_sampler.dues);
+    kernel_sampler.dues = NULL;
 }
 
 void spex_kernel_sampler_fork_child(void) {
     spex_samples_plan_set(NULL);
-    looker.running = false;
-    free(looker.dues);
-    looker.dues = NULL;
+    kernel_sampler.running = false;
+    free(kernel_sampler.dues);
+    kernel_sampler.dues = NULL;
 }

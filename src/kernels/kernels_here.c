@@ -8,6 +8,7 @@ static bool node_known(const void *by, uint64_t number, struct spex_context_node
     return spex_context_node(number, node);
 }
 
+/* Linear in the number of sites. Callers keep the result for each context. */
 uint32_t spex_kernels_here_site(uint16_t kernel) {
     uint32_t sites = spex_sites_count(), s = 0;
     while (s < sites &&

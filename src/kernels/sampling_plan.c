@@ -16,16 +16,16 @@ bool spex_samples_parse(const char *text, double *samples) {
            *samples <= SPEX_SAMPLES_MOST;
 }
 
-/* Of a coarse tick, at the most. */
+/* Longest coarse tick. */
 #define COARSE_SECONDS 2e-6
 
 static uint32_t last_number;
 
-/* Of what no model is known of. */
-static const struct spex_planned nothing;
+/* The prediction for contexts without a model: 0 seconds, so they get no interval of their own. */
+static const struct spex_planned no_prediction;
 
-/* What a model foretells of what it was not trained for may be less than nothing; the least time there was is a
- * better guess then. */
+/* A model may predict a negative time for parameters that it was not trained with. The least time
+ * that was measured is the better guess then. */
 double spex_planned_seconds(const struct spex_planned *planned, const uint64_t *parameters) {
     double values[SPEX_MODEL_PARAMETERS_MAX];
     if (!planned->model)
@@ -41,31 +41,32 @@ double spex_planned_ticks(const struct spex_sampling_plan *plan, const struct sp
     return spex_planned_seconds(planned, parameters) * plan->ticks_per_second;
 }
 
-/* Whole coarse ticks of 32 bits, of which twice as many can be told from what lies behind. */
-static uint64_t whole(const struct spex_sampling_plan *plan, double interval) {
+/* Bounds an interval to 2^29 coarse ticks. Twice the interval is then less than 2^31, half of the
+ * range of `due`, so that a time ahead can be told from a time that has passed (frames.c). */
+static uint64_t interval_bounded(const struct spex_sampling_plan *plan, double interval) {
     double most = ldexp(1, 29 + (int)plan->coarse_shift);
     return interval < most ? (uint64_t)interval : (uint64_t)most;
 }
 
 uint64_t spex_sampling_plan_interval(const struct spex_sampling_plan *plan, double ticks) {
     double interval = ticks / plan->samples;
-    return interval < (double)plan->shortest ? 0 : whole(plan, interval);
+    return interval < (double)plan->shortest ? 0 : interval_bounded(plan, interval);
 }
 
 uint64_t spex_sampling_plan_base(const struct spex_sampling_plan *plan) {
-    return whole(plan, plan->ticks_per_second / plan->samples);
+    return interval_bounded(plan, plan->ticks_per_second / plan->samples);
 }
 
 uint64_t spex_sampling_plan_stretched(const struct spex_sampling_plan *plan, uint64_t interval) {
     double stretch;
     __atomic_load(&plan->stretch, &stretch, __ATOMIC_RELAXED);
-    uint64_t stretched = whole(plan, (double)interval * stretch);
+    uint64_t stretched = interval_bounded(plan, (double)interval * stretch);
     uint64_t least = UINT64_C(1) << plan->coarse_shift;
     return stretched > least ? stretched : least;
 }
 
-/* The kernel's parameter of this name; SPEX_KERNEL_PARAMETERS: it has none such. */
-static size_t slot_of(const struct spex_kernel_described *described, const char *name) {
+/* The kernel's parameter of this name; SPEX_KERNEL_PARAMETERS: the kernel has none of this name. */
+static size_t parameter_slot(const struct spex_kernel_described *described, const char *name) {
     for (size_t p = 0; p < described->count; p++)
         if (strcmp(described->names[p], name) == 0)
             return p;
@@ -84,7 +85,7 @@ void spex_planned_make(struct spex_planned *planned, const struct spex_kernel_mo
     }
     uint8_t slots[SPEX_MODEL_PARAMETERS_MAX] = {0}, parameters = 0;
     for (size_t p = 0; p < model->parameter_count; p++) {
-        size_t slot = slot_of(described, kernel->names[p]);
+        size_t slot = parameter_slot(described, kernel->names[p]);
         if (slot == SPEX_KERNEL_PARAMETERS)
             return;
         slots[p] = (uint8_t)slot;
@@ -96,18 +97,19 @@ void spex_planned_make(struct spex_planned *planned, const struct spex_kernel_mo
     planned->model = model;
 }
 
-static const struct spex_planned *planned_of(struct spex_sampling_plan *plan,
-                                             const struct spex_kernels_known *known,
-                                             uint32_t context) {
+/* Never NULL: NULL in plan->nodes means that a context has not been looked up yet. */
+static const struct spex_planned *context_look_up(struct spex_sampling_plan *plan,
+                                                  const struct spex_kernels_known *known,
+                                                  uint32_t context) {
     struct spex_kernel_described *described = &plan->described;
     struct spex_context_node node;
-    struct spex_error why;
+    struct spex_error error;
     if (!known->node(known->by, context, &node) ||
-        spex_kernel_describe_context(known, context, node.kernel, described, &why))
-        return &nothing;
+        spex_kernel_describe_context(known, context, node.kernel, described, &error))
+        return &no_prediction;
     const struct spex_kernel_model *kernel = spex_models_find(&plan->models, described->path);
     if (!kernel)
-        return &nothing;
+        return &no_prediction;
     spex_planned_make(&plan->planned[context], kernel, described);
     return &plan->planned[context];
 }
@@ -120,10 +122,8 @@ void spex_sampling_plan_answer(struct spex_sampling_plan *plan,
             uint32_t context = w * 64 + (uint32_t)__builtin_ctzll(asked);
             if (spex_load_relaxed(&plan->nodes[context]))
                 continue;
-            const struct spex_planned *planned = planned_of(plan, known, context);
-            /* clang-format off */
-            spex_store_release(&plan->nodes[context], planned); /* Q3 (Q4 in frames.c): what it holds */
-            /* clang-format on */
+            const struct spex_planned *planned = context_look_up(plan, known, context);
+            spex_store_release(&plan->nodes[context], planned); /* Q3 (Q4 in frames.c): complete */
         }
     }
 }
@@ -136,14 +136,14 @@ bool spex_sampling_plan_ask_for(struct spex_sampling_plan *plan, uint32_t contex
 }
 
 int spex_sampling_plan_create(const char *path, double samples, double ticks_per_second,
-                              struct spex_sampling_plan **plan, struct spex_error *why) {
+                              struct spex_sampling_plan **plan, struct spex_error *error) {
     *plan = NULL;
     FILE *in = fopen(path, "re");
     if (!in)
-        return spex_fail(why, -errno, "%s: %s", path, strerror(errno));
+        return spex_fail(error, -errno, "%s: %s", path, strerror(errno));
     struct spex_sampling_plan *made = calloc(1, sizeof(*made));
-    int err = made ? spex_models_read(&made->models, in, path, why)
-                   : spex_fail(why, -ENOMEM, "out of memory");
+    int err = made ? spex_models_read(&made->models, in, path, error)
+                   : spex_fail(error, -ENOMEM, "out of memory");
     fclose(in);
     if (err) {
         spex_sampling_plan_destroy(made);

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What models say of the kernels of this process: by calling context, how long an execution takes, and from that how
- * often it is to be looked at. Bhattacharyya and Amza, "ADLER", section 3.2, "Setting the Sampling Frequency": a
- * required number of samples over the predicted time; kernels of no class by the least of their times. */
+/* The sampling plan: how long the executions of each calling context of this process take by the
+ * models in a file, and from that how often they are sampled. Bhattacharyya and Amza, "ADLER",
+ * section 3.2, "Setting the Sampling Frequency": a required number of samples over the predicted
+ * time; a kernel of no class goes by the least of its times.
+ *
+ * Threads look up a context without a lock. The sampling thread fills in contexts that threads ask
+ * for. */
 #ifndef SPEX_KERNELS_SAMPLING_PLAN_H
 #define SPEX_KERNELS_SAMPLING_PLAN_H
 
@@ -13,83 +17,100 @@
 #include "kernels/kernel_paths.h"
 #include "model/models.h"
 
-/* Samples an execution, where nothing else is said, and what may be said. */
+/* Samples for each execution: the default, and the limits. */
 #define SPEX_SAMPLES_DEFAULT 10.0
 #define SPEX_SAMPLES_LEAST   0.01
 #define SPEX_SAMPLES_MOST    1e6
 #define SPEX_SAMPLES_RANGE   "0.01 to 1000000"
 
-/* Such a number of samples, as a user writes it. */
+/* Parses a number of samples. False: it is not a number within the limits. */
 bool spex_samples_parse(const char *text, double *samples);
 
-/* A thread is not looked at more often, on average, for one kernel's sake: looking is a thread's being woken. What is
- * executed more quickly than so often takes part in the frequency of the kernel around it. */
+/* The shortest mean interval between two samples of a thread for one kernel: each sample wakes a
+ * thread. Kernels with shorter intervals share the interval of the kernel around them. */
 #define SPEX_LOOKS_SHORTEST_SECONDS 100e-6
 
-/* Of a calling context. */
+/* The prediction for a calling context. */
 struct spex_planned {
-    const struct spex_model *model;           /* NULL: always as long as */
-    double seconds;                           /*   this; or never negative, this instead */
-    uint8_t slots[SPEX_MODEL_PARAMETERS_MAX]; /* which of the kernel's parameters are the model's */
-    uint8_t parameters;                       /* that the kernel must have for that */
+    /* NULL: every execution takes `seconds`. */
+    const struct spex_model *model;
+    /* Predicted for every execution, or where the model's value is not above 0. */
+    double seconds;
+    /* Which of the kernel's parameters each of the model's parameters is. */
+    uint8_t slots[SPEX_MODEL_PARAMETERS_MAX];
+    /* Number of parameters that the kernel must have for `slots`. */
+    uint8_t parameters;
 };
 
-/* What a model says of a kernel with these parameters: where they are not the model's, or it is of no class, how long it
- * takes at the least. */
+/* Fills in the prediction for a kernel with these parameters. Where the model has parameters that
+ * the kernel lacks, or is of no class, that is the least time of an execution. */
 void spex_planned_make(struct spex_planned *planned, const struct spex_kernel_model *kernel,
                        const struct spex_kernel_described *described);
 
-/* How many seconds an execution is predicted to take. */
+/* Predicted seconds of an execution with these parameters. */
 double spex_planned_seconds(const struct spex_planned *planned, const uint64_t *parameters);
 
 enum { SPEX_SAMPLING_PLAN_WORDS = SPEX_CONTEXTS_MAX / 64 + 1 };
 
 struct spex_sampling_plan {
-    double samples; /* of each kernel, for each execution of what sets its frequency */
+    /* Samples for each execution of a kernel with an interval of its own. */
+    double samples;
     double ticks_per_second;
-    uint64_t shortest;      /* ticks */
-    uint32_t number;        /* of this plan, in this process */
-    unsigned coarse_shift;  /* of ticks that are coarse: about a microsecond */
-    double execution_ticks; /* what one costs without record or look, beside being probed */
-    double stretch;         /* of intervals, for the budget's sake; 1 or more. Relaxed */
-    const struct spex_planned *nodes[SPEX_CONTEXTS_MAX + 1]; /* NULL: to be asked for */
-    uint64_t asked[SPEX_SAMPLING_PLAN_WORDS];                /* a bit for each context */
+    /* The shortest interval, in ticks. */
+    uint64_t shortest;
+    /* Number of this plan in this process, from 1. */
+    uint32_t number;
+    /* A coarse tick is 2^coarse_shift ticks, 1 to 2 µs. */
+    unsigned coarse_shift;
+    /* Cost of an execution without record or sample, in ticks, beside that of being polled. */
+    double execution_ticks;
+    /* Factor of all intervals, at least 1, which keeps to the budget. The sampling thread writes
+     * it; relaxed. */
+    double stretch;
+    /* NULL: not looked up yet. */
+    const struct spex_planned *nodes[SPEX_CONTEXTS_MAX + 1];
+    /* A bit for each context that has been asked for. */
+    uint64_t asked[SPEX_SAMPLING_PLAN_WORDS];
 
     struct spex_models models;
     struct spex_planned planned[SPEX_CONTEXTS_MAX + 1];
     struct spex_kernel_described described;
-    struct spex_sampling_plan *former; /* which threads may still use */
+    /* The plan before this one, which threads may still use. */
+    struct spex_sampling_plan *former;
 };
 
-/* Of the models in a file. 0; -EINVAL for what holds none, -ENOMEM, or what reading failed with, with the reason. */
+/* Makes a plan of the models in a file. 0; -EINVAL: the file holds no models; -ENOMEM; or the error
+ * of reading; with `error`. */
 int spex_sampling_plan_create(const char *path, double samples, double ticks_per_second,
-                              struct spex_sampling_plan **plan, struct spex_error *why);
+                              struct spex_sampling_plan **plan, struct spex_error *error);
 void spex_sampling_plan_destroy(struct spex_sampling_plan *plan);
 
-/* Looks up what has been asked for. One thread at a time. */
+/* Looks up the contexts that have been asked for. One thread at a time. */
 void spex_sampling_plan_answer(struct spex_sampling_plan *plan,
                                const struct spex_kernels_known *known);
 
-/* Asks for a context. True: for the first time. Any thread, signal handlers. */
+/* Asks for a context to be looked up. True: it has not been asked for before. Any thread; safe in
+ * signal handlers. */
 bool spex_sampling_plan_ask_for(struct spex_sampling_plan *plan, uint32_t context);
 
-/* How long an execution is predicted to take, in ticks; 0: there is no saying. `planned`: of its context. Any thread,
- * signal handlers. */
+/* Predicted ticks of an execution; 0: there is no prediction. `planned`: that of its context. Any
+ * thread; safe in signal handlers. */
 double spex_planned_ticks(const struct spex_sampling_plan *plan, const struct spex_planned *planned,
                           const uint64_t *parameters);
 
-/* The mean interval from sample to sample within something that takes so many ticks, without a budget; 0: it is too short
- * to have one of its own. */
+/* Mean interval between samples of an execution that takes `ticks`, in ticks and without a budget.
+ * 0: it is too short for an interval of its own. */
 uint64_t spex_sampling_plan_interval(const struct spex_sampling_plan *plan, double ticks);
 
-/* The same outside of all that has one: as many samples a second. */
+/* Mean interval of records outside of any frame: plan->samples a second. */
 uint64_t spex_sampling_plan_base(const struct spex_sampling_plan *plan);
 
-/* An interval as the budget has it now: at least one coarse tick, and not so many that they come round. */
+/* The interval times the stretch: at least one coarse tick, and at most what 32 bits of coarse
+ * ticks can tell from the past. */
 uint64_t spex_sampling_plan_stretched(const struct spex_sampling_plan *plan, uint64_t interval);
 
-/* Whether a kernel that takes so many seconds has an interval of its own, as spex_sampling_plan_interval: for who has no
- * plan. */
+/* Whether an execution of so many seconds has an interval of its own, as by
+ * spex_sampling_plan_interval, for callers without a plan. */
 static inline bool spex_samples_own(double samples, double seconds) {
     return seconds >= samples * SPEX_LOOKS_SHORTEST_SECONDS;
 }

@@ -15,7 +15,7 @@ bool spex_criterion_names_one(const struct spex_selection *selection, const char
            item->sampling.period != SPEX_SELECTION_OFF && !strpbrk(item->what, "*?[");
 }
 
-/* p50, p99.9 */
+/* A quantile in percent, as "p50" or "p99.9". */
 static bool is_quantile(const char *metric) {
     double percent;
     return metric[0] == 'p' && spex_number_seconds(metric + 1, &percent) && percent > 0 &&

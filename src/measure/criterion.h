@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a run is judged by: whether it makes sense, and how it is said. */
+/* Criteria (objectives and limits) of a space: which are possible, and their texts. */
 #ifndef SPEX_MEASURE_CRITERION_H
 #define SPEX_MEASURE_CRITERION_H
 
@@ -10,20 +10,19 @@
 #define SPEX_OBJECTIVES_MAX 8
 #define SPEX_CRITERIA_MAX   16
 
-/* Whether a criterion's probe, of which this is the selection, is one item, without a glob, with
- * its type. */
+/* Whether `probe`, whose selection this is, names one probe and its type, without a glob. */
 bool spex_criterion_names_one(const struct spex_selection *selection, const char *probe);
 
-/* Whether probes of this type have such a metric. */
+/* Whether probes of this type have the metric. */
 bool spex_criterion_fits(const char *metric, uint32_t type);
 
-/* "/s", "s" or "". */
+/* The unit of the criterion's value: "/s", "s" or "". */
 const char *spex_criterion_unit(const struct spex_criterion *criterion);
 
 /* "maximise throughput of query:tpt", "p99 of query:lat at most 0.002 s". */
 void spex_criterion_text(const struct spex_criterion *criterion, char *text, size_t size);
 
-/* A selection of the probes of all criteria, to be freed, or NULL: out of memory. */
+/* A selection of the probes of all criteria, each once; to be freed. NULL: out of memory. */
 char *spex_criteria_probes(const struct spex_space *space);
 
 #endif

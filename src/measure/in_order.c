@@ -10,7 +10,7 @@ void spex_in_order_free(struct spex_in_order *waiting) {
     *waiting = (struct spex_in_order){0};
 }
 
-static int grow(struct spex_in_order *waiting, size_t more) {
+static int in_order_grow(struct spex_in_order *waiting, size_t more) {
     size_t needed = waiting->count + more;
     if (needed <= waiting->room)
         return 0;
@@ -29,7 +29,7 @@ int spex_in_order_add(struct spex_in_order *waiting, const struct spex_record *r
                       size_t count) {
     if (count == 0)
         return 0;
-    if (grow(waiting, count))
+    if (in_order_grow(waiting, count))
         return -ENOMEM;
     memcpy(&waiting->records[waiting->count], records, count * sizeof(*records));
     waiting->count += count;
@@ -41,6 +41,7 @@ static int by_time(const void *a, const void *b) {
     return (one->timestamp > other->timestamp) - (one->timestamp < other->timestamp);
 }
 
+/* Sorts all that waits, O(n log n): what has been sorted before stays nearly sorted. */
 const struct spex_record *spex_in_order_take(struct spex_in_order *waiting, uint64_t until,
                                              size_t *count) {
     if (waiting->handed_out) {

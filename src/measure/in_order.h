@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Puts records of several rings and collectors in the order of their time. */
+/* Sorts records of several rings and collectors by time. */
 #ifndef SPEX_MEASURE_IN_ORDER_H
 #define SPEX_MEASURE_IN_ORDER_H
 
@@ -10,7 +10,8 @@
 
 /* All zero: empty. */
 struct spex_in_order {
-    struct spex_record *records; /* [0, handed_out) are the caller's, the rest wait */
+    /* [0, handed_out) are in the caller's hands, the rest wait. */
+    struct spex_record *records;
     size_t count;
     size_t room;
     size_t handed_out;
@@ -18,11 +19,11 @@ struct spex_in_order {
 
 void spex_in_order_free(struct spex_in_order *waiting);
 
-/* 0 or -ENOMEM. */
+/* Copies records of any order. 0 or -ENOMEM. */
 int spex_in_order_add(struct spex_in_order *waiting, const struct spex_record *records,
                       size_t count);
 
-/* Those made before `until`, sorted; they stay until the next call. */
+/* The records made before `until`, in the order of their time; valid until the next call. */
 const struct spex_record *spex_in_order_take(struct spex_in_order *waiting, uint64_t until,
                                              size_t *count);
 

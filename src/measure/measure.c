@@ -17,19 +17,27 @@ struct thread {
 struct spex_measure {
     const struct spex_space *space;
     double ticks_per_second;
-    struct spex_figure *figures; /* of the criteria; the first is the objective's */
-    struct spex_warmup *warmup;  /* NULL when its length is given */
+    /* By criterion; the first is the objective's. */
+    struct spex_figure *figures;
+    /* NULL: the rules give the length of the warm-up. */
+    struct spex_warmup *warmup;
     bool started;
-    bool over; /* the warm-up, since over_ticks */
-    bool open; /* t0 has been */
+    /* The warm-up is over, since over_ticks. */
+    bool over;
+    /* t0 has passed. */
+    bool open;
     bool ended;
-    bool unsettled; /* the warm-up was not seen to be over */
+    /* The end of the warm-up has not been seen. */
+    bool unsettled;
     uint64_t over_ticks;
     uint64_t t0;
     uint64_t last_ticks;
-    uint64_t longest_silence; /* between two records of the objective */
-    uint64_t records;         /* of the objective, after t0 */
-    struct thread *threads;   /* sorted by id */
+    /* Longest time between two records of the objective. */
+    uint64_t longest_silence;
+    /* Records of the objective after t0. */
+    uint64_t records;
+    /* Sorted by id. */
+    struct thread *threads;
     size_t thread_count;
     size_t thread_room;
     struct spex_tracer *tracer;
@@ -76,11 +84,13 @@ void spex_measure_probe(struct spex_measure *measure, size_t criterion, uint16_t
         spex_warmup_probe(measure->warmup, criterion, probe_id, probe_type);
 }
 
-static bool is_objective(const struct spex_measure *measure, const struct spex_record *record) {
+static bool record_is_objective(const struct spex_measure *measure,
+                                const struct spex_record *record) {
     return spex_figure_is_of(measure->figures, record);
 }
 
-static struct thread *thread_of(struct spex_measure *measure, uint32_t id) {
+/* Finds the thread by binary search, or adds it. NULL: out of memory. */
+static struct thread *measure_thread(struct spex_measure *measure, uint32_t id) {
     size_t low = 0, high = measure->thread_count;
     while (low < high) {
         size_t middle = (low + high) / 2;
@@ -105,8 +115,9 @@ static struct thread *thread_of(struct spex_measure *measure, uint32_t id) {
     return &measure->threads[low];
 }
 
-static int count_objective(struct spex_measure *measure, const struct spex_record *record) {
-    struct thread *thread = thread_of(measure, record->thread_id);
+/* Records of several threads may overtake each other by a little; time does not go back then. */
+static int measure_count_objective(struct spex_measure *measure, const struct spex_record *record) {
+    struct thread *thread = measure_thread(measure, record->thread_id);
     if (!thread)
         return -ENOMEM;
     thread->records++;
@@ -120,70 +131,74 @@ static int count_objective(struct spex_measure *measure, const struct spex_recor
     return 0;
 }
 
-static void open_interval(struct spex_measure *measure, uint64_t ticks) {
+static void measure_open_interval(struct spex_measure *measure, uint64_t ticks) {
     measure->open = true;
     measure->t0 = measure->last_ticks = ticks;
     for (size_t c = 0; c < measure->space->criterion_count; c++)
         spex_figure_begin(&measure->figures[c], ticks);
 }
 
-/* Whether the record lies after t0. A record that comes later than younger ones (its writer was
- * descheduled between reading the clock and the ring) may lie before and is not used then. */
-static bool is_used(struct spex_measure *measure, const struct spex_record *record) {
+/* Whether the record lies after t0. A record may be older than one before it if its writer was
+ * descheduled between reading the clock and writing to the ring; if it lies before t0, it is not
+ * used. The first record of the objective after the warm-up sets t0. */
+static bool record_is_used(struct spex_measure *measure, const struct spex_record *record) {
     if (measure->open)
         return record->timestamp > measure->t0;
-    if (is_objective(measure, record) && record->timestamp >= measure->over_ticks)
-        open_interval(measure, record->timestamp);
+    if (record_is_objective(measure, record) && record->timestamp >= measure->over_ticks)
+        measure_open_interval(measure, record->timestamp);
     return false;
 }
 
-static int use(struct spex_measure *measure, const struct spex_record *record) {
+static int record_use(struct spex_measure *measure, const struct spex_record *record) {
     int err = spex_tracer_add(measure->tracer, record, 1);
-    if (!err && is_objective(measure, record))
-        err = count_objective(measure, record);
+    if (!err && record_is_objective(measure, record))
+        err = measure_count_objective(measure, record);
     for (size_t c = 0; c < measure->space->criterion_count && !err; c++)
         if (spex_figure_is_of(&measure->figures[c], record))
             spex_figure_add(&measure->figures[c], record);
     return err;
 }
 
-static int use_all(struct spex_measure *measure, const struct spex_record *records, size_t count,
-                   const struct spex_record **used, size_t *used_count) {
+/* Uses the records after t0. *used: from the first of them on, of this or an earlier call's
+ * list. */
+static int records_use(struct spex_measure *measure, const struct spex_record *records,
+                       size_t count, const struct spex_record **used, size_t *used_count) {
     for (size_t r = 0; r < count; r++) {
-        if (!is_used(measure, &records[r]))
+        if (!record_is_used(measure, &records[r]))
             continue;
         if (!*used_count) {
             *used = &records[r];
             *used_count = count - r;
         }
-        int err = use(measure, &records[r]);
+        int err = record_use(measure, &records[r]);
         if (err)
             return err;
     }
     return 0;
 }
 
-/* The warm-up is over: those that were kept are used. */
-static int use_kept(struct spex_measure *measure, const struct spex_record **used,
-                    size_t *used_count) {
+/* The warm-up is over: uses the records that were kept. */
+static int records_use_kept(struct spex_measure *measure, const struct spex_record **used,
+                            size_t *used_count) {
     size_t count;
     const struct spex_record *records = spex_warmup_records(measure->warmup, &count);
     measure->over = true;
-    return use_all(measure, records, count, used, used_count);
+    return records_use(measure, records, count, used, used_count);
 }
 
-/* The position of the objective's first record, with which the warm-up begins. */
-static size_t find_start(struct spex_measure *measure, const struct spex_record *records,
-                         size_t count) {
+/* Position of the objective's first record, with which the warm-up begins; `count`: there is
+ * none. */
+static size_t records_find_start(struct spex_measure *measure, const struct spex_record *records,
+                                 size_t count) {
     size_t first = 0;
     while (!measure->started && first < count) {
-        measure->started = is_objective(measure, &records[first]);
+        measure->started = record_is_objective(measure, &records[first]);
         first += !measure->started;
     }
     return first;
 }
 
-static void begin_warmup(struct spex_measure *measure, uint64_t ticks) {
+static void measure_begin_warmup(struct spex_measure *measure, uint64_t ticks) {
     double warmup_ticks = measure->space->rules.warmup_seconds * measure->ticks_per_second;
     measure->over = !measure->warmup;
     if (measure->over)
@@ -194,19 +209,19 @@ int spex_measure_add(struct spex_measure *measure, const struct spex_record *rec
                      const struct spex_record **used, size_t *used_count) {
     *used_count = 0;
     if (!measure->started) {
-        size_t first = find_start(measure, records, count);
+        size_t first = records_find_start(measure, records, count);
         if (!measure->started)
             return 0;
         records += first;
         count -= first;
-        begin_warmup(measure, records->timestamp);
+        measure_begin_warmup(measure, records->timestamp);
     }
     if (measure->over)
-        return use_all(measure, records, count, used, used_count);
+        return records_use(measure, records, count, used, used_count);
     int err = spex_warmup_add(measure->warmup, records, count);
     if (err || !spex_warmup_over(measure->warmup, &measure->over_ticks))
         return err;
-    return use_kept(measure, used, used_count);
+    return records_use_kept(measure, used, used_count);
 }
 
 int spex_measure_end(struct spex_measure *measure, const struct spex_record **used,
@@ -217,10 +232,10 @@ int spex_measure_end(struct spex_measure *measure, const struct spex_record **us
         return 0;
     measure->unsettled = true;
     measure->over_ticks = spex_warmup_best(measure->warmup);
-    return use_kept(measure, used, used_count);
+    return records_use_kept(measure, used, used_count);
 }
 
-static double seconds(const struct spex_measure *measure) {
+static double measured_seconds(const struct spex_measure *measure) {
     return (double)(measure->last_ticks - measure->t0) / measure->ticks_per_second;
 }
 
@@ -228,7 +243,7 @@ struct spex_run spex_measure_run(const struct spex_measure *measure) {
     struct spex_run run = {.size = sizeof(run),
                            .records = measure->records,
                            .threads = measure->thread_count,
-                           .seconds = seconds(measure)};
+                           .seconds = measured_seconds(measure)};
     for (size_t t = 0; t < measure->thread_count; t++)
         run.threads_done += measure->threads[t].records >= measure->space->rules.records_per_thread;
     return run;

@@ -4,13 +4,13 @@
 #include <errno.h>
 
 int spex_measured_run_open(struct spex_measured_run *run, double ticks_per_second,
-                           struct spex_error *why) {
+                           struct spex_error *error) {
     int err = 0;
     for (size_t c = 0; c < run->space->criterion_count && !err; c++)
-        err = spex_selection_parse(run->space->criteria[c].probe, &run->selections[c], why->text,
-                                   sizeof(why->text));
+        err = spex_selection_parse(run->space->criteria[c].probe, &run->selections[c], error->text,
+                                   sizeof(error->text));
     if (!err && spex_measure_create(run->space, ticks_per_second, &run->measure))
-        err = spex_fail(why, -ENOMEM, "out of memory");
+        err = spex_fail(error, -ENOMEM, "out of memory");
     return err;
 }
 
@@ -20,8 +20,8 @@ void spex_measured_run_close(struct spex_measured_run *run) {
         spex_selection_free(&run->selections[c]);
 }
 
-static int find_probe(struct spex_measured_run *run, size_t c, spex_measured_run_site *site_of,
-                      const void *user, size_t count) {
+static int criterion_find_probe(struct spex_measured_run *run, size_t c,
+                                spex_measured_run_site *site_of, const void *user, size_t count) {
     struct spex_selection_probe site, found = {.name = NULL};
     for (size_t s = 0; s < count; s++) {
         if (!site_of(user, s, &site) || !spex_selection_sampling(&run->selections[c], &site).period)
@@ -43,12 +43,12 @@ int spex_measured_run_find_probes(struct spex_measured_run *run, spex_measured_r
     int over = 0;
     for (size_t c = 0; c < run->space->criterion_count && !over; c++)
         if (!run->known[c])
-            over = find_probe(run, c, site, user, count);
+            over = criterion_find_probe(run, c, site, user, count);
     return over;
 }
 
-/* Ends the run with what has been measured. The measure is ended first: its values become exact. */
-static int succeed(struct spex_measured_run *run) {
+/* Ends the run with its values. The measure is ended first, which makes its values exact. */
+static int run_succeed(struct spex_measured_run *run) {
     const struct spex_record *used;
     size_t used_count;
     if (spex_measure_end(run->measure, &used, &used_count))
@@ -66,40 +66,41 @@ static int succeed(struct spex_measured_run *run) {
     return spex_trial_end(run->trial, "ok");
 }
 
-static void lock(struct spex_measured_run *run) {
+static void policy_lock(struct spex_measured_run *run) {
     if (run->policy_lock)
         pthread_mutex_lock(run->policy_lock);
 }
 
-static void unlock(struct spex_measured_run *run) {
+static void policy_unlock(struct spex_measured_run *run) {
     if (run->policy_lock)
         pthread_mutex_unlock(run->policy_lock);
 }
 
-/* Whether the policy has seen enough. */
-static int ask_policy(struct spex_measured_run *run) {
+/* Asks the policy whether it has seen enough; if so, ends the run. */
+static int policy_ask(struct spex_measured_run *run) {
     struct spex_run so_far = spex_measure_run(run->measure);
     if (so_far.records == 0)
         return 0;
     spex_measure_values(run->measure, run->measured);
     so_far.levels = run->plan->levels;
     so_far.measured = run->measured;
-    lock(run);
+    policy_lock(run);
     bool enough = spex_policy_stop_run(run->policy, run->policy_state, run->space, &so_far);
-    unlock(run);
-    return enough ? succeed(run) : 0;
+    policy_unlock(run);
+    return enough ? run_succeed(run) : 0;
 }
 
-static int show_policy(struct spex_measured_run *run, const struct spex_record *used,
+/* Shows the records that were used to the policy, then asks it. */
+static int policy_show(struct spex_measured_run *run, const struct spex_record *used,
                        size_t count) {
     if (count == 0)
         return 0;
     if (run->policy->process_records) {
-        lock(run);
+        policy_lock(run);
         run->policy->process_records(run->policy_state, used, count);
-        unlock(run);
+        policy_unlock(run);
     }
-    return ask_policy(run);
+    return policy_ask(run);
 }
 
 int spex_measured_run_add(struct spex_measured_run *run, const struct spex_record *records,
@@ -108,7 +109,7 @@ int spex_measured_run_add(struct spex_measured_run *run, const struct spex_recor
     size_t used_count;
     if (spex_measure_add(run->measure, records, count, &used, &used_count))
         return -ENOMEM;
-    return show_policy(run, used, used_count);
+    return policy_show(run, used, used_count);
 }
 
 int spex_measured_run_end_records(struct spex_measured_run *run) {
@@ -116,7 +117,7 @@ int spex_measured_run_end_records(struct spex_measured_run *run) {
     size_t used_count;
     if (spex_measure_end(run->measure, &used, &used_count))
         return -ENOMEM;
-    return show_policy(run, used, used_count);
+    return policy_show(run, used, used_count);
 }
 
 int spex_measured_run_end_by_duration(struct spex_measured_run *run, uint64_t ticks,
@@ -129,7 +130,7 @@ int spex_measured_run_end_by_duration(struct spex_measured_run *run, uint64_t ti
         return spex_trial_end(run->trial, "%sthe records of %s ended %.3g s before the run did%s",
                               run->hung, objective, spex_measure_silence(run->measure, ticks),
                               words);
-    return succeed(run);
+    return run_succeed(run);
 }
 
 int spex_measured_run_account(struct spex_measured_run *run, uint64_t lost) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* One run of a configuration as it is measured: its criteria's probes are found by their names,
- * records go to the measure, the policy is asked whether it has seen enough, and the trial gets its
- * status and values. What a trial of a program and a run of a tuning have in common.
+/* Measures one run of a configuration, for trials of a program and for tuning: finds the probes of
+ * the criteria by name, passes records to the measure, asks the policy whether it has seen enough,
+ * and fills in the trial's status and values.
  *
- * Functions that return int: 0: the run goes on; 1: it is over, as the trial's status says; or
+ * Functions that return int: 0: the run goes on; 1: the run is over, see the trial's status; or
  * -ENOMEM. */
 #ifndef SPEX_MEASURE_MEASURED_RUN_H
 #define SPEX_MEASURE_MEASURED_RUN_H
@@ -25,9 +25,9 @@ struct spex_measured_run {
     struct spex_trial *trial;
     const struct spex_policy_ops *policy;
     void *policy_state;
-    /* Held in every call of the policy; NULL: one thread alone calls it. */
+    /* Held in every call of the policy; NULL: one thread alone calls the policy. */
     pthread_mutex_t *policy_lock;
-    /* A status's words before the name of a probe that was not found, and before a run without
+    /* Beginnings of a status: before the name of a probe that was not found, and of a run without
      * records. */
     const char *unknown, *hung;
 
@@ -38,34 +38,34 @@ struct spex_measured_run {
     bool known[SPEX_CRITERIA_MAX];
 };
 
-/* 0; -EINVAL or -ENOMEM. To be closed in any case. */
+/* 0; -EINVAL or -ENOMEM with `error`. To be closed in any case. */
 int spex_measured_run_open(struct spex_measured_run *run, double ticks_per_second,
-                           struct spex_error *why);
+                           struct spex_error *error);
 void spex_measured_run_close(struct spex_measured_run *run);
 
-/* A site of the program, by its index. False: it is no probe's. */
+/* The site of the program with this index. False: it is no probe's. */
 typedef bool spex_measured_run_site(const void *user, size_t index,
                                     struct spex_selection_probe *site);
 
-/* Finds the one probe that a criterion names, for those criteria whose probe has not been found
- * yet. */
+/* Looks for the probes of the criteria whose probe has not been found yet. A criterion that matches
+ * two probes ends the run. */
 int spex_measured_run_find_probes(struct spex_measured_run *run, spex_measured_run_site *site,
                                   const void *user, size_t count);
 
-/* Records in the order of their time. */
+/* Adds records in the order of their time. */
 int spex_measured_run_add(struct spex_measured_run *run, const struct spex_record *records,
                           size_t count);
 
-/* No more records will come: a warm-up that was not seen to be over ends with this. */
+/* No more records follow: the warm-up ends here if its end was not seen. */
 int spex_measured_run_end_records(struct spex_measured_run *run);
 
-/* The longest a run may take is over, and its records have been ended. A slow configuration has
- * been measured with fewer records than the policy wanted; a program that hangs has failed. `words`
- * end the status. */
+/* Ends the run at its longest duration, after spex_measured_run_end_records. A slow configuration
+ * succeeds with fewer records than the policy wanted; a program that hangs has failed. `words` end
+ * the status. */
 int spex_measured_run_end_by_duration(struct spex_measured_run *run, uint64_t ticks,
                                       const char *words);
 
-/* What the trial has besides the criteria's values. 0, or -ENOMEM when the status is missing. */
+/* Fills in the trial's records, losses and seconds. 0, or -ENOMEM: the status is missing. */
 int spex_measured_run_account(struct spex_measured_run *run, uint64_t lost);
 
 #endif

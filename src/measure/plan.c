@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
-/* Whether the plan is for a configuration of the space, and for that which stands for all like
- * it. */
-static bool is_allowed(const struct spex_asking *asking, const struct spex_plan *plan) {
+/* Whether the plan is for a configuration of the space, and for the one that represents all
+ * configurations that are equal to it (spex_space_settle). */
+static bool plan_is_valid(const struct spex_asking *asking, const struct spex_plan *plan) {
     const struct spex_space *space = asking->space;
     size_t settled[SPEX_PARAMETERS_MAX];
     if (plan->levels != asking->levels || !plan->probes ||
@@ -22,7 +22,7 @@ static bool is_allowed(const struct spex_asking *asking, const struct spex_plan 
 }
 
 int spex_plan_ask(const struct spex_asking *asking, struct spex_plan *plan,
-                  struct spex_error *why) {
+                  struct spex_error *error) {
     const struct spex_space *space = asking->space;
     for (size_t p = 0; p < space->parameter_count; p++)
         asking->levels[p] = space->parameters[p].default_level;
@@ -36,10 +36,10 @@ int spex_plan_ask(const struct spex_asking *asking, struct spex_plan *plan,
     if (got == -EAGAIN && asking->waiting)
         return got;
     if (got < 0)
-        return spex_fail(why, got, "policy \"%s\" gave up: %s", asking->policy->name,
+        return spex_fail(error, got, "policy \"%s\" gave up: %s", asking->policy->name,
                          strerror(-got));
-    if (got && !is_allowed(asking, plan))
-        return spex_fail(why, -ERANGE, "policy \"%s\" planned what is not in the space",
+    if (got && !plan_is_valid(asking, plan))
+        return spex_fail(error, -ERANGE, "policy \"%s\" planned what is not in the space",
                          asking->policy->name);
     return got > 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Asks a policy for the next run, and looks at what it says. */
+/* Asks a policy for the next run and checks its answer. */
 #ifndef SPEX_MEASURE_PLAN_H
 #define SPEX_MEASURE_PLAN_H
 
@@ -13,13 +13,17 @@ struct spex_asking {
     const struct spex_policy_ops *policy;
     void *state;
     const struct spex_space *space;
-    const char *probes; /* of the criteria */
-    size_t *levels;     /* room for the plan's */
-    bool waiting;       /* there are runs that it has not been told of yet */
+    /* A selection of the criteria's probes. */
+    const char *probes;
+    /* Room for the plan's levels. */
+    size_t *levels;
+    /* There are runs whose results the policy has not been told yet: -EAGAIN is allowed. */
+    bool waiting;
 };
 
-/* 1 with a plan, 0 when the policy has had enough, or a negative errno value: -EAGAIN when it wants
- * to be told first. */
-int spex_plan_ask(const struct spex_asking *asking, struct spex_plan *plan, struct spex_error *why);
+/* 1 with a plan; 0: the policy wants no more runs; -EAGAIN: it must be told results first; or
+ * another negative errno value with `error`. */
+int spex_plan_ask(const struct spex_asking *asking, struct spex_plan *plan,
+                  struct spex_error *error);
 
 #endif

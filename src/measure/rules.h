@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The rules of a space that says nothing of them. */
+/* The default rules of a space. */
 #ifndef SPEX_MEASURE_RULES_H
 #define SPEX_MEASURE_RULES_H
 

@@ -11,21 +11,21 @@ void spex_summary_init(struct spex_summary *summary, const struct spex_space *sp
     *summary = (struct spex_summary){.space = space};
 }
 
-static void free_group(const struct spex_group *group) {
+static void group_free(const struct spex_group *group) {
     free(group->levels);
     free(group->criteria);
 }
 
 void spex_summary_free(struct spex_summary *summary) {
     for (size_t g = 0; g < summary->count; g++)
-        free_group(&summary->groups[g]);
+        group_free(&summary->groups[g]);
     free(summary->groups);
     free(summary->table);
     *summary = (struct spex_summary){0};
 }
 
-/* FNV-1a over the levels. */
-static uint64_t hash(const struct spex_space *space, const size_t *levels) {
+/* FNV-1a over the lower three bytes of each level (Fowler, Noll and Vo). */
+static uint64_t levels_hash(const struct spex_space *space, const size_t *levels) {
     uint64_t h = 0xcbf29ce484222325u;
     for (size_t p = 0; p < space->parameter_count; p++)
         for (size_t rest = levels[p], byte = 0; byte < 3; byte++, rest >>= 8)
@@ -33,18 +33,18 @@ static uint64_t hash(const struct spex_space *space, const size_t *levels) {
     return h;
 }
 
-/* Where the group of these levels stands in the table, or would. */
-static size_t *slot_of(const struct spex_summary *summary, const size_t *levels) {
+/* The place of these levels' group in the table; linear probing. */
+static size_t *summary_slot(const struct spex_summary *summary, const size_t *levels) {
     size_t bytes = summary->space->parameter_count * sizeof(*levels);
-    size_t s = hash(summary->space, levels) & (summary->table_size - 1);
+    size_t s = levels_hash(summary->space, levels) & (summary->table_size - 1);
     while (summary->table[s] &&
            memcmp(summary->groups[summary->table[s] - 1].levels, levels, bytes) != 0)
         s = (s + 1) & (summary->table_size - 1);
     return &summary->table[s];
 }
 
-/* Doubles the groups' room and the table, which stays at most half full. */
-static int grow(struct spex_summary *summary) {
+/* Doubles the room for groups and the table, which stays at most half full. */
+static int summary_grow(struct spex_summary *summary) {
     size_t room = summary->table_size ? summary->table_size : 16;
     struct spex_group *groups = realloc(summary->groups, room * sizeof(*groups));
     if (!groups)
@@ -57,15 +57,16 @@ static int grow(struct spex_summary *summary) {
     summary->table = table;
     summary->table_size = room * 2;
     for (size_t g = 0; g < summary->count; g++)
-        *slot_of(summary, groups[g].levels) = g + 1;
+        *summary_slot(summary, groups[g].levels) = g + 1;
     return 0;
 }
 
-static struct spex_group *group_of(struct spex_summary *summary, const size_t *levels) {
+/* The group of these levels, added if there is none. NULL: out of memory. */
+static struct spex_group *summary_group(struct spex_summary *summary, const size_t *levels) {
     size_t bytes = summary->space->parameter_count * sizeof(*levels);
-    if (summary->count * 2 == summary->table_size && grow(summary))
+    if (summary->count * 2 == summary->table_size && summary_grow(summary))
         return NULL;
-    size_t *slot = slot_of(summary, levels);
+    size_t *slot = summary_slot(summary, levels);
     if (*slot)
         return &summary->groups[*slot - 1];
     struct spex_group *group = &summary->groups[summary->count];
@@ -74,7 +75,7 @@ static struct spex_group *group_of(struct spex_summary *summary, const size_t *l
         .criteria = calloc(summary->space->criterion_count, sizeof(*group->criteria)),
     };
     if (!group->levels || !group->criteria) {
-        free_group(group);
+        group_free(group);
         return NULL;
     }
     memcpy(group->levels, levels, bytes);
@@ -82,7 +83,7 @@ static struct spex_group *group_of(struct spex_summary *summary, const size_t *l
     return group;
 }
 
-/* Welford's mean and sum of squares; `number` counts from 1. */
+/* Updates mean and sum of squares (Welford, Technometrics 4(3), 1962); `number` counts from 1. */
 static void criterion_add(struct spex_group_criterion *criterion, uint64_t number,
                           const struct spex_measured *measured) {
     double value = measured->value, difference = value - criterion->mean;
@@ -97,7 +98,7 @@ static void criterion_add(struct spex_group_criterion *criterion, uint64_t numbe
 }
 
 int spex_summary_add(struct spex_summary *summary, const struct spex_trial *trial) {
-    struct spex_group *group = group_of(summary, trial->levels);
+    struct spex_group *group = summary_group(summary, trial->levels);
     if (!group)
         return -ENOMEM;
     if (!trial->ok) {
@@ -117,7 +118,7 @@ const struct spex_group *spex_summary_find(const struct spex_summary *summary,
                                            const size_t *levels) {
     if (!summary->table)
         return NULL;
-    size_t at = *slot_of(summary, levels);
+    size_t at = *summary_slot(summary, levels);
     return at ? &summary->groups[at - 1] : NULL;
 }
 
@@ -141,9 +142,10 @@ bool spex_group_better(const struct spex_space *space, const struct spex_group *
                                                     : a->criteria[0].mean < b->criteria[0].mean;
 }
 
-/* Whether the group has this level; parameter_count stands for a parameter that all have. */
-static bool has_level(const struct spex_summary *summary, const struct spex_group *group,
-                      size_t parameter, size_t level) {
+/* Whether the parameter has this level in the group; parameter_count stands for a parameter that
+ * all groups have. */
+static bool group_has_level(const struct spex_summary *summary, const struct spex_group *group,
+                            size_t parameter, size_t level) {
     return parameter == summary->space->parameter_count || group->levels[parameter] == level;
 }
 
@@ -152,8 +154,8 @@ const struct spex_group *spex_summary_best_of(const struct spex_summary *summary
     const struct spex_group *best = NULL;
     for (size_t g = 0; g < summary->count; g++) {
         const struct spex_group *group = &summary->groups[g];
-        if (group->trials && has_level(summary, group, parameter, level) &&
-            has_level(summary, group, fixed, fixed_level) &&
+        if (group->trials && group_has_level(summary, group, parameter, level) &&
+            group_has_level(summary, group, fixed, fixed_level) &&
             spex_group_better(summary->space, group, best))
             best = group;
     }
@@ -171,7 +173,8 @@ size_t spex_summary_knee(const struct spex_summary *summary, size_t fixed, size_
     size_t count = space->parameters[threads].count;
     bool maximise = space->criteria[0].goal == SPEX_MAXIMISE;
     double gain = maximise ? 1 + SPEX_KNEE_TOLERANCE : 1 - SPEX_KNEE_TOLERANCE;
-    const struct spex_group *beyond = NULL; /* best with more threads than t */
+    /* The best group with more threads than level t. */
+    const struct spex_group *beyond = NULL;
     size_t knee = count;
     for (size_t t = count; t-- > 0;) {
         const struct spex_group *best = spex_summary_best_of(summary, threads, t, fixed, level);

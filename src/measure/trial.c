@@ -64,6 +64,7 @@ int spex_trial_add_load(struct spex_trial *trial, const char *stressor, unsigned
 }
 
 int spex_trials_add(struct spex_trials *trials, struct spex_trial *trial) {
+    /* The room is a power of two: it is used up when the count is one. */
     if ((trials->count & (trials->count - 1)) == 0) {
         size_t room = trials->count ? trials->count * 2 : 1;
         struct spex_trial *items = realloc(trials->items, room * sizeof(*items));

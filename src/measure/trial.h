@@ -7,20 +7,23 @@
 
 #include "measure/usage.h"
 
-/* What one probe's one value came to; a probe without values has an entry, too. Times in seconds;
- * NaN for what there is none of. */
+/* The statistics of one value of one probe; a probe without values has one entry. Times in seconds;
+ * NaN: there is none. */
 struct spex_trial_metric {
     uint16_t probe_id;
     uint32_t probe_type;
     unsigned field;
-    char *name; /* of the probe; NULL: unnamed */
+    /* Name of the probe; NULL: it has none. */
+    char *name;
     uint64_t records;
-    double count; /* executions */
-    double rate;  /* of them, a second */
+    /* Executions, counted by their records' weights. */
+    double count;
+    /* Executions a second. */
+    double rate;
     double mean, deviation, min, p50, p90, p99, max;
 };
 
-/* What ran beside the program. */
+/* A load (stress-ng) that ran beside the program. */
 struct spex_trial_load {
     char *stressor;
     unsigned workers;
@@ -28,43 +31,53 @@ struct spex_trial_load {
 };
 
 struct spex_trial {
-    size_t *levels; /* parameter_count of them */
+    /* parameter_count of them. */
+    size_t *levels;
     bool ok;
-    char *status;                   /* "ok" or why it failed */
-    struct spex_measured *measured; /* criterion_count of them; NaN when it failed */
+    /* "ok", or why the trial failed. */
+    char *status;
+    /* criterion_count of them; NaN if the trial failed. */
+    struct spex_measured *measured;
     uint64_t records_used;
     uint64_t records_lost;
-    double seconds; /* over which it was measured */
-    bool steady;    /* there was no sign of a warm-up in what was measured */
+    /* Seconds over which the trial was measured. */
+    double seconds;
+    /* The measured part shows no sign of a warm-up. */
+    bool steady;
 
-    /* Where it stands in what the policy was asked and told, so that the same can be asked and told
-     * again. */
-    uint64_t asked; /* number of its plan, from 1 */
-    uint64_t told;  /* trials that had been told when it was planned */
+    /* Number of the trial's plan, from 1. With `told` and `refused` it lets a resumed exploration
+     * ask and tell the policy the same in the same order. */
+    uint64_t asked;
+    /* Trials that the policy had been told of when it planned this one. */
+    uint64_t told;
 
-    /* Before it was told, the policy was asked for one more plan, and wanted to be told first. */
+    /* The policy was asked for one more plan before it was told of this trial, and wanted to be
+     * told first. */
     bool refused;
-    bool retried; /* it was run in the stead of one that failed, of which the policy was told */
+    /* The trial repeats a failed one, of which the policy has been told. */
+    bool retried;
 
-    struct spex_usage usage; /* of the program */
+    /* The program's usage. */
+    struct spex_usage usage;
     struct spex_trial_load *loads;
     size_t load_count;
-    char *note; /* what went wrong without making the trial fail; NULL: nothing */
+    /* What went wrong without making the trial fail; NULL: nothing. */
+    char *note;
 
     struct spex_trial_metric *metrics;
     size_t metric_count;
 };
 
-/* 0 or -ENOMEM: nothing is to be freed. */
+/* Copies the levels; all values are NaN. 0; -ENOMEM: nothing is to be freed. */
 int spex_trial_init(struct spex_trial *trial, const struct spex_space *space, const size_t *levels);
 void spex_trial_free(struct spex_trial *trial);
 
-/* Sets the status: "ok", or how the trial failed; NULL when out of memory. Always 1: the run is
+/* Sets the status: "ok", or how the trial failed; NULL: out of memory. Always returns 1: the run is
  * over. */
 __attribute__((format(printf, 2, 3))) int spex_trial_end(struct spex_trial *trial,
                                                          const char *format, ...);
 
-/* 0 or -ENOMEM. */
+/* Adds a load. 0 or -ENOMEM. */
 int spex_trial_add_load(struct spex_trial *trial, const char *stressor, unsigned workers,
                         const struct spex_usage *usage);
 
@@ -74,7 +87,7 @@ struct spex_trials {
     size_t count;
 };
 
-/* Takes over what the trial owns, also when it returns -ENOMEM. */
+/* Adds the trial, and takes over what it owns, also if it returns -ENOMEM. */
 int spex_trials_add(struct spex_trials *trials, struct spex_trial *trial);
 void spex_trials_free(struct spex_trials *trials);
 

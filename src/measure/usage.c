@@ -15,7 +15,7 @@ const char *const spex_usage_names[SPEX_USAGE_COUNTS] = {
     "written_bytes",      "storage_read_bytes",   "storage_written_bytes",
 };
 
-static void take_line(const char *line, struct spex_usage *usage, unsigned *found) {
+static void usage_take_io_line(const char *line, struct spex_usage *usage, unsigned *found) {
     const struct {
         const char *format;
         uint64_t *value;
@@ -28,27 +28,27 @@ static void take_line(const char *line, struct spex_usage *usage, unsigned *foun
             *found |= 1U << l;
 }
 
-/* There as long as the process has not been waited for. */
-static void take_io(pid_t pid, struct spex_usage *usage) {
+/* /proc/PID/io exists until the process has been waited for. */
+static void usage_take_io(pid_t pid, struct spex_usage *usage) {
     char path[64], line[128];
     unsigned found = 0;
     snprintf(path, sizeof(path), "/proc/%d/io", (int)pid);
     FILE *in = fopen(path, "re");
     while (in && fgets(line, sizeof(line), in))
-        take_line(line, usage, &found);
+        usage_take_io_line(line, usage, &found);
     if (in)
         fclose(in);
     usage->io_known = found == 0xf;
 }
 
-static double seconds(const struct timeval *time) {
+static double timeval_seconds(const struct timeval *time) {
     return (double)time->tv_sec + (double)time->tv_usec / 1e6;
 }
 
-static void take_resources(const struct rusage *used, struct spex_usage *usage) {
+static void usage_take_resources(const struct rusage *used, struct spex_usage *usage) {
     usage->known = true;
-    usage->user_seconds = seconds(&used->ru_utime);
-    usage->system_seconds = seconds(&used->ru_stime);
+    usage->user_seconds = timeval_seconds(&used->ru_utime);
+    usage->system_seconds = timeval_seconds(&used->ru_stime);
     usage->max_rss_bytes = (uint64_t)used->ru_maxrss * 1024;
     usage->minor_faults = (uint64_t)used->ru_minflt;
     usage->major_faults = (uint64_t)used->ru_majflt;
@@ -61,13 +61,14 @@ void spex_usage_reap(pid_t pid, struct spex_usage *usage) {
     struct rusage used;
     pid_t got;
     *usage = (struct spex_usage){.known = false};
+    /* WNOWAIT leaves the ended process as it is, so that its /proc/PID/io can be read. */
     while (waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR)
         ;
-    take_io(pid, usage);
+    usage_take_io(pid, usage);
     while ((got = wait4(pid, NULL, 0, &used)) < 0 && errno == EINTR)
         ;
     if (got == pid)
-        take_resources(&used, usage);
+        usage_take_resources(&used, usage);
     else
         *usage = (struct spex_usage){.known = false};
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a process that has ended has used, with those of its descendants that were waited for. */
+/* Resources that an ended process has used, with those of its descendants that were waited for. */
 #ifndef SPEX_MEASURE_USAGE_H
 #define SPEX_MEASURE_USAGE_H
 
@@ -7,43 +7,45 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Those from SPEX_USAGE_IO on are of /proc/PID/io. */
+/* Counts from SPEX_USAGE_IO on are those of /proc/PID/io. */
 enum { SPEX_USAGE_IO = 5, SPEX_USAGE_COUNTS = 9 };
 
 struct spex_usage {
-    bool known; /* else all is 0 */
+    /* False: all values are 0. */
+    bool known;
     double user_seconds;
     double system_seconds;
-    bool io_known; /* /proc/PID/io, which not everyone may read, could be read */
+    /* /proc/PID/io could be read, which needs permission. */
+    bool io_known;
     union {
         uint64_t counts[SPEX_USAGE_COUNTS];
         struct {
-            /* Of the largest of the processes; what spex had at the fork counts, too. */
+            /* That of the largest process; it includes what spex had at the fork. */
             uint64_t max_rss_bytes;
             uint64_t minor_faults;
             uint64_t major_faults;
             uint64_t voluntary_switches;
             uint64_t involuntary_switches;
 
-            /* Of /proc/PID/io: by system calls, */
+            /* From /proc/PID/io: bytes of read and write system calls. */
             uint64_t read_bytes;
             uint64_t written_bytes;
-            /* and from and to what lies below the page cache. */
+            /* From /proc/PID/io: bytes from and to storage, below the page cache. */
             uint64_t storage_read_bytes;
             uint64_t storage_written_bytes;
         };
     };
 };
 
-/* Of the counts, in their order: keys of JSON objects, columns of the store. */
+/* Names of the counts, in their order: keys in JSON, columns of the store. */
 extern const char *const spex_usage_names[SPEX_USAGE_COUNTS];
 
-/* Whether a count is known, of a usage that is. */
+/* Whether the count is known, in a usage that is known. */
 static inline bool spex_usage_count_known(const struct spex_usage *usage, unsigned count) {
     return count < SPEX_USAGE_IO || usage->io_known;
 }
 
-/* Waits for a child and takes what it has used. */
+/* Waits for a child to end and fills in its usage. */
 void spex_usage_reap(pid_t pid, struct spex_usage *usage);
 
 #endif

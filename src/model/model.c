@@ -7,6 +7,7 @@
 
 #include "base/student.h"
 
+/* Half powers by sqrt, others that are not whole by exp2: most terms need neither exp2 nor log2. */
 double spex_exponents_apply(struct spex_exponents exponents, double x, double log2x) {
     unsigned whole = exponents.twelfths / 12, part = exponents.twelfths % 12;
     double value = part == 0 ? 1 : part == 6 ? sqrt(x) : exp2(part / 12.0 * log2x);
@@ -17,8 +18,9 @@ double spex_exponents_apply(struct spex_exponents exponents, double x, double lo
     return value;
 }
 
-/* Whether the logarithm is asked for: most powers do without. */
-static bool needs_log(const struct spex_model *model, size_t parameter) {
+/* Whether a term has the parameter's logarithm, or a power that exp2 computes from it. Square roots
+ * and whole powers do without. */
+static bool parameter_needs_log(const struct spex_model *model, size_t parameter) {
     for (size_t t = 0; t < model->term_count; t++) {
         struct spex_exponents of = model->terms[t].factors[parameter];
         if (of.log || of.twelfths % 6)
@@ -31,7 +33,7 @@ void spex_model_columns(const struct spex_model *model, const double *parameters
     for (size_t t = 0; t <= model->term_count; t++)
         columns[t] = 1;
     for (size_t p = 0; p < model->parameter_count; p++) {
-        double log2x = needs_log(model, p) ? log2(parameters[p]) : 0;
+        double log2x = parameter_needs_log(model, p) ? log2(parameters[p]) : 0;
         for (size_t t = 0; t < model->term_count; t++) {
             struct spex_exponents of = model->terms[t].factors[p];
             if (spex_exponents_any(of))
@@ -40,7 +42,7 @@ void spex_model_columns(const struct spex_model *model, const double *parameters
     }
 }
 
-static double value_of(const struct spex_model *model, const double *columns) {
+static double columns_value(const struct spex_model *model, const double *columns) {
     double value = model->constant;
     for (size_t t = 0; t < model->term_count; t++)
         value += model->terms[t].coefficient * columns[t + 1];
@@ -50,14 +52,16 @@ static double value_of(const struct spex_model *model, const double *columns) {
 double spex_model_value(const struct spex_model *model, const double *parameters) {
     double columns[SPEX_MODEL_COLUMNS_MAX];
     spex_model_columns(model, parameters, columns);
-    return value_of(model, columns);
+    return columns_value(model, columns);
 }
 
+/* The variance of a single measurement: that of the fitted model at this point, and the
+ * measurement's own. */
 struct spex_prediction spex_model_predict(const struct spex_model *model,
                                           const double *parameters) {
     double columns[SPEX_MODEL_COLUMNS_MAX], variance = 0;
     spex_model_columns(model, parameters, columns);
-    struct spex_prediction prediction = {.value = value_of(model, columns)};
+    struct spex_prediction prediction = {.value = columns_value(model, columns)};
     for (size_t a = 0; a <= model->term_count; a++)
         for (size_t b = 0; b <= model->term_count; b++)
             variance += columns[a] * model->covariance[a][b] * columns[b];
@@ -82,7 +86,8 @@ struct text {
     size_t left;
 };
 
-__attribute__((format(printf, 2, 3))) static void put(struct text *text, const char *format, ...) {
+__attribute__((format(printf, 2, 3))) static void text_put(struct text *text, const char *format,
+                                                           ...) {
     va_list args;
     va_start(args, format);
     int length = vsnprintf(text->at, text->left, format, args);
@@ -92,20 +97,20 @@ __attribute__((format(printf, 2, 3))) static void put(struct text *text, const c
     text->left -= used;
 }
 
-static void put_factor(struct text *text, const char *name, struct spex_exponents of) {
+static void text_put_factor(struct text *text, const char *name, struct spex_exponents of) {
     if (of.twelfths == 12)
-        put(text, "·%s", name);
+        text_put(text, "·%s", name);
     else if (of.twelfths % 12 == 0 && of.twelfths)
-        put(text, "·%s^%d", name, of.twelfths / 12);
+        text_put(text, "·%s^%d", name, of.twelfths / 12);
     else if (of.twelfths % 3 == 0 && of.twelfths)
-        put(text, of.twelfths % 6 ? "·%s^(%d/4)" : "·%s^(%d/2)", name,
-            of.twelfths / (of.twelfths % 6 ? 3 : 6));
+        text_put(text, of.twelfths % 6 ? "·%s^(%d/4)" : "·%s^(%d/2)", name,
+                 of.twelfths / (of.twelfths % 6 ? 3 : 6));
     else if (of.twelfths)
-        put(text, "·%s^(%d/3)", name, of.twelfths / 4);
+        text_put(text, "·%s^(%d/3)", name, of.twelfths / 4);
     if (of.log == 1)
-        put(text, "·log2(%s)", name);
+        text_put(text, "·log2(%s)", name);
     else if (of.log)
-        put(text, "·log2(%s)^%d", name, of.log);
+        text_put(text, "·log2(%s)^%d", name, of.log);
 }
 
 void spex_model_text(const struct spex_model *model, const char *const *names, char *text,
@@ -115,10 +120,10 @@ void spex_model_text(const struct spex_model *model, const char *const *names, c
         return;
     bool constant = model->constant > 0 || model->term_count == 0;
     if (constant)
-        put(&out, "%.6g", model->constant);
+        text_put(&out, "%.6g", model->constant);
     for (size_t t = 0; t < model->term_count; t++) {
-        put(&out, t || constant ? " + %.6g" : "%.6g", model->terms[t].coefficient);
+        text_put(&out, t || constant ? " + %.6g" : "%.6g", model->terms[t].coefficient);
         for (size_t p = 0; p < model->parameter_count; p++)
-            put_factor(&out, names[p], model->terms[t].factors[p]);
+            text_put_factor(&out, names[p], model->terms[t].factors[p]);
     }
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Models of how long something takes, over parameters p, q, …: a constant and a sum of terms, each a coefficient times a
- * product of p^i · log2(p)^j. Numerics alone: nothing here asks the system for anything but memory. */
+/* Models of how long something takes, over parameters p, q, …: a constant and a sum of terms, each
+ * a coefficient times a product of p^i · log2(p)^j. Arithmetic alone: nothing here calls the
+ * system. */
 #ifndef SPEX_MODEL_MODEL_H
 #define SPEX_MODEL_MODEL_H
 
@@ -10,10 +11,13 @@
 
 enum { SPEX_MODEL_PARAMETERS_MAX = 8, SPEX_MODEL_TERMS_MAX = 8 };
 
-/* Of one parameter in a term; both 0: it is not in it. */
+/* A parameter in a term: p^(twelfths / 12) · log2(p)^log. Both 0: the parameter is not in the
+ * term. */
 struct spex_exponents {
-    uint8_t twelfths; /* of the power: quarters and thirds are exact */
-    uint8_t log;      /* of the logarithm */
+    /* Twelfths make quarters and thirds exact. */
+    uint8_t twelfths;
+    /* Power of the logarithm. */
+    uint8_t log;
 };
 
 static inline bool spex_exponents_any(struct spex_exponents of) {
@@ -22,7 +26,8 @@ static inline bool spex_exponents_any(struct spex_exponents of) {
 
 struct spex_model_term {
     double coefficient;
-    double error; /* standard error of it */
+    /* Standard error of the coefficient. */
+    double error;
     struct spex_exponents factors[SPEX_MODEL_PARAMETERS_MAX];
 };
 
@@ -39,38 +44,45 @@ enum { SPEX_MODEL_COLUMNS_MAX = SPEX_MODEL_TERMS_MAX + 1 };
 struct spex_model {
     size_t parameter_count;
     double constant;
-    double constant_error; /* standard error; 0 where the model has no constant */
+    /* Standard error of the constant; 0: the model has no constant. */
+    double constant_error;
     size_t term_count;
     struct spex_model_term terms[SPEX_MODEL_TERMS_MAX];
     enum spex_model_class class;
-    double adjusted_r2; /* on the means of points */
+    /* Adjusted R² on the means of points. */
+    double adjusted_r2;
 
-    /* What intervals need. The deviation of one measurement is sqrt(floor² + (share · value)²). */
+    /* The deviation of a single measurement is sqrt(floor² + (share · value)²). */
     double floor;
     double share;
-    double freedom; /* degrees, of the residuals; 0: there is no telling */
+    /* Degrees of freedom of the residuals; 0: intervals are not known. */
+    double freedom;
     /* Covariance of the constant and the coefficients, in this order. */
     double covariance[SPEX_MODEL_COLUMNS_MAX][SPEX_MODEL_COLUMNS_MAX];
 };
 
 struct spex_prediction {
     double value;
-    double low;  /* 95 % of single measurements lie between them; not below 0 */
-    double high; /* INFINITY where there is no telling */
+    /* 95 % of single measurements lie between `low`, which is not below 0, and `high`; INFINITY:
+     * not known. */
+    double low;
+    double high;
 };
 
-/* x^(twelfths / 12) · log2(x)^log; `log2x` is log2(x). */
+/* Returns x^(twelfths / 12) · log2(x)^log. `log2x` is log2(x), computed once by the caller for all
+ * terms. */
 double spex_exponents_apply(struct spex_exponents exponents, double x, double log2x);
 
-/* What the constant (0) and the terms (1 and on) are multiplied by. */
+/* Factors of the constant (column 0) and of the terms' coefficients (columns 1 and on). */
 void spex_model_columns(const struct spex_model *model, const double *parameters, double *columns);
 
+/* The predicted time; and the same with a 95 % interval. */
 double spex_model_value(const struct spex_model *model, const double *parameters);
 struct spex_prediction spex_model_predict(const struct spex_model *model, const double *parameters);
 
 const char *spex_model_class_name(enum spex_model_class class);
 
-/* "0.0002 + 3.1e-06·n·log2(n)": as much of it as fits, always ended by a 0. */
+/* Writes the model as text, "0.0002 + 3.1e-06·n·log2(n)", cut to `size` and always ended by 0. */
 void spex_model_text(const struct spex_model *model, const char *const *names, char *text,
                      size_t size);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The models of a program's kernels, one for each calling context, and the file that keeps them (docs/models.md). */
+/* The models of a program's kernels, one for each calling context, and the file that holds them
+ * (docs/models.md). */
 #ifndef SPEX_MODEL_MODELS_H
 #define SPEX_MODEL_MODELS_H
 
@@ -9,36 +10,43 @@
 #include "text/error.h"
 
 struct spex_kernel_model {
-    char *path;                             /* of kernels' names, from the outermost: "main/sort" */
-    char *names[SPEX_MODEL_PARAMETERS_MAX]; /* as many as the model has parameters */
+    /* Names of the kernels from the outermost on: "main/sort". */
+    char *path;
+    /* Names of the model's parameters. */
+    char *names[SPEX_MODEL_PARAMETERS_MAX];
     double executions;
-    double least_seconds;                  /* of all that were measured */
-    double low[SPEX_MODEL_PARAMETERS_MAX]; /* what the parameters were, at least and at most */
+    /* The least time of a measured execution. */
+    double least_seconds;
+    /* Least and greatest values of the parameters in the training. */
+    double low[SPEX_MODEL_PARAMETERS_MAX];
     double high[SPEX_MODEL_PARAMETERS_MAX];
     struct spex_model model;
 };
 
 struct spex_models {
-    struct spex_kernel_model *items; /* by path */
+    /* Sorted by path. */
+    struct spex_kernel_model *items;
     size_t count;
     size_t room;
 };
 
-/* Adds one with nothing but its path and parameters, behind the others. 0 or -ENOMEM. */
+/* Adds a model with nothing but its path and its parameters' names, behind the others. 0 or
+ * -ENOMEM. */
 int spex_models_add(struct spex_models *models, const char *path, const char *const *names,
                     size_t parameter_count, struct spex_kernel_model **model);
 void spex_models_free(struct spex_models *models);
 
-/* The model of this path, or NULL. */
+/* The model of this path, by binary search; NULL: there is none. */
 const struct spex_kernel_model *spex_models_find(const struct spex_models *models,
                                                  const char *path);
 
-/* 0, or -EIO when the file says that writing has failed. */
+/* Writes the file. 0; -EIO: writing has failed. */
 int spex_models_write(const struct spex_models *models, FILE *out);
 
-/* `name` is for messages, which name the line. 0; -EINVAL for what is no such file, of another version, or damaged;
- * -ENOMEM; -EIO. To be freed in any case. */
+/* Reads a file. `name`: the file's name for messages, which also name the line. 0; -EINVAL: the
+ * file is of another kind or version, or damaged; -ENOMEM; -EIO. `models` is to be freed in any
+ * case. */
 int spex_models_read(struct spex_models *models, FILE *in, const char *name,
-                     struct spex_error *why);
+                     struct spex_error *error);
 
 #endif

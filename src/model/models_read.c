@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Every line begins with its word, in the order in which they are written: what is in another place is a mistake. */
+/* Reads the file of models. Every line begins with a word; words have a fixed order, and a word in
+ * another place is an error. */
 #define _GNU_SOURCE
 #include "model/models.h"
 
@@ -11,42 +12,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More than any process has contexts. */
+/* Most models in a file: more than a process can have contexts. */
 enum { MODELS_MAX = 1 << 20 };
 
 struct reading {
     FILE *in;
     const char *name;
-    struct spex_error *why;
+    struct spex_error *error;
     char *line;
     size_t size;
-    unsigned long number; /* of the line, from 1 */
-    char *rest;           /* of it, behind what has been taken */
+    /* Number of the line, from 1. */
+    unsigned long number;
+    /* The rest of the line, behind what has been read. */
+    char *rest;
 };
 
-static int expected(const struct reading *reading, const char *what) {
-    return spex_fail(reading->why, -EINVAL, "%s: line %lu: %s was expected", reading->name,
+static int line_error(const struct reading *reading, const char *what) {
+    return spex_fail(reading->error, -EINVAL, "%s: line %lu: %s was expected", reading->name,
                      reading->number, what);
 }
 
-/* 0; 1 at the end; -EIO. */
-static int next_line(struct reading *reading) {
+/* Reads the next line. 0; 1: the file ends; -EIO. A line with a 0 byte in it is an error. */
+static int line_next(struct reading *reading) {
     ssize_t length = getline(&reading->line, &reading->size, reading->in);
     if (length < 0 && ferror(reading->in))
-        return spex_fail(reading->why, -EIO, "%s: cannot be read", reading->name);
+        return spex_fail(reading->error, -EIO, "%s: cannot be read", reading->name);
     reading->number++;
     if (length < 0)
         return 1;
     if (length > 0 && reading->line[length - 1] == '\n')
         reading->line[--length] = '\0';
     if (strlen(reading->line) != (size_t)length)
-        return expected(reading, "text");
+        return line_error(reading, "text");
     reading->rest = reading->line;
     return 0;
 }
 
-/* Whether the line begins with this word, which is then taken. */
-static bool take_word(struct reading *reading, const char *word) {
+/* Whether the rest of the line begins with this word; skips the word. */
+static bool line_take_word(struct reading *reading, const char *word) {
     size_t length = strlen(word);
     if (strncmp(reading->rest, word, length) != 0 ||
         (reading->rest[length] != ' ' && reading->rest[length] != '\0'))
@@ -55,74 +58,74 @@ static bool take_word(struct reading *reading, const char *word) {
     return true;
 }
 
-/* The next line, which is to begin with this word. */
-static int line_of(struct reading *reading, const char *word) {
+/* Reads the next line, which must begin with this word; skips the word. */
+static int line_expect(struct reading *reading, const char *word) {
     char what[64];
-    int got = next_line(reading);
-    if (got < 0 || (got == 0 && take_word(reading, word)))
+    int got = line_next(reading);
+    if (got < 0 || (got == 0 && line_take_word(reading, word)))
         return got;
     snprintf(what, sizeof(what), "\"%s …\"", word);
-    return expected(reading, what);
+    return line_error(reading, what);
 }
 
 static bool ends_number(char c) {
     return c == ' ' || c == ':' || c == '\0';
 }
 
-/* A finite number of at least `least`. */
-static int take_number(struct reading *reading, double least, double *number) {
+/* Reads a finite number of at least `least`. */
+static int line_take_number(struct reading *reading, double least, double *number) {
     char *end;
     *number = strtod(reading->rest, &end);
     if (isspace((unsigned char)*reading->rest) || end == reading->rest || !ends_number(*end) ||
         !isfinite(*number) || *number < least)
-        return expected(reading, least == 0 ? "a number of 0 or more" : "a number");
+        return line_error(reading, least == 0 ? "a number of 0 or more" : "a number");
     reading->rest = end + (*end != '\0');
     return 0;
 }
 
-/* A whole number up to `most`. */
-static int take_count(struct reading *reading, size_t most, size_t *count) {
+/* Reads a whole number up to `most`. */
+static int line_take_count(struct reading *reading, size_t most, size_t *count) {
     double number;
-    int err = take_number(reading, 0, &number);
+    int err = line_take_number(reading, 0, &number);
     if (!err && (number != floor(number) || number > (double)most))
-        return expected(reading, "a smaller whole number");
+        return line_error(reading, "a smaller whole number");
     *count = err ? 0 : (size_t)number;
     return err;
 }
 
-static int take_end(const struct reading *reading) {
-    return *reading->rest ? expected(reading, "the end of the line") : 0;
+static int line_take_end(const struct reading *reading) {
+    return *reading->rest ? line_error(reading, "the end of the line") : 0;
 }
 
 static int read_numbers(struct reading *reading, const char *word, size_t count, double least,
                         double *numbers) {
-    int err = line_of(reading, word);
+    int err = line_expect(reading, word);
     for (size_t n = 0; n < count && !err; n++)
-        err = take_number(reading, least, &numbers[n]);
-    return err ? err : take_end(reading);
+        err = line_take_number(reading, least, &numbers[n]);
+    return err ? err : line_take_end(reading);
 }
 
 static int read_count(struct reading *reading, const char *word, size_t most, size_t *count) {
-    int err = line_of(reading, word);
-    err = err ? err : take_count(reading, most, count);
-    return err ? err : take_end(reading);
+    int err = line_expect(reading, word);
+    err = err ? err : line_take_count(reading, most, count);
+    return err ? err : line_take_end(reading);
 }
 
 static int read_parameter(struct reading *reading, struct spex_kernel_model *kernel, size_t p) {
-    int err = line_of(reading, "parameter");
-    err = err ? err : take_number(reading, 0, &kernel->low[p]);
-    err = err ? err : take_number(reading, kernel->low[p], &kernel->high[p]);
+    int err = line_expect(reading, "parameter");
+    err = err ? err : line_take_number(reading, 0, &kernel->low[p]);
+    err = err ? err : line_take_number(reading, kernel->low[p], &kernel->high[p]);
     if (err)
         return err;
     if (!*reading->rest)
-        return expected(reading, "the parameter's name");
+        return line_error(reading, "the parameter's name");
     kernel->names[p] = strdup(reading->rest);
     kernel->model.parameter_count = p + 1;
-    return kernel->names[p] ? 0 : spex_fail(reading->why, -ENOMEM, "out of memory");
+    return kernel->names[p] ? 0 : spex_fail(reading->error, -ENOMEM, "out of memory");
 }
 
 static int read_class(struct reading *reading, struct spex_model *model) {
-    int err = line_of(reading, "class");
+    int err = line_expect(reading, "class");
     if (err)
         return err;
     for (enum spex_model_class class = SPEX_MODEL_UNKNOWN; class <= SPEX_MODEL_POLYNOMIAL; class ++)
@@ -130,23 +133,23 @@ static int read_class(struct reading *reading, struct spex_model *model) {
             model->class = class;
             return 0;
         }
-    return expected(reading, "a class of models");
+    return line_error(reading, "a class of models");
 }
 
 static int read_term(struct reading *reading, const struct spex_model *model,
                      struct spex_model_term *term) {
     enum { TWELFTHS_MAX = 36, LOGS_MAX = 2 };
-    int err = line_of(reading, "term");
-    err = err ? err : take_number(reading, -INFINITY, &term->coefficient);
-    err = err ? err : take_number(reading, 0, &term->error);
+    int err = line_expect(reading, "term");
+    err = err ? err : line_take_number(reading, -INFINITY, &term->coefficient);
+    err = err ? err : line_take_number(reading, 0, &term->error);
     for (size_t p = 0; p < model->parameter_count && !err; p++) {
         size_t twelfths = 0, log = 0;
-        err = take_count(reading, TWELFTHS_MAX, &twelfths);
-        err = err ? err : take_count(reading, LOGS_MAX, &log);
+        err = line_take_count(reading, TWELFTHS_MAX, &twelfths);
+        err = err ? err : line_take_count(reading, LOGS_MAX, &log);
         term->factors[p] =
             (struct spex_exponents){.twelfths = (uint8_t)twelfths, .log = (uint8_t)log};
     }
-    return err ? err : take_end(reading);
+    return err ? err : line_take_end(reading);
 }
 
 static int read_model(struct reading *reading, struct spex_model *model) {
@@ -169,18 +172,18 @@ static int read_model(struct reading *reading, struct spex_model *model) {
     return err;
 }
 
-/* Paths ascend, so that they can be searched; none stands twice. */
+/* Reads one kernel. Paths must ascend strictly, since they are searched by bisection. */
 static int read_kernel(struct reading *reading, struct spex_models *models) {
     struct spex_kernel_model *kernel;
     size_t parameters = 0;
     if (!*reading->rest)
-        return expected(reading, "a kernel's path");
+        return line_error(reading, "a kernel's path");
     if (models->count && strcmp(models->items[models->count - 1].path, reading->rest) >= 0)
-        return expected(reading, "a path behind the one before");
+        return line_error(reading, "a path behind the one before");
     if (models->count == MODELS_MAX)
-        return expected(reading, "the end");
+        return line_error(reading, "the end");
     if (spex_models_add(models, reading->rest, NULL, 0, &kernel))
-        return spex_fail(reading->why, -ENOMEM, "out of memory");
+        return spex_fail(reading->error, -ENOMEM, "out of memory");
     int err = read_numbers(reading, "executions", 1, 0, &kernel->executions);
     err = err ? err : read_numbers(reading, "least", 1, 0, &kernel->least_seconds);
     err = err ? err : read_count(reading, "parameters", SPEX_MODEL_PARAMETERS_MAX, &parameters);
@@ -189,56 +192,56 @@ static int read_kernel(struct reading *reading, struct spex_models *models) {
     return err ? err : read_model(reading, &kernel->model);
 }
 
-/* The last line tells how many there are: a file that was cut off is not taken for a shorter one. */
+/* The last line holds the number of kernels, so that a truncated file is an error. */
 static int read_end(struct reading *reading, const struct spex_models *models) {
     size_t count;
-    int err = take_count(reading, MODELS_MAX, &count);
-    err = err ? err : take_end(reading);
+    int err = line_take_count(reading, MODELS_MAX, &count);
+    err = err ? err : line_take_end(reading);
     if (!err && count != models->count)
-        err = expected(reading, "the number of kernels before it");
+        err = line_error(reading, "the number of kernels before it");
     if (err)
         return err;
-    int got = next_line(reading);
-    return got == 0 ? expected(reading, "nothing behind the end") : got < 0 ? got : 0;
+    int got = line_next(reading);
+    return got == 0 ? line_error(reading, "nothing behind the end") : got < 0 ? got : 0;
 }
 
 static int read_kernels(struct reading *reading, struct spex_models *models) {
     for (;;) {
-        int err = next_line(reading);
+        int err = line_next(reading);
         if (err < 0)
             return err;
         if (err)
-            return expected(reading, "\"kernel …\" or \"end …\"");
-        if (take_word(reading, "end"))
+            return line_error(reading, "\"kernel …\" or \"end …\"");
+        if (line_take_word(reading, "end"))
             return read_end(reading, models);
-        if (!take_word(reading, "kernel"))
-            return expected(reading, "\"kernel …\" or \"end …\"");
+        if (!line_take_word(reading, "kernel"))
+            return line_error(reading, "\"kernel …\" or \"end …\"");
         err = read_kernel(reading, models);
         if (err)
             return err;
     }
 }
 
-static int read_all(struct spex_models *models, FILE *in, const char *name,
-                    struct spex_error *why) {
-    struct reading reading = {.in = in, .name = name, .why = why};
+static int models_read(struct spex_models *models, FILE *in, const char *name,
+                       struct spex_error *error) {
+    struct reading reading = {.in = in, .name = name, .error = error};
     size_t version = 0;
     *models = (struct spex_models){.count = 0};
-    int err = line_of(&reading, "spex-models");
-    err = err ? err : take_count(&reading, UINT32_MAX, &version);
+    int err = line_expect(&reading, "spex-models");
+    err = err ? err : line_take_count(&reading, UINT32_MAX, &version);
     if (!err && (version != 1 || *reading.rest))
-        err = expected(&reading, "version 1, which is what this spex reads,");
+        err = line_error(&reading, "version 1, which is what this spex reads,");
     err = err ? err : read_kernels(&reading, models);
     free(reading.line);
     return err;
 }
 
-/* Numbers have points, whatever the program's language is. */
+/* Numbers in the file have a decimal point, whatever the thread's locale is. */
 int spex_models_read(struct spex_models *models, FILE *in, const char *name,
-                     struct spex_error *why) {
+                     struct spex_error *error) {
     locale_t points = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
     locale_t before = points ? uselocale(points) : (locale_t)0;
-    int err = read_all(models, in, name, why);
+    int err = models_read(models, in, name, error);
     if (points) {
         uselocale(before);
         freelocale(points);

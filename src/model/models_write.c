@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-/* 17 digits, so that what is read is what was written. */
+/* 17 digits give back the same double when they are read. */
 #define NUMBER "%.17g"
 
 static void write_model(const struct spex_model *model, FILE *out) {

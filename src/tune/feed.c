@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* A sink that copies records into a buffer under a lock, and the tuning thread's side, which takes
+ * the buffer's records and sorts them by time (measure/in_order.h). A record may be used when all
+ * collectors have passed its time: the least of their watermarks. */
 #define _GNU_SOURCE
 #include "tune/feed.h"
 
@@ -19,48 +22,58 @@
 /* Room for records that the tuning thread has not taken yet. */
 #define FEED_RECORDS 65536
 
-/* How often the tuning thread looks at what there is, in passes of a collector that is at rest: it sleeps up to 10 ms. */
+/* Least time between two takings of records: half of the 10 ms that a collector at rest sleeps
+ * between passes. */
 #define LOOK_NS 5000000u
 
 struct spex_feed {
-    pthread_cond_t news; /* for the tuning thread */
+    /* Wakes the tuning thread. */
+    pthread_cond_t news;
     bool open;
     bool stopped;
-    uint64_t from;                                            /* ticks */
-    uint64_t wanted[SPEX_PROBE_TYPES][(UINT16_MAX + 1) / 64]; /* a bit for each id */
-    struct spex_record *records;                              /* FEED_RECORDS */
+    uint64_t from; /* ticks */
+    /* A bit for each id of a selected probe, by type. */
+    uint64_t wanted[SPEX_PROBE_TYPES][(UINT16_MAX + 1) / 64];
+    /* Room for FEED_RECORDS. */
+    struct spex_record *records;
     size_t count;
     uint64_t dropped;
-    uint32_t untold; /* dropped since the last record */
+    /* Records dropped since the last one that had room. */
+    uint32_t untold;
     uint64_t watermarks[SPEX_MAX_COLLECTORS];
-    struct timespec looked; /* when the tuning thread has taken what there was */
+    /* When the tuning thread last took records. */
+    struct timespec looked;
 
-    struct spex_in_order waiting; /* the tuning thread's alone */
+    /* Used by the tuning thread alone, without the lock. */
+    struct spex_in_order waiting;
 };
 
-/* What the collectors know: a sink that stays until spex stops, with a feed or without. */
+/* The sink that collectors know. It stays in their list until spex stops, whether there is a feed
+ * or not. */
 static struct {
     struct spex_sink sink;
-    pthread_mutex_t lock; /* of the feed, too, but for what is the tuning thread's alone */
+    /* Guards the feed, too, except `waiting`. */
+    pthread_mutex_t lock;
     bool listed;
     struct spex_feed *feed;
-} outlet = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} feed_outlet = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static void lock(void) {
-    pthread_mutex_lock(&outlet.lock);
+static void feed_lock(void) {
+    pthread_mutex_lock(&feed_outlet.lock);
 }
 
-static void unlock(void) {
-    pthread_mutex_unlock(&outlet.lock);
+static void feed_unlock(void) {
+    pthread_mutex_unlock(&feed_outlet.lock);
 }
 
-static bool is_wanted(const struct spex_feed *feed, const struct spex_record *record) {
+static bool feed_wants(const struct spex_feed *feed, const struct spex_record *record) {
     const uint64_t *ids = feed->wanted[spex_probe_type_ring(record->probe_type)];
     return record->timestamp > feed->from &&
            ids[record->probe_id / 64] >> record->probe_id % 64 & 1;
 }
 
-static void put(struct spex_feed *feed, const struct spex_record *record) {
+/* A record that follows dropped ones counts them as lost. */
+static void feed_put(struct spex_feed *feed, const struct spex_record *record) {
     if (feed->count == FEED_RECORDS) {
         feed->dropped++;
         feed->untold++;
@@ -73,18 +86,19 @@ static void put(struct spex_feed *feed, const struct spex_record *record) {
     feed->untold = 0;
 }
 
-static bool take_records(struct spex_sink *sink, const struct spex_record *records, size_t count) {
+static bool sink_records(struct spex_sink *sink, const struct spex_record *records, size_t count) {
     (void)sink;
-    lock();
-    struct spex_feed *feed = outlet.feed;
+    feed_lock();
+    struct spex_feed *feed = feed_outlet.feed;
     for (size_t r = 0; r < count && feed && feed->open; r++)
-        if (is_wanted(feed, &records[r]))
-            put(feed, &records[r]);
-    unlock();
+        if (feed_wants(feed, &records[r]))
+            feed_put(feed, &records[r]);
+    feed_unlock();
     return true;
 }
 
-static bool is_due(const struct spex_feed *feed) {
+/* Whether the tuning thread should take records now. */
+static bool feed_is_due(const struct spex_feed *feed) {
     struct timespec now;
     if (!feed->open)
         return false;
@@ -95,56 +109,58 @@ static bool is_due(const struct spex_feed *feed) {
            LOOK_NS;
 }
 
-static bool take_pass(struct spex_sink *sink, unsigned collector, uint64_t watermark) {
+static bool sink_pass(struct spex_sink *sink, unsigned collector, uint64_t watermark) {
     (void)sink;
-    lock();
-    struct spex_feed *feed = outlet.feed;
+    feed_lock();
+    struct spex_feed *feed = feed_outlet.feed;
     if (feed) {
         feed->watermarks[collector] = watermark;
-        if (is_due(feed))
+        if (feed_is_due(feed))
             pthread_cond_signal(&feed->news);
     }
-    unlock();
+    feed_unlock();
     return true;
 }
 
-static void stop_locked(void) {
-    if (!outlet.feed)
+static void feed_stop_locked(void) {
+    if (!feed_outlet.feed)
         return;
-    outlet.feed->stopped = true;
-    pthread_cond_signal(&outlet.feed->news);
+    feed_outlet.feed->stopped = true;
+    pthread_cond_signal(&feed_outlet.feed->news);
 }
 
-static void finish(struct spex_sink *sink) {
+/* spex stops: the run cannot go on. */
+static void sink_finish(struct spex_sink *sink) {
     (void)sink;
-    lock();
-    outlet.listed = false;
-    stop_locked();
-    unlock();
+    feed_lock();
+    feed_outlet.listed = false;
+    feed_stop_locked();
+    feed_unlock();
 }
 
-static void abandon(struct spex_sink *sink) {
+static void sink_abandon(struct spex_sink *sink) {
     (void)sink;
-    outlet.listed = false;
+    feed_outlet.listed = false;
 }
 
 void spex_feed_fork_child(void) {
-    pthread_mutex_init(&outlet.lock, NULL);
-    outlet.feed =
-        NULL; /* left as it was: a thread that this process has not got may have been at work on it */
+    pthread_mutex_init(&feed_outlet.lock, NULL);
+    /* The feed is not freed: a thread of the parent may have been changing it. */
+    feed_outlet.feed = NULL;
 }
 
-/* Sinks' own lock comes before ours. */
-static void list(void) {
-    lock();
-    bool listed = outlet.listed;
-    outlet.listed = true;
-    unlock();
+/* Adds the sink to the collectors' list, once. The lock is released before, since collectors hold
+ * the list's lock when they take this one. */
+static void sink_list(void) {
+    feed_lock();
+    bool listed = feed_outlet.listed;
+    feed_outlet.listed = true;
+    feed_unlock();
     if (listed)
         return;
-    outlet.sink = (struct spex_sink){
-        .records = take_records, .pass = take_pass, .finish = finish, .abandon = abandon};
-    spex_sinks_add(&outlet.sink);
+    feed_outlet.sink = (struct spex_sink){
+        .records = sink_records, .pass = sink_pass, .finish = sink_finish, .abandon = sink_abandon};
+    spex_sinks_add(&feed_outlet.sink);
 }
 
 static int condition_open(pthread_cond_t *condition) {
@@ -168,10 +184,10 @@ int spex_feed_open(struct spex_feed **out) {
         free(feed);
         return -ENOMEM;
     }
-    lock();
-    outlet.feed = feed;
-    unlock();
-    list();
+    feed_lock();
+    feed_outlet.feed = feed;
+    feed_unlock();
+    sink_list();
     *out = feed;
     return 0;
 }
@@ -179,16 +195,16 @@ int spex_feed_open(struct spex_feed **out) {
 void spex_feed_close(struct spex_feed *feed) {
     if (!feed)
         return;
-    lock();
-    outlet.feed = NULL;
-    unlock();
+    feed_lock();
+    feed_outlet.feed = NULL;
+    feed_unlock();
     spex_in_order_free(&feed->waiting);
     pthread_cond_destroy(&feed->news);
     free(feed->records);
     free(feed);
 }
 
-static void select_probes(struct spex_feed *feed, const struct spex_selection *probes) {
+static void feed_select_probes(struct spex_feed *feed, const struct spex_selection *probes) {
     for (uint32_t i = 0; i < spex_sites_count(); i++) {
         const struct spex_site_info *info = spex_site_info(i);
         const struct spex_selection_probe by = spex_site_selected_by(info);
@@ -200,41 +216,41 @@ static void select_probes(struct spex_feed *feed, const struct spex_selection *p
 
 void spex_feed_begin(struct spex_feed *feed, const struct spex_selection *probes, uint64_t from) {
     spex_in_order_free(&feed->waiting);
-    lock();
+    feed_lock();
     memset(feed->wanted, 0, sizeof(feed->wanted));
-    select_probes(feed, probes);
+    feed_select_probes(feed, probes);
     feed->from = from;
     feed->count = 0;
     feed->dropped = feed->untold = 0;
     feed->open = true;
-    unlock();
+    feed_unlock();
 }
 
 void spex_feed_select(struct spex_feed *feed, const struct spex_selection *probes) {
-    lock();
-    select_probes(feed, probes);
-    unlock();
+    feed_lock();
+    feed_select_probes(feed, probes);
+    feed_unlock();
 }
 
 void spex_feed_end(struct spex_feed *feed) {
-    lock();
+    feed_lock();
     feed->open = false;
     feed->count = 0;
-    unlock();
+    feed_unlock();
 }
 
 void spex_feed_wait(struct spex_feed *feed, uint64_t deadline_ns) {
     const struct timespec deadline = {.tv_sec = (time_t)(deadline_ns / 1000000000),
                                       .tv_nsec = (long)(deadline_ns % 1000000000)};
     int err = 0;
-    lock();
-    while (!feed->stopped && !is_due(feed) && !err)
-        err = pthread_cond_timedwait(&feed->news, &outlet.lock, &deadline);
-    unlock();
+    feed_lock();
+    while (!feed->stopped && !feed_is_due(feed) && !err)
+        err = pthread_cond_timedwait(&feed->news, &feed_outlet.lock, &deadline);
+    feed_unlock();
 }
 
-/* All collectors have come as far. */
-static uint64_t watermark(const struct spex_feed *feed) {
+/* The time up to which all collectors have passed on records; 0: none is running. */
+static uint64_t lowest_watermark(const struct spex_feed *feed) {
     uint64_t lowest = UINT64_MAX;
     unsigned collectors = spex_collectors_running();
     for (unsigned c = 0; c < collectors; c++)
@@ -245,34 +261,34 @@ static uint64_t watermark(const struct spex_feed *feed) {
 
 int spex_feed_take(struct spex_feed *feed, const struct spex_record **records, size_t *count,
                    uint64_t *until) {
-    lock();
+    feed_lock();
     int err = spex_in_order_add(&feed->waiting, feed->records, feed->count);
     feed->count = 0;
-    *until = watermark(feed);
+    *until = lowest_watermark(feed);
     clock_gettime(CLOCK_MONOTONIC, &feed->looked);
-    unlock();
+    feed_unlock();
     if (!err)
         *records = spex_in_order_take(&feed->waiting, *until, count);
     return err;
 }
 
 uint64_t spex_feed_dropped(struct spex_feed *feed) {
-    lock();
+    feed_lock();
     uint64_t dropped = feed->dropped;
-    unlock();
+    feed_unlock();
     return dropped;
 }
 
 void spex_feed_stop(struct spex_feed *feed) {
     (void)feed;
-    lock();
-    stop_locked();
-    unlock();
+    feed_lock();
+    feed_stop_locked();
+    feed_unlock();
 }
 
 bool spex_feed_stopped(const struct spex_feed *feed) {
-    lock();
+    feed_lock();
     bool stopped = feed->stopped;
-    unlock();
+    feed_unlock();
     return stopped;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Records of a run, from the collectors to the tuning thread: a collector leaves them here, and all that is to be
- * thought about them is thought on the other side. A collector never waits for more than a copy; when there is no room,
- * records are dropped, and the next one tells how many. */
+/* Passes the records of a run from the collectors to the tuning thread. A collector copies the
+ * selected records into a buffer and does nothing else with them, so it waits for no more than
+ * another copy. If the buffer is full, records are dropped; the next record that has room tells how
+ * many. */
 #ifndef SPEX_TUNE_FEED_H
 #define SPEX_TUNE_FEED_H
 
@@ -15,38 +16,40 @@
 
 struct spex_feed;
 
-/* The collectors have it from here on; they may have one. 0 or -ENOMEM. */
+/* Opens the feed and adds it to the sinks; there may be one. 0 or -ENOMEM. */
 int spex_feed_open(struct spex_feed **out);
 
-/* No collector has it any more. NULL: nothing. */
+/* Takes the feed away from the collectors and frees it. NULL: does nothing. */
 void spex_feed_close(struct spex_feed *feed);
 
-/* What is to be handed over from here on: records that are made after `from` (ticks), of probes that are selected, of those
- * that are loaded now. Nothing of before is left. */
+/* Begins a run: records made after `from` (ticks), of the selected probes that are loaded now, are
+ * passed on. Discards all earlier records. */
 void spex_feed_begin(struct spex_feed *feed, const struct spex_selection *probes, uint64_t from);
 
-/* Other probes have been loaded: looks again. */
+/* Adds selected probes that have been loaded since. */
 void spex_feed_select(struct spex_feed *feed, const struct spex_selection *probes);
 
-/* Nothing more for now. */
+/* Ends the run: no more records are passed on. */
 void spex_feed_end(struct spex_feed *feed);
 
-/* Until there is something to look at, `deadline_ns` (CLOCK_MONOTONIC) is over, or the end has been asked for. */
+/* Waits until records are to be taken, until `deadline_ns` (CLOCK_MONOTONIC), or until
+ * spex_feed_stop. */
 void spex_feed_wait(struct spex_feed *feed, uint64_t deadline_ns);
 
-/* Records in the order of their time, all there are before *until (ticks); they stay until the next call. 0 or
- * -ENOMEM. */
+/* Takes the records made before *until (ticks), in the order of their time; all collectors have
+ * passed on their records up to then. They stay valid until the next call. 0 or -ENOMEM. */
 int spex_feed_take(struct spex_feed *feed, const struct spex_record **records, size_t *count,
                    uint64_t *until);
 
-/* Records that there was no room for since the beginning of the run. */
+/* Records that were dropped since the beginning of the run. */
 uint64_t spex_feed_dropped(struct spex_feed *feed);
 
-/* Asks for the end, for good; whether somebody has: spex_stop does. */
+/* Asks the tuning thread to end, for good. spex_stop does so, too. */
 void spex_feed_stop(struct spex_feed *feed);
+/* Whether the end has been asked for. */
 bool spex_feed_stopped(const struct spex_feed *feed);
 
-/* In the child of a fork: there is none. */
+/* In the child of a fork, which has no tuning thread: forgets the feed. */
 void spex_feed_fork_child(void);
 
 #endif

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* The copy is built in place: after an error spex_own_space_free frees as many parameters and
+ * criteria as their counts say. Messages name the member of the C structure that is wrong. */
 #define _GNU_SOURCE
 #include "tune/own_space.h"
 
@@ -14,63 +16,66 @@
 
 #define CONFIGURATIONS_MAX (UINT64_C(1) << 40)
 
-/* What is being made: its parts, which a space has as constant. */
-struct making {
+/* The space that is being made. In `own` its arrays are pointers to const. */
+struct space_making {
     struct spex_own_space *own;
     struct spex_parameter *parameters;
     struct spex_criterion *criteria;
-    struct spex_error *why;
+    struct spex_error *error;
 };
 
-static int out_of_memory(struct spex_error *why) {
-    return spex_fail(why, -ENOMEM, "out of memory");
+static int out_of_memory(struct spex_error *error) {
+    return spex_fail(error, -ENOMEM, "out of memory");
 }
 
-static bool is_number(enum spex_parameter_kind kind) {
+static bool kind_is_number(enum spex_parameter_kind kind) {
     return kind == SPEX_INTEGER || kind == SPEX_REAL;
 }
 
 static int check_parameter(const struct spex_parameter *parameter, size_t p,
-                           struct spex_error *why) {
+                           struct spex_error *error) {
     if (!parameter->name || !*parameter->name)
-        return spex_fail(why, -EINVAL, "parameter %zu: a name was expected", p);
+        return spex_fail(error, -EINVAL, "parameter %zu: a name was expected", p);
     if (parameter->kind < SPEX_INTEGER || parameter->kind > SPEX_BOOLEAN)
-        return spex_fail(why, -EINVAL, "parameter %s: a kind was expected", parameter->name);
+        return spex_fail(error, -EINVAL, "parameter %s: a kind was expected", parameter->name);
     if (!parameter->values || parameter->count == 0)
-        return spex_fail(why, -EINVAL, "parameter %s: values were expected", parameter->name);
+        return spex_fail(error, -EINVAL, "parameter %s: values were expected", parameter->name);
     if (parameter->default_level >= parameter->count)
-        return spex_fail(why, -EINVAL, "parameter %s: default_level: less than %zu was expected",
+        return spex_fail(error, -EINVAL, "parameter %s: default_level: less than %zu was expected",
                          parameter->name, parameter->count);
     return 0;
 }
 
-static double distance(const struct spex_parameter *parameter, double from, double to) {
+/* Distance of two values on the parameter's scale, linear or logarithmic. */
+static double position_distance(const struct spex_parameter *parameter, double from, double to) {
     return parameter->logarithmic ? log(to / from) : to - from;
 }
 
-/* Numbers and positions of numbers, which must be in order. */
-static int complete_numbers(const struct spex_parameter *parameter, struct spex_value *values,
-                            struct spex_error *why) {
+/* Completes `number` of integers, and positions of all numbers: 0 for the first value, 1 for the
+ * last. Values must ascend. */
+static int values_complete_numbers(const struct spex_parameter *parameter,
+                                   struct spex_value *values, struct spex_error *error) {
     const size_t last = parameter->count - 1;
     for (size_t v = 0; v <= last; v++) {
         if (parameter->kind == SPEX_INTEGER)
             values[v].number = (double)values[v].integer;
         if (!isfinite(values[v].number) || (v && !(values[v].number > values[v - 1].number)))
-            return spex_fail(why, -EINVAL, "parameter %s: ascending values were expected",
+            return spex_fail(error, -EINVAL, "parameter %s: ascending values were expected",
                              parameter->name);
     }
     if (parameter->logarithmic && !(values[0].number > 0))
-        return spex_fail(why, -EINVAL, "parameter %s: logarithmic: values above 0 were expected",
+        return spex_fail(error, -EINVAL, "parameter %s: logarithmic: values above 0 were expected",
                          parameter->name);
-    double whole = distance(parameter, values[0].number, values[last].number);
+    double whole = position_distance(parameter, values[0].number, values[last].number);
     for (size_t v = 1; v <= last; v++)
-        values[v].position = distance(parameter, values[0].number, values[v].number) / whole;
+        values[v].position =
+            position_distance(parameter, values[0].number, values[v].number) / whole;
     values[0].position = 0;
     return 0;
 }
 
-static int text_of(const struct spex_parameter *parameter, const struct spex_value *value,
-                   char **text) {
+static int value_text(const struct spex_parameter *parameter, const struct spex_value *value,
+                      char **text) {
     if (value->text)
         return (*text = strdup(value->text)) ? 0 : -ENOMEM;
     int length = parameter->kind == SPEX_REAL ? asprintf(text, "%.15g", value->number)
@@ -78,21 +83,22 @@ static int text_of(const struct spex_parameter *parameter, const struct spex_val
     return length < 0 ? -ENOMEM : 0;
 }
 
-/* A text of its own for each value. */
-static int take_texts(const struct spex_parameter *parameter, struct spex_value *values,
-                      const struct spex_value *given, struct spex_error *why) {
+/* Gives each value a text of its own: the given one, or its number. */
+static int values_take_texts(const struct spex_parameter *parameter, struct spex_value *values,
+                             const struct spex_value *given, struct spex_error *error) {
     for (size_t v = 0; v < parameter->count; v++) {
         char *text;
-        if (!given[v].text && !is_number(parameter->kind))
-            return spex_fail(why, -EINVAL, "parameter %s: value %zu: a text was expected",
+        if (!given[v].text && !kind_is_number(parameter->kind))
+            return spex_fail(error, -EINVAL, "parameter %s: value %zu: a text was expected",
                              parameter->name, v);
-        if (text_of(parameter, &given[v], &text))
-            return out_of_memory(why);
+        if (value_text(parameter, &given[v], &text))
+            return out_of_memory(error);
         values[v].text = text;
     }
     return 0;
 }
 
+/* Values of a boolean for which the program gives none. */
 static const struct spex_value booleans[] = {{.text = "false"}, {.text = "true", .integer = 1}};
 
 static void parameter_free(const struct spex_parameter *parameter) {
@@ -103,27 +109,29 @@ static void parameter_free(const struct spex_parameter *parameter) {
     free((char *)(uintptr_t)parameter->unit);
 }
 
-static int take_values(struct spex_parameter *parameter, const struct spex_value *given,
-                       struct spex_error *why) {
+static int parameter_take_values(struct spex_parameter *parameter, const struct spex_value *given,
+                                 struct spex_error *error) {
     struct spex_value *values = calloc(parameter->count, sizeof(*values));
     parameter->values = values;
     if (!values)
-        return out_of_memory(why);
+        return out_of_memory(error);
     for (size_t v = 0; v < parameter->count; v++) {
         values[v] = given[v];
         values[v].text = NULL;
     }
-    int err = is_number(parameter->kind) ? complete_numbers(parameter, values, why) : 0;
-    return err ? err : take_texts(parameter, values, given, why);
+    int err =
+        kind_is_number(parameter->kind) ? values_complete_numbers(parameter, values, error) : 0;
+    return err ? err : values_take_texts(parameter, values, given, error);
 }
 
-static int take_parameter(struct making *making, const struct spex_parameter *given, size_t p) {
+static int space_take_parameter(struct space_making *making, const struct spex_parameter *given,
+                                size_t p) {
     struct spex_parameter whole = *given, *parameter = &making->parameters[p];
     if (given->kind == SPEX_BOOLEAN && !given->values) {
         whole.values = booleans;
         whole.count = 2;
     }
-    int err = check_parameter(&whole, p, making->why);
+    int err = check_parameter(&whole, p, making->error);
     if (err)
         return err;
     *parameter = whole;
@@ -132,82 +140,87 @@ static int take_parameter(struct making *making, const struct spex_parameter *gi
     parameter->unit = strdup(whole.unit ? whole.unit : "");
     making->own->space.parameter_count = p + 1;
     if (!parameter->name || !parameter->unit)
-        return out_of_memory(making->why);
-    return take_values(parameter, whole.values, making->why);
+        return out_of_memory(making->error);
+    return parameter_take_values(parameter, whole.values, making->error);
 }
 
-static int take_parameters(struct making *making, const struct spex_space *given) {
+static int space_take_parameters(struct space_making *making, const struct spex_space *given) {
     uint64_t all = 1;
     int err = 0;
     if (given->parameter_count < 1 || given->parameter_count > SPEX_PARAMETERS_MAX ||
         !given->parameters)
-        return spex_fail(making->why, -EINVAL, "1 to %d parameters were expected",
+        return spex_fail(making->error, -EINVAL, "1 to %d parameters were expected",
                          SPEX_PARAMETERS_MAX);
     for (size_t p = 0; p < given->parameter_count && !err; p++) {
-        err = take_parameter(making, &given->parameters[p], p);
+        err = space_take_parameter(making, &given->parameters[p], p);
         if (!err && (__builtin_mul_overflow(all, making->parameters[p].count, &all) ||
                      all > CONFIGURATIONS_MAX))
-            err = spex_fail(making->why, -EINVAL, "at most 2^40 configurations were expected");
+            err = spex_fail(making->error, -EINVAL, "at most 2^40 configurations were expected");
     }
     return err;
 }
 
-static int check_threads(const struct spex_space *space, struct spex_error *why) {
+/* The parameter of threads is optional: an index equal to parameter_count stands for none. */
+static int check_threads(const struct spex_space *space, struct spex_error *error) {
     size_t p = space->threads_parameter;
     if (p > space->parameter_count)
-        return spex_fail(why, -EINVAL, "threads_parameter: an index, or %zu for none, was expected",
+        return spex_fail(error, -EINVAL,
+                         "threads_parameter: an index, or %zu for none, was expected",
                          space->parameter_count);
     if (p < space->parameter_count &&
         (space->parameters[p].kind != SPEX_INTEGER || space->parameters[p].values[0].integer < 1))
-        return spex_fail(why, -EINVAL,
+        return spex_fail(error, -EINVAL,
                          "threads_parameter: %s: integers from 1 on were expected; %zu for none",
                          space->parameters[p].name, space->parameter_count);
     return 0;
 }
 
-static int check_probe(const struct spex_criterion *criterion, size_t c, struct spex_error *why) {
+static int check_probe(const struct spex_criterion *criterion, size_t c, struct spex_error *error) {
     struct spex_selection selection;
     char reason[256] = "out of memory";
     if (!criterion->probe || !criterion->metric)
-        return spex_fail(why, -EINVAL, "criterion %zu: a probe and a metric were expected", c);
+        return spex_fail(error, -EINVAL, "criterion %zu: a probe and a metric were expected", c);
     int err = spex_selection_parse(criterion->probe, &selection, reason, sizeof(reason));
     if (err)
-        return spex_fail(why, err, "criterion %zu: %s", c, reason);
+        return spex_fail(error, err, "criterion %zu: %s", c, reason);
     if (!spex_criterion_names_one(&selection, criterion->probe))
-        err = spex_fail(why, -EINVAL,
+        err = spex_fail(error, -EINVAL,
                         "criterion %zu: \"%s\": one probe and its type was expected, as "
                         "\"query:tpt\"",
                         c, criterion->probe);
     else if (!spex_criterion_fits(criterion->metric, selection.items[0].types))
-        err = spex_fail(why, -EINVAL, "criterion %zu: %s has no metric \"%s\"", c, criterion->probe,
-                        criterion->metric);
+        err = spex_fail(error, -EINVAL, "criterion %zu: %s has no metric \"%s\"", c,
+                        criterion->probe, criterion->metric);
     spex_selection_free(&selection);
     return err;
 }
 
 static int check_goal(const struct spex_criterion *criterion, size_t c, bool objective,
-                      struct spex_error *why) {
+                      struct spex_error *error) {
     if (criterion->goal < SPEX_MAXIMISE || criterion->goal > SPEX_AT_LEAST ||
         spex_criterion_is_limit(criterion) == objective)
-        return spex_fail(why, -EINVAL, "criterion %zu: the goal of %s was expected", c,
+        return spex_fail(error, -EINVAL, "criterion %zu: the goal of %s was expected", c,
                          objective ? "an objective" : "a limit");
     return 0;
 }
 
-static int take_criterion(struct making *making, const struct spex_criterion *given, size_t c) {
+static int space_take_criterion(struct space_making *making, const struct spex_criterion *given,
+                                size_t c) {
     struct spex_space *space = &making->own->space;
-    int err = check_probe(given, c, making->why);
-    err = err ? err : check_goal(given, c, c < space->objective_count, making->why);
+    int err = check_probe(given, c, making->error);
+    err = err ? err : check_goal(given, c, c < space->objective_count, making->error);
     if (err)
         return err;
     making->criteria[c] = *given;
     making->criteria[c].probe = strdup(given->probe);
     making->criteria[c].metric = strdup(given->metric);
     space->criterion_count = c + 1;
-    return making->criteria[c].probe && making->criteria[c].metric ? 0 : out_of_memory(making->why);
+    return making->criteria[c].probe && making->criteria[c].metric ? 0
+                                                                   : out_of_memory(making->error);
 }
 
-static size_t objectives_of(const struct spex_space *given) {
+/* The given number of objectives; where it is 0, the number of criteria before the first limit. */
+static size_t objective_count(const struct spex_space *given) {
     size_t count = given->objective_count;
     while (given->objective_count == 0 && count < given->criterion_count &&
            !spex_criterion_is_limit(&given->criteria[count]))
@@ -215,23 +228,25 @@ static size_t objectives_of(const struct spex_space *given) {
     return count;
 }
 
-static int take_criteria(struct making *making, const struct spex_space *given) {
+static int space_take_criteria(struct space_making *making, const struct spex_space *given) {
     int err = 0;
     if (given->criterion_count < 1 || given->criterion_count > SPEX_CRITERIA_MAX ||
         !given->criteria)
-        return spex_fail(making->why, -EINVAL, "1 to %d criteria were expected", SPEX_CRITERIA_MAX);
-    size_t objectives = objectives_of(given);
+        return spex_fail(making->error, -EINVAL, "1 to %d criteria were expected",
+                         SPEX_CRITERIA_MAX);
+    size_t objectives = objective_count(given);
     if (objectives < 1 || objectives > SPEX_OBJECTIVES_MAX || objectives > given->criterion_count)
-        return spex_fail(making->why, -EINVAL,
+        return spex_fail(making->error, -EINVAL,
                          "1 to %d objectives, before the limits, were expected",
                          SPEX_OBJECTIVES_MAX);
     making->own->space.objective_count = objectives;
     for (size_t c = 0; c < given->criterion_count && !err; c++)
-        err = take_criterion(making, &given->criteria[c], c);
+        err = space_take_criterion(making, &given->criteria[c], c);
     return err;
 }
 
-static int take_rules(struct spex_rules *rules, struct spex_error *why) {
+/* Takes the defaults for rules that are 0, and checks all. */
+static int rules_complete(struct spex_rules *rules, struct spex_error *error) {
     const struct spex_rules *other = &spex_rules_default;
     if (!rules->trials_per_config)
         rules->trials_per_config = other->trials_per_config;
@@ -244,51 +259,52 @@ static int take_rules(struct spex_rules *rules, struct spex_error *why) {
     if (!rules->seed)
         rules->seed = other->seed;
     if (!(rules->startup_seconds > 0 && rules->startup_seconds <= 86400))
-        return spex_fail(why, -EINVAL, "startup_seconds: up to a day was expected");
+        return spex_fail(error, -EINVAL, "startup_seconds: up to a day was expected");
     if (!(rules->duration_seconds > 0 && rules->duration_seconds <= 86400))
-        return spex_fail(why, -EINVAL, "duration_seconds: up to a day was expected");
+        return spex_fail(error, -EINVAL, "duration_seconds: up to a day was expected");
     if (!(rules->warmup_seconds < rules->duration_seconds))
-        return spex_fail(why, -EINVAL, "warmup_seconds: less than duration_seconds was expected");
+        return spex_fail(error, -EINVAL, "warmup_seconds: less than duration_seconds was expected");
     if (!(rules->precision >= 0 && rules->precision < 1))
-        return spex_fail(why, -EINVAL, "precision: a share, less than 1, was expected");
+        return spex_fail(error, -EINVAL, "precision: a share, less than 1, was expected");
     return 0;
 }
 
-static int make(struct making *making, const struct spex_space *given) {
+static int space_make(struct space_making *making, const struct spex_space *given) {
     struct spex_space *space = &making->own->space;
-    int err = take_parameters(making, given);
-    err = err ? err : check_threads(space, making->why);
-    err = err ? err : take_criteria(making, given);
-    err = err ? err : take_rules(&space->rules, making->why);
+    int err = space_take_parameters(making, given);
+    err = err ? err : check_threads(space, making->error);
+    err = err ? err : space_take_criteria(making, given);
+    err = err ? err : rules_complete(&space->rules, making->error);
     if (!err && !(making->own->probes = spex_criteria_probes(space)))
-        err = out_of_memory(making->why);
+        err = out_of_memory(making->error);
     return err;
 }
 
 int spex_own_space_make(const struct spex_space *given, struct spex_own_space **out,
-                        struct spex_error *why) {
+                        struct spex_error *error) {
     *out = NULL;
     if (!given || given->size != sizeof(*given))
-        return spex_fail(why, -EINVAL, "a space of this version was expected");
-    struct making making = {
+        return spex_fail(error, -EINVAL, "a space of this version was expected");
+    struct space_making making = {
         .own = calloc(1, sizeof(*making.own)),
         .parameters = calloc(SPEX_PARAMETERS_MAX, sizeof(*making.parameters)),
         .criteria = calloc(SPEX_CRITERIA_MAX, sizeof(*making.criteria)),
-        .why = why,
+        .error = error,
     };
     if (!making.own || !making.parameters || !making.criteria) {
         free(making.own);
         free(making.parameters);
         free(making.criteria);
-        return out_of_memory(why);
+        return out_of_memory(error);
     }
     struct spex_space *space = &making.own->space;
     *space = *given;
     space->name = strdup(given->name ? given->name : "");
     space->parameters = making.parameters;
     space->criteria = making.criteria;
-    space->parameter_count = space->criterion_count = 0; /* until they are there */
-    int err = space->name ? make(&making, given) : out_of_memory(why);
+    /* The counts grow with the copies that exist. */
+    space->parameter_count = space->criterion_count = 0;
+    int err = space->name ? space_make(&making, given) : out_of_memory(error);
     if (err)
         spex_own_space_free(making.own);
     else

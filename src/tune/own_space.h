@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A space that is given in C: checked, completed and copied. */
+/* Checks, completes and copies a space that a program gives in C. */
 #ifndef SPEX_TUNE_OWN_SPACE_H
 #define SPEX_TUNE_OWN_SPACE_H
 
@@ -9,12 +9,13 @@
 
 struct spex_own_space {
     struct spex_space space;
-    char *probes; /* of the criteria */
+    /* A selection of the criteria's probes. */
+    char *probes;
 };
 
-/* 0; -EINVAL with the reason, or -ENOMEM. */
+/* 0; -EINVAL or -ENOMEM with `error`. */
 int spex_own_space_make(const struct spex_space *given, struct spex_own_space **out,
-                        struct spex_error *why);
+                        struct spex_error *error);
 void spex_own_space_free(struct spex_own_space *own);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Built-in policies for applications: in an object of its own, since all of them come with it. */
+/* Finds built-in policies by name, for applications. In an object of its own: linking it brings all
+ * policies with it. */
 #include <spex/tune.h>
 
 #include "policies/explore/builtin.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One tuning, from its start until the next one's. */
+/* One tuning: from its start until the next one replaces it. */
 #ifndef SPEX_TUNE_SESSION_H
 #define SPEX_TUNE_SESSION_H
 
@@ -14,19 +14,25 @@
 #include "tune/own_space.h"
 
 struct spex_tune_session {
-    struct spex_tune_options options; /* its space is `own` */
+    /* The program's options; their space is own->space. */
+    struct spex_tune_options options;
     struct spex_own_space *own;
-    void *state; /* the policy's */
+    /* The policy's state. */
+    void *state;
     bool initialised;
-    struct spex_feed *feed; /* until it has ended */
+    /* NULL once the tuning has ended. */
+    struct spex_feed *feed;
     struct spex_instant begin;
     pthread_t thread;
     bool joined;
-    uint64_t cpu_ns; /* of its thread, what is not the program's, up to when it has been noted */
+    /* CPU time of the session's thread that has been booked as the library's; the program's
+     * functions are left out. */
+    uint64_t cpu_ns;
+    /* Levels of the configuration that the policy plans, and of the one that was applied last. */
     size_t *planned;
-    size_t *now; /* applied last; as far as is known */
+    size_t *now;
 
-    /* Under the lock. */
+    /* Written by the session's thread with the lock held; read by others with it. */
     bool running;
     bool applied;
     int result;
@@ -38,15 +44,15 @@ struct spex_tune_session {
 };
 
 static inline const struct spex_space *spex_tune_session_space(
-    const struct spex_tune_session *tuning) {
-    return &tuning->own->space;
+    const struct spex_tune_session *session) {
+    return &session->own->space;
 }
 
-/* NULL: there is none yet. */
-const struct spex_group *spex_tune_session_best(const struct spex_tune_session *tuning);
+/* The group of the best configuration; NULL: no run has succeeded yet. */
+const struct spex_group *spex_tune_session_best(const struct spex_tune_session *session);
 
-/* With the lock held. */
-void spex_tune_session_report(const struct spex_tune_session *tuning,
+/* Fills in the report. The caller holds the lock. */
+void spex_tune_session_report(const struct spex_tune_session *session,
                               struct spex_tune_report *report);
 
 #endif

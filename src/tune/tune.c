@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The tuning thread: asks the policy, applies, measures, tells. Its life is that of `tune`, which is one. What others may
- * look at while it runs is changed with the lock held, by this thread alone. No lock of ours is held in anything of the
- * program's, nor where spex's start, set and stop, or a sink, are waited for. */
+/* Tuning: a thread asks the policy for a configuration, applies it, measures a run and tells the
+ * policy the result, again and again.
+ *
+ * `tune` is the only instance. `tune.turn` is held by starts and stops, one at a time; `tune.lock`,
+ * taken after it, guards what others may read while the session's thread runs. That thread alone
+ * writes it. No lock is held while a function of the program runs, nor in calls that wait for
+ * spex's start, set or stop, or for a sink. spex_tune_trials is the exception: it calls the
+ * program's function with tune.lock. */
 #define _GNU_SOURCE
 #include <spex/tune.h>
 
@@ -19,99 +24,106 @@
 #include "tune/tune_run.h"
 
 static struct {
-    pthread_mutex_t turn; /* starts and stops come one at a time; before the other */
+    /* Serialises starts and stops; taken before `lock`. */
+    pthread_mutex_t turn;
     pthread_mutex_t lock;
-    struct spex_tune_session *tuning; /* the last one; NULL: there has been none */
-    bool ends_handled;                /* forks and the process's exit */
+    /* The last session; NULL: there has been none. */
+    struct spex_tune_session *session;
+    /* The handlers of forks and of the process's exit are installed. */
+    bool ends_handled;
     bool exiting;
 } tune = {.turn = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* It must not wait for a turn of somebody's who waits for it. */
+/* This is the session's thread. It must not take `turn`: a stop that waits for this thread holds
+ * it. */
 static _Thread_local bool is_tuning_thread;
 
-/* All is left as it was: a thread that this process has not got may have been at work on it. */
-static void fork_child(void) {
+/* The session is not freed: a thread of the parent may have been changing it. */
+static void tune_fork_child(void) {
     pthread_mutex_init(&tune.turn, NULL);
     pthread_mutex_init(&tune.lock, NULL);
-    tune.tuning = NULL;
+    tune.session = NULL;
     spex_feed_fork_child();
     is_tuning_thread = false;
 }
 
-/* Nothing of the program's is called once it exits. */
-static void at_exit(void) {
+/* No function of the program is called once the process exits. */
+static void tune_at_exit(void) {
     pthread_mutex_lock(&tune.lock);
     tune.exiting = true;
     pthread_mutex_unlock(&tune.lock);
 }
 
-static int ends_handle(void) {
+static int tune_handle_ends(void) {
     if (tune.ends_handled)
         return 0;
-    int err = -pthread_atfork(NULL, NULL, fork_child);
-    err = err || atexit(at_exit) == 0 ? err : -ENOMEM;
+    int err = -pthread_atfork(NULL, NULL, tune_fork_child);
+    err = err || atexit(tune_at_exit) == 0 ? err : -ENOMEM;
     tune.ends_handled = !err;
     return err;
 }
 
-static void lock(void) {
+static void tune_lock(void) {
     pthread_mutex_lock(&tune.lock);
 }
 
-static void unlock(void) {
+static void tune_unlock(void) {
     pthread_mutex_unlock(&tune.lock);
 }
 
-static void set_why(struct spex_tune_session *tuning, const char *text) {
-    lock();
-    snprintf(tuning->why, sizeof(tuning->why), "%s", text);
-    unlock();
+static void session_set_why(struct spex_tune_session *session, const char *text) {
+    tune_lock();
+    snprintf(session->why, sizeof(session->why), "%s", text);
+    tune_unlock();
 }
 
-static bool is_exiting(void) {
-    lock();
+static bool process_is_exiting(void) {
+    tune_lock();
     bool exiting = tune.exiting;
-    unlock();
+    tune_unlock();
     return exiting;
 }
 
-static int apply(struct spex_tune_session *tuning, const size_t *levels) {
-    const struct spex_space *space = spex_tune_session_space(tuning);
-    if (is_exiting())
+/* Calls the program's configure(). Its CPU time is the program's: it is left out of what the
+ * library books. */
+static int session_apply(struct spex_tune_session *session, const size_t *levels) {
+    const struct spex_space *space = spex_tune_session_space(session);
+    if (process_is_exiting())
         return -ECANCELED;
-    spex_service_cpu_note(&tuning->cpu_ns);
-    int err = tuning->options.configure(tuning->options.user, space, levels);
-    tuning->cpu_ns = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    lock();
-    tuning->applied = !err;
-    memcpy(tuning->now, levels, space->parameter_count * sizeof(*levels));
-    unlock();
+    spex_service_cpu_note(&session->cpu_ns);
+    int err = session->options.configure(session->options.user, space, levels);
+    session->cpu_ns = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    tune_lock();
+    session->applied = !err;
+    memcpy(session->now, levels, space->parameter_count * sizeof(*levels));
+    tune_unlock();
     return err;
 }
 
-/* One run, from the switching of probes to its result. 0, also where it fails. */
-static int run(struct spex_tune_session *tuning, const struct spex_plan *plan,
-               struct spex_trial *trial, struct spex_error *why) {
+/* One run, from the switching of probes to its result. 0, also for a run that has failed;
+ * -ECANCELED: the end was asked for, or spex_life_need says -EPERM. */
+static int session_run(struct spex_tune_session *session, const struct spex_plan *plan,
+                       struct spex_trial *trial, struct spex_error *error) {
     const struct spex_tune_setup setup = {
-        .space = spex_tune_session_space(tuning),
-        .policy = tuning->options.policy,
-        .policy_state = tuning->state,
-        .feed = tuning->feed,
-        .ticks_per_second = spex_tick_rate_since(tuning->begin),
-        .cpu_ns = &tuning->cpu_ns,
+        .space = spex_tune_session_space(session),
+        .policy = session->options.policy,
+        .policy_state = session->state,
+        .feed = session->feed,
+        .ticks_per_second = spex_tick_rate_since(session->begin),
+        .cpu_ns = &session->cpu_ns,
     };
-    int err = spex_life_need(plan->probes, why->text, sizeof(why->text));
-    if (err || spex_feed_stopped(tuning->feed))
+    int err = spex_life_need(plan->probes, error->text, sizeof(error->text));
+    if (err || spex_feed_stopped(session->feed))
         return err && err != -EPERM ? err : -ECANCELED;
-    err = apply(tuning, plan->levels);
+    err = session_apply(session, plan->levels);
     if (err) {
         spex_trial_end(trial, "cannot be configured: %s", strerror(abs(err)));
         return trial->status ? 0 : -ENOMEM;
     }
-    return spex_tune_run(&setup, plan, trial, why);
+    return spex_tune_run(&setup, plan, trial, error);
 }
 
-static void tell(struct spex_tune_session *tuning, const struct spex_trial *trial) {
+static void session_tell_policy(struct spex_tune_session *session, const struct spex_trial *trial) {
     const struct spex_result result = {
         .size = sizeof(result),
         .levels = trial->levels,
@@ -121,291 +133,298 @@ static void tell(struct spex_tune_session *tuning, const struct spex_trial *tria
         .records_lost = trial->records_lost,
         .seconds = trial->seconds,
     };
-    if (tuning->options.policy->run_finished)
-        tuning->options.policy->run_finished(tuning->state, &result);
+    if (session->options.policy->run_finished)
+        session->options.policy->run_finished(session->state, &result);
 }
 
-/* Takes over what the trial owns. */
-static int keep(struct spex_tune_session *tuning, struct spex_trial *trial) {
-    lock();
-    tuning->failed += !trial->ok;
+/* Adds the trial to the summary and the list, and takes over what it owns. 0 or -ENOMEM. */
+static int session_keep_trial(struct spex_tune_session *session, struct spex_trial *trial) {
+    tune_lock();
+    session->failed += !trial->ok;
     if (!trial->ok)
-        snprintf(tuning->why, sizeof(tuning->why), "%s", trial->status);
-    int err = spex_summary_add(&tuning->summary, trial);
+        snprintf(session->why, sizeof(session->why), "%s", trial->status);
+    int err = spex_summary_add(&session->summary, trial);
     if (err)
         spex_trial_free(trial);
     else
-        err = spex_trials_add(&tuning->trials, trial);
-    unlock();
+        err = spex_trials_add(&session->trials, trial);
+    tune_unlock();
     return err;
 }
 
-static int run_and_tell(struct spex_tune_session *tuning, const struct spex_plan *plan,
-                        struct spex_error *why) {
+static int session_run_trial(struct spex_tune_session *session, const struct spex_plan *plan,
+                             struct spex_error *error) {
     struct spex_trial trial;
-    if (spex_trial_init(&trial, spex_tune_session_space(tuning), plan->levels))
-        return spex_fail(why, -ENOMEM, "out of memory");
-    int err = run(tuning, plan, &trial, why);
+    if (spex_trial_init(&trial, spex_tune_session_space(session), plan->levels))
+        return spex_fail(error, -ENOMEM, "out of memory");
+    int err = session_run(session, plan, &trial, error);
     if (err) {
         spex_trial_free(&trial);
         return err;
     }
-    tell(tuning, &trial);
-    return keep(tuning, &trial) ? spex_fail(why, -ENOMEM, "out of memory") : 0;
+    session_tell_policy(session, &trial);
+    return session_keep_trial(session, &trial) ? spex_fail(error, -ENOMEM, "out of memory") : 0;
 }
 
-/* 1: another run has ended; 0: there is to be none. */
-static int step(struct spex_tune_session *tuning, struct spex_error *why) {
-    const struct spex_policy_ops *policy = tuning->options.policy;
+/* Asks the policy and makes one run. 1: a run has ended; 0: the policy or the rules want no
+ * more. */
+static int session_step(struct spex_tune_session *session, struct spex_error *error) {
+    const struct spex_policy_ops *policy = session->options.policy;
     const struct spex_asking asking = {
         .policy = policy,
-        .state = tuning->state,
-        .space = spex_tune_session_space(tuning),
-        .probes = tuning->own->probes,
-        .levels = tuning->planned,
+        .state = session->state,
+        .space = spex_tune_session_space(session),
+        .probes = session->own->probes,
+        .levels = session->planned,
     };
     struct spex_plan plan;
-    if (spex_feed_stopped(tuning->feed))
+    if (spex_feed_stopped(session->feed))
         return -ECANCELED;
-    if (tuning->trials.count >= spex_tune_session_space(tuning)->rules.trials_max)
+    if (session->trials.count >= spex_tune_session_space(session)->rules.trials_max)
         return 0;
-    int got = spex_plan_ask(&asking, &plan, why);
-    uint64_t expected = policy->runs ? policy->runs(tuning->state) : 0;
-    lock();
-    tuning->expected = expected;
-    unlock();
+    int got = spex_plan_ask(&asking, &plan, error);
+    uint64_t expected = policy->runs ? policy->runs(session->state) : 0;
+    tune_lock();
+    session->expected = expected;
+    tune_unlock();
     if (got <= 0)
         return got;
-    int err = run_and_tell(tuning, &plan, why);
+    int err = session_run_trial(session, &plan, error);
     return err ? err : 1;
 }
 
-static void leave(struct spex_tune_session *tuning) {
-    const struct spex_space *space = spex_tune_session_space(tuning);
-    const struct spex_group *best =
-        spex_tune_session_best(tuning); /* which only this thread changes */
-    size_t bytes = space->parameter_count * sizeof(*tuning->planned);
+/* Applies the configuration that the options want to be left: the best one, the defaults, or the
+ * last one. The defaults stand in where no run has succeeded. */
+static void session_leave_configuration(struct spex_tune_session *session) {
+    const struct spex_space *space = spex_tune_session_space(session);
+    /* This thread alone changes the best group: no lock. */
+    const struct spex_group *best = spex_tune_session_best(session);
+    size_t bytes = space->parameter_count * sizeof(*session->planned);
     for (size_t p = 0; p < space->parameter_count; p++)
-        tuning->planned[p] = space->parameters[p].default_level;
-    bool allowed = spex_space_settle(space, tuning->planned);
-    if (tuning->options.leave == SPEX_TUNE_BEST && best)
-        memcpy(tuning->planned, best->levels, bytes);
-    else if (tuning->options.leave == SPEX_TUNE_LAST || !allowed)
+        session->planned[p] = space->parameters[p].default_level;
+    bool allowed = spex_space_settle(space, session->planned);
+    if (session->options.leave == SPEX_TUNE_BEST && best)
+        memcpy(session->planned, best->levels, bytes);
+    else if (session->options.leave == SPEX_TUNE_LAST || !allowed)
         return;
-    if (tuning->applied && memcmp(tuning->planned, tuning->now, bytes) == 0)
+    if (session->applied && memcmp(session->planned, session->now, bytes) == 0)
         return;
     char text[128];
-    int err = apply(tuning, tuning->planned);
+    int err = session_apply(session, session->planned);
     snprintf(text, sizeof(text), "what is to be left cannot be configured: %s", strerror(abs(err)));
     if (err)
-        set_why(tuning, text);
+        session_set_why(session, text);
 }
 
-static void call_finished(struct spex_tune_session *tuning) {
+static void call_finished(struct spex_tune_session *session) {
     size_t best[SPEX_PARAMETERS_MAX], now[SPEX_PARAMETERS_MAX];
     struct spex_measured measured[SPEX_CRITERIA_MAX];
     struct spex_tune_report report = {
         .size = sizeof(report), .best_levels = best, .best_measured = measured, .levels = now};
-    if (!tuning->options.finished || is_exiting())
+    if (!session->options.finished || process_is_exiting())
         return;
-    lock();
-    spex_tune_session_report(tuning, &report);
-    unlock();
-    tuning->options.finished(tuning->options.user, &report);
+    tune_lock();
+    spex_tune_session_report(session, &report);
+    tune_unlock();
+    session->options.finished(session->options.user, &report);
 }
 
-static void end(struct spex_tune_session *tuning, int result, const char *why) {
+/* After this the session has ended: `running` is false, the feed is closed and all probes are
+ * off. */
+static void session_end(struct spex_tune_session *session, int result, const char *reason) {
     char nothing[64];
     if (result && result != -ECANCELED)
-        set_why(tuning, why);
-    lock();
-    tuning->result = result;
-    unlock();
-    if (tuning->options.policy->fini)
-        tuning->options.policy->fini(tuning->state);
-    tuning->initialised = false;
-    leave(tuning);
-    spex_life_need("", nothing, sizeof(nothing)); /* which fails where all is off anyway */
-    call_finished(tuning);
-    lock();
-    struct spex_feed *feed = tuning->feed;
-    tuning->feed = NULL;
-    tuning->running = false;
-    unlock();
+        session_set_why(session, reason);
+    tune_lock();
+    session->result = result;
+    tune_unlock();
+    if (session->options.policy->fini)
+        session->options.policy->fini(session->state);
+    session->initialised = false;
+    session_leave_configuration(session);
+    /* An error means that spex is not running, and its probes are off anyway. */
+    spex_life_need("", nothing, sizeof(nothing));
+    call_finished(session);
+    tune_lock();
+    struct spex_feed *feed = session->feed;
+    session->feed = NULL;
+    session->running = false;
+    tune_unlock();
     spex_feed_close(feed);
 }
 
-static void *tuning_run(void *arg) {
-    struct spex_tune_session *tuning = arg;
-    struct spex_error why = {""};
+static void *session_thread(void *arg) {
+    struct spex_tune_session *session = arg;
+    struct spex_error error = {""};
     int got;
     is_tuning_thread = true;
-    while ((got = step(tuning, &why)) > 0)
+    while ((got = session_step(session, &error)) > 0)
         continue;
-    end(tuning, got, why.text);
+    session_end(session, got, error.text);
     return NULL;
 }
 
-/* Of one whose thread has ended, or has not been started. */
-static void tuning_free(struct spex_tune_session *tuning) {
-    if (!tuning)
+/* Frees a session whose thread has ended or was never started. */
+static void session_free(struct spex_tune_session *session) {
+    if (!session)
         return;
-    if (tuning->initialised && tuning->options.policy->fini)
-        tuning->options.policy->fini(tuning->state);
-    spex_feed_close(tuning->feed);
-    spex_summary_free(&tuning->summary);
-    spex_trials_free(&tuning->trials);
-    spex_own_space_free(tuning->own);
-    free(tuning->state);
-    free(tuning->planned);
-    free(tuning->now);
-    free(tuning);
+    if (session->initialised && session->options.policy->fini)
+        session->options.policy->fini(session->state);
+    spex_feed_close(session->feed);
+    spex_summary_free(&session->summary);
+    spex_trials_free(&session->trials);
+    spex_own_space_free(session->own);
+    free(session->state);
+    free(session->planned);
+    free(session->now);
+    free(session);
 }
 
-static int check_options(const struct spex_tune_options *options, struct spex_error *why) {
+static int check_options(const struct spex_tune_options *options, struct spex_error *error) {
     if (!options || options->size != sizeof(*options))
-        return spex_fail(why, -EINVAL, "options of this version were expected");
+        return spex_fail(error, -EINVAL, "options of this version were expected");
     if (!options->policy)
-        return spex_fail(why, -EINVAL,
+        return spex_fail(error, -EINVAL,
                          "a policy was expected; there is no built-in one of a name "
                          "that spex_policy_named does not know");
     if (!options->configure)
-        return spex_fail(why, -EINVAL, "configure: a function was expected");
+        return spex_fail(error, -EINVAL, "configure: a function was expected");
     if (options->leave > SPEX_TUNE_LAST)
-        return spex_fail(why, -EINVAL, "leave: SPEX_TUNE_BEST, DEFAULTS or LAST was expected");
+        return spex_fail(error, -EINVAL, "leave: SPEX_TUNE_BEST, DEFAULTS or LAST was expected");
     int err = spex_policy_check(options->policy);
     if (err)
-        return spex_fail(why, err, "the policy was built for another version of spex");
+        return spex_fail(error, err, "the policy was built for another version of spex");
     return 0;
 }
 
-static int policy_begin(struct spex_tune_session *tuning, struct spex_error *why) {
-    const struct spex_space *space = spex_tune_session_space(tuning);
-    const struct spex_policy_ops *policy = tuning->options.policy;
+static int session_init_policy(struct spex_tune_session *session, struct spex_error *error) {
+    const struct spex_space *space = spex_tune_session_space(session);
+    const struct spex_policy_ops *policy = session->options.policy;
     size_t bytes = policy->state_size(space);
-    tuning->state = calloc(1, bytes ? bytes : 1);
-    tuning->planned = calloc(space->parameter_count, sizeof(*tuning->planned));
-    tuning->now = calloc(space->parameter_count, sizeof(*tuning->now));
-    if (!tuning->state || !tuning->planned || !tuning->now)
-        return spex_fail(why, -ENOMEM, "out of memory");
-    int err = policy->init(tuning->state, space);
-    tuning->initialised = !err;
+    session->state = calloc(1, bytes ? bytes : 1);
+    session->planned = calloc(space->parameter_count, sizeof(*session->planned));
+    session->now = calloc(space->parameter_count, sizeof(*session->now));
+    if (!session->state || !session->planned || !session->now)
+        return spex_fail(error, -ENOMEM, "out of memory");
+    int err = policy->init(session->state, space);
+    session->initialised = !err;
     if (err)
-        return spex_fail(why, err, "policy \"%s\" cannot explore this space: %s", policy->name,
+        return spex_fail(error, err, "policy \"%s\" cannot explore this space: %s", policy->name,
                          strerror(abs(err)));
     return 0;
 }
 
-static int prepare(struct spex_tune_session *tuning, struct spex_error *why) {
-    int err = spex_own_space_make(tuning->options.space, &tuning->own, why);
+static int session_prepare(struct spex_tune_session *session, struct spex_error *error) {
+    int err = spex_own_space_make(session->options.space, &session->own, error);
     if (err)
         return err;
-    struct spex_space *space = &tuning->own->space;
+    struct spex_space *space = &session->own->space;
     if (space->rules.trials_max == 0 || space->rules.trials_max > SPEX_TUNE_TRIALS_MAX)
         space->rules.trials_max = SPEX_TUNE_TRIALS_MAX;
-    tuning->options.space = space;
-    spex_summary_init(&tuning->summary, space);
-    err = policy_begin(tuning, why);
-    if (!err && spex_feed_open(&tuning->feed))
-        err = spex_fail(why, -ENOMEM, "out of memory");
-    /* After the sink is there, so that a stop from here on finishes it. */
-    return err ? err : spex_life_need(tuning->own->probes, why->text, sizeof(why->text));
+    session->options.space = space;
+    spex_summary_init(&session->summary, space);
+    err = session_init_policy(session, error);
+    if (!err && spex_feed_open(&session->feed))
+        err = spex_fail(error, -ENOMEM, "out of memory");
+    /* The feed is a sink by now, so a stop from here on finishes it. */
+    return err ? err : spex_life_need(session->own->probes, error->text, sizeof(error->text));
 }
 
-static void join(struct spex_tune_session *tuning) {
-    if (tuning && !tuning->joined)
-        pthread_join(tuning->thread, NULL);
-    if (tuning)
-        tuning->joined = true;
+static void session_join(struct spex_tune_session *session) {
+    if (session && !session->joined)
+        pthread_join(session->thread, NULL);
+    if (session)
+        session->joined = true;
 }
 
-static void replace(struct spex_tune_session *tuning) {
-    lock();
-    struct spex_tune_session *former = tune.tuning;
-    tune.tuning = tuning;
-    unlock();
-    tuning_free(former);
+/* Makes this session the one that reports are about, and frees the former one. */
+static void session_install(struct spex_tune_session *session) {
+    tune_lock();
+    struct spex_tune_session *former = tune.session;
+    tune.session = session;
+    tune_unlock();
+    session_free(former);
 }
 
-/* In the former one's place. */
-static int begin(struct spex_tune_session *tuning, struct spex_error *why) {
-    join(tune.tuning);
-    tuning->running = true;
-    replace(tuning);
-    int err = spex_service_thread_start(&tuning->thread, "spex-tuner", tuning_run, tuning);
+/* Starts the session's thread. The former session stays for reports until here. */
+static int session_begin(struct spex_tune_session *session, struct spex_error *error) {
+    session_join(tune.session);
+    session->running = true;
+    session_install(session);
+    int err = spex_service_thread_start(&session->thread, "spex-tuner", session_thread, session);
     if (err) {
-        replace(NULL);
-        spex_error_set(why, "cannot start a thread: %s", strerror(-err));
+        session_install(NULL);
+        spex_error_set(error, "cannot start a thread: %s", strerror(-err));
     }
     return err;
 }
 
-static bool is_running(void) {
-    lock();
-    bool running = tune.tuning && tune.tuning->running;
-    unlock();
+static bool tune_is_running(void) {
+    tune_lock();
+    bool running = tune.session && tune.session->running;
+    tune_unlock();
     return running;
 }
 
-static int make(const struct spex_tune_options *options, struct spex_tune_session **out,
-                struct spex_error *why) {
-    struct spex_tune_session *tuning = calloc(1, sizeof(*tuning));
-    if (!tuning)
-        return spex_fail(why, -ENOMEM, "out of memory");
-    tuning->options = *options;
-    tuning->begin = spex_instant_now();
-    int err = prepare(tuning, why);
-    *out = err ? NULL : tuning;
+static int session_make(const struct spex_tune_options *options, struct spex_tune_session **out,
+                        struct spex_error *error) {
+    struct spex_tune_session *session = calloc(1, sizeof(*session));
+    if (!session)
+        return spex_fail(error, -ENOMEM, "out of memory");
+    session->options = *options;
+    session->begin = spex_instant_now();
+    int err = session_prepare(session, error);
+    *out = err ? NULL : session;
     if (err)
-        tuning_free(tuning);
+        session_free(session);
     return err;
 }
 
-static int start_in_turn(const struct spex_tune_options *options, struct spex_error *why) {
-    struct spex_tune_session *tuning;
+static int tune_start_in_turn(const struct spex_tune_options *options, struct spex_error *error) {
+    struct spex_tune_session *session;
     char nothing[64];
-    if (is_running())
-        return spex_fail(why, -EBUSY, "another tuning is running");
-    int err = ends_handle();
+    if (tune_is_running())
+        return spex_fail(error, -EBUSY, "another tuning is running");
+    int err = tune_handle_ends();
     if (err)
-        return spex_fail(why, err, "%s", strerror(-err));
-    err = make(options, &tuning, why);
-    err = err ? err : begin(tuning, why);
+        return spex_fail(error, err, "%s", strerror(-err));
+    err = session_make(options, &session, error);
+    err = err ? err : session_begin(session, error);
     if (err)
         spex_life_need("", nothing, sizeof(nothing));
     return err;
 }
 
 int spex_tune_start(const struct spex_tune_options *options, char *text, size_t size) {
-    struct spex_error why = {""};
-    int err = check_options(options, &why);
+    struct spex_error error = {""};
+    int err = check_options(options, &error);
     if (!err && is_tuning_thread) {
-        err = spex_fail(&why, -EBUSY, "this tuning is running");
+        err = spex_fail(&error, -EBUSY, "this tuning is running");
     } else if (!err) {
         pthread_mutex_lock(&tune.turn);
-        err = start_in_turn(options, &why);
+        err = tune_start_in_turn(options, &error);
         pthread_mutex_unlock(&tune.turn);
     }
     if (err && text)
-        snprintf(text, size, "%s", why.text);
+        snprintf(text, size, "%s", error.text);
     return err;
 }
 
-static void ask_for_end(void) {
-    lock();
-    if (tune.tuning && tune.tuning->feed)
-        spex_feed_stop(tune.tuning->feed);
-    unlock();
+static void tune_ask_for_end(void) {
+    tune_lock();
+    if (tune.session && tune.session->feed)
+        spex_feed_stop(tune.session->feed);
+    tune_unlock();
 }
 
 int spex_tune_stop(void) {
     if (is_tuning_thread) {
-        ask_for_end();
+        tune_ask_for_end();
         return 0;
     }
     pthread_mutex_lock(&tune.turn);
-    ask_for_end();
-    join(tune.tuning);
+    tune_ask_for_end();
+    session_join(tune.session);
     pthread_mutex_unlock(&tune.turn);
     return 0;
 }
@@ -413,16 +432,16 @@ int spex_tune_stop(void) {
 int spex_tune_look(struct spex_tune_report *report) {
     if (report->size != sizeof(*report))
         return -EINVAL;
-    lock();
-    int err = tune.tuning ? 0 : -ENODATA;
+    tune_lock();
+    int err = tune.session ? 0 : -ENODATA;
     if (!err)
-        spex_tune_session_report(tune.tuning, report);
-    unlock();
+        spex_tune_session_report(tune.session, report);
+    tune_unlock();
     return err;
 }
 
-static void show(const struct spex_trial *from, uint64_t number,
-                 void (*see)(void *user, const struct spex_tune_trial *trial), void *user) {
+static void trial_show(const struct spex_trial *from, uint64_t number,
+                       void (*see)(void *user, const struct spex_tune_trial *trial), void *user) {
     const struct spex_tune_trial trial = {
         .size = sizeof(trial),
         .number = number,
@@ -439,10 +458,10 @@ static void show(const struct spex_trial *from, uint64_t number,
 
 uint64_t spex_tune_trials(void (*see)(void *user, const struct spex_tune_trial *trial),
                           void *user) {
-    lock();
-    uint64_t count = tune.tuning ? tune.tuning->trials.count : 0;
+    tune_lock();
+    uint64_t count = tune.session ? tune.session->trials.count : 0;
     for (uint64_t t = 0; t < count; t++)
-        show(&tune.tuning->trials.items[t], t + 1, see, user);
-    unlock();
+        trial_show(&tune.session->trials.items[t], t + 1, see, user);
+    tune_unlock();
     return count;
 }

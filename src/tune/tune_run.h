@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Measures one run of a configuration that has just been applied. What does not work is a result,
- * not an error. */
+/* Measures one run of a configuration that has just been applied. A configuration that does not
+ * work is a result and no error. */
 #ifndef SPEX_TUNE_TUNE_RUN_H
 #define SPEX_TUNE_TUNE_RUN_H
 
@@ -16,12 +16,14 @@ struct spex_tune_setup {
     void *policy_state;
     struct spex_feed *feed;
     double ticks_per_second;
-    uint64_t *cpu_ns; /* of this thread, up to which it is accounted for */
+    /* CPU time of this thread that has been booked as the library's. */
+    uint64_t *cpu_ns;
 };
 
-/* Fills in `trial`, which has been initialised with plan->levels, from records that are made from
- * now on. 0 whatever they say; -ECANCELED when the end was asked for; or what went wrong. */
+/* Fills in `trial`, which has been initialised with plan->levels, from records made from now on. 0:
+ * the run is over, also if it has failed; -ECANCELED: the end was asked for; or another negative
+ * errno value. */
 int spex_tune_run(const struct spex_tune_setup *setup, const struct spex_plan *plan,
-                  struct spex_trial *trial, struct spex_error *why);
+                  struct spex_trial *trial, struct spex_error *error);
 
 #endif

@@ -10,7 +10,8 @@ struct spex_record_judge {
     struct spex_instant begin;
     double ticks_per_second;
     uint64_t left_out;
-    struct spex_watched *by_context[SPEX_CONTEXTS_MAX + 1]; /* NULL: not looked for yet */
+    /* NULL: the context has not occurred yet. */
+    struct spex_watched *by_context[SPEX_CONTEXTS_MAX + 1];
     struct spex_kernel_described described;
 };
 
@@ -32,17 +33,18 @@ void spex_record_judge_destroy(struct spex_record_judge *judge) {
     free(judge);
 }
 
-/* One whose path or parameters cannot be told has no model, whatever it is. */
+/* Finds the kernel of a record. Without path or parameters it is looked up as "", which has no
+ * model, and is counted so. */
 static int kernel_find(struct spex_record_judge *judge, const struct spex_record *record,
                        struct spex_watched **kernel) {
     struct spex_kernel_described *described = &judge->described;
-    struct spex_error why;
-    bool known = spex_kernel_describe(judge->known, record, described, &why) == 0;
+    struct spex_error error;
+    bool known = spex_kernel_describe(judge->known, record, described, &error) == 0;
     return spex_anomalies_kernel(judge->anomalies, known ? described->path : "", described->names,
                                  described->count, kernel);
 }
 
-static int take(struct spex_record_judge *judge, const struct spex_record *record) {
+static int record_take(struct spex_record_judge *judge, const struct spex_record *record) {
     struct spex_watched **kernel = &judge->by_context[record->fields[1]];
     double values[SPEX_MAX_FIELDS];
     int err = *kernel ? 0 : kernel_find(judge, record, kernel);
@@ -69,7 +71,7 @@ int spex_record_judge_take(struct spex_record_judge *judge, const struct spex_re
         bool sound = spex_kernel_record_sound(judge->known, &records[r]);
         judge->left_out += !sound;
         if (sound)
-            err = take(judge, &records[r]);
+            err = record_take(judge, &records[r]);
     }
     return err;
 }

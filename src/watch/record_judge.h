@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Records of kernels to the detector of anomalies (../model/anomalies.h): in a program that watches itself, and in the
- * command that watches another. */
+/* Passes records of kernels to the detector of anomalies (model/anomaly/anomalies.h), in a program
+ * that watches itself and in the command that watches another. */
 #ifndef SPEX_WATCH_RECORD_JUDGE_H
 #define SPEX_WATCH_RECORD_JUDGE_H
 
@@ -10,17 +10,19 @@
 
 struct spex_record_judge;
 
-/* Times are seconds since `begin`. What it is given has to stay as long as it does. 0 or -ENOMEM. */
+/* The detector's times are seconds since `begin`. `anomalies` and `known` must outlive the judge. 0
+ * or -ENOMEM. */
 int spex_record_judge_create(struct spex_record_judge **judge, struct spex_anomalies *anomalies,
                              const struct spex_kernels_known *known, struct spex_instant begin,
                              double ticks_per_second);
 void spex_record_judge_destroy(struct spex_record_judge *judge);
 
-/* Of what is no kernel's it takes no notice. 0 or -ENOMEM. */
+/* Judges the executions in these records; ignores records of other types and samples (weight 0).
+ * One thread at a time. 0 or -ENOMEM. */
 int spex_record_judge_take(struct spex_record_judge *judge, const struct spex_record *records,
                            size_t count);
 
-/* Kernels' records that were of no use: their context had no room, or their time holds what was prepared meanwhile. */
+/* Number of kernels' records that cannot be judged (spex_kernel_record_sound). */
 uint64_t spex_record_judge_left_out(const struct spex_record_judge *judge);
 
 #endif

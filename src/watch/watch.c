@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* A sink that judges: it stays until spex stops, with something to be watched or without. No lock of others is taken with
- * ours held, but those of the program's told(). */
+/* A sink that passes kernels' records to the detector of anomalies. It stays in the list of sinks
+ * until spex stops, whether something is being watched or not.
+ *
+ * Collectors call the sink; the program's threads call spex_watch_…. `watch_outlet.lock` guards all
+ * of it and is held while the program's function told() runs. No other lock is taken while it is
+ * held, except those that told() takes. */
 #include <spex/watch.h>
 
 #include <errno.h>
@@ -15,10 +19,11 @@
 #include "kernels/kernels_here.h"
 #include "watch/record_judge.h"
 
-#define ALARMS 1e-5
+/* False alarms for each execution, where the options do not say. */
+#define ALARMS_DEFAULT 1e-5
 
-/* So often it is looked whether an anomaly is over of which nothing comes any more. */
-#define LOOK_SECONDS 0.1
+/* Seconds between two checks for anomalies that have ended because no execution follows. */
+#define PASS_SECONDS 0.1
 
 struct watching {
     struct spex_watch_options options;
@@ -28,8 +33,10 @@ struct watching {
     struct spex_instant begin;
     double ticks_per_second;
     double looked;
-    uint64_t missed; /* records, for want of memory */
-    bool over;       /* spex has stopped */
+    /* Records that were not judged: out of memory. */
+    uint64_t missed;
+    /* spex has stopped: nothing more is judged. */
+    bool over;
 };
 
 static struct {
@@ -37,11 +44,14 @@ static struct {
     pthread_mutex_t lock;
     bool listed;
     struct watching *now;
-} outlet = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} watch_outlet = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static _Thread_local bool is_telling;
+/* This thread is in the program's told() and holds the lock: starting or stopping from there would
+ * deadlock. */
+static _Thread_local bool is_reporting;
 
-static void tell(void *user, enum spex_anomaly_event event, const struct spex_anomaly *anomaly) {
+static void anomaly_report(void *user, enum spex_anomaly_event event,
+                           const struct spex_anomaly *anomaly) {
     static const enum spex_watch_what whats[] = {[SPEX_ANOMALY_BEGINS] = SPEX_WATCH_BEGINS,
                                                  [SPEX_ANOMALY_ENDS] = SPEX_WATCH_ENDS,
                                                  [SPEX_ANOMALY_GOES_ON] = SPEX_WATCH_GOES_ON};
@@ -65,60 +75,63 @@ static void tell(void *user, enum spex_anomaly_event event, const struct spex_an
         .median_ratio = anomaly->median,
         .worst_ratio = anomaly->worst,
     };
-    is_telling = true;
+    is_reporting = true;
     watching->options.told(watching->options.user, &told);
-    is_telling = false;
+    is_reporting = false;
 }
 
-static bool take_records(struct spex_sink *sink, const struct spex_record *records, size_t count) {
+static bool sink_records(struct spex_sink *sink, const struct spex_record *records, size_t count) {
     (void)sink;
-    pthread_mutex_lock(&outlet.lock);
-    struct watching *now = outlet.now;
+    pthread_mutex_lock(&watch_outlet.lock);
+    struct watching *now = watch_outlet.now;
     if (now && !now->over && spex_record_judge_take(now->judge, records, count))
         now->missed += count;
-    pthread_mutex_unlock(&outlet.lock);
+    pthread_mutex_unlock(&watch_outlet.lock);
     return true;
 }
 
-static bool take_pass(struct spex_sink *sink, unsigned collector, uint64_t watermark) {
+/* Collector 0 alone checks for anomalies that have ended. Time is that of the records, by the
+ * collector's watermark. */
+static bool sink_pass(struct spex_sink *sink, unsigned collector, uint64_t watermark) {
     (void)sink;
     if (collector != 0)
         return true;
-    pthread_mutex_lock(&outlet.lock);
-    struct watching *now = outlet.now;
+    pthread_mutex_lock(&watch_outlet.lock);
+    struct watching *now = watch_outlet.now;
     if (now && !now->over) {
         double seconds = (double)(int64_t)(watermark - now->begin.ticks) / now->ticks_per_second;
-        if (seconds > now->looked + LOOK_SECONDS) {
+        if (seconds > now->looked + PASS_SECONDS) {
             spex_anomalies_pass(now->anomalies, seconds);
             now->looked = seconds;
         }
     }
-    pthread_mutex_unlock(&outlet.lock);
+    pthread_mutex_unlock(&watch_outlet.lock);
     return true;
 }
 
-/* With the lock. */
-static void end(struct watching *watching) {
+/* The caller holds the lock. */
+static void watching_end(struct watching *watching) {
     if (!watching->over)
         spex_anomalies_end(watching->anomalies);
     watching->over = true;
 }
 
-static void finish(struct spex_sink *sink) {
+static void sink_finish(struct spex_sink *sink) {
     (void)sink;
-    pthread_mutex_lock(&outlet.lock);
-    outlet.listed = false;
-    if (outlet.now)
-        end(outlet.now);
-    pthread_mutex_unlock(&outlet.lock);
+    pthread_mutex_lock(&watch_outlet.lock);
+    watch_outlet.listed = false;
+    if (watch_outlet.now)
+        watching_end(watch_outlet.now);
+    pthread_mutex_unlock(&watch_outlet.lock);
 }
 
-/* All is left as it was: a collector that this process has not got may have been at work on it. */
-static void abandon(struct spex_sink *sink) {
+/* In the child of a fork. What was watched is not freed: a collector of the parent may have been
+ * changing it. */
+static void sink_abandon(struct spex_sink *sink) {
     (void)sink;
-    pthread_mutex_init(&outlet.lock, NULL);
-    outlet.listed = false;
-    outlet.now = NULL;
+    pthread_mutex_init(&watch_outlet.lock, NULL);
+    watch_outlet.listed = false;
+    watch_outlet.now = NULL;
 }
 
 static void watching_free(struct watching *watching) {
@@ -130,78 +143,79 @@ static void watching_free(struct watching *watching) {
     free(watching);
 }
 
-static int check_options(const struct spex_watch_options *options, struct spex_error *why) {
+static int check_options(const struct spex_watch_options *options, struct spex_error *error) {
     if (!options || options->size != sizeof(*options))
-        return spex_fail(why, -EINVAL, "options of this version were expected");
+        return spex_fail(error, -EINVAL, "options of this version were expected");
     if (!options->models)
-        return spex_fail(why, -EINVAL, "models: a file was expected");
+        return spex_fail(error, -EINVAL, "models: a file was expected");
     if (!options->told)
-        return spex_fail(why, -EINVAL, "told: a function was expected");
+        return spex_fail(error, -EINVAL, "told: a function was expected");
     if (options->alarms != 0 && !(options->alarms >= 1e-9 && options->alarms <= 0.01))
-        return spex_fail(why, -EINVAL, "alarms: 1e-9 to 0.01 was expected, not %g",
+        return spex_fail(error, -EINVAL, "alarms: 1e-9 to 0.01 was expected, not %g",
                          options->alarms);
     return 0;
 }
 
-static int read_models(struct watching *watching, struct spex_error *why) {
+static int watching_read_models(struct watching *watching, struct spex_error *error) {
     const char *path = watching->options.models;
     FILE *in = fopen(path, "re");
     if (!in)
-        return spex_fail(why, -errno, "%s: %s", path, strerror(errno));
-    int err = spex_models_read(&watching->models, in, path, why);
+        return spex_fail(error, -errno, "%s: %s", path, strerror(errno));
+    int err = spex_models_read(&watching->models, in, path, error);
     fclose(in);
     return err;
 }
 
-static int prepare(struct watching *watching, struct spex_error *why) {
+static int watching_prepare(struct watching *watching, struct spex_error *error) {
     double alarms = watching->options.alarms;
-    int err = read_models(watching, why);
+    int err = watching_read_models(watching, error);
     if (err)
         return err;
     watching->ticks_per_second = spex_tick_rate_since(watching->begin);
     if (spex_anomalies_create(&watching->anomalies, &watching->models,
-                              alarms != 0 ? alarms : ALARMS, tell, watching) ||
+                              alarms != 0 ? alarms : ALARMS_DEFAULT, anomaly_report, watching) ||
         spex_record_judge_create(&watching->judge, watching->anomalies, &spex_kernels_here,
                                  watching->begin, watching->ticks_per_second))
-        return spex_fail(why, -ENOMEM, "out of memory");
+        return spex_fail(error, -ENOMEM, "out of memory");
     return 0;
 }
 
-/* What spex_stop has ended makes way. False: something is being watched. */
-static bool put(struct watching *watching) {
-    pthread_mutex_lock(&outlet.lock);
-    struct watching *former = outlet.now;
+/* Installs what is to be watched, and adds the sink to the list. What spex_stop has ended is
+ * replaced. False: something is being watched. */
+static bool watching_put(struct watching *watching) {
+    pthread_mutex_lock(&watch_outlet.lock);
+    struct watching *former = watch_outlet.now;
     bool free_place = !former || former->over;
     if (free_place)
-        outlet.now = watching;
-    bool listed = outlet.listed;
-    outlet.listed |= free_place;
-    pthread_mutex_unlock(&outlet.lock);
+        watch_outlet.now = watching;
+    bool listed = watch_outlet.listed;
+    watch_outlet.listed |= free_place;
+    pthread_mutex_unlock(&watch_outlet.lock);
     if (!free_place)
         return false;
     watching_free(former);
     if (listed)
         return true;
-    outlet.sink = (struct spex_sink){
-        .records = take_records, .pass = take_pass, .finish = finish, .abandon = abandon};
-    spex_sinks_add(&outlet.sink);
+    watch_outlet.sink = (struct spex_sink){
+        .records = sink_records, .pass = sink_pass, .finish = sink_finish, .abandon = sink_abandon};
+    spex_sinks_add(&watch_outlet.sink);
     return true;
 }
 
-static int start(const struct spex_watch_options *options, struct spex_error *why) {
-    int err = check_options(options, why);
+static int watching_start(const struct spex_watch_options *options, struct spex_error *error) {
+    int err = check_options(options, error);
     if (err)
         return err;
-    if (is_telling)
-        return spex_fail(why, -EBUSY, "this watching is under way");
+    if (is_reporting)
+        return spex_fail(error, -EBUSY, "this watching is under way");
     struct watching *watching = calloc(1, sizeof(*watching));
     if (!watching)
-        return spex_fail(why, -ENOMEM, "out of memory");
+        return spex_fail(error, -ENOMEM, "out of memory");
     watching->options = *options;
     watching->begin = spex_instant_now();
-    err = prepare(watching, why);
-    if (!err && !put(watching))
-        err = spex_fail(why, -EBUSY, "another watching is under way");
+    err = watching_prepare(watching, error);
+    if (!err && !watching_put(watching))
+        err = spex_fail(error, -EBUSY, "another watching is under way");
     if (err)
         watching_free(watching);
     else
@@ -210,22 +224,22 @@ static int start(const struct spex_watch_options *options, struct spex_error *wh
 }
 
 int spex_watch_start(const struct spex_watch_options *options, char *text, size_t size) {
-    struct spex_error why = {""};
-    int err = start(options, &why);
+    struct spex_error error = {""};
+    int err = watching_start(options, &error);
     if (err && text)
-        snprintf(text, size, "%s", why.text);
+        snprintf(text, size, "%s", error.text);
     return err;
 }
 
 int spex_watch_stop(void) {
-    if (is_telling)
+    if (is_reporting)
         return -EDEADLK;
-    pthread_mutex_lock(&outlet.lock);
-    struct watching *watching = outlet.now;
+    pthread_mutex_lock(&watch_outlet.lock);
+    struct watching *watching = watch_outlet.now;
     if (watching)
-        end(watching);
-    outlet.now = NULL;
-    pthread_mutex_unlock(&outlet.lock);
+        watching_end(watching);
+    watch_outlet.now = NULL;
+    pthread_mutex_unlock(&watch_outlet.lock);
     watching_free(watching);
     return 0;
 }
@@ -233,8 +247,8 @@ int spex_watch_stop(void) {
 int spex_watch_look(struct spex_watch_account *account) {
     if (account->size != sizeof(*account))
         return -EINVAL;
-    pthread_mutex_lock(&outlet.lock);
-    const struct watching *now = outlet.now;
+    pthread_mutex_lock(&watch_outlet.lock);
+    const struct watching *now = watch_outlet.now;
     if (now) {
         const struct spex_anomalies_account *judged = spex_anomalies_account(now->anomalies);
         *account = (struct spex_watch_account){
@@ -244,9 +258,9 @@ int spex_watch_look(struct spex_watch_account *account) {
             .anomalies = judged->anomalies,
             .not_judged = spex_record_judge_left_out(now->judge) + now->missed,
         };
-        for (int why = SPEX_NO_MODEL; why < SPEX_UNJUDGED; why++)
-            account->not_judged += judged->unjudged[why];
+        for (int reason = SPEX_NO_MODEL; reason < SPEX_UNJUDGED; reason++)
+            account->not_judged += judged->unjudged[reason];
     }
-    pthread_mutex_unlock(&outlet.lock);
+    pthread_mutex_unlock(&watch_outlet.lock);
     return now ? 0 : -ENODATA;
 }

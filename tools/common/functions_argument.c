@@ -10,9 +10,9 @@
 #include "tools/common/complain.h"
 
 int spex_functions_argument(const char *command, const char *origin, const char *filter) {
-    char why[256];
-    if (spex_function_filter_check(filter, why, sizeof(why)) != 0)
-        return spex_complain(SPEX_EXIT_USAGE, "%s: %s: %s", command, origin, why);
+    struct spex_error error;
+    if (spex_function_filter_check(filter, &error) != 0)
+        return spex_complain(SPEX_EXIT_USAGE, "%s: %s: %s", command, origin, error.text);
     if (setenv(spex_variable_name(SPEX_VARIABLE_FUNCTIONS), filter, 1) != 0)
         return spex_complain(SPEX_EXIT_FAILED, "%s: %s: %s", command, origin, strerror(errno));
     return SPEX_EXIT_OK;

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Batch means: Law, Simulation Modeling and Analysis, 5th ed., 9.5.3; of ratios: Cochran, Sampling
- * Techniques, 3rd ed., 6.4. Batches that double, until their means are not correlated any more:
- * Fishman and Yarberry, INFORMS Journal on Computing 9(3), 1997. What correlation is left is taken
- * for that of an autoregressive process of first order, as in Tafazzoli and Wilson, "Skart", IIE
- * Transactions 43(2), 2011. */
+ * Techniques, 3rd ed., 6.4. Batches are doubled until their means are not seen to be correlated:
+ * Fishman and Yarberry, INFORMS Journal on Computing 9(3), 1997. The correlation that is left is
+ * taken for that of an autoregressive process of first order, as in Tafazzoli and Wilson, "Skart",
+ * IIE Transactions 43(2), 2011.
+ *
+ * Every figure is a ratio of two sums over batches: values and weights (mean), weights and time
+ * (rate), weights above a limit and all weights (quantile). */
 #include "measure/figure/batch_means.h"
 
 #include <errno.h>
@@ -16,11 +19,11 @@
 
 enum { LEAST_BATCHES = 8, LAGS = 8, ROW = SPEX_HISTOGRAM_BUCKETS };
 
-/* What beyond a quantile is the least that tells of it. */
+/* Least number of independent records beyond a quantile for which it has an error. */
 #define LEAST_BEYOND 5
 
-/* Standard deviations: of correlation that is more than chance (one side of 5 %), and of a skewness
- * that is left out since it may be chance. */
+/* In standard deviations: a correlation above the first is more than chance (one side, 5 %); a
+ * skewness below the second may be chance and is ignored. */
 #define CORRELATED       1.645
 #define SKEWED_BY_CHANCE 0.75
 
@@ -42,19 +45,20 @@ static void batch_add(struct spex_batch *to, const struct spex_batch *batch) {
     to->time += batch->time;
 }
 
-/* Buckets that hold something: pages of others are not touched. */
+/* The buckets between the least and the greatest value. Others are not touched, so their pages need
+ * no memory. */
 struct range {
     unsigned first, end;
 };
 
-static struct range range_of(const struct spex_batch_means *means) {
+static struct range buckets_range(const struct spex_batch_means *means) {
     if (means->min > means->max)
         return (struct range){0, 0};
     return (struct range){spex_histogram_bucket(means->min), spex_histogram_bucket(means->max) + 1};
 }
 
-static void join_weights(struct spex_batch_means *means) {
-    struct range range = range_of(means);
+static void batches_join_weights(struct spex_batch_means *means) {
+    struct range range = buckets_range(means);
     size_t bytes = (range.end - range.first) * sizeof(*means->weights);
     for (size_t b = 0; b < SPEX_BATCHES / 2; b++) {
         double *to = means->weights + b * ROW;
@@ -66,9 +70,9 @@ static void join_weights(struct spex_batch_means *means) {
         memset(means->weights + b * ROW + range.first, 0, bytes);
 }
 
-static void join(struct spex_batch_means *means) {
+static void batches_join(struct spex_batch_means *means) {
     if (means->weights)
-        join_weights(means);
+        batches_join_weights(means);
     for (size_t b = 0; b < SPEX_BATCHES / 2; b++) {
         means->batches[b] = means->batches[2 * b];
         batch_add(&means->batches[b], &means->batches[2 * b + 1]);
@@ -91,10 +95,10 @@ void spex_batch_means_add(struct spex_batch_means *means, uint64_t value, double
         return;
     means->open_records = 0;
     if (++means->count == SPEX_BATCHES)
-        join(means);
+        batches_join(means);
 }
 
-/* What a ratio is of, by batch. */
+/* Numerator and denominator of a ratio, by batch. */
 struct pairs {
     size_t count;
     double above[SPEX_BATCHES];
@@ -116,17 +120,19 @@ static double sum_of(const double *terms, size_t count) {
     return sum;
 }
 
-/* Variance of a ratio, and how many independent batches it comes of. */
+/* Variance of a ratio, the number of independent batches that it stands for, and the batches'
+ * skewness. */
 struct estimate {
     double variance;
     double batches;
-    double skewness; /* of the batches */
+    double skewness;
 };
 
-/* How batches differ from the ratio of all. */
+/* The batches' differences from the ratio of all. */
 struct residuals {
     size_t count;
-    double below; /* sum */
+    /* Sum of the denominators. */
+    double below;
     double distances[SPEX_BATCHES];
 };
 
@@ -138,28 +144,29 @@ static void residuals_of(const struct pairs *pairs, struct residuals *residuals)
         residuals->distances[b] = pairs->above[b] - ratio * pairs->below[b];
 }
 
-static double products(const struct residuals *residuals, size_t lag) {
+/* Sum of the products of residuals that are `lag` apart. */
+static double residuals_products(const struct residuals *residuals, size_t lag) {
     double sum = 0;
     for (size_t b = lag; b < residuals->count; b++)
         sum += residuals->distances[b] * residuals->distances[b - lag];
     return sum;
 }
 
-/* A correlation that is estimated from `count` batches and their mean comes out too low by (1 + 3
- * r) / count (Marriott and Pope, Biometrika 41(3/4), 1954). */
-static double unbiased(double correlation, double count) {
+/* Removes the bias of a correlation that is estimated from `count` batches and their mean: it is
+ * too low by (1 + 3 r) / count (Marriott and Pope, Biometrika 41(3/4), 1954). */
+static double correlation_unbiased(double correlation, double count) {
     double r = correlation + (1 + 3 * correlation) / count;
     return fmin(r, 1 - 2 / count);
 }
 
-/* Whether the sum of the first correlations, of which each has the variance 1 / count when there
- * are none, is too great for chance. Several, since records of threads that take turns are not
- * correlated with their neighbours first. */
-static bool correlated(const struct residuals *residuals) {
-    double count = (double)residuals->count, squares = products(residuals, 0), sum = 0;
+/* Whether the sum of the first correlations is too great for chance; each has variance 1 / count if
+ * there is none. Several lags, since records of threads that take turns are not correlated with
+ * their direct neighbours. */
+static bool residuals_correlated(const struct residuals *residuals) {
+    double count = (double)residuals->count, squares = residuals_products(residuals, 0), sum = 0;
     size_t wanted = 1;
     for (size_t lag = 1; lag <= LAGS && lag * 4 <= residuals->count; lag++) {
-        sum += products(residuals, lag) / squares + 1 / count;
+        sum += residuals_products(residuals, lag) / squares + 1 / count;
         if (lag < wanted)
             continue;
         if (sum > CORRELATED * sqrt((double)lag / count))
@@ -169,33 +176,35 @@ static bool correlated(const struct residuals *residuals) {
     return false;
 }
 
-static double skewness_of(const struct residuals *residuals) {
-    double squares = products(residuals, 0), cubes = 0, count = (double)residuals->count;
+static double residuals_skewness(const struct residuals *residuals) {
+    double squares = residuals_products(residuals, 0), cubes = 0, count = (double)residuals->count;
     for (size_t b = 0; b < residuals->count; b++)
         cubes += pow(residuals->distances[b], 3);
     return cubes / count / pow(squares / count, 1.5);
 }
 
-static struct estimate estimate_by(const struct residuals *residuals) {
-    const double count = (double)residuals->count, squares = products(residuals, 0);
+/* With correlation r of neighbours the variance is (1 + r) / (1 - r) times that of independent
+ * batches, which are as many times fewer. */
+static struct estimate residuals_estimate(const struct residuals *residuals) {
+    const double count = (double)residuals->count, squares = residuals_products(residuals, 0);
     if (!(squares > 0))
         return (struct estimate){.batches = count};
-    double r = fmax(unbiased(products(residuals, 1) / squares, count), 0);
+    double r = fmax(correlation_unbiased(residuals_products(residuals, 1) / squares, count), 0);
     double inflation = (1 + r) / (1 - r);
     return (struct estimate){squares * count / (count - 1) / (residuals->below * residuals->below) *
                                  inflation,
-                             count / inflation, skewness_of(residuals)};
+                             count / inflation, residuals_skewness(residuals)};
 }
 
-/* Joins batches until they are not seen to be correlated any more; where they always are, the
- * greatest. */
-static struct estimate estimate_of(struct pairs *pairs) {
+/* Joins batches until they are not seen to be correlated. If they always are, takes the greatest
+ * variance. */
+static struct estimate ratio_estimate(struct pairs *pairs) {
     struct estimate worst = {0};
     struct residuals residuals;
     for (; pairs->count >= LEAST_BATCHES; pairs_join(pairs)) {
         residuals_of(pairs, &residuals);
-        struct estimate estimate = estimate_by(&residuals);
-        if (!(estimate.variance > 0) || !correlated(&residuals))
+        struct estimate estimate = residuals_estimate(&residuals);
+        if (!(estimate.variance > 0) || !residuals_correlated(&residuals))
             return estimate;
         if (estimate.variance >= worst.variance)
             worst = estimate;
@@ -203,9 +212,9 @@ static struct estimate estimate_of(struct pairs *pairs) {
     return worst;
 }
 
-/* Student's quantile, by the skewness of what it is of; of the interval's two sides the longer one
- * (Willink, Communications in Statistics - Theory and Methods 34, 2005). */
-static double student_of(const struct estimate *estimate) {
+/* Student's quantile, corrected for skewness; the longer side of the interval (Willink,
+ * Communications in Statistics - Theory and Methods 34, 2005). */
+static double estimate_student(const struct estimate *estimate) {
     double t = spex_student_95(fmax(estimate->batches - 1, 2));
     double skewness = fabs(estimate->skewness) - SKEWED_BY_CHANCE * sqrt(6 / estimate->batches);
     double b = skewness / (6 * sqrt(estimate->batches));
@@ -214,12 +223,12 @@ static double student_of(const struct estimate *estimate) {
     return fmax(t, (1 - cbrt(1 - 6 * b * (t + b))) / (2 * b));
 }
 
-/* Half the width of a 95 % interval; NaN where it is not known. */
-static double margin_of(struct pairs *pairs) {
+/* Half of the width of a 95 % interval; NaN: not known. */
+static double ratio_margin(struct pairs *pairs) {
     if (pairs->count < LEAST_BATCHES)
         return NAN;
-    struct estimate estimate = estimate_of(pairs);
-    return student_of(&estimate) * sqrt(estimate.variance);
+    struct estimate estimate = ratio_estimate(pairs);
+    return estimate_student(&estimate) * sqrt(estimate.variance);
 }
 
 static void pairs_of_mean(const struct spex_batch_means *means, struct pairs *pairs) {
@@ -234,7 +243,7 @@ struct spex_measured spex_batch_means_mean(const struct spex_batch_means *means)
     struct pairs pairs;
     pairs_of_mean(means, &pairs);
     return (struct spex_measured){means->total.sum / means->total.weight,
-                                  margin_of(&pairs) / SPEX_NORMAL_95};
+                                  ratio_margin(&pairs) / SPEX_NORMAL_95};
 }
 
 struct spex_measured spex_batch_means_rate(const struct spex_batch_means *means) {
@@ -244,10 +253,10 @@ struct spex_measured spex_batch_means_rate(const struct spex_batch_means *means)
         pairs.below[b] = means->batches[b].time;
     }
     return (struct spex_measured){means->total.weight / means->total.time,
-                                  margin_of(&pairs) / SPEX_NORMAL_95};
+                                  ratio_margin(&pairs) / SPEX_NORMAL_95};
 }
 
-/* The weights of all batches by bucket. */
+/* Sums of the weights of all batches, by bucket. */
 struct shares {
     struct range range;
     double all;
@@ -255,7 +264,7 @@ struct shares {
 };
 
 static void shares_of(const struct spex_batch_means *means, struct shares *shares) {
-    shares->range = range_of(means);
+    shares->range = buckets_range(means);
     shares->all = means->total.weight;
     memset(shares->weights, 0, sizeof(shares->weights));
     for (size_t b = 0; b <= means->count; b++)
@@ -264,7 +273,7 @@ static void shares_of(const struct spex_batch_means *means, struct shares *share
 }
 
 /* The bucket in which the quantile lies. */
-static unsigned bucket_at(const struct shares *shares, double q) {
+static unsigned quantile_bucket(const struct shares *shares, double q) {
     double wanted = q * shares->all, below = 0;
     unsigned last = shares->range.first;
     for (unsigned i = shares->range.first; i < shares->range.end; i++) {
@@ -278,16 +287,16 @@ static unsigned bucket_at(const struct shares *shares, double q) {
     return last;
 }
 
-static double value_at(const struct spex_batch_means *means, const struct shares *shares,
-                       double q) {
-    double value = spex_histogram_value(bucket_at(shares, q));
+static double quantile_value(const struct spex_batch_means *means, const struct shares *shares,
+                             double q) {
+    double value = spex_histogram_value(quantile_bucket(shares, q));
     return fmax((double)means->min, fmin(value, (double)means->max));
 }
 
-/* The bucket's end that is closer to the quantile, with something to both sides; 0: there is
- * none. */
+/* The end of the quantile's bucket that is closer to the quantile and has weight on both sides; 0:
+ * there is none. *above: the share of the weight above it. */
 static unsigned limit_near(const struct shares *shares, double q, double *above) {
-    unsigned bucket = bucket_at(shares, q);
+    unsigned bucket = quantile_bucket(shares, q);
     double least = sum_of(shares->weights + shares->range.first, bucket - shares->range.first);
     double most = least + shares->weights[bucket], wanted = q * shares->all;
     bool low = least > 0 && (!(most < shares->all) || wanted - least < most - wanted);
@@ -295,7 +304,8 @@ static unsigned limit_near(const struct shares *shares, double q, double *above)
     return *above > 0 && *above < 1 ? bucket + !low : 0;
 }
 
-/* The variance of the share that lies below the q-quantile, from that of a share near it. */
+/* Variance of the share of the weight below the q-quantile, from that of the share at a bucket's
+ * end near it: a binomial share's variance is proportional to q (1 - q). */
 static struct estimate share_estimate(const struct spex_batch_means *means,
                                       const struct shares *shares, double q) {
     double above;
@@ -307,12 +317,12 @@ static struct estimate share_estimate(const struct spex_batch_means *means,
         pairs.above[b] = sum_of(means->weights + b * ROW + limit, shares->range.end - limit);
         pairs.below[b] = means->batches[b].weight;
     }
-    struct estimate estimate = estimate_of(&pairs);
+    struct estimate estimate = ratio_estimate(&pairs);
     estimate.variance *= q * (1 - q) / (above * (1 - above));
     return estimate;
 }
 
-/* A quantile is known to its bucket. */
+/* How far the quantile may be from `value` within its bucket. */
 static double bucket_margin(const struct spex_batch_means *means, double value) {
     double low, high;
     spex_histogram_bounds(spex_histogram_bucket((uint64_t)value), &low, &high);
@@ -321,7 +331,7 @@ static double bucket_margin(const struct spex_batch_means *means, double value) 
     return fmax(value - low, high - value);
 }
 
-/* How many independent records would say as much of the mean. */
+/* Number of independent records whose mean would have the same error. */
 static double independent_records(const struct spex_batch_means *means,
                                   const struct shares *shares) {
     double mean = means->total.sum / means->total.weight, squares = 0;
@@ -331,12 +341,13 @@ static double independent_records(const struct spex_batch_means *means,
     }
     struct pairs pairs;
     pairs_of_mean(means, &pairs);
-    double variance = estimate_of(&pairs).variance;
+    double variance = ratio_estimate(&pairs).variance;
     return variance > 0 ? squares / shares->all / variance : INFINITY;
 }
 
-/* Half an interval's width: the values at the ends of an interval for the share (Woodruff, JASA
- * 47(260), 1952), whose law, a binomial one, is skewed (by its expansion of Cornish and Fisher). */
+/* Half of the width of the quantile's interval: the distance to the values at the ends of an
+ * interval of the share (Woodruff, JASA 47(260), 1952). The share is binomial and skewed, which the
+ * Cornish-Fisher expansion corrects. */
 static double quantile_margin(const struct spex_batch_means *means, const struct shares *shares,
                               double q, double value) {
     if (means->count < LEAST_BATCHES)
@@ -349,9 +360,10 @@ static double quantile_margin(const struct spex_batch_means *means, const struct
         (1 - 2 * q) * (SPEX_NORMAL_95 * SPEX_NORMAL_95 - 1) / 6 * estimate.variance / (q * (1 - q));
     double low = q - margin + skew, high = q + margin + skew;
     if (!(low > 0) || !(high < 1))
-        return NAN; /* there may be anything beyond the extremes */
-    double below = value - value_at(means, shares, low),
-           above = value_at(means, shares, high) - value;
+        /* Nothing is known beyond the extremes. */
+        return NAN;
+    double below = value - quantile_value(means, shares, low),
+           above = quantile_value(means, shares, high) - value;
     return fmax(fmax(below, above), bucket_margin(means, value));
 }
 
@@ -360,7 +372,7 @@ struct spex_measured spex_batch_means_quantile(const struct spex_batch_means *me
     if (means->min > means->max)
         return (struct spex_measured){NAN, NAN};
     shares_of(means, &shares);
-    double value = value_at(means, &shares, q);
+    double value = quantile_value(means, &shares, q);
     return (struct spex_measured){value,
                                   quantile_margin(means, &shares, q, value) / SPEX_NORMAL_95};
 }

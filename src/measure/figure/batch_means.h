@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Means, rates and quantiles of a series of records, and how far they may be off although each
- * record has to do with those before it. Neighbouring records are put together in batches; means of
- * long batches are as good as independent, and so say by their differences how sure the mean of all
- * is. Memory is bounded: when there is no room for another batch, neighbours are joined. */
+/* Means, rates and quantiles of a series of records, and their errors although neighbouring records
+ * are correlated. Neighbours are put together in batches. The means of long batches are nearly
+ * independent, so their variance gives the error of the mean of all. Memory is bounded: when all
+ * batches are full, neighbouring ones are joined. */
 #ifndef SPEX_MEASURE_FIGURE_BATCH_MEANS_H
 #define SPEX_MEASURE_FIGURE_BATCH_MEANS_H
 
@@ -17,42 +17,48 @@
 /* Sums over a batch's records. */
 struct spex_batch {
     double weight;
-    double sum;  /* of values by their weights */
-    double time; /* from the last record of the batch before to the last of this one */
+    /* Sum of the values, each times its weight. */
+    double sum;
+    /* From the last record of the batch before to the last record of this one. */
+    double time;
 };
 
 struct spex_batch_means {
-    uint64_t batch_records; /* that make a batch */
-    uint64_t open_records;  /* of the batch that is being filled, batches[count] */
-    size_t count;           /* of full ones, in the order of time */
+    /* Records in a full batch. */
+    uint64_t batch_records;
+    /* Records in batches[count], which is being filled. */
+    uint64_t open_records;
+    /* Number of full batches, in the order of time. */
+    size_t count;
     struct spex_batch batches[SPEX_BATCHES];
     struct spex_batch total;
-    uint64_t min; /* UINT64_MAX where there are no values */
+    /* UINT64_MAX: there are no values. */
+    uint64_t min;
     uint64_t max;
-    double *weights; /* by batch and bucket of a histogram; NULL where no quantile is wanted */
+    /* Weights by batch and bucket of a histogram; NULL: no quantile is wanted. */
+    double *weights;
 };
 
-/* 0 or -ENOMEM. Batches begin with `batch_records`. */
+/* The first batches have `batch_records` records. 0 or -ENOMEM. */
 int spex_batch_means_open(struct spex_batch_means *means, uint64_t batch_records, bool quantiles);
 void spex_batch_means_close(struct spex_batch_means *means);
 
-/* The next record, `time` after the one before. */
+/* Adds the next record, `time` after the one before. */
 void spex_batch_means_add(struct spex_batch_means *means, uint64_t value, double weight,
                           double time);
 
-/* Values are NaN while there are none, errors while there are too few records to tell. An error e
- * is such that the value +- 1.96 e is an interval that holds the truth in 95 % of cases: with few
- * batches, e is larger than the standard error by Student's quantile over the normal one. */
+/* Values are NaN while there are no records, errors while there are too few. An error e is such
+ * that the value ± 1.96 e is a 95 % interval: with few batches e is greater than the standard
+ * error, by Student's quantile over the normal one. The rate is weight by time. */
 struct spex_measured spex_batch_means_mean(const struct spex_batch_means *means);
-struct spex_measured spex_batch_means_rate(
-    const struct spex_batch_means *means); /* weight per time */
+struct spex_measured spex_batch_means_rate(const struct spex_batch_means *means);
 struct spex_measured spex_batch_means_quantile(const struct spex_batch_means *means, double q);
 
-/* The full batches' means, or mean times per weight. Returns how many there are. */
+/* The full batches' means, or their mean times by weight. Returns their number. */
 size_t spex_batch_means_values(const struct spex_batch_means *means, double values[SPEX_BATCHES]);
 size_t spex_batch_means_gaps(const struct spex_batch_means *means, double gaps[SPEX_BATCHES]);
 
-/* The time of the batches before this one. */
+/* The time of all batches before this one. */
 double spex_batch_means_time(const struct spex_batch_means *means, size_t batch);
 
 #endif

@@ -9,10 +9,10 @@
 #include "ring/probe_type.h"
 #include "text/number.h"
 
-/* For what more would tell otherwise: ten batches of five, as MSER-5 has them. */
+/* Records before the first error: ten batches of five records, as in MSER-5 (steady.c). */
 #define LEAST_RECORDS 50
 
-static enum spex_figure_metric metric_of(const char *metric) {
+static enum spex_figure_metric metric_named(const char *metric) {
     static const char *const names[] = {[SPEX_FIGURE_RATE] = "throughput",
                                         [SPEX_FIGURE_MEAN] = "mean",
                                         [SPEX_FIGURE_MIN] = "min",
@@ -26,7 +26,7 @@ static enum spex_figure_metric metric_of(const char *metric) {
 int spex_figure_open(struct spex_figure *figure, const struct spex_criterion *criterion,
                      uint64_t batch_records, bool values) {
     *figure = (struct spex_figure){
-        .metric = metric_of(criterion->metric),
+        .metric = metric_named(criterion->metric),
         .field = criterion->field,
         .measured = {NAN, NAN},
     };
@@ -49,7 +49,7 @@ void spex_figure_begin(struct spex_figure *figure, uint64_t ticks) {
     figure->begin_ticks = figure->last_ticks = ticks;
 }
 
-/* Records are handed over one by one, so that each takes over all that was lost before it. */
+/* Each record stands for the records that were lost before it, too. */
 void spex_figure_add(struct spex_figure *figure, const struct spex_record *record) {
     double time = 0, weight = record->weight * (1.0 + record->lost);
     uint64_t value = 0;
@@ -67,7 +67,7 @@ void spex_figure_add(struct spex_figure *figure, const struct spex_record *recor
     spex_batch_means_add(&figure->means, value, weight, time);
 }
 
-static struct spex_measured measure(const struct spex_figure *figure) {
+static struct spex_measured figure_measure(const struct spex_figure *figure) {
     const struct spex_batch_means *means = &figure->means;
     if (!figure->records)
         return (struct spex_measured){NAN, NAN};
@@ -85,7 +85,7 @@ static struct spex_measured measure(const struct spex_figure *figure) {
     }
 }
 
-static struct spex_measured in_unit(struct spex_measured measured, double factor) {
+static struct spex_measured measured_scaled(struct spex_measured measured, double factor) {
     measured.value *= factor;
     measured.error *= factor;
     if (!isfinite(measured.value))
@@ -95,7 +95,7 @@ static struct spex_measured in_unit(struct spex_measured measured, double factor
     return measured;
 }
 
-static void look_add(struct spex_figure *figure, double error) {
+static void figure_add_error(struct spex_figure *figure, double error) {
     if (isnan(error))
         return;
     if (!figure->first_error_records)
@@ -104,7 +104,8 @@ static void look_add(struct spex_figure *figure, double error) {
         (struct spex_figure_look){figure->records, error};
 }
 
-static double greatest_error(const struct spex_figure *figure, double error) {
+/* An error falls with the square root of the number of records. */
+static double figure_greatest_error(const struct spex_figure *figure, double error) {
     for (size_t l = 0; l < figure->look_count && l < SPEX_FIGURE_LOOKS; l++) {
         const struct spex_figure_look *look = &figure->looks[l];
         if (look->records * 2 >= figure->records)
@@ -114,15 +115,15 @@ static double greatest_error(const struct spex_figure *figure, double error) {
     return error;
 }
 
-/* In ticks, where it is a time. */
-static struct spex_measured look(struct spex_figure *figure, bool end) {
-    struct spex_measured measured = measure(figure);
-    look_add(figure, measured.error);
+/* Computes value and error, and keeps the error. Times are in ticks. */
+static struct spex_measured figure_take_error(struct spex_figure *figure, bool end) {
+    struct spex_measured measured = figure_measure(figure);
+    figure_add_error(figure, measured.error);
     if (isnan(measured.error))
         return measured;
     bool watched =
         figure->first_error_records * 2 <= figure->records && figure->records >= LEAST_RECORDS;
-    measured.error = end || watched ? greatest_error(figure, measured.error) : NAN;
+    measured.error = end || watched ? figure_greatest_error(figure, measured.error) : NAN;
     return measured;
 }
 
@@ -135,7 +136,7 @@ struct spex_measured spex_figure_measured(struct spex_figure *figure, double tic
         factor = ticks_per_second;
     else if (spex_probe_type_ticks(figure->probe_type))
         factor = 1 / ticks_per_second;
-    figure->measured = in_unit(look(figure, end), factor);
+    figure->measured = measured_scaled(figure_take_error(figure, end), factor);
     figure->measured_records = figure->records;
     return figure->measured;
 }

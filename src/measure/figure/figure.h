@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One criterion over a stretch of its probe's records: its value, how sure that is, and whether it
- * has settled. */
+/* A criterion's value over a series of records of its probe, the value's error, and whether the
+ * series has settled. */
 #ifndef SPEX_MEASURE_FIGURE_FIGURE_H
 #define SPEX_MEASURE_FIGURE_FIGURE_H
 
@@ -17,11 +17,11 @@ enum spex_figure_metric {
     SPEX_FIGURE_QUANTILE
 };
 
-/* Errors that were told while the number of records doubled, a twentieth more of them each time,
- * are fewer. */
+/* Errors that are kept: more than are found while the number of records doubles, one for each
+ * twentieth more records. */
 #define SPEX_FIGURE_LOOKS 32
 
-/* The error as it was. */
+/* The error at an earlier number of records. */
 struct spex_figure_look {
     uint64_t records;
     double error;
@@ -29,53 +29,62 @@ struct spex_figure_look {
 
 struct spex_figure {
     uint16_t probe_id;
-    uint32_t probe_type; /* 0: not known yet */
+    /* 0: the probe is not known yet. */
+    uint32_t probe_type;
     enum spex_figure_metric metric;
-    double q; /* of a quantile */
+    /* The q of a quantile, 0 to 1. */
+    double q;
     unsigned field;
     bool begun;
     uint64_t begin_ticks;
-    uint64_t last_ticks; /* of the latest record */
+    /* Time of the latest record. */
+    uint64_t last_ticks;
     uint64_t records;
     struct spex_batch_means means;
 
     struct spex_measured measured;
-    uint64_t measured_records;                        /* as of which this is */
-    uint64_t first_error_records;                     /* 0: there has been none */
-    struct spex_figure_look looks[SPEX_FIGURE_LOOKS]; /* the latest, by number */
+    /* Number of records when `measured` was computed. */
+    uint64_t measured_records;
+    /* Number of records at the first error; 0: there has been none. */
+    uint64_t first_error_records;
+    /* The latest errors, by number modulo SPEX_FIGURE_LOOKS. */
+    struct spex_figure_look looks[SPEX_FIGURE_LOOKS];
     size_t look_count;
 };
 
-/* Whether it has settled, and when. */
+/* Whether and when the series has settled. */
 struct spex_figure_steady {
-    bool known; /* it has enough records to tell */
+    /* There are enough records to tell. */
+    bool known;
     bool steady;
     uint64_t from_ticks;
 };
 
-/* `values`: of a quantile its value is wanted, and not only whether it has settled. 0 or
- * -ENOMEM. */
+/* `values`: a quantile's value is wanted, and not only whether it has settled. 0 or -ENOMEM. */
 int spex_figure_open(struct spex_figure *figure, const struct spex_criterion *criterion,
                      uint64_t batch_records, bool values);
 void spex_figure_close(struct spex_figure *figure);
 
+/* Whether the record is of the figure's probe. */
 bool spex_figure_is_of(const struct spex_figure *figure, const struct spex_record *record);
 
-/* From when on rates count. */
+/* Sets the time from which rates count. */
 void spex_figure_begin(struct spex_figure *figure, uint64_t ticks);
 
-/* A record of its probe. */
+/* Adds a record of the figure's probe. Records are in the order of time. */
 void spex_figure_add(struct spex_figure *figure, const struct spex_record *record);
 
-/* Looks at it anew when there are a twentieth more records than the last time, or at the end.
+/* The value and its error. They are computed again when there are a twentieth more records than the
+ * last time, or at the end.
  *
- * Who waits until an error is small stops when it happens to be too small. So it is the greatest
- * that was found while the number of records doubled, by the records there are now; and before the
- * end there is none until it has been looked at for so long, and of the first fifty records. */
+ * A run that stops at the first small error stops when the error happens to be too small. Therefore
+ * the error is the greatest that was found while the number of records doubled, scaled to the
+ * records there are now. Before the end there is no error until errors have been found for that
+ * long, and none for the first fifty records. */
 struct spex_measured spex_figure_measured(struct spex_figure *figure, double ticks_per_second,
                                           bool end);
 
-/* A change of less than `tolerance`, a share, does not matter. */
+/* Whether the series has settled. A change of less than `tolerance`, a share, does not count. */
 struct spex_figure_steady spex_figure_steady(const struct spex_figure *figure, double tolerance);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The warm-up is cut off where the marginal standard error of what is left is least: MSER, K. P.
- * White, "An effective truncation heuristic for bias reduction in simulation output", Simulation
- * 69(6), 1997; on batch means (of 5 records and more): White, Cobb and Spratt, Winter Simulation
- * Conference 2000. The cut is in the first half, and is made only when what is cut off differs from
- * the rest. The rest has settled when it has no trend, by a regression on time, and does not change
- * at any point; of both, the correlation of neighbours is in the error. */
+/* The warm-up is cut off where the marginal standard error of the rest is least: MSER, K. P. White,
+ * "An effective truncation heuristic for bias reduction in simulation output", Simulation 69(6),
+ * 1997; on batch means (of 5 records and more): White, Cobb and Spratt, Winter Simulation
+ * Conference 2000. The cut lies in the first half, and is made only if the part that is cut off
+ * differs from the rest. The rest has settled if it has no trend, by linear regression, and no
+ * point at which its mean changes. Both tests allow for the correlation of neighbours. */
 #include "measure/figure/steady.h"
 
 #include <math.h>
@@ -13,67 +13,73 @@
 
 #include "base/student.h"
 
-/* Deviations from the median that are no outlier, in standard deviations. */
+/* Greatest deviation from the median that is no outlier, in standard deviations. */
 #define OUTLIER 4.0
 
-/* Of a cut or a change at the best point of many: when it is more than chance, in standard
- * deviations. */
+/* Steps that are more than chance, in standard deviations; greater than usual quantiles, since the
+ * point is the best of many. */
 #define CUT    3.0
 #define CHANGE 3.5
 
-/* Values to both sides of a change that is seen. */
+/* Least number of values on both sides of a change. */
 #define LEAST_AROUND 3
 
-/* A trend is more than chance at 99 %: as many times the quantile for 95 %, of the normal law. */
+/* A trend is more than chance at 99 %: this times the quantile for 95 %, as in the normal
+ * distribution. */
 #define TREND 1.314
 
 struct series {
     size_t count;
-    double values[SPEX_STEADY_MOST]; /* as shares of the level */
+    /* As shares of the level. */
+    double values[SPEX_STEADY_MOST];
 };
 
-static int compare(const void *left, const void *right) {
+static int compare_doubles(const void *left, const void *right) {
     double one = *(const double *)left, other = *(const double *)right;
     return (one > other) - (one < other);
 }
 
-static double median_of(const double *values, size_t count) {
+static double series_median(const double *values, size_t count) {
     double sorted[SPEX_STEADY_MOST];
     memcpy(sorted, values, count * sizeof(*sorted));
-    qsort(sorted, count, sizeof(*sorted), compare);
+    qsort(sorted, count, sizeof(*sorted), compare_doubles);
     return (sorted[count / 2] + sorted[(count - 1) / 2]) / 2;
 }
 
-/* Single pauses and the like must neither hide a warm-up nor look like one: values are confined to
- * what is usual in the second half. */
-static void confine(struct series *series, double tolerance) {
+/* Limits values to what is usual in the second half: single pauses must neither hide a warm-up nor
+ * look like one. */
+static void series_confine(struct series *series, double tolerance) {
     size_t half = series->count / 2, rest = series->count - half;
     double distances[SPEX_STEADY_MOST] = {0};
-    double median = median_of(series->values + half, rest), most = 0;
+    double median = series_median(series->values + half, rest), most = 0;
     for (size_t v = 0; v < rest; v++) {
         distances[v] = fabs(series->values[half + v] - median);
         most = fmax(most, distances[v]);
     }
-    double deviation = 1.4826 * median_of(distances, rest); /* of the normal law */
+    /* The factor makes the median deviation a standard deviation of the normal distribution. */
+    double deviation = 1.4826 * series_median(distances, rest);
     double limit = deviation > 0 ? OUTLIER * fmax(deviation, tolerance) : most;
     for (size_t v = 0; v < series->count; v++)
         series->values[v] = fmax(median - limit, fmin(series->values[v], median + limit));
 }
 
+/* Divides values by their level: the median of the second half, or the mean of absolute values
+ * where the median is 0. */
 static void series_of(const double *values, size_t count, double tolerance, struct series *series) {
     size_t half = count / 2;
-    double level = fabs(median_of(values + half, count - half));
+    double level = fabs(series_median(values + half, count - half));
     for (size_t v = half; !(level > 0) && v < count; v++)
         level += fabs(values[v]) / (double)(count - half);
     series->count = count;
     for (size_t v = 0; v < count; v++)
         series->values[v] = level > 0 ? values[v] / level : values[v];
-    confine(series, tolerance);
+    series_confine(series, tolerance);
 }
 
 struct moments {
     double mean;
-    double squares; /* of distances from the mean */
+    /* Sum of the squared distances from the mean. */
+    double squares;
 };
 
 static struct moments moments_of(const double *values, size_t count) {
@@ -85,9 +91,9 @@ static struct moments moments_of(const double *values, size_t count) {
     return moments;
 }
 
-/* How much more a mean varies for the correlation of neighbours, as in an autoregressive process of
- * first order. */
-static double inflation_of(const double *residuals, size_t count) {
+/* Factor of a mean's variance for the correlation of neighbours, as in an autoregressive process of
+ * first order; bias removed as in batch_means.c. */
+static double correlation_inflation(const double *residuals, size_t count) {
     double squares = 0, products = 0;
     for (size_t v = 0; v < count; v++) {
         squares += residuals[v] * residuals[v];
@@ -100,9 +106,10 @@ static double inflation_of(const double *residuals, size_t count) {
     return (1 + r) / (1 - r);
 }
 
-/* A straight line through values, and what is left of them. */
+/* A regression line: its change from the first to the last value, with the change's standard error
+ * and degrees of freedom. */
 struct line {
-    double change; /* from the first to the last */
+    double change;
     double error;
     double freedom;
 };
@@ -119,7 +126,7 @@ static struct line line_through(const double *values, size_t count) {
         residuals[v] = values[v] - mean - slope * ((double)v - middle);
         squares += residuals[v] * residuals[v];
     }
-    double inflation = inflation_of(residuals, count);
+    double inflation = correlation_inflation(residuals, count);
     double variance = squares / (double)(count - 2) / times * inflation;
     return (struct line){slope * (double)(count - 1), sqrt(variance) * (double)(count - 1),
                          fmax((double)count / inflation - 2, 2)};
@@ -131,8 +138,8 @@ static bool has_trend(const double *values, size_t count, double tolerance) {
     return change > tolerance && change > TREND * spex_student_95(line.freedom) * line.error;
 }
 
-/* Where it is best cut off, in the first half. */
-static size_t best_cut(const struct series *series) {
+/* The best cut in the first half, by MSER. */
+static size_t series_best_cut(const struct series *series) {
     size_t best = 0;
     double least = INFINITY;
     for (size_t from = 0; from <= series->count / 2; from++) {
@@ -147,8 +154,7 @@ static size_t best_cut(const struct series *series) {
     return best;
 }
 
-/* Where the means before and after differ most: the likeliest point of a change (Hawkins, JASA
- * 72(357), 1977). */
+/* The likeliest point of a change of the mean (Hawkins, JASA 72(357), 1977). */
 static size_t best_change(const double *values, size_t count) {
     size_t best = count / 2;
     double most = 0;
@@ -170,8 +176,7 @@ struct step {
     double freedom;
 };
 
-/* From the mean before a point to that after it; how much values vary is told by those from `first`
- * on. */
+/* The step of the mean at a point. The variance is that of the values from `first` on. */
 static struct step step_at(const double *values, size_t count, size_t at, size_t first) {
     double residuals[SPEX_STEADY_MOST], squares = 0;
     double before = moments_of(values, at).mean, after = moments_of(values + at, count - at).mean;
@@ -180,14 +185,15 @@ static struct step step_at(const double *values, size_t count, size_t at, size_t
         residuals[v - first] = values[v] - (v < at ? before : after);
         squares += residuals[v - first] * residuals[v - first];
     }
-    double means = first < at ? 2 : 1, inflation = inflation_of(residuals, known);
+    double means = first < at ? 2 : 1, inflation = correlation_inflation(residuals, known);
     double variance =
         squares / ((double)known - means) * inflation * (1 / (double)at + 1 / (double)(count - at));
     return (struct step){fabs(after - before), sqrt(variance),
                          fmax((double)known / inflation - means, 2)};
 }
 
-static bool begins_otherwise(const struct series *series, size_t cut) {
+/* Whether the part before the cut differs from the rest. */
+static bool series_begins_otherwise(const struct series *series, size_t cut) {
     struct step step = step_at(series->values, series->count, cut, cut);
     return step.height > CUT * step.error;
 }
@@ -203,8 +209,8 @@ struct spex_steady spex_steady_of(const double *values, size_t count, double tol
     if (count < SPEX_STEADY_LEAST)
         return (struct spex_steady){false, 0};
     series_of(values, count, tolerance, &series);
-    size_t best = best_cut(&series), cut = best;
-    if (cut && !begins_otherwise(&series, cut))
+    size_t best = series_best_cut(&series), cut = best;
+    if (cut && !series_begins_otherwise(&series, cut))
         cut = 0;
     const double *rest = series.values + cut;
     if (has_trend(rest, count - cut, tolerance) || has_change(rest, count - cut, tolerance))

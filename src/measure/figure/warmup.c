@@ -7,19 +7,22 @@
 
 #include "measure/figure/figure.h"
 
-/* Of MSER-5. */
+/* Records in the first batches, as in MSER-5 (steady.c). */
 #define BATCH_RECORDS 5
 
-/* A warm-up cannot be seen in less of the time that a run may take. */
+/* A warm-up is not looked for in a smaller share of the time that a run may take. */
 #define LEAST_SHARE 0.01
 
+/* Change that does not count, where the rules give no precision. */
 #define TOLERANCE 0.01
 
 struct spex_warmup {
     const struct spex_space *space;
     double least_ticks;
-    struct spex_figure *figures; /* of the criteria, since the first record */
-    uint64_t looked_records;     /* of the first criterion, when it was looked at */
+    /* By criterion, over all records since the first. */
+    struct spex_figure *figures;
+    /* Records of the first criterion when the warm-up was last looked for. */
+    uint64_t looked_records;
     struct spex_record *records;
     size_t count;
     size_t room;
@@ -60,7 +63,7 @@ void spex_warmup_probe(struct spex_warmup *warmup, size_t criterion, uint16_t pr
     warmup->figures[criterion].probe_type = probe_type;
 }
 
-static int make_room(struct spex_warmup *warmup) {
+static int warmup_make_room(struct spex_warmup *warmup) {
     if (warmup->count < warmup->room)
         return 0;
     if (warmup->room == SPEX_WARMUP_RECORDS) {
@@ -78,7 +81,7 @@ static int make_room(struct spex_warmup *warmup) {
     return 0;
 }
 
-/* The first record begins the time. */
+/* The first record sets the time from which rates count. */
 static void figure_add(struct spex_figure *figure, const struct spex_record *record) {
     if (figure->begun)
         spex_figure_add(figure, record);
@@ -88,7 +91,7 @@ static void figure_add(struct spex_figure *figure, const struct spex_record *rec
 
 int spex_warmup_add(struct spex_warmup *warmup, const struct spex_record *records, size_t count) {
     for (size_t r = 0; r < count; r++) {
-        if (make_room(warmup))
+        if (warmup_make_room(warmup))
             return -ENOMEM;
         warmup->records[warmup->count++] = records[r];
         for (size_t c = 0; c < warmup->space->criterion_count; c++)
@@ -102,8 +105,9 @@ double spex_warmup_tolerance(const struct spex_rules *rules) {
     return rules->precision > 0 ? rules->precision / 2 : TOLERANCE;
 }
 
-/* Criteria of which too few records have come to tell do not hold up the others, save the first. */
-static bool all_steady(const struct spex_warmup *warmup, uint64_t *from_ticks) {
+/* Whether all criteria are steady. Criteria with too few records to tell are left out, except the
+ * first. */
+static bool criteria_are_steady(const struct spex_warmup *warmup, uint64_t *from_ticks) {
     double tolerance = spex_warmup_tolerance(&warmup->space->rules);
     bool steady = true;
     *from_ticks = 0;
@@ -123,12 +127,12 @@ bool spex_warmup_over(struct spex_warmup *warmup, uint64_t *from_ticks) {
         first->records <= warmup->looked_records + warmup->looked_records / 10)
         return false;
     warmup->looked_records = first->records;
-    return all_steady(warmup, from_ticks);
+    return criteria_are_steady(warmup, from_ticks);
 }
 
 uint64_t spex_warmup_best(const struct spex_warmup *warmup) {
     uint64_t from_ticks;
-    all_steady(warmup, &from_ticks);
+    criteria_are_steady(warmup, &from_ticks);
     return from_ticks;
 }
 

@@ -9,20 +9,24 @@
 #include "base/splitmix.h"
 #include "model/anomaly/detector.h"
 
-/* An anomaly is over when so many usual executions and so much time have gone by since the last one of it; or so much
- * time, or so many times what is usual between two executions. */
+/* An anomaly is over after CALM_EXECUTIONS usual executions and CALM_SECONDS since its last
+ * execution. It is also over after QUIET_SECONDS without an execution of it, and at least
+ * QUIET_INTERVALS mean intervals between executions. */
 #define CALM_EXECUTIONS 20
 #define CALM_SECONDS    0.5
 #define QUIET_SECONDS   5.0
 #define QUIET_INTERVALS 4.0
 
-/* One of no more executions than this, or of a smaller share, among so many, is a rare thing that happens. */
+/* An anomaly is rare if it has at most RARE_EXECUTIONS executions, or a smaller share than
+ * RARE_SHARE of the kernel's executions meanwhile. After RARE_AMONG executions a rare anomaly that
+ * is no shift is over. */
 #define RARE_EXECUTIONS 2
 #define RARE_SHARE      0.1
 #define RARE_AMONG      300
 
-/* Before so many executions and so much time nobody knows what happens now and then. What may be until then is what a busy
- * machine's scheduler does to anybody: a delay of this length. */
+/* A kernel is young before so many executions and so many seconds: rare delays are not known yet.
+ * Until then a delay of HICCUP_SECONDS counts as one that the scheduler of a busy machine
+ * causes. */
 #define YOUNG_EXECUTIONS 1000
 #define YOUNG_SECONDS    3.0
 #define HICCUP_SECONDS   0.02
@@ -30,17 +34,21 @@
 enum { RATIOS = 64 };
 
 struct spex_watched {
-    enum spex_unjudged why; /* it is not judged */
+    /* Why the kernel's executions are not judged. */
+    enum spex_unjudged reason;
     const struct spex_kernel_model *model;
     struct spex_detector detector;
-    double first_end; /* of its executions */
+    /* End of its first execution. */
+    double first_end;
     uint64_t executions;
-    /* The anomaly that it is in: */
+    /* The kernel is in an anomaly. */
     bool open;
-    uint64_t among; /* executions since its beginning, */
-    uint64_t calm;  /*   and since the last one of it */
+    /* Executions since the anomaly's begin, and since its last execution. */
+    uint64_t among;
+    uint64_t calm;
     struct spex_anomaly anomaly;
-    float ratios[RATIOS]; /* logarithms; of more, so many at random */
+    /* Logarithms of ratios of actual to predicted time; a random sample if there are more. */
+    float ratios[RATIOS];
 };
 
 struct spex_anomalies {
@@ -48,13 +56,14 @@ struct spex_anomalies {
     double rate;
     spex_anomaly_told *told;
     void *user;
-    struct spex_watched **watched; /* by the models' order; NULL: none was executed */
+    /* In the models' order; NULL: the kernel has not been executed. */
+    struct spex_watched **watched;
     struct spex_watched unknown[SPEX_UNJUDGED];
     struct spex_anomalies_account account;
     uint64_t random;
 };
 
-const char *spex_unjudged_text(enum spex_unjudged why) {
+const char *spex_unjudged_text(enum spex_unjudged reason) {
     static const char *const texts[] = {
         [SPEX_JUDGED] = "judged",
         [SPEX_NO_MODEL] = "of kernels without a model",
@@ -62,7 +71,7 @@ const char *spex_unjudged_text(enum spex_unjudged why) {
         [SPEX_NO_CLASS] = "of kernels whose model is of class unknown",
         [SPEX_OUT_OF_RANGE] = "with parameters beyond those of the training",
     };
-    return texts[why];
+    return texts[reason];
 }
 
 int spex_anomalies_create(struct spex_anomalies **anomalies, const struct spex_models *models,
@@ -81,8 +90,8 @@ int spex_anomalies_create(struct spex_anomalies **anomalies, const struct spex_m
     made->rate = rate;
     made->told = told;
     made->user = user;
-    for (int why = 0; why < SPEX_UNJUDGED; why++)
-        made->unknown[why].why = (enum spex_unjudged)why;
+    for (int reason = 0; reason < SPEX_UNJUDGED; reason++)
+        made->unknown[reason].reason = (enum spex_unjudged)reason;
     return 0;
 }
 
@@ -95,8 +104,8 @@ void spex_anomalies_destroy(struct spex_anomalies *anomalies) {
     free(anomalies);
 }
 
-static enum spex_unjudged unjudged(const struct spex_kernel_model *model, const char *const *names,
-                                   size_t parameter_count) {
+static enum spex_unjudged kernel_unjudged(const struct spex_kernel_model *model,
+                                          const char *const *names, size_t parameter_count) {
     if (!model)
         return SPEX_NO_MODEL;
     if (model->model.parameter_count != parameter_count)
@@ -111,9 +120,9 @@ int spex_anomalies_kernel(struct spex_anomalies *anomalies, const char *path,
                           const char *const *names, size_t parameter_count,
                           struct spex_watched **kernel) {
     const struct spex_kernel_model *model = spex_models_find(anomalies->models, path);
-    enum spex_unjudged why = unjudged(model, names, parameter_count);
-    if (why != SPEX_JUDGED) {
-        *kernel = &anomalies->unknown[why];
+    enum spex_unjudged reason = kernel_unjudged(model, names, parameter_count);
+    if (reason != SPEX_JUDGED) {
+        *kernel = &anomalies->unknown[reason];
         return 0;
     }
     struct spex_watched **place = &anomalies->watched[model - anomalies->models->items];
@@ -128,14 +137,15 @@ int spex_anomalies_kernel(struct spex_anomalies *anomalies, const char *path,
     return 0;
 }
 
-static bool in_range(const struct spex_kernel_model *model, const double *parameters) {
+/* Models are not extrapolated. */
+static bool parameters_in_range(const struct spex_kernel_model *model, const double *parameters) {
     for (size_t p = 0; p < model->model.parameter_count; p++)
         if (parameters[p] < model->low[p] || parameters[p] > model->high[p])
             return false;
     return true;
 }
 
-static int ascending(const void *a, const void *b) {
+static int compare_floats(const void *a, const void *b) {
     float one = *(const float *)a, other = *(const float *)b;
     return (one > other) - (one < other);
 }
@@ -144,31 +154,32 @@ static double median_ratio(const struct spex_watched *kernel) {
     float sorted[RATIOS];
     size_t count = kernel->anomaly.executions < RATIOS ? kernel->anomaly.executions : RATIOS;
     memcpy(sorted, kernel->ratios, count * sizeof(*sorted));
-    qsort(sorted, count, sizeof(*sorted), ascending);
+    qsort(sorted, count, sizeof(*sorted), compare_floats);
     return exp((double)sorted[count / 2]);
 }
 
-static void tell(struct spex_anomalies *anomalies, struct spex_watched *kernel,
-                 enum spex_anomaly_event event) {
+static void anomaly_report(struct spex_anomalies *anomalies, struct spex_watched *kernel,
+                           enum spex_anomaly_event event) {
     kernel->anomaly.median = median_ratio(kernel);
     anomalies->told(anomalies->user, event, &kernel->anomaly);
 }
 
-/* What comes again and again, and does not stay, is learnt: or the rate of false alarms would be its own. */
-static void end(struct spex_anomalies *anomalies, struct spex_watched *kernel,
-                enum spex_anomaly_event event) {
+/* Ends an anomaly. Rare outliers that recur are learnt as usual: otherwise they would set the rate
+ * of false alarms. */
+static void anomaly_end(struct spex_anomalies *anomalies, struct spex_watched *kernel,
+                        enum spex_anomaly_event event) {
     const struct spex_anomaly *anomaly = &kernel->anomaly;
     bool rare = anomaly->executions <= RARE_EXECUTIONS ||
                 (double)anomaly->executions < RARE_SHARE * (double)kernel->among;
     for (size_t r = 0; rare && !anomaly->shift && r < anomaly->executions && r < RATIOS; r++)
         spex_detector_absorb(&kernel->detector, kernel->ratios[r]);
-    tell(anomalies, kernel, event);
+    anomaly_report(anomalies, kernel, event);
     kernel->open = false;
 }
 
-/* The execution is part of the kernel's anomaly. */
-static void count(struct spex_anomalies *anomalies, struct spex_watched *kernel,
-                  const struct spex_execution *execution, double log_ratio) {
+/* Adds an execution to the kernel's anomaly. The sample of ratios is kept by reservoir sampling. */
+static void anomaly_count(struct spex_anomalies *anomalies, struct spex_watched *kernel,
+                          const struct spex_execution *execution, double log_ratio) {
     struct spex_anomaly *anomaly = &kernel->anomaly;
     uint64_t at = anomaly->executions < RATIOS
                       ? anomaly->executions
@@ -183,8 +194,8 @@ static void count(struct spex_anomalies *anomalies, struct spex_watched *kernel,
     anomalies->account.anomalous++;
 }
 
-static void begin(struct spex_anomalies *anomalies, struct spex_watched *kernel,
-                  const struct spex_execution *execution) {
+static void anomaly_begin(struct spex_anomalies *anomalies, struct spex_watched *kernel,
+                          const struct spex_execution *execution) {
     struct spex_anomaly *anomaly = &kernel->anomaly;
     size_t parameters = kernel->model->model.parameter_count;
     *anomaly = (struct spex_anomaly){
@@ -201,22 +212,23 @@ static void begin(struct spex_anomalies *anomalies, struct spex_watched *kernel,
     kernel->among = 0;
 }
 
-static void alarm(struct spex_anomalies *anomalies, struct spex_watched *kernel,
-                  const struct spex_execution *execution, double log_ratio,
-                  enum spex_verdict verdict) {
+/* A shift begins when its evidence began, before it was sure. */
+static void anomaly_alarm(struct spex_anomalies *anomalies, struct spex_watched *kernel,
+                          const struct spex_execution *execution, double log_ratio,
+                          enum spex_verdict verdict) {
     bool begins = !kernel->open;
     if (begins)
-        begin(anomalies, kernel, execution);
+        anomaly_begin(anomalies, kernel, execution);
     if (verdict == SPEX_SHIFTED && !kernel->anomaly.shift) {
         kernel->anomaly.shift = true;
         kernel->anomaly.begin = fmin(kernel->anomaly.begin, kernel->detector.evidence_since);
     }
-    count(anomalies, kernel, execution, log_ratio);
+    anomaly_count(anomalies, kernel, execution, log_ratio);
     if (begins)
-        tell(anomalies, kernel, SPEX_ANOMALY_BEGINS);
+        anomaly_report(anomalies, kernel, SPEX_ANOMALY_BEGINS);
 }
 
-static bool is_over(const struct spex_watched *kernel, double now) {
+static bool anomaly_is_over(const struct spex_watched *kernel, double now) {
     double since = now - kernel->anomaly.end;
     double interval = kernel->executions > 1 ? (kernel->detector.last - kernel->first_end) /
                                                    (double)(kernel->executions - 1)
@@ -229,12 +241,13 @@ static bool is_over(const struct spex_watched *kernel, double now) {
     return !kernel->detector.shifted && kernel->calm >= CALM_EXECUTIONS && since >= CALM_SECONDS;
 }
 
-static bool is_young(const struct spex_watched *kernel, double now) {
+static bool kernel_is_young(const struct spex_watched *kernel, double now) {
     return kernel->executions < YOUNG_EXECUTIONS || now - kernel->first_end < YOUNG_SECONDS;
 }
 
-/* By how long it is beyond what was predicted, where it is beyond what the model allows; 0 otherwise. A model that cannot
- * tell allows nothing. */
+/* Seconds beyond the prediction, if the time is beyond the model's interval; 0 otherwise. The
+ * interval is computed only for times that are high for this kernel. A model without an interval
+ * allows no time. */
 static double seconds_beyond(const struct spex_watched *kernel,
                              const struct spex_execution *execution, double log_ratio) {
     if (!spex_detector_high(&kernel->detector, log_ratio))
@@ -245,32 +258,32 @@ static double seconds_beyond(const struct spex_watched *kernel,
     return allowed ? 0 : fmax(execution->seconds - predicted.value, 0);
 }
 
-static void judge(struct spex_anomalies *anomalies, struct spex_watched *kernel,
-                  const struct spex_execution *execution, double log_ratio) {
+static void execution_judge(struct spex_anomalies *anomalies, struct spex_watched *kernel,
+                            const struct spex_execution *execution, double log_ratio) {
     double beyond = seconds_beyond(kernel, execution, log_ratio);
     bool outlier = beyond > 0 && spex_detector_unlikely(&kernel->detector, log_ratio) &&
-                   (beyond > HICCUP_SECONDS || !is_young(kernel, execution->end));
+                   (beyond > HICCUP_SECONDS || !kernel_is_young(kernel, execution->end));
     enum spex_verdict verdict =
         spex_detector_take(&kernel->detector, log_ratio, execution->end, beyond > 0, outlier);
     kernel->among += kernel->open;
     kernel->calm += kernel->open;
     if (verdict != SPEX_USUAL)
-        alarm(anomalies, kernel, execution, log_ratio, verdict);
-    if (kernel->open && is_over(kernel, execution->end))
-        end(anomalies, kernel, SPEX_ANOMALY_ENDS);
+        anomaly_alarm(anomalies, kernel, execution, log_ratio, verdict);
+    if (kernel->open && anomaly_is_over(kernel, execution->end))
+        anomaly_end(anomalies, kernel, SPEX_ANOMALY_ENDS);
 }
 
 void spex_anomalies_take(struct spex_anomalies *anomalies, struct spex_watched *kernel,
                          const struct spex_execution *execution) {
     struct spex_anomalies_account *account = &anomalies->account;
-    enum spex_unjudged why = kernel->why;
+    enum spex_unjudged reason = kernel->reason;
     double predicted = 0;
-    if (!why && in_range(kernel->model, execution->parameters))
+    if (!reason && parameters_in_range(kernel->model, execution->parameters))
         predicted = spex_model_value(&kernel->model->model, execution->parameters);
-    if (!why && !(predicted > 0 && isfinite(predicted)))
-        why = SPEX_OUT_OF_RANGE;
-    if (why) {
-        account->unjudged[why]++;
+    if (!reason && !(predicted > 0 && isfinite(predicted)))
+        reason = SPEX_OUT_OF_RANGE;
+    if (reason) {
+        account->unjudged[reason]++;
         return;
     }
     if (kernel->executions++ == 0) {
@@ -279,14 +292,14 @@ void spex_anomalies_take(struct spex_anomalies *anomalies, struct spex_watched *
     }
     account->judged++;
     account->weight += execution->weight;
-    judge(anomalies, kernel, execution, log(fmax(execution->seconds, 1e-12) / predicted));
+    execution_judge(anomalies, kernel, execution, log(fmax(execution->seconds, 1e-12) / predicted));
 }
 
 void spex_anomalies_pass(struct spex_anomalies *anomalies, double now) {
     for (size_t m = 0; m < anomalies->models->count; m++) {
         struct spex_watched *kernel = anomalies->watched[m];
-        if (kernel && kernel->open && is_over(kernel, now))
-            end(anomalies, kernel, SPEX_ANOMALY_ENDS);
+        if (kernel && kernel->open && anomaly_is_over(kernel, now))
+            anomaly_end(anomalies, kernel, SPEX_ANOMALY_ENDS);
     }
 }
 
@@ -296,7 +309,7 @@ void spex_anomalies_end(struct spex_anomalies *anomalies) {
         if (!kernel || !kernel->open)
             continue;
         bool calm = !kernel->detector.shifted && kernel->calm >= CALM_EXECUTIONS;
-        end(anomalies, kernel, calm ? SPEX_ANOMALY_ENDS : SPEX_ANOMALY_GOES_ON);
+        anomaly_end(anomalies, kernel, calm ? SPEX_ANOMALY_ENDS : SPEX_ANOMALY_GOES_ON);
     }
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Executions of kernels that take longer than their models say, put together into anomalies: alarms of one kernel that
- * follow each other are one, with a beginning and an end. Numerics alone, in memory that is bounded by the models. */
+/* Finds executions of kernels that take longer than their models predict, and puts them together
+ * into anomalies: alarms of one kernel that follow each other are one anomaly, with a begin and an
+ * end. Memory is bounded by the number of models. One thread at a time. */
 #ifndef SPEX_MODEL_ANOMALY_ANOMALIES_H
 #define SPEX_MODEL_ANOMALY_ANOMALIES_H
 
@@ -9,10 +10,13 @@
 #include "model/models.h"
 
 struct spex_execution {
-    const double *parameters; /* as many as the kernel has */
+    /* As many as the kernel has. */
+    const double *parameters;
     double seconds;
-    double weight; /* executions that it stands for */
-    double end;    /* seconds of any clock, which does not go back far */
+    /* Executions that it stands for. */
+    double weight;
+    /* Time of the end, in seconds of any clock that does not go back far. */
+    double end;
     uint32_t thread;
 };
 
@@ -20,26 +24,36 @@ struct spex_execution {
 enum spex_unjudged {
     SPEX_JUDGED,
     SPEX_NO_MODEL,
-    SPEX_OTHER_PARAMETERS, /* than the model's */
-    SPEX_NO_CLASS,         /* the model does not say how its time grows */
-    SPEX_OUT_OF_RANGE,     /* its parameters are not between those of the training */
+    /* The parameters are not the model's. */
+    SPEX_OTHER_PARAMETERS,
+    /* The model does not say how the time depends on the parameters. */
+    SPEX_NO_CLASS,
+    /* The parameters are outside of the range of the training. */
+    SPEX_OUT_OF_RANGE,
     SPEX_UNJUDGED
 };
 
-/* "no model": for people, with how many. */
-const char *spex_unjudged_text(enum spex_unjudged why);
+/* Text for messages that count unjudged executions: "of kernels without a model". */
+const char *spex_unjudged_text(enum spex_unjudged reason);
 
 struct spex_anomaly {
     const struct spex_kernel_model *kernel;
-    uint64_t number; /* from 1 on */
-    bool shift;      /* execution after execution; or single ones */
-    double begin;    /* seconds */
-    double end;      /* of the last one so far */
+    /* Numbers of anomalies begin with 1. */
+    uint64_t number;
+    /* True: a shift, execution after execution; false: single outliers. */
+    bool shift;
+    /* Seconds. */
+    double begin;
+    /* End of the last execution so far. */
+    double end;
     uint64_t executions;
-    double weight; /* executions that they stand for */
-    double worst;  /* actual over predicted */
-    double median; /* the same, of up to 64 of them */
-    /* Of the first one that was sure: */
+    /* Executions that the recorded ones stand for. */
+    double weight;
+    /* Greatest ratio of actual to predicted time. */
+    double worst;
+    /* Median of that ratio, over at most 64 executions chosen at random. */
+    double median;
+    /* The execution that raised the alarm. */
     uint32_t thread;
     double parameters[SPEX_MODEL_PARAMETERS_MAX];
     double seconds;
@@ -49,15 +63,18 @@ struct spex_anomaly {
 enum spex_anomaly_event {
     SPEX_ANOMALY_BEGINS,
     SPEX_ANOMALY_ENDS,
-    SPEX_ANOMALY_GOES_ON, /* though nobody looks any more */
+    /* The anomaly has not ended, but watching has. */
+    SPEX_ANOMALY_GOES_ON,
 };
 
 struct spex_anomalies_account {
-    uint64_t judged; /* executions that were recorded, */
-    double weight;   /*   and all that they stand for */
+    /* Executions that were recorded and judged, and all that they stand for. */
+    uint64_t judged;
+    double weight;
     uint64_t kernels;
     uint64_t anomalies;
-    uint64_t anomalous; /* executions */
+    /* Executions that are part of an anomaly. */
+    uint64_t anomalous;
     uint64_t unjudged[SPEX_UNJUDGED];
 };
 
@@ -67,12 +84,13 @@ struct spex_watched;
 typedef void spex_anomaly_told(void *user, enum spex_anomaly_event event,
                                const struct spex_anomaly *anomaly);
 
-/* `rate`: false alarms an execution, between 0 and 1. The models stay the caller's and as they are. 0 or -ENOMEM. */
+/* `rate`: false alarms for each execution, between 0 and 1. `told` is called for each event.
+ * `models` must not change and must outlive the anomalies. 0 or -ENOMEM. */
 int spex_anomalies_create(struct spex_anomalies **anomalies, const struct spex_models *models,
                           double rate, spex_anomaly_told *told, void *user);
 void spex_anomalies_destroy(struct spex_anomalies *anomalies);
 
-/* The kernel of this path, whether there is a model of it or not. 0 or -ENOMEM. */
+/* The kernel of this path, whether it has a model or not. 0 or -ENOMEM. */
 int spex_anomalies_kernel(struct spex_anomalies *anomalies, const char *path,
                           const char *const *names, size_t parameter_count,
                           struct spex_watched **kernel);
@@ -81,10 +99,10 @@ int spex_anomalies_kernel(struct spex_anomalies *anomalies, const char *path,
 void spex_anomalies_take(struct spex_anomalies *anomalies, struct spex_watched *kernel,
                          const struct spex_execution *execution);
 
-/* Ends what has not gone on for a while. */
+/* Ends anomalies that have not gone on for a while. `now`: seconds of the executions' clock. */
 void spex_anomalies_pass(struct spex_anomalies *anomalies, double now);
 
-/* Nothing more comes. */
+/* No more executions follow: ends all anomalies, or says that they go on. */
 void spex_anomalies_end(struct spex_anomalies *anomalies);
 
 const struct spex_anomalies_account *spex_anomalies_account(const struct spex_anomalies *anomalies);

@@ -4,32 +4,35 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* How far the centre may be from what was predicted: beyond, the model does not hold. */
+/* Greatest distance of the centre from the prediction, a factor of 2: beyond it the model does not
+ * hold. */
 #define CENTRE_MOST M_LN2
 
-/* An execution above the upper tenth that is not slower than this is of no interest. */
+/* Least slowdown that counts for a shift. */
 #define SHIFT_LEAST 0.1823 /* ln 1.2 */
 
-/* Steps of what follows, in deviations an execution, and the centre's in a second of time. */
+/* Steps of the learnt values for each execution, in deviations; CENTRE_RATE limits the centre's
+ * step by time, for a second. */
 #define CENTRE_STEP       0.002
 #define CENTRE_STEP_LEAST 1e-5
 #define CENTRE_RATE       0.02
 #define UPPER_STEP        0.02
-#define UPPER_STEP_FIRST  4.0 /* over the executions there have been */
+/* Over the number of executions: the first steps are greater. */
+#define UPPER_STEP_FIRST  4.0
 #define DEVIATION_STEP    0.002
 #define DEVIATION_LEAST   1e-4
 
-/* The share above the upper tenth that is usual, and the one that a shift is taken to have. */
+/* The usual share above `upper`, and the share that a shift is assumed to have. */
 #define ABOVE_USUAL   0.1
 #define ABOVE_SHIFTED 0.5
 
-/* Executions in a row have much in common: twice the evidence that would do were they independent. A shift that is over
- * before anybody could notice is none. */
+/* Executions in a row are correlated: twice the evidence that independent ones would need. A shift
+ * that lasts less than SHIFT_SECONDS is ignored. */
 #define EVIDENCE      2.0
 #define EVIDENCE_MORE 5.0
 #define SHIFT_SECONDS 0.2
 
-/* Before anything is known. */
+/* Outlier before the detector has learnt. */
 #define UNLIKELY_AT_FIRST 2.302585 /* ln 10 */
 
 void spex_detector_init(struct spex_detector *detector, double rate) {
@@ -37,17 +40,17 @@ void spex_detector_init(struct spex_detector *detector, double rate) {
     spex_tail_init(&detector->tail, rate);
 }
 
-static bool is_learning(const struct spex_detector *detector) {
+static bool detector_is_learning(const struct spex_detector *detector) {
     return detector->seen < SPEX_DETECTOR_FIRST;
 }
 
 bool spex_detector_unlikely(struct spex_detector *detector, double log_ratio) {
-    if (is_learning(detector))
+    if (detector_is_learning(detector))
         return log_ratio > UNLIKELY_AT_FIRST;
     return log_ratio - detector->centre > spex_tail_level(&detector->tail, detector->rate);
 }
 
-static int ascending(const void *a, const void *b) {
+static int compare_floats(const void *a, const void *b) {
     float one = *(const float *)a, other = *(const float *)b;
     return (one > other) - (one < other);
 }
@@ -56,9 +59,11 @@ static double limited(double value, double low, double high) {
     return fmin(fmax(value, low), high);
 }
 
-static void first_learn(struct spex_detector *detector) {
+/* Sets the first values from SPEX_DETECTOR_FIRST executions. `upper` begins with the 95 % quantile,
+ * which is too high rather than too low. */
+static void detector_learn_first(struct spex_detector *detector) {
     float *sorted = detector->first, distances[SPEX_DETECTOR_FIRST];
-    qsort(sorted, SPEX_DETECTOR_FIRST, sizeof(*sorted), ascending);
+    qsort(sorted, SPEX_DETECTOR_FIRST, sizeof(*sorted), compare_floats);
     double middle = sorted[SPEX_DETECTOR_FIRST / 2];
     detector->centre = limited(middle, -CENTRE_MOST, CENTRE_MOST);
     for (int f = 0; f < SPEX_DETECTOR_FIRST; f++) {
@@ -66,10 +71,11 @@ static void first_learn(struct spex_detector *detector) {
         spex_tail_add(&detector->tail, sorted[f] - middle);
     }
     detector->upper = sorted[SPEX_DETECTOR_FIRST * 19 / 20] - middle;
-    qsort(distances, SPEX_DETECTOR_FIRST, sizeof(*distances), ascending);
+    qsort(distances, SPEX_DETECTOR_FIRST, sizeof(*distances), compare_floats);
     detector->deviation = fmax(distances[SPEX_DETECTOR_FIRST / 2], DEVIATION_LEAST);
 }
 
+/* The logarithm of the likelihood ratio of a shift, kept at 0 or more. */
 static void evidence_take(struct spex_detector *detector, bool above, double when) {
     const double enough = -EVIDENCE * log(detector->rate);
     detector->evidence +=
@@ -83,12 +89,14 @@ static void evidence_take(struct spex_detector *detector, bool above, double whe
         detector->shifted = false;
 }
 
-/* Whether it may be that nothing has happened. */
-static bool may_learn(const struct spex_detector *detector) {
+/* Whether there is little evidence of a shift: executions of a shift must not be learnt. */
+static bool detector_may_learn(const struct spex_detector *detector) {
     return detector->evidence < -EVIDENCE * log(detector->rate) / 2;
 }
 
-static void learn(struct spex_detector *detector, double distance, double seconds) {
+/* Stochastic approximation: centre, upper and deviation take a step up or down with each execution,
+ * in such a ratio that they come to rest at their quantiles. */
+static void detector_learn(struct spex_detector *detector, double distance, double seconds) {
     double deviation = detector->deviation;
     double step = fmin(fmax(CENTRE_STEP * deviation, CENTRE_STEP_LEAST), CENTRE_RATE * seconds);
     detector->centre += distance > 0 ? step : distance < 0 ? -step : 0;
@@ -103,37 +111,37 @@ static void learn(struct spex_detector *detector, double distance, double second
 
 bool spex_detector_high(const struct spex_detector *detector, double log_ratio) {
     double distance = log_ratio - detector->centre;
-    return is_learning(detector) || distance > fmax(detector->upper, SHIFT_LEAST);
+    return detector_is_learning(detector) || distance > fmax(detector->upper, SHIFT_LEAST);
 }
 
-static enum spex_verdict judge(struct spex_detector *detector, double log_ratio, double when,
-                               bool beyond, bool outlier) {
+static enum spex_verdict detector_judge(struct spex_detector *detector, double log_ratio,
+                                        double when, bool beyond, bool outlier) {
     double distance = log_ratio - detector->centre;
     bool above = beyond && spex_detector_high(detector, log_ratio);
     double seconds = limited(when - detector->last, 0, 1);
     evidence_take(detector, above, when);
     detector->seen++;
-    if (!outlier && may_learn(detector))
-        learn(detector, distance, seconds);
+    if (!outlier && detector_may_learn(detector))
+        detector_learn(detector, distance, seconds);
     return detector->shifted && above ? SPEX_SHIFTED : outlier ? SPEX_OUTLIER : SPEX_USUAL;
 }
 
 enum spex_verdict spex_detector_take(struct spex_detector *detector, double log_ratio, double when,
                                      bool beyond, bool outlier) {
     enum spex_verdict verdict = outlier ? SPEX_OUTLIER : SPEX_USUAL;
-    if (!is_learning(detector)) {
-        verdict = judge(detector, log_ratio, when, beyond, outlier);
+    if (!detector_is_learning(detector)) {
+        verdict = detector_judge(detector, log_ratio, when, beyond, outlier);
     } else if (!outlier) {
         detector->first[detector->seen++] = (float)log_ratio;
         detector->evidence_since = when;
-        if (!is_learning(detector))
-            first_learn(detector);
+        if (!detector_is_learning(detector))
+            detector_learn_first(detector);
     }
     detector->last = when;
     return verdict;
 }
 
 void spex_detector_absorb(struct spex_detector *detector, double log_ratio) {
-    if (!is_learning(detector))
+    if (!detector_is_learning(detector))
         spex_tail_add(&detector->tail, log_ratio - detector->centre);
 }

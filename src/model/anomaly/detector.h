@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether a kernel's executions take longer than they do: one kernel's times, as logarithms of actual over predicted.
+/* Detects executions that take longer than usual for their kernel, from the logarithm of actual
+ * over predicted time.
  *
- * What is usual is learnt from the stream itself, since times have heavy tails that no model of them tells of
- * (preemption, interrupts, other programs' use of the caches), and since all may become slower by and by:
+ * What is usual is learnt from the stream itself. Times have heavy tails that the models do not
+ * describe (preemption, interrupts, other programs' use of the caches), and all times may become
+ * longer by and by. Learnt are:
  *
- *     centre   the median, which follows slowly, and never further from the prediction than by a factor of 2
+ *     centre   the median, which follows slowly, and is never further from the prediction than by
+ *              a factor of 2
  *     upper    what a tenth of the executions exceed, above the centre
- *     tail     what an execution exceeds at the rate of false alarms that is allowed
+ *     tail     what an execution exceeds at the allowed rate of false alarms
  *
- * One that exceeds the tail is an outlier. Too many above the upper tenth, one after the other, are a shift (a CUSUM
- * of Bernoulli's: Reynolds and Stoumbos, Journal of Quality Technology 31, 1999), where they are beyond what the model
- * allows, too: that knows nothing of the distribution but that a tenth lie above. What is found is not learnt from. */
+ * An execution beyond the tail is an outlier. Too many executions above the upper tenth in a row
+ * are a shift, if they are also beyond the model's interval. The test is a CUSUM of Bernoulli
+ * variables (Reynolds and Stoumbos, Journal of Quality Technology 31, 1999): of the distribution it
+ * needs only the share above `upper`. Outliers and shifts are not learnt. */
 #ifndef SPEX_MODEL_ANOMALY_DETECTOR_H
 #define SPEX_MODEL_ANOMALY_DETECTOR_H
 
@@ -19,39 +23,48 @@
 
 #include "model/anomaly/tail.h"
 
-/* Executions before it judges by what is usual; until then by a factor of 10. */
+/* Executions before the detector judges by what is usual. Until then an outlier is an execution
+ * that takes 10 times the prediction. */
 enum { SPEX_DETECTOR_FIRST = 32 };
 
 enum spex_verdict { SPEX_USUAL, SPEX_OUTLIER, SPEX_SHIFTED };
 
 struct spex_detector {
-    double rate;   /* false alarms, an execution */
-    uint64_t seen; /* executions that it has learnt from or judged */
+    /* False alarms for each execution. */
+    double rate;
+    /* Executions that the detector has learnt from or judged. */
+    uint64_t seen;
     float first[SPEX_DETECTOR_FIRST];
     double centre;
-    double deviation; /* median, from the centre */
+    /* Median deviation from the centre. */
+    double deviation;
     double upper;
-    double evidence;       /* of a shift */
-    double evidence_since; /* seconds, when there was none last */
+    /* Evidence of a shift: the CUSUM. */
+    double evidence;
+    /* Time when there was last no evidence, in seconds. */
+    double evidence_since;
     bool shifted;
-    double last; /* seconds, the last execution's end */
+    /* End of the last execution, in seconds. */
+    double last;
     struct spex_tail tail;
 };
 
 void spex_detector_init(struct spex_detector *detector, double rate);
 
-/* Whether an execution with this logarithm is an outlier, unless something speaks for it. */
+/* Whether an execution with this logarithm is unusual at the rate of false alarms; the caller may
+ * have a reason to pass it all the same. */
 bool spex_detector_unlikely(struct spex_detector *detector, double log_ratio);
 
-/* Whether it is among the upper tenth, or may be: then it is to be known whether it is `beyond` what the model allows. */
+/* Whether the execution is in the upper tenth, or may be while the detector learns. If so,
+ * spex_detector_take needs to know whether it is `beyond` the model's interval. */
 bool spex_detector_high(const struct spex_detector *detector, double log_ratio);
 
-/* Takes one in, that ended `when` (seconds of any clock), is `beyond` what the model allows or not, and an `outlier` or
- * not. */
+/* Judges an execution and learns from it. `when`: its end in seconds of any clock; `beyond`: it is
+ * beyond the model's interval; `outlier`: it counts as an outlier. */
 enum spex_verdict spex_detector_take(struct spex_detector *detector, double log_ratio, double when,
                                      bool beyond, bool outlier);
 
-/* An outlier was nothing that happened, but something that happens: learns from it after all. */
+/* Learns from an outlier after all: it has turned out to be usual. */
 void spex_detector_absorb(struct spex_detector *detector, double log_ratio);
 
 #endif

@@ -10,20 +10,21 @@
 enum { FITTED_LEAST = 24 };
 #define FITTED_SHARE 0.05
 
-/* What the shape is taken to be before there are peaks, as if so many had said it. The logarithms of times have tails of
- * about this shape or lighter. */
+/* Prior of the shape, and its weight in peaks. Logarithms of times have tails of about this shape
+ * or lighter. */
 #define SHAPE_BEFORE 0.1
 #define SHAPE_WEIGHT 20.0
 
-/* Standard errors that are added to it: a level that is too low raises more false alarms than one that is too high spares. */
+/* Standard errors that are added to the shape: a level that is too low costs more (false alarms)
+ * than one that is too high. */
 #define DOUBT 0.5
 
-/* Numbers that are remembered, in units of 1 / probability, and limits of it. */
+/* Numbers that are remembered, in units of 1 / probability, and limits of that number. */
 #define MEMORY       20.0
 #define MEMORY_LEAST 1e4
 #define MEMORY_MOST  1e8
 
-/* The level is worked out anew when so much more has been seen. */
+/* The level is computed again when so much more has been seen. */
 #define FRESH 1.02
 
 void spex_tail_init(struct spex_tail *tail, double probability) {
@@ -34,8 +35,8 @@ void spex_tail_init(struct spex_tail *tail, double probability) {
     };
 }
 
-/* As if only half of the numbers had been seen, whichever. */
-static void forget_half(struct spex_tail *tail) {
+/* Forgets a random half of the numbers, so that old ones lose weight exponentially. */
+static void tail_forget_half(struct spex_tail *tail) {
     uint32_t kept = 0;
     for (uint32_t p = 0; p < tail->count; p++)
         if (spex_splitmix_next(&tail->random) & 1)
@@ -45,7 +46,7 @@ static void forget_half(struct spex_tail *tail) {
     tail->worked = 0;
 }
 
-static void insert(struct spex_tail *tail, float value) {
+static void tail_insert(struct spex_tail *tail, float value) {
     if (tail->count == SPEX_TAIL_PEAKS)
         tail->above = tail->peaks[--tail->count];
     uint32_t at = tail->count++;
@@ -58,14 +59,15 @@ static void insert(struct spex_tail *tail, float value) {
 void spex_tail_add(struct spex_tail *tail, double value) {
     tail->seen++;
     if (value > tail->above)
-        insert(tail, (float)value);
+        tail_insert(tail, (float)value);
     if (tail->seen >= tail->memory)
-        forget_half(tail);
+        tail_forget_half(tail);
 }
 
-/* Of the excesses of the first `count` peaks over `from`: by probability-weighted moments (Hosking and Wallis,
- * Technometrics 29, 1987), whose k is -shape. */
-static void fit(const float *peaks, uint32_t count, double from, double *shape, double *scale) {
+/* Fits the excesses of the first `count` peaks over `from` by probability-weighted moments (Hosking
+ * and Wallis, Technometrics 29, 1987, whose k is -shape). */
+static void pareto_fit(const float *peaks, uint32_t count, double from, double *shape,
+                       double *scale) {
     double mean = 0, weighted = 0;
     for (uint32_t p = 0; p < count; p++) {
         double excess = peaks[p] - from;
@@ -79,19 +81,20 @@ static void fit(const float *peaks, uint32_t count, double from, double *shape, 
     double found = 2 - mean / (mean - 2 * weighted);
     *shape = (count * fmax(found, 0) + SHAPE_WEIGHT * SHAPE_BEFORE) / (count + SHAPE_WEIGHT);
     *shape += DOUBT / sqrt(count);
-    /* The scale that has the mean with this shape, where there is one. */
+    /* The scale at which the distribution with this shape has the mean of the excesses, where its
+     * mean exists. */
     *scale =
         found < 0.5 ? mean * (1 - fmin(*shape, 0.9)) : 2 * mean * weighted / (mean - 2 * weighted);
 }
 
-static double beyond(const struct spex_tail *tail, double probability) {
+static double tail_quantile(const struct spex_tail *tail, double probability) {
     double wanted = fmax(FITTED_LEAST, FITTED_SHARE * tail->seen), shape, scale;
     uint32_t fitted = wanted < tail->count ? (uint32_t)wanted : tail->count;
     double from = fitted < tail->count ? tail->peaks[fitted] : tail->above;
     double share = probability * tail->seen / fitted;
     if (share >= 1)
         return from;
-    fit(tail->peaks, fitted, from, &shape, &scale);
+    pareto_fit(tail->peaks, fitted, from, &shape, &scale);
     double steps = fabs(shape) < 1e-6 ? -log(share) : expm1(-shape * log(share)) / shape;
     return from + scale * steps;
 }
@@ -100,7 +103,7 @@ double spex_tail_level(struct spex_tail *tail, double probability) {
     if (tail->count <= FITTED_LEAST)
         return INFINITY;
     if (tail->worked == 0 || tail->seen > tail->worked * FRESH) {
-        tail->last = beyond(tail, probability);
+        tail->last = tail_quantile(tail, probability);
         tail->worked = tail->seen;
     }
     return tail->last;

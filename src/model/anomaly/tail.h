@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What is exceeded how rarely: the upper tail of a stream of numbers, in bounded memory. The largest numbers are kept; of
- * what lies beyond all that was seen a generalized Pareto distribution, fitted to them, is the judge (peaks over
- * threshold; Siffer et al., "Anomaly Detection in Streams with Extreme Value Theory", KDD 2017). */
+/* The level that a stream of numbers exceeds with a small probability, in bounded memory. The
+ * greatest numbers are kept. Beyond them a generalized Pareto distribution, fitted to them, gives
+ * the level (peaks over threshold; Siffer et al., "Anomaly Detection in Streams with Extreme Value
+ * Theory", KDD 2017). */
 #ifndef SPEX_MODEL_ANOMALY_TAIL_H
 #define SPEX_MODEL_ANOMALY_TAIL_H
 
@@ -10,22 +11,29 @@
 enum { SPEX_TAIL_PEAKS = 128 };
 
 struct spex_tail {
-    float peaks[SPEX_TAIL_PEAKS]; /* the largest, descending */
+    /* The greatest numbers, descending. */
+    float peaks[SPEX_TAIL_PEAKS];
     uint32_t count;
-    double above;  /* all that were greater are among them */
-    double seen;   /* numbers, of which these are the largest; old ones count less */
-    double memory; /* as many are remembered */
-    double last;   /* the level that was worked out when `worked` numbers had been seen; */
-    double worked; /* 0: it has to be worked out anew */
+    /* All numbers above this are among the peaks. */
+    double above;
+    /* Numbers that the peaks are the greatest of; old numbers count less. */
+    double seen;
+    /* Numbers that are remembered. */
+    double memory;
+    /* The level computed when `worked` numbers had been seen; `worked` 0: it must be computed
+     * again. */
+    double last;
+    double worked;
     uint64_t random;
 };
 
-/* Remembers so many that a level of `probability` is known well. */
+/* Remembers as many numbers as a level of `probability` needs. */
 void spex_tail_init(struct spex_tail *tail, double probability);
 
 void spex_tail_add(struct spex_tail *tail, double value);
 
-/* What a number exceeds with this probability, which is always the same; INFINITY before there are 25. */
+/* The level that a number exceeds with this probability, which must always be the same; INFINITY:
+ * fewer than 25 numbers are known. */
 double spex_tail_level(struct spex_tail *tail, double probability);
 
 #endif

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Chooses candidates by slices of the points: points in a slice differ in one parameter alone, so a
+ * function can be judged without the other parameters. Parameters without slices get candidates
+ * from lasso.c. */
 #define _GNU_SOURCE
 #include "model/fit/candidates.h"
 
@@ -9,20 +12,23 @@
 #include "model/fit/hypothesis.h"
 #include "model/fit/lasso.h"
 
-/* A slice: points that differ in one parameter alone. */
+/* Least number of points in a slice. */
 enum { SLICE_MIN = 3 };
 
 struct slicing {
     const struct spex_problem *problem;
     size_t parameter;
-    size_t *order; /* points, slice by slice */
-    size_t *ends;  /* of the slices that are long enough, and their begins */
+    /* Numbers of the points, slice by slice. */
+    size_t *order;
+    /* Begin and end, in `order`, of each slice that is long enough. */
+    size_t *ends;
     size_t *begins;
     size_t count;
-    size_t points; /* in them */
+    /* Points in these slices. */
+    size_t points;
 };
 
-static int by_others(const void *a, const void *b, void *user) {
+static int compare_by_others(const void *a, const void *b, void *user) {
     const struct slicing *slicing = user;
     const struct spex_points *points = slicing->problem->points;
     size_t one = *(const size_t *)a, other = *(const size_t *)b, width = points->parameter_count;
@@ -46,7 +52,8 @@ static bool same_slice(const struct slicing *slicing, size_t a, size_t b) {
     return true;
 }
 
-static int slice(struct slicing *slicing) {
+/* Sorts the points by the other parameters and divides them into slices. 0 or -ENOMEM. */
+static int slicing_make(struct slicing *slicing) {
     size_t count = slicing->problem->points->count;
     slicing->order = calloc(count + 1, sizeof(size_t));
     slicing->begins = calloc(count + 1, sizeof(size_t));
@@ -55,7 +62,7 @@ static int slice(struct slicing *slicing) {
         return -ENOMEM;
     for (size_t i = 0; i < count; i++)
         slicing->order[i] = i;
-    qsort_r(slicing->order, count, sizeof(size_t), by_others, slicing);
+    qsort_r(slicing->order, count, sizeof(size_t), compare_by_others, slicing);
     for (size_t begin = 0, end; begin < count; begin = end) {
         for (end = begin + 1;
              end < count && same_slice(slicing, slicing->order[begin], slicing->order[end]); end++)
@@ -75,8 +82,9 @@ static void slicing_free(struct slicing *slicing) {
     free(slicing->ends);
 }
 
-/* What a function of its own constant and slope leaves unexplained of a slice; NULL: what a constant leaves. */
-static double left_in_slice(const struct slicing *slicing, size_t s, const double *column) {
+/* Weighted squares that a function with a constant and slope of its own leaves in a slice; NULL:
+ * what a constant leaves. A negative slope is no improvement. */
+static double slice_residual(const struct slicing *slicing, size_t s, const double *column) {
     const struct spex_data *data = &slicing->problem->data;
     double weights = 0, x = 0, y = 0, xx = 0, xy = 0, yy = 0;
     for (size_t o = slicing->begins[s]; o < slicing->ends[s]; o++) {
@@ -98,16 +106,16 @@ static double left_in_slice(const struct slicing *slicing, size_t s, const doubl
     return xx > 0 && xy > 0 ? fmax(yy - xy * xy / xx, 0) : yy;
 }
 
-static double left_in_slices(const struct slicing *slicing, const double *column) {
+static double slices_residual(const struct slicing *slicing, const double *column) {
     double sum = 0;
     for (size_t s = 0; s < slicing->count; s++)
-        sum += left_in_slice(slicing, s, column);
+        sum += slice_residual(slicing, s, column);
     return sum;
 }
 
-/* Keeps the best few, by ascending score. */
-static void insert(struct spex_candidates *candidates, double *scores, size_t function,
-                   double score) {
+/* Inserts a function if it is among the best, by ascending score. */
+static void candidates_insert(struct spex_candidates *candidates, double *scores, size_t function,
+                              double score) {
     size_t at = candidates->count;
     while (at > 0 && scores[at - 1] > score)
         at--;
@@ -123,17 +131,18 @@ static void insert(struct spex_candidates *candidates, double *scores, size_t fu
     candidates->functions[at] = (uint8_t)function;
 }
 
-static void choose(const struct slicing *slicing, struct spex_candidates *candidates) {
+/* Scores each function by what it leaves in all slices, and by its complexity. */
+static void candidates_choose(const struct slicing *slicing, struct spex_candidates *candidates) {
     const struct spex_problem *problem = slicing->problem;
     double scores[SPEX_CANDIDATES_MAX], count = (double)slicing->points;
-    double all = left_in_slices(slicing, NULL), least = all;
+    double all = slices_residual(slicing, NULL), least = all;
     for (size_t f = 0; f < SPEX_FUNCTIONS; f++) {
         if (!problem->usable[slicing->parameter][f])
             continue;
-        double left = left_in_slices(slicing, spex_problem_column(problem, slicing->parameter, f));
-        /* Each has one term: its price makes no difference. */
+        double left = slices_residual(slicing, spex_problem_column(problem, slicing->parameter, f));
+        /* All functions have one term, so terms have no price here. */
         double score = spex_score(count, left / count, spex_functions()[f].complexity, 0);
-        insert(candidates, scores, f, score);
+        candidates_insert(candidates, scores, f, score);
         least = fmin(least, left);
     }
     candidates->gain = (all - least) / count;
@@ -148,9 +157,9 @@ int spex_candidates_find(const struct spex_problem *problem, struct spex_candida
         candidates[p] = (struct spex_candidates){.count = 0};
         if (!problem->varies[p])
             continue;
-        err = slice(&slicing);
+        err = slicing_make(&slicing);
         if (!err && slicing.count)
-            choose(&slicing, &candidates[p]);
+            candidates_choose(&slicing, &candidates[p]);
         else
             without = true;
         slicing_free(&slicing);

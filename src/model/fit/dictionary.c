@@ -6,7 +6,8 @@
 #define THIRD(t, log, complexity)                                                                  \
     { {(t)*4, log}, complexity }
 
-/* Powers are quarters and thirds up to 3, logarithms up to 2. Whole powers and n log n are what programs mostly have. */
+/* Powers are quarters and thirds up to 3, logarithms up to 2. Whole powers and n log n have the
+ * least complexity, since they occur most often in programs. */
 static const struct spex_function functions[SPEX_FUNCTIONS] = {
     QUARTER(4, 0, 0),    QUARTER(0, 1, 0),    QUARTER(4, 1, 0.3),  QUARTER(8, 0, 0),
     QUARTER(12, 0, 0),   QUARTER(2, 0, 0.6),  QUARTER(6, 0, 0.6),  QUARTER(0, 2, 0.7),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions of one parameter that a term may be made of, and how much simpler than others each is taken to be. */
+/* The functions of one parameter that terms are made of, and their complexity: the penalty of a
+ * function in scores. */
 #ifndef SPEX_MODEL_FIT_DICTIONARY_H
 #define SPEX_MODEL_FIT_DICTIONARY_H
 
@@ -7,13 +8,15 @@
 
 struct spex_function {
     struct spex_exponents exponents;
-    double complexity; /* 0 and more */
+    /* 0 for the simplest functions. */
+    double complexity;
 };
 
-/* The first few are what programs mostly have: products and pairs are made of them. */
+/* The first SPEX_FUNCTIONS_SIMPLE occur most often in programs: products and pairs are made of them
+ * alone. */
 enum { SPEX_FUNCTIONS = 56, SPEX_FUNCTIONS_SIMPLE = 6 };
 
-/* All of them, the simplest first. */
+/* All SPEX_FUNCTIONS functions, the simple ones first. */
 const struct spex_function *spex_functions(void);
 
 #endif

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* The steps of a fit: measurements become points (points.c), points a problem with weights and
+ * columns (problem.c), for which the best form is searched (search.c). The model then gets its
+ * coefficients, variances and class: Bhattacharyya and Amza, "ADLER", section 3.2. */
 #include "model/fit/fit.h"
 
 #include <errno.h>
@@ -6,29 +9,32 @@
 
 #include "model/fit/search.h"
 
-/* A good fit (ADLER, 3.2). */
+/* Adjusted R² of a good fit (ADLER, section 3.2). */
 #define GOOD_R2              0.95
-/* Terms that make less than this share of the most that the model comes to do not decide about its class. */
+/* Terms that contribute less than this share of the model's greatest value do not count for its
+ * class. */
 #define SIGNIFICANT_SHARE    0.01
-/* Times that differ by this share at most (coefficient of variation) are constant: also where a model of them was found
- * that explains little. */
+/* Times with at most this coefficient of variation are constant; the second limit holds where a
+ * model of them explains little. */
 #define CONSTANT_SPREAD      0.15
 #define CONSTANT_SPREAD_NEXT 0.10
-/* Or they differ by no more than those at one point do, and their mean is known this well (standard error by mean): few
- * measurements of a noisy constant. What is different each time is not. */
+/* Times are also constant if they vary no more than those at one point do, and their mean is known
+ * this well (standard error by mean). Those are few measurements of a noisy constant. */
 #define CONSTANT_ERROR       0.10
 
-/* Of an F test: measurements at one point are enough to know their variance, and the points' residuals exceed it by so
- * much, over the root of their degrees of freedom, in one of 40 cases where there is nothing else. */
+/* Limits of an F test of residuals against the variance at one point: least degrees of freedom of
+ * that variance; and the excess, over the root of the residuals' degrees of freedom, that occurs in
+ * one of 40 cases by chance. */
 #define NOISE_FREEDOM_MIN 10
 #define NOISE_EXCESS      3
-/* What is left of points' means by a model that foretells them well enough, of themselves: as of a constant. */
+/* Residuals of points' means, relative to the means, that count as small: as those of a
+ * constant. */
 #define LEFT_SPREAD       CONSTANT_SPREAD
-/* Standard errors above 0 of a coefficient that is certain. */
+/* Standard errors above 0 at which a coefficient is certain. */
 #define CERTAIN           5
 
-static void model_of(const struct spex_bench *bench, const struct spex_hypothesis *hypothesis,
-                     const struct spex_least_squares *fit, struct spex_model *model) {
+static void model_make(const struct spex_bench *bench, const struct spex_hypothesis *hypothesis,
+                       const struct spex_least_squares *fit, struct spex_model *model) {
     const struct spex_function *functions = spex_functions();
     size_t first = hypothesis->constant;
     model->parameter_count = bench->problem->points->parameter_count;
@@ -42,7 +48,7 @@ static void model_of(const struct spex_bench *bench, const struct spex_hypothesi
     }
 }
 
-/* What measurements at one point vary by, relative to the weights; *freedom degrees. */
+/* Variance of measurements at one point, relative to the weights; *freedom: its degrees. */
 static double variance_within(const struct spex_problem *problem, double *freedom) {
     const struct spex_points *points = problem->points;
     double sum = 0;
@@ -54,9 +60,11 @@ static double variance_within(const struct spex_problem *problem, double *freedo
     return *freedom > 0 ? sum / *freedom : 0;
 }
 
-/* A single measurement varies by what those at one point do, and by what the points' means do beyond that. */
-static void spread(const struct spex_problem *problem, const struct spex_least_squares *fit,
-                   const struct spex_hypothesis *hypothesis, struct spex_model *model) {
+/* Sets the model's variances. A single measurement varies as those at one point do, and by what the
+ * points' means vary beyond that. */
+static void model_set_variance(const struct spex_problem *problem,
+                               const struct spex_least_squares *fit,
+                               const struct spex_hypothesis *hypothesis, struct spex_model *model) {
     double within_freedom, rows = 0, count = (double)problem->data.count;
     double within = variance_within(problem, &within_freedom);
     double between_freedom = count - (double)fit->columns;
@@ -77,11 +85,11 @@ static void spread(const struct spex_problem *problem, const struct spex_least_s
         model->terms[t].error = sqrt(model->covariance[t + 1][t + 1]);
 }
 
-/* Whether what a model leaves is no more than what measurements at one point vary by, or little, and its terms are
- * certain: then it is a good fit, however much of the variation is noise, or how little there is of it. */
-static bool is_all_but_noise(const struct spex_problem *problem,
-                             const struct spex_least_squares *fit,
-                             const struct spex_hypothesis *hypothesis) {
+/* Whether the model's residuals are no more than the noise at one point, or small, and its terms
+ * are certain. The model is then a good fit, however much of the variation is noise. */
+static bool residual_is_noise(const struct spex_problem *problem,
+                              const struct spex_least_squares *fit,
+                              const struct spex_hypothesis *hypothesis) {
     double within_freedom, inverse_rows = 0, count = (double)problem->data.count;
     double within = variance_within(problem, &within_freedom);
     double freedom = count - (double)fit->columns;
@@ -96,24 +104,25 @@ static bool is_all_but_noise(const struct spex_problem *problem,
     return left <= noise * (1 + NOISE_EXCESS / sqrt(freedom)) || left <= LEFT_SPREAD * LEFT_SPREAD;
 }
 
-static double mean_of(const double *values, size_t count) {
+static double values_mean(const double *values, size_t count) {
     double sum = 0;
     for (size_t i = 0; i < count; i++)
         sum += values[i];
     return sum / (double)count;
 }
 
-static double squares_about(const double *values, size_t count, double mean) {
+static double values_squares(const double *values, size_t count, double mean) {
     double sum = 0;
     for (size_t i = 0; i < count; i++)
         sum += (values[i] - mean) * (values[i] - mean);
     return sum;
 }
 
-/* ADLER, equations 5 and 6, on the points' means. */
+/* Adjusted R² on the points' means: ADLER, equations 5 and 6. */
 static double adjusted_r2(const struct spex_points *points, const struct spex_model *model) {
     double left = 0, count = (double)points->count, terms = (double)model->term_count;
-    double all = squares_about(points->times, points->count, mean_of(points->times, points->count));
+    double all =
+        values_squares(points->times, points->count, values_mean(points->times, points->count));
     for (size_t i = 0; i < points->count; i++) {
         double miss = points->times[i] -
                       spex_model_value(model, points->parameters + i * points->parameter_count);
@@ -124,9 +133,10 @@ static double adjusted_r2(const struct spex_points *points, const struct spex_mo
     return 1 - left / all * (count - 1) / fmax(1, count - terms - 1);
 }
 
-/* By the largest power and logarithm of what is significant, ADLER, equations 7 to 9. */
-static enum spex_model_class class_of_terms(const struct spex_points *points,
-                                            const struct spex_model *model) {
+/* The class by the greatest power and logarithm of the terms that count: ADLER, equations 7 to
+ * 9. */
+static enum spex_model_class terms_class(const struct spex_points *points,
+                                         const struct spex_model *model) {
     double most[SPEX_MODEL_PARAMETERS_MAX] = {0}, least[SPEX_MODEL_PARAMETERS_MAX];
     double high[SPEX_MODEL_COLUMNS_MAX], low[SPEX_MODEL_COLUMNS_MAX], all = model->constant;
     unsigned twelfths = 0, log = 0;
@@ -164,7 +174,7 @@ static enum spex_model_class class_of_terms(const struct spex_points *points,
     return twelfths == 12 && log == 0 ? SPEX_MODEL_LINEAR : SPEX_MODEL_POLYNOMIAL;
 }
 
-/* Two values of a parameter are on every curve. */
+/* Whether the parameter has three values: two are on every curve. */
 static bool has_three_values(const struct spex_points *points, size_t parameter) {
     const double *x = points->parameters + parameter;
     double first = x[0], second = x[0];
@@ -179,7 +189,7 @@ static bool has_three_values(const struct spex_points *points, size_t parameter)
     return false;
 }
 
-static bool is_told_by_enough(const struct spex_points *points, const struct spex_model *model) {
+static bool has_enough_values(const struct spex_points *points, const struct spex_model *model) {
     for (size_t t = 0; t < model->term_count; t++)
         for (size_t p = 0; p < model->parameter_count; p++)
             if (spex_exponents_any(model->terms[t].factors[p]) && !has_three_values(points, p))
@@ -187,23 +197,24 @@ static bool is_told_by_enough(const struct spex_points *points, const struct spe
     return true;
 }
 
-static enum spex_model_class class_of(const struct spex_points *points,
-                                      const struct spex_model *model, bool good) {
-    double mean = mean_of(points->times, points->count);
+/* `good`: the residuals are noise. */
+static enum spex_model_class model_classify(const struct spex_points *points,
+                                            const struct spex_model *model, bool good) {
+    double mean = values_mean(points->times, points->count);
     double deviation =
-        sqrt(squares_about(points->times, points->count, mean) / (double)points->count);
+        sqrt(values_squares(points->times, points->count, mean) / (double)points->count);
     double share = mean > 0 ? deviation / mean : 0;
-    enum spex_model_class class = class_of_terms(points, model);
+    enum spex_model_class class = terms_class(points, model);
     if (class == SPEX_MODEL_CONSTANT) {
         bool noisy = good && model->constant_error <= CONSTANT_ERROR * model->constant;
         return share <= CONSTANT_SPREAD || noisy ? class : SPEX_MODEL_UNKNOWN;
     }
-    if ((good || model->adjusted_r2 >= GOOD_R2) && is_told_by_enough(points, model))
+    if ((good || model->adjusted_r2 >= GOOD_R2) && has_enough_values(points, model))
         return class;
     return share <= CONSTANT_SPREAD_NEXT ? SPEX_MODEL_CONSTANT : SPEX_MODEL_UNKNOWN;
 }
 
-static int check(const struct spex_measurements *measured) {
+static int measurements_check(const struct spex_measurements *measured) {
     if (measured->count == 0 || measured->parameter_count > SPEX_MODEL_PARAMETERS_MAX)
         return -EINVAL;
     for (size_t i = 0; i < measured->count * measured->parameter_count; i++)
@@ -225,10 +236,10 @@ static int fit_points(const struct spex_points *points, struct spex_model *model
     err = err ? err : spex_search(&bench, &best);
     if (!err) {
         spex_hypothesis_judge(&bench, &best, INFINITY, &squares);
-        model_of(&bench, &best, &squares, model);
-        spread(&problem, &squares, &best, model);
+        model_make(&bench, &best, &squares, model);
+        model_set_variance(&problem, &squares, &best, model);
         model->adjusted_r2 = adjusted_r2(points, model);
-        model->class = class_of(points, model, is_all_but_noise(&problem, &squares, &best));
+        model->class = model_classify(points, model, residual_is_noise(&problem, &squares, &best));
     }
     spex_bench_free(&bench);
     spex_problem_free(&problem);
@@ -237,7 +248,7 @@ static int fit_points(const struct spex_points *points, struct spex_model *model
 
 int spex_fit(const struct spex_measurements *measured, struct spex_fit *fit) {
     struct spex_points points;
-    int err = check(measured);
+    int err = measurements_check(measured);
     if (err)
         return err;
     *fit = (struct spex_fit){.points = 0};

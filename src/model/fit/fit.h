@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The model of what was measured. */
+/* Fits a model to measurements. */
 #ifndef SPEX_MODEL_FIT_FIT_H
 #define SPEX_MODEL_FIT_FIT_H
 
@@ -9,11 +9,12 @@
 struct spex_fit {
     struct spex_model model;
     size_t points;
-    size_t outliers; /* measurements that were left out */
+    /* Measurements that were left out as outliers. */
+    size_t outliers;
 };
 
-/* 0; -EINVAL for no row, more parameters than SPEX_MODEL_PARAMETERS_MAX, or a number that is negative or not finite;
- * -ENOMEM. */
+/* 0; -EINVAL: no row, more parameters than SPEX_MODEL_PARAMETERS_MAX, or a number that is negative
+ * or not finite; -ENOMEM. */
 int spex_fit(const struct spex_measurements *measured, struct spex_fit *fit);
 
 #endif

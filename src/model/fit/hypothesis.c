@@ -5,16 +5,17 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Below it (as a share of the time) errors of prediction say nothing: what is better by less is no better. */
+/* Errors of prediction below this share of the time do not tell forms apart. */
 #define ERROR_MIN        3e-4
-/* How much smaller, in the logarithm of the likelihood, the error has to be for a unit of complexity, and for a term. */
+/* Price of a unit of complexity, and of a term, in units of the score. */
 #define COMPLEXITY_PRICE 4.5
 #define TERM_PRICE       4.0
 
-/* How many standard errors above 0 the coefficients of several terms have to be. */
+/* Standard errors above 0 that coefficients must have if there are several terms; more if another
+ * term has the same parameter. */
 #define SURE             2.5
 #define SURE_BESIDE_TWIN 4.0
-/* A constant that is less than this share of the least time is a rounding error. */
+/* A constant below this share of the least time is a rounding error. */
 #define NOTHING          1e-9
 
 int spex_bench_make(struct spex_bench *bench, const struct spex_problem *problem) {
@@ -29,6 +30,7 @@ void spex_bench_free(struct spex_bench *bench) {
     bench->products = NULL;
 }
 
+/* The term's column: the product of its functions, or the function's own column if there is one. */
 static const double *term_column(struct spex_bench *bench, const struct spex_hypothesis *hypothesis,
                                  size_t term) {
     const struct spex_problem *problem = bench->problem;
@@ -57,7 +59,7 @@ double spex_score(double count, double error, double complexity, size_t terms) {
            TERM_PRICE * (double)terms;
 }
 
-static double complexity(const struct spex_hypothesis *hypothesis, size_t parameters) {
+static double hypothesis_complexity(const struct spex_hypothesis *hypothesis, size_t parameters) {
     const struct spex_function *functions = spex_functions();
     double sum = 0;
     for (size_t t = 0; t < hypothesis->terms; t++)
@@ -67,8 +69,10 @@ static double complexity(const struct spex_hypothesis *hypothesis, size_t parame
     return sum;
 }
 
-/* Another term of the same parameter, which bends as the first does. */
-static bool has_twin(const struct spex_hypothesis *hypothesis, size_t term, size_t parameters) {
+/* Whether another term has a parameter of this term: such terms bend alike, and their coefficients
+ * are less certain. */
+static bool term_has_twin(const struct spex_hypothesis *hypothesis, size_t term,
+                          size_t parameters) {
     for (size_t t = 0; t < hypothesis->terms; t++)
         for (size_t p = 0; p < parameters && t != term; p++)
             if (hypothesis->functions[t][p] && hypothesis->functions[term][p])
@@ -76,16 +80,18 @@ static bool has_twin(const struct spex_hypothesis *hypothesis, size_t term, size
     return false;
 }
 
-/* Whether every coefficient is above 0, and, where there are several, surely so. */
-static bool grows(const struct spex_bench *bench, const struct spex_hypothesis *hypothesis,
-                  const struct spex_least_squares *fit) {
+/* Whether all coefficients are above 0, and, if there are several terms, by enough standard
+ * errors. */
+static bool coefficients_are_positive(const struct spex_bench *bench,
+                                      const struct spex_hypothesis *hypothesis,
+                                      const struct spex_least_squares *fit) {
     size_t first = hypothesis->constant, parameters = bench->problem->points->parameter_count;
     double freedom = (double)bench->problem->data.count - (double)fit->columns;
     double variance = freedom > 0 ? fit->squares / freedom : 0;
     for (size_t t = 0; t < hypothesis->terms; t++) {
-        double sure = hypothesis->terms == 1                ? 0
-                      : has_twin(hypothesis, t, parameters) ? SURE_BESIDE_TWIN
-                                                            : SURE;
+        double sure = hypothesis->terms == 1                     ? 0
+                      : term_has_twin(hypothesis, t, parameters) ? SURE_BESIDE_TWIN
+                                                                 : SURE;
         double error = sqrt(variance * fit->inverse[first + t][first + t]);
         if (!(fit->coefficients[first + t] > sure * error))
             return false;
@@ -93,10 +99,10 @@ static bool grows(const struct spex_bench *bench, const struct spex_hypothesis *
     return true;
 }
 
-static double score(const struct spex_bench *bench, const struct spex_hypothesis *hypothesis,
-                    double error) {
+static double hypothesis_score(const struct spex_bench *bench,
+                               const struct spex_hypothesis *hypothesis, double error) {
     return spex_score((double)bench->problem->data.count, error,
-                      complexity(hypothesis, bench->problem->points->parameter_count),
+                      hypothesis_complexity(hypothesis, bench->problem->points->parameter_count),
                       hypothesis->terms);
 }
 
@@ -116,11 +122,13 @@ void spex_hypothesis_judge(struct spex_bench *bench, struct spex_hypothesis *hyp
         columns++;
         solved = spex_least_squares(&problem->data, columns, count - 1, fit);
     }
-    if (!solved || !grows(bench, hypothesis, fit))
+    if (!solved || !coefficients_are_positive(bench, hypothesis, fit))
         return;
-    /* What is left out is missed by more than what is not. */
-    if (score(bench, hypothesis, fit->squares / (double)problem->data.count) < bound)
-        hypothesis->score = score(bench, hypothesis, spex_left_out(&problem->data, columns, fit));
+    /* The error of points left out is never less than that of the fit, so the fit's error gives a
+     * lower bound for the score. */
+    if (hypothesis_score(bench, hypothesis, fit->squares / (double)problem->data.count) < bound)
+        hypothesis->score =
+            hypothesis_score(bench, hypothesis, spex_left_out(&problem->data, columns, fit));
 }
 
 bool spex_hypothesis_try(struct spex_bench *bench, struct spex_hypothesis hypothesis,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A form that a model may have, and how good it is on the points: the smaller its score, the better. */
+/* A form of a model, and its score on the points: the lower, the better. */
 #ifndef SPEX_MODEL_FIT_HYPOTHESIS_H
 #define SPEX_MODEL_FIT_HYPOTHESIS_H
 
@@ -7,32 +7,35 @@
 
 struct spex_hypothesis {
     size_t terms;
-    /* Of each term and parameter: function + 1, 0 for a parameter that is not in it. */
+    /* By term and parameter: function + 1; 0: the parameter is not in the term. */
     uint8_t functions[SPEX_MODEL_TERMS_MAX][SPEX_MODEL_PARAMETERS_MAX];
-    bool constant; /* it has one: else it would have been negative */
-    double score;  /* INFINITY where it cannot be */
+    /* The form has a constant; without, since the constant would be negative. */
+    bool constant;
+    /* INFINITY: the form is impossible. */
+    double score;
 };
 
-/* The score of what misses `count` points by so much in the mean square, relative to the weights, and has this
- * complexity and so many terms. */
+/* The score of a form that predicts `count` points with mean square `error` relative to the
+ * weights, and has this complexity and number of terms. */
 double spex_score(double count, double error, double complexity, size_t terms);
 
-/* Room for the columns of one hypothesis. */
+/* Room for the columns of one hypothesis at a time. */
 struct spex_bench {
     const struct spex_problem *problem;
-    double *products; /* term by term */
+    /* Products of functions, term by term. */
+    double *products;
     const double *columns[SPEX_MODEL_COLUMNS_MAX];
 };
 
 int spex_bench_make(struct spex_bench *bench, const struct spex_problem *problem);
 void spex_bench_free(struct spex_bench *bench);
 
-/* Fits it; its `constant` and `score` are set. *fit may be used when the score is finite: the constant first, if it has
- * one. The score is not worked out, and INFINITY, where it cannot be below `bound`. */
+/* Fits a form and sets its `constant` and `score`. *fit is valid if the score is finite; the
+ * constant comes first, if there is one. The score stays INFINITY if it cannot be below `bound`. */
 void spex_hypothesis_judge(struct spex_bench *bench, struct spex_hypothesis *hypothesis,
                            double bound, struct spex_least_squares *fit);
 
-/* Judges it, and takes it for the best if it is. */
+/* Judges a form, and copies it to *best if it is better. True: it is. */
 bool spex_hypothesis_try(struct spex_bench *bench, struct spex_hypothesis hypothesis,
                          struct spex_hypothesis *best);
 

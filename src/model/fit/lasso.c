@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* LASSO with non-negative coefficients, by coordinate descent along a path of penalties (Friedman,
+ * Hastie and Tibshirani, Journal of Statistical Software 33(1), 2010). Functions become candidates
+ * in the order in which they enter the path. */
 #include "model/fit/lasso.h"
 
 #include <errno.h>
@@ -7,34 +10,40 @@
 
 enum {
     POINTS_MAX = 256,
-    STEPS = 40, /* of the path, from the penalty at which nothing is chosen to 1e-4 of it */
+    /* Steps of the path, from the penalty at which no column is chosen to PATH_END of it. */
+    STEPS = 40,
     SWEEPS_MAX = 60,
     ACTIVE_MAX = 6
 };
 #define PATH_END  1e-4
 #define TOLERANCE 1e-6
 
-/* One column: a function of a parameter, or a product with one of another. */
+/* A column: a function of a parameter, or the product of functions of two. */
 struct column {
     size_t parameter[2];
     size_t function[2];
-    size_t factors; /* 1, or 2 of a product */
+    /* 1; 2: a product. */
+    size_t factors;
     double coefficient;
 };
 
 /* Columns are weighted, centred and of length 1. */
 struct lasso {
     const struct spex_problem *problem;
-    size_t count;  /* points */
-    size_t stride; /* between those that are looked at */
+    /* Points that are used: every `stride`th, at most POINTS_MAX. */
+    size_t count;
+    size_t stride;
     struct column *columns;
     size_t column_count;
-    double *values; /* column by column */
-    double *left;   /* residuals */
+    /* Values, column by column. */
+    double *values;
+    /* Residuals of the values that are to be explained. */
+    double *left;
 };
 
-/* Weighted and centred, so that the constant costs nothing; its length. */
-static double centre(const struct lasso *lasso, double *values) {
+/* Centres values and multiplies them by the root of their weights, so that the constant drops out.
+ * Returns their length. */
+static double values_centre(const struct lasso *lasso, double *values) {
     const double *weights = lasso->problem->data.weights;
     double sum = 0, all = 0, squares = 0;
     for (size_t i = 0; i < lasso->count; i++) {
@@ -49,7 +58,7 @@ static double centre(const struct lasso *lasso, double *values) {
     return sqrt(squares);
 }
 
-static void add_column(struct lasso *lasso, struct column column) {
+static void lasso_add_column(struct lasso *lasso, struct column column) {
     const struct spex_problem *problem = lasso->problem;
     double *values = lasso->values + lasso->column_count * lasso->count;
     for (size_t f = 0; f < column.factors; f++)
@@ -61,7 +70,7 @@ static void add_column(struct lasso *lasso, struct column column) {
             values[i] *= spex_problem_column(problem, column.parameter[f],
                                              column.function[f])[i * lasso->stride];
     }
-    double length = centre(lasso, values);
+    double length = values_centre(lasso, values);
     if (!(length > 0) || !isfinite(length))
         return;
     for (size_t i = 0; i < lasso->count; i++)
@@ -69,24 +78,25 @@ static void add_column(struct lasso *lasso, struct column column) {
     lasso->columns[lasso->column_count++] = column;
 }
 
-static void add_columns(struct lasso *lasso) {
+static void lasso_add_columns(struct lasso *lasso) {
     const struct spex_problem *problem = lasso->problem;
     size_t parameters = problem->points->parameter_count;
     for (size_t p = 0; p < parameters; p++) {
         for (size_t f = 0; f < SPEX_FUNCTIONS && problem->varies[p]; f++)
-            add_column(lasso, (struct column){{p, 0}, {f, 0}, 1, 0});
+            lasso_add_column(lasso, (struct column){{p, 0}, {f, 0}, 1, 0});
         for (size_t q = 0; q < p && problem->varies[p]; q++)
             for (size_t f = 0;
                  f < (size_t)SPEX_FUNCTIONS_SIMPLE * SPEX_FUNCTIONS_SIMPLE && problem->varies[q];
                  f++)
-                add_column(
+                lasso_add_column(
                     lasso,
                     (struct column){
                         {p, q}, {f / SPEX_FUNCTIONS_SIMPLE, f % SPEX_FUNCTIONS_SIMPLE}, 2, 0});
     }
 }
 
-static double along(const struct lasso *lasso, size_t column) {
+/* Product of a column and the residuals. */
+static double column_residual(const struct lasso *lasso, size_t column) {
     const double *values = lasso->values + column * lasso->count;
     double sum = 0;
     for (size_t i = 0; i < lasso->count; i++)
@@ -94,13 +104,14 @@ static double along(const struct lasso *lasso, size_t column) {
     return sum;
 }
 
-/* One sweep of coordinate descent, over coefficients that are not negative; the largest change. */
-static double sweep(struct lasso *lasso, double penalty) {
+/* One sweep of coordinate descent over all columns. Returns the greatest change of a
+ * coefficient. */
+static double lasso_sweep(struct lasso *lasso, double penalty) {
     double most = 0;
     for (size_t c = 0; c < lasso->column_count; c++) {
         struct column *column = &lasso->columns[c];
         const double *values = lasso->values + c * lasso->count;
-        double next = fmax(along(lasso, c) + column->coefficient - penalty, 0);
+        double next = fmax(column_residual(lasso, c) + column->coefficient - penalty, 0);
         double change = next - column->coefficient;
         if (change == 0)
             continue;
@@ -112,7 +123,7 @@ static double sweep(struct lasso *lasso, double penalty) {
     return most;
 }
 
-static void propose(struct spex_candidates *candidates, size_t function) {
+static void candidates_add(struct spex_candidates *candidates, size_t function) {
     for (size_t c = 0; c < candidates->count; c++)
         if (candidates->functions[c] == function)
             return;
@@ -120,9 +131,10 @@ static void propose(struct spex_candidates *candidates, size_t function) {
         candidates->functions[candidates->count++] = (uint8_t)function;
 }
 
-/* Whoever enters first comes first. How many are active. */
-static size_t take_active(const struct lasso *lasso, struct spex_candidates *candidates,
-                          const bool *wanted) {
+/* Adds the functions of active columns to the candidates of the wanted parameters. Returns the
+ * number of active columns. */
+static size_t candidates_add_active(const struct lasso *lasso, struct spex_candidates *candidates,
+                                    const bool *wanted) {
     size_t active = 0;
     for (size_t c = 0; c < lasso->column_count; c++) {
         const struct column *column = &lasso->columns[c];
@@ -131,7 +143,7 @@ static size_t take_active(const struct lasso *lasso, struct spex_candidates *can
         active++;
         for (size_t f = 0; f < column->factors; f++)
             if (wanted[column->parameter[f]]) {
-                propose(&candidates[column->parameter[f]], column->function[f]);
+                candidates_add(&candidates[column->parameter[f]], column->function[f]);
                 candidates[column->parameter[f]].gain =
                     fmax(candidates[column->parameter[f]].gain,
                          column->coefficient * column->coefficient / (double)lasso->count);
@@ -140,18 +152,18 @@ static size_t take_active(const struct lasso *lasso, struct spex_candidates *can
     return active;
 }
 
-static void follow_path(struct lasso *lasso, struct spex_candidates *candidates,
-                        const bool *wanted) {
+static void lasso_follow_path(struct lasso *lasso, struct spex_candidates *candidates,
+                              const bool *wanted) {
     double most = 0;
     size_t active = 0;
     for (size_t c = 0; c < lasso->column_count; c++)
-        most = fmax(most, along(lasso, c));
+        most = fmax(most, column_residual(lasso, c));
     for (int step = 1; step <= STEPS && active < ACTIVE_MAX && most > 0; step++) {
         double penalty = most * pow(PATH_END, (double)step / STEPS);
-        for (int sweeps = 0; sweeps < SWEEPS_MAX && sweep(lasso, penalty) > TOLERANCE * most;
+        for (int sweeps = 0; sweeps < SWEEPS_MAX && lasso_sweep(lasso, penalty) > TOLERANCE * most;
              sweeps++)
             ;
-        active = take_active(lasso, candidates, wanted);
+        active = candidates_add_active(lasso, candidates, wanted);
     }
 }
 
@@ -170,16 +182,16 @@ int spex_lasso_candidates(const struct spex_problem *problem, struct spex_candid
     for (size_t p = 0; p < parameters; p++)
         wanted[p] = problem->varies[p] && !candidates[p].count;
     if (!err) {
-        add_columns(&lasso);
+        lasso_add_columns(&lasso);
         for (size_t i = 0; i < lasso.count; i++)
             lasso.left[i] = problem->data.values[i * stride];
-        centre(&lasso, lasso.left);
-        follow_path(&lasso, candidates, wanted);
+        values_centre(&lasso, lasso.left);
+        lasso_follow_path(&lasso, candidates, wanted);
     }
     for (size_t p = 0; p < parameters; p++)
         for (size_t f = 0; f < SPEX_FUNCTIONS_SIMPLE && wanted[p] && !err; f++)
             if (problem->usable[p][f])
-                propose(&candidates[p], f);
+                candidates_add(&candidates[p], f);
     free(lasso.columns);
     free(lasso.values);
     free(lasso.left);

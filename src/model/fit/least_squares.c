@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
+/* Normal equations by Cholesky decomposition, with columns scaled to length 1. Errors of prediction
+ * come from the leverages, without another fit. */
 #include "model/fit/least_squares.h"
 
 #include <math.h>
 
-/* Columns of length 1 whose part that is independent of the others is shorter than the root of this are not. */
+/* Least squared length of the part of a column of length 1 that is independent of the others. */
 #define PIVOT_MIN 1e-10
 
 typedef double square[SPEX_MODEL_COLUMNS_MAX][SPEX_MODEL_COLUMNS_MAX];
 
-static double product(const struct spex_data *data, const double *a, const double *b) {
+static double weighted_product(const struct spex_data *data, const double *a, const double *b) {
     double sum = 0;
     for (size_t i = 0; i < data->count; i++)
         sum += data->weights[i] * a[i] * b[i];
@@ -16,7 +18,7 @@ static double product(const struct spex_data *data, const double *a, const doubl
 }
 
 /* Lower Cholesky factor in place. */
-static bool factorise(square matrix, size_t count) {
+static bool cholesky_factorise(square matrix, size_t count) {
     for (size_t j = 0; j < count; j++) {
         for (size_t k = 0; k < j; k++)
             matrix[j][j] -= matrix[j][k] * matrix[j][k];
@@ -32,8 +34,8 @@ static bool factorise(square matrix, size_t count) {
     return true;
 }
 
-/* Of the matrix whose lower factor this is. */
-static void invert(square factor, size_t count, square inverse) {
+/* Inverse of the matrix whose lower Cholesky factor this is. */
+static void cholesky_invert(square factor, size_t count, square inverse) {
     for (size_t c = 0; c < count; c++) {
         double x[SPEX_MODEL_COLUMNS_MAX] = {0};
         x[c] = 1;
@@ -52,8 +54,8 @@ static void invert(square factor, size_t count, square inverse) {
     }
 }
 
-static double squares_of(const struct spex_data *data, const double *const *columns,
-                         const struct spex_least_squares *fit) {
+static double residual_squares(const struct spex_data *data, const double *const *columns,
+                               const struct spex_least_squares *fit) {
     double sum = 0;
     for (size_t i = 0; i < data->count; i++) {
         double left = data->values[i];
@@ -71,18 +73,18 @@ bool spex_least_squares(const struct spex_data *data, const double *const *colum
     if (count > data->count || count == 0)
         return false;
     for (size_t a = 0; a < count; a++) {
-        norms[a] = sqrt(product(data, columns[a], columns[a]));
+        norms[a] = sqrt(weighted_product(data, columns[a], columns[a]));
         if (!(norms[a] > 0) || !isfinite(norms[a]))
             return false;
-        right[a] = product(data, columns[a], data->values) / norms[a];
+        right[a] = weighted_product(data, columns[a], data->values) / norms[a];
         for (size_t b = 0; b < a; b++)
-            gram[a][b] = product(data, columns[a], columns[b]) / (norms[a] * norms[b]);
+            gram[a][b] = weighted_product(data, columns[a], columns[b]) / (norms[a] * norms[b]);
         gram[a][a] = 1;
     }
-    if (!factorise(gram, count))
+    if (!cholesky_factorise(gram, count))
         return false;
     fit->columns = count;
-    invert(gram, count, fit->inverse);
+    cholesky_invert(gram, count, fit->inverse);
     for (size_t a = 0; a < count; a++) {
         fit->coefficients[a] = 0;
         for (size_t b = 0; b < count; b++) {
@@ -91,7 +93,7 @@ bool spex_least_squares(const struct spex_data *data, const double *const *colum
         }
         fit->coefficients[a] /= norms[a];
     }
-    fit->squares = squares_of(data, columns, fit);
+    fit->squares = residual_squares(data, columns, fit);
     return true;
 }
 

@@ -17,15 +17,18 @@ struct spex_data {
 struct spex_least_squares {
     size_t columns;
     double coefficients[SPEX_MODEL_COLUMNS_MAX];
-    double inverse[SPEX_MODEL_COLUMNS_MAX][SPEX_MODEL_COLUMNS_MAX]; /* of X'WX */
-    double squares;                                                 /* weighted, of the residuals */
+    /* Inverse of X'WX. */
+    double inverse[SPEX_MODEL_COLUMNS_MAX][SPEX_MODEL_COLUMNS_MAX];
+    /* Weighted sum of the squared residuals. */
+    double squares;
 };
 
-/* False when the columns are no independent ones, or more than the values. */
+/* False: the columns are not independent, or are more than the values. */
 bool spex_least_squares(const struct spex_data *data, const double *const *columns, size_t count,
                         struct spex_least_squares *fit);
 
-/* Weighted mean square of what each value is missed by when it is left out; INFINITY when one decides alone. */
+/* Weighted mean square of the errors of predicting each value from the others (leave-one-out);
+ * INFINITY: one value alone decides a coefficient. */
 double spex_left_out(const struct spex_data *data, const double *const *columns,
                      const struct spex_least_squares *fit);
 

@@ -8,25 +8,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What lies further from the median than this many deviations, and than this share of it, is an outlier. */
+/* An outlier is further from the median than so many deviations, and than this share of the
+ * median. */
 #define OUTLIER_DEVIATIONS 4
 #define OUTLIER_SHARE      0.25
 #define OUTLIER_ROWS_MIN   3
 #define NORMAL_PER_MAD     1.4826
-/* Of at least so many measurements: where more than this share of them would be outliers the time has several modes, all of
- * which are in its mean. */
+/* With at least MODES_ROWS_MIN measurements, of which more than this share would be outliers, the
+ * time has several modes: all of them count in the mean. */
 #define MODES_ROWS_MIN     10
 #define OUTLIERS_MOST      0.1
 
-/* Parts of a power of two that are told apart at first, when there are too many points. */
+/* Parts of an octave that are points of their own, at first, if there are too many combinations. */
 #define BINS_PER_OCTAVE 16.0
 
 struct sorting {
-    const double *keys; /* row by row */
+    /* Row by row. */
+    const double *keys;
     size_t width;
 };
 
-static int by_keys(const void *a, const void *b, void *user) {
+static int compare_by_keys(const void *a, const void *b, void *user) {
     const struct sorting *sorting = user;
     size_t one = *(const size_t *)a, other = *(const size_t *)b;
     const double *x = sorting->keys + one * sorting->width,
@@ -42,12 +44,13 @@ int spex_ascending(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* Of sorted values. */
+/* The median of sorted values. */
 static double median(const double *values, size_t count) {
     return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-/* The furthest from the median that is no outlier; `values` is sorted, `scratch` as long. */
+/* Greatest distance from the median that is no outlier. `values` is sorted; `scratch` is as
+ * long. */
 static double outlier_distance(const double *values, double *scratch, size_t count) {
     double middle = median(values, count);
     for (size_t v = 0; v < count; v++)
@@ -57,23 +60,24 @@ static double outlier_distance(const double *values, double *scratch, size_t cou
                 OUTLIER_SHARE * fabs(middle));
 }
 
-static double beyond(const double *values, size_t count, double middle, double distance) {
+static double count_beyond(const double *values, size_t count, double middle, double distance) {
     double sum = 0;
     for (size_t v = 0; v < count; v++)
         sum += fabs(values[v] - middle) > distance;
     return sum;
 }
 
-/* Sorts `values`. What lies further from *middle than this is an outlier. */
-static double summarise(struct spex_points *points, size_t point, double *values, double *scratch,
-                        size_t count, double *centre) {
+/* Sets the point's mean and variance without outliers; sorts `values`. Returns the greatest
+ * distance from *centre that is no outlier. */
+static double point_summarise(struct spex_points *points, size_t point, double *values,
+                              double *scratch, size_t count, double *centre) {
     double middle = 0, distance = INFINITY, mean = 0, squares = 0, used = 0;
     if (count >= OUTLIER_ROWS_MIN) {
         qsort(values, count, sizeof(*values), spex_ascending);
         middle = median(values, count);
         distance = outlier_distance(values, scratch, count);
         if (count >= MODES_ROWS_MIN &&
-            beyond(values, count, middle, distance) > OUTLIERS_MOST * (double)count)
+            count_beyond(values, count, middle, distance) > OUTLIERS_MOST * (double)count)
             distance = INFINITY;
     }
     for (size_t v = 0; v < count; v++) {
@@ -96,24 +100,25 @@ struct in_run {
     double time;
 };
 
-static int by_run(const void *a, const void *b) {
+static int compare_by_run(const void *a, const void *b) {
     const struct in_run *one = a, *other = b;
     return one->run < other->run ? -1 : one->run > other->run;
 }
 
-/* What the means of points vary by, relative to themselves, and what they would if measurements were independent. */
+/* Variance of the points' means relative to the means: as observed between runs, and as it would be
+ * if measurements were independent. Their ratio is the design effect. */
 struct clusters {
     double observed;
     double independent;
 };
 
-/* The variance of a mean of clusters (Cochran, Sampling Techniques, 3rd ed., section 9A): from the clusters' own
- * distances to it. */
+/* Adds a point's variances: that of a mean of clusters, from the clusters' distances to it
+ * (Cochran, Sampling Techniques, 3rd ed., section 9A). */
 static void clusters_add(struct clusters *clusters, const struct spex_points *points, size_t point,
                          struct in_run *in_runs, size_t count) {
     double mean = points->times[point], rows = (double)count, sum = 0;
     size_t runs = 0;
-    qsort(in_runs, count, sizeof(*in_runs), by_run);
+    qsort(in_runs, count, sizeof(*in_runs), compare_by_run);
     for (size_t begin = 0, end; begin < count; begin = end, runs++) {
         double distance = 0;
         for (end = begin; end < count && in_runs[end].run == in_runs[begin].run; end++)
@@ -126,14 +131,15 @@ static void clusters_add(struct clusters *clusters, const struct spex_points *po
     clusters->independent += points->variances[point] / rows / (mean * mean);
 }
 
-/* So many measurements are worth one. */
-static void count_independent(struct spex_points *points, const struct clusters *clusters) {
+/* Divides the points' numbers of measurements by the design effect. */
+static void points_count_independent(struct spex_points *points, const struct clusters *clusters) {
     double effect = clusters->independent > 0 ? clusters->observed / clusters->independent : 1;
     for (size_t p = 0; p < points->count && effect > 1; p++)
         points->rows[p] = fmax(points->rows[p] / effect, 1);
 }
 
-static size_t count_different(const struct sorting *sorting, const size_t *order, size_t count) {
+static size_t count_different_keys(const struct sorting *sorting, const size_t *order,
+                                   size_t count) {
     size_t different = count > 0;
     for (size_t r = 1; r < count; r++)
         different += memcmp(sorting->keys + order[r] * sorting->width,
@@ -142,13 +148,13 @@ static size_t count_different(const struct sorting *sorting, const size_t *order
     return different;
 }
 
-/* Keys that are the same for what lies within a part of an octave. */
-static void make_coarse(double *keys, const double *parameters, size_t count, double bins) {
+/* Makes keys that are equal for values in the same part of an octave. */
+static void keys_make_coarse(double *keys, const double *parameters, size_t count, double bins) {
     for (size_t k = 0; k < count; k++)
         keys[k] = parameters[k] > 0 ? floor(log2(parameters[k]) * bins) : -INFINITY;
 }
 
-static int allocate(struct spex_points *points, size_t count) {
+static int points_allocate(struct spex_points *points, size_t count) {
     points->parameters = calloc(count * points->parameter_count + 1, sizeof(double));
     points->times = calloc(count + 1, sizeof(double));
     points->rows = calloc(count + 1, sizeof(double));
@@ -156,10 +162,11 @@ static int allocate(struct spex_points *points, size_t count) {
     return points->parameters && points->times && points->rows && points->variances ? 0 : -ENOMEM;
 }
 
-/* A point is where the mean of its parameters is, which is exactly theirs where they are all the same. */
-static void gather(struct spex_points *points, const struct spex_measurements *measured,
-                   const struct sorting *sorting, const size_t *order, double *scratch,
-                   struct in_run *in_runs) {
+/* Makes a point of each group of rows with equal keys. The point's parameters are the means of the
+ * rows', which are exact where all are equal. */
+static void points_gather(struct spex_points *points, const struct spex_measurements *measured,
+                          const struct sorting *sorting, const size_t *order, double *scratch,
+                          struct in_run *in_runs) {
     size_t width = sorting->width;
     struct clusters clusters = {.observed = 0};
     for (size_t begin = 0, end; begin < measured->count; begin = end) {
@@ -175,8 +182,8 @@ static void gather(struct spex_points *points, const struct spex_measurements *m
         }
         for (size_t k = 0; k < width; k++)
             at[k] = first[k] + at[k] / (double)(end - begin);
-        double middle, distance = summarise(points, points->count++, scratch,
-                                            scratch + measured->count, end - begin, &middle);
+        double middle, distance = point_summarise(points, points->count++, scratch,
+                                                  scratch + measured->count, end - begin, &middle);
         size_t used = 0;
         for (size_t r = begin; r < end && measured->runs; r++)
             if (fabs(measured->times[order[r]] - middle) <= distance)
@@ -184,13 +191,13 @@ static void gather(struct spex_points *points, const struct spex_measurements *m
                     (struct in_run){measured->runs[order[r]], measured->times[order[r]]};
         clusters_add(&clusters, points, points->count - 1, in_runs, used);
     }
-    count_independent(points, &clusters);
+    points_count_independent(points, &clusters);
 }
 
-static void sort(const struct sorting *sorting, size_t *order, size_t count) {
+static void rows_sort(const struct sorting *sorting, size_t *order, size_t count) {
     for (size_t r = 0; r < count; r++)
         order[r] = r;
-    qsort_r(order, count, sizeof(*order), by_keys, (void *)(uintptr_t)sorting);
+    qsort_r(order, count, sizeof(*order), compare_by_keys, (void *)(uintptr_t)sorting);
 }
 
 int spex_points_make(struct spex_points *points, const struct spex_measurements *measured) {
@@ -203,19 +210,19 @@ int spex_points_make(struct spex_points *points, const struct spex_measurements 
     *points = (struct spex_points){.parameter_count = width};
     int err = order && coarse && scratch && in_runs ? 0 : -ENOMEM;
     if (!err) {
-        sort(&sorting, order, count);
-        different = count_different(&sorting, order, count);
+        rows_sort(&sorting, order, count);
+        different = count_different_keys(&sorting, order, count);
         for (int halved = 0; different > SPEX_POINTS_MAX; halved++) {
-            make_coarse(coarse, measured->parameters, count * width,
-                        ldexp(BINS_PER_OCTAVE, -halved));
+            keys_make_coarse(coarse, measured->parameters, count * width,
+                             ldexp(BINS_PER_OCTAVE, -halved));
             sorting.keys = coarse;
-            sort(&sorting, order, count);
-            different = count_different(&sorting, order, count);
+            rows_sort(&sorting, order, count);
+            different = count_different_keys(&sorting, order, count);
         }
-        err = allocate(points, different);
+        err = points_allocate(points, different);
     }
     if (!err)
-        gather(points, measured, &sorting, order, scratch, in_runs);
+        points_gather(points, measured, &sorting, order, scratch, in_runs);
     free(in_runs);
     free(order);
     free(coarse);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Measurements put together by where they were made: a point is a combination of parameters' values, and what was
- * measured there several times. Of very many different ones those that lie close to each other are one. */
+/* Groups measurements into points: a point is a combination of parameters' values and what was
+ * measured there. If there are more than SPEX_POINTS_MAX different combinations, close ones become
+ * one point. */
 #ifndef SPEX_MODEL_FIT_POINTS_H
 #define SPEX_MODEL_FIT_POINTS_H
 
@@ -11,25 +12,32 @@
 struct spex_measurements {
     size_t parameter_count;
     size_t count;
-    const double *parameters; /* row by row: finite, not negative */
-    const double *times;      /* the same */
-    const uint32_t
-        *runs; /* the same: of one run have more in common than others; NULL: nobody knows */
+    /* Row by row; finite and not negative. */
+    const double *parameters;
+    /* By row; finite and not negative. */
+    const double *times;
+    /* The run of each row: measurements of one run are correlated. NULL: not known. */
+    const uint32_t *runs;
 };
 
 struct spex_points {
     size_t parameter_count;
     size_t count;
-    double *parameters; /* point by point */
-    double *times;      /* means, without outliers */
-    double *rows; /* independent measurements, of as many as there are in the mean: 1 or more */
-    double *variances; /* of single measurements; 0 with one */
-    size_t outliers;   /* measurements that were left out */
+    /* Point by point. */
+    double *parameters;
+    /* Means, without outliers. */
+    double *times;
+    /* Independent measurements that the mean is worth, 1 or more. */
+    double *rows;
+    /* Variances of single measurements; 0: there is one. */
+    double *variances;
+    /* Measurements that were left out. */
+    size_t outliers;
 };
 
 enum { SPEX_POINTS_MAX = 1024 };
 
-/* For qsort: doubles, ascending. */
+/* Compares two doubles, for qsort. */
 int spex_ascending(const void *a, const void *b);
 
 /* 0 or -ENOMEM; to be freed in any case. */

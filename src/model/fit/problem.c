@@ -5,7 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A deviation is at least this share of the median time: what a clock and a call take is in every measurement. */
+/* Floor of a deviation as a share of the median time: the clock and the call add to every
+ * measurement. */
 #define FLOOR_SHARE 0.005
 
 static double median_time(const struct spex_points *points, double *scratch) {
@@ -15,18 +16,20 @@ static double median_time(const struct spex_points *points, double *scratch) {
     return scratch[points->count / 2];
 }
 
-static void weigh(struct spex_problem *problem) {
+static void problem_set_weights(struct spex_problem *problem) {
     const struct spex_points *points = problem->points;
     double middle = median_time(points, problem->weights);
     problem->floor = middle > 0 ? FLOOR_SHARE * middle : 1;
-    problem->least = problem->weights[0]; /* sorted, until they are overwritten */
+    /* The weights still hold the sorted times. */
+    problem->least = problem->weights[0];
     for (size_t i = 0; i < points->count; i++) {
         double time = points->times[i];
         problem->weights[i] = 1 / (time * time + problem->floor * problem->floor);
     }
 }
 
-/* Points whose values of a parameter are different: grids have few, and powers are dear. */
+/* Points with different values of a parameter, whose functions are copied: grids have few values,
+ * and powers take long to compute. */
 enum { SEEN_MAX = 32 };
 
 struct seen {
@@ -34,14 +37,14 @@ struct seen {
     size_t points[SEEN_MAX];
 };
 
-static double *place(const struct spex_problem *problem, size_t parameter, size_t function,
-                     size_t point) {
+static double *column_at(const struct spex_problem *problem, size_t parameter, size_t function,
+                         size_t point) {
     return problem->columns + (parameter * SPEX_FUNCTIONS + function) * problem->points->count +
            point;
 }
 
-static void fill_point(struct spex_problem *problem, size_t parameter, size_t point,
-                       struct seen *seen) {
+static void problem_fill_point(struct spex_problem *problem, size_t parameter, size_t point,
+                               struct seen *seen) {
     const struct spex_points *points = problem->points;
     const double *x = points->parameters + parameter;
     size_t width = points->parameter_count, like = 0;
@@ -51,17 +54,17 @@ static void fill_point(struct spex_problem *problem, size_t parameter, size_t po
     double log2x = known ? 0 : log2(x[point * width]);
     for (size_t f = 0; f < SPEX_FUNCTIONS; f++)
         if (problem->usable[parameter][f])
-            *place(problem, parameter, f, point) =
+            *column_at(problem, parameter, f, point) =
                 known
-                    ? *place(problem, parameter, f, seen->points[like])
+                    ? *column_at(problem, parameter, f, seen->points[like])
                     : spex_exponents_apply(spex_functions()[f].exponents, x[point * width], log2x);
     if (!known && seen->count < SEEN_MAX)
         seen->points[seen->count++] = point;
 }
 
-/* Of one parameter: its functions at all points. A logarithm is none of theirs where it would be negative, nor a
- * function that is the same everywhere. */
-static void fill(struct spex_problem *problem, size_t parameter) {
+/* Fills in one parameter's functions at all points. Logarithms are not usable where they would be
+ * negative; a parameter that does not vary has no usable function. */
+static void problem_fill(struct spex_problem *problem, size_t parameter) {
     const struct spex_points *points = problem->points;
     const struct spex_function *functions = spex_functions();
     double least = INFINITY, most = 0;
@@ -76,7 +79,7 @@ static void fill(struct spex_problem *problem, size_t parameter) {
             most > least && (least >= 1 || functions[f].exponents.log == 0);
     struct seen seen = {.count = 0};
     for (size_t i = 0; i < points->count && most > least; i++)
-        fill_point(problem, parameter, i, &seen);
+        problem_fill_point(problem, parameter, i, &seen);
 }
 
 int spex_problem_make(struct spex_problem *problem, const struct spex_points *points) {
@@ -90,11 +93,11 @@ int spex_problem_make(struct spex_problem *problem, const struct spex_points *po
     if (!problem->weights || !problem->columns || !problem->ones)
         return -ENOMEM;
     problem->data = (struct spex_data){count, points->times, problem->weights};
-    weigh(problem);
+    problem_set_weights(problem);
     for (size_t i = 0; i < count; i++)
         problem->ones[i] = 1;
     for (size_t p = 0; p < points->parameter_count; p++)
-        fill(problem, p);
+        problem_fill(problem, p);
     return 0;
 }
 
@@ -107,5 +110,5 @@ void spex_problem_free(struct spex_problem *problem) {
 
 const double *spex_problem_column(const struct spex_problem *problem, size_t parameter,
                                   size_t function) {
-    return place(problem, parameter, function, 0);
+    return column_at(problem, parameter, function, 0);
 }

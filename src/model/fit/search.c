@@ -6,20 +6,22 @@
 #include "model/fit/candidates.h"
 
 enum {
-    TOGETHER_MAX = 3, /* parameters whose combinations are all tried */
+    /* Parameters whose combinations are all tried: their number grows exponentially. */
+    TOGETHER_MAX = 3,
     ROUNDS_MAX = 4
 };
 
 struct search {
     struct spex_bench *bench;
     struct spex_candidates candidates[SPEX_MODEL_PARAMETERS_MAX];
-    size_t together[TOGETHER_MAX]; /* parameters */
+    /* Numbers of these parameters. */
+    size_t together[TOGETHER_MAX];
     size_t together_count;
     struct spex_hypothesis *best;
 };
 
-/* Those that matter most. */
-static void choose_together(struct search *search) {
+/* Chooses the parameters with the greatest gains, in descending order. */
+static void search_choose_together(struct search *search) {
     const struct spex_problem *problem = search->bench->problem;
     for (size_t p = 0; p < problem->points->parameter_count; p++) {
         size_t at = search->together_count;
@@ -38,27 +40,28 @@ static void choose_together(struct search *search) {
     }
 }
 
-/* Every parameter from this one on is left out, begins a term of its own, or goes into one that is there. */
-static void combine(struct search *search, struct spex_hypothesis *hypothesis, size_t next) {
+/* Tries all forms in which each parameter from `next` on is left out, has a term of its own, or is
+ * a factor of a term. */
+static void search_combine(struct search *search, struct spex_hypothesis *hypothesis, size_t next) {
     if (next == search->together_count) {
         spex_hypothesis_try(search->bench, *hypothesis, search->best);
         return;
     }
     size_t parameter = search->together[next], terms = hypothesis->terms;
     const struct spex_candidates *candidates = &search->candidates[parameter];
-    combine(search, hypothesis, next + 1);
+    search_combine(search, hypothesis, next + 1);
     for (size_t c = 0; c < candidates->count; c++)
         for (size_t t = 0; t <= terms; t++) {
             hypothesis->functions[t][parameter] = (uint8_t)(candidates->functions[c] + 1);
             hypothesis->terms = t == terms ? terms + 1 : terms;
-            combine(search, hypothesis, next + 1);
+            search_combine(search, hypothesis, next + 1);
             hypothesis->functions[t][parameter] = 0;
             hypothesis->terms = terms;
         }
 }
 
-/* Of one parameter everything is tried, and pairs of simple functions. */
-static void try_all_of_one(struct search *search, size_t parameter) {
+/* Tries every function of the only parameter, and pairs of simple functions. */
+static void search_one_parameter(struct search *search, size_t parameter) {
     const struct spex_problem *problem = search->bench->problem;
     for (size_t f = 0; f < SPEX_FUNCTIONS; f++) {
         struct spex_hypothesis one = {.terms = 1};
@@ -77,8 +80,8 @@ static void try_all_of_one(struct search *search, size_t parameter) {
     }
 }
 
-/* Whether another function in some place of the best is better. */
-static bool replace_one(struct search *search) {
+/* Replaces one function of the best form. True: that was better. */
+static bool search_replace_function(struct search *search) {
     const struct spex_problem *problem = search->bench->problem;
     struct spex_hypothesis from = *search->best;
     bool better = false;
@@ -94,23 +97,23 @@ static bool replace_one(struct search *search) {
     return better;
 }
 
-static bool has(const struct spex_hypothesis *hypothesis, size_t parameter) {
+static bool hypothesis_has(const struct spex_hypothesis *hypothesis, size_t parameter) {
     for (size_t t = 0; t < hypothesis->terms; t++)
         if (hypothesis->functions[t][parameter])
             return true;
     return false;
 }
 
-/* Whether the best is better with another candidate: in a term of its own, or, of a parameter that it does not have yet,
- * in one of its terms. */
-static bool add_one(struct search *search) {
+/* Adds one candidate to the best form: as a term of its own, or, for a parameter that the form
+ * lacks, as a factor of a term. True: that was better. */
+static bool search_add_function(struct search *search) {
     struct spex_hypothesis from = *search->best;
     bool better = false;
     for (size_t p = 0; p < search->bench->problem->points->parameter_count; p++) {
         const struct spex_candidates *candidates = &search->candidates[p];
         for (size_t c = 0; c < candidates->count; c++) {
             struct spex_hypothesis other;
-            for (size_t t = 0; t < from.terms && !has(&from, p); t++) {
+            for (size_t t = 0; t < from.terms && !hypothesis_has(&from, p); t++) {
                 other = from;
                 other.functions[t][p] = (uint8_t)(candidates->functions[c] + 1);
                 better |= spex_hypothesis_try(search->bench, other, search->best);
@@ -133,13 +136,13 @@ int spex_search(struct spex_bench *bench, struct spex_hypothesis *best) {
         return err;
     *best = (struct spex_hypothesis){.score = INFINITY};
     spex_hypothesis_try(bench, none, best);
-    choose_together(&search);
+    search_choose_together(&search);
     if (search.together_count == 1)
-        try_all_of_one(&search, search.together[0]);
+        search_one_parameter(&search, search.together[0]);
     else
-        combine(&search, &none, 0);
+        search_combine(&search, &none, 0);
     for (int round = 0; round < ROUNDS_MAX; round++)
-        if (!replace_one(&search) && !add_one(&search))
+        if (!search_replace_function(&search) && !search_add_function(&search))
             break;
     return 0;
 }

@@ -8,10 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Kernels whose times differ by no more share a switch, whatever their classes (section 3.2). */
+/* Kernels whose times differ by no more than this share share a switch, whatever their classes
+ * (ADLER, section 3.2). */
 #define SAME_WITHIN 0.05
 
-/* Values of each parameter that trends are compared at. */
+/* Values of the parameters at which trends are compared. */
 enum { TREND_STEPS = 9 };
 
 static size_t context_length(const struct spex_kernel_model *kernel) {
@@ -29,12 +30,12 @@ static bool same_context(const struct spex_kernel_model *a, const struct spex_ke
     return length == context_length(b) && memcmp(a->path, b->path, length) == 0;
 }
 
-static bool is_around(const char *outer, const char *inner) {
+static bool path_is_around(const char *outer, const char *inner) {
     size_t length = strlen(outer);
     return strncmp(outer, inner, length) == 0 && inner[length] == '/';
 }
 
-/* A kernel around it may be off, and have no model: then the next one around is. */
+/* Kernels around it that have no model, for example because they were off, are left out. */
 size_t spex_models_parent(const struct spex_models *models, size_t model) {
     char *path = strdup(models->items[model].path);
     const struct spex_kernel_model *parent = NULL;
@@ -46,7 +47,7 @@ size_t spex_models_parent(const struct spex_models *models, size_t model) {
     return parent ? (size_t)(parent - models->items) : models->count;
 }
 
-/* The time at one step between the least and the most of all parameters together. */
+/* Predicted time at a step between the least and the greatest values of all parameters together. */
 static double time_at(const struct spex_kernel_model *kernel, unsigned step) {
     double values[SPEX_MODEL_PARAMETERS_MAX];
     if (kernel->model.class == SPEX_MODEL_UNKNOWN)
@@ -57,43 +58,46 @@ static double time_at(const struct spex_kernel_model *kernel, unsigned step) {
     return spex_model_value(&kernel->model, values);
 }
 
-/* Whether it takes so long for any values of its parameters that it was trained for. */
-static bool takes(const struct spex_kernel_model *kernel, double seconds) {
+/* Whether the kernel takes at least `seconds` at any step. */
+static bool kernel_takes(const struct spex_kernel_model *kernel, double seconds) {
     for (unsigned step = 0; step < TREND_STEPS; step++)
         if (time_at(kernel, step) >= seconds)
             return true;
     return false;
 }
 
-/* Paths ascend, but what begins like another need not follow it: "a b" is between "a" and "a/b". */
-static bool is_leaf(const struct spex_models *models, size_t model, double seconds) {
+/* Whether no kernel within this one takes `seconds`. All later paths are compared: "a b" sorts
+ * between "a" and "a/b". */
+static bool kernel_is_leaf(const struct spex_models *models, size_t model, double seconds) {
     for (size_t k = model + 1; k < models->count; k++)
-        if (is_around(models->items[model].path, models->items[k].path) &&
-            takes(&models->items[k], seconds))
+        if (path_is_around(models->items[model].path, models->items[k].path) &&
+            kernel_takes(&models->items[k], seconds))
             return false;
-    return takes(&models->items[model], seconds);
+    return kernel_takes(&models->items[model], seconds);
 }
 
-static bool matters(const struct spex_model *model, size_t parameter) {
+static bool parameter_matters(const struct spex_model *model, size_t parameter) {
     for (size_t t = 0; t < model->term_count; t++)
         if (spex_exponents_any(model->terms[t].factors[parameter]))
             return true;
     return false;
 }
 
-static size_t named(const struct spex_kernel_model *kernel, const char *name) {
+/* Number of the parameter with this name; parameter_count: there is none. */
+static size_t parameter_named(const struct spex_kernel_model *kernel, const char *name) {
     size_t p = 0;
     while (p < kernel->model.parameter_count && strcmp(kernel->names[p], name) != 0)
         p++;
     return p;
 }
 
-/* Whether all that matters to the one matters to the other. */
-static bool within(const struct spex_kernel_model *one, const struct spex_kernel_model *other) {
+/* Whether every parameter in the first model's terms is in those of the other. */
+static bool parameters_within(const struct spex_kernel_model *one,
+                              const struct spex_kernel_model *other) {
     for (size_t p = 0; p < one->model.parameter_count; p++) {
-        size_t there = named(other, one->names[p]);
-        if (matters(&one->model, p) &&
-            (there == other->model.parameter_count || !matters(&other->model, there)))
+        size_t there = parameter_named(other, one->names[p]);
+        if (parameter_matters(&one->model, p) &&
+            (there == other->model.parameter_count || !parameter_matters(&other->model, there)))
             return false;
     }
     return true;
@@ -101,7 +105,7 @@ static bool within(const struct spex_kernel_model *one, const struct spex_kernel
 
 static bool same_class(const struct spex_kernel_model *a, const struct spex_kernel_model *b) {
     return a->model.class == b->model.class && a->model.class != SPEX_MODEL_UNKNOWN &&
-           within(a, b) && within(b, a);
+           parameters_within(a, b) && parameters_within(b, a);
 }
 
 static bool close_to(double a, double b) {
@@ -110,8 +114,8 @@ static bool close_to(double a, double b) {
 
 static bool same_range(const struct spex_kernel_model *one, const struct spex_kernel_model *other) {
     for (size_t p = 0; p < one->model.parameter_count; p++) {
-        size_t there = named(other, one->names[p]);
-        if (matters(&one->model, p) &&
+        size_t there = parameter_named(other, one->names[p]);
+        if (parameter_matters(&one->model, p) &&
             (there == other->model.parameter_count || other->low[there] != one->low[p] ||
              other->high[there] != one->high[p]))
             return false;
@@ -119,8 +123,8 @@ static bool same_range(const struct spex_kernel_model *one, const struct spex_ke
     return true;
 }
 
-/* Whether the times were the same, or nearly, in all of the training. They can be compared only where what the one
- * depends on was the same for the other. */
+/* Whether the times are nearly equal in the whole range of the training. They are compared only if
+ * the parameters that matter had the same ranges. */
 static bool same_trend(const struct spex_kernel_model *a, const struct spex_kernel_model *b) {
     if (!same_range(a, b) || !same_range(b, a))
         return false;
@@ -130,9 +134,9 @@ static bool same_trend(const struct spex_kernel_model *a, const struct spex_kern
     return true;
 }
 
-/* The group of the first of the leaves before it that it goes with; SPEX_GROUP_NONE. */
-static size_t group_of(const struct spex_groups *groups, const struct spex_models *models,
-                       size_t model) {
+/* The group of the first leaf before this one that shares a switch with it; SPEX_GROUP_NONE. */
+static size_t group_before(const struct spex_groups *groups, const struct spex_models *models,
+                           size_t model) {
     const struct spex_kernel_model *kernel = &models->items[model];
     for (size_t k = 0; k < model; k++) {
         const struct spex_kernel_model *other = &models->items[k];
@@ -149,9 +153,9 @@ int spex_groups_make(struct spex_groups *groups, const struct spex_models *model
         return -ENOMEM;
     for (size_t k = 0; k < models->count; k++) {
         groups->of[k] = SPEX_GROUP_NONE;
-        if (!is_leaf(models, k, seconds))
+        if (!kernel_is_leaf(models, k, seconds))
             continue;
-        size_t group = group_of(groups, models, k);
+        size_t group = group_before(groups, models, k);
         groups->of[k] = group != SPEX_GROUP_NONE ? group : groups->count++;
     }
     return 0;

@@ -9,16 +9,18 @@
 #include "base/splitmix.h"
 #include "model/fit/fit.h"
 
-/* Twice as many as points, so that what is looked for is not far from its hash. */
+/* Slots of the hash table: twice the number of points, so that searches are short. */
 enum { SLOTS = 2 * SPEX_TRAINING_POINTS };
 
-/* A combination of parameters. */
+/* A combination of parameters and its measurements. */
 struct point {
     double values[SPEX_MODEL_PARAMETERS_MAX];
     double times[SPEX_TRAINING_ROWS];
     uint32_t runs[SPEX_TRAINING_ROWS];
-    uint64_t seen; /* measurements */
-    double weight; /* executions that they stand for */
+    /* Measurements that have come. */
+    uint64_t seen;
+    /* Executions that they stand for. */
+    double weight;
 };
 
 struct spex_trained {
@@ -26,18 +28,21 @@ struct spex_trained {
     char *names[SPEX_MODEL_PARAMETERS_MAX];
     size_t parameter_count;
     double executions;
-    double seconds; /* of all executions */
+    /* Sum of the seconds of all executions. */
+    double seconds;
     double least_seconds;
     struct point *points;
     size_t count;
     size_t room;
-    uint64_t
-        others; /* combinations that came when there was no room any more, each time they came */
-    uint16_t slots[SLOTS]; /* 1 + a point's number, by a hash of its values; 0: none */
+    /* Times that a combination came for which there was no room. */
+    uint64_t others;
+    /* 1 + number of a point, by a hash of its values; 0: free. */
+    uint16_t slots[SLOTS];
 };
 
 struct spex_training {
-    struct spex_trained **kernels; /* by path */
+    /* Sorted by path. */
+    struct spex_trained **kernels;
     size_t count;
     size_t room;
     uint64_t random;
@@ -75,8 +80,8 @@ void spex_training_destroy(struct spex_training *training) {
     free(training);
 }
 
-/* Where the path is, or would be. */
-static size_t position_of(const struct spex_training *training, const char *path) {
+/* Position of the path, or where it belongs, by binary search. */
+static size_t kernel_position(const struct spex_training *training, const char *path) {
     size_t low = 0, high = training->count;
     while (low < high) {
         size_t middle = (low + high) / 2;
@@ -114,7 +119,7 @@ static bool same_names(const struct spex_trained *kernel, const char *const *nam
     return true;
 }
 
-static int insert(struct spex_training *training, size_t at, struct spex_trained *kernel) {
+static int kernel_insert(struct spex_training *training, size_t at, struct spex_trained *kernel) {
     if (training->count == training->room) {
         size_t room = training->room ? 2 * training->room : 64;
         struct spex_trained **kernels = realloc(training->kernels, room * sizeof(void *));
@@ -131,7 +136,7 @@ static int insert(struct spex_training *training, size_t at, struct spex_trained
 
 int spex_training_kernel(struct spex_training *training, const char *path, const char *const *names,
                          size_t parameter_count, struct spex_trained **kernel) {
-    size_t at = position_of(training, path);
+    size_t at = kernel_position(training, path);
     if (at < training->count && strcmp(training->kernels[at]->path, path) == 0) {
         *kernel = training->kernels[at];
         return same_names(*kernel, names, parameter_count) ? 0 : -EINVAL;
@@ -141,13 +146,13 @@ int spex_training_kernel(struct spex_training *training, const char *path, const
     *kernel = trained_make(path, names, parameter_count);
     if (!*kernel)
         return -ENOMEM;
-    int err = insert(training, at, *kernel);
+    int err = kernel_insert(training, at, *kernel);
     if (err)
         trained_free(*kernel);
     return err;
 }
 
-static uint32_t hash_of(const struct spex_trained *kernel, const double *values) {
+static uint32_t values_hash(const struct spex_trained *kernel, const double *values) {
     uint64_t hash = 0;
     for (size_t p = 0; p < kernel->parameter_count; p++) {
         uint64_t bits;
@@ -158,9 +163,9 @@ static uint32_t hash_of(const struct spex_trained *kernel, const double *values)
     return (uint32_t)(hash >> 20);
 }
 
-/* The slot of the point with these values, or the empty one where it would be. */
-static uint16_t *slot_of(struct spex_trained *kernel, const double *values) {
-    for (uint32_t at = hash_of(kernel, values);; at++) {
+/* The slot of the point with these values, or the free one where it belongs; linear probing. */
+static uint16_t *point_slot(struct spex_trained *kernel, const double *values) {
+    for (uint32_t at = values_hash(kernel, values);; at++) {
         uint16_t *slot = &kernel->slots[at % SLOTS];
         if (!*slot || memcmp(kernel->points[*slot - 1].values, values,
                              kernel->parameter_count * sizeof(*values)) == 0)
@@ -168,7 +173,7 @@ static uint16_t *slot_of(struct spex_trained *kernel, const double *values) {
     }
 }
 
-static int make_room(struct spex_trained *kernel) {
+static int points_make_room(struct spex_trained *kernel) {
     if (kernel->count < kernel->room)
         return 0;
     size_t room = kernel->room ? 2 * kernel->room : 16;
@@ -180,29 +185,31 @@ static int make_room(struct spex_trained *kernel) {
     return 0;
 }
 
-/* In the place of another point: all slots anew, since none can be taken out of the middle. */
-static void replace(struct spex_trained *kernel, size_t at, const double *values) {
+/* Puts a new point in the place of another. Fills the table again, since linear probing does not
+ * allow removing an entry. */
+static void point_replace(struct spex_trained *kernel, size_t at, const double *values) {
     kernel->points[at] = (struct point){.seen = 0};
     memcpy(kernel->points[at].values, values, kernel->parameter_count * sizeof(*values));
     memset(kernel->slots, 0, sizeof(kernel->slots));
     for (size_t p = 0; p < kernel->count; p++)
-        *slot_of(kernel, kernel->points[p].values) = (uint16_t)(p + 1);
+        *point_slot(kernel, kernel->points[p].values) = (uint16_t)(p + 1);
 }
 
-/* The point with these values; NULL: there is no room for it, or no memory (*err). */
-static struct point *point_of(struct spex_training *training, struct spex_trained *kernel,
-                              const double *values, int *err) {
-    uint16_t *slot = slot_of(kernel, values);
+/* The point with these values. NULL: it was not chosen for the sample, or out of memory (*err).
+ * When all points are used, reservoir sampling decides. */
+static struct point *point_for(struct spex_training *training, struct spex_trained *kernel,
+                               const double *values, int *err) {
+    uint16_t *slot = point_slot(kernel, values);
     if (*slot)
         return &kernel->points[*slot - 1];
     if (kernel->count == SPEX_TRAINING_POINTS) {
         size_t at = random_below(training, SPEX_TRAINING_POINTS + ++kernel->others);
         if (at >= SPEX_TRAINING_POINTS)
             return NULL;
-        replace(kernel, at, values);
+        point_replace(kernel, at, values);
         return &kernel->points[at];
     }
-    *err = make_room(kernel);
+    *err = points_make_room(kernel);
     if (*err)
         return NULL;
     *slot = (uint16_t)++kernel->count;
@@ -216,9 +223,10 @@ void spex_training_next_run(struct spex_training *training) {
     training->run++;
 }
 
-/* The row that a measurement takes which stands for one in so many executions, all of them together: each has the same
- * chance (Chao, A general purpose unequal probability sampling plan, Biometrika 69:3, 1982). SPEX_TRAINING_ROWS: none. */
-static size_t row_for(struct spex_training *training, double one_in) {
+/* Row of a measurement that stands for one in `one_in` executions; SPEX_TRAINING_ROWS: it is not
+ * kept. Each execution has the same chance (Chao, "A general purpose unequal probability sampling
+ * plan", Biometrika 69(3), 1982). */
+static size_t row_choose(struct spex_training *training, double one_in) {
     double draw = (double)random_below(training, 1u << 30) / (1u << 30) * one_in;
     return draw < SPEX_TRAINING_ROWS ? (size_t)random_below(training, SPEX_TRAINING_ROWS)
                                      : SPEX_TRAINING_ROWS;
@@ -231,12 +239,12 @@ int spex_trained_add(struct spex_training *training, struct spex_trained *kernel
         kernel->least_seconds = seconds;
     kernel->executions += weight;
     kernel->seconds += weight * seconds;
-    struct point *point = point_of(training, kernel, parameters, &err);
+    struct point *point = point_for(training, kernel, parameters, &err);
     if (!point)
         return err;
     point->weight += weight;
     size_t at = point->seen < SPEX_TRAINING_ROWS ? (size_t)point->seen
-                                                 : row_for(training, point->weight / weight);
+                                                 : row_choose(training, point->weight / weight);
     point->seen++;
     if (at < SPEX_TRAINING_ROWS) {
         point->times[at] = seconds;
@@ -245,16 +253,16 @@ int spex_trained_add(struct spex_training *training, struct spex_trained *kernel
     return 0;
 }
 
-static size_t rows_of(const struct point *point) {
+static size_t point_rows(const struct point *point) {
     return point->seen < SPEX_TRAINING_ROWS ? (size_t)point->seen : SPEX_TRAINING_ROWS;
 }
 
-/* Row by row; at least one row, so that there is something to allocate. */
+/* Copies all rows of the points. Arrays have room for one more, so that malloc never gets 0. */
 static int rows_make(const struct spex_trained *kernel, struct spex_measurements *measured,
                      double **parameters, double **times, uint32_t **runs) {
     size_t count = 0, columns = kernel->parameter_count;
     for (size_t p = 0; p < kernel->count; p++)
-        count += rows_of(&kernel->points[p]);
+        count += point_rows(&kernel->points[p]);
     *parameters = malloc((count * columns + 1) * sizeof(**parameters));
     *times = malloc((count + 1) * sizeof(**times));
     *runs = malloc((count + 1) * sizeof(**runs));
@@ -267,7 +275,7 @@ static int rows_make(const struct spex_trained *kernel, struct spex_measurements
         return -ENOMEM;
     for (size_t p = 0, row = 0; p < kernel->count; p++) {
         const struct point *point = &kernel->points[p];
-        for (size_t r = 0; r < rows_of(point); r++, row++) {
+        for (size_t r = 0; r < point_rows(point); r++, row++) {
             memcpy(*parameters + row * columns, point->values, columns * sizeof(double));
             (*times)[row] = point->times[r];
             (*runs)[row] = point->runs[r];
@@ -276,7 +284,7 @@ static int rows_make(const struct spex_trained *kernel, struct spex_measurements
     return 0;
 }
 
-static void ranges_of(const struct spex_trained *kernel, struct spex_kernel_model *out) {
+static void kernel_ranges(const struct spex_trained *kernel, struct spex_kernel_model *out) {
     for (size_t p = 0; p < kernel->parameter_count; p++) {
         out->low[p] = out->high[p] = kernel->points[0].values[p];
         for (size_t i = 1; i < kernel->count; i++) {
@@ -287,7 +295,7 @@ static void ranges_of(const struct spex_trained *kernel, struct spex_kernel_mode
     }
 }
 
-static int fit_kernel(const struct spex_trained *kernel, struct spex_kernel_model *out) {
+static int kernel_fit(const struct spex_trained *kernel, struct spex_kernel_model *out) {
     struct spex_measurements measured;
     struct spex_fit fit;
     double *parameters, *times;
@@ -302,7 +310,7 @@ static int fit_kernel(const struct spex_trained *kernel, struct spex_kernel_mode
     out->model = fit.model;
     out->executions = kernel->executions;
     out->least_seconds = kernel->least_seconds;
-    ranges_of(kernel, out);
+    kernel_ranges(kernel, out);
     return 0;
 }
 
@@ -321,7 +329,7 @@ int spex_training_fit(const struct spex_training *training, double least_seconds
         }
         int err = spex_models_add(models, kernel->path, (const char *const *)kernel->names,
                                   kernel->parameter_count, &model);
-        err = err ? err : fit_kernel(kernel, model);
+        err = err ? err : kernel_fit(kernel, model);
         if (err)
             return err;
     }
