@@ -57,6 +57,6 @@ struct spex_explorer {
 };
 
 /* Asks, runs, stores and tells until the policy has had enough. */
-int spex_explorer_loop(struct spex_explorer *explorer, struct spex_error *why);
+int spex_explorer_loop(struct spex_explorer *explorer, struct spex_error *error);
 
 #endif

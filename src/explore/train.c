@@ -34,21 +34,21 @@ struct train {
     struct spex_train_progress progress;
 };
 
-static int plan_read(struct train *train, struct spex_error *why) {
+static int plan_read(struct train *train, struct spex_error *error) {
     const char *plan = train->options->plan;
-    int err = plan ? spex_space_read_plan(plan, &train->file, why)
-                   : spex_space_parse_plan("run", one_run, &train->file, why);
-    err = err ? err : spex_agent_check_arguments(&train->file->space, train->options->argv, why);
-    return err ? err : spex_load_check(train->file->agent, why);
+    int err = plan ? spex_space_read_plan(plan, &train->file, error)
+                   : spex_space_parse_plan("run", one_run, &train->file, error);
+    err = err ? err : spex_agent_check_arguments(&train->file->space, train->options->argv, error);
+    return err ? err : spex_load_check(train->file->agent, error);
 }
 
-static int policy_start(struct train *train, struct spex_error *why) {
+static int policy_start(struct train *train, struct spex_error *error) {
     const struct spex_space *space = &train->file->space;
     train->policy = spex_builtin_policy("grid");
     train->levels = calloc(space->parameter_count, sizeof(*train->levels));
     train->state = calloc(1, train->policy->state_size(space));
     if (!train->levels || !train->state || train->policy->init(train->state, space))
-        return spex_fail(why, -ENOMEM, "out of memory");
+        return spex_fail(error, -ENOMEM, "out of memory");
     train->progress.runs = train->policy->runs(train->state);
     return 0;
 }
@@ -69,14 +69,14 @@ static void tell(struct train *train, const struct spex_training_outcome *outcom
 }
 
 /* 1: there was one more run; 0: there is none. */
-static int run_next(struct train *train, struct spex_error *why) {
+static int run_next(struct train *train, struct spex_error *error) {
     const struct spex_asking asking = {.policy = train->policy,
                                        .state = train->state,
                                        .space = &train->file->space,
                                        .probes = train->options->probes,
                                        .levels = train->levels};
     struct spex_plan plan;
-    int got = spex_plan_ask(&asking, &plan, why);
+    int got = spex_plan_ask(&asking, &plan, error);
     if (got <= 0)
         return got;
     const struct spex_training_setup setup = {.file = train->file,
@@ -87,7 +87,7 @@ static int run_next(struct train *train, struct spex_error *why) {
                                               .stop_fd = train->options->stop_fd};
     struct spex_training_outcome outcome;
     spex_training_next_run(train->training);
-    int err = spex_training_run(&setup, train->levels, train->training, &outcome, why);
+    int err = spex_training_run(&setup, train->levels, train->training, &outcome, error);
     if (err)
         return err;
     tell(train, &outcome);
@@ -95,16 +95,16 @@ static int run_next(struct train *train, struct spex_error *why) {
 }
 
 int spex_train(const struct spex_train_options *options, struct spex_training *training,
-               struct spex_error *why) {
+               struct spex_error *error) {
     struct train train = {.options = options, .training = training};
     struct spex_instant begin = spex_instant_now();
     int adopted_before = spex_leftovers_adopt();
-    int err = plan_read(&train, why);
-    err = err ? err : policy_start(&train, why);
-    err = err ? err : spex_private_directory("train", train.directory, why);
+    int err = plan_read(&train, error);
+    err = err ? err : policy_start(&train, error);
+    err = err ? err : spex_private_directory("train", train.directory, error);
     train.ticks_per_second = spex_tick_rate_since(begin);
     while (!err) {
-        int got = run_next(&train, why);
+        int got = run_next(&train, error);
         err = got < 0 ? got : 0;
         if (got <= 0)
             break;

@@ -28,8 +28,8 @@ struct spex_train_options {
     void *user;
 };
 
-/* 0, also where runs have failed; -EINTR; or a negative errno value with the reason in `why`. */
+/* 0, also where runs have failed; -EINTR; or a negative errno value with the reason in `error`. */
 int spex_train(const struct spex_train_options *options, struct spex_training *training,
-               struct spex_error *why);
+               struct spex_error *error);
 
 #endif

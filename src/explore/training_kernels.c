@@ -34,9 +34,9 @@ void spex_training_kernels_free(struct spex_training_kernels *kernels) {
 }
 
 static int kernel_find(struct spex_training_kernels *kernels, const struct spex_record *record,
-                       struct spex_trained **kernel, struct spex_error *why) {
+                       struct spex_trained **kernel, struct spex_error *error) {
     struct spex_kernel_described *described = &kernels->described;
-    int err = spex_kernel_describe(&kernels->known, record, described, why);
+    int err = spex_kernel_describe(&kernels->known, record, described, error);
     if (err)
         return err;
     bool own = described->count > 0;
@@ -44,31 +44,31 @@ static int kernel_find(struct spex_training_kernels *kernels, const struct spex_
                                own ? described->names : kernels->run->names,
                                own ? described->count : kernels->run->count, kernel);
     if (err == -EINVAL)
-        spex_error_set(why, "%s has other parameters here than elsewhere: two of its kind",
+        spex_error_set(error, "%s has other parameters here than elsewhere: two of its kind",
                        described->path);
     else if (err)
-        spex_error_set(why, "%s", err == -E2BIG ? "there are too many kernels" : "out of memory");
+        spex_error_set(error, "%s", err == -E2BIG ? "there are too many kernels" : "out of memory");
     return err;
 }
 
 static int take(struct spex_training_kernels *kernels, const struct spex_record *record,
-                struct spex_error *why) {
+                struct spex_error *error) {
     struct spex_trained **kernel = &kernels->by_context[record->fields[1]];
     double values[SPEX_MAX_FIELDS];
     const double *parameters = kernels->run->values;
-    int err = *kernel ? 0 : kernel_find(kernels, record, kernel, why);
+    int err = *kernel ? 0 : kernel_find(kernels, record, kernel, error);
     if (err)
         return err;
     if (spex_kernel_parameters(record, values) > 0)
         parameters = values;
     double seconds = (double)record->fields[0] / kernels->ticks_per_second;
     err = spex_trained_add(kernels->training, *kernel, parameters, seconds, record->weight);
-    return err ? spex_fail(why, err, "out of memory") : 0;
+    return err ? spex_fail(error, err, "out of memory") : 0;
 }
 
 int spex_training_kernels_take(struct spex_training_kernels *kernels,
                                const struct spex_record *records, size_t count, uint64_t *used,
-                               uint64_t *left_out, struct spex_error *why) {
+                               uint64_t *left_out, struct spex_error *error) {
     int err = 0;
     for (size_t r = 0; r < count && !err; r++) {
         const struct spex_record *record = &records[r];
@@ -78,7 +78,7 @@ int spex_training_kernels_take(struct spex_training_kernels *kernels,
         *left_out += !sound;
         *used += sound;
         if (sound)
-            err = take(kernels, record, why);
+            err = take(kernels, record, error);
     }
     return err;
 }

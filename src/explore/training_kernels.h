@@ -27,9 +27,9 @@ void spex_training_kernels_free(struct spex_training_kernels *kernels);
 
 /* How many of the records were used: not those of other probes, nor those whose context had no room
  * or whose time holds something that was prepared meanwhile. 0; -EINVAL, -E2BIG or -ENOMEM, as
- * `why` says. */
+ * `error` says. */
 int spex_training_kernels_take(struct spex_training_kernels *kernels,
                                const struct spex_record *records, size_t count, uint64_t *used,
-                               uint64_t *left_out, struct spex_error *why);
+                               uint64_t *left_out, struct spex_error *error);
 
 #endif

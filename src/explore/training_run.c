@@ -31,32 +31,32 @@ static void parameters_of(const struct spex_space *space, const size_t *levels,
     }
 }
 
-static int run_fails(struct run *run, const char *why) {
+static int run_fails(struct run *run, const char *text) {
     run->outcome->failed = true;
-    spex_error_set(&run->outcome->failure, "%s", why);
+    spex_error_set(&run->outcome->failure, "%s", text);
     return 1;
 }
 
-static int take_records(struct run *run, bool all, struct spex_error *why) {
+static int take_records(struct run *run, bool all, struct spex_error *error) {
     struct spex_error reason;
     size_t count;
     const struct spex_record *records = spex_receiver_records(run->in.receiver, all, &count);
     int err = spex_training_kernels_take(run->kernels, records, count, &run->outcome->records,
                                          &run->outcome->left_out, &reason);
-    return err ? spex_fail(why, err, "%s", reason.text) : 0;
+    return err ? spex_fail(error, err, "%s", reason.text) : 0;
 }
 
 /* 1: the stream is broken. */
-static int take_stream(struct run *run, bool all, struct spex_error *why) {
+static int take_stream(struct run *run, bool all, struct spex_error *error) {
     struct spex_error reason;
     int more = 1;
     while (more > 0) {
         more = spex_receiver_take(run->in.receiver, &reason);
         if (more == -ENOMEM)
-            return spex_fail(why, more, "%s", reason.text);
+            return spex_fail(error, more, "%s", reason.text);
         if (more < 0)
             return run_fails(run, reason.text);
-        int err = take_records(run, all && more == 0, why);
+        int err = take_records(run, all && more == 0, error);
         if (err)
             return err;
         if (!all)
@@ -66,10 +66,10 @@ static int take_stream(struct run *run, bool all, struct spex_error *why) {
 }
 
 /* The program is gone. 1. */
-static int take_the_rest(struct run *run, struct spex_error *why) {
+static int take_the_rest(struct run *run, struct spex_error *error) {
     char how[384];
     spex_program_output(&run->in.program);
-    int err = take_stream(run, true, why);
+    int err = take_stream(run, true, error);
     if (err)
         return err;
     if (run->in.program.by_signal || run->in.program.status != 0) {
@@ -82,52 +82,52 @@ static int take_the_rest(struct run *run, struct spex_error *why) {
 }
 
 /* Waits for something, and does what there is to do. 0: go on; 1: it is over; or negative. */
-static int step(struct run *run, struct spex_error *why) {
+static int step(struct run *run, struct spex_error *error) {
     struct pollfd fds[SPEX_RUN_FDS];
     struct spex_error reason;
-    int ready = spex_program_run_wait(&run->in, fds, -1, why);
+    int ready = spex_program_run_wait(&run->in, fds, -1, error);
     if (ready <= 0)
         return ready;
     if (fds[SPEX_RUN_STOP].revents)
-        return spex_fail(why, -EINTR, "interrupted");
+        return spex_fail(error, -EINTR, "interrupted");
     if (fds[SPEX_RUN_OUTPUT].revents)
         spex_program_output(&run->in.program);
     if (spex_trial_agent_step(&run->in.around, &reason))
         return run_fails(run, reason.text);
     if (fds[SPEX_RUN_PROGRAM].revents && spex_program_ended(&run->in.program))
-        return take_the_rest(run, why);
-    return take_stream(run, false, why);
+        return take_the_rest(run, error);
+    return take_stream(run, false, error);
 }
 
-static int launch(struct run *run, const size_t *levels, struct spex_error *why) {
+static int launch(struct run *run, const size_t *levels, struct spex_error *error) {
     const struct spex_training_setup *setup = run->setup;
     struct spex_error reason;
     int over = spex_program_run_begin(&run->in, setup->file, setup->argv, levels, setup->probes,
                                       NULL, &reason);
     if (over < 0)
-        return spex_fail(why, over, "%s", reason.text);
+        return spex_fail(error, over, "%s", reason.text);
     return over ? run_fails(run, reason.text) : 0;
 }
 
 static int prepare(struct run *run, const size_t *levels, struct spex_training *training,
-                   struct spex_error *why) {
+                   struct spex_error *error) {
     const struct spex_training_setup *setup = run->setup;
     const struct spex_space *space = &setup->file->space;
     parameters_of(space, levels, &run->parameters);
     if (spex_trial_init(&run->trial, space, levels))
-        return spex_fail(why, -ENOMEM, "out of memory");
-    int err = spex_program_run_prepare(&run->in, space, levels, why);
+        return spex_fail(error, -ENOMEM, "out of memory");
+    int err = spex_program_run_prepare(&run->in, space, levels, error);
     if (err)
         return err;
     run->kernels = spex_training_kernels_new(training, run->in.receiver, &run->parameters,
                                              setup->ticks_per_second);
-    return run->kernels ? 0 : spex_fail(why, -ENOMEM, "out of memory");
+    return run->kernels ? 0 : spex_fail(error, -ENOMEM, "out of memory");
 }
 
-static int finish(struct run *run, int err, struct spex_error *why) {
+static int finish(struct run *run, int err, struct spex_error *error) {
     if (run->in.receiver)
         run->outcome->lost = spex_receiver_lost(run->in.receiver);
-    err = spex_program_run_end(&run->in, err, &run->trial, why);
+    err = spex_program_run_end(&run->in, err, &run->trial, error);
     if (!err && run->trial.note && !run->outcome->failed)
         run_fails(run, run->trial.note);
     spex_program_run_release(&run->in);
@@ -138,13 +138,13 @@ static int finish(struct run *run, int err, struct spex_error *why) {
 
 int spex_training_run(const struct spex_training_setup *setup, const size_t *levels,
                       struct spex_training *training, struct spex_training_outcome *outcome,
-                      struct spex_error *why) {
+                      struct spex_error *error) {
     struct run run = {.setup = setup, .outcome = outcome};
     *outcome = (struct spex_training_outcome){.failed = false};
     spex_program_run_init(&run.in, setup->directory, setup->stop_fd);
-    int over = prepare(&run, levels, training, why);
-    over = over ? over : launch(&run, levels, why);
+    int over = prepare(&run, levels, training, error);
+    over = over ? over : launch(&run, levels, error);
     while (!over)
-        over = step(&run, why);
-    return finish(&run, over < 0 ? over : 0, why);
+        over = step(&run, error);
+    return finish(&run, over < 0 ? over : 0, error);
 }

@@ -29,6 +29,6 @@ struct spex_training_outcome {
  * program did; -EINTR when stop_fd became readable; or what went wrong on our side. */
 int spex_training_run(const struct spex_training_setup *setup, const size_t *levels,
                       struct spex_training *training, struct spex_training_outcome *outcome,
-                      struct spex_error *why);
+                      struct spex_error *error);
 
 #endif

@@ -20,7 +20,7 @@ struct spex_quantities {
 
 /* Of all successful trials. 0 or what went wrong; to be freed in any case. */
 int spex_quantities_read(struct spex_quantities *quantities, const struct spex_study *study,
-                         struct spex_store *store, struct spex_error *why);
+                         struct spex_store *store, struct spex_error *error);
 void spex_quantities_free(struct spex_quantities *quantities);
 
 /* What became of a quantity. */

@@ -61,10 +61,10 @@ static int take(void *user, size_t trial, const char *name, const char *unit, do
 }
 
 int spex_quantities_read(struct spex_quantities *quantities, const struct spex_study *study,
-                         struct spex_store *store, struct spex_error *why) {
+                         struct spex_store *store, struct spex_error *error) {
     struct reading reading = {.study = study, .quantities = quantities};
     *quantities = (struct spex_quantities){NULL, 0};
-    return spex_store_metrics(store, take, &reading, why);
+    return spex_store_metrics(store, take, &reading, error);
 }
 
 void spex_quantities_free(struct spex_quantities *quantities) {

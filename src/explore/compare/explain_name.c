@@ -13,19 +13,19 @@ struct wanted {
     size_t *levels;
 };
 
-static int take_found(size_t found, size_t *group, struct spex_error *why) {
+static int take_found(size_t found, size_t *group, struct spex_error *error) {
     if (found == SPEX_RANKING_NONE)
-        return spex_fail(why, -ENODATA, "no trial has a result");
+        return spex_fail(error, -ENODATA, "no trial has a result");
     *group = found;
     return 0;
 }
 
 static int take_trial(const struct spex_study *study, const char *name, size_t *group,
-                      struct spex_error *why) {
+                      struct spex_error *error) {
     int64_t number;
     if (!spex_number_integer(name + 1, &number) || number < 1 ||
         (uint64_t)number > study->trials.count)
-        return spex_fail(why, -EINVAL, "\"%s\": a trial from #1 to #%zu was expected", name,
+        return spex_fail(error, -EINVAL, "\"%s\": a trial from #1 to #%zu was expected", name,
                          study->trials.count);
     const struct spex_group *found =
         spex_summary_find(&study->summary, study->trials.items[number - 1].levels);
@@ -57,14 +57,14 @@ static size_t level_named(const struct spex_parameter *parameter, const char *te
 }
 
 /* One "NAME=VALUE"; *text moves behind it and its comma. */
-static int take_value(const struct wanted *wanted, const char **text, struct spex_error *why) {
+static int take_value(const struct wanted *wanted, const char **text, struct spex_error *error) {
     const struct spex_space *space = wanted->space;
     size_t name = strcspn(*text, "="), p = 0;
     while (p < space->parameter_count && (strlen(space->parameters[p].name) != name ||
                                           strncmp(space->parameters[p].name, *text, name) != 0))
         p++;
     if ((*text)[name] != '=' || p == space->parameter_count)
-        return spex_fail(why, -EINVAL,
+        return spex_fail(error, -EINVAL,
                          "\"%s\": best, worst, #TRIAL or values of the space's parameters as "
                          "\"%s=%s\" were expected",
                          *text, space->parameters[0].name, space->parameters[0].values[0].text);
@@ -72,7 +72,7 @@ static int take_value(const struct wanted *wanted, const char **text, struct spe
     size_t length = value_length(space, value);
     wanted->levels[p] = level_named(&space->parameters[p], value, length);
     if (wanted->levels[p] == space->parameters[p].count)
-        return spex_fail(why, -EINVAL, "\"%.*s\" is no value of parameter \"%s\"", (int)length,
+        return spex_fail(error, -EINVAL, "\"%.*s\" is no value of parameter \"%s\"", (int)length,
                          value, space->parameters[p].name);
     *text = value + length + (value[length] == ',');
     return 0;
@@ -88,8 +88,8 @@ static bool matches(const struct wanted *wanted, const size_t *levels) {
 }
 
 static int fail_ambiguous(const struct spex_study *study, const struct wanted *wanted,
-                          const char *name, size_t count, struct spex_error *why) {
-    char text[sizeof(why->text)], configuration[160];
+                          const char *name, size_t count, struct spex_error *error) {
+    char text[sizeof(error->text)], configuration[160];
     int length =
         snprintf(text, sizeof(text), "\"%s\": %zu configurations have these values:", name, count);
     size_t shown = 0;
@@ -103,11 +103,11 @@ static int fail_ambiguous(const struct spex_study *study, const struct wanted *w
                                shown ? ";" : "", configuration);
         shown++;
     }
-    return spex_fail(why, -EINVAL, "%s%s", text, count > shown ? "; …" : "");
+    return spex_fail(error, -EINVAL, "%s%s", text, count > shown ? "; …" : "");
 }
 
 static int take_values(const struct spex_study *study, const char *name, size_t *group,
-                       struct spex_error *why) {
+                       struct spex_error *error) {
     size_t levels[SPEX_PARAMETERS_MAX] = {0}, count = 0;
     const struct wanted wanted = {&study->file->space, levels};
     const char *rest = name;
@@ -115,7 +115,7 @@ static int take_values(const struct spex_study *study, const char *name, size_t 
     for (size_t p = 0; p < wanted.space->parameter_count; p++)
         levels[p] = wanted.space->parameters[p].count;
     do
-        err = take_value(&wanted, &rest, why);
+        err = take_value(&wanted, &rest, error);
     while (!err && *rest);
     for (size_t g = 0; g < study->summary.count && !err; g++)
         if (matches(&wanted, study->summary.groups[g].levels)) {
@@ -123,24 +123,25 @@ static int take_values(const struct spex_study *study, const char *name, size_t 
             count++;
         }
     if (!err && count == 0)
-        err = spex_fail(why, -EINVAL, "\"%s\": no such configuration was run", name);
+        err = spex_fail(error, -EINVAL, "\"%s\": no such configuration was run", name);
     if (!err && count > 1)
-        err = fail_ambiguous(study, &wanted, name, count, why);
+        err = fail_ambiguous(study, &wanted, name, count, error);
     return err;
 }
 
 int spex_explain_name(const struct spex_study *study, const char *name, size_t *group,
-                      struct spex_error *why) {
+                      struct spex_error *error) {
     int err;
     if (strcmp(name, "best") == 0)
-        err = take_found(study->findings.best, group, why);
+        err = take_found(study->findings.best, group, error);
     else if (strcmp(name, "worst") == 0)
-        err = take_found(study->findings.worst, group, why);
+        err = take_found(study->findings.worst, group, error);
     else if (name[0] == '#')
-        err = take_trial(study, name, group, why);
+        err = take_trial(study, name, group, error);
     else
-        err = take_values(study, name, group, why);
+        err = take_values(study, name, group, error);
     if (!err && study->summary.groups[*group].trials == 0)
-        err = spex_fail(why, -ENODATA, "\"%s\": no trial of this configuration has a result", name);
+        err =
+            spex_fail(error, -ENODATA, "\"%s\": no trial of this configuration has a result", name);
     return err;
 }

@@ -8,6 +8,6 @@
 
 /* The group. 0; -EINVAL for what names none or several; -ENODATA for one without a result. */
 int spex_explain_name(const struct spex_study *study, const char *name, size_t *group,
-                      struct spex_error *why);
+                      struct spex_error *error);
 
 #endif

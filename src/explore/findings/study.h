@@ -23,7 +23,7 @@ struct spex_study {
 };
 
 /* 0 or what went wrong; to be freed in any case. */
-int spex_study_read(struct spex_study *study, const char *path, struct spex_error *why);
+int spex_study_read(struct spex_study *study, const char *path, struct spex_error *error);
 void spex_study_free(struct spex_study *study);
 
 #endif

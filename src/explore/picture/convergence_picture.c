@@ -37,9 +37,10 @@ static void write_panel(const struct spex_script *script, const char *label, int
             label, column, column);
 }
 
-int spex_draw_convergence(const void *subject, struct spex_script *script, struct spex_error *why) {
+int spex_draw_convergence(const void *subject, struct spex_script *script,
+                          struct spex_error *error) {
     const struct spex_study *study = subject;
-    (void)why;
+    (void)error;
     spex_script_terminal(script, 960, 340);
     write_trials(study, script);
     write_best(study, script);

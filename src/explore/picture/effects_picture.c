@@ -76,14 +76,14 @@ static void write_preamble(const struct spex_study *study, const struct spex_scr
           script->out);
 }
 
-int spex_draw_effects(const void *subject, struct spex_script *script, struct spex_error *why) {
+int spex_draw_effects(const void *subject, struct spex_script *script, struct spex_error *error) {
     const struct spex_study *study = subject;
     const struct spex_space *space = &study->file->space;
     struct ranked *ranked = calloc(space->parameter_count, sizeof(*ranked));
     if (!ranked)
-        return spex_fail(why, -ENOMEM, "out of memory");
+        return spex_fail(error, -ENOMEM, "out of memory");
     size_t panels = rank(study, ranked);
-    int err = panels ? 0 : spex_fail(why, -EINVAL, "no parameter of the space has two values");
+    int err = panels ? 0 : spex_fail(error, -EINVAL, "no parameter of the space has two values");
     if (!err) {
         write_preamble(study, script, panels);
         spex_script_criterion(script, "y", &space->criteria[0]);

@@ -160,7 +160,7 @@ static void write_panel(const struct map *map, size_t panel, size_t *levels) {
 
 /* Axes that were asked for by name; the other one, if only one was, is the first other
  * parameter. */
-static int choose_named_axes(struct map *map, struct spex_error *why) {
+static int choose_named_axes(struct map *map, struct spex_error *error) {
     const char *names[] = {map->study->heatmap_x, map->study->heatmap_y};
     size_t *axes[] = {&map->x, &map->y}, none = map->space->parameter_count;
     for (int a = 0; a < 2; a++) {
@@ -168,27 +168,27 @@ static int choose_named_axes(struct map *map, struct spex_error *why) {
             continue;
         *axes[a] = spex_space_parameter(map->space, names[a]);
         if (*axes[a] == none)
-            return spex_fail(why, -EINVAL, "the space has no parameter \"%s\" for the heat map",
+            return spex_fail(error, -EINVAL, "the space has no parameter \"%s\" for the heat map",
                              names[a]);
     }
     for (int a = 0; a < 2; a++)
         if (!names[a] && (*axes[a] == none || *axes[a] == *axes[1 - a]))
             *axes[a] = *axes[1 - a] == 0 ? 1 : 0;
     if (map->x == map->y)
-        return spex_fail(why, -EINVAL, "the axes of a heat map were expected to differ");
+        return spex_fail(error, -EINVAL, "the axes of a heat map were expected to differ");
     return 0;
 }
 
 /* The axes that were asked for, that the space names, or else the threads parameter against the
  * first other. */
-static int choose_axes(struct map *map, struct spex_error *why) {
+static int choose_axes(struct map *map, struct spex_error *error) {
     size_t none = map->space->parameter_count, threads = map->space->threads_parameter;
     if (none < 2)
-        return spex_fail(why, -EINVAL, "a heat map needs a space of two parameters or more");
+        return spex_fail(error, -EINVAL, "a heat map needs a space of two parameters or more");
     map->x = map->study->file->heatmap_x;
     map->y = map->study->file->heatmap_y;
     if (map->study->heatmap_x || map->study->heatmap_y)
-        return choose_named_axes(map, why);
+        return choose_named_axes(map, error);
     if (map->x == none) {
         map->y = threads < none ? threads : 1;
         map->x = map->y == 0 ? 1 : 0;
@@ -241,28 +241,28 @@ static void fill_cells(const struct map *map) {
     }
 }
 
-static int fail_memory(struct spex_error *why) {
-    return spex_fail(why, -ENOMEM, "out of memory");
+static int fail_memory(struct spex_error *error) {
+    return spex_fail(error, -ENOMEM, "out of memory");
 }
 
-static int prepare(struct map *map, struct spex_error *why) {
-    int err = choose_axes(map, why);
+static int prepare(struct map *map, struct spex_error *error) {
+    int err = choose_axes(map, error);
     if (err)
         return err;
     choose_panels(map);
     if (spex_bins_init(&map->x_bins, &map->space->parameters[map->x], PLACES_MAX) ||
         spex_bins_init(&map->y_bins, &map->space->parameters[map->y], PLACES_MAX))
-        return fail_memory(why);
+        return fail_memory(error);
     map->cells = calloc(map->columns * map->rows * map->x_bins.count * map->y_bins.count,
                         sizeof(*map->cells));
-    return map->cells ? 0 : fail_memory(why);
+    return map->cells ? 0 : fail_memory(error);
 }
 
-int spex_draw_heatmap(const void *subject, struct spex_script *script, struct spex_error *why) {
+int spex_draw_heatmap(const void *subject, struct spex_script *script, struct spex_error *error) {
     const struct spex_study *study = subject;
     struct map map = {.study = study, .space = &study->file->space, .script = script};
     size_t *levels = calloc(map.space->parameter_count, sizeof(*levels));
-    int err = levels ? prepare(&map, why) : fail_memory(why);
+    int err = levels ? prepare(&map, error) : fail_memory(error);
     if (!err) {
         fill_cells(&map);
         write_preamble(&map);

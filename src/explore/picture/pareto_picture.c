@@ -64,11 +64,11 @@ static void write_panel(const struct spex_study *study, const struct spex_script
             y, y);
 }
 
-int spex_draw_pareto(const void *subject, struct spex_script *script, struct spex_error *why) {
+int spex_draw_pareto(const void *subject, struct spex_script *script, struct spex_error *error) {
     const struct spex_study *study = subject;
     size_t panels = study->file->space.objective_count - 1;
     if (panels == 0)
-        return spex_fail(why, -EINVAL, "a Pareto front needs a space of two objectives or more");
+        return spex_fail(error, -EINVAL, "a Pareto front needs a space of two objectives or more");
     size_t columns = panels < 2 ? 1 : 2;
     size_t rows = (panels + columns - 1) / columns;
     spex_script_terminal(script, columns * PANEL_WIDTH + 40, rows * PANEL_HEIGHT + 60);

@@ -23,7 +23,7 @@ void spex_script_terminal(const struct spex_script *script, size_t width, size_t
 void spex_script_text(const struct spex_script *script, const char *text);
 
 /* Writes a picture's script. 0, or a negative errno value and why. */
-typedef int spex_drawing(const void *subject, struct spex_script *script, struct spex_error *why);
+typedef int spex_drawing(const void *subject, struct spex_script *script, struct spex_error *error);
 
 struct spex_picture {
     const char *name;
@@ -34,9 +34,10 @@ struct spex_picture {
 
 /* A file, which appears under its name when it is whole: PNG if it ends in .png, else SVG. 0;
  * -ENOENT without the program that draws it; or what else went wrong. */
-int spex_picture_file(const struct spex_picture *picture, const char *path, struct spex_error *why);
+int spex_picture_file(const struct spex_picture *picture, const char *path,
+                      struct spex_error *error);
 
 /* The text of an SVG element, to be freed. */
-int spex_picture_svg(const struct spex_picture *picture, char **svg, struct spex_error *why);
+int spex_picture_svg(const struct spex_picture *picture, char **svg, struct spex_error *error);
 
 #endif

@@ -66,12 +66,12 @@ json_t *spex_json_machines(const struct spex_circumstances *machines, size_t cou
     return list;
 }
 
-int spex_json_write(json_t *object, FILE *out, struct spex_error *why) {
+int spex_json_write(json_t *object, FILE *out, struct spex_error *error) {
     if (!object)
-        return spex_fail(why, -ENOMEM, "out of memory");
+        return spex_fail(error, -ENOMEM, "out of memory");
     int bad = json_dumpf(object, out, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
     json_decref(object);
     if (bad || fputc('\n', out) == EOF || fflush(out) != 0)
-        return spex_fail(why, -EIO, "cannot write the report: %s", strerror(errno));
+        return spex_fail(error, -EIO, "cannot write the report: %s", strerror(errno));
     return 0;
 }

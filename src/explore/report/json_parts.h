@@ -24,6 +24,6 @@ json_t *spex_json_criterion(const struct spex_criterion *criterion);
 json_t *spex_json_machines(const struct spex_circumstances *machines, size_t count);
 
 /* Takes the object over, which may be NULL: out of memory. 0; -ENOMEM; -EIO. */
-int spex_json_write(json_t *object, FILE *out, struct spex_error *why);
+int spex_json_write(json_t *object, FILE *out, struct spex_error *error);
 
 #endif

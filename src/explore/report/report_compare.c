@@ -186,19 +186,19 @@ static json_t *comparison_json(const struct both *both) {
 }
 
 int spex_report_compare(const struct spex_study *a, const struct spex_study *b, FILE *text,
-                        FILE *json, struct spex_error *why) {
+                        FILE *json, struct spex_error *error) {
     struct spex_comparison comparison;
     const struct both both = {a, b, &comparison};
     int err = spex_compare(&comparison, a, b);
     if (err)
-        err = spex_fail(why, err, "out of memory");
+        err = spex_fail(error, err, "out of memory");
     if (!err && text) {
         print_text(&both, text);
         if (fflush(text) != 0 || ferror(text))
-            err = spex_fail(why, -EIO, "cannot write the report: %s", strerror(errno));
+            err = spex_fail(error, -EIO, "cannot write the report: %s", strerror(errno));
     }
     if (!err && json)
-        err = spex_json_write(comparison_json(&both), json, why);
+        err = spex_json_write(comparison_json(&both), json, error);
     spex_comparison_free(&comparison);
     return err;
 }

@@ -9,6 +9,6 @@
 
 /* Either may be NULL. 0; -ENOMEM; -EIO. */
 int spex_report_compare(const struct spex_study *a, const struct spex_study *b, FILE *text,
-                        FILE *json, struct spex_error *why);
+                        FILE *json, struct spex_error *error);
 
 #endif

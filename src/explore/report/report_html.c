@@ -336,10 +336,10 @@ static void write_circumstances(const struct spex_study *study, FILE *out) {
 }
 
 static int write_picture(const struct spex_study *study, const char *name, spex_drawing *draw,
-                         FILE *out, struct spex_error *why) {
+                         FILE *out, struct spex_error *error) {
     const struct spex_picture picture = {.name = name, .draw = draw, .subject = study};
     char *svg;
-    int err = spex_picture_svg(&picture, &svg, why);
+    int err = spex_picture_svg(&picture, &svg, error);
     if (err)
         return err;
     fputs("<figure>", out);
@@ -350,34 +350,34 @@ static int write_picture(const struct spex_study *study, const char *name, spex_
 }
 
 /* Pictures that the space has something for. */
-static int write_pictures(const struct spex_study *study, FILE *out, struct spex_error *why) {
+static int write_pictures(const struct spex_study *study, FILE *out, struct spex_error *error) {
     const struct spex_space *space = &study->file->space;
     bool varied = spex_space_configurations(space) > 1;
     int err = 0;
     if (space->objective_count > 1)
-        err = write_picture(study, "pareto", spex_draw_pareto, out, why);
+        err = write_picture(study, "pareto", spex_draw_pareto, out, error);
     if (!err && space->parameter_count > 1)
-        err = write_picture(study, "heatmap", spex_draw_heatmap, out, why);
+        err = write_picture(study, "heatmap", spex_draw_heatmap, out, error);
     if (!err && varied)
-        err = write_picture(study, "effects", spex_draw_effects, out, why);
-    return err ? err : write_picture(study, "convergence", spex_draw_convergence, out, why);
+        err = write_picture(study, "effects", spex_draw_effects, out, error);
+    return err ? err : write_picture(study, "convergence", spex_draw_convergence, out, error);
 }
 
-static int write_results(const struct spex_study *study, FILE *out, struct spex_error *why) {
+static int write_results(const struct spex_study *study, FILE *out, struct spex_error *error) {
     write_best(study, out);
     write_criteria(study, out);
     write_tied(study, out);
     write_effects(study, out);
     fputs("<h2>Pictures</h2>\n", out);
-    int err = write_pictures(study, out, why);
+    int err = write_pictures(study, out, error);
     write_front(study, out);
     write_failures(study, out);
     if (!err && write_configurations(study, out))
-        err = spex_fail(why, -ENOMEM, "out of memory");
+        err = spex_fail(error, -ENOMEM, "out of memory");
     return err;
 }
 
-int spex_report_html(const struct spex_study *study, FILE *out, struct spex_error *why) {
+int spex_report_html(const struct spex_study *study, FILE *out, struct spex_error *error) {
     int err = 0;
     write_head(study, out);
     if (study->findings.best == SPEX_RANKING_NONE) {
@@ -385,11 +385,11 @@ int spex_report_html(const struct spex_study *study, FILE *out, struct spex_erro
         write_criteria(study, out);
         write_failures(study, out);
     } else {
-        err = write_results(study, out, why);
+        err = write_results(study, out, error);
     }
     write_circumstances(study, out);
     fputs("</body></html>\n", out);
     if (!err && (fflush(out) != 0 || ferror(out)))
-        err = spex_fail(why, -EIO, "cannot write the page: %s", strerror(errno));
+        err = spex_fail(error, -EIO, "cannot write the page: %s", strerror(errno));
     return err;
 }

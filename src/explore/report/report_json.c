@@ -212,6 +212,6 @@ static json_t *report_json(const struct spex_study *study) {
     return report;
 }
 
-int spex_report_json(const struct spex_study *study, FILE *out, struct spex_error *why) {
-    return spex_json_write(report_json(study), out, why);
+int spex_report_json(const struct spex_study *study, FILE *out, struct spex_error *error) {
+    return spex_json_write(report_json(study), out, error);
 }

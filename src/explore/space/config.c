@@ -63,7 +63,7 @@ int spex_config_read(const char *path, struct spex_config **out, char *why, size
         spex_config_free(config);
         config = NULL;
     } else {
-        config->xml.why = NULL; /* pointed to our stack; nothing below fails through it */
+        config->xml.error = NULL; /* pointed to our stack; nothing below fails through it */
     }
     *out = config;
     return err;
@@ -146,7 +146,7 @@ static int write_file(const char *path, const void *text, size_t length) {
 }
 
 int spex_config_write(const char *path, const struct spex_space *space, const size_t *levels,
-                      struct spex_error *why) {
+                      struct spex_error *error) {
     /* Not by libxml2, which would take the path for a URI and print errors of its own. */
     xmlDoc *document = config_document(space, levels);
     xmlChar *text = NULL;
@@ -155,11 +155,11 @@ int spex_config_write(const char *path, const struct spex_space *space, const si
         xmlDocDumpFormatMemoryEnc(document, &text, &length, "UTF-8", 1);
     xmlFreeDoc(document);
     if (!text)
-        return spex_fail(why, -ENOMEM, "out of memory");
+        return spex_fail(error, -ENOMEM, "out of memory");
     int err = write_file(path, text, (size_t)length);
     xmlFree(text);
     if (err)
-        return spex_fail(why, err, "cannot write the configuration to %s: %s", path,
+        return spex_fail(error, err, "cannot write the configuration to %s: %s", path,
                          strerror(-err));
     return 0;
 }

@@ -11,6 +11,6 @@
 
 /* Writes the configuration `levels` to a new file. 0, or as writing failed. */
 int spex_config_write(const char *path, const struct spex_space *space, const size_t *levels,
-                      struct spex_error *why);
+                      struct spex_error *error);
 
 #endif

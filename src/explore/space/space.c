@@ -151,7 +151,7 @@ static int take_space(struct spex_xml *xml, struct spex_space_file *file, bool j
     err = err ? err : spex_xml_check(xml, root, known, 1);
     err = err ? err : spex_xml_required(xml, root, "name", &name);
     if (!err && (!(space->name = strdup(name)) || !(file->conditions = spex_conditions_new(space))))
-        err = spex_fail(xml->why, -ENOMEM, "out of memory");
+        err = spex_fail(xml->error, -ENOMEM, "out of memory");
     for (const xmlNode *e = err ? NULL : spex_xml_child(root); e && !err; e = spex_xml_next(e))
         err = take_element(xml, e, file, &seen);
     err = err ? err : check_size(xml, root, space);
@@ -162,14 +162,14 @@ static int take_space(struct spex_xml *xml, struct spex_space_file *file, bool j
     err = err ? err : resolve_heatmap(xml, seen.heatmap, file);
     err = err ? err : spex_agent_take(xml, root, space, &file->agent);
     if (!err && !(file->probes = spex_criteria_probes(space)))
-        err = spex_fail(xml->why, -ENOMEM, "out of memory");
+        err = spex_fail(xml->error, -ENOMEM, "out of memory");
     return err;
 }
 
 /* Takes the document over in any case. */
 static int space_from(struct spex_xml *xml, bool judged, struct spex_space_file **out) {
     struct spex_space_file *file = calloc(1, sizeof(*file));
-    int err = file ? 0 : spex_fail(xml->why, -ENOMEM, "out of memory");
+    int err = file ? 0 : spex_fail(xml->error, -ENOMEM, "out of memory");
     if (!err) {
         file->space.size = sizeof(file->space);
         file->space.rules = spex_rules_default;
@@ -187,37 +187,38 @@ static int space_from(struct spex_xml *xml, bool judged, struct spex_space_file 
 }
 
 static int space_read(const char *path, bool judged, struct spex_space_file **file,
-                      struct spex_error *why) {
+                      struct spex_error *error) {
     struct spex_xml xml;
     *file = NULL;
-    int err = spex_xml_read_file(&xml, path, why);
+    int err = spex_xml_read_file(&xml, path, error);
     return err ? err : space_from(&xml, judged, file);
 }
 
 static int space_parse(const char *path, const char *text, bool judged,
-                       struct spex_space_file **file, struct spex_error *why) {
+                       struct spex_space_file **file, struct spex_error *error) {
     struct spex_xml xml;
     *file = NULL;
-    int err = spex_xml_read_text(&xml, path, text, why);
+    int err = spex_xml_read_text(&xml, path, text, error);
     return err ? err : space_from(&xml, judged, file);
 }
 
-int spex_space_read(const char *path, struct spex_space_file **file, struct spex_error *why) {
-    return space_read(path, true, file, why);
+int spex_space_read(const char *path, struct spex_space_file **file, struct spex_error *error) {
+    return space_read(path, true, file, error);
 }
 
-int spex_space_read_plan(const char *path, struct spex_space_file **file, struct spex_error *why) {
-    return space_read(path, false, file, why);
+int spex_space_read_plan(const char *path, struct spex_space_file **file,
+                         struct spex_error *error) {
+    return space_read(path, false, file, error);
 }
 
 int spex_space_parse(const char *path, const char *text, struct spex_space_file **file,
-                     struct spex_error *why) {
-    return space_parse(path, text, true, file, why);
+                     struct spex_error *error) {
+    return space_parse(path, text, true, file, error);
 }
 
 int spex_space_parse_plan(const char *path, const char *text, struct spex_space_file **file,
-                          struct spex_error *why) {
-    return space_parse(path, text, false, file, why);
+                          struct spex_error *error) {
+    return space_parse(path, text, false, file, error);
 }
 
 /* What is const to everyone else is ours to free. */

@@ -34,16 +34,16 @@ struct spex_space_file {
 };
 
 /* 0; -EINVAL for a space that is malformed or contradicts itself; or as reading the file failed. */
-int spex_space_read(const char *path, struct spex_space_file **file, struct spex_error *why);
+int spex_space_read(const char *path, struct spex_space_file **file, struct spex_error *error);
 
 /* The same of a plan of runs, which nobody judges: it needs no objective. */
-int spex_space_read_plan(const char *path, struct spex_space_file **file, struct spex_error *why);
+int spex_space_read_plan(const char *path, struct spex_space_file **file, struct spex_error *error);
 
 /* The same from text; `path` is for messages. */
 int spex_space_parse(const char *path, const char *text, struct spex_space_file **file,
-                     struct spex_error *why);
+                     struct spex_error *error);
 int spex_space_parse_plan(const char *path, const char *text, struct spex_space_file **file,
-                          struct spex_error *why);
+                          struct spex_error *error);
 
 void spex_space_free(struct spex_space_file *file);
 

@@ -27,7 +27,7 @@ struct taking {
 };
 
 static int fail_memory(struct spex_xml *xml) {
-    return spex_fail(xml->why, -ENOMEM, "out of memory");
+    return spex_fail(xml->error, -ENOMEM, "out of memory");
 }
 
 static int copy(struct spex_xml *xml, const char *text, char **to) {
@@ -38,11 +38,11 @@ static int copy(struct spex_xml *xml, const char *text, char **to) {
 /* A template whose names are parameters; `named` may be NULL. */
 static int take_template(const struct taking *taking, const xmlNode *element, const char *attribute,
                          const char *text, uint64_t *named, char **to) {
-    struct spex_error why;
+    struct spex_error error;
     uint64_t unused;
-    int err = spex_template_check(text, taking->space, named ? named : &unused, &why);
+    int err = spex_template_check(text, taking->space, named ? named : &unused, &error);
     if (err == -EINVAL)
-        spex_xml_complain(taking->xml, element, "%s: %s", attribute, why.text);
+        spex_xml_complain(taking->xml, element, "%s: %s", attribute, error.text);
     return err == -ENOMEM ? fail_memory(taking->xml) : err ? err : copy(taking->xml, text, to);
 }
 

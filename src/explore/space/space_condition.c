@@ -211,7 +211,7 @@ static int take(struct spex_conditions *conditions, struct spex_xml *xml, const 
             "$mode = 'x'\"",
             attribute, text);
     condition->text = strdup(text);
-    return condition->text ? 0 : spex_fail(xml->why, -ENOMEM, "out of memory");
+    return condition->text ? 0 : spex_fail(xml->error, -ENOMEM, "out of memory");
 }
 
 int spex_conditions_when(struct spex_conditions *conditions, struct spex_xml *xml,

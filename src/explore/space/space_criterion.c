@@ -16,10 +16,10 @@
 static int take_probe(struct spex_xml *xml, const xmlNode *element, const char *probe,
                       uint32_t *type) {
     struct spex_selection selection;
-    char why[192] = "out of memory";
-    int err = spex_selection_parse(probe, &selection, why, sizeof(why));
+    char error[192] = "out of memory";
+    int err = spex_selection_parse(probe, &selection, error, sizeof(error));
     if (err)
-        return spex_xml_fail(xml, element, "probe=%s", why);
+        return spex_xml_fail(xml, element, "probe=%s", error);
     if (!spex_criterion_names_one(&selection, probe))
         err = spex_xml_fail(xml, element,
                             "probe=\"%s\": one probe and its type was expected, as \"query:tpt\"",
@@ -61,7 +61,7 @@ static int take_metric(struct spex_xml *xml, const xmlNode *element,
     criterion->probe = strdup(probe);
     criterion->metric = strdup(metric);
     return criterion->probe && criterion->metric ? 0
-                                                 : spex_fail(xml->why, -ENOMEM, "out of memory");
+                                                 : spex_fail(xml->error, -ENOMEM, "out of memory");
 }
 
 static int take_goal(struct spex_xml *xml, const xmlNode *element,
@@ -155,7 +155,7 @@ int spex_criterion_take(struct spex_xml *xml, const xmlNode *element, bool limit
         return err;
     struct spex_criterion *criterion = criterion_add(space, limit);
     if (!criterion)
-        return spex_fail(xml->why, -ENOMEM, "out of memory");
+        return spex_fail(xml->error, -ENOMEM, "out of memory");
     err = take_metric(xml, element, criterion);
     err = err ? err : check_new(xml, element, space, criterion);
     if (err)

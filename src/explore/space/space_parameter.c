@@ -150,13 +150,13 @@ int spex_parameter_take(struct spex_xml *xml, const xmlNode *element, struct spe
         return err;
     struct spex_parameter *parameter = parameter_add(space);
     if (!parameter)
-        return spex_fail(xml->why, -ENOMEM, "out of memory");
+        return spex_fail(xml->error, -ENOMEM, "out of memory");
     const char *unit = spex_xml_attribute(element, "unit");
     parameter->kind = kind;
     parameter->name = strdup(name);
     parameter->unit = strdup(unit ? unit : "");
     if (!parameter->name || !parameter->unit)
-        return spex_fail(xml->why, -ENOMEM, "out of memory");
+        return spex_fail(xml->error, -ENOMEM, "out of memory");
     err = take_scale(xml, element, parameter);
     err = err ? err : spex_values_take(xml, element, parameter);
     err = err ? err : place(xml, element, parameter);

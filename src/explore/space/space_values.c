@@ -27,7 +27,7 @@ static struct spex_value *append(struct spex_xml *xml, const xmlNode *element,
     }
     char *copy = more ? strndup(text, length) : NULL;
     if (!copy) {
-        spex_error_set(xml->why, "out of memory");
+        spex_error_set(xml->error, "out of memory");
         return NULL;
     }
     values[parameter->count] = (struct spex_value){.text = copy};

@@ -93,29 +93,29 @@ static size_t parameter_of(const struct spex_space *space, const struct piece *p
 }
 
 static int fail_unknown(const struct spex_space *space, const struct piece *piece,
-                        struct spex_error *why) {
+                        struct spex_error *error) {
     char known[160] = "";
     for (size_t p = 0, length = 0; p < space->parameter_count && length < sizeof(known); p++)
         length += (size_t)snprintf(known + length, sizeof(known) - length, "%s%s",
                                    length ? ", " : "", space->parameters[p].name);
     int shown = piece->length < 60 ? (int)piece->length : 60;
-    return spex_fail(why, -EINVAL,
+    return spex_fail(error, -EINVAL,
                      "{%.*s}: the space has no such parameter; it has %s, and {{ is for a brace",
                      shown, piece->text, known);
 }
 
 int spex_template_check(const char *text, const struct spex_space *space, uint64_t *named,
-                        struct spex_error *why) {
+                        struct spex_error *error) {
     struct scan scan;
     struct piece piece;
     *named = 0;
     int err = scan_begin(&scan, text);
     if (err)
-        spex_error_set(why, "out of memory");
+        spex_error_set(error, "out of memory");
     while (!err && next_piece(&scan, &piece)) {
         size_t p = piece.name ? parameter_of(space, &piece) : 0;
         if (piece.name && p == space->parameter_count)
-            err = fail_unknown(space, &piece, why);
+            err = fail_unknown(space, &piece, error);
         else if (piece.name)
             *named |= UINT64_C(1) << p;
     }

@@ -15,9 +15,9 @@
 #include "text/error.h"
 
 /* Whether every {name} is a parameter of the space: 0 with those that are named, bit p for the
- * p-th; -ENOMEM; or -EINVAL. After an error `why` says what was expected. */
+ * p-th; -ENOMEM; or -EINVAL. After an error `error` says what was expected. */
 int spex_template_check(const char *text, const struct spex_space *space, uint64_t *named,
-                        struct spex_error *why);
+                        struct spex_error *error);
 
 /* The text of a template that has been checked, to be freed; NULL when it names a parameter that
  * does not apply to the configuration. 0 or -ENOMEM. */

@@ -40,12 +40,12 @@ static int read_all(int fd, char *text, size_t room, size_t *length) {
 static int read_file(struct spex_xml *xml) {
     int fd = open(xml->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return spex_fail(xml->why, -errno, "cannot read %s: %s", xml->path, strerror(errno));
+        return spex_fail(xml->error, -errno, "cannot read %s: %s", xml->path, strerror(errno));
     xml->text = malloc(SPEX_XML_BYTES_MAX + 1);
     int err = xml->text ? read_all(fd, xml->text, SPEX_XML_BYTES_MAX, &xml->length) : -ENOMEM;
     close(fd);
     if (err)
-        return spex_fail(xml->why, err, "cannot read %s: %s", xml->path, strerror(-err));
+        return spex_fail(xml->error, err, "cannot read %s: %s", xml->path, strerror(-err));
     xml->text[xml->length] = '\0';
     return 0;
 }
@@ -53,7 +53,7 @@ static int read_file(struct spex_xml *xml) {
 /* The parser's messages end with a newline and can be long. */
 static int fail_parse(struct spex_xml *xml, const xmlError *error) {
     const char *text = error && error->message ? error->message : "not an XML document\n";
-    return spex_fail(xml->why, -EINVAL, "%s:%d: not well-formed XML: %.*s", xml->path,
+    return spex_fail(xml->error, -EINVAL, "%s:%d: not well-formed XML: %.*s", xml->path,
                      error ? error->line : 1, (int)strcspn(text, "\n"), text);
 }
 
@@ -66,7 +66,8 @@ static int check_bytes(const struct spex_xml *xml) {
         return 0;
     for (size_t i = 0; i < length; i++)
         line += xml->text[i] == '\n';
-    return spex_fail(xml->why, -EINVAL, "%s:%d: not well-formed XML: a zero byte", xml->path, line);
+    return spex_fail(xml->error, -EINVAL, "%s:%d: not well-formed XML: a zero byte", xml->path,
+                     line);
 }
 
 /* What goes wrong is said by us alone; errors of an encoding are printed whatever the options say.
@@ -92,19 +93,19 @@ static int parse(struct spex_xml *xml) {
         return err;
     xmlParserCtxt *parser = xmlNewParserCtxt();
     if (!parser)
-        return spex_fail(xml->why, -ENOMEM, "out of memory");
+        return spex_fail(xml->error, -ENOMEM, "out of memory");
     xml->document = read_silently(xml, parser);
     if (!xml->document)
         err = fail_parse(xml, xmlCtxtGetLastError(parser));
     else if (xml->document->intSubset)
-        err = spex_fail(xml->why, -EINVAL, "%s: a document type declaration is not accepted",
+        err = spex_fail(xml->error, -EINVAL, "%s: a document type declaration is not accepted",
                         xml->path);
     xmlFreeParserCtxt(parser);
     return err;
 }
 
-int spex_xml_read_file(struct spex_xml *xml, const char *path, struct spex_error *why) {
-    *xml = (struct spex_xml){.path = path, .why = why};
+int spex_xml_read_file(struct spex_xml *xml, const char *path, struct spex_error *error) {
+    *xml = (struct spex_xml){.path = path, .error = error};
     int err = read_file(xml);
     err = err ? err : parse(xml);
     if (err)
@@ -113,10 +114,10 @@ int spex_xml_read_file(struct spex_xml *xml, const char *path, struct spex_error
 }
 
 int spex_xml_read_text(struct spex_xml *xml, const char *path, const char *text,
-                       struct spex_error *why) {
-    *xml = (struct spex_xml){.path = path, .why = why, .text = strdup(text)};
+                       struct spex_error *error) {
+    *xml = (struct spex_xml){.path = path, .error = error, .text = strdup(text)};
     xml->length = strlen(text);
-    int err = xml->text ? parse(xml) : spex_fail(why, -ENOMEM, "out of memory");
+    int err = xml->text ? parse(xml) : spex_fail(error, -ENOMEM, "out of memory");
     if (err)
         spex_xml_free(xml);
     return err;
@@ -135,7 +136,7 @@ void spex_xml_complain(struct spex_xml *xml, const xmlNode *element, const char 
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    spex_error_set(xml->why, "%s:%ld: <%s>: %s", xml->path,
+    spex_error_set(xml->error, "%s:%ld: <%s>: %s", xml->path,
                    xmlGetLineNo((xmlNode *)(uintptr_t)element), spex_xml_name(element), text);
 }
 

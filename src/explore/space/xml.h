@@ -20,15 +20,15 @@ struct spex_xml {
     char *text;       /* owned: the file as it was read */
     size_t length;
     xmlDoc *document;
-    struct spex_error *why;
+    struct spex_error *error;
 };
 
 /* 0; -EINVAL for what is no XML; or as reading the file failed. */
-int spex_xml_read_file(struct spex_xml *xml, const char *path, struct spex_error *why);
+int spex_xml_read_file(struct spex_xml *xml, const char *path, struct spex_error *error);
 
 /* The same from memory; `path` is for messages. */
 int spex_xml_read_text(struct spex_xml *xml, const char *path, const char *text,
-                       struct spex_error *why);
+                       struct spex_error *error);
 
 void spex_xml_free(struct spex_xml *xml);
 

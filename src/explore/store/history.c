@@ -27,7 +27,7 @@ static bool is_history(const struct spex_history *history) {
 
 int spex_history_make(struct spex_history *history, const struct spex_trials *trials,
                       const struct spex_unfinished *unfinished, size_t unfinished_count,
-                      struct spex_error *why) {
+                      struct spex_error *error) {
     uint64_t plans = 0;
     bool good = true;
     for (size_t t = 0; t < trials->count; t++)
@@ -35,7 +35,7 @@ int spex_history_make(struct spex_history *history, const struct spex_trials *tr
     for (size_t u = 0; u < unfinished_count; u++)
         plans = unfinished[u].asked > plans ? unfinished[u].asked : plans;
     if (plans > 2 * trials->count + SPEX_HISTORY_UNFINISHED_MAX)
-        return spex_fail(why, -EBADMSG, "it has trials of plans that cannot have been made");
+        return spex_fail(error, -EBADMSG, "it has trials of plans that cannot have been made");
     *history = (struct spex_history){
         .trials = trials,
         .plans = plans,
@@ -44,7 +44,7 @@ int spex_history_make(struct spex_history *history, const struct spex_trials *tr
     };
     if (!history->told || !history->trial) {
         spex_history_free(history);
-        return spex_fail(why, -ENOMEM, "out of memory");
+        return spex_fail(error, -ENOMEM, "out of memory");
     }
     for (uint64_t p = 0; p < plans; p++)
         history->told[p] = trials->count;
@@ -55,7 +55,7 @@ int spex_history_make(struct spex_history *history, const struct spex_trials *tr
     if (good && is_history(history))
         return 0;
     spex_history_free(history);
-    return spex_fail(why, -EBADMSG, "its trials are in no order in which they can have been run");
+    return spex_fail(error, -EBADMSG, "its trials are in no order in which they can have been run");
 }
 
 void spex_history_free(struct spex_history *history) {

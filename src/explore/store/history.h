@@ -27,7 +27,7 @@ struct spex_history {
 /* 0; -EBADMSG when that is no history, -ENOMEM. `trials` must outlive it. */
 int spex_history_make(struct spex_history *history, const struct spex_trials *trials,
                       const struct spex_unfinished *unfinished, size_t unfinished_count,
-                      struct spex_error *why);
+                      struct spex_error *error);
 void spex_history_free(struct spex_history *history);
 
 /* How many trials have to be told before a plan is asked for. */

@@ -30,29 +30,29 @@ struct spex_store;
  * when the file holds something else; -EBUSY when another exploration is writing to it; or as
  * opening it failed. */
 int spex_store_open(const char *path, const struct spex_space_file *space, const char *policy,
-                    char *const *argv, struct spex_store **out, struct spex_error *why);
+                    char *const *argv, struct spex_store **out, struct spex_error *error);
 
 /* Opens an existing store to read it. */
-int spex_store_read(const char *path, struct spex_store **out, struct spex_error *why);
+int spex_store_read(const char *path, struct spex_store **out, struct spex_error *error);
 
 void spex_store_close(struct spex_store *store);
 
 /* What is put in from here on is under these circumstances. -EEXIST when trials under others are
  * there, unless they may be mixed. */
 int spex_store_begin(struct spex_store *store, const struct spex_circumstances *now, bool mixed,
-                     struct spex_error *why);
+                     struct spex_error *error);
 
 /* All circumstances under which there are trials, or were to be; in the order in which they
  * came. */
 int spex_store_machines(struct spex_store *store, struct spex_circumstances **machines,
-                        size_t *count, struct spex_error *why);
+                        size_t *count, struct spex_error *error);
 void spex_store_machines_free(struct spex_circumstances **machines, size_t *count);
 
 /* The directory of the explorer that writes to the store, or was killed when it did; NULL for none.
  * To be freed. */
-int spex_store_directory(struct spex_store *store, char **directory, struct spex_error *why);
+int spex_store_directory(struct spex_store *store, char **directory, struct spex_error *error);
 int spex_store_set_directory(struct spex_store *store, const char *directory,
-                             struct spex_error *why);
+                             struct spex_error *error);
 
 /* The space's XML as it was explored, the policy's name and the program with its arguments. Live
  * until the store is closed. */
@@ -63,17 +63,17 @@ const char *spex_store_program(const struct spex_store *store);
 /* All trials in the order in which they finished, without their metrics; to be freed. 0; -EBADMSG
  * when they do not fit the space. */
 int spex_store_trials(struct spex_store *store, const struct spex_space *space,
-                      struct spex_trials *trials, struct spex_error *why);
+                      struct spex_trials *trials, struct spex_error *error);
 
 /* Puts a finished trial in, as the number-th from 1, instead of the one that may be there, and
  * which plans are under way meanwhile; both are on the disk when this returns 0. After an error the
  * store is as it was. */
 int spex_store_put(struct spex_store *store, uint64_t number, const struct spex_space *space,
                    const struct spex_trial *trial, const struct spex_unfinished *unfinished,
-                   size_t unfinished_count, struct spex_error *why);
+                   size_t unfinished_count, struct spex_error *error);
 
 /* All plans that were under way when a trial was put in, by their number; to be freed. */
 int spex_store_unfinished(struct spex_store *store, struct spex_unfinished **unfinished,
-                          size_t *count, struct spex_error *why);
+                          size_t *count, struct spex_error *error);
 
 #endif

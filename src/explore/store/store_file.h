@@ -37,30 +37,30 @@ struct spex_store {
 };
 
 /* What SQLite last complained of, as an errno value and a line: "cannot WHAT FILE: …". */
-int spex_store_fail(const struct spex_store *store, const char *what, struct spex_error *why);
+int spex_store_fail(const struct spex_store *store, const char *what, struct spex_error *error);
 
 int spex_store_execute(struct spex_store *store, const char *sql, const char *what,
-                       struct spex_error *why);
+                       struct spex_error *error);
 
 int spex_store_prepare(struct spex_store *store, const char *sql, sqlite3_stmt **statement,
-                       struct spex_error *why);
+                       struct spex_error *error);
 
 /* The same, prepared once; `sql` has to be the same literal each time. It is the store's, and to be
  * reset after use. */
 int spex_store_keep(struct spex_store *store, const char *sql, sqlite3_stmt **statement,
-                    struct spex_error *why);
+                    struct spex_error *error);
 
 /* Runs a statement that gives no rows, and makes it ready for the next time. */
-int spex_store_put_row(struct spex_store *store, sqlite3_stmt *statement, struct spex_error *why);
+int spex_store_put_row(struct spex_store *store, sqlite3_stmt *statement, struct spex_error *error);
 
 /* Whether the file has this table: versions of spex differ in what they keep. 0 or what went
  * wrong. */
 int spex_store_has_table(struct spex_store *store, const char *table, bool *has,
-                         struct spex_error *why);
+                         struct spex_error *error);
 
 /* The first column of the only row. */
 int spex_store_integer(struct spex_store *store, const char *sql, int64_t *value,
-                       struct spex_error *why);
+                       struct spex_error *error);
 
 /* A copy, to be freed; NULL for NULL. */
 char *spex_store_text(sqlite3_stmt *statement, int column);

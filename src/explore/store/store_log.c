@@ -29,21 +29,23 @@ static int flock_soon(int fd) {
     return 0;
 }
 
-int spex_store_lock(struct spex_store *store, struct spex_error *why) {
+int spex_store_lock(struct spex_store *store, struct spex_error *error) {
     store->lock = open(store->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (store->lock < 0)
-        return spex_fail(why, -errno, "cannot open the store %s: %s", store->path, strerror(errno));
+        return spex_fail(error, -errno, "cannot open the store %s: %s", store->path,
+                         strerror(errno));
     int err = flock_soon(store->lock);
     if (err == -EWOULDBLOCK)
-        return spex_fail(why, -EBUSY, "the store %s is in use by another exploration", store->path);
+        return spex_fail(error, -EBUSY, "the store %s is in use by another exploration",
+                         store->path);
     if (err)
-        return spex_fail(why, err, "cannot lock the store %s: %s", store->path, strerror(-err));
+        return spex_fail(error, err, "cannot lock the store %s: %s", store->path, strerror(-err));
     return 0;
 }
 
-int spex_store_open_database(struct spex_store *store, int flags, struct spex_error *why) {
+int spex_store_open_database(struct spex_store *store, int flags, struct spex_error *error) {
     if (sqlite3_open_v2(store->path, &store->db, flags, NULL) != SQLITE_OK)
-        return spex_store_fail(store, "open the store", why);
+        return spex_store_fail(store, "open the store", error);
     sqlite3_busy_timeout(store->db, 10000);
     return 0;
 }
@@ -70,18 +72,18 @@ static bool says_log(sqlite3 *db) {
 
 /* A file without the log that it says it has was copied without it, or an explorer is just ending
  * and removes the log first. */
-int spex_store_check_whole(const struct spex_store *store, struct spex_error *why) {
+int spex_store_check_whole(const struct spex_store *store, struct spex_error *error) {
     const struct timespec pause = {.tv_nsec = 10000000};
     char *log = NULL;
     if (asprintf(&log, "%s-wal", store->path) < 0)
-        return spex_fail(why, -ENOMEM, "out of memory");
+        return spex_fail(error, -ENOMEM, "out of memory");
     int tries = 0, err = 0;
     while (tries < LOG_TRIES && says_log(store->db) && access(log, F_OK) < 0) {
         nanosleep(&pause, NULL);
         tries++;
     }
     if (tries == LOG_TRIES)
-        err = spex_fail(why, -EBADMSG, "%s is not complete: %s, which belongs to it, is missing",
+        err = spex_fail(error, -EBADMSG, "%s is not complete: %s, which belongs to it, is missing",
                         store->path, log);
     free(log);
     return err;

@@ -74,29 +74,29 @@ static int take_usage(const struct taking *taking, sqlite3_stmt *row) {
 }
 
 static int each_row(struct spex_store *store, const char *sql, const struct taking *taking,
-                    int (*take)(const struct taking *, sqlite3_stmt *), struct spex_error *why) {
+                    int (*take)(const struct taking *, sqlite3_stmt *), struct spex_error *error) {
     sqlite3_stmt *rows = NULL;
-    int got = SQLITE_ROW, err = spex_store_prepare(store, sql, &rows, why);
+    int got = SQLITE_ROW, err = spex_store_prepare(store, sql, &rows, error);
     while (!err && (got = sqlite3_step(rows)) == SQLITE_ROW)
         if ((err = take(taking, rows)))
-            err = spex_fail(why, err, "out of memory");
+            err = spex_fail(error, err, "out of memory");
     if (!err && got != SQLITE_DONE)
-        err = spex_store_fail(store, "read", why);
+        err = spex_store_fail(store, "read", error);
     sqlite3_finalize(rows);
     return err;
 }
 
 int spex_store_metrics(struct spex_store *store, spex_metric_taker *take, void *user,
-                       struct spex_error *why) {
+                       struct spex_error *error) {
     const struct taking taking = {take, user};
     bool usage = false;
     int err =
         each_row(store,
                  "SELECT trial - 1, type, field, name, probe, rate, mean, deviation, min, p50,"
                  " p90, p99, max FROM trial_metric",
-                 &taking, take_probe, why);
-    err = err ? err : spex_store_has_table(store, "trial_usage", &usage, why);
+                 &taking, take_probe, error);
+    err = err ? err : spex_store_has_table(store, "trial_usage", &usage, error);
     if (!err && usage)
-        err = each_row(store, "SELECT trial - 1, * FROM trial_usage", &taking, take_usage, why);
+        err = each_row(store, "SELECT trial - 1, * FROM trial_usage", &taking, take_usage, error);
     return err;
 }

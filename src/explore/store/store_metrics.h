@@ -14,6 +14,6 @@ typedef int spex_metric_taker(void *user, size_t trial, const char *name, const 
 
 /* 0 or what went wrong. */
 int spex_store_metrics(struct spex_store *store, spex_metric_taker *take, void *user,
-                       struct spex_error *why);
+                       struct spex_error *error);
 
 #endif

@@ -23,8 +23,8 @@
 
 /* All of these within a transaction of the caller's. */
 int spex_store_put_usage(struct spex_store *store, sqlite3_int64 number,
-                         const struct spex_trial *trial, struct spex_error *why);
+                         const struct spex_trial *trial, struct spex_error *error);
 int spex_store_get_usage(struct spex_store *store, sqlite3_int64 number, struct spex_trial *trial,
-                         struct spex_error *why);
+                         struct spex_error *error);
 
 #endif

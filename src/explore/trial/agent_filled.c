@@ -11,13 +11,13 @@
 #include "text/number.h"
 
 int spex_agent_check_arguments(const struct spex_space *space, char *const *argv,
-                               struct spex_error *why) {
+                               struct spex_error *error) {
     struct spex_error reason;
     uint64_t named;
     for (size_t i = 0; argv[i]; i++) {
         int err = spex_template_check(argv[i], space, &named, &reason);
         if (err)
-            return spex_fail(why, err, "argument %zu of the program, \"%.80s\": %s", i, argv[i],
+            return spex_fail(error, err, "argument %zu of the program, \"%.80s\": %s", i, argv[i],
                              reason.text);
     }
     return 0;
@@ -43,7 +43,7 @@ static void list_free(char **list) {
 }
 
 static int fill_argv(const struct filling *filling, char *const *argv, char ***list,
-                     struct spex_error *why) {
+                     struct spex_error *error) {
     size_t count = 0;
     while (argv[count])
         count++;
@@ -54,7 +54,7 @@ static int fill_argv(const struct filling *filling, char *const *argv, char ***l
         if (fill(filling, argv[i], &(*list)[to]))
             return -ENOMEM;
         if (i == 0 && !(*list)[0])
-            return spex_fail(why, -EINVAL, "%s names a parameter that does not apply", argv[0]);
+            return spex_fail(error, -EINVAL, "%s names a parameter that does not apply", argv[0]);
         to += (*list)[to] != NULL;
     }
     return 0;
@@ -138,18 +138,18 @@ static int fill_command(const struct filling *filling, const struct spex_agent_c
 }
 
 int spex_agent_fill(const struct spex_space_file *file, char *const *argv, const size_t *levels,
-                    struct spex_agent_filled *filled, struct spex_error *why) {
+                    struct spex_agent_filled *filled, struct spex_error *error) {
     const struct spex_agent *agent = file->agent;
     const struct filling filling = {&file->space, levels};
     *filled = (struct spex_agent_filled){.load_count = agent->load_count};
-    int err = fill_argv(&filling, argv, &filled->argv, why);
+    int err = fill_argv(&filling, argv, &filled->argv, error);
     err = err ? err : fill_variables(&filling, agent, &filled->variables);
     err = err ? err : fill_parameters(&filling, &filled->parameters);
     err = err ? err : fill_command(&filling, &agent->setup, &filled->setup);
     err = err ? err : fill_command(&filling, &agent->teardown, &filled->teardown);
     for (size_t l = 0; l < agent->load_count && !err; l++)
         err = fill_load(&filling, &agent->loads[l], &filled->loads[l]);
-    return err == -ENOMEM ? spex_fail(why, err, "out of memory") : err;
+    return err == -ENOMEM ? spex_fail(error, err, "out of memory") : err;
 }
 
 void spex_agent_filled_free(struct spex_agent_filled *filled) {

@@ -27,12 +27,12 @@ struct spex_agent_filled {
 /* Before the first trial: whether templates among the program's arguments name parameters of the
  * space. 0; -EINVAL; -ENOMEM. */
 int spex_agent_check_arguments(const struct spex_space *space, char *const *argv,
-                               struct spex_error *why);
+                               struct spex_error *error);
 
 /* 0; -EINVAL when the program itself names a parameter that does not apply; -ENOMEM. To be freed in
  * any case. */
 int spex_agent_fill(const struct spex_space_file *file, char *const *argv, const size_t *levels,
-                    struct spex_agent_filled *filled, struct spex_error *why);
+                    struct spex_agent_filled *filled, struct spex_error *error);
 
 void spex_agent_filled_free(struct spex_agent_filled *filled);
 

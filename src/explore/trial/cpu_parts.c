@@ -56,7 +56,7 @@ static size_t core_of(size_t cpu) {
 }
 
 static int divide_ours(const cpu_set_t *ours, struct spex_cpu_parts *parts,
-                       struct spex_error *why) {
+                       struct spex_error *error) {
     size_t cpus[CPU_SETSIZE], cores[CPU_SETSIZE], part_of[CPU_SETSIZE], count = 0;
     for (size_t c = 0; c < CPU_SETSIZE; c++)
         if (CPU_ISSET(c, ours)) {
@@ -65,23 +65,23 @@ static int divide_ours(const cpu_set_t *ours, struct spex_cpu_parts *parts,
         }
     int err = spex_cpu_parts_divide(cores, count, parts->count, part_of, &parts->cpus);
     if (err == -EINVAL)
-        return spex_fail(why, err,
+        return spex_fail(error, err,
                          "%zu trials at a time would disturb each other on %zu CPUs: at most one a "
                          "core was expected, or that they may share CPUs",
                          parts->count, count);
     for (size_t c = 0; c < count && !err; c++)
         if (part_of[c] < parts->count)
             CPU_SET(cpus[c], &parts->parts[part_of[c]]);
-    return err ? spex_fail(why, err, "out of memory") : 0;
+    return err ? spex_fail(error, err, "out of memory") : 0;
 }
 
-int spex_cpu_parts_make(size_t count, struct spex_cpu_parts *parts, struct spex_error *why) {
+int spex_cpu_parts_make(size_t count, struct spex_cpu_parts *parts, struct spex_error *error) {
     cpu_set_t ours;
     *parts = (struct spex_cpu_parts){.parts = calloc(count, sizeof(cpu_set_t)), .count = count};
-    int err = parts->parts ? 0 : spex_fail(why, -ENOMEM, "out of memory");
+    int err = parts->parts ? 0 : spex_fail(error, -ENOMEM, "out of memory");
     if (!err && sched_getaffinity(0, sizeof(ours), &ours) < 0)
-        err = spex_fail(why, -errno, "cannot tell which CPUs may be used: %s", strerror(errno));
-    err = err ? err : divide_ours(&ours, parts, why);
+        err = spex_fail(error, -errno, "cannot tell which CPUs may be used: %s", strerror(errno));
+    err = err ? err : divide_ours(&ours, parts, error);
     if (err)
         spex_cpu_parts_free(parts);
     return err;

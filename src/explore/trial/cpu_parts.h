@@ -19,7 +19,7 @@ struct spex_cpu_parts {
 
 /* `count` equal parts; what is over is left idle. 0; -EINVAL when there are not enough cores for
  * parts that have none in common; -ENOMEM. */
-int spex_cpu_parts_make(size_t count, struct spex_cpu_parts *parts, struct spex_error *why);
+int spex_cpu_parts_make(size_t count, struct spex_cpu_parts *parts, struct spex_error *error);
 void spex_cpu_parts_free(struct spex_cpu_parts *parts);
 
 /* The same over made-up CPUs: `cores` has a number for each of `count` CPUs, the same for those of

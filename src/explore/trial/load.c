@@ -36,18 +36,18 @@ static char *list_stressors(void) {
     return NULL;
 }
 
-int spex_load_check(const struct spex_agent *agent, struct spex_error *why) {
+int spex_load_check(const struct spex_agent *agent, struct spex_error *error) {
     if (agent->load_count == 0)
         return 0;
     char *list = list_stressors();
     if (!list)
-        return spex_fail(why, -ENOENT,
+        return spex_fail(error, -ENOENT,
                          "the space has a <load>, which needs stress-ng: install Debian's package "
                          "\"stress-ng\"");
     int err = 0;
     for (size_t l = 0; l < agent->load_count && !err; l++)
         if (!has_word(list, agent->loads[l].stressor))
-            err = spex_fail(why, -EINVAL,
+            err = spex_fail(error, -EINVAL,
                             "<load>: stressor=\"%s\": one of those that \"stress-ng --stressors\" "
                             "lists was expected",
                             agent->loads[l].stressor);
@@ -56,7 +56,8 @@ int spex_load_check(const struct spex_agent *agent, struct spex_error *why) {
 }
 
 int spex_load_start(struct spex_program *program, const struct spex_load_filled *load,
-                    const struct spex_launch *base, const char *directory, struct spex_error *why) {
+                    const struct spex_launch *base, const char *directory,
+                    struct spex_error *error) {
     char stressor[128], workers[16];
     size_t options = 0;
     while (load->options[options])
@@ -66,14 +67,14 @@ int spex_load_start(struct spex_program *program, const struct spex_load_filled 
     enum { FIRST = sizeof(first) / sizeof(first[0]) };
     const char **argv = calloc(FIRST + options + 1, sizeof(*argv));
     if (!argv)
-        return spex_fail(why, -ENOMEM, "out of memory");
+        return spex_fail(error, -ENOMEM, "out of memory");
     snprintf(stressor, sizeof(stressor), "--%s", load->stressor);
     snprintf(workers, sizeof(workers), "%u", load->workers);
     memcpy(argv, first, sizeof(first));
     memcpy(argv + FIRST, load->options, options * sizeof(*argv));
     const struct spex_launch launch = {
         .argv = (char *const *)(uintptr_t)argv, .config = base->config, .cpus = base->cpus};
-    int err = spex_program_launch(program, &launch, why);
+    int err = spex_program_launch(program, &launch, error);
     free(argv);
     return err;
 }

@@ -11,12 +11,13 @@
 #define SPEX_TRIAL_LOADS "load"
 
 /* Before the first trial: whether stress-ng is there and has the stressors. 0; -ENOENT; -EINVAL. */
-int spex_load_check(const struct spex_agent *agent, struct spex_error *why);
+int spex_load_check(const struct spex_agent *agent, struct spex_error *error);
 
 /* Starts one of at least one worker. Its files are in `directory`; of `base` it has the
  * configuration's path, by which whatever it leaves can be found, and the CPUs. */
 int spex_load_start(struct spex_program *program, const struct spex_load_filled *load,
-                    const struct spex_launch *base, const char *directory, struct spex_error *why);
+                    const struct spex_launch *base, const char *directory,
+                    struct spex_error *error);
 
 /* What loads have left in their directory, and the directory. */
 void spex_load_remove_files(const char *directory);

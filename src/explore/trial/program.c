@@ -172,7 +172,7 @@ static int open_pidfd(struct spex_program *program) {
 }
 
 int spex_program_launch(struct spex_program *program, const struct spex_launch *launch,
-                        struct spex_error *why) {
+                        struct spex_error *error) {
     size_t made;
     *program = (struct spex_program){.pid = -1, .pidfd = -1, .output = -1};
     char **environment = make_environment(launch, &made);
@@ -186,7 +186,7 @@ int spex_program_launch(struct spex_program *program, const struct spex_launch *
     }
     free_environment(environment, made);
     if (err)
-        return spex_fail(why, err, "did not start: %s: %s", launch->argv[0], strerror(-err));
+        return spex_fail(error, err, "did not start: %s: %s", launch->argv[0], strerror(-err));
     return 0;
 }
 
@@ -289,7 +289,7 @@ static void signal_program(const struct spex_program *program, int signal_number
         kill(program->pid, signal_number);
 }
 
-int spex_program_teardown(struct spex_program *program, struct spex_error *why) {
+int spex_program_teardown(struct spex_program *program, struct spex_error *error) {
     if (program->pid <= 0 || program->pidfd < 0)
         return 0;
     if (!spex_program_ended(program)) {
@@ -303,7 +303,7 @@ int spex_program_teardown(struct spex_program *program, struct spex_error *why) 
     if (program->ended)
         spex_usage_reap(program->pid, &program->usage);
     else
-        err = spex_fail(why, -EPERM, "cannot end the program, process %d", (int)program->pid);
+        err = spex_fail(error, -EPERM, "cannot end the program, process %d", (int)program->pid);
     if (program->mark)
         spex_leftovers_kill(program->mark);
     close(program->pidfd);

@@ -42,9 +42,9 @@ struct spex_launch {
     const cpu_set_t *cpus; /* that it may use, with all that it starts; NULL: those that we may */
 };
 
-/* 0; or a negative errno value with "did not start: …" in `why`. */
+/* 0; or a negative errno value with "did not start: …" in `error`. */
 int spex_program_launch(struct spex_program *program, const struct spex_launch *launch,
-                        struct spex_error *why);
+                        struct spex_error *error);
 
 /* Takes what the program has written, without waiting. */
 void spex_program_output(struct spex_program *program);
@@ -60,6 +60,6 @@ void spex_program_last_output(const struct spex_program *program, char *text, si
 
 /* Asks the program to end (SIGTERM); makes it (SIGKILL) when it has not after five seconds. Then
  * whatever it has started and left. 0, or -EPERM when it will not end. */
-int spex_program_teardown(struct spex_program *program, struct spex_error *why);
+int spex_program_teardown(struct spex_program *program, struct spex_error *error);
 
 #endif

@@ -41,21 +41,21 @@ void spex_program_run_init(struct spex_program_run *run, const char *directory, 
 
 /* Writes the configuration and listens. 0 or an error of ours; to be ended in any case. */
 int spex_program_run_prepare(struct spex_program_run *run, const struct spex_space *space,
-                             const size_t *levels, struct spex_error *why);
+                             const size_t *levels, struct spex_error *error);
 
 /* Launches the program and what is to be there before it; `cpus` as in struct spex_launch. 0; 1
- * when the run has failed, or an error of ours: as `why` says. */
+ * when the run has failed, or an error of ours: as `error` says. */
 int spex_program_run_begin(struct spex_program_run *run, const struct spex_space_file *file,
                            char *const *argv, const size_t *levels, const char *probes,
-                           const cpu_set_t *cpus, struct spex_error *why);
+                           const cpu_set_t *cpus, struct spex_error *error);
 
 /* As poll, which may have been interrupted: 0 then. An error of ours. */
 int spex_program_run_wait(const struct spex_program_run *run, struct pollfd fds[SPEX_RUN_FDS],
-                          int timeout_ms, struct spex_error *why);
+                          int timeout_ms, struct spex_error *error);
 
 /* Ends all of it; the trial is told what was used. What went wrong first, or now. */
 int spex_program_run_end(struct spex_program_run *run, int err, struct spex_trial *trial,
-                         struct spex_error *why);
+                         struct spex_error *error);
 
 /* Removes the files. */
 void spex_program_run_release(struct spex_program_run *run);

@@ -17,10 +17,10 @@
 struct spex_receiver;
 
 /* Listens at `path`. 0, or as making the socket failed. */
-int spex_receiver_open(const char *path, struct spex_receiver **out, struct spex_error *why);
+int spex_receiver_open(const char *path, struct spex_receiver **out, struct spex_error *error);
 
 /* Of a program that is connected already; takes over its socket when it succeeds. */
-int spex_receiver_of(int socket, struct spex_receiver **out, struct spex_error *why);
+int spex_receiver_of(int socket, struct spex_receiver **out, struct spex_error *error);
 void spex_receiver_close(struct spex_receiver *receiver);
 
 /* What to poll for input: the listening socket and the program's, -1 for one that is closed. */
@@ -29,7 +29,7 @@ void spex_receiver_fds(const struct spex_receiver *receiver, int fds[SPEX_RECEIV
 
 /* Takes what has come, without waiting. 0; 1 when there may be more; -EPROTO for a stream that
  * breaks the format; -ENOMEM. */
-int spex_receiver_take(struct spex_receiver *receiver, struct spex_error *why);
+int spex_receiver_take(struct spex_receiver *receiver, struct spex_error *error);
 
 /* The records that are complete, oldest first, valid until the next call; none are handed out
  * twice. With `all`, also those that earlier ones could still follow. */

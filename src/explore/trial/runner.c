@@ -28,7 +28,7 @@ struct place {
     uint64_t asked, told; /* of the trial */
     struct spex_trial trial;
     int err;
-    struct spex_error why;
+    struct spex_error error;
 };
 
 struct spex_runner {
@@ -43,7 +43,7 @@ struct spex_runner {
     size_t running;
     bool stopping;
     int err; /* why */
-    struct spex_error why;
+    struct spex_error error;
 };
 
 static void raise_event(int fd) {
@@ -60,10 +60,10 @@ static int run_until_valid(const struct spex_trial_setup *setup, struct place *p
     for (int attempt = 0; attempt < HELD_UP_ATTEMPTS && err == -EAGAIN; attempt++) {
         spex_trial_free(&place->trial);
         if (spex_trial_init(&place->trial, &setup->file->space, place->plan.levels))
-            return spex_fail(&place->why, -ENOMEM, "out of memory");
+            return spex_fail(&place->error, -ENOMEM, "out of memory");
         place->trial.asked = place->asked;
         place->trial.told = place->told;
-        err = spex_trial_run(setup, &place->plan, &place->trial, &place->why);
+        err = spex_trial_run(setup, &place->plan, &place->trial, &place->error);
     }
     return err;
 }
@@ -83,7 +83,7 @@ static void *place_run(void *argument) {
 }
 
 static int place_init(struct spex_runner *runner, size_t p, const struct spex_cpu_parts *parts,
-                      struct spex_error *why) {
+                      struct spex_error *error) {
     struct place *place = &runner->places[p];
     size_t parameters = runner->setup.file->space.parameter_count;
     place->runner = runner;
@@ -92,18 +92,18 @@ static int place_init(struct spex_runner *runner, size_t p, const struct spex_cp
     if (asprintf(&place->directory, "%s/%zu", runner->setup.directory, p) < 0)
         place->directory = NULL;
     if (!place->levels || !place->directory)
-        return spex_fail(why, -ENOMEM, "out of memory");
+        return spex_fail(error, -ENOMEM, "out of memory");
     if (mkdir(place->directory, 0700) < 0)
-        return spex_fail(why, -errno, "cannot make a directory %s: %s", place->directory,
+        return spex_fail(error, -errno, "cannot make a directory %s: %s", place->directory,
                          strerror(errno));
     return 0;
 }
 
 int spex_runner_create(const struct spex_trial_setup *setup, const struct spex_cpu_parts *parts,
-                       struct spex_runner **out, struct spex_error *why) {
+                       struct spex_runner **out, struct spex_error *error) {
     struct spex_runner *runner = *out = calloc(1, sizeof(*runner));
     if (!runner)
-        return spex_fail(why, -ENOMEM, "out of memory");
+        return spex_fail(error, -ENOMEM, "out of memory");
     runner->setup = *setup;
     runner->stop_fd = setup->stop_fd;
     runner->place_count = parts ? parts->count : 1;
@@ -116,11 +116,11 @@ int spex_runner_create(const struct spex_trial_setup *setup, const struct spex_c
     runner->setup.policy_lock = &runner->policy;
     int err = 0;
     if (!runner->places)
-        err = spex_fail(why, -ENOMEM, "out of memory");
+        err = spex_fail(error, -ENOMEM, "out of memory");
     else if (runner->stop < 0 || runner->done < 0)
-        err = spex_fail(why, -errno, "cannot make an event: %s", strerror(errno));
+        err = spex_fail(error, -errno, "cannot make an event: %s", strerror(errno));
     for (size_t p = 0; p < runner->place_count && !err; p++)
-        err = place_init(runner, p, parts, why);
+        err = place_init(runner, p, parts, error);
     if (err) {
         spex_runner_destroy(runner);
         *out = NULL;
@@ -185,7 +185,7 @@ size_t spex_runner_places(const struct spex_runner *runner) {
 }
 
 int spex_runner_start(struct spex_runner *runner, const struct spex_plan *plan, uint64_t asked,
-                      uint64_t told, struct spex_error *why) {
+                      uint64_t told, struct spex_error *error) {
     struct place *place = runner->places;
     size_t parameters = runner->setup.file->space.parameter_count;
     while (place->running)
@@ -197,12 +197,12 @@ int spex_runner_start(struct spex_runner *runner, const struct spex_plan *plan, 
     place->asked = asked;
     place->told = told;
     if (!place->probes)
-        return spex_fail(why, -ENOMEM, "out of memory");
+        return spex_fail(error, -ENOMEM, "out of memory");
     int err = pthread_create(&place->thread, NULL, place_run, place);
     if (err) {
         free(place->probes);
         place->probes = NULL;
-        return spex_fail(why, -err, "cannot start a thread: %s", strerror(err));
+        return spex_fail(error, -err, "cannot start a thread: %s", strerror(err));
     }
     place->running = true;
     runner->running++;
@@ -229,15 +229,15 @@ static struct place *find_done(struct spex_runner *runner) {
 }
 
 /* Until a trial has ended, or has been told to. */
-static int wait_for_events(struct spex_runner *runner, struct spex_error *why) {
+static int wait_for_events(struct spex_runner *runner, struct spex_error *error) {
     uint64_t events;
     struct pollfd fds[2] = {{.fd = runner->done, .events = POLLIN},
                             {.fd = runner->stopping ? -1 : runner->stop_fd, .events = POLLIN}};
     int ready = poll(fds, 2, -1);
     if (ready < 0 && errno != EINTR)
-        return spex_fail(why, -errno, "cannot wait for the trials: %s", strerror(errno));
+        return spex_fail(error, -errno, "cannot wait for the trials: %s", strerror(errno));
     if (ready > 0 && fds[0].revents && read(runner->done, &events, sizeof(events)) < 0)
-        return errno == EAGAIN ? 0 : spex_fail(why, -errno, "cannot wait: %s", strerror(errno));
+        return errno == EAGAIN ? 0 : spex_fail(error, -errno, "cannot wait: %s", strerror(errno));
     if (ready > 0 && fds[1].revents) {
         runner->stopping = true;
         raise_event(runner->stop);
@@ -249,16 +249,17 @@ static int wait_for_events(struct spex_runner *runner, struct spex_error *why) {
 static void take_error(struct spex_runner *runner, const struct place *place) {
     if (!runner->err || (runner->err == -EINTR && place->err != -EINTR)) {
         runner->err = place->err;
-        runner->why = place->why;
+        runner->error = place->error;
     }
     runner->stopping = true;
     raise_event(runner->stop);
 }
 
-int spex_runner_wait(struct spex_runner *runner, struct spex_trial *trial, struct spex_error *why) {
+int spex_runner_wait(struct spex_runner *runner, struct spex_trial *trial,
+                     struct spex_error *error) {
     while (runner->running) {
         struct place *place = find_done(runner);
-        int err = place ? 0 : wait_for_events(runner, why);
+        int err = place ? 0 : wait_for_events(runner, error);
         if (err)
             return err;
         if (!place)
@@ -271,6 +272,6 @@ int spex_runner_wait(struct spex_runner *runner, struct spex_trial *trial, struc
             return 0;
         spex_trial_free(trial);
     }
-    *why = runner->why;
+    *error = runner->error;
     return runner->err;
 }

@@ -14,7 +14,7 @@ struct spex_runner;
  * runs gets one of its own, and its stop_fd is not looked at by the trials but by spex_runner_wait.
  * `parts` has one part for each place; NULL: one place, on all CPUs. */
 int spex_runner_create(const struct spex_trial_setup *setup, const struct spex_cpu_parts *parts,
-                       struct spex_runner **out, struct spex_error *why);
+                       struct spex_runner **out, struct spex_error *error);
 
 /* Ends what is running; results that have come by then are lost. */
 void spex_runner_destroy(struct spex_runner *runner);
@@ -28,7 +28,7 @@ size_t spex_runner_places(const struct spex_runner *runner);
 
 /* Where a place is free: runs a plan, which is copied. */
 int spex_runner_start(struct spex_runner *runner, const struct spex_plan *plan, uint64_t asked,
-                      uint64_t told, struct spex_error *why);
+                      uint64_t told, struct spex_error *error);
 
 /* The plans under way: into room for as many as there are places; how many. */
 size_t spex_runner_unfinished(const struct spex_runner *runner, struct spex_unfinished *all);
@@ -36,6 +36,7 @@ size_t spex_runner_unfinished(const struct spex_runner *runner, struct spex_unfi
 /* Waits until one of the trials under way has finished. 0 with the trial, which is the caller's.
  * When stop_fd becomes readable, or something goes wrong on our side, all are ended; once none is
  * left that had finished by then, -EINTR or what went wrong. */
-int spex_runner_wait(struct spex_runner *runner, struct spex_trial *trial, struct spex_error *why);
+int spex_runner_wait(struct spex_runner *runner, struct spex_trial *trial,
+                     struct spex_error *error);
 
 #endif

@@ -23,7 +23,7 @@ static const struct spex_program no_program = {.pid = -1, .pidfd = -1, .output =
 
 int spex_trial_agent_init(struct spex_trial_agent *around, const struct spex_space_file *file,
                           char *const *argv, const size_t *levels, const struct spex_launch *base,
-                          int stop_fd, struct spex_error *why) {
+                          int stop_fd, struct spex_error *error) {
     struct spex_error reason;
     *around = (struct spex_trial_agent){
         .agent = file->agent, .base = *base, .stop_fd = stop_fd, .setup = no_program};
@@ -31,7 +31,7 @@ int spex_trial_agent_init(struct spex_trial_agent *around, const struct spex_spa
         around->loads[l] = no_program;
     int err = spex_agent_fill(file, argv, levels, &around->filled, &reason);
     if (err)
-        spex_error_set(why, "did not start: %s", reason.text);
+        spex_error_set(error, "did not start: %s", reason.text);
     return err == -EINVAL ? 1 : err;
 }
 
@@ -52,10 +52,10 @@ static enum event wait_for(struct spex_program *program, int stop_fd,
     return ready > 0 && fds[0].revents ? STOP : SOMETHING;
 }
 
-/* 0; 1 when it has failed, as `why` says; -EINTR. The program is to be torn down in any case. */
+/* 0; 1 when it has failed, as `error` says; -EINTR. The program is to be torn down in any case. */
 static int run_command(const struct spex_trial_agent *around, const char *what, const char *text,
                        double timeout, int stop_fd, struct spex_program *program,
-                       struct spex_error *why) {
+                       struct spex_error *error) {
     const char *const argv[] = {"/bin/sh", "-c", text, NULL};
     const struct spex_launch launch = {.argv = (char *const *)(uintptr_t)argv,
                                        .config = around->base.config,
@@ -65,96 +65,96 @@ static int run_command(const struct spex_trial_agent *around, const char *what, 
     struct spex_error reason;
     char words[384];
     if (spex_program_launch(program, &launch, &reason))
-        return spex_fail(why, 1, "%s: %s", what, reason.text);
+        return spex_fail(error, 1, "%s: %s", what, reason.text);
     while (!spex_program_ended(program)) {
         enum event event = wait_for(program, stop_fd, deadline);
         if (event == STOP)
-            return spex_fail(why, -EINTR, "interrupted");
+            return spex_fail(error, -EINTR, "interrupted");
         if (event == SOMETHING || spex_program_ended(program))
             continue;
         spex_program_last_output(program, words, sizeof(words));
-        return spex_fail(why, 1, "%s: did not end in %g s%s", what, timeout, words);
+        return spex_fail(error, 1, "%s: did not end in %g s%s", what, timeout, words);
     }
     spex_program_output(program);
     spex_program_describe(program, words, sizeof(words));
-    return program->by_signal || program->status ? spex_fail(why, 1, "%s: %s", what, words) : 0;
+    return program->by_signal || program->status ? spex_fail(error, 1, "%s: %s", what, words) : 0;
 }
 
 static int fail_load(const struct spex_load_filled *load, const char *words,
-                     struct spex_error *why) {
-    return spex_fail(why, 1, "load %s: %s", load->stressor, words);
+                     struct spex_error *error) {
+    return spex_fail(error, 1, "load %s: %s", load->stressor, words);
 }
 
 /* A load that has ended. */
 static int fail_ended(struct spex_program *program, const struct spex_load_filled *load,
-                      struct spex_error *why) {
+                      struct spex_error *error) {
     char words[384];
     spex_program_output(program);
     spex_program_describe(program, words, sizeof(words));
-    return fail_load(load, words, why);
+    return fail_load(load, words, error);
 }
 
 static int wait_for_load(const struct spex_trial_agent *around, struct spex_program *program,
-                         const struct spex_load_filled *load, struct spex_error *why) {
+                         const struct spex_load_filled *load, struct spex_error *error) {
     struct spex_deadline deadline = spex_deadline_in(LOAD_SECONDS);
     while (!spex_load_runs(program, load->workers)) {
         if (wait_for(program, around->stop_fd, spex_deadline_in(LOAD_LOOK_SECONDS)) == STOP)
-            return spex_fail(why, -EINTR, "interrupted");
+            return spex_fail(error, -EINTR, "interrupted");
         if (spex_program_ended(program))
-            return fail_ended(program, load, why);
+            return fail_ended(program, load, error);
         if (spex_deadline_left_ms(deadline) == 0)
-            return spex_fail(why, 1, "load %s: had not %u workers at work in %d s", load->stressor,
-                             load->workers, LOAD_SECONDS);
+            return spex_fail(error, 1, "load %s: had not %u workers at work in %d s",
+                             load->stressor, load->workers, LOAD_SECONDS);
     }
     return 0;
 }
 
 static int make_load_directory(struct spex_trial_agent *around, const char *directory,
-                               struct spex_error *why) {
+                               struct spex_error *error) {
     if (around->load_directory)
         return 0;
     if (asprintf(&around->load_directory, "%s/" SPEX_TRIAL_LOADS, directory) < 0) {
         around->load_directory = NULL;
-        return spex_fail(why, -ENOMEM, "out of memory");
+        return spex_fail(error, -ENOMEM, "out of memory");
     }
     if (mkdir(around->load_directory, 0700) < 0)
-        return spex_fail(why, -errno, "cannot make a directory %s: %s", around->load_directory,
+        return spex_fail(error, -errno, "cannot make a directory %s: %s", around->load_directory,
                          strerror(errno));
     return 0;
 }
 
 static int begin_load(struct spex_trial_agent *around, size_t l, const char *directory,
-                      struct spex_error *why) {
+                      struct spex_error *error) {
     const struct spex_load_filled *load = &around->filled.loads[l];
     struct spex_error reason;
     if (load->workers == 0)
         return 0;
-    int err = make_load_directory(around, directory, why);
+    int err = make_load_directory(around, directory, error);
     if (err)
         return err;
     if (spex_load_start(&around->loads[l], load, &around->base, around->load_directory, &reason))
-        return fail_load(load, reason.text, why);
-    return wait_for_load(around, &around->loads[l], load, why);
+        return fail_load(load, reason.text, error);
+    return wait_for_load(around, &around->loads[l], load, error);
 }
 
 /* One that has failed does not go on while the teardown runs. */
-static int begin_setup(struct spex_trial_agent *around, struct spex_error *why) {
+static int begin_setup(struct spex_trial_agent *around, struct spex_error *error) {
     struct spex_error left;
     if (!around->filled.setup)
         return 0;
     int over =
         run_command(around, "setup", around->filled.setup, around->agent->setup.timeout_seconds,
-                    around->stop_fd, &around->setup, why);
+                    around->stop_fd, &around->setup, error);
     if (over && spex_program_teardown(&around->setup, &left))
-        return spex_fail(why, -EPERM, "setup: %s", left.text);
+        return spex_fail(error, -EPERM, "setup: %s", left.text);
     return over;
 }
 
 int spex_trial_agent_begin(struct spex_trial_agent *around, const char *directory,
-                           struct spex_error *why) {
-    int over = begin_setup(around, why);
+                           struct spex_error *error) {
+    int over = begin_setup(around, error);
     for (size_t l = 0; l < around->filled.load_count && !over; l++)
-        over = begin_load(around, l, directory, why);
+        over = begin_load(around, l, directory, error);
     return over;
 }
 
@@ -166,13 +166,13 @@ void spex_trial_agent_fds(const struct spex_trial_agent *around, struct pollfd *
     }
 }
 
-int spex_trial_agent_step(struct spex_trial_agent *around, struct spex_error *why) {
+int spex_trial_agent_step(struct spex_trial_agent *around, struct spex_error *error) {
     spex_program_output(&around->setup); /* of what it has left running */
     for (size_t l = 0; l < around->filled.load_count; l++) {
         struct spex_program *program = &around->loads[l];
         spex_program_output(program);
         if (program->pid > 0 && spex_program_ended(program))
-            return fail_ended(program, &around->filled.loads[l], why);
+            return fail_ended(program, &around->filled.loads[l], error);
     }
     return 0;
 }
@@ -183,13 +183,13 @@ static void note(struct spex_trial *trial, const char *text) {
 }
 
 static int end_loads(struct spex_trial_agent *around, struct spex_trial *trial) {
-    struct spex_error why;
+    struct spex_error error;
     int err = 0;
     for (size_t l = 0; l < around->filled.load_count; l++) {
         struct spex_program *program = &around->loads[l];
         const struct spex_load_filled *load = &around->filled.loads[l];
-        if (spex_program_teardown(program, &why))
-            note(trial, why.text);
+        if (spex_program_teardown(program, &error))
+            note(trial, error.text);
         if (spex_trial_add_load(trial, load->stressor, load->workers, &program->usage))
             err = -ENOMEM;
     }
@@ -201,12 +201,12 @@ static int end_loads(struct spex_trial_agent *around, struct spex_trial *trial) 
 
 static void run_teardown(const struct spex_trial_agent *around, struct spex_trial *trial) {
     struct spex_program program = no_program;
-    struct spex_error why;
+    struct spex_error error;
     if (run_command(around, "teardown", around->filled.teardown,
-                    around->agent->teardown.timeout_seconds, -1, &program, &why))
-        note(trial, why.text);
-    if (spex_program_teardown(&program, &why))
-        note(trial, why.text);
+                    around->agent->teardown.timeout_seconds, -1, &program, &error))
+        note(trial, error.text);
+    if (spex_program_teardown(&program, &error))
+        note(trial, error.text);
 }
 
 /* Whatever carries the trial's configuration in its environment. */
@@ -219,12 +219,12 @@ static void kill_leftovers(const struct spex_trial_agent *around) {
 }
 
 int spex_trial_agent_end(struct spex_trial_agent *around, struct spex_trial *trial) {
-    struct spex_error why;
+    struct spex_error error;
     int err = end_loads(around, trial);
     if (around->filled.teardown)
         run_teardown(around, trial);
-    if (spex_program_teardown(&around->setup, &why))
-        note(trial, why.text);
+    if (spex_program_teardown(&around->setup, &error))
+        note(trial, error.text);
     kill_leftovers(around);
     spex_agent_filled_free(&around->filled);
     return err;

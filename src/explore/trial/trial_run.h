@@ -27,6 +27,6 @@ struct spex_trial_setup {
  * program did; -EINTR when stop_fd became readable; -EAGAIN when the trial failed because we were
  * held up, and is to be run again, from its initialisation; or what went wrong on our side. */
 int spex_trial_run(const struct spex_trial_setup *setup, const struct spex_plan *plan,
-                   struct spex_trial *trial, struct spex_error *why);
+                   struct spex_trial *trial, struct spex_error *error);
 
 #endif
