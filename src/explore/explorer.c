@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* An exploration: its space, policy and store, and what goes on between them until it ends. */
+/* Sets up an exploration and tears it down: space, policy, store, CPUs, directory and runner.
+ * explorer_loop.c runs it. Everything but the policy's stop_run runs on the thread that calls
+ * spex_explore(); the runner's threads run the trials. */
 #define _GNU_SOURCE
 #include <spex/explore.h>
 
@@ -21,19 +23,22 @@
 #include "explore/trial/leftovers.h"
 #include "explore/trial/load.h"
 
-static int policy_load(struct spex_explorer *explorer, const char *path, struct spex_error *error) {
+/* Loads a policy from a shared object. */
+static int explorer_load_policy(struct spex_explorer *explorer, const char *path,
+                                struct spex_error *error) {
     struct spex_error reason;
     int err = spex_shared_object_open(&explorer->object, path, &spex_policy_object_kind, &reason);
     explorer->policy = explorer->object.found;
     return err ? spex_fail(error, err, "policy \"%s\": %s", path, reason.text) : 0;
 }
 
-static int policy_find(struct spex_explorer *explorer, struct spex_error *error) {
+/* Finds the policy that the options name: built in, or in a shared object if the name is a path. */
+static int explorer_find_policy(struct spex_explorer *explorer, struct spex_error *error) {
     const char *name = explorer->options->policy;
     char known[256] = "";
     name = name ? name : SPEX_BUILTIN_DEFAULT;
     if (spex_shared_object_is_path(name))
-        return policy_load(explorer, name, error);
+        return explorer_load_policy(explorer, name, error);
     explorer->policy = spex_builtin_policy(name);
     if (explorer->policy)
         return 0;
@@ -43,7 +48,7 @@ static int policy_find(struct spex_explorer *explorer, struct spex_error *error)
     return spex_fail(error, -EINVAL, "unknown policy \"%s\"; there are: %s", name, known);
 }
 
-static int policy_start(struct spex_explorer *explorer, struct spex_error *error) {
+static int explorer_start_policy(struct spex_explorer *explorer, struct spex_error *error) {
     const struct spex_space *space = &explorer->space->space;
     size_t bytes = explorer->policy->state_size(space);
     explorer->state = calloc(1, bytes ? bytes : 1);
@@ -58,12 +63,13 @@ static int policy_start(struct spex_explorer *explorer, struct spex_error *error
     return 0;
 }
 
-/* A name that nobody has, in the place for temporary files. */
-static int directory_name(struct spex_explorer *explorer, struct spex_error *error) {
+/* Names a directory in the place for temporary files, with 64 random bits. The path is absolute,
+ * since the explored program may change its working directory. */
+static int explorer_name_directory(struct spex_explorer *explorer, struct spex_error *error) {
     const char *parent = secure_getenv("TMPDIR");
     uint64_t number;
     parent = parent && *parent ? parent : "/tmp";
-    char *whole = realpath(parent, NULL); /* the program may change its directory */
+    char *whole = realpath(parent, NULL); /* see above */
     if (!whole || getrandom(&number, sizeof(number), 0) != sizeof(number)) {
         free(whole);
         return spex_fail(error, -errno, "cannot make a directory in %s: %s", parent,
@@ -75,9 +81,10 @@ static int directory_name(struct spex_explorer *explorer, struct spex_error *err
     return explorer->directory ? 0 : spex_fail(error, -ENOMEM, "out of memory");
 }
 
-/* The store is told first: when we are killed in between, the next explorer cleans up. */
-static int directory_make(struct spex_explorer *explorer, struct spex_error *error) {
-    int err = directory_name(explorer, error);
+/* Makes the directory. Its name is stored first: if spex is killed in between, the next explorer of
+ * the store cleans up. */
+static int explorer_make_directory(struct spex_explorer *explorer, struct spex_error *error) {
+    int err = explorer_name_directory(explorer, error);
     err = err ? err : spex_store_set_directory(explorer->store, explorer->directory, error);
     if (err || mkdir(explorer->directory, 0700) == 0)
         return err;
@@ -85,7 +92,7 @@ static int directory_make(struct spex_explorer *explorer, struct spex_error *err
                      strerror(errno));
 }
 
-static int runner_start(struct spex_explorer *explorer, struct spex_error *error) {
+static int explorer_start_runner(struct spex_explorer *explorer, struct spex_error *error) {
     const struct spex_trial_setup setup = {
         .file = explorer->space,
         .policy = explorer->policy,
@@ -99,16 +106,16 @@ static int runner_start(struct spex_explorer *explorer, struct spex_error *error
                               &explorer->runner, error);
 }
 
-/* The most threads that a configuration makes records with. */
-static uint64_t threads_max(const struct spex_space *space) {
+/* The highest number of threads of a configuration, by the threads parameter. */
+static uint64_t space_threads_max(const struct spex_space *space) {
     size_t p = space->threads_parameter;
     if (p == space->parameter_count)
         return 1;
     return (uint64_t)space->parameters[p].values[space->parameters[p].count - 1].integer;
 }
 
-/* CPUs for each of the trials that run at a time, unless they may disturb each other. */
-static int parts_make(struct spex_explorer *explorer, struct spex_error *error) {
+/* Divides the CPUs among the trials that run at a time, unless the options let them share CPUs. */
+static int explorer_divide_cpus(struct spex_explorer *explorer, struct spex_error *error) {
     const struct spex_explore_options *options = explorer->options;
     size_t jobs = options->jobs ? options->jobs : 1;
     if (jobs > SPEX_CPU_PARTS_MAX)
@@ -118,7 +125,7 @@ static int parts_make(struct spex_explorer *explorer, struct spex_error *error) 
     if (jobs == 1 || options->share_cpus)
         return 0;
     int err = spex_cpu_parts_make(jobs, &explorer->parts, error);
-    uint64_t threads = threads_max(&explorer->space->space);
+    uint64_t threads = space_threads_max(&explorer->space->space);
     if (!err && threads > explorer->parts.cpus)
         err = spex_fail(error, -EINVAL,
                         "%zu trials at a time have %zu CPU%s each, and the space has "
@@ -129,7 +136,8 @@ static int parts_make(struct spex_explorer *explorer, struct spex_error *error) 
     return err;
 }
 
-static int history_read(struct spex_explorer *explorer, struct spex_error *error) {
+/* Reads the trials of the store and the plans that were unfinished when it was last written. */
+static int explorer_read_history(struct spex_explorer *explorer, struct spex_error *error) {
     struct spex_unfinished *unfinished = NULL;
     struct spex_error reason;
     size_t count = 0;
@@ -142,17 +150,19 @@ static int history_read(struct spex_explorer *explorer, struct spex_error *error
     return err;
 }
 
-/* What we would have cleaned up if we had not been killed, and what is to be if we are. */
-static int clean_up_before(struct spex_explorer *explorer, struct spex_error *error) {
+/* Cleans up the directory of an explorer that was killed and makes a new one. */
+static int explorer_replace_directory(struct spex_explorer *explorer, struct spex_error *error) {
     char *directory;
     int err = spex_store_directory(explorer->store, &directory, error);
     if (!err && directory)
         spex_abandoned_clean(directory);
     free(directory);
-    return err ? err : directory_make(explorer, error);
+    return err ? err : explorer_make_directory(explorer, error);
 }
 
-static int circumstances_check(struct spex_explorer *explorer, struct spex_error *error) {
+/* Refuses to add trials from another machine or build to the store, unless the options allow a
+ * mixed one. */
+static int explorer_check_circumstances(struct spex_explorer *explorer, struct spex_error *error) {
     struct spex_circumstances now;
     if (spex_circumstances_now(explorer->options->argv[0], &now))
         return spex_fail(error, -ENOMEM, "out of memory");
@@ -161,7 +171,7 @@ static int circumstances_check(struct spex_explorer *explorer, struct spex_error
     return err;
 }
 
-static int explore(struct spex_explorer *explorer, struct spex_error *error) {
+static int explorer_run(struct spex_explorer *explorer, struct spex_error *error) {
     const struct spex_explore_options *options = explorer->options;
     int err = spex_space_read(options->space, &explorer->space, error);
     if (err)
@@ -169,16 +179,16 @@ static int explore(struct spex_explorer *explorer, struct spex_error *error) {
     spex_summary_init(&explorer->summary, &explorer->space->space);
     err = spex_agent_check_arguments(&explorer->space->space, options->argv, error);
     err = err ? err : spex_load_check(explorer->space->agent, error);
-    err = err ? err : policy_find(explorer, error);
-    err = err ? err : policy_start(explorer, error);
-    err = err ? err : parts_make(explorer, error);
+    err = err ? err : explorer_find_policy(explorer, error);
+    err = err ? err : explorer_start_policy(explorer, error);
+    err = err ? err : explorer_divide_cpus(explorer, error);
     err = err ? err
               : spex_store_open(options->store, explorer->space, explorer->policy->name,
                                 options->argv, &explorer->store, error);
-    err = err ? err : history_read(explorer, error);
-    err = err ? err : circumstances_check(explorer, error);
-    err = err ? err : clean_up_before(explorer, error);
-    err = err ? err : runner_start(explorer, error);
+    err = err ? err : explorer_read_history(explorer, error);
+    err = err ? err : explorer_check_circumstances(explorer, error);
+    err = err ? err : explorer_replace_directory(explorer, error);
+    err = err ? err : explorer_start_runner(explorer, error);
     return err ? err : spex_explorer_loop(explorer, error);
 }
 
@@ -191,7 +201,7 @@ int spex_explore(const struct spex_explore_options *options, char *text, size_t 
     }
     struct spex_explorer explorer = {.options = options, .begin = spex_instant_now()};
     int adopted_before = spex_leftovers_adopt();
-    int err = explore(&explorer, &error);
+    int err = explorer_run(&explorer, &error);
     spex_runner_destroy(explorer.runner);
     spex_leftovers_let_go(adopted_before);
     if (explorer.initialised && explorer.policy->fini)

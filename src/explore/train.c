@@ -17,7 +17,7 @@
 #include "measure/summary.h"
 #include "policies/explore/builtin.h"
 
-/* Where there is no plan: one run of one configuration. */
+/* The space of a training without a plan: one run of one configuration. */
 static const char one_run[] =
     "<space name=\"run\"><parameter name=\"run\" type=\"integer\" min=\"1\" max=\"1\"/>"
     "<run trials_per_config=\"1\"/></space>";
@@ -34,7 +34,7 @@ struct train {
     struct spex_train_progress progress;
 };
 
-static int plan_read(struct train *train, struct spex_error *error) {
+static int train_read_plan(struct train *train, struct spex_error *error) {
     const char *plan = train->options->plan;
     int err = plan ? spex_space_read_plan(plan, &train->file, error)
                    : spex_space_parse_plan("run", one_run, &train->file, error);
@@ -42,7 +42,8 @@ static int plan_read(struct train *train, struct spex_error *error) {
     return err ? err : spex_load_check(train->file->agent, error);
 }
 
-static int policy_start(struct train *train, struct spex_error *error) {
+/* A plan is run by the grid policy: every configuration, each as often as the plan says. */
+static int train_start_policy(struct train *train, struct spex_error *error) {
     const struct spex_space *space = &train->file->space;
     train->policy = spex_builtin_policy("grid");
     train->levels = calloc(space->parameter_count, sizeof(*train->levels));
@@ -53,7 +54,8 @@ static int policy_start(struct train *train, struct spex_error *error) {
     return 0;
 }
 
-static void tell(struct train *train, const struct spex_training_outcome *outcome) {
+static void train_report_progress(struct train *train,
+                                  const struct spex_training_outcome *outcome) {
     char levels[512], text[sizeof(levels) + sizeof(outcome->failure.text) + 4];
     struct spex_train_progress *progress = &train->progress;
     progress->done++;
@@ -68,8 +70,8 @@ static void tell(struct train *train, const struct spex_training_outcome *outcom
     progress->failure = NULL;
 }
 
-/* 1: there was one more run; 0: there is none. */
-static int run_next(struct train *train, struct spex_error *error) {
+/* Runs the next configuration: 1; 0 when all have been run; or a negative errno value. */
+static int train_run_next(struct train *train, struct spex_error *error) {
     const struct spex_asking asking = {.policy = train->policy,
                                        .state = train->state,
                                        .space = &train->file->space,
@@ -90,7 +92,7 @@ static int run_next(struct train *train, struct spex_error *error) {
     int err = spex_training_run(&setup, train->levels, train->training, &outcome, error);
     if (err)
         return err;
-    tell(train, &outcome);
+    train_report_progress(train, &outcome);
     return 1;
 }
 
@@ -99,12 +101,12 @@ int spex_train(const struct spex_train_options *options, struct spex_training *t
     struct train train = {.options = options, .training = training};
     struct spex_instant begin = spex_instant_now();
     int adopted_before = spex_leftovers_adopt();
-    int err = plan_read(&train, error);
-    err = err ? err : policy_start(&train, error);
+    int err = train_read_plan(&train, error);
+    err = err ? err : train_start_policy(&train, error);
     err = err ? err : spex_private_directory("train", train.directory, error);
     train.ticks_per_second = spex_tick_rate_since(begin);
     while (!err) {
-        int got = run_next(&train, error);
+        int got = train_run_next(&train, error);
         err = got < 0 ? got : 0;
         if (got <= 0)
             break;

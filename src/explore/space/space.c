@@ -290,3 +290,13 @@ char *spex_space_identity(const struct spex_space_file *file) {
     }
     return text;
 }
+
+void spex_identity_skip_equal(const char **a, const char **b) {
+    while (**a && **b) {
+        size_t length = strcspn(*a, "\n"), other = strcspn(*b, "\n");
+        if (length != other || memcmp(*a, *b, length) != 0)
+            return;
+        *a += length + ((*a)[length] == '\n');
+        *b += other + ((*b)[other] == '\n');
+    }
+}

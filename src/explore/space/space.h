@@ -51,4 +51,7 @@ void spex_space_free(struct spex_space_file *file);
  * caller frees it. NULL when out of memory. */
 char *spex_space_identity(const struct spex_space_file *file);
 
+/* Moves both texts on to the first line in which they differ, or to their ends. */
+void spex_identity_skip_equal(const char **a, const char **b);
+
 #endif

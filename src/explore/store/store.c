@@ -115,13 +115,7 @@ static char *program_text(char *const *argv) {
 static int fail_other_space(const struct spex_store *store, const char *identity,
                             struct spex_error *error) {
     const char *theirs = store->identity, *ours = identity;
-    while (*theirs && *ours) {
-        size_t a = strcspn(theirs, "\n"), b = strcspn(ours, "\n");
-        if (a != b || memcmp(theirs, ours, a) != 0)
-            break;
-        theirs += a + (theirs[a] == '\n');
-        ours += b + (ours[b] == '\n');
-    }
+    spex_identity_skip_equal(&theirs, &ours);
     return spex_fail(error, -EEXIST,
                      "the store %s belongs to another space: it has \"%.*s\", the space \"%.*s\"",
                      store->path, (int)strcspn(theirs, "\n"), theirs, (int)strcspn(ours, "\n"),
