@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Runs gnuplot or dot on a script in memory (memfd) and takes the picture from its output. */
 #define _GNU_SOURCE
 #include "explore/picture/picture.h"
 
@@ -26,7 +27,7 @@ void spex_script_terminal(const struct spex_script *script, size_t width, size_t
                 width, height, script->name);
 }
 
-/* A quote is doubled. */
+/* gnuplot reads a doubled quote as one. */
 void spex_script_text(const struct spex_script *script, const char *text) {
     for (; *text; text++) {
         unsigned char c = (unsigned char)*text;
@@ -39,13 +40,13 @@ void spex_script_text(const struct spex_script *script, const char *text) {
 struct drawer {
     char *svg[3]; /* command lines that read a script and write a picture */
     char *png[3];
-    const char *package; /* Debian's */
+    const char *package; /* package of Debian */
 };
 
 static char gnuplot[] = "gnuplot", dot[] = "dot", input[] = "-", to_svg[] = "-Tsvg",
             to_png[] = "-Tpng";
-static const struct drawer of_plots = {{gnuplot, input}, {gnuplot, input}, "gnuplot-nox"};
-static const struct drawer of_graphs = {{dot, to_svg}, {dot, to_png}, "graphviz"};
+static const struct drawer plot_drawer = {{gnuplot, input}, {gnuplot, input}, "gnuplot-nox"};
+static const struct drawer graph_drawer = {{dot, to_svg}, {dot, to_png}, "graphviz"};
 
 static int fail_drawer(const char *name, int complaints, int status, struct spex_error *error) {
     char text[256] = "";
@@ -56,7 +57,7 @@ static int fail_drawer(const char *name, int complaints, int status, struct spex
     return spex_fail(error, -EIO, "%s failed with status %d: %s", name, status, line);
 }
 
-/* Runs the program with the script as its input and the picture as its output. */
+/* Runs the program with the script as standard input and the picture as standard output. */
 static int run_drawer(const struct drawer *drawer, bool png, int script, int picture,
                       struct spex_error *error) {
     char *const *argv = png ? drawer->png : drawer->svg;
@@ -82,8 +83,8 @@ static int run_drawer(const struct drawer *drawer, bool png, int script, int pic
     return err;
 }
 
-static int write_script(const struct spex_picture *picture, bool png, int fd,
-                        struct spex_error *error) {
+static int picture_write_script(const struct spex_picture *picture, bool png, int fd,
+                                struct spex_error *error) {
     int copy = dup(fd);
     struct spex_script script = {
         .out = copy < 0 ? NULL : fdopen(copy, "w"), .name = picture->name, .png = png};
@@ -95,14 +96,16 @@ static int write_script(const struct spex_picture *picture, bool png, int fd,
     return err;
 }
 
-static int draw(const struct spex_picture *picture, bool png, int out, struct spex_error *error) {
+static int picture_draw(const struct spex_picture *picture, bool png, int out,
+                        struct spex_error *error) {
     int script = memfd_create("picture-script", MFD_CLOEXEC);
     if (script < 0)
         return spex_fail(error, -errno, "cannot make a file in memory: %s", strerror(errno));
-    int err = write_script(picture, png, script, error);
+    int err = picture_write_script(picture, png, script, error);
     if (!err && lseek(script, 0, SEEK_SET) < 0)
         err = spex_fail(error, -errno, "cannot read the picture's script: %s", strerror(errno));
-    err = err ? err : run_drawer(picture->graph ? &of_graphs : &of_plots, png, script, out, error);
+    err = err ? err
+              : run_drawer(picture->graph ? &graph_drawer : &plot_drawer, png, script, out, error);
     close(script);
     return err;
 }
@@ -118,12 +121,12 @@ int spex_picture_file(const struct spex_picture *picture, const char *path,
     int err = spex_whole_file_begin(&file, path, error);
     if (err)
         return err;
-    err = draw(picture, ends_in_png(path), file.fd, error);
+    err = picture_draw(picture, ends_in_png(path), file.fd, error);
     return spex_whole_file_end(&file, err, error);
 }
 
-/* The whole of a file in memory, as text. */
-static int take_text(int fd, char **text, struct spex_error *error) {
+/* Reads a file in memory as text, to be freed. */
+static int read_text(int fd, char **text, struct spex_error *error) {
     struct stat file;
     if (fstat(fd, &file) != 0)
         return spex_fail(error, -errno, "cannot read the picture: %s", strerror(errno));
@@ -142,10 +145,10 @@ int spex_picture_svg(const struct spex_picture *picture, char **svg, struct spex
     *svg = NULL;
     if (out < 0)
         return spex_fail(error, -errno, "cannot make a file in memory: %s", strerror(errno));
-    int err = draw(picture, false, out, error);
-    err = err ? err : take_text(out, &text, error);
+    int err = picture_draw(picture, false, out, error);
+    err = err ? err : read_text(out, &text, error);
     close(out);
-    const char *element = text ? strstr(text, "<svg") : NULL; /* after the declaration of XML */
+    const char *element = text ? strstr(text, "<svg") : NULL; /* behind the XML declaration */
     if (!err && !element)
         err = spex_fail(error, -EIO, "no SVG has been drawn");
     if (!err && !(*svg = strdup(element)))

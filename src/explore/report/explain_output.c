@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Prints the comparison of two configurations, as text and JSON: spex_explain(). */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@ static const struct spex_group *group_of(const struct spex_explanation *explanat
     return &explanation->study->summary.groups[group];
 }
 
-static bool differs(const struct spex_explanation *explanation, size_t p) {
+static bool levels_differ(const struct spex_explanation *explanation, size_t p) {
     const struct spex_space *space = &explanation->study->file->space;
     return strcmp(spex_level_text(space, group_of(explanation, explanation->a)->levels, p),
                   spex_level_text(space, group_of(explanation, explanation->b)->levels, p)) != 0;
@@ -31,7 +32,7 @@ static void print_parameters(const struct spex_explanation *explanation, FILE *o
     for (size_t p = 0; p < space->parameter_count; p++) {
         char name[128];
         const struct spex_parameter *parameter = &space->parameters[p];
-        if (!differs(explanation, p))
+        if (!levels_differ(explanation, p))
             continue;
         snprintf(name, sizeof(name), "%s%s%s%s", parameter->name, parameter->unit[0] ? " [" : "",
                  parameter->unit, parameter->unit[0] ? "]" : "");
@@ -39,7 +40,7 @@ static void print_parameters(const struct spex_explanation *explanation, FILE *o
                 spex_level_text(space, b->levels, p));
     }
     for (size_t p = 0; p < space->parameter_count; p++)
-        if (!differs(explanation, p)) {
+        if (!levels_differ(explanation, p)) {
             fprintf(out, "%s%s=%s", separator, space->parameters[p].name,
                     spex_level_text(space, a->levels, p));
             separator = " ";
@@ -87,7 +88,7 @@ static int write_json(const struct spex_explanation *explanation, FILE *out,
     const struct spex_space *space = &explanation->study->file->space;
     json_t *names = json_array(), *quantities = json_array();
     for (size_t p = 0; p < space->parameter_count; p++)
-        if (differs(explanation, p))
+        if (levels_differ(explanation, p))
             json_array_append_new(names, json_string(space->parameters[p].name));
     for (size_t i = 0; i < explanation->count; i++) {
         const struct spex_explained *of = &explanation->items[i];
@@ -105,8 +106,8 @@ static int write_json(const struct spex_explanation *explanation, FILE *out,
                            out, error);
 }
 
-static int write_forms(const struct spex_explain_options *options,
-                       const struct spex_explanation *explanation, struct spex_error *error) {
+static int explain_write(const struct spex_explain_options *options,
+                         const struct spex_explanation *explanation, struct spex_error *error) {
     if (options->text) {
         print_text(explanation, options->all, options->text);
         if (fflush(options->text) != 0 || ferror(options->text))
@@ -115,8 +116,8 @@ static int write_forms(const struct spex_explain_options *options,
     return options->json ? write_json(explanation, options->json, error) : 0;
 }
 
-static int explain(const struct spex_explain_options *options, struct spex_study *study,
-                   struct spex_error *error) {
+static int explain_study(const struct spex_explain_options *options, struct spex_study *study,
+                         struct spex_error *error) {
     struct spex_explanation explanation = {.study = study};
     struct spex_quantities quantities = {NULL, 0};
     int err = spex_explain_name(study, options->a, &explanation.a, error);
@@ -127,7 +128,7 @@ static int explain(const struct spex_explain_options *options, struct spex_study
     err = err ? err : spex_quantities_read(&quantities, study, study->store, error);
     if (!err && spex_explanation_find(&explanation, &quantities))
         err = spex_fail(error, -ENOMEM, "out of memory");
-    err = err ? err : write_forms(options, &explanation, error);
+    err = err ? err : explain_write(options, &explanation, error);
     free(explanation.items);
     spex_quantities_free(&quantities);
     return err;
@@ -138,7 +139,7 @@ int spex_explain(const struct spex_explain_options *options, char *text, size_t 
     struct spex_study study = {.store = NULL};
     bool whole = options->size == sizeof(*options) && options->store && options->a && options->b;
     int err = whole ? spex_study_read(&study, options->store, &error) : -EINVAL;
-    err = err ? err : explain(options, &study, &error);
+    err = err ? err : explain_study(options, &study, &error);
     spex_study_free(&study);
     if (err)
         snprintf(text, size, "%s", error.text);

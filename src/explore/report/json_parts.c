@@ -16,7 +16,7 @@ json_t *spex_json_text(const char *text) {
     return string ? string : json_string("not UTF-8");
 }
 
-/* NULL for a parameter that does not apply. */
+/* null for a parameter that does not apply. */
 static json_t *value_json(const struct spex_space *space, const size_t *levels, size_t p) {
     const struct spex_parameter *parameter = &space->parameters[p];
     const struct spex_value *value = &parameter->values[levels[p]];

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Prints the comparison of two stores, as text and JSON. */
 #include "explore/report/report_compare.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Writes the trials of a study as CSV. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -7,7 +8,7 @@
 #include "explore/report/report.h"
 #include "explore/space/value_text.h"
 
-/* Quoted when it holds what would end it; quotes are doubled. */
+/* Quotes a field that contains separators or quotes, which are doubled. */
 static void write_field(FILE *out, const char *text) {
     if (!text[strcspn(text, ",\"\r\n")]) {
         fputs(text, out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The report as a page: self-contained, for the screen, dark or light, and for paper. */
+/* The report as a self-contained HTML page, for the screen (light and dark) and for print. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include "explore/space/value_text.h"
 #include "measure/criterion.h"
 
-#define ROWS_MAX  200 /* of the table of all configurations */
+#define ROWS_MAX  200 /* rows of the table of all configurations */
 #define TIED_MAX  20
 #define FRONT_MAX 50
 #define PAIRS_MAX 5
@@ -149,7 +149,7 @@ static void write_criteria(const struct spex_study *study, FILE *out) {
     fputs("</table></div>\n", out);
 }
 
-/* The columns of a table of configurations. */
+/* Writes the head of a table of configurations. */
 static void write_group_head(const struct spex_study *study, const char *first, FILE *out) {
     const struct spex_space *space = &study->file->space;
     char text[512];
@@ -286,7 +286,7 @@ static void write_failures(const struct spex_study *study, FILE *out) {
     fputs("</table>\n", out);
 }
 
-static int better_first(const void *a, const void *b, void *user) {
+static int compare_configurations(const void *a, const void *b, void *user) {
     const struct spex_study *study = user;
     size_t one = *(const size_t *)a, other = *(const size_t *)b;
     const struct spex_group *groups = study->summary.groups;
@@ -307,7 +307,7 @@ static int write_configurations(const struct spex_study *study, FILE *out) {
     for (size_t g = 0; g < study->summary.count; g++)
         if (study->summary.groups[g].trials)
             order[count++] = g;
-    qsort_r(order, count, sizeof(*order), better_first, (void *)(uintptr_t)study);
+    qsort_r(order, count, sizeof(*order), compare_configurations, (void *)(uintptr_t)study);
     fprintf(out, "<h2>Configurations, the best first</h2>\n");
     write_group_head(study, "", out);
     for (size_t i = 0; i < count && i < ROWS_MAX; i++) {
@@ -349,7 +349,7 @@ static int write_picture(const struct spex_study *study, const char *name, spex_
     return 0;
 }
 
-/* Pictures that the space has something for. */
+/* Writes the pictures that the space has data for. */
 static int write_pictures(const struct spex_study *study, FILE *out, struct spex_error *error) {
     const struct spex_space *space = &study->file->space;
     bool varied = spex_space_configurations(space) > 1;

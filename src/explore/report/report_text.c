@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The report as text. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 #define FRONT_MAX   20
 #define PAIRS_MAX   5
 
-/* What was not recorded was not counted. */
+/* Lost records were not counted. */
 static void print_loss(const struct spex_criterion *objective, double share, FILE *out) {
     fprintf(out, "           %.2g %% were lost: the program made more than could be taken",
             share * 100);
@@ -90,7 +91,7 @@ static void print_header(const struct spex_study *study, FILE *out) {
     print_machines(study, out);
 }
 
-/* "best  812.3/s (95 %: 790 to 834/s; 3 trials)  threads=4" */
+/* Prints a line such as "best  812.3/s (95 %: 790 to 834/s; 3 trials)  threads=4". */
 static void print_group(const struct spex_study *study, const char *title, size_t g, FILE *out) {
     const struct spex_space *space = &study->file->space;
     const struct spex_group *group = &study->summary.groups[g];
@@ -103,7 +104,7 @@ static void print_group(const struct spex_study *study, const char *title, size_
             group->trials, group->trials == 1 ? "" : "s", text);
 }
 
-/* What the best configuration does beside the first objective. */
+/* Prints the best configuration's figures for all criteria but the first objective. */
 static void print_other_criteria(const struct spex_study *study, size_t g, FILE *out) {
     const struct spex_space *space = &study->file->space;
     const struct spex_group *group = &study->summary.groups[g];
@@ -180,7 +181,7 @@ static void print_front(const struct spex_study *study, FILE *out) {
                 findings->perhaps_count);
 }
 
-/* A bin whose mean is the highest or the lowest. */
+/* The bin with the highest or the lowest mean. */
 static size_t extreme_bin(const struct spex_effect *effect, bool highest) {
     size_t found = effect->bins.count;
     for (size_t b = 0; b < effect->bins.count; b++) {
@@ -252,7 +253,7 @@ static void print_effects(const struct spex_study *study, FILE *out) {
     }
 }
 
-/* At 1, 2, 5, 10, 20, 50 … trials, and at the end. */
+/* Prints the best so far after 1, 2, 5, 10, 20, 50 … trials and at the end. */
 static void print_convergence(const struct spex_study *study, FILE *out) {
     const struct spex_best_so_far *path = study->findings.convergence;
     size_t count = study->trials.count;

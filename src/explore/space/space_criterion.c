@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Reads objectives and limits. */
 #define _GNU_SOURCE
 #include "explore/space/space_criterion.h"
 
@@ -76,8 +77,8 @@ static int take_goal(struct spex_xml *xml, const xmlNode *element,
     return 0;
 }
 
-/* "2ms" and the like for a time, a plain number for all. */
-static bool bound_of(const struct spex_criterion *criterion, const char *text, double *bound) {
+/* Parses a bound: a number; for a time also with a unit, as "2ms". */
+static bool parse_bound(const struct spex_criterion *criterion, const char *text, double *bound) {
     static const struct {
         const char *suffix;
         double seconds;
@@ -106,7 +107,7 @@ static int take_bound(struct spex_xml *xml, const xmlNode *element,
     if (!most == !least)
         return spex_xml_fail(xml, element, "either at_most or at_least was expected");
     criterion->goal = most ? SPEX_AT_MOST : SPEX_AT_LEAST;
-    if (!bound_of(criterion, most ? most : least, &criterion->bound))
+    if (!parse_bound(criterion, most ? most : least, &criterion->bound))
         return spex_xml_fail(xml, element, "%s=\"%s\": a number%s was expected",
                              most ? "at_most" : "at_least", most ? most : least,
                              strcmp(spex_criterion_unit(criterion), "s") == 0
@@ -115,7 +116,7 @@ static int take_bound(struct spex_xml *xml, const xmlNode *element,
     return 0;
 }
 
-/* Room for one more, zeroed and counted: an objective before the limits. */
+/* Adds a zeroed criterion: an objective is placed before the limits. */
 static struct spex_criterion *criterion_add(struct spex_space *space, bool limit) {
     struct spex_criterion *all = (struct spex_criterion *)(uintptr_t)space->criteria;
     if (!all && !(all = calloc(SPEX_CRITERIA_MAX, sizeof(*all))))
@@ -127,7 +128,7 @@ static struct spex_criterion *criterion_add(struct spex_space *space, bool limit
     return &all[at];
 }
 
-/* Two objectives for one figure would be one too many. */
+/* Fails when the figure is an objective already. */
 static int check_new(struct spex_xml *xml, const xmlNode *element, const struct spex_space *space,
                      const struct spex_criterion *criterion) {
     for (size_t c = 0; c < space->objective_count; c++) {

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Opens stores: makes the schema of a new one, and checks that an existing one belongs to the same
+ * exploration. */
 #define _GNU_SOURCE
 #include "explore/store/store.h"
 
@@ -42,8 +44,8 @@ static const char schema[] =
     " p99 REAL, max REAL, PRIMARY KEY (trial, probe, type, field)) WITHOUT "
     "ROWID;" SPEX_STORE_USAGE_SCHEMA;
 
-/* Reads what the store is about; -EEXIST when it is no store at all. */
-static int load(struct spex_store *store, struct spex_error *error) {
+/* Reads the exploration's row. -EEXIST when the file is no store of this format. */
+static int store_load(struct spex_store *store, struct spex_error *error) {
     int64_t application = 0, version = 0;
     sqlite3_stmt *statement = NULL;
     int err = spex_store_integer(store, "PRAGMA application_id", &application, error);
@@ -72,7 +74,7 @@ static int load(struct spex_store *store, struct spex_error *error) {
     return err;
 }
 
-static int begin_exploration(struct spex_store *store, const char *xml, struct spex_error *error) {
+static int store_create(struct spex_store *store, const char *xml, struct spex_error *error) {
     sqlite3_stmt *statement = NULL;
     char settings[96];
     snprintf(settings, sizeof(settings), "BEGIN; PRAGMA application_id=%d; PRAGMA user_version=%d;",
@@ -100,18 +102,18 @@ static int begin_exploration(struct spex_store *store, const char *xml, struct s
     return err ? err : store->space ? 0 : spex_fail(error, -ENOMEM, "out of memory");
 }
 
-/* The program and its arguments as one text that can be compared and read. */
+/* The program and its arguments as JSON, to be compared and shown. */
 static char *program_text(char *const *argv) {
     json_t *list = json_array();
     for (size_t i = 0; argv[i]; i++)
-        if (json_array_append_new(list, json_string(argv[i])) < 0) /* not UTF-8 */
+        if (json_array_append_new(list, json_string(argv[i])) < 0) /* NULL: not UTF-8 */
             json_array_append_new(list, json_string("?"));
     char *text = json_dumps(list, 0);
     json_decref(list);
     return text;
 }
 
-/* The first line in which two identities differ, as the store has it. */
+/* Fails with the first line in which the identities differ. */
 static int fail_other_space(const struct spex_store *store, const char *identity,
                             struct spex_error *error) {
     const char *theirs = store->identity, *ours = identity;
@@ -122,8 +124,9 @@ static int fail_other_space(const struct spex_store *store, const char *identity
                      ours);
 }
 
-static int check_same(const struct spex_store *store, const char *identity, const char *policy,
-                      const char *program, struct spex_error *error) {
+static int store_check_exploration(const struct spex_store *store, const char *identity,
+                                   const char *policy, const char *program,
+                                   struct spex_error *error) {
     if (strcmp(store->identity, identity) != 0)
         return fail_other_space(store, identity, error);
     if (strcmp(store->policy, policy) != 0)
@@ -135,14 +138,15 @@ static int check_same(const struct spex_store *store, const char *identity, cons
     return 0;
 }
 
-/* A new file becomes this exploration's store, an old one has to be. */
-static int adopt(struct spex_store *store, const struct spex_space_file *space, const char *policy,
-                 char *const *argv, struct spex_error *error) {
+/* Makes a new file this exploration's store; checks an existing one. */
+static int store_adopt(struct spex_store *store, const struct spex_space_file *space,
+                       const char *policy, char *const *argv, struct spex_error *error) {
     int64_t pages = 0;
     char *identity = spex_space_identity(space);
     char *program = program_text(argv);
     int err = identity && program ? 0 : spex_fail(error, -ENOMEM, "out of memory");
-    /* Asked of SQLite, which first takes back what a killed process had half written. */
+    /* SQLite is asked, not the file's size: it first rolls back what a killed process wrote in
+     * part. */
     err = err ? err : spex_store_integer(store, "PRAGMA page_count", &pages, error);
     if (!err && pages == 0) {
         store->identity = strdup(identity);
@@ -150,10 +154,10 @@ static int adopt(struct spex_store *store, const struct spex_space_file *space, 
         store->program = strdup(program);
         if (!store->identity || !store->policy || !store->program)
             err = spex_fail(error, -ENOMEM, "out of memory");
-        err = err ? err : begin_exploration(store, space->xml, error);
+        err = err ? err : store_create(store, space->xml, error);
     } else if (!err) {
-        err = load(store, error);
-        err = err ? err : check_same(store, identity, policy, program, error);
+        err = store_load(store, error);
+        err = err ? err : store_check_exploration(store, identity, policy, program, error);
     }
     free(identity);
     free(program);
@@ -165,7 +169,7 @@ static struct spex_store *store_new(const char *path) {
     if (!store)
         return NULL;
     store->lock = -1;
-    /* Else SQLite takes ":memory:" for something that is no file. */
+    /* SQLite takes names that begin with a colon, as ":memory:", for special ones. */
     if (asprintf(&store->path, "%s%s", path[0] == ':' ? "./" : "", path) < 0) {
         free(store);
         return NULL;
@@ -179,7 +183,7 @@ int spex_store_open(const char *path, const struct spex_space_file *space, const
     int err = store ? spex_store_lock(store, error) : spex_fail(error, -ENOMEM, "out of memory");
     err = err ? err
               : spex_store_open_database(store, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error);
-    err = err ? err : adopt(store, space, policy, argv, error);
+    err = err ? err : store_adopt(store, space, policy, argv, error);
     if (err) {
         spex_store_close(store);
         store = NULL;
@@ -195,7 +199,7 @@ int spex_store_read(const char *path, struct spex_store **out, struct spex_error
     int err = store ? 0 : spex_fail(error, -ENOMEM, "out of memory");
     err = err ? err : spex_store_open_database(store, SQLITE_OPEN_READONLY, error);
     err = err ? err : spex_store_check_whole(store, error);
-    err = err ? err : load(store, error);
+    err = err ? err : store_load(store, error);
     if (err) {
         spex_store_close(store);
         store = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The machines on which a store's trials were run, and what a killed explorer left on this one. */
+/* The machines of a store's trials, and the directory of the explorer that writes to it. */
 #include "explore/store/store.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #include "explore/store/store_file.h"
 
-/* The row that `rows` is at: id and texts. */
+/* Reads the current row: an id and the texts. */
 static int take_machine(sqlite3_stmt *rows, struct spex_circumstances *machine) {
     for (int c = 0; c < SPEX_ON_COUNT; c++)
         if (!(machine->texts[c] = spex_store_text(rows, c + 1))) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Trials into the store and out of it. */
+/* Writes trials to the store and reads them. A trial is spread over several tables and written in
+ * one transaction. */
 #include "explore/store/store.h"
 
 #include <errno.h>
@@ -73,7 +74,7 @@ static int insert_values(struct spex_store *store, sqlite3_int64 number,
     return err;
 }
 
-/* What is no number stays NULL. */
+/* NaN is stored as NULL, which an unbound parameter is. */
 static void bind_number(sqlite3_stmt *statement, int column, double value) {
     if (!isnan(value))
         sqlite3_bind_double(statement, column, value);
@@ -139,8 +140,8 @@ static int insert_plans(struct spex_store *store, const struct spex_unfinished *
     return err;
 }
 
-/* A trial is on the disk at once, unless another was within the last second: what a failure of
- * power may cost took no longer than that. What ends the explorer alone costs nothing. */
+/* Synchronises the trial to disk unless another one was within the last second: a power failure
+ * then costs at most the work of a second, and the end of the explorer costs nothing. */
 static void choose_durability(struct spex_store *store) {
     uint64_t now_ns = spex_clock_ns(CLOCK_MONOTONIC);
     bool sync = now_ns - store->synced_ns >= SYNC_INTERVAL_NS;
@@ -171,7 +172,7 @@ int spex_store_put(struct spex_store *store, uint64_t number, const struct spex_
     return err;
 }
 
-/* The statements that read trials, and where they belong. */
+/* The statements that read trials. */
 struct reading {
     struct spex_store *store;
     const struct spex_space *space;
@@ -180,8 +181,8 @@ struct reading {
     sqlite3_stmt *measured;
 };
 
-static int load_levels(const struct reading *reading, sqlite3_int64 number, size_t *levels,
-                       struct spex_error *error) {
+static int reading_load_levels(const struct reading *reading, sqlite3_int64 number, size_t *levels,
+                               struct spex_error *error) {
     const struct spex_space *space = reading->space;
     sqlite3_bind_int64(reading->values, 1, number);
     for (size_t p = 0; p < space->parameter_count; p++) {
@@ -202,8 +203,8 @@ static int load_levels(const struct reading *reading, sqlite3_int64 number, size
     return 0;
 }
 
-static int load_measured(const struct reading *reading, sqlite3_int64 number,
-                         struct spex_trial *trial, struct spex_error *error) {
+static int reading_load_measured(const struct reading *reading, sqlite3_int64 number,
+                                 struct spex_trial *trial, struct spex_error *error) {
     size_t found = 0;
     int got;
     sqlite3_bind_int64(reading->measured, 1, number);
@@ -227,8 +228,8 @@ static int load_measured(const struct reading *reading, sqlite3_int64 number,
     return 0;
 }
 
-static int load_trial(const struct reading *reading, struct spex_trial *trial,
-                      struct spex_error *error) {
+static int reading_load_trial(const struct reading *reading, struct spex_trial *trial,
+                              struct spex_error *error) {
     sqlite3_int64 number = sqlite3_column_int64(reading->rows, 0);
     trial->asked = (uint64_t)sqlite3_column_int64(reading->rows, 1);
     trial->told = (uint64_t)sqlite3_column_int64(reading->rows, 2);
@@ -242,18 +243,18 @@ static int load_trial(const struct reading *reading, struct spex_trial *trial,
     trial->seconds = sqlite3_column_double(reading->rows, 7);
     trial->steady = sqlite3_column_int(reading->rows, 8) != 0;
     trial->refused = sqlite3_column_int(reading->rows, 9) != 0;
-    int err = load_levels(reading, number, trial->levels, error);
-    err = err ? err : load_measured(reading, number, trial, error);
+    int err = reading_load_levels(reading, number, trial->levels, error);
+    err = err ? err : reading_load_measured(reading, number, trial, error);
     return err ? err : spex_store_get_usage(reading->store, number, trial, error);
 }
 
-/* The row that `rows` is at. */
-static int take_row(const struct reading *reading, const size_t *no_levels,
-                    struct spex_trials *trials, struct spex_error *error) {
+/* Reads the current row of `rows` and what belongs to it. */
+static int reading_take_row(const struct reading *reading, const size_t *no_levels,
+                            struct spex_trials *trials, struct spex_error *error) {
     struct spex_trial trial;
     if (spex_trial_init(&trial, reading->space, no_levels))
         return spex_fail(error, -ENOMEM, "out of memory");
-    int err = load_trial(reading, &trial, error);
+    int err = reading_load_trial(reading, &trial, error);
     if (err)
         spex_trial_free(&trial);
     else if (spex_trials_add(trials, &trial))
@@ -261,13 +262,13 @@ static int take_row(const struct reading *reading, const size_t *no_levels,
     return err;
 }
 
-static int take_rows(const struct reading *reading, struct spex_trials *trials,
-                     struct spex_error *error) {
+static int reading_take_rows(const struct reading *reading, struct spex_trials *trials,
+                             struct spex_error *error) {
     size_t *levels = calloc(reading->space->parameter_count, sizeof(*levels));
     int err = levels ? 0 : spex_fail(error, -ENOMEM, "out of memory");
     int got = SQLITE_ROW;
     while (!err && (got = sqlite3_step(reading->rows)) == SQLITE_ROW)
-        err = take_row(reading, levels, trials, error);
+        err = reading_take_row(reading, levels, trials, error);
     if (!err && got != SQLITE_DONE)
         err = spex_store_fail(reading->store, "read", error);
     free(levels);
@@ -278,7 +279,8 @@ int spex_store_trials(struct spex_store *store, const struct spex_space *space,
                       struct spex_trials *trials, struct spex_error *error) {
     struct reading reading = {.store = store, .space = space};
     *trials = (struct spex_trials){NULL, 0};
-    /* One transaction: a trial that an exploration adds meanwhile is in all tables or in none. */
+    /* One transaction, so that a trial that an exploration adds meanwhile is in all tables or in
+     * none. */
     int err = spex_store_execute(store, "BEGIN", "read", error);
     err = err ? err
               : spex_store_prepare(
@@ -296,7 +298,7 @@ int spex_store_trials(struct spex_store *store, const struct spex_space *space,
                                    "SELECT criterion, value, error FROM trial_measured"
                                    " WHERE trial = ?",
                                    &reading.measured, error);
-    err = err ? err : take_rows(&reading, trials, error);
+    err = err ? err : reading_take_rows(&reading, trials, error);
     sqlite3_finalize(reading.rows);
     sqlite3_finalize(reading.values);
     sqlite3_finalize(reading.measured);

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-/* From column `first` on. */
+/* Binds a usage to the parameters from `first` on; unknown numbers stay NULL. */
 static void bind_usage(sqlite3_stmt *statement, int first, const struct spex_usage *usage) {
     if (!usage->known)
         return;
@@ -69,9 +69,9 @@ int spex_store_put_usage(struct spex_store *store, sqlite3_int64 number,
     return err || !trial->note ? err : put_note(store, number, trial->note, error);
 }
 
-/* A statement that reads rows of one trial; NULL after an error. */
-static sqlite3_stmt *rows_of(struct spex_store *store, const char *sql, sqlite3_int64 number,
-                             int *err, struct spex_error *error) {
+/* A kept statement for the rows of one trial; NULL after an error. */
+static sqlite3_stmt *trial_rows(struct spex_store *store, const char *sql, sqlite3_int64 number,
+                                int *err, struct spex_error *error) {
     sqlite3_stmt *rows = NULL;
     *err = spex_store_keep(store, sql, &rows, error);
     if (!*err)
@@ -79,8 +79,8 @@ static sqlite3_stmt *rows_of(struct spex_store *store, const char *sql, sqlite3_
     return rows;
 }
 
-static int end_rows(struct spex_store *store, sqlite3_stmt *rows, int got, int err,
-                    struct spex_error *error) {
+static int trial_rows_end(struct spex_store *store, sqlite3_stmt *rows, int got, int err,
+                          struct spex_error *error) {
     if (!err && got != SQLITE_DONE && got != SQLITE_ROW)
         err = spex_store_fail(store, "read", error);
     sqlite3_reset(rows);
@@ -91,10 +91,10 @@ static int get_program(struct spex_store *store, sqlite3_int64 number, struct sp
                        struct spex_error *error) {
     int err, got = SQLITE_DONE;
     sqlite3_stmt *rows =
-        rows_of(store, "SELECT * FROM trial_usage WHERE trial = ?", number, &err, error);
+        trial_rows(store, "SELECT * FROM trial_usage WHERE trial = ?", number, &err, error);
     if (!err && (got = sqlite3_step(rows)) == SQLITE_ROW)
         read_usage(rows, 1, &trial->usage);
-    return end_rows(store, rows, got, err, error);
+    return trial_rows_end(store, rows, got, err, error);
 }
 
 static int take_load(sqlite3_stmt *row, struct spex_trial *trial, struct spex_error *error) {
@@ -110,22 +110,22 @@ static int take_load(sqlite3_stmt *row, struct spex_trial *trial, struct spex_er
 static int get_loads(struct spex_store *store, sqlite3_int64 number, struct spex_trial *trial,
                      struct spex_error *error) {
     int err, got = SQLITE_DONE;
-    sqlite3_stmt *rows = rows_of(store, "SELECT * FROM trial_load WHERE trial = ? ORDER BY load",
-                                 number, &err, error);
+    sqlite3_stmt *rows = trial_rows(store, "SELECT * FROM trial_load WHERE trial = ? ORDER BY load",
+                                    number, &err, error);
     while (!err && (got = sqlite3_step(rows)) == SQLITE_ROW)
         err = take_load(rows, trial, error);
-    return end_rows(store, rows, got, err, error);
+    return trial_rows_end(store, rows, got, err, error);
 }
 
 static int get_note(struct spex_store *store, sqlite3_int64 number, struct spex_trial *trial,
                     struct spex_error *error) {
     int err, got = SQLITE_DONE;
     sqlite3_stmt *rows =
-        rows_of(store, "SELECT note FROM trial_note WHERE trial = ?", number, &err, error);
+        trial_rows(store, "SELECT note FROM trial_note WHERE trial = ?", number, &err, error);
     if (!err && (got = sqlite3_step(rows)) == SQLITE_ROW &&
         !(trial->note = spex_store_text(rows, 0)))
         err = spex_fail(error, -ENOMEM, "out of memory");
-    return end_rows(store, rows, got, err, error);
+    return trial_rows_end(store, rows, got, err, error);
 }
 
 int spex_store_get_usage(struct spex_store *store, sqlite3_int64 number, struct spex_trial *trial,

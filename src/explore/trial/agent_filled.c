@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Fills in the templates of the program's arguments and of the space's agent for one
+ * configuration. */
 #define _GNU_SOURCE
 #include "explore/trial/agent_filled.h"
 
@@ -28,7 +30,7 @@ struct filling {
     const size_t *levels;
 };
 
-static int fill(const struct filling *filling, const char *template, char **text) {
+static int fill_template(const struct filling *filling, const char *template, char **text) {
     return spex_template_fill(template, filling->space, filling->levels, text);
 }
 
@@ -51,7 +53,7 @@ static int fill_argv(const struct filling *filling, char *const *argv, char ***l
     if (!*list)
         return -ENOMEM;
     for (size_t i = 0, to = 0; i < count; i++) {
-        if (fill(filling, argv[i], &(*list)[to]))
+        if (fill_template(filling, argv[i], &(*list)[to]))
             return -ENOMEM;
         if (i == 0 && !(*list)[0])
             return spex_fail(error, -EINVAL, "%s names a parameter that does not apply", argv[0]);
@@ -60,7 +62,7 @@ static int fill_argv(const struct filling *filling, char *const *argv, char ***l
     return 0;
 }
 
-/* "NAME=value"; "NAME" when there is no value. */
+/* "NAME=value", or "NAME" without a value. */
 static char *assignment(const char *name, const char *value) {
     char *text;
     return asprintf(&text, "%s%s%s", name, value ? "=" : "", value ? value : "") < 0 ? NULL : text;
@@ -72,7 +74,7 @@ static int fill_variables(const struct filling *filling, const struct spex_agent
     int err = *list ? 0 : -ENOMEM;
     for (size_t v = 0; v < agent->variable_count && !err; v++) {
         char *value;
-        err = fill(filling, agent->variables[v].value, &value);
+        err = fill_template(filling, agent->variables[v].value, &value);
         if (!err && !((*list)[v] = assignment(agent->variables[v].name, value)))
             err = -ENOMEM;
         free(value);
@@ -99,7 +101,7 @@ static int fill_parameters(const struct filling *filling, char ***list) {
     return 0;
 }
 
-/* Separated by blanks. *applies: whether all do. */
+/* Fills in options, separated by blanks. *applies: all parameters that they name apply. */
 static int fill_options(const struct filling *filling, const char *options, char ***list,
                         bool *applies) {
     char *words = strdup(options), *rest = NULL;
@@ -108,7 +110,7 @@ static int fill_options(const struct filling *filling, const char *options, char
     size_t to = 0;
     for (char *word = err ? NULL : strtok_r(words, " ", &rest); word && *applies && !err;
          word = strtok_r(NULL, " ", &rest)) {
-        err = fill(filling, word, &(*list)[to]);
+        err = fill_template(filling, word, &(*list)[to]);
         *applies = (*list)[to++] != NULL;
     }
     free(words);
@@ -121,7 +123,7 @@ static int fill_load(const struct filling *filling, const struct spex_agent_load
     int64_t number = 0;
     bool applies = true;
     filled->stressor = load->stressor;
-    if (fill(filling, load->workers, &workers) ||
+    if (fill_template(filling, load->workers, &workers) ||
         fill_options(filling, load->options, &filled->options, &applies)) {
         free(workers);
         return -ENOMEM;
@@ -134,7 +136,7 @@ static int fill_load(const struct filling *filling, const struct spex_agent_load
 
 static int fill_command(const struct filling *filling, const struct spex_agent_command *command,
                         char **text) {
-    return command->text ? fill(filling, command->text, text) : 0;
+    return command->text ? fill_template(filling, command->text, text) : 0;
 }
 
 int spex_agent_fill(const struct spex_space_file *file, char *const *argv, const size_t *levels,

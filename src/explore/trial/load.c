@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Loads are run by stress-ng, one process for each <load>, whose children are the workers. */
 #define _GNU_SOURCE
 #include "explore/trial/load.h"
 
@@ -11,7 +12,7 @@
 
 #define STRESS_NG "stress-ng"
 
-/* Whether a list of words has this one. */
+/* Whether a list of words contains this one. */
 static bool has_word(const char *list, const char *word) {
     size_t length = strlen(word);
     for (const char *at = list; *at; at += strcspn(at, " \n")) {
@@ -22,7 +23,7 @@ static bool has_word(const char *list, const char *word) {
     return false;
 }
 
-/* The names of all stressors, to be freed; NULL when there is no stress-ng. */
+/* The names of all stressors, to be freed; NULL when stress-ng cannot be run. */
 static char *list_stressors(void) {
     char *list = NULL;
     size_t room = 0;
@@ -62,8 +63,9 @@ int spex_load_start(struct spex_program *program, const struct spex_load_filled 
     size_t options = 0;
     while (load->options[options])
         options++;
-    const char *const first[] = {STRESS_NG,          stressor,      workers,  "--timeout",
-                                 "0" /* for ever */, "--temp-path", directory};
+    const char *const first[] = {STRESS_NG, stressor, workers, "--timeout",
+                                 /* no limit */
+                                 "0", "--temp-path", directory};
     enum { FIRST = sizeof(first) / sizeof(first[0]) };
     const char **argv = calloc(FIRST + options + 1, sizeof(*argv));
     if (!argv)
@@ -79,7 +81,7 @@ int spex_load_start(struct spex_program *program, const struct spex_load_filled 
     return err;
 }
 
-static int remove_one(const char *path, const struct stat *file, int kind, struct FTW *where) {
+static int remove_file(const char *path, const struct stat *file, int kind, struct FTW *where) {
     (void)file;
     (void)kind;
     (void)where;
@@ -87,10 +89,10 @@ static int remove_one(const char *path, const struct stat *file, int kind, struc
 }
 
 void spex_load_remove_files(const char *directory) {
-    nftw(directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    nftw(directory, remove_file, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-/* A child takes its stressor's name, "stress-ng-cpu", right before it begins. */
+/* Whether a child of stress-ng has begun: it takes the name "stress-ng-STRESSOR" right before. */
 static bool is_worker(long pid) {
     char path[64], name[32] = "";
     snprintf(path, sizeof(path), "/proc/%ld/comm", pid);
@@ -109,7 +111,7 @@ bool spex_load_runs(const struct spex_program *program, unsigned workers) {
     snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)program->pid, (int)program->pid);
     FILE *children = fopen(path, "re");
     if (!children)
-        return true; /* a kernel that does not tell */
+        return true; /* kernel without /proc/PID/task/TID/children */
     ssize_t length = getdelim(&list, &room, '\0', children);
     fclose(children);
     for (const char *at = list; length > 0; at = end) {

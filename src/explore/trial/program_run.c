@@ -41,7 +41,8 @@ int spex_program_run_begin(struct spex_program_run *run, const struct spex_space
     launch.descriptor = file->agent->descriptor;
     launch.probes = probes;
     launch.socket = run->socket;
-    /* The teardown meets none of its processes; without one a look at the run's end will do. */
+    /* Before a teardown command, the program's processes are ended. Without one,
+     * spex_trial_agent_end's search at the end of the run is enough. */
     launch.sweep = run->around.filled.teardown != NULL;
     return spex_program_launch(&run->program, &launch, error) ? 1 : 0;
 }
@@ -63,7 +64,8 @@ int spex_program_run_wait(const struct spex_program_run *run, struct pollfd fds[
     return ready < 0 ? 0 : ready;
 }
 
-/* First the stream: the program's collector must not wait for us while it ends. */
+/* The stream is closed first: the program's collector would wait for this process while the program
+ * ends. */
 int spex_program_run_end(struct spex_program_run *run, int err, struct spex_trial *trial,
                          struct spex_error *error) {
     struct spex_error left;

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Receives the stream, one frame a datagram (SOCK_SEQPACKET), and checks each before it is used: a
+ * program may send anything. Records wait in `records` until the watermarks of all collectors have
+ * passed them. */
 #define _GNU_SOURCE
 #include "explore/trial/receiver.h"
 
@@ -29,14 +32,14 @@ struct spex_receiver {
     uint32_t collectors;
     uint64_t watermarks[SPEX_MAX_COLLECTORS];
     uint64_t lost;
-    struct spex_context_node *contexts; /* by number; NULL: none yet */
+    struct spex_context_node *contexts; /* by number; NULL: none told */
     struct spex_stream_site *sites;
     size_t site_count;
     struct spex_in_order records;
-    char *frame; /* SPEX_STREAM_FRAME_BYTES */
+    char *frame; /* buffer of SPEX_STREAM_FRAME_BYTES */
 };
 
-static int listen_at(const char *path, struct spex_error *error) {
+static int socket_listen(const char *path, struct spex_error *error) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof(address.sun_path))
         return spex_fail(error, -ENAMETOOLONG,
@@ -78,7 +81,7 @@ int spex_receiver_open(const char *path, struct spex_receiver **out, struct spex
     struct spex_receiver *receiver = receiver_make();
     if (!receiver)
         return spex_fail(error, -ENOMEM, "out of memory");
-    receiver->listener = listen_at(path, error);
+    receiver->listener = socket_listen(path, error);
     if (receiver->listener < 0) {
         int err = receiver->listener;
         spex_receiver_close(receiver);
@@ -111,8 +114,9 @@ void spex_receiver_fds(const struct spex_receiver *receiver, int fds[SPEX_RECEIV
     fds[1] = receiver->connection;
 }
 
-/* Which of several streams were meant nobody could tell. */
-static int accept_program(struct spex_receiver *receiver, struct spex_error *error) {
+/* Accepts the program's connection. A second one is an error, since it is not known which of them
+ * is meant. */
+static int receiver_accept(struct spex_receiver *receiver, struct spex_error *error) {
     if (receiver->listener < 0)
         return 0;
     int fd = accept4(receiver->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -136,8 +140,9 @@ static bool record_is_sound(const struct spex_record *record) {
            record->field_count <= SPEX_MAX_FIELDS && record->marks < 1u << SPEX_MARKS;
 }
 
-static int take_records(struct spex_receiver *receiver, const struct spex_stream_header *header,
-                        struct spex_error *error) {
+static int receiver_take_records(struct spex_receiver *receiver,
+                                 const struct spex_stream_header *header,
+                                 struct spex_error *error) {
     const struct spex_record *records = (const void *)(receiver->frame + sizeof(*header));
     for (uint32_t r = 0; r < header->count; r++)
         if (!record_is_sound(&records[r]))
@@ -147,8 +152,8 @@ static int take_records(struct spex_receiver *receiver, const struct spex_stream
     return 0;
 }
 
-static int take_sites(struct spex_receiver *receiver, const struct spex_stream_header *header,
-                      struct spex_error *error) {
+static int receiver_take_sites(struct spex_receiver *receiver,
+                               const struct spex_stream_header *header, struct spex_error *error) {
     const struct spex_stream_site *sites = (const void *)(receiver->frame + sizeof(*header));
     if (receiver->site_count + header->count > SITES_MAX)
         return spex_fail(error, -EPROTO, "the program's stream holds too many sites");
@@ -167,8 +172,9 @@ static int take_sites(struct spex_receiver *receiver, const struct spex_stream_h
     return 0;
 }
 
-static int take_contexts(struct spex_receiver *receiver, const struct spex_stream_header *header,
-                         struct spex_error *error) {
+static int receiver_take_contexts(struct spex_receiver *receiver,
+                                  const struct spex_stream_header *header,
+                                  struct spex_error *error) {
     const struct spex_stream_context *contexts = (const void *)(receiver->frame + sizeof(*header));
     if (!receiver->contexts)
         receiver->contexts = calloc(SPEX_CONTEXTS_MAX + 1, sizeof(*receiver->contexts));
@@ -185,8 +191,8 @@ static int take_contexts(struct spex_receiver *receiver, const struct spex_strea
     return 0;
 }
 
-/* Bytes of one entry of a frame of this kind; 0 for a kind without entries, -1 for no kind at all.
- */
+/* The size of an entry in a frame of this kind; 0 for a kind without entries, -1 for an unknown
+ * kind. */
 static long entry_bytes(uint16_t kind) {
     switch (kind) {
     case SPEX_STREAM_HELLO:
@@ -204,9 +210,11 @@ static long entry_bytes(uint16_t kind) {
     }
 }
 
-static int check_frame(const struct spex_receiver *receiver,
-                       const struct spex_stream_header *header, size_t length,
-                       struct spex_error *error) {
+/* Checks a header: magic and version, length, and order (HELLO first, the same number of collectors
+ * in all frames). */
+static int receiver_check_frame(const struct spex_receiver *receiver,
+                                const struct spex_stream_header *header, size_t length,
+                                struct spex_error *error) {
     if (length < sizeof(*header) || header->magic != SPEX_STREAM_MAGIC)
         return spex_fail(error, -EPROTO, "the program's stream is not spex's");
     if (header->version != SPEX_STREAM_VERSION)
@@ -227,11 +235,12 @@ static int check_frame(const struct spex_receiver *receiver,
     return 0;
 }
 
-static int take_frame(struct spex_receiver *receiver, size_t length, struct spex_error *error) {
+static int receiver_take_frame(struct spex_receiver *receiver, size_t length,
+                               struct spex_error *error) {
     struct spex_stream_header header;
     memset(&header, 0, sizeof(header));
     memcpy(&header, receiver->frame, length < sizeof(header) ? length : sizeof(header));
-    int err = check_frame(receiver, &header, length, error);
+    int err = receiver_check_frame(receiver, &header, length, error);
     if (err)
         return err;
     receiver->collectors = header.collectors;
@@ -241,11 +250,11 @@ static int take_frame(struct spex_receiver *receiver, size_t length, struct spex
     case SPEX_STREAM_HELLO:
         return 0;
     case SPEX_STREAM_SITES:
-        return take_sites(receiver, &header, error);
+        return receiver_take_sites(receiver, &header, error);
     case SPEX_STREAM_RECORDS:
-        return take_records(receiver, &header, error);
+        return receiver_take_records(receiver, &header, error);
     case SPEX_STREAM_CONTEXTS:
-        return take_contexts(receiver, &header, error);
+        return receiver_take_contexts(receiver, &header, error);
     case SPEX_STREAM_PASS:
         receiver->watermarks[header.collector] = header.watermark;
         return 0;
@@ -257,10 +266,11 @@ static int take_frame(struct spex_receiver *receiver, size_t length, struct spex
 }
 
 int spex_receiver_take(struct spex_receiver *receiver, struct spex_error *error) {
-    int err = accept_program(receiver, error);
+    int err = receiver_accept(receiver, error);
     if (err)
         return err;
-    /* At most so many frames at once: a program that sends without end cannot hold us here. */
+    /* Reads a bounded number of frames, so that a program that sends without end cannot occupy this
+     * thread. */
     for (int frames = 0; frames < 256; frames++) {
         if (receiver->connection < 0)
             return 0;
@@ -274,14 +284,15 @@ int spex_receiver_take(struct spex_receiver *receiver, struct spex_error *error)
             close_fd(&receiver->connection);
         else if (length > SPEX_STREAM_FRAME_BYTES)
             return spex_fail(error, -EPROTO, "the program's stream holds a malformed frame");
-        err = length > 0 ? take_frame(receiver, (size_t)length, error) : 0;
+        err = length > 0 ? receiver_take_frame(receiver, (size_t)length, error) : 0;
         if (err)
             return err;
     }
     return 1;
 }
 
-static uint64_t watermark(const struct spex_receiver *receiver) {
+/* The time up to which all collectors have sent their records. */
+static uint64_t receiver_watermark(const struct spex_receiver *receiver) {
     uint64_t lowest = UINT64_MAX;
     for (uint32_t c = 0; c < receiver->collectors; c++)
         if (receiver->watermarks[c] < lowest)
@@ -291,7 +302,8 @@ static uint64_t watermark(const struct spex_receiver *receiver) {
 
 const struct spex_record *spex_receiver_records(struct spex_receiver *receiver, bool all,
                                                 size_t *count) {
-    uint64_t before = all || spex_receiver_ended(receiver) ? UINT64_MAX : watermark(receiver);
+    uint64_t before =
+        all || spex_receiver_ended(receiver) ? UINT64_MAX : receiver_watermark(receiver);
     return spex_in_order_take(&receiver->records, before, count);
 }
 
@@ -311,9 +323,9 @@ static uint64_t probe_key(const struct spex_stream_site *site) {
     return ((uint64_t)site->probe_id << 16 | site->probe_type) + 1;
 }
 
-/* The site whose probe comes next after `key`, by id and type; NULL at the end. */
-static const struct spex_stream_site *next_probe(const struct spex_receiver *receiver,
-                                                 uint64_t key) {
+/* The site of the next probe after `key`, by id and type; NULL at the end. */
+static const struct spex_stream_site *receiver_next_probe(const struct spex_receiver *receiver,
+                                                          uint64_t key) {
     const struct spex_stream_site *next = NULL;
     for (size_t s = 0; s < receiver->site_count; s++) {
         const struct spex_stream_site *site = &receiver->sites[s];
@@ -324,9 +336,10 @@ static const struct spex_stream_site *next_probe(const struct spex_receiver *rec
 }
 
 void spex_receiver_list_probes(const struct spex_receiver *receiver, char *list, size_t size) {
-    const struct spex_stream_site *site = next_probe(receiver, 0);
+    const struct spex_stream_site *site = receiver_next_probe(receiver, 0);
     snprintf(list, size, "none");
-    for (size_t length = 0; site && length < size; site = next_probe(receiver, probe_key(site))) {
+    for (size_t length = 0; site && length < size;
+         site = receiver_next_probe(receiver, probe_key(site))) {
         char number[8];
         snprintf(number, sizeof(number), "%u", site->probe_id);
         length += (size_t)snprintf(list + length, size - length, "%s%s:%s", length ? ", " : "",

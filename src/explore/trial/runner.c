@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Runs trials on threads, one for each place. A thread runs a single trial; it sets place->done
+ * under the runner's lock and raises the event `done`. The caller's thread joins it then, so that
+ * all other members of a place need no lock: thread start and join order the accesses. */
 #define _GNU_SOURCE
 #include "explore/trial/runner.h"
 
@@ -12,20 +15,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* How often a trial is run when this process was held up meanwhile. */
+/* Attempts of a trial that fails because this process was held up. */
 #define HELD_UP_ATTEMPTS 5
 
 struct place {
     struct spex_runner *runner;
     pthread_t thread;
-    bool running; /* from start to wait */
-    bool done;    /* under the runner's lock */
+    bool running; /* from spex_runner_start to spex_runner_wait */
+    bool done;    /* guarded by the runner's lock */
     char *directory;
     const cpu_set_t *cpus; /* NULL: all */
     size_t *levels;
     char *probes;
     struct spex_plan plan;
-    uint64_t asked, told; /* of the trial */
+    uint64_t asked, told; /* numbers of the plan and of the trials told before it */
     struct spex_trial trial;
     int err;
     struct spex_error error;
@@ -33,16 +36,16 @@ struct place {
 
 struct spex_runner {
     struct spex_trial_setup setup;
-    int stop_fd;          /* the caller's */
-    int stop;             /* readable: all trials are to end */
-    int done;             /* readable: a trial has ended */
-    pthread_mutex_t lock; /* of what the threads say */
-    pthread_mutex_t policy;
+    int stop_fd;            /* stop_fd of the caller's setup */
+    int stop;               /* eventfd: all trials are to end */
+    int done;               /* eventfd: a trial has ended */
+    pthread_mutex_t lock;   /* guards `done` of the places */
+    pthread_mutex_t policy; /* held in every call of the policy */
     struct place *places;
     size_t place_count;
     size_t running;
     bool stopping;
-    int err; /* why */
+    int err; /* first error of a place */
     struct spex_error error;
 };
 
@@ -54,7 +57,8 @@ static void raise_event(int fd) {
     while (put < 0 && errno == EINTR);
 }
 
-/* A trial that failed because we were held up says nothing about the program. */
+/* Runs a trial again while it fails because this process was held up, which says nothing about the
+ * program. */
 static int run_until_valid(const struct spex_trial_setup *setup, struct place *place) {
     int err = -EAGAIN;
     for (int attempt = 0; attempt < HELD_UP_ATTEMPTS && err == -EAGAIN; attempt++) {
@@ -135,7 +139,7 @@ static void place_free(struct place *place) {
     free(place->levels);
 }
 
-/* The thread has ended, or is about to. */
+/* Joins the place's thread, which is done or was told to stop, and frees the place. */
 static void place_take(struct place *place, struct spex_trial *trial) {
     pthread_join(place->thread, NULL);
     *trial = place->trial;
@@ -218,7 +222,7 @@ size_t spex_runner_unfinished(const struct spex_runner *runner, struct spex_unfi
     return count;
 }
 
-static struct place *find_done(struct spex_runner *runner) {
+static struct place *runner_find_done(struct spex_runner *runner) {
     struct place *found = NULL;
     pthread_mutex_lock(&runner->lock);
     for (size_t p = 0; p < runner->place_count && !found; p++)
@@ -228,8 +232,8 @@ static struct place *find_done(struct spex_runner *runner) {
     return found;
 }
 
-/* Until a trial has ended, or has been told to. */
-static int wait_for_events(struct spex_runner *runner, struct spex_error *error) {
+/* Waits for the end of a trial or for stop_fd, which ends all trials. */
+static int runner_wait_for_events(struct spex_runner *runner, struct spex_error *error) {
     uint64_t events;
     struct pollfd fds[2] = {{.fd = runner->done, .events = POLLIN},
                             {.fd = runner->stopping ? -1 : runner->stop_fd, .events = POLLIN}};
@@ -245,8 +249,9 @@ static int wait_for_events(struct spex_runner *runner, struct spex_error *error)
     return 0;
 }
 
-/* The first error of ours, but for the interruptions that it makes. All others end, too. */
-static void take_error(struct spex_runner *runner, const struct place *place) {
+/* Keeps the first error; an error that is no interruption replaces -EINTR, which other trials
+ * return because of it. All trials are told to end. */
+static void runner_note_error(struct spex_runner *runner, const struct place *place) {
     if (!runner->err || (runner->err == -EINTR && place->err != -EINTR)) {
         runner->err = place->err;
         runner->error = place->error;
@@ -258,14 +263,14 @@ static void take_error(struct spex_runner *runner, const struct place *place) {
 int spex_runner_wait(struct spex_runner *runner, struct spex_trial *trial,
                      struct spex_error *error) {
     while (runner->running) {
-        struct place *place = find_done(runner);
-        int err = place ? 0 : wait_for_events(runner, error);
+        struct place *place = runner_find_done(runner);
+        int err = place ? 0 : runner_wait_for_events(runner, error);
         if (err)
             return err;
         if (!place)
             continue;
         if (place->err)
-            take_error(runner, place);
+            runner_note_error(runner, place);
         err = place->err;
         place_take(place, trial);
         if (!err)
