@@ -79,6 +79,7 @@ static size_t counterpart(const struct sides *sides, const struct spex_group *gr
     return found && found->trials ? (size_t)(found - sides->b->summary.groups) : SPEX_RANKING_NONE;
 }
 
+/* Lists the configurations that have a result in both studies. */
 static int find_pairs(struct spex_comparison *comparison, const struct sides *sides) {
     const struct spex_summary *summary = &sides->a->summary;
     comparison->pairs = calloc(summary->count + 1, sizeof(*comparison->pairs));
@@ -242,6 +243,7 @@ static int find_order(struct spex_comparison *comparison, const struct sides *si
     return err;
 }
 
+/* Compares the best of A with the best of B, and finds A's best in B. */
 static void compare_best(struct spex_comparison *comparison, const struct sides *sides) {
     size_t a = sides->a->findings.best, b = sides->b->findings.best;
     comparison->best_of_a_in_b = SPEX_RANKING_NONE;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Counts the reasons of failed trials: sorts the trials by reason and merges equal ones. */
 #include "explore/findings/failures.h"
 
 #include <errno.h>

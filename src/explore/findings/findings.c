@@ -75,6 +75,7 @@ static int compare_front(const void *a, const void *b, void *user) {
     return one < other ? -1 : one > other;
 }
 
+/* Lists the groups on the front by the first objective. */
 static int findings_find_front(struct spex_findings *findings, const struct spex_summary *summary) {
     if (spex_pareto(summary, findings->competes, findings->accuracies, findings->places))
         return -ENOMEM;

@@ -94,6 +94,7 @@ static bool is_surely_in_front(const struct field *field, size_t group) {
     return true;
 }
 
+/* O(competitors × front) for the front, O(competitors²) in the worst case for significance. */
 static void field_find_places(struct field *field, enum spex_pareto_place *places) {
     qsort_r(field->order, field->count, sizeof(*field->order), compare_losses, field);
     for (size_t i = 0; i < field->count; i++)

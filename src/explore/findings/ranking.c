@@ -87,6 +87,7 @@ static double field_trust_in_runs(const struct field *field) {
     return fmin(varies / said / least, 1);
 }
 
+/* Sets each configuration's variance of a trial. */
 static void field_learn_noise(struct field *field) {
     struct spex_noise_sums sums = {0};
     for (size_t c = 0; c < field->count; c++)
@@ -101,6 +102,7 @@ static void field_learn_noise(struct field *field) {
     }
 }
 
+/* Fits the prior in three passes, each clipping outliers by the pass before. */
 static void field_learn_prior(struct field *field) {
     for (int pass = 0; pass < 3; pass++) {
         struct spex_prior before = field->prior;
@@ -156,6 +158,7 @@ static void contender_estimate(const struct field *field, struct contender *cont
     ranking_set_interval(field, contender, 0.05, standing);
 }
 
+/* The configuration to recommend: the least score, which penalises uncertainty. */
 static size_t field_leader(const struct field *field) {
     size_t leader = 0;
     for (size_t c = 1; c < field->count; c++)

@@ -59,6 +59,7 @@ static void write_panel(const struct spex_script *script, const struct spex_effe
             p, ordered ? "linespoints" : "points", p, ordered ? "linespoints" : "points");
 }
 
+/* Writes size, margins and title; margins are in pixels, which gnuplot takes as shares. */
 static void write_preamble(const struct spex_study *study, const struct spex_script *script,
                            size_t panels) {
     size_t columns = panels < COLUMNS ? panels : COLUMNS;

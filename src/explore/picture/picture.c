@@ -37,6 +37,7 @@ void spex_script_text(const struct spex_script *script, const char *text) {
     }
 }
 
+/* A program that draws from a script. */
 struct drawer {
     char *svg[3]; /* command lines that read a script and write a picture */
     char *png[3];

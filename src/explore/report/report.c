@@ -43,6 +43,7 @@ static int report_draw_pictures(const struct spex_report_options *options,
     return err;
 }
 
+/* The page gets its name when it is complete. */
 static int report_write_html(const struct spex_study *study, const char *path,
                              struct spex_error *error) {
     struct spex_whole_file file;

@@ -13,11 +13,13 @@
 
 #define PAIRS_MAX 10
 
+/* Two studies and their comparison. */
 struct both {
     const struct spex_study *a, *b;
     const struct spex_comparison *comparison;
 };
 
+/* Prints in what the stores differ: space, program and circumstances. */
 static void print_comparable(const struct both *both, FILE *out) {
     const struct spex_comparison *comparison = both->comparison;
     size_t on = comparison->machine_differs;
@@ -59,6 +61,7 @@ static void print_best(const struct spex_study *study, const char *title, FILE *
     fprintf(out, "%-10s %s  %s\n", title, value, text);
 }
 
+/* Prints the best configurations of both, and the change from one to the other. */
 static void print_bests(const struct both *both, FILE *out) {
     const struct spex_comparison *comparison = both->comparison;
     char change[96], value[48];
@@ -83,6 +86,7 @@ static void print_bests(const struct both *both, FILE *out) {
     }
 }
 
+/* Prints the mean change of all configurations in each criterion. */
 static void print_drift(const struct both *both, FILE *out) {
     const struct spex_space *space = &both->a->file->space;
     const struct spex_comparison *comparison = both->comparison;
@@ -103,6 +107,7 @@ static void print_drift(const struct both *both, FILE *out) {
                 comparison->order);
 }
 
+/* Prints the configurations whose change differs from the mean change. */
 static void print_pairs(const struct both *both, FILE *out) {
     const struct spex_space *space = &both->a->file->space;
     const struct spex_comparison *comparison = both->comparison;

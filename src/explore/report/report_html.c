@@ -70,6 +70,8 @@ static void write_row(FILE *out, const char *name, const char *value) {
     fputs("</td></tr>\n", out);
 }
 
+/* Writes the page's head. The content security policy forbids scripts and external resources: texts
+ * of the report come from programs and stores. */
 static void write_head(const struct spex_study *study, FILE *out) {
     const struct spex_space *space = &study->file->space;
     fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
@@ -91,6 +93,7 @@ static void write_head(const struct spex_study *study, FILE *out) {
     fputs("</p>\n", out);
 }
 
+/* Writes the box with the best configuration and how certain it is. */
 static void write_best(const struct spex_study *study, FILE *out) {
     const struct spex_space *space = &study->file->space;
     const struct spex_findings *findings = &study->findings;
@@ -226,6 +229,7 @@ static void write_front(const struct spex_study *study, FILE *out) {
                 findings->perhaps_count);
 }
 
+/* Writes the row of a share with its interval and a bar. */
 static void write_share(FILE *out, const char *names, const struct spex_sensitivity_share *of) {
     double share = of->value;
     fputs("<tr><td>", out);
@@ -299,6 +303,7 @@ static int compare_configurations(const void *a, const void *b, void *user) {
     return one < other ? -1 : one > other;
 }
 
+/* Writes the table of all configurations with a result, the best first. 0 or -ENOMEM. */
 static int write_configurations(const struct spex_study *study, FILE *out) {
     size_t *order = malloc((study->summary.count + 1) * sizeof(*order)), count = 0;
     char text[32];
@@ -335,6 +340,7 @@ static void write_circumstances(const struct spex_study *study, FILE *out) {
     fputs("</table></div>\n", out);
 }
 
+/* Draws a picture and includes its SVG in the page. */
 static int write_picture(const struct spex_study *study, const char *name, spex_drawing *draw,
                          FILE *out, struct spex_error *error) {
     const struct spex_picture picture = {.name = name, .draw = draw, .subject = study};

@@ -68,6 +68,7 @@ static json_t *groups_json(const struct spex_study *study, const size_t *groups,
     return list;
 }
 
+/* The configurations that are or may be on the Pareto front; null for one objective. */
 static json_t *front_json(const struct spex_study *study) {
     const struct spex_findings *findings = &study->findings;
     if (study->file->space.objective_count < 2)
@@ -169,6 +170,7 @@ static json_t *threads_json(const struct spex_study *study) {
     return list;
 }
 
+/* The number of threads beyond which more do not help; null when there is none. */
 static json_t *knee_json(const struct spex_study *study) {
     const struct spex_space *space = &study->file->space;
     if (space->threads_parameter == space->parameter_count)

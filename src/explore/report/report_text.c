@@ -32,6 +32,7 @@ static void print_criteria(const struct spex_space *space, FILE *out) {
     }
 }
 
+/* Prints the most frequent reasons of failures, and how many trials failed for others. */
 static void print_failures(const struct spex_findings *findings, FILE *out) {
     uint64_t others = 0;
     for (size_t f = 0; f < findings->failure_count; f++) {
@@ -46,6 +47,7 @@ static void print_failures(const struct spex_findings *findings, FILE *out) {
                 findings->failure_count - REASONS_MAX);
 }
 
+/* Prints the circumstances of each machine, wrapped at 100 columns. */
 static void print_machines(const struct spex_study *study, FILE *out) {
     for (size_t m = 0; m < study->machine_count; m++) {
         char *const *texts = study->machines[m].texts;
@@ -65,6 +67,7 @@ static void print_machines(const struct spex_study *study, FILE *out) {
     }
 }
 
+/* Prints what was explored, how many trials there are, and what limits their meaning. */
 static void print_header(const struct spex_study *study, FILE *out) {
     const struct spex_space *space = &study->file->space;
     const struct spex_findings *findings = &study->findings;
@@ -124,6 +127,7 @@ static void print_other_criteria(const struct spex_study *study, size_t g, FILE 
               out);
 }
 
+/* Prints the configurations that the trials cannot tell from the best. */
 static void print_tied(const struct spex_study *study, FILE *out) {
     const struct spex_findings *findings = &study->findings;
     char text[512], value[48];
@@ -146,6 +150,7 @@ static void print_tied(const struct spex_study *study, FILE *out) {
         fprintf(out, "           and %zu more\n", findings->tied_count - TIED_MAX);
 }
 
+/* Prints the Pareto front of several objectives. */
 static void print_front(const struct spex_study *study, FILE *out) {
     const struct spex_space *space = &study->file->space;
     const struct spex_findings *findings = &study->findings;
@@ -205,6 +210,7 @@ static void print_end(const struct spex_study *study, const struct spex_effect *
     fprintf(out, "  %-26s", both);
 }
 
+/* A share with its interval, as "34 % (20 to 41)". */
 static void share_text(const struct spex_sensitivity_share *share, char *text, size_t size) {
     if (isnan(share->value))
         snprintf(text, size, "-");
@@ -229,6 +235,7 @@ static void print_effect(const struct spex_study *study, size_t p, FILE *out) {
     fputc('\n', out);
 }
 
+/* Prints effects of parameters, then of pairs of at least half a percent. */
 static void print_effects(const struct spex_study *study, FILE *out) {
     const struct spex_effects *effects = &study->findings.effects;
     const struct spex_parameter *parameters = study->file->space.parameters;

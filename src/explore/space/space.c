@@ -31,6 +31,7 @@ static int resolve_parameter(struct spex_xml *xml, const xmlNode *element, const
     return 0;
 }
 
+/* Finds the parameter that <run threads="…"> names; its values must be numbers of threads. */
 static int resolve_threads(struct spex_xml *xml, const xmlNode *run, struct spex_space *space) {
     space->threads_parameter = space->parameter_count;
     int err = run ? resolve_parameter(xml, run, "threads", space, &space->threads_parameter) : 0;
@@ -43,6 +44,7 @@ static int resolve_threads(struct spex_xml *xml, const xmlNode *run, struct spex
     return 0;
 }
 
+/* Finds the parameters of <heatmap>. */
 static int resolve_heatmap(struct spex_xml *xml, const xmlNode *heatmap,
                            struct spex_space_file *file) {
     static const char *const known[] = {"x", "y", NULL};
@@ -60,6 +62,7 @@ static int resolve_heatmap(struct spex_xml *xml, const xmlNode *heatmap,
     return err;
 }
 
+/* The bound keeps numbers of configurations, and sums of them, within 64 bits. */
 static int check_size(struct spex_xml *xml, const xmlNode *root, const struct spex_space *space) {
     uint64_t count = 1;
     if (space->parameter_count == 0)
@@ -130,6 +133,8 @@ static int take_element(struct spex_xml *xml, const xmlNode *element, struct spe
     return err ? err : spex_run_take(xml, element, &file->space.rules);
 }
 
+/* Reads the constraints and installs the space's functions, which a space without conditions lacks:
+ * settling is free then. */
 static int take_constraints(struct spex_xml *xml, const xmlNode *root,
                             struct spex_space_file *file) {
     int err = 0;

@@ -50,6 +50,7 @@ static bool is_variable(const char *name) {
     return strspn(name, LETTERS "_") > 0 && name[strspn(name, LETTERS DIGITS "_")] == '\0';
 }
 
+/* Fails for names that are no variable's, that spex sets itself, or that are given twice. */
 static int check_variable(const struct taking *taking, const xmlNode *element, const char *name) {
     static const char *const ours[] = {"SPEX_CONFIG", "SPEX_PROBES", "SPEX_OUT"};
     if (!is_variable(name))

@@ -14,6 +14,7 @@
 
 #define FIELD_MAX 255
 
+/* Checks that the selection names a single probe, and sets its type. */
 static int take_probe(struct spex_xml *xml, const xmlNode *element, const char *probe,
                       uint32_t *type) {
     struct spex_selection selection;

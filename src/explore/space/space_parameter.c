@@ -62,6 +62,7 @@ static struct spex_parameter *parameter_add(struct spex_space *space) {
     return &all[space->parameter_count++];
 }
 
+/* A parameter with a factor is logarithmic unless the scale is given. */
 static int take_scale(struct spex_xml *xml, const xmlNode *element,
                       struct spex_parameter *parameter) {
     const char *scale = spex_xml_attribute(element, "scale");

@@ -37,6 +37,7 @@ static struct spex_value *value_append(struct spex_xml *xml, const xmlNode *elem
     return &values[parameter->count++];
 }
 
+/* Appends an integer. 0 or -EINVAL, with the error set. */
 static int value_append_integer(struct spex_xml *xml, const xmlNode *element,
                                 struct spex_parameter *parameter, int64_t integer) {
     char text[24];
@@ -69,6 +70,7 @@ static bool read_number(enum spex_parameter_kind kind, struct spex_value *value)
     return whole;
 }
 
+/* Parses the number appended last; numbers have to ascend. */
 static int check_last_number(struct spex_xml *xml, const xmlNode *element,
                              const struct spex_parameter *parameter, struct spex_value *last) {
     if (!read_number(parameter->kind, last))
@@ -80,6 +82,7 @@ static int check_last_number(struct spex_xml *xml, const xmlNode *element,
     return 0;
 }
 
+/* Checks that the text appended last is new. O(count). */
 static int check_last_category(struct spex_xml *xml, const xmlNode *element,
                                const struct spex_parameter *parameter) {
     const struct spex_value *last = &parameter->values[parameter->count - 1];

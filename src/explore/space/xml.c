@@ -172,6 +172,7 @@ static bool is_known(const char *name, const char *const *known) {
     return false;
 }
 
+/* Reports an unknown attribute with those that are known. */
 static int fail_unknown(struct spex_xml *xml, const xmlNode *element, const char *attribute,
                         const char *const *known) {
     char list[256] = "";

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Finds the circumstances from uname, /proc/cpuinfo, sysconf and the program's file. */
 #define _GNU_SOURCE
 #include "explore/store/circumstances.h"
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Builds the history from the numbers stored with trials and unfinished plans, and checks it: a
+ * store may have been edited. */
 #include "explore/store/history.h"
 
 #include <errno.h>

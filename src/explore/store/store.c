@@ -124,6 +124,7 @@ static int fail_other_space(const struct spex_store *store, const char *identity
                      ours);
 }
 
+/* Fails unless space, policy and program are those of the store. */
 static int store_check_exploration(const struct spex_store *store, const char *identity,
                                    const char *policy, const char *program,
                                    struct spex_error *error) {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Helpers for SQLite: errors, and statements that are kept prepared. */
 #include "explore/store/store_file.h"
 
 #include <assert.h>

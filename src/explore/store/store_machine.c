@@ -70,6 +70,7 @@ static int add_machine(struct spex_store *store, const struct spex_circumstances
     return err;
 }
 
+/* A machine of another host name gets a row of its own, even though the name is not compared. */
 int spex_store_begin(struct spex_store *store, const struct spex_circumstances *now, bool mixed,
                      struct spex_error *error) {
     struct spex_circumstances *machines;

@@ -17,6 +17,7 @@
 
 #define SYNC_INTERVAL_NS UINT64_C(1000000000)
 
+/* Deletes all rows of a trial that is replaced; none for a new one. */
 static int delete_trial(struct spex_store *store, sqlite3_int64 number, struct spex_error *error) {
     static const char *const deletes[] = {
         "DELETE FROM trial_usage WHERE trial = ?",    "DELETE FROM trial_load WHERE trial = ?",
@@ -181,6 +182,7 @@ struct reading {
     sqlite3_stmt *measured;
 };
 
+/* Reads a trial's levels by the text of its values. -EBADMSG when the space lacks one. */
 static int reading_load_levels(const struct reading *reading, sqlite3_int64 number, size_t *levels,
                                struct spex_error *error) {
     const struct spex_space *space = reading->space;
@@ -203,6 +205,8 @@ static int reading_load_levels(const struct reading *reading, sqlite3_int64 numb
     return 0;
 }
 
+/* Reads a trial's figures. -EBADMSG unless a successful trial has one for each criterion, and a
+ * failed one none. */
 static int reading_load_measured(const struct reading *reading, sqlite3_int64 number,
                                  struct spex_trial *trial, struct spex_error *error) {
     size_t found = 0;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Writes and reads the tables of resources. The columns of a usage are the same in trial_usage and
+ * trial_load, after the keys. */
 #include "explore/store/store_usage.h"
 
 #include <errno.h>

@@ -86,6 +86,7 @@ static void environment_free(char **environment, size_t made) {
     free(environment);
 }
 
+/* Children of the program inherit the CPUs. */
 static int limit_cpus(const cpu_set_t *cpus) {
     return cpus ? sched_setaffinity(0, sizeof(*cpus), cpus) : 0;
 }
@@ -142,6 +143,8 @@ static int vfork_program(struct spex_program *program, const struct spex_launch 
     return err;
 }
 
+/* Starts the program with a pipe for its output and one that tells whether exec failed, which
+ * closes without a byte when it succeeded. */
 static int start_program(struct spex_program *program, const struct spex_launch *launch,
                          char **environment) {
     int output[2] = {-1, -1}, status[2] = {-1, -1};
@@ -170,6 +173,7 @@ static int start_program(struct spex_program *program, const struct spex_launch 
     return err;
 }
 
+/* Without a pidfd the program could not be watched, so it is killed. */
 static int open_pidfd(struct spex_program *program) {
     program->pidfd = pidfd_open(program->pid, 0);
     if (program->pidfd >= 0)
@@ -200,6 +204,7 @@ int spex_program_launch(struct spex_program *program, const struct spex_launch *
     return 0;
 }
 
+/* Keeps the last SPEX_OUTPUT_TAIL_BYTES of the output. */
 static void tail_append(struct spex_program *program, const char *text, size_t length) {
     if (length > sizeof(program->tail)) {
         text += length - sizeof(program->tail);

@@ -134,6 +134,7 @@ static int receiver_accept(struct spex_receiver *receiver, struct spex_error *er
     return 0;
 }
 
+/* Whether a record's members are in their ranges: later stages use them as indices. */
 static bool record_is_sound(const struct spex_record *record) {
     return spex_probe_type_valid(record->probe_type) &&
            (record->weight >= 1 || record->probe_type == SPEX_KERNEL) &&
@@ -152,6 +153,7 @@ static int receiver_take_records(struct spex_receiver *receiver,
     return 0;
 }
 
+/* Copies sites and terminates their texts. */
 static int receiver_take_sites(struct spex_receiver *receiver,
                                const struct spex_stream_header *header, struct spex_error *error) {
     const struct spex_stream_site *sites = (const void *)(receiver->frame + sizeof(*header));
@@ -172,6 +174,8 @@ static int receiver_take_sites(struct spex_receiver *receiver,
     return 0;
 }
 
+/* Notes contexts by number. A parent has a lower number than its child, so paths cannot be
+ * circular. */
 static int receiver_take_contexts(struct spex_receiver *receiver,
                                   const struct spex_stream_header *header,
                                   struct spex_error *error) {
@@ -235,6 +239,7 @@ static int receiver_check_frame(const struct spex_receiver *receiver,
     return 0;
 }
 
+/* Handles one frame of `length` bytes in receiver->frame. */
 static int receiver_take_frame(struct spex_receiver *receiver, size_t length,
                                struct spex_error *error) {
     struct spex_stream_header header;

@@ -72,6 +72,7 @@ static int run_until_valid(const struct spex_trial_setup *setup, struct place *p
     return err;
 }
 
+/* The thread of a place. */
 static void *place_run(void *argument) {
     struct place *place = argument;
     struct spex_runner *runner = place->runner;
@@ -86,6 +87,7 @@ static void *place_run(void *argument) {
     return NULL;
 }
 
+/* Makes the directory of a place and assigns its CPUs. */
 static int place_init(struct spex_runner *runner, size_t p, const struct spex_cpu_parts *parts,
                       struct spex_error *error) {
     struct place *place = &runner->places[p];
@@ -222,6 +224,7 @@ size_t spex_runner_unfinished(const struct spex_runner *runner, struct spex_unfi
     return count;
 }
 
+/* A running place whose trial has ended, or NULL. */
 static struct place *runner_find_done(struct spex_runner *runner) {
     struct place *found = NULL;
     pthread_mutex_lock(&runner->lock);

@@ -96,6 +96,7 @@ static int load_fail_ended(struct spex_program *program, const struct spex_load_
     return load_fail(load, words, error);
 }
 
+/* Waits until all workers have begun: a trial measured before would have less load. */
 static int load_wait_for_workers(const struct spex_trial_agent *around,
                                  struct spex_program *program, const struct spex_load_filled *load,
                                  struct spex_error *error) {
@@ -181,6 +182,7 @@ int spex_trial_agent_step(struct spex_trial_agent *around, struct spex_error *er
     return 0;
 }
 
+/* Replaces the trial's note. */
 static void trial_set_note(struct spex_trial *trial, const char *text) {
     free(trial->note);
     trial->note = strdup(text);

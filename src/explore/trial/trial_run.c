@@ -199,6 +199,7 @@ static int run_begin(struct run *run, struct spex_error *error) {
     return over ? spex_trial_end(run->of.trial, "%s", reason.text) : 0;
 }
 
+/* -EAGAIN when the trial failed and this process was held up. */
 static int run_trial(struct run *run, struct spex_error *error) {
     int over = run_begin(run, error);
     if (over)
