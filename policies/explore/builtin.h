@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The policies that come with spex. */
+/* The exploration policies that are built into libspex-explore. */
 #ifndef SPEX_POLICIES_EXPLORE_BUILTIN_H
 #define SPEX_POLICIES_EXPLORE_BUILTIN_H
 
@@ -7,13 +7,14 @@
 
 #include <spex/policy.h>
 
-/* All of them; ends with NULL. */
+/* All built-in policies; NULL ends the array. */
 extern const struct spex_policy_ops *const spex_builtin_policies[];
 
-/* For whoever names none: found more with fewer runs than the others, on all of what bench/policies explores. */
+/* The policy of an exploration that names none. In bench/policies it finds better configurations in
+ * fewer runs than the other policies do, on all of the programs there. */
 #define SPEX_BUILTIN_DEFAULT "gaussian"
 
-/* The one called `name`, or NULL. */
+/* The policy called `name`, or NULL. */
 const struct spex_policy_ops *spex_builtin_policy(const char *name);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Configurations by number, the last parameter fastest, and in an order that looks random. */
+/* Numbers configurations, the last parameter changing fastest, and permutes these numbers. */
 #ifndef SPEX_POLICIES_EXPLORE_CONFIGURATIONS_H
 #define SPEX_POLICIES_EXPLORE_CONFIGURATIONS_H
 
@@ -7,9 +7,10 @@
 
 #include "policies/explore/draw.h"
 
-/* Above it they are not all looked at. */
+/* In a larger space, the number of configurations that stand is estimated from a sample. */
 #define SPEX_CONFIGURATIONS_COUNTED 65536
 
+/* The levels of configuration `number`, 0 to the size of the space - 1. */
 SPEX_INLINE void spex_configuration_levels(const struct spex_space *space, uint64_t number,
                                            size_t *levels) {
     for (size_t p = space->parameter_count; p-- > 0;) {
@@ -18,6 +19,7 @@ SPEX_INLINE void spex_configuration_levels(const struct spex_space *space, uint6
     }
 }
 
+/* The inverse of spex_configuration_levels. */
 SPEX_INLINE uint64_t spex_configuration_number(const struct spex_space *space,
                                                const size_t *levels) {
     uint64_t number = 0;
@@ -26,14 +28,18 @@ SPEX_INLINE uint64_t spex_configuration_number(const struct spex_space *space,
     return number;
 }
 
-/* Whether the configuration is allowed, and stands for itself. */
+/* Whether the configuration is allowed and unchanged by settling. Parameters that do not apply are
+ * settled to one level, so that of all configurations that differ in these alone exactly one
+ * stands. */
 SPEX_INLINE bool spex_configuration_stands(const struct spex_space *space, uint64_t number,
                                            size_t *levels) {
     spex_configuration_levels(space, number, levels);
     return spex_space_settle(space, levels) && spex_configuration_number(space, levels) == number;
 }
 
-/* How many of them stand: of a large space what a sample of it says. */
+/* The number of configurations that stand; in a large space an estimate from a random sample, at
+ * least 1. `levels` is scratch for one configuration. O(number of configurations) up to
+ * SPEX_CONFIGURATIONS_COUNTED. */
 static inline uint64_t spex_configurations_standing(const struct spex_space *space,
                                                     size_t *levels) {
     uint64_t all = spex_space_configurations(space), stand = 0;
@@ -47,12 +53,13 @@ static inline uint64_t spex_configurations_standing(const struct spex_space *spa
     return looks == all ? stand : (uint64_t)((double)all * ((double)stand / (double)looks)) + 1;
 }
 
-/* A permutation of 0 to count - 1 that needs no memory: a Feistel network over the next power of four, walked
- * until it is back in the range (Black and Rogaway, Ciphers with Arbitrary Finite Domains, 2002). */
+/* A permutation of 0 to count - 1 without a table: a Feistel network over the next power of four,
+ * applied again while the result is not below `count` (Black and Rogaway, Ciphers with Arbitrary
+ * Finite Domains, 2002). */
 struct spex_order {
     uint64_t count;
     uint64_t key;
-    unsigned half; /* bits */
+    unsigned half; /* bits of each half of a number */
 };
 
 SPEX_INLINE struct spex_order spex_order_of(uint64_t count, uint64_t key) {
@@ -62,6 +69,7 @@ SPEX_INLINE struct spex_order spex_order_of(uint64_t count, uint64_t key) {
     return order;
 }
 
+/* Six rounds of the network, over all of 4^half numbers. */
 SPEX_INLINE uint64_t spex_order_round(const struct spex_order *order, uint64_t number) {
     uint64_t mask = (UINT64_C(1) << order->half) - 1;
     uint64_t left = number >> order->half, right = number & mask;
@@ -74,6 +82,8 @@ SPEX_INLINE uint64_t spex_order_round(const struct spex_order *order, uint64_t n
     return left << order->half | right;
 }
 
+/* The number at `place` of the permutation: fewer than 4 applications in the mean, since the
+ * network's range is less than 4 times `count`. */
 SPEX_INLINE uint64_t spex_order_at(const struct spex_order *order, uint64_t place) {
     do
         place = spex_order_round(order, place);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Random numbers of a policy: the same for the same seed, on every machine. */
+/* Random numbers of a policy: a Weyl sequence, mixed. The same seed gives the same numbers on every
+ * machine, so that an exploration can be resumed by replaying it. */
 #ifndef SPEX_POLICIES_EXPLORE_DRAW_H
 #define SPEX_POLICIES_EXPLORE_DRAW_H
 
@@ -24,12 +25,12 @@ SPEX_INLINE uint64_t spex_draw_bits(struct spex_draw *draw) {
     return spex_draw_mix(draw->state);
 }
 
-/* 0 to below - 1; what is uneven about it is less than below / 2^64. */
+/* An integer of 0 to below - 1. The probabilities differ by less than below / 2^64. */
 SPEX_INLINE uint64_t spex_draw_below(struct spex_draw *draw, uint64_t below) {
     return spex_draw_bits(draw) % below;
 }
 
-/* 0 to 1, without 1. */
+/* A number of 0 to 1, 1 excluded, of 53 random bits. */
 SPEX_INLINE double spex_draw_share(struct spex_draw *draw) {
     return (double)(spex_draw_bits(draw) >> 11) / 9007199254740992.0;
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* How many runs a policy gives itself that could go on for ever. */
+/* The number of runs that a policy plans when the rules do not bound it. */
 #ifndef SPEX_POLICIES_EXPLORE_EFFORT_H
 #define SPEX_POLICIES_EXPLORE_EFFORT_H
 
 #include <spex/policy.h>
 
-/* Of what brute force takes. */
+/* The share of the runs that trying every configuration takes. */
 #define SPEX_EFFORT_SHARE 0.18
 
-/* A space of no more is small enough to try it all. */
+/* A space of at most so many configurations is tried completely. */
 #define SPEX_EFFORT_SMALL 30
 
-/* Parameters that have a choice. */
+/* The number of parameters that have more than one level. */
 SPEX_INLINE size_t spex_effort_dimensions(const struct spex_space *space) {
     size_t count = 0;
     for (size_t p = 0; p < space->parameter_count; p++)
@@ -19,12 +19,15 @@ SPEX_INLINE size_t spex_effort_dimensions(const struct spex_space *space) {
     return count;
 }
 
+/* Trials of each configuration that the rules ask for, at least 1. */
 SPEX_INLINE uint64_t spex_effort_repeats(const struct spex_space *space) {
     return space->rules.trials_per_config ? space->rules.trials_per_config : 1;
 }
 
-/* A share of brute force's runs. In a space so large that this would be no saving, as many as a model of so
- * many dimensions is known to make use of. */
+/* The number of runs, given the number of configurations that stand: rules.trials_max if it is set;
+ * else SPEX_EFFORT_SHARE of all runs, at least 40 and at most 400 to 1000, by the number of
+ * dimensions, since a model of so many dimensions does not profit from more. All runs in a space of
+ * SPEX_EFFORT_SMALL configurations. */
 static inline uint64_t spex_effort(const struct spex_space *space, uint64_t standing) {
     double all = (double)standing * (double)spex_effort_repeats(space);
     double most = 100 * (double)(spex_effort_dimensions(space) + 1),

@@ -1,28 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* When a run has said enough: by the rules; and, where they name a precision, as soon as it is as good as certain that
- * it comes out worse than several that are known. */
+/* When a run can end early: when the rules say so; and, if they name a precision, as soon as its
+ * result is almost certainly worse than several results that are known. */
 #ifndef SPEX_POLICIES_EXPLORE_ENOUGH_H
 #define SPEX_POLICIES_EXPLORE_ENOUGH_H
 
 #include <spex/policy.h>
 
-/* The best is likely to have been lucky; what the least of so many best runs is worth is not luck alone. */
+/* A run is compared with the worst of so many best runs: the very best one may have been lucky. */
 #define SPEX_ENOUGH_RUNS 4
 
-/* Standard errors by which a run has to be worse: it is looked at many times, and stops at the first. */
+/* Standard errors by which a run has to be worse. The test is made many times during a run and ends
+ * it the first time that it holds, so the margin is wider than for a single test. */
 #define SPEX_ENOUGH_ERRORS 3
 
 struct spex_enough {
-    double best
-        [SPEX_ENOUGH_RUNS]; /* values of the first objective of runs that kept all limits, as losses, ascending,
-                                      each at the worse end of its interval */
+    /* The least losses of the first objective, ascending, of runs that kept all limits; each at the
+     * worse end of its 95 % interval. */
+    double best[SPEX_ENOUGH_RUNS];
     size_t count;
 };
 
+/* The factor that makes a value of the criterion a loss: less is better. */
 SPEX_INLINE double spex_enough_sign(const struct spex_criterion *criterion) {
     return criterion->goal == SPEX_MAXIMISE || criterion->goal == SPEX_AT_LEAST ? -1 : 1;
 }
 
+/* Whether the figures keep all limits of the space. */
 SPEX_INLINE bool spex_enough_keeps(const struct spex_space *space,
                                    const struct spex_measured *measured) {
     for (size_t c = 0; c < space->criterion_count; c++) {
@@ -34,7 +37,7 @@ SPEX_INLINE bool spex_enough_keeps(const struct spex_space *space,
     return true;
 }
 
-/* To be told of each result. */
+/* Adds a result; to be called for each. */
 static inline void spex_enough_learn(struct spex_enough *enough, const struct spex_space *space,
                                      const struct spex_result *result) {
     if (!result->ok || !spex_enough_keeps(space, result->measured))
@@ -51,7 +54,8 @@ static inline void spex_enough_learn(struct spex_enough *enough, const struct sp
     enough->best[place] = loss;
 }
 
-/* A limit that is certainly not kept is as bad. */
+/* Whether a run under way is almost certain to be worse than the best runs, or to exceed a limit.
+ * Never for several objectives, where a run that is bad in one may be on the Pareto front. */
 static inline bool spex_enough_lost(const struct spex_enough *enough,
                                     const struct spex_space *space, const struct spex_run *run) {
     if (enough->count < SPEX_ENOUGH_RUNS || space->objective_count > 1)
@@ -69,8 +73,9 @@ static inline bool spex_enough_lost(const struct spex_enough *enough,
     return false;
 }
 
-/* What it is told of a run must not change plans. It is lost only when every thread has made a record, and there are 20
- * of each in the mean: before that errors are not to be relied on. */
+/* Whether a run has told enough. Figures of the run may be noted nowhere: when the run ends depends
+ * on timing, and plans must not. A run can only be lost when every thread has made a record and
+ * there are 20 records a thread in the mean; before, its standard errors are not reliable. */
 static inline bool spex_enough_run(const struct spex_enough *enough, const struct spex_space *space,
                                    const struct spex_run *run) {
     uint64_t threads = spex_space_threads(space, run->levels);

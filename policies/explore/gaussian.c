@@ -1,53 +1,51 @@
 /* SPDX-License-Identifier: MIT */
-/* Bayesian optimisation for noisy programs. Configurations that fill the space evenly come first; then those of which a
- * Gaussian process expects the most improvement, with what one noisy trial can tell of it; at last repeats of the best,
- * until the one that leads is told from the others. A space of a few configurations is all tried before the repeats.
+/* Bayesian optimisation for noisy programs. First come configurations that fill the space evenly.
+ * Then a Gaussian process, fitted to the losses so far, proposes those with the greatest expected
+ * improvement, with regard to how little one noisy trial tells. The last runs repeat the best
+ * configurations until the leader is told from the others. In a space of few configurations, all
+ * are tried before the repeats.
  *
- * The process is fitted anew whenever there is an eighth more to fit it to. In between, what has been proposed is taken to
- * come out as expected (Ginsbourger, Le Riche and Carraro's "kriging believer", 2010), so that several runs at
- * a time cost no more than one. */
+ * The process is fitted again when there are about 1/12 more results. In between, a proposal is
+ * assumed to come out as the process expects (Ginsbourger, Le Riche and Carraro's "kriging
+ * believer", 2010), so that runs at the same time do not propose the same region. */
 #include "policies/explore/effort.h"
-#include "policies/explore/enough.h"
 #include "policies/explore/gaussian_process.h"
-#include "policies/explore/lattice.h"
-#include "policies/explore/race.h"
+#include "policies/explore/search.h"
 
-/* Shares of the budget after which proposals begin, and repeats of the best. */
+/* Shares of the budget after which proposals begin, and after which the best are repeated. */
 #define DESIGN 0.15
 #define SEARCH 0.56
 
-/* A configuration of which so many runs failed and none succeeded is bad, and not tried again: once may be chance. */
+/* A configuration with so many failed and no successful runs is not tried again; a single failure
+ * may be chance. */
 enum { FAILED = 2 };
 
-/* Screened by what is expected of them: the whole space, if it has no more, else some of it and neighbours of the best.
- * What is kept is looked at closely. */
+/* Candidates are chosen in two steps. Screening computes only the expected loss, of the whole space
+ * if it has at most WHOLE configurations, else of SCREENED random ones and the neighbours of the
+ * NEIGHBOURS_OF best. For the CANDIDATES that are kept, variances are computed as well. */
 enum { WHOLE = 2048, SCREENED = 768, CANDIDATES = 224, NEIGHBOURS_OF = 6 };
 
 struct gaussian {
-    const struct spex_space *space;
-    struct spex_results results;
-    struct spex_loss loss;
-    struct spex_enough enough;
-    struct spex_lattice lattice;
-    struct spex_draw draw;
+    struct spex_search search;
     struct spex_gp gp;
     struct spex_gp_candidates candidates;
     struct spex_noise noise;
-    uint64_t standing; /* configurations */
-    uint64_t budget;   /* runs */
+    uint64_t standing; /* configurations that stand */
+    uint64_t budget;   /* number of runs */
     uint64_t finished;
-    uint64_t fitted;      /* trials that had finished when lengths were last looked for */
-    uint64_t batch;       /* proposals left before it is fitted again */
-    double centre, scale; /* of losses, as the process has them */
-    size_t *levels;       /* of each candidate */
+    uint64_t fitted;      /* `finished` when the lengths were last fitted */
+    uint64_t batch;       /* proposals left before the next fit */
+    double centre, scale; /* the process sees (loss - centre) / scale */
+    size_t *levels;       /* levels of each screened configuration */
     size_t *screened;     /* levels of each */
-    double *expected;     /* scratch, of what is screened */
-    size_t *order;        /* scratch: configurations by loss */
-    double *losses;       /* scratch, of configurations */
-    double *solution;     /* scratch, of observations */
-    size_t room;          /* of the scratch for configurations */
-    size_t *scratch;      /* one configuration */
-    int error;
+    double *expected;     /* scratch: expected loss of each screened configuration */
+    size_t *order;        /* configurations by loss, then SPEX_RESULTS_NONE */
+    double *losses;       /* loss of each configuration */
+    double *solution;     /* scratch, for spex_gp_solve */
+    size_t room;          /* configurations that `order` and `losses` have room for */
+    size_t *scratch;      /* levels of one configuration */
+
+    int error; /* -ENOMEM from a function that returns no error */
 };
 
 static size_t gaussian_state_size(const struct spex_space *space) {
@@ -57,7 +55,7 @@ static size_t gaussian_state_size(const struct spex_space *space) {
 
 static void gaussian_fini(void *state) {
     struct gaussian *gaussian = state;
-    spex_results_free(&gaussian->results);
+    spex_results_free(&gaussian->search.results);
     spex_gp_free(&gaussian->gp);
     spex_gp_candidates_free(&gaussian->candidates);
     free(gaussian->screened);
@@ -71,8 +69,8 @@ static void gaussian_fini(void *state) {
 
 static int gaussian_init(void *state, const struct spex_space *space) {
     struct gaussian *gaussian = state;
-    *gaussian = (struct gaussian){.space = space, .results = {.space = space}};
-    gaussian->draw.state = spex_draw_mix(space->rules.seed);
+    *gaussian = (struct gaussian){.budget = 0};
+    spex_search_init(&gaussian->search, space);
     gaussian->scratch = calloc(space->parameter_count, sizeof(size_t));
     gaussian->screened = calloc(WHOLE * space->parameter_count, sizeof(size_t));
     gaussian->expected = calloc(WHOLE, sizeof(double));
@@ -85,8 +83,6 @@ static int gaussian_init(void *state, const struct spex_space *space) {
         gaussian_fini(gaussian);
         return -ENOMEM;
     }
-    spex_loss_init(&gaussian->loss, space);
-    spex_lattice_init(&gaussian->lattice, space);
     gaussian->standing = spex_configurations_standing(space, gaussian->scratch);
     gaussian->budget = spex_effort(space, gaussian->standing);
     return 0;
@@ -96,17 +92,21 @@ static uint64_t gaussian_runs(const void *state) {
     return ((const struct gaussian *)state)->budget;
 }
 
-static uint64_t design_size(const struct gaussian *gaussian) {
-    double few = 2 * (double)spex_effort_dimensions(gaussian->space) + 4;
+/* Configurations to run before the first proposal: enough for a model of so many dimensions, at
+ * most half the budget; all of a small space. */
+static uint64_t gaussian_design_size(const struct gaussian *gaussian) {
+    double few = 2 * (double)spex_effort_dimensions(gaussian->search.space) + 4;
     double size = fmin(fmax(DESIGN * (double)gaussian->budget, few), (double)gaussian->budget / 2);
     if (gaussian->standing <= SPEX_EFFORT_SMALL)
         return gaussian->standing;
     return (uint64_t)fmax(size, 1);
 }
 
-/* The losses of all configurations, with these weights, and their order. */
-static bool rank(struct gaussian *gaussian) {
-    struct spex_results *results = &gaussian->results;
+/* Computes the losses of all configurations, with the current weights, and their order by loss
+ * (insertion sort: results change little between calls). False when none has a loss, or after
+ * -ENOMEM. */
+static bool gaussian_rank(struct gaussian *gaussian) {
+    struct spex_results *results = &gaussian->search.results;
     if (gaussian->room < results->room) {
         free(gaussian->order);
         free(gaussian->losses);
@@ -118,11 +118,11 @@ static bool rank(struct gaussian *gaussian) {
         gaussian->error = -ENOMEM;
         return false;
     }
-    spex_loss_learn(&gaussian->loss, results);
+    spex_loss_learn(&gaussian->search.loss, results);
     size_t ranked = 0;
     for (size_t c = 0; c < results->count; c++) {
         const struct spex_results_config *known = &results->configs[c];
-        gaussian->losses[c] = spex_loss_of(&gaussian->loss, results, c);
+        gaussian->losses[c] = spex_loss_of(&gaussian->search.loss, results, c);
         if (!known->trials && known->failed < FAILED)
             continue;
         size_t place = ranked++;
@@ -136,45 +136,51 @@ static bool rank(struct gaussian *gaussian) {
     return ranked > 0;
 }
 
-static size_t ranked_count(const struct gaussian *gaussian) {
+static size_t gaussian_ranked_count(const struct gaussian *gaussian) {
     size_t count = 0;
-    while (count < gaussian->results.count && gaussian->order[count] != SPEX_RESULTS_NONE)
+    while (count < gaussian->search.results.count && gaussian->order[count] != SPEX_RESULTS_NONE)
         count++;
     return count;
 }
 
-/* What is far worse than half of them need not be told apart: beyond one scale logarithms of it are taken. */
-static double squeeze(double distance, double *slope) {
+/* Compresses losses far above the centre: beyond one scale by a logarithm. Differences among bad
+ * configurations need not be modelled. *slope is the derivative. */
+static double gaussian_squeeze(double distance, double *slope) {
     *slope = distance > 1 ? 1 / distance : 1;
     return distance > 1 ? 1 + log(distance) : distance;
 }
 
-static void observe(struct gaussian *gaussian, size_t config) {
+/* Appends a configuration to the observations of the process, with the variance of its mean. The
+ * addend keeps the covariance matrix positive definite. */
+static void gaussian_observe(struct gaussian *gaussian, size_t config) {
     struct spex_gp *gp = &gaussian->gp;
-    const struct spex_results_config *known = &gaussian->results.configs[config];
+    const struct spex_results_config *known = &gaussian->search.results.configs[config];
     size_t row = gp->count++;
-    struct spex_race_entry entry =
-        spex_race_entry(&gaussian->noise, &gaussian->loss, &gaussian->results, config);
+    struct spex_race_entry entry = spex_race_entry(&gaussian->noise, &gaussian->search.loss,
+                                                   &gaussian->search.results, config);
     double slope, trials = entry.trials > 0 ? entry.trials : (double)known->failed;
-    spex_gp_point(gp, spex_results_levels(&gaussian->results, config),
+    spex_gp_point(gp, spex_results_levels(&gaussian->search.results, config),
                   gp->points + row * gp->dimensions);
-    gp->losses[row] = squeeze((entry.mean - gaussian->centre) / gaussian->scale, &slope);
+    gp->losses[row] = gaussian_squeeze((entry.mean - gaussian->centre) / gaussian->scale, &slope);
     double deviation = slope * sqrt(entry.variance / trials) / gaussian->scale;
     gp->noise[row] = deviation * deviation + 1e-6;
 }
 
-/* `most` configurations: the better half of that by loss, the others evenly from the rest. */
-static void observe_some(struct gaussian *gaussian, size_t most) {
-    size_t ranked = ranked_count(gaussian), best = ranked < most ? ranked : most / 2;
+/* Makes `most` configurations the observations: half of them the best, the others evenly spaced by
+ * rank among the rest. */
+static void gaussian_observe_some(struct gaussian *gaussian, size_t most) {
+    size_t ranked = gaussian_ranked_count(gaussian), best = ranked < most ? ranked : most / 2;
     gaussian->gp.count = 0;
     for (size_t i = 0; i < best; i++)
-        observe(gaussian, gaussian->order[i]);
+        gaussian_observe(gaussian, gaussian->order[i]);
     for (size_t i = 0; best < ranked && i < most - best; i++)
-        observe(gaussian, gaussian->order[best + i * (ranked - best) / (most - best)]);
+        gaussian_observe(gaussian, gaussian->order[best + i * (ranked - best) / (most - best)]);
 }
 
-static void scale_losses(struct gaussian *gaussian) {
-    size_t ranked = ranked_count(gaussian);
+/* Centres losses at their median and scales them by the median's distance from the least, or by the
+ * whole range where that is 0. */
+static void gaussian_scale_losses(struct gaussian *gaussian) {
+    size_t ranked = gaussian_ranked_count(gaussian);
     double least = gaussian->losses[gaussian->order[0]];
     gaussian->centre = gaussian->losses[gaussian->order[ranked / 2]];
     gaussian->scale = gaussian->centre - least;
@@ -184,83 +190,94 @@ static void scale_losses(struct gaussian *gaussian) {
         gaussian->scale = 1;
 }
 
-static void fit(struct gaussian *gaussian) {
-    scale_losses(gaussian);
+/* Fits the lengths again when there are half as many results more, since that takes most of the
+ * time; the factor every time. */
+static void gaussian_fit(struct gaussian *gaussian) {
+    gaussian_scale_losses(gaussian);
     if (gaussian->finished >= gaussian->fitted + gaussian->fitted / 2) {
-        observe_some(gaussian, SPEX_GP_FITTED);
+        gaussian_observe_some(gaussian, SPEX_GP_FITTED);
         spex_gp_fit(&gaussian->gp, gaussian->fitted ? 3 : 5);
         gaussian->fitted = gaussian->finished;
     }
-    observe_some(gaussian, SPEX_GP_OBSERVATIONS);
+    gaussian_observe_some(gaussian, SPEX_GP_OBSERVATIONS);
     spex_gp_factorise(&gaussian->gp);
 }
 
-static size_t *candidate_levels(const struct gaussian *gaussian, size_t candidate) {
-    return gaussian->levels + candidate * gaussian->space->parameter_count;
+static size_t *gaussian_candidate_levels(const struct gaussian *gaussian, size_t candidate) {
+    return gaussian->levels + candidate * gaussian->search.space->parameter_count;
 }
 
-static size_t *screened_levels(const struct gaussian *gaussian, size_t place) {
-    return gaussian->screened + place * gaussian->space->parameter_count;
+static size_t *gaussian_screened_levels(const struct gaussian *gaussian, size_t place) {
+    return gaussian->screened + place * gaussian->search.space->parameter_count;
 }
 
-/* Adds what the scratch has, unless it is not allowed. */
-static void screen(struct gaussian *gaussian, size_t *count) {
-    if (*count < WHOLE && spex_space_settle(gaussian->space, gaussian->scratch))
-        memcpy(screened_levels(gaussian, (*count)++), gaussian->scratch,
-               gaussian->space->parameter_count * sizeof(size_t));
+/* Adds the configuration in `scratch` to the screened ones, if it is allowed. */
+static void gaussian_screen(struct gaussian *gaussian, size_t *count) {
+    if (*count < WHOLE && spex_space_settle(gaussian->search.space, gaussian->scratch))
+        memcpy(gaussian_screened_levels(gaussian, (*count)++), gaussian->scratch,
+               gaussian->search.space->parameter_count * sizeof(size_t));
 }
 
-/* A good configuration with another level of this parameter, and maybe of another parameter. */
-static void screen_neighbour(struct gaussian *gaussian, const size_t *levels, size_t parameter,
-                             size_t level, size_t other, size_t *count) {
-    const struct spex_space *space = gaussian->space;
+/* Screens a good configuration with this level of `parameter` and, if `other` is a parameter, a
+ * random level of that one. */
+static void gaussian_screen_neighbour(struct gaussian *gaussian, const size_t *levels,
+                                      size_t parameter, size_t level, size_t other, size_t *count) {
+    const struct spex_space *space = gaussian->search.space;
     memcpy(gaussian->scratch, levels, space->parameter_count * sizeof(size_t));
     gaussian->scratch[parameter] = level;
     if (other < space->parameter_count)
-        gaussian->scratch[other] = spex_draw_below(&gaussian->draw, space->parameters[other].count);
-    screen(gaussian, count);
+        gaussian->scratch[other] =
+            spex_draw_below(&gaussian->search.draw, space->parameters[other].count);
+    gaussian_screen(gaussian, count);
 }
 
-/* Configurations that differ from a good one in one parameter, or two. */
-static void screen_neighbours(struct gaussian *gaussian, size_t config, size_t *count) {
-    const struct spex_space *space = gaussian->space;
-    const size_t *levels = spex_results_levels(&gaussian->results, config);
+/* Screens configurations that differ from a good one in one or two parameters: for each parameter a
+ * random level together with another parameter; for an ordered one the adjacent levels, for a
+ * category a random level; and the good one itself. */
+static void gaussian_screen_neighbours(struct gaussian *gaussian, size_t config, size_t *count) {
+    const struct spex_space *space = gaussian->search.space;
+    const size_t *levels = spex_results_levels(&gaussian->search.results, config);
     for (size_t d = 0; d < gaussian->gp.dimensions; d++) {
         size_t p = gaussian->gp.parameters[d], last = space->parameters[p].count - 1;
-        size_t any = spex_draw_below(&gaussian->draw, last + 1);
+        size_t any = spex_draw_below(&gaussian->search.draw, last + 1);
         size_t other =
-            gaussian->gp.parameters[spex_draw_below(&gaussian->draw, gaussian->gp.dimensions)];
-        screen_neighbour(gaussian, levels, p, any, other, count);
+            gaussian->gp
+                .parameters[spex_draw_below(&gaussian->search.draw, gaussian->gp.dimensions)];
+        gaussian_screen_neighbour(gaussian, levels, p, any, other, count);
         if (!spex_parameter_ordered(&space->parameters[p])) {
-            screen_neighbour(gaussian, levels, p, any, space->parameter_count, count);
+            gaussian_screen_neighbour(gaussian, levels, p, any, space->parameter_count, count);
             continue;
         }
         if (levels[p] > 0)
-            screen_neighbour(gaussian, levels, p, levels[p] - 1, space->parameter_count, count);
+            gaussian_screen_neighbour(gaussian, levels, p, levels[p] - 1, space->parameter_count,
+                                      count);
         if (levels[p] < last)
-            screen_neighbour(gaussian, levels, p, levels[p] + 1, space->parameter_count, count);
+            gaussian_screen_neighbour(gaussian, levels, p, levels[p] + 1, space->parameter_count,
+                                      count);
     }
-    screen_neighbour(gaussian, levels, 0, levels[0], space->parameter_count, count);
+    gaussian_screen_neighbour(gaussian, levels, 0, levels[0], space->parameter_count, count);
 }
 
-static size_t screen_all(struct gaussian *gaussian) {
-    const struct spex_space *space = gaussian->space;
+/* Fills `screened`; returns how many configurations it has. */
+static size_t gaussian_screen_all(struct gaussian *gaussian) {
+    const struct spex_space *space = gaussian->search.space;
     uint64_t all = spex_space_configurations(space);
-    size_t count = 0, ranked = ranked_count(gaussian);
+    size_t count = 0, ranked = gaussian_ranked_count(gaussian);
     bool every = all <= WHOLE;
     for (size_t i = 0; !every && i < NEIGHBOURS_OF && i < ranked; i++)
-        screen_neighbours(gaussian, gaussian->order[i], &count);
+        gaussian_screen_neighbours(gaussian, gaussian->order[i], &count);
     for (uint64_t n = 0; n < (every ? all : SCREENED); n++) {
-        uint64_t number = every ? n : spex_draw_below(&gaussian->draw, all);
+        uint64_t number = every ? n : spex_draw_below(&gaussian->search.draw, all);
         spex_configuration_levels(space, number, gaussian->scratch);
-        screen(gaussian, &count);
+        gaussian_screen(gaussian, &count);
     }
     return count;
 }
 
-/* The places of those expected to be best, that first, `most` of them at most. How many. */
-static size_t best_expected(const struct gaussian *gaussian, size_t count, size_t *places,
-                            size_t most) {
+/* Sets places[] to the screened configurations of least expected loss, ascending, at most `most`.
+ * Returns how many. */
+static size_t gaussian_best_expected(const struct gaussian *gaussian, size_t count, size_t *places,
+                                     size_t most) {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
         size_t place = kept;
@@ -274,57 +291,64 @@ static size_t best_expected(const struct gaussian *gaussian, size_t count, size_
     return kept;
 }
 
-/* Keeps those expected to be best, and some others. */
-static void choose_candidates(struct gaussian *gaussian, size_t count) {
+/* Makes the screened configurations of least expected loss the candidates, and a quarter of them
+ * random others, so that uncertain regions are proposed as well. */
+static void gaussian_choose_candidates(struct gaussian *gaussian, size_t count) {
     struct spex_gp_candidates *candidates = &gaussian->candidates;
     struct spex_gp *gp = &gaussian->gp;
     size_t places[CANDIDATES] = {0};
     spex_gp_solve(gp, gaussian->solution);
     for (size_t i = 0; i < count; i++) {
-        spex_gp_point(gp, screened_levels(gaussian, i), candidates->points);
+        spex_gp_point(gp, gaussian_screened_levels(gaussian, i), candidates->points);
         gaussian->expected[i] = spex_gp_expected(gp, gaussian->solution, candidates->points);
     }
-    size_t kept = best_expected(gaussian, count, places,
-                                count < CANDIDATES ? CANDIDATES : CANDIDATES * 3 / 4);
+    size_t kept = gaussian_best_expected(gaussian, count, places,
+                                         count < CANDIDATES ? CANDIDATES : CANDIDATES * 3 / 4);
     while (kept < count && kept < CANDIDATES)
-        places[kept++] = spex_draw_below(&gaussian->draw, count);
+        places[kept++] = spex_draw_below(&gaussian->search.draw, count);
     for (size_t i = 0; i < kept; i++) {
-        memcpy(candidate_levels(gaussian, i), screened_levels(gaussian, places[i]),
-               gaussian->space->parameter_count * sizeof(size_t));
-        spex_gp_point(gp, candidate_levels(gaussian, i), candidates->points + i * gp->dimensions);
+        memcpy(gaussian_candidate_levels(gaussian, i),
+               gaussian_screened_levels(gaussian, places[i]),
+               gaussian->search.space->parameter_count * sizeof(size_t));
+        spex_gp_point(gp, gaussian_candidate_levels(gaussian, i),
+                      candidates->points + i * gp->dimensions);
     }
     candidates->count = kept;
 }
 
-/* Once there is enough new, everything is fitted again. */
-static bool refresh(struct gaussian *gaussian) {
+/* Fits the process and chooses candidates again when the batch is used up. False when no proposal
+ * can be made. */
+static bool gaussian_refresh(struct gaussian *gaussian) {
     if (gaussian->batch > 0)
         return true;
-    if (gaussian->loss.objectives > 1)
-        spex_loss_turn(&gaussian->loss, &gaussian->draw);
-    if (!rank(gaussian))
+    if (gaussian->search.loss.objectives > 1)
+        spex_loss_turn(&gaussian->search.loss, &gaussian->search.draw);
+    if (!gaussian_rank(gaussian))
         return false;
-    gaussian->noise = spex_race_noise(&gaussian->loss, &gaussian->results);
-    fit(gaussian);
-    choose_candidates(gaussian, screen_all(gaussian));
+    gaussian->noise = spex_race_noise(&gaussian->search.loss, &gaussian->search.results);
+    gaussian_fit(gaussian);
+    gaussian_choose_candidates(gaussian, gaussian_screen_all(gaussian));
     spex_gp_candidates_predict(&gaussian->candidates, &gaussian->gp);
-    gaussian->batch = 1 + gaussian->finished / (gaussian->loss.objectives > 1 ? 32 : 12);
+    gaussian->batch = 1 + gaussian->finished / (gaussian->search.loss.objectives > 1 ? 32 : 12);
     if (gaussian->batch > SPEX_GP_OBSERVATIONS / 4)
         gaussian->batch = SPEX_GP_OBSERVATIONS / 4;
     return !gaussian->error;
 }
 
-/* Expected improvement, less the more of a trial is noise (Huang and others, Global Optimization of Stochastic Black-Box
+/* Expected improvement of one noisy trial, reduced the more the noise outweighs the uncertainty
+ * (augmented expected improvement: Huang and others, Global Optimization of Stochastic Black-Box
  * Systems via Sequential Kriging Meta-Models, 2006). */
-static double improvement(const struct spex_gp_candidates *candidates, size_t c, double least,
-                          double noise) {
+static double gaussian_improvement(const struct spex_gp_candidates *candidates, size_t c,
+                                   double least, double noise) {
     double variance = fmax(candidates->variances[c], 1e-12), deviation = sqrt(variance);
     double z = (least - candidates->means[c]) / deviation;
     double density = exp(-z * z / 2) / sqrt(2 * M_PI);
     return deviation * (z * spex_loss_normal(z) + density) * (1 - sqrt(noise / (noise + variance)));
 }
 
-static size_t best_candidate(const struct gaussian *gaussian) {
+/* The candidate with the greatest expected improvement that is not under way and has not failed;
+ * candidates.count when there is none. */
+static size_t gaussian_best_candidate(const struct gaussian *gaussian) {
     const struct spex_gp_candidates *candidates = &gaussian->candidates;
     double least = INFINITY, most = -1;
     double noise = gaussian->noise.variance / (gaussian->scale * gaussian->scale);
@@ -332,12 +356,14 @@ static size_t best_candidate(const struct gaussian *gaussian) {
     for (size_t c = 0; c < candidates->count; c++)
         least = fmin(least, candidates->means[c]);
     for (size_t c = 0; c < candidates->count; c++) {
-        size_t known = spex_results_find(&gaussian->results, candidate_levels(gaussian, c));
-        if (known != SPEX_RESULTS_NONE && (gaussian->results.configs[known].pending ||
-                                           (gaussian->results.configs[known].failed >= FAILED &&
-                                            !gaussian->results.configs[known].trials)))
+        size_t known =
+            spex_results_find(&gaussian->search.results, gaussian_candidate_levels(gaussian, c));
+        if (known != SPEX_RESULTS_NONE &&
+            (gaussian->search.results.configs[known].pending ||
+             (gaussian->search.results.configs[known].failed >= FAILED &&
+              !gaussian->search.results.configs[known].trials)))
             continue;
-        double gain = improvement(candidates, c, least, noise);
+        double gain = gaussian_improvement(candidates, c, least, noise);
         if (gain > most) {
             most = gain;
             best = c;
@@ -346,8 +372,8 @@ static size_t best_candidate(const struct gaussian *gaussian) {
     return best;
 }
 
-/* It is taken to come out as expected. */
-static void believe(struct gaussian *gaussian, size_t candidate) {
+/* Adds the proposal to the observations with its expected loss ("kriging believer"). */
+static void gaussian_believe(struct gaussian *gaussian, size_t candidate) {
     struct spex_gp *gp = &gaussian->gp;
     if (gp->count == gp->room)
         return;
@@ -362,55 +388,45 @@ static void believe(struct gaussian *gaussian, size_t candidate) {
     spex_gp_candidates_take(&gaussian->candidates, gp, row);
 }
 
-/* SPEX_RESULTS_NONE and no levels when there is nothing to propose. */
-static bool propose(struct gaussian *gaussian, size_t *levels) {
-    if (!gaussian->gp.dimensions || !refresh(gaussian))
+/* Sets `levels` to the next proposal; false when there is none. */
+static bool gaussian_propose(struct gaussian *gaussian, size_t *levels) {
+    if (!gaussian->gp.dimensions || !gaussian_refresh(gaussian))
         return false;
-    size_t candidate = best_candidate(gaussian);
+    size_t candidate = gaussian_best_candidate(gaussian);
     if (candidate == gaussian->candidates.count)
         return false;
     gaussian->batch--;
-    memcpy(levels, candidate_levels(gaussian, candidate),
-           gaussian->space->parameter_count * sizeof(size_t));
-    believe(gaussian, candidate);
+    memcpy(levels, gaussian_candidate_levels(gaussian, candidate),
+           gaussian->search.space->parameter_count * sizeof(size_t));
+    gaussian_believe(gaussian, candidate);
     return true;
 }
 
-static bool repeat(struct gaussian *gaussian, size_t *levels) {
-    return spex_race_repeat(&gaussian->loss, &gaussian->results, &gaussian->draw, gaussian->budget,
-                            levels);
-}
-
-static bool choose(struct gaussian *gaussian, size_t *levels) {
-    uint64_t planned = gaussian->results.planned;
+static bool gaussian_choose(struct gaussian *gaussian, size_t *levels) {
+    uint64_t planned = gaussian->search.results.planned;
     bool small = gaussian->standing <= SPEX_EFFORT_SMALL;
-    if (planned < design_size(gaussian))
-        return spex_lattice_next(&gaussian->lattice, &gaussian->results, levels) ||
-               repeat(gaussian, levels);
-    if (!small && (double)planned < SEARCH * (double)gaussian->budget && propose(gaussian, levels))
+    if (planned < gaussian_design_size(gaussian))
+        return spex_lattice_next(&gaussian->search.lattice, &gaussian->search.results, levels) ||
+               spex_search_repeat(&gaussian->search, gaussian->budget, levels);
+    if (!small && (double)planned < SEARCH * (double)gaussian->budget &&
+        gaussian_propose(gaussian, levels))
         return true;
-    return !gaussian->error && repeat(gaussian, levels);
+    return !gaussian->error && spex_search_repeat(&gaussian->search, gaussian->budget, levels);
 }
 
 static int gaussian_next(void *state, struct spex_plan *plan) {
     struct gaussian *gaussian = state;
-    if (gaussian->results.planned >= gaussian->budget)
+    if (gaussian->search.results.planned >= gaussian->budget)
         return 0;
-    bool planned = choose(gaussian, plan->levels);
+    bool planned = gaussian_choose(gaussian, plan->levels);
     if (!planned && gaussian->error)
         return gaussian->error;
-    return spex_results_answer(&gaussian->results, planned, plan->levels);
-}
-
-static bool gaussian_stop_run(void *state, const struct spex_run *run) {
-    const struct gaussian *gaussian = state;
-    return spex_enough_run(&gaussian->enough, gaussian->space, run);
+    return spex_results_answer(&gaussian->search.results, planned, plan->levels);
 }
 
 static void gaussian_run_finished(void *state, const struct spex_result *result) {
     struct gaussian *gaussian = state;
-    spex_enough_learn(&gaussian->enough, gaussian->space, result);
-    spex_results_finish(&gaussian->results, result);
+    spex_search_run_finished(state, result);
     gaussian->finished++;
 }
 
@@ -421,7 +437,7 @@ SPEX_POLICY(gaussian) = {
     .state_size = gaussian_state_size,
     .init = gaussian_init,
     .next = gaussian_next,
-    .stop_run = gaussian_stop_run,
+    .stop_run = spex_search_stop_run,
     .runs = gaussian_runs,
     .run_finished = gaussian_run_finished,
     .fini = gaussian_fini,

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Regression by a Gaussian process (Rasmussen and Williams, 2006, chapters 2 and 5): what losses of some configurations
- * say of others. Covariance falls with the distance as Matérn's with 5/2 does, in each parameter by a length of its own;
- * categories differ or do not; and every configuration differs a little by itself. */
+/* Regression by a Gaussian process (Rasmussen and Williams, Gaussian Processes for Machine
+ * Learning, 2006, chapters 2 and 5): predicts losses of configurations from those of others. The
+ * covariance is a Matérn 5/2 function of the distance, with a length for each parameter; two
+ * categories are at distance 0 or 1. A term of each configuration's own allows for what the
+ * parameters' positions do not explain. */
 #ifndef SPEX_POLICIES_EXPLORE_GAUSSIAN_PROCESS_H
 #define SPEX_POLICIES_EXPLORE_GAUSSIAN_PROCESS_H
 
@@ -11,27 +13,27 @@
 
 #include <spex/policy.h>
 
-/* Observations at most: what a proposal may cost bounds them. */
+/* Most observations: a prediction takes time quadratic in them, the factor cubic. */
 #define SPEX_GP_OBSERVATIONS 320
 
-/* For the search for lengths they are fewer, since it factorises many times. */
+/* Most observations while lengths are fitted, which computes the factor many times. */
 #define SPEX_GP_FITTED 80
 
 struct spex_gp {
     const struct spex_space *space;
-    size_t dimensions;  /* parameters that have a choice */
-    size_t *parameters; /* which */
-    double *scales;     /* of each, 1 / length */
-    double signal;      /* variance of what is continuous */
-    double own;         /* of what is each configuration's own */
+    size_t dimensions;  /* parameters with more than one level */
+    size_t *parameters; /* their indices in the space */
+    double *scales;     /* 1 / length of each dimension */
+    double signal;      /* variance of the Matérn term */
+    double own;         /* variance of the configurations' own term */
     double mean;
     size_t count;
     size_t room;
-    double *points; /* dimensions of each: positions, or categories' numbers */
+    double *points; /* `dimensions` for each observation: position, or a category's index */
     double *losses;
-    double *noise;  /* variance of the loss */
-    double *factor; /* Cholesky's, rows of `room` */
-    double *white;  /* what the losses are, freed of covariance */
+    double *noise;  /* variance of each loss */
+    double *factor; /* Cholesky factor of the covariance matrix, rows of `room` */
+    double *white;  /* L⁻¹ (losses - mean), with the factor L */
 };
 
 static inline void spex_gp_free(struct spex_gp *gp) {
@@ -45,7 +47,7 @@ static inline void spex_gp_free(struct spex_gp *gp) {
     *gp = (struct spex_gp){.space = NULL};
 }
 
-/* 0 or -ENOMEM. */
+/* For at most `room` observations. 0 or -ENOMEM. */
 static inline int spex_gp_init(struct spex_gp *gp, const struct spex_space *space, size_t room) {
     size_t all = space->parameter_count;
     *gp = (struct spex_gp){.space = space, .signal = 1, .own = 0.05, .room = room};
@@ -73,6 +75,7 @@ SPEX_INLINE bool spex_gp_ordered(const struct spex_gp *gp, size_t dimension) {
     return spex_parameter_ordered(&gp->space->parameters[gp->parameters[dimension]]);
 }
 
+/* A configuration as a point of the process. */
 SPEX_INLINE void spex_gp_point(const struct spex_gp *gp, const size_t *levels, double *point) {
     for (size_t d = 0; d < gp->dimensions; d++) {
         size_t p = gp->parameters[d];
@@ -81,7 +84,8 @@ SPEX_INLINE void spex_gp_point(const struct spex_gp *gp, const size_t *levels, d
     }
 }
 
-/* Without what is a configuration's own; *same tells whether that is to be added. */
+/* The Matérn term of the covariance. *same: the points are equal, so that the configuration's own
+ * variance is to be added. */
 static inline double spex_gp_covariance(const struct spex_gp *gp, const double *a, const double *b,
                                         bool *same) {
     double squares = 0;
@@ -98,13 +102,15 @@ static inline double spex_gp_covariance(const struct spex_gp *gp, const double *
     return gp->signal * (1 + r + r * r / 3) * exp(-r);
 }
 
+/* The covariance of two points, noise excluded. */
 SPEX_INLINE double spex_gp_both(const struct spex_gp *gp, const double *a, const double *b) {
     bool same;
     double covariance = spex_gp_covariance(gp, a, b, &same);
     return covariance + (same ? gp->own : 0);
 }
 
-/* factor[row], given the rows before it: solves for the covariances in place. */
+/* Computes row `row` of the factor from the covariances in it, in place, given the rows before it
+ * (Cholesky-Banachiewicz). The lower bound keeps rounding from making the matrix indefinite. */
 SPEX_INLINE void spex_gp_row(struct spex_gp *gp, size_t row) {
     double *mine = gp->factor + row * gp->room;
     for (size_t j = 0; j < row; j++) {
@@ -120,7 +126,8 @@ SPEX_INLINE void spex_gp_row(struct spex_gp *gp, size_t row) {
     mine[row] = sqrt(fmax(rest, 1e-10));
 }
 
-/* Once losses have changed, and points have not. */
+/* Computes `white` from row `from` on, by forward substitution. Enough when losses have changed and
+ * points have not. */
 static inline void spex_gp_whiten(struct spex_gp *gp, size_t from) {
     for (size_t i = from; i < gp->count; i++) {
         const double *row = gp->factor + i * gp->room;
@@ -131,7 +138,7 @@ static inline void spex_gp_whiten(struct spex_gp *gp, size_t from) {
     }
 }
 
-/* Takes observation number `row` in, those before it being in. */
+/* Adds observation `row` to the factor; those before it have to be in it. O(row²). */
 static inline void spex_gp_take(struct spex_gp *gp, size_t row) {
     double *mine = gp->factor + row * gp->room;
     const double *point = gp->points + row * gp->dimensions;
@@ -141,6 +148,7 @@ static inline void spex_gp_take(struct spex_gp *gp, size_t row) {
     spex_gp_row(gp, row);
 }
 
+/* The mean of the losses, weighted by 1 / variance. */
 SPEX_INLINE double spex_gp_mean_loss(const struct spex_gp *gp) {
     double sum = 0, weights = 0;
     for (size_t i = 0; i < gp->count; i++) {
@@ -151,6 +159,7 @@ SPEX_INLINE double spex_gp_mean_loss(const struct spex_gp *gp) {
     return weights > 0 ? sum / weights : 0;
 }
 
+/* Computes the factor of all observations, the mean and `white`. O(count³). */
 static inline void spex_gp_factorise(struct spex_gp *gp) {
     for (size_t i = 0; i < gp->count; i++)
         spex_gp_take(gp, i);
@@ -158,9 +167,10 @@ static inline void spex_gp_factorise(struct spex_gp *gp) {
     spex_gp_whiten(gp, 0);
 }
 
-/* Logarithm of the marginal likelihood, and of what is believed of lengths before: that they grow with the square root of
- * the number of dimensions (Hvarfner, Hellsten and Nardi, Vanilla Bayesian Optimization Performs Great in High
- * Dimensions, 2024). */
+/* The logarithm of the marginal likelihood and of the parameters' prior, up to a constant. The
+ * prior of lengths is lognormal around the square root of the number of dimensions (Hvarfner,
+ * Hellsten and Nardi, Vanilla Bayesian Optimization Performs Great in High Dimensions, 2024).
+ * Computes the factor. */
 static inline double spex_gp_likelihood(struct spex_gp *gp) {
     double sum = 0, usual = log(0.7 * sqrt((double)gp->dimensions));
     spex_gp_factorise(gp);
@@ -174,7 +184,8 @@ static inline double spex_gp_likelihood(struct spex_gp *gp) {
     return sum - own * own / (2 * 1.5 * 1.5) - signal * signal / 2;
 }
 
-/* Tries a parameter at a multiple and a fraction of it; whether one is better. */
+/* Multiplies or divides a parameter by `factor` if that increases the likelihood; returns whether
+ * it did. */
 static inline bool spex_gp_climb(struct spex_gp *gp, double *parameter, double factor, double least,
                                  double most, double *likelihood) {
     double before = *parameter;
@@ -193,7 +204,8 @@ static inline bool spex_gp_climb(struct spex_gp *gp, double *parameter, double f
     return false;
 }
 
-/* Coordinate ascent. It leaves the factor of what was tried last: factorise again. */
+/* Fits scales, signal and own variance by coordinate ascent. The factor is that of the last attempt
+ * afterwards: call spex_gp_factorise. */
 static inline void spex_gp_fit(struct spex_gp *gp, unsigned sweeps) {
     double likelihood = spex_gp_likelihood(gp);
     for (unsigned sweep = 0; sweep < sweeps; sweep++) {
@@ -208,13 +220,15 @@ static inline void spex_gp_fit(struct spex_gp *gp, unsigned sweeps) {
     }
 }
 
-/* Configurations that may be proposed, with what is expected of them. */
+/* Points with the mean and variance that the process predicts for them, updated observation by
+ * observation. */
 struct spex_gp_candidates {
     size_t count;
     size_t room;
-    double *points; /* gp->dimensions of each */
-    double
-        *solved; /* rows of `room`, one for each observation: covariances, solved by the factor */
+    double *points; /* gp->dimensions for each candidate */
+    /* A row of `room` for each observation: covariances with the candidates, solved by the
+     * factor. */
+    double *solved;
     double *means;
     double *variances;
 };
@@ -240,7 +254,8 @@ static inline int spex_gp_candidates_init(struct spex_gp_candidates *candidates,
     return -ENOMEM;
 }
 
-/* What observation number `row` says of them. */
+/* Updates the predictions by observation `row`. The inner loops run over candidates, which are
+ * contiguous, so that they vectorise. O(row · candidates). */
 static inline void spex_gp_candidates_take(struct spex_gp_candidates *candidates,
                                            const struct spex_gp *gp, size_t row) {
     const double *factor = gp->factor + row * gp->room, *point = gp->points + row * gp->dimensions;
@@ -261,6 +276,7 @@ static inline void spex_gp_candidates_take(struct spex_gp_candidates *candidates
     }
 }
 
+/* Computes all predictions anew. */
 static inline void spex_gp_candidates_predict(struct spex_gp_candidates *candidates,
                                               const struct spex_gp *gp) {
     for (size_t c = 0; c < candidates->count; c++) {
@@ -271,7 +287,8 @@ static inline void spex_gp_candidates_predict(struct spex_gp_candidates *candida
         spex_gp_candidates_take(candidates, gp, i);
 }
 
-/* The inverse's product with the losses, for means alone. */
+/* Sets `solution` to the inverse of the covariance matrix times (losses - mean), by backward
+ * substitution. With it spex_gp_expected takes O(count) for a point. */
 static inline void spex_gp_solve(const struct spex_gp *gp, double *solution) {
     for (size_t i = gp->count; i-- > 0;) {
         double sum = gp->white[i];
@@ -281,6 +298,7 @@ static inline void spex_gp_solve(const struct spex_gp *gp, double *solution) {
     }
 }
 
+/* The predicted mean at a point; `solution` is that of spex_gp_solve. */
 static inline double spex_gp_expected(const struct spex_gp *gp, const double *solution,
                                       const double *point) {
     double sum = gp->mean;

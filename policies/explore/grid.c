@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Brute force: every configuration in a random order; when all have had a trial, all again in another order, until each
- * has had its number. So the trials of one configuration are far apart in time, and whatever drifts
- * meanwhile shows as spread instead of favouring some. */
+/* Exhaustive search: every configuration in a random order; after all of them have had a trial, all
+ * again in another order, until each has had rules.trials_per_config trials. The trials of one
+ * configuration are therefore far apart in time: a drift of the machine shows as variance, and does
+ * not favour some configurations. */
 #include <stdlib.h>
 
 #include "policies/explore/configurations.h"
@@ -11,11 +12,11 @@
 struct grid {
     const struct spex_space *space;
     struct spex_enough enough;
-    struct spex_order order; /* of this round */
+    struct spex_order order; /* of the current round */
     uint64_t round;
-    uint64_t place;    /* in the round */
-    uint64_t planned;  /* in all rounds */
-    uint64_t standing; /* configurations that are run; in a large space not more */
+    uint64_t place;    /* next place in the order */
+    uint64_t planned;  /* runs in all rounds */
+    uint64_t standing; /* configurations that stand; in a large space an upper bound */
 };
 
 static size_t grid_state_size(const struct spex_space *space) {
@@ -23,16 +24,18 @@ static size_t grid_state_size(const struct spex_space *space) {
     return sizeof(struct grid);
 }
 
-static void begin_round(struct grid *grid) {
+static void grid_begin_round(struct grid *grid) {
     grid->place = 0;
     grid->order = spex_order_of(spex_space_configurations(grid->space),
                                 grid->space->rules.seed * 0x9e3779b97f4a7c15u + grid->round);
 }
 
+/* Counts the configurations that stand, where that is quick; in other spaces grid_runs returns an
+ * upper bound. */
 static int grid_init(void *state, const struct spex_space *space) {
     struct grid *grid = state;
     *grid = (struct grid){.space = space};
-    begin_round(grid);
+    grid_begin_round(grid);
     grid->standing = grid->order.count;
     if (!space->settle || grid->standing > SPEX_CONFIGURATIONS_COUNTED)
         return 0;
@@ -59,7 +62,7 @@ static int grid_next(void *state, struct spex_plan *plan) {
             if (!grid->planned)
                 return 0;
             grid->round++;
-            begin_round(grid);
+            grid_begin_round(grid);
             continue;
         }
         uint64_t number = spex_order_at(&grid->order, grid->place++);

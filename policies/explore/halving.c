@@ -1,35 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* Successive halving with races (Jamieson and Talwalkar, Non-stochastic Best Arm Identification, 2016): many
- * configurations have one short run each; the better half of them a full one more, and so on. Who is certainly worse than
- * the leader is dropped at once, whatever the half. When few are left they are repeated until it is clear which is
- * best. */
+/* Successive halving with races (Jamieson and Talwalkar, Non-stochastic Best Arm Identification,
+ * 2016). Many configurations have one short run each; the better half of them has a full run more,
+ * and so on. A configuration that is certainly worse than the leader is dropped at once. When at
+ * most FINALISTS are left, they are repeated until the best is told from the others. */
 #include "policies/explore/effort.h"
-#include "policies/explore/enough.h"
-#include "policies/explore/lattice.h"
-#include "policies/explore/race.h"
+#include "policies/explore/search.h"
 
-/* Of the budget, for the first round; a short run's part of a full one, which it takes of the budget. */
+/* FIRST is the share of the budget for the first round. SHORT is the length of a short run as a
+ * part of a full one, and what it takes of the budget. */
 #define FIRST 0.45
 #define SHORT (1.0 / 3)
 
-/* Standard errors by which the worse are dropped. */
+/* Standard errors of a difference beyond which the worse configuration is dropped. */
 #define DROPPED 2.0
 
 enum { FINALISTS = 8 };
 
 struct halving {
-    const struct spex_space *space;
-    struct spex_results results;
-    struct spex_loss loss;
-    struct spex_enough enough;
-    struct spex_lattice lattice;
-    struct spex_draw draw;
-    double budget;     /* full runs */
-    double spent;      /* short ones in part */
+    struct spex_search search;
+    double budget;     /* in full runs */
+    double spent;      /* the same; a short run counts as SHORT */
     uint64_t first;    /* configurations in the first round */
-    size_t *survivors; /* after it */
+    size_t *survivors; /* configurations of the current round */
     size_t survivor_count;
-    size_t place; /* in the round */
+    size_t place; /* next place in `survivors` */
     unsigned round;
 };
 
@@ -38,15 +32,17 @@ static size_t halving_state_size(const struct spex_space *space) {
     return sizeof(struct halving);
 }
 
-/* Whether a short run says anything: beyond the warm-up there must be as much again. */
-static double short_seconds(const struct spex_space *space) {
+/* The length of a run in the first round. A short run must leave as much time as the warm-up takes;
+ * otherwise runs are full ones. */
+static double halving_short_seconds(const struct spex_space *space) {
     double seconds = space->rules.duration_seconds * SHORT, warmup = space->rules.warmup_seconds;
     return warmup < 0 || seconds < 2 * warmup ? space->rules.duration_seconds : seconds;
 }
 
-/* Runs are counted, short or not, when it was said how many there may be. */
-static double cost(const struct halving *halving, double seconds) {
-    return halving->space->rules.trials_max || !(seconds < halving->space->rules.duration_seconds)
+/* What a run takes of the budget. rules.trials_max counts runs whatever their length. */
+static double halving_run_cost(const struct halving *halving, double seconds) {
+    return halving->search.space->rules.trials_max ||
+                   !(seconds < halving->search.space->rules.duration_seconds)
                ? 1
                : SHORT;
 }
@@ -56,34 +52,35 @@ static int halving_init(void *state, const struct spex_space *space) {
     size_t *levels = calloc(space->parameter_count, sizeof(*levels));
     if (!levels)
         return -ENOMEM;
-    *halving = (struct halving){.space = space, .results = {.space = space}};
-    halving->draw.state = spex_draw_mix(space->rules.seed);
-    spex_loss_init(&halving->loss, space);
-    spex_lattice_init(&halving->lattice, space);
+    *halving = (struct halving){.budget = 0};
+    spex_search_init(&halving->search, space);
     uint64_t standing = spex_configurations_standing(space, levels);
     halving->budget = (double)spex_effort(space, standing);
-    double first = fmax(1, FIRST * halving->budget / cost(halving, short_seconds(space)));
+    double first =
+        fmax(1, FIRST * halving->budget / halving_run_cost(halving, halving_short_seconds(space)));
     halving->first = first < (double)standing ? (uint64_t)first : standing;
     free(levels);
     return 0;
 }
 
-/* More than a few of them are short. */
+/* The budget is in full runs; short runs make the number of runs larger. */
 static uint64_t halving_runs(const void *state) {
     const struct halving *halving = state;
-    double shorter = (double)halving->first * (1 - cost(halving, short_seconds(halving->space)));
+    double shorter = (double)halving->first *
+                     (1 - halving_run_cost(halving, halving_short_seconds(halving->search.space)));
     return shorter > 0 ? (uint64_t)(halving->budget + shorter) + 2 : (uint64_t)halving->budget;
 }
 
-static bool is_dropped(const struct spex_race *race, const struct spex_race_entry *leader,
-                       const struct spex_race_entry *entry) {
-    (void)race;
+/* Whether a configuration is worse than the leader beyond chance and beyond indifference. */
+static bool halving_is_dropped(const struct spex_race_entry *leader,
+                               const struct spex_race_entry *entry) {
     double error = sqrt(leader->variance / leader->trials + entry->variance / entry->trials);
     return entry->mean - leader->mean > DROPPED * error + SPEX_RACE_INDIFFERENT;
 }
 
-/* By loss, ascending. */
-static void insert(size_t *sorted, double *losses, size_t count, size_t config, double loss) {
+/* Inserts a configuration into the arrays, which are sorted by loss, ascending. */
+static void halving_insert(size_t *sorted, double *losses, size_t count, size_t config,
+                           double loss) {
     size_t place = count;
     for (; place > 0 && losses[place - 1] > loss; place--) {
         sorted[place] = sorted[place - 1];
@@ -93,24 +90,25 @@ static void insert(size_t *sorted, double *losses, size_t count, size_t config, 
     losses[place] = loss;
 }
 
-/* Who is in the next round: 0 or -ENOMEM. */
-static int begin_round(struct halving *halving) {
-    const struct spex_results *results = &halving->results;
+/* Chooses the configurations of the next round: the better half of those that are not dropped. With
+ * several objectives every round weighs them differently. 0 or -ENOMEM. */
+static int halving_begin_round(struct halving *halving) {
+    const struct spex_results *results = &halving->search.results;
     size_t count = halving->round ? halving->survivor_count : results->count, kept = 0;
     size_t *sorted = malloc((count + 1) * sizeof(*sorted));
     double *losses = malloc((count + 1) * sizeof(*losses));
-    if (halving->loss.objectives > 1)
-        spex_loss_turn(&halving->loss, &halving->draw);
-    spex_loss_learn(&halving->loss, results);
-    struct spex_race race = spex_race_run(&halving->loss, results, UINT64_MAX);
+    if (halving->search.loss.objectives > 1)
+        spex_loss_turn(&halving->search.loss, &halving->search.draw);
+    spex_loss_learn(&halving->search.loss, results);
+    struct spex_race race = spex_race_run(&halving->search.loss, results, UINT64_MAX);
     for (size_t i = 0; sorted && losses && race.leader != SPEX_RESULTS_NONE && i < count; i++) {
         size_t config = halving->round ? halving->survivors[i] : i;
         struct spex_race_entry leader =
-            spex_race_entry(&race.noise, &halving->loss, results, race.leader);
+            spex_race_entry(&race.noise, &halving->search.loss, results, race.leader);
         struct spex_race_entry entry =
-            spex_race_entry(&race.noise, &halving->loss, results, config);
-        if (entry.trials > 0 && !is_dropped(&race, &leader, &entry))
-            insert(sorted, losses, kept++, config, entry.mean);
+            spex_race_entry(&race.noise, &halving->search.loss, results, config);
+        if (entry.trials > 0 && !halving_is_dropped(&leader, &entry))
+            halving_insert(sorted, losses, kept++, config, entry.mean);
     }
     free(losses);
     free(halving->survivors);
@@ -121,28 +119,31 @@ static int begin_round(struct halving *halving) {
     return sorted ? 0 : -ENOMEM;
 }
 
-/* 1 with levels, 0 when the rounds are over, or a negative errno value. */
-static int round_next(struct halving *halving, struct spex_plan *plan) {
-    size_t bytes = halving->space->parameter_count * sizeof(*plan->levels);
+/* Plans the next run of the rounds. 1 with levels; 0 when the rounds are over; -EAGAIN when a round
+ * has to wait for results; or another negative errno value. */
+static int halving_round_next(struct halving *halving, struct spex_plan *plan) {
+    size_t bytes = halving->search.space->parameter_count * sizeof(*plan->levels);
     if (halving->round == 0) {
-        if (halving->results.count < halving->first &&
-            spex_lattice_next(&halving->lattice, &halving->results, plan->levels)) {
-            plan->duration_seconds = fmin(plan->duration_seconds, short_seconds(halving->space));
+        if (halving->search.results.count < halving->first &&
+            spex_lattice_next(&halving->search.lattice, &halving->search.results, plan->levels)) {
+            plan->duration_seconds =
+                fmin(plan->duration_seconds, halving_short_seconds(halving->search.space));
             return 1;
         }
-        halving->first = halving->results.count;
+        halving->first = halving->search.results.count;
     }
     if (halving->round == 0 || halving->place == halving->survivor_count) {
         if (halving->round > 0 && halving->survivor_count <= FINALISTS)
             return 0;
-        if (halving->results.pending)
+        if (halving->search.results.pending)
             return -EAGAIN;
-        int err = begin_round(halving);
+        int err = halving_begin_round(halving);
         if (err || !halving->survivor_count)
             return err;
     }
     memcpy(plan->levels,
-           spex_results_levels(&halving->results, halving->survivors[halving->place++]), bytes);
+           spex_results_levels(&halving->search.results, halving->survivors[halving->place++]),
+           bytes);
     return 1;
 }
 
@@ -150,30 +151,19 @@ static int halving_next(void *state, struct spex_plan *plan) {
     struct halving *halving = state;
     if (halving->spent + 1e-9 >= halving->budget)
         return 0;
-    int got = round_next(halving, plan);
+    int got = halving_round_next(halving, plan);
     if (got < 0)
         return got;
-    bool planned = got || spex_race_repeat(&halving->loss, &halving->results, &halving->draw,
-                                           (uint64_t)halving->budget, plan->levels);
+    bool planned =
+        got || spex_search_repeat(&halving->search, (uint64_t)halving->budget, plan->levels);
     if (planned)
-        halving->spent += cost(halving, plan->duration_seconds);
-    return spex_results_answer(&halving->results, planned, plan->levels);
-}
-
-static bool halving_stop_run(void *state, const struct spex_run *run) {
-    const struct halving *halving = state;
-    return spex_enough_run(&halving->enough, halving->space, run);
-}
-
-static void halving_run_finished(void *state, const struct spex_result *result) {
-    struct halving *halving = state;
-    spex_enough_learn(&halving->enough, halving->space, result);
-    spex_results_finish(&halving->results, result);
+        halving->spent += halving_run_cost(halving, plan->duration_seconds);
+    return spex_results_answer(&halving->search.results, planned, plan->levels);
 }
 
 static void halving_fini(void *state) {
     struct halving *halving = state;
-    spex_results_free(&halving->results);
+    spex_results_free(&halving->search.results);
     free(halving->survivors);
 }
 
@@ -183,8 +173,8 @@ SPEX_POLICY(halving) = {
     .state_size = halving_state_size,
     .init = halving_init,
     .next = halving_next,
-    .stop_run = halving_stop_run,
+    .stop_run = spex_search_stop_run,
     .runs = halving_runs,
-    .run_finished = halving_run_finished,
+    .run_finished = spex_search_run_finished,
     .fini = halving_fini,
 };

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Configurations that fill a space evenly, each once: points of a Kronecker sequence with the powers of the generalised
- * golden ratio (Roberts, The Unreasonable Effectiveness of Quasirandom Sequences, 2018), shifted by the seed, as levels.
- * It needs no tables and is as even for 3 points as for 3,000 and, unlike Halton's, as even in the last
- * dimension as in the first. What it hits twice is passed over; once it hits little that is new, the rest comes in a
- * random order. */
+/* Configurations that fill a space evenly, each once. They are points of a Kronecker sequence with
+ * the powers of the generalised golden ratio (Roberts, The Unreasonable Effectiveness of
+ * Quasirandom Sequences, 2018), shifted by the seed and rounded to levels. The sequence needs no
+ * tables, is as even for 3 points as for 3,000, and unlike Halton's is as even in the last
+ * dimension as in the first. Points whose configuration is known are skipped. When most points are,
+ * the remaining configurations come in a random order. */
 #ifndef SPEX_POLICIES_EXPLORE_LATTICE_H
 #define SPEX_POLICIES_EXPLORE_LATTICE_H
 
@@ -12,15 +13,17 @@
 
 struct spex_lattice {
     const struct spex_space *space;
-    uint64_t points; /* so far */
-    double ratio;    /* 1 over it: the root above 1 of x^(d + 1) = x + 1 */
+    uint64_t points; /* points drawn so far */
+    double ratio;    /* 1 / r, with r the root above 1 of x^(d + 1) = x + 1 for d dimensions */
     struct spex_order order;
-    uint64_t looked; /* at places of the order */
+    uint64_t looked; /* places of the order that have been looked at */
 };
 
-/* Points in a row that are not new, or configurations in a row that are not, before there is taken to be no more. */
+/* After so many points in a row that are not new, the random order is used; after so many known
+ * configurations in a row in that, the space is taken to be exhausted. */
 enum { SPEX_LATTICE_TRIES = 32, SPEX_LATTICE_LOOKS = 1 << 20 };
 
+/* The root is found by iteration of x = (x + 1)^(1 / (d + 1)), which contracts. */
 static inline void spex_lattice_init(struct spex_lattice *lattice, const struct spex_space *space) {
     double ratio = 2;
     for (int i = 0; i < 60; i++)
@@ -31,6 +34,7 @@ static inline void spex_lattice_init(struct spex_lattice *lattice, const struct 
         .order = spex_order_of(spex_space_configurations(space), space->rules.seed)};
 }
 
+/* The levels of the next point, whether they are allowed or not. */
 static inline void spex_lattice_point(struct spex_lattice *lattice, size_t *levels) {
     double step = 1, number = (double)++lattice->points;
     for (size_t p = 0; p < lattice->space->parameter_count; p++) {
@@ -43,7 +47,7 @@ static inline void spex_lattice_point(struct spex_lattice *lattice, size_t *leve
     }
 }
 
-/* Whether there is one that has not been planned yet. */
+/* Sets `levels` to an allowed configuration that is not in `results`; false when none is found. */
 static inline bool spex_lattice_next(struct spex_lattice *lattice,
                                      const struct spex_results *results, size_t *levels) {
     for (int i = 0; i < SPEX_LATTICE_TRIES; i++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A configuration's trials as one number, the less the better. A configuration that keeps all limits is better than one
- * that does not; of those that do not, the one that is nearer to it. Several objectives are weighed by Tchebycheff's
- * distance from the best of each seen so far, with the sum added a little (Knowles, ParEGO, 2006). */
+/* Summarises a configuration's trials as one number, its loss; less is better. A configuration that
+ * keeps all limits is better than one that does not. Of two that do not, the one that exceeds them
+ * less is better. Several objectives are combined by Tchebycheff's distance from the best value of
+ * each seen so far, augmented by a small share of the sum (Knowles, ParEGO, 2006). */
 #ifndef SPEX_POLICIES_EXPLORE_LOSS_H
 #define SPEX_POLICIES_EXPLORE_LOSS_H
 
@@ -10,49 +11,52 @@
 #include "policies/explore/noise.h"
 #include "policies/explore/results.h"
 
-/* Further ones do not count. */
+/* Further objectives are ignored. */
 #define SPEX_LOSS_OBJECTIVES 8
 
-/* With this probability limits are taken to be kept. */
+/* From this probability on, limits count as kept. */
 #define SPEX_LOSS_SURE 0.8
 
-/* The share of the sum. */
+/* The share of the sum in the augmented Tchebycheff distance. */
 #define SPEX_LOSS_AUGMENTED 0.05
 
 struct spex_loss {
     const struct spex_space *space;
     size_t objectives;
     bool ratios[SPEX_LOSS_OBJECTIVES]; /* all values are positive: logarithms are compared */
-    double low[SPEX_LOSS_OBJECTIVES];  /* of the costs seen so far */
+    double low[SPEX_LOSS_OBJECTIVES];  /* least and greatest cost seen so far */
     double high[SPEX_LOSS_OBJECTIVES];
     double weights[SPEX_LOSS_OBJECTIVES];
-    struct spex_noise limits; /* of a trial's figures that are limited, as shares of them */
-    double best;              /* scalars of what keeps the limits, with these weights */
+    struct spex_noise limits; /* variance of a trial's limited figures, relative to them */
+    double best;              /* least scalar of configurations that keep the limits */
     double worst;
 };
 
-/* What a configuration has. */
+/* The loss of a configuration and how exactly it is known. */
 struct spex_loss_value {
     double loss;
-    double squares; /* of its trials, sum of squared distances from the mean, as losses */
-    double error;   /* of one trial, by what the run itself said; NaN: not known */
+    double squares; /* sum of squared distances of the trials' losses from their mean */
+    double error;   /* standard error of one trial, by the run's own estimate; NaN: not known */
 };
 
+/* A value of an objective as a cost: less is better; a logarithm when all values are positive. */
 SPEX_INLINE double spex_loss_cost(const struct spex_loss *loss, size_t objective, double value) {
     double sign = loss->space->criteria[objective].goal == SPEX_MAXIMISE ? -1 : 1;
     return sign * (loss->ratios[objective] ? log(value) : value);
 }
 
-/* How a cost changes with the value. */
+/* The absolute derivative of the cost by the value. */
 SPEX_INLINE double spex_loss_slope(const struct spex_loss *loss, size_t objective, double value) {
     return loss->ratios[objective] ? 1 / fabs(value) : 1;
 }
 
+/* The factor of an objective's cost in the loss: its weight over the range of its costs. */
 SPEX_INLINE double spex_loss_scale(const struct spex_loss *loss, size_t objective) {
     double range = loss->high[objective] - loss->low[objective];
     return loss->objectives == 1 ? 1 : loss->weights[objective] / (range > 0 ? range : 1);
 }
 
+/* The objectives combined into one number, without regard to limits. */
 static inline double spex_loss_scalar(const struct spex_loss *loss,
                                       const struct spex_results_values *values) {
     double most = -INFINITY, sum = 0;
@@ -67,11 +71,13 @@ static inline double spex_loss_scalar(const struct spex_loss *loss,
     return most + SPEX_LOSS_AUGMENTED * sum;
 }
 
+/* The distribution function of the standard normal distribution. */
 SPEX_INLINE double spex_loss_normal(double z) {
     return erfc(-z / sqrt(2)) / 2;
 }
 
-/* The standard error of a configuration's mean, by how much trials vary and by what the runs said themselves. */
+/* The standard error of a configuration's mean: by the variance between trials or by the runs' own
+ * errors, whichever is greater. */
 SPEX_INLINE double spex_loss_mean_error(const struct spex_loss *loss,
                                         const struct spex_results_values *values, double trials) {
     double squares = values->mean != 0 ? values->squares / (values->mean * values->mean) : 0;
@@ -81,7 +87,8 @@ SPEX_INLINE double spex_loss_mean_error(const struct spex_loss *loss,
     return sqrt(fmax(among, within) / trials);
 }
 
-/* By how much limits are exceeded, as shares of them, together; *kept is the probability that none is. */
+/* The sum of the excesses over the limits, relative to the limits. *kept is set to the probability
+ * that no limit is exceeded. */
 static inline double spex_loss_violation(const struct spex_loss *loss,
                                          const struct spex_results_values *values, double trials,
                                          double *kept) {
@@ -102,8 +109,10 @@ static inline double spex_loss_violation(const struct spex_loss *loss,
     return violation;
 }
 
-/* What keeps the limits more likely than not, and not surely, counts by so much less; the rest comes after all these.
- * What fails once in a while is not worse for that, what fails more often than not is. */
+/* The loss of a configuration. A configuration that is more likely than not to keep the limits, but
+ * not sure to, is moved towards the worst scalar. Those that exceed the limits come after all that
+ * keep them. A configuration without a successful trial comes last. Failures count only when more
+ * trials failed than succeeded, since a single one may be chance. */
 static inline double spex_loss_of(const struct spex_loss *loss, const struct spex_results *results,
                                   size_t config) {
     const struct spex_results_config *known = &results->configs[config];
@@ -126,7 +135,8 @@ static inline double spex_loss_of(const struct spex_loss *loss, const struct spe
     return share * scalar + (1 - share) * fmax(scalar, loss->worst) + span * crashes;
 }
 
-/* The loss with how much trials of the configuration vary in it. */
+/* The loss with the variance of the configuration's trials in terms of it (by linear error
+ * propagation). */
 static inline struct spex_loss_value spex_loss_value(const struct spex_loss *loss,
                                                      const struct spex_results *results,
                                                      size_t config) {
@@ -149,7 +159,8 @@ static inline void spex_loss_init(struct spex_loss *loss, const struct spex_spac
         loss->weights[o] = 1.0 / (double)loss->objectives;
 }
 
-/* Weights that are different every time, each mixture as likely (exponential variates, divided by their sum). */
+/* Draws new weights of the objectives, uniformly among all mixtures (exponential variates divided
+ * by their sum), so that the search covers the whole Pareto front. */
 static inline void spex_loss_turn(struct spex_loss *loss, struct spex_draw *draw) {
     double sum = 0;
     for (size_t o = 0; o < loss->objectives; o++) {
@@ -160,6 +171,7 @@ static inline void spex_loss_turn(struct spex_loss *loss, struct spex_draw *draw
         loss->weights[o] /= sum;
 }
 
+/* Range of an objective's costs, and whether they are logarithms. */
 static inline void spex_loss_learn_range(struct spex_loss *loss, const struct spex_results *results,
                                          size_t objective) {
     loss->ratios[objective] = true;
@@ -178,6 +190,7 @@ static inline void spex_loss_learn_range(struct spex_loss *loss, const struct sp
     }
 }
 
+/* The variance of limited figures between trials, pooled over all configurations. */
 static inline void spex_loss_learn_limits(struct spex_loss *loss,
                                           const struct spex_results *results) {
     const struct spex_space *space = loss->space;
@@ -192,7 +205,8 @@ static inline void spex_loss_learn_limits(struct spex_loss *loss,
     loss->limits = spex_noise_of(&sums);
 }
 
-/* The ranges of what was seen so far. */
+/* Takes the ranges and scalars from all results so far. To be called before losses are asked for,
+ * and after spex_loss_turn. */
 static inline void spex_loss_learn(struct spex_loss *loss, const struct spex_results *results) {
     double kept;
     spex_loss_learn_limits(loss, results);

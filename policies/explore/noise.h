@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* How much trials of one configuration vary, when there are few of each: what they all say moderates what each says
- * (Smyth, Linear Models and Empirical Bayes Methods for Assessing Differential Expression, 2004, section 6.2). */
+/* Estimates how much trials of one configuration vary, and how good configurations are, when there
+ * are few trials of each. The variance of one configuration is moderated by those of all others
+ * (empirical Bayes: Smyth, Linear Models and Empirical Bayes Methods for Assessing Differential
+ * Expression, 2004, section 6.2). */
 #ifndef SPEX_POLICIES_EXPLORE_NOISE_H
 #define SPEX_POLICIES_EXPLORE_NOISE_H
 
@@ -9,19 +11,21 @@
 
 #include <spex/compiler.h>
 
-/* A configuration's variance is taken to be drawn from a scaled inverse chi-squared distribution. */
+/* The prior of a configuration's variance: a scaled inverse chi-squared distribution. */
 struct spex_noise {
     double variance;
-    double freedom; /* as if so many trials more had said so */
+    double freedom; /* weight of the prior, in trials */
 };
 
-/* While nothing was repeated: a coefficient of variation of 10 %, for logarithms or shares. */
+/* The prior before any configuration is repeated: a coefficient of variation of 10 %, since losses
+ * are logarithms or shares. */
 #define SPEX_NOISE_UNKNOWN ((struct spex_noise){0.01, 1})
 
-/* Beyond it they are as good as equal. */
+/* With more degrees of freedom than this, all variances count as equal. */
 #define SPEX_NOISE_FREEDOM_MAX 60
 
-/* Asymptotic series from 6 on, by recurrence below (Abramowitz and Stegun, 6.3.18 and 6.4.12). */
+/* Digamma: asymptotic series from 6 on, by recurrence below (Abramowitz and Stegun, 6.3.18; 6.4.12
+ * for the trigamma function). */
 SPEX_INLINE double spex_noise_digamma(double x) {
     double below = 0;
     while (x < 6) {
@@ -32,6 +36,7 @@ SPEX_INLINE double spex_noise_digamma(double x) {
     return log(x) - 1 / (2 * x) - r * (1.0 / 12 - r * (1.0 / 120 - r / 252)) - below;
 }
 
+/* Trigamma, in the same way. */
 SPEX_INLINE double spex_noise_trigamma(double x) {
     double below = 0;
     while (x < 6) {
@@ -42,7 +47,7 @@ SPEX_INLINE double spex_noise_trigamma(double x) {
     return 1 / x + r / 2 + r / x * (1.0 / 6 - r * (1.0 / 30 - r / 42)) + below;
 }
 
-/* It falls; so by halving, on a scale of ratios. */
+/* Trigamma decreases, so its inverse is found by bisection, on a logarithmic scale. */
 static inline double spex_noise_trigamma_inverse(double value) {
     double low = 1e-3, high = 1e4;
     for (int i = 0; i < 40; i++) {
@@ -58,13 +63,14 @@ static inline double spex_noise_trigamma_inverse(double value) {
 /* Sums over the configurations that have at least two trials. */
 struct spex_noise_sums {
     double count;
-    double mean; /* of the logarithms of variances, freed of what few trials bias them by */
+    double mean; /* of the logarithms of variances, corrected for the bias of few trials */
     double squares;
-    double expected; /* what of the squares the few trials explain */
+    double expected; /* the part of `squares` that sampling with few trials explains */
     double all_squares;
     double all_freedom;
 };
 
+/* Adds a configuration of so many trials with this sum of squared distances from their mean. */
 SPEX_INLINE void spex_noise_add(struct spex_noise_sums *sums, double trials, double squares) {
     double freedom = trials - 1;
     if (!(freedom >= 1) || !(squares >= 0))
@@ -80,7 +86,8 @@ SPEX_INLINE void spex_noise_add(struct spex_noise_sums *sums, double trials, dou
     sums->all_freedom += freedom;
 }
 
-/* Of fewer than 8 configurations how different they are cannot be told. */
+/* The prior from the sums. The degrees of freedom are estimated from 8 configurations on; from
+ * fewer they are set to 3. */
 static inline struct spex_noise spex_noise_of(const struct spex_noise_sums *sums) {
     if (sums->count < 1)
         return SPEX_NOISE_UNKNOWN;
@@ -92,7 +99,7 @@ static inline struct spex_noise spex_noise_of(const struct spex_noise_sums *sums
     return (struct spex_noise){exp(sums->mean + spex_noise_digamma(half) - log(half)), 2 * half};
 }
 
-/* Of one trial of a configuration that has had so many. */
+/* The variance of one trial of a configuration that has had so many trials: the posterior mean. */
 SPEX_INLINE double spex_noise_variance(const struct spex_noise *noise, double trials,
                                        double squares) {
     double freedom = trials > 1 ? trials - 1 : 0;
@@ -100,12 +107,13 @@ SPEX_INLINE double spex_noise_variance(const struct spex_noise *noise, double tr
            (noise->freedom + freedom);
 }
 
-/* From what configurations' true means are taken to be drawn: a normal distribution, by the method of moments. */
+/* The prior of configurations' true means: a normal distribution, estimated by the method of
+ * moments. */
 struct spex_prior {
     double count;
     double mean;
     double squares;
-    double uncertain; /* sum of the variances of the means */
+    double uncertain; /* sum of the variances of the estimated means */
 };
 
 SPEX_INLINE void spex_prior_add(struct spex_prior *prior, double mean, double variance) {
@@ -116,8 +124,8 @@ SPEX_INLINE void spex_prior_add(struct spex_prior *prior, double mean, double va
     prior->uncertain += variance;
 }
 
-/* What is further than two standard deviations of `before` from its mean is taken to be there: so a few of whose noise
- * nobody knew do not make all of them look different. */
+/* Adds a mean, moved to at most two standard deviations of `before` from its mean. A few means of
+ * unknown noise then do not make all configurations look different. */
 SPEX_INLINE void spex_prior_add_clipped(struct spex_prior *prior, const struct spex_prior *before,
                                         double mean, double variance) {
     double reach = before->count > 1 ? 2 * sqrt(before->squares / (before->count - 1)) : INFINITY;
@@ -125,15 +133,18 @@ SPEX_INLINE void spex_prior_add_clipped(struct spex_prior *prior, const struct s
     spex_prior_add(prior, before->mean + distance, variance);
 }
 
-/* How much true means vary: at least a tenth of what their estimates do. */
+/* The variance of true means: that of the estimates less their uncertainty, at least a tenth of
+ * it. */
 SPEX_INLINE double spex_prior_variance(const struct spex_prior *prior) {
     double all = prior->count > 1 ? prior->squares / (prior->count - 1) : 0;
     return fmax(all - prior->uncertain / fmax(prior->count, 1), fmax(0.1 * all, 1e-12));
 }
 
-/* What is believed of a true mean, given that of trials: a mixture of normal distributions, one for each of some equally
- * likely variances, weighed by how well each of these explains where the trials' mean is. So one that is far from all
- * others after a trial or two is taken to be noisy, and after more trials to be what it is. */
+/* The posterior of a true mean, given the mean of the trials: a mixture of normal distributions,
+ * one for each of SPEX_BELIEF_PARTS equally likely variances, weighted by how well each explains
+ * the distance of the trials' mean from the prior's. A configuration that is far from all others
+ * after one or two trials is thus taken to be noisy, and after more trials to be as it was
+ * measured. */
 enum { SPEX_BELIEF_PARTS = 8 };
 
 struct spex_belief {
@@ -144,8 +155,9 @@ struct spex_belief {
     double deviations[SPEX_BELIEF_PARTS];
 };
 
-/* A chi-squared variable over its degrees of freedom, at the middle of one of eight equally likely parts: Wilson and
- * Hilferty's cube of a normal variable, which is far too small at the lowest of one degree of freedom. */
+/* A chi-squared variable over its degrees of freedom, at the middle of one of eight equally likely
+ * parts, by Wilson and Hilferty's cube of a normal variable. The lower bound replaces that
+ * approximation where it is far too small: in the lowest part with one degree of freedom. */
 SPEX_INLINE double spex_belief_chi_squared(unsigned part, double freedom) {
     static const double normal[SPEX_BELIEF_PARTS] = {-1.5341, -0.8871, -0.4888, -0.1573,
                                                      0.1573,  0.4888,  0.8871,  1.5341};
@@ -153,7 +165,8 @@ SPEX_INLINE double spex_belief_chi_squared(unsigned part, double freedom) {
     return fmax(root * root * root, 0.006);
 }
 
-/* `variance` is that of a trial, with so many degrees of freedom. */
+/* The belief from a mean of `trials` trials; `variance` is that of one trial, known with `freedom`
+ * degrees of freedom. */
 static inline struct spex_belief spex_prior_belief(const struct spex_prior *prior, double mean,
                                                    double variance, double trials, double freedom) {
     struct spex_belief belief = {0};
@@ -179,8 +192,8 @@ static inline struct spex_belief spex_prior_belief(const struct spex_prior *prio
     return belief;
 }
 
-/* Which of two is recommended: the less its mean may well be, if it is bad luck, the better. So one that was lucky once
- * does not come before one that is known. */
+/* Configurations are ranked by a bound of their mean, so that one that was lucky once does not come
+ * before one that is known well. The unit is standard deviations. */
 #define SPEX_BELIEF_CAUTION 0.3
 
 SPEX_INLINE double spex_belief_score(const struct spex_belief *belief) {

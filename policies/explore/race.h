@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Which configuration needs one more trial, so that the best of those tried is told from the others with fewest trials:
- * the one that leads, or the one most likely to be better, whichever is known less well (top-two sampling: Russo, Simple
- * Bayesian Algorithms for Best-Arm Identification, 2020). */
+/* Chooses the configuration that needs one more trial, so that the best of those tried is told from
+ * the others with the fewest trials: the leader, or the configuration most likely to be better,
+ * whichever is known less well (top-two sampling: Russo, Simple Bayesian Algorithms for Best-Arm
+ * Identification, 2020). */
 #ifndef SPEX_POLICIES_EXPLORE_RACE_H
 #define SPEX_POLICIES_EXPLORE_RACE_H
 
@@ -12,7 +13,7 @@ struct spex_race {
     struct spex_prior prior;
     size_t leader;
     size_t challenger;
-    double doubt; /* probability that the challenger is better by more than is indifferent */
+    double doubt; /* probability that the challenger is better by more than SPEX_RACE_INDIFFERENT */
 };
 
 struct spex_race_entry {
@@ -21,9 +22,12 @@ struct spex_race_entry {
     double trials;
 };
 
-/* Losses are logarithms or, weighed, shares of ranges: as good as equal is what differs by less. */
+/* Losses that differ by less count as equal. Losses are logarithms or, with several objectives,
+ * shares of ranges. */
 #define SPEX_RACE_INDIFFERENT 0.01
 
+/* A configuration's loss, with the variance of one trial: by the differences between trials or by
+ * the run's own error, whichever is greater. */
 static inline struct spex_race_entry spex_race_entry(const struct spex_noise *noise,
                                                      const struct spex_loss *loss,
                                                      const struct spex_results *results,
@@ -36,6 +40,7 @@ static inline struct spex_race_entry spex_race_entry(const struct spex_noise *no
     return (struct spex_race_entry){value.loss, variance, trials};
 }
 
+/* The prior of the trials' variance, from all configurations with at least two trials. */
 static inline struct spex_noise spex_race_noise(const struct spex_loss *loss,
                                                 const struct spex_results *results) {
     struct spex_noise_sums sums = {0};
@@ -52,6 +57,7 @@ SPEX_INLINE struct spex_belief spex_race_belief(const struct spex_race *race,
                              race->noise.freedom + entry->trials - 1);
 }
 
+/* Makes the configuration with the least score the leader. */
 static inline void spex_race_lead(struct spex_race *race, const struct spex_loss *loss,
                                   const struct spex_results *results) {
     double least = INFINITY;
@@ -68,13 +74,17 @@ static inline void spex_race_lead(struct spex_race *race, const struct spex_loss
     }
 }
 
-/* Trials that are under way count for what they will tell. */
+/* How many standard deviations the challenger leads by; the standard normal distribution function
+ * makes it a probability. */
 SPEX_INLINE double spex_race_doubt(const struct spex_belief *leader,
                                    const struct spex_belief *other) {
     double gap = leader->mean - other->mean - SPEX_RACE_INDIFFERENT;
     return gap / hypot(leader->deviation, other->deviation);
 }
 
+/* Makes the configuration that is most likely better than the leader the challenger. Trials
+ * under way count as if they had confirmed the mean, so that not all places run the same
+ * configuration. */
 static inline void spex_race_challenge(struct spex_race *race, const struct spex_loss *loss,
                                        const struct spex_results *results, uint64_t trials_max) {
     struct spex_race_entry entry = spex_race_entry(&race->noise, loss, results, race->leader);
@@ -96,8 +106,9 @@ static inline void spex_race_challenge(struct spex_race *race, const struct spex
     race->doubt = spex_loss_normal(most);
 }
 
-/* The order among what has been tried; leader and challenger may be SPEX_RESULTS_NONE. No configuration is a challenger
- * that has had trials_max. */
+/* Finds leader and challenger among the configurations tried; both may be SPEX_RESULTS_NONE. A
+ * configuration that has had trials_max trials is no challenger. The prior is fitted in three
+ * passes, each clipping outliers by the pass before. */
 static inline struct spex_race spex_race_run(const struct spex_loss *loss,
                                              const struct spex_results *results,
                                              uint64_t trials_max) {
@@ -120,7 +131,8 @@ static inline struct spex_race spex_race_run(const struct spex_loss *loss,
     return race;
 }
 
-/* Which of the two needs one more trial: the one whose mean is less sure, with what is under way. */
+/* Whichever of the two needs one more trial: the one whose mean has the greater variance, trials
+ * under way included. */
 static inline size_t spex_race_next(const struct spex_race *race, const struct spex_loss *loss,
                                     const struct spex_results *results) {
     if (race->leader == SPEX_RESULTS_NONE || race->challenger == SPEX_RESULTS_NONE)
@@ -132,11 +144,11 @@ static inline size_t spex_race_next(const struct spex_race *race, const struct s
     return a.variance / a.trials > b.variance / b.trials ? race->leader : race->challenger;
 }
 
-/* Fewer do not make a leader: two may agree by chance. */
+/* A leader has at least so many trials: fewer may agree by chance. */
 #define SPEX_RACE_TRIALS 5
 
-/* The configuration to run once more; SPEX_RESULTS_NONE when it is clear which is best, or nothing has succeeded. With
- * several objectives it is never clear: weights are others every time. */
+/* The configuration to repeat; SPEX_RESULTS_NONE when the best is clear, or no trial has succeeded.
+ * With several objectives the best is never clear, since every call draws other weights. */
 static inline size_t spex_race_choose(struct spex_loss *loss, const struct spex_results *results,
                                       struct spex_draw *draw, uint64_t trials_max) {
     if (loss->objectives > 1)
@@ -153,7 +165,8 @@ static inline size_t spex_race_choose(struct spex_loss *loss, const struct spex_
     return spex_race_next(&race, loss, results);
 }
 
-/* Its levels; false when there is none. No configuration has much more than an eighth of the budget, in runs. */
+/* Sets `levels` to those of the configuration to repeat; false when there is none. A configuration
+ * gets at most an eighth of the budget and 4 trials. */
 static inline bool spex_race_repeat(struct spex_loss *loss, const struct spex_results *results,
                                     struct spex_draw *draw, uint64_t budget, size_t *levels) {
     size_t config = spex_race_choose(loss, results, draw, 4 + budget / 8);

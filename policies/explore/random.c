@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Configurations that fill the space evenly, each of them once; then all of these again, until each has had its number of
- * trials. */
+/* Configurations that fill the space evenly, each once; then all of these again, until each has had
+ * rules.trials_per_config trials. */
 #include "policies/explore/effort.h"
 #include "policies/explore/enough.h"
 #include "policies/explore/lattice.h"
@@ -11,7 +11,7 @@ struct random {
     struct spex_enough enough;
     struct spex_lattice lattice;
     uint64_t budget;  /* runs */
-    uint64_t configs; /* of them, that are different */
+    uint64_t configs; /* different configurations */
 };
 
 static size_t random_state_size(const struct spex_space *space) {
@@ -37,8 +37,9 @@ static uint64_t random_runs(const void *state) {
     return ((const struct random *)state)->budget;
 }
 
-/* The space may turn out to have fewer than was thought. */
-static bool another(struct random *random, size_t *levels) {
+/* Sets `levels` to the next configuration; false when every one has had its trials. The estimated
+ * number of configurations is corrected when the space turns out to have fewer. */
+static bool random_choose(struct random *random, size_t *levels) {
     if (random->results.count < random->configs) {
         if (spex_lattice_next(&random->lattice, &random->results, levels))
             return true;
@@ -54,7 +55,7 @@ static bool another(struct random *random, size_t *levels) {
 
 static int random_next(void *state, struct spex_plan *plan) {
     struct random *random = state;
-    if (random->results.planned >= random->budget || !another(random, plan->levels))
+    if (random->results.planned >= random->budget || !random_choose(random, plan->levels))
         return 0;
     int err = spex_results_plan(&random->results, plan->levels);
     return err ? err : 1;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a policy has run so far: each configuration once, with its trials' mean and spread. */
+/* The results of a policy's runs so far: each configuration once, with the mean and variance of its
+ * trials. A hash table with linear probing finds a configuration by its levels. */
 #ifndef SPEX_POLICIES_EXPLORE_RESULTS_H
 #define SPEX_POLICIES_EXPLORE_RESULTS_H
 
@@ -10,7 +11,7 @@
 
 #include "policies/explore/draw.h"
 
-/* Of one criterion. */
+/* The values of one criterion over a configuration's trials. */
 struct spex_results_values {
     double mean;
     double squares; /* sum of squared distances from the mean */
@@ -18,20 +19,20 @@ struct spex_results_values {
 };
 
 struct spex_results_config {
-    uint64_t trials; /* that succeeded */
+    uint64_t trials; /* successful ones */
     uint64_t failed;
-    uint64_t pending; /* planned, not yet finished */
+    uint64_t pending; /* planned and not yet finished */
 };
 
-/* Configurations in the order in which they were first planned. */
+/* Configurations are in the order in which they were first planned, and keep their index. */
 struct spex_results {
     const struct spex_space *space;
     size_t count;
     size_t room;
     struct spex_results_config *configs;
-    size_t *levels;                     /* parameter_count of each */
-    struct spex_results_values *values; /* criterion_count of each */
-    size_t *table;                      /* twice the room: position + 1, 0 for none */
+    size_t *levels;                     /* parameter_count for each configuration */
+    struct spex_results_values *values; /* criterion_count for each configuration */
+    size_t *table;                      /* of 2 * room slots: index + 1 of a configuration, or 0 */
     uint64_t planned;                   /* runs */
     uint64_t pending;
 };
@@ -47,6 +48,8 @@ SPEX_INLINE struct spex_results_values *spex_results_values(const struct spex_re
     return results->values + config * results->space->criterion_count;
 }
 
+/* The slot of the configuration with these levels, or the empty slot where it belongs. The table is
+ * at most half full, so the search ends. */
 SPEX_INLINE size_t *spex_results_slot(const struct spex_results *results, const size_t *levels) {
     size_t parameters = results->space->parameter_count, bytes = parameters * sizeof(*levels);
     uint64_t hash = 0;
@@ -59,12 +62,13 @@ SPEX_INLINE size_t *spex_results_slot(const struct spex_results *results, const 
     return &results->table[slot];
 }
 
-/* SPEX_RESULTS_NONE when it was never planned. */
+/* The index of a configuration; SPEX_RESULTS_NONE when it was never planned. */
 SPEX_INLINE size_t spex_results_find(const struct spex_results *results, const size_t *levels) {
     return results->room ? *spex_results_slot(results, levels) - 1 : SPEX_RESULTS_NONE;
 }
 
-/* Room for the arrays that stand beside each other. What has been enlarged stays so when the next cannot be. */
+/* Enlarges the parallel arrays. After -ENOMEM those already enlarged stay so, which does no harm
+ * since `room` is still the old value. */
 static inline int spex_results_enlarge(struct spex_results *results, size_t room) {
     const struct spex_space *space = results->space;
     void *configs = realloc(results->configs, room * sizeof(*results->configs));
@@ -83,6 +87,7 @@ static inline int spex_results_enlarge(struct spex_results *results, size_t room
     return 0;
 }
 
+/* Doubles the room and builds the table anew. 0 or -ENOMEM. */
 static inline int spex_results_grow(struct spex_results *results) {
     size_t room = results->room ? 2 * results->room : 64;
     if (spex_results_enlarge(results, room))
@@ -106,7 +111,7 @@ SPEX_INLINE void spex_results_free(struct spex_results *results) {
     *results = (struct spex_results){.space = NULL};
 }
 
-/* A run of this configuration is planned: 0 or -ENOMEM. */
+/* Notes that a run of this configuration is planned: 0 or -ENOMEM. */
 static inline int spex_results_plan(struct spex_results *results, const size_t *levels) {
     if (results->count == results->room && spex_results_grow(results))
         return -ENOMEM;
@@ -126,7 +131,8 @@ static inline int spex_results_plan(struct spex_results *results, const size_t *
     return 0;
 }
 
-/* What next() says when it has levels for one more run, or none for now. */
+/* The return value of a policy's next(): 1 with a run planned; -EAGAIN when a result has to come
+ * first; 0 when no more runs are wanted; or -ENOMEM. */
 static inline int spex_results_answer(struct spex_results *results, bool planned,
                                       const size_t *levels) {
     if (!planned)
@@ -135,7 +141,8 @@ static inline int spex_results_answer(struct spex_results *results, bool planned
     return err ? err : 1;
 }
 
-/* Welford's, A Note on a Method for Calculating Corrected Sums of Squares and Products, 1962. */
+/* Adds the value of trial number `trials` to mean and squares (Welford, A Note on a Method for
+ * Calculating Corrected Sums of Squares and Products, 1962). */
 SPEX_INLINE void spex_results_value(struct spex_results_values *values, uint64_t trials,
                                     const struct spex_measured *measured) {
     double distance = measured->value - values->mean;
@@ -144,7 +151,8 @@ SPEX_INLINE void spex_results_value(struct spex_results_values *values, uint64_t
     values->error += (measured->error - values->error) / (double)trials;
 }
 
-/* Which configuration it was, or SPEX_RESULTS_NONE when none was planned. */
+/* Adds the result of a run. A value that is not finite makes the run a failed one. Returns the
+ * index of the configuration, or SPEX_RESULTS_NONE when it was not planned. */
 static inline size_t spex_results_finish(struct spex_results *results,
                                          const struct spex_result *result) {
     size_t config = spex_results_find(results, result->levels);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* A design from which it can be told which parameter matters how much, and which together: from a configuration, one
- * other for each parameter that differs in it alone (Campolongo, Saltelli and Cariboni, From Screening to Quantitative
- * Sensitivity Analysis, 2011: a radial design), and so from as many configurations as there are runs. Results do not
- * change it; src/explore/sensitivity.h is what reads them. */
+/* A radial design for sensitivity analysis: from a base configuration, one neighbour for each
+ * parameter, which differs in that parameter alone; then the same from another base, as often as
+ * the budget allows (Campolongo, Saltelli and Cariboni, From Screening to Quantitative Sensitivity
+ * Analysis, 2011). Results do not change the design; src/explore/findings/sensitivity.h analyses
+ * them. */
 #include "policies/explore/effort.h"
 #include "policies/explore/lattice.h"
 
@@ -11,9 +12,9 @@ struct sensitivity {
     struct spex_lattice lattice;
     struct spex_results results;
     uint64_t budget;
-    size_t *base;     /* configuration */
-    size_t *other;    /* where its neighbours have a parameter's level from */
-    size_t parameter; /* that is changed next; parameter_count: another base */
+    size_t *base;     /* levels of the base */
+    size_t *other;    /* levels that the neighbours take */
+    size_t parameter; /* parameter of the next neighbour; parameter_count: a new base is needed */
 };
 
 static size_t sensitivity_state_size(const struct spex_space *space) {
@@ -48,8 +49,9 @@ static uint64_t sensitivity_runs(const void *state) {
     return ((const struct sensitivity *)state)->budget;
 }
 
-/* Bases are new; where the levels of neighbours come from need not be allowed as a whole. */
-static bool next_base(struct sensitivity *sensitivity, size_t *levels) {
+/* Chooses a base that was not run yet. The configuration that gives the neighbours their levels
+ * need not be allowed as a whole. */
+static bool sensitivity_next_base(struct sensitivity *sensitivity, size_t *levels) {
     if (!spex_lattice_next(&sensitivity->lattice, &sensitivity->results, levels))
         return false;
     memcpy(sensitivity->base, levels, sensitivity->space->parameter_count * sizeof(*levels));
@@ -58,8 +60,9 @@ static bool next_base(struct sensitivity *sensitivity, size_t *levels) {
     return true;
 }
 
-/* Differs from the base in one parameter that applies; from the other's level on, the first that is allowed. */
-static bool neighbour(struct sensitivity *sensitivity, size_t p, size_t *levels) {
+/* Sets `levels` to the base with another level of parameter `p`: the other configuration's, or the
+ * next one that is allowed. False when the parameter does not apply or no such level is found. */
+static bool sensitivity_neighbour(struct sensitivity *sensitivity, size_t p, size_t *levels) {
     const struct spex_space *space = sensitivity->space;
     size_t bytes = space->parameter_count * sizeof(*levels), count = space->parameters[p].count;
     for (size_t i = 0; i < count && i < 16; i++) {
@@ -71,16 +74,17 @@ static bool neighbour(struct sensitivity *sensitivity, size_t p, size_t *levels)
     return false;
 }
 
-static bool choose(struct sensitivity *sensitivity, size_t *levels) {
+static bool sensitivity_choose(struct sensitivity *sensitivity, size_t *levels) {
     while (sensitivity->parameter < sensitivity->space->parameter_count)
-        if (neighbour(sensitivity, sensitivity->parameter++, levels))
+        if (sensitivity_neighbour(sensitivity, sensitivity->parameter++, levels))
             return true;
-    return next_base(sensitivity, levels);
+    return sensitivity_next_base(sensitivity, levels);
 }
 
 static int sensitivity_next(void *state, struct spex_plan *plan) {
     struct sensitivity *sensitivity = state;
-    if (sensitivity->results.planned >= sensitivity->budget || !choose(sensitivity, plan->levels))
+    if (sensitivity->results.planned >= sensitivity->budget ||
+        !sensitivity_choose(sensitivity, plan->levels))
         return 0;
     int err = spex_results_plan(&sensitivity->results, plan->levels);
     return err ? err : 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Everything as it was asked for, whatever it costs; what it costs is told. */
+/* Records everything that is selected, whatever the overhead is, and reports that overhead. */
 #include <spex/rate_policy.h>
 
 static size_t fixed_workspace_size(size_t class_count) {

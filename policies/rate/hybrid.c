@@ -1,39 +1,42 @@
 /* SPDX-License-Identifier: MIT */
-/* Trace a class or leave it to probing: the paper's Problem 2 (4.2) with costs of tracing of each
- * class and of a sample (4.3.3), a minimal frequency of probing (4.3.5) and pinned classes (4.3.6).
- * hybrid_search.h has the numbers. When everything can be traced within the budget it is (4.1), even
- * where Problem 2 counts more hits of frequent samples than there are events. */
+/* Traces a class or leaves it to sampling: Problem 2 of the paper (4.2), with costs of tracing of
+ * each class and of a sample (4.3.3), a minimum frequency of sampling (4.3.5) and pinned classes
+ * (4.3.6). hybrid_search.h states it in numbers. When the budget pays for tracing everything,
+ * everything is traced (4.1), even where Problem 2 counts more hits of frequent samples than there
+ * are events. */
 #include <spex/rate_policy.h>
 
 #include "policies/rate/hybrid_search.h"
 
-static size_t core_of(size_t class_count, size_t limit) {
+static size_t core_count_of(size_t class_count, size_t limit) {
     return class_count < limit ? class_count : limit;
 }
 
-static size_t workspace_size(size_t class_count, size_t limit, size_t choices) {
+static size_t workspace_size_of(size_t class_count, size_t limit, size_t choices) {
     return sizeof(struct spex_hybrid) +
            class_count * (sizeof(struct spex_hybrid_candidate) + sizeof(struct spex_rate_item)) +
-           spex_hybrid_table_size(core_of(class_count, limit)) +
+           spex_hybrid_table_size(core_count_of(class_count, limit)) +
            choices * sizeof(struct spex_hybrid_choice) + class_count * sizeof(bool);
 }
 
 static size_t hybrid_workspace_size(size_t class_count) {
-    return workspace_size(class_count, SPEX_HYBRID_EXACT_QUICKLY, 0);
+    return workspace_size_of(class_count, SPEX_HYBRID_EXACT_QUICKLY, 0);
 }
 
 static size_t hybrid_combinations_workspace_size(size_t class_count, size_t count) {
-    return workspace_size(class_count, SPEX_HYBRID_EXACT, count);
+    return workspace_size_of(class_count, SPEX_HYBRID_EXACT, count);
 }
 
 struct layout {
     struct spex_hybrid *hybrid;
     struct spex_hybrid_choice *choices;
-    bool *traced; /* a class each */
+    bool *traced; /* one for each class */
 };
 
-/* Words of eight bytes first, single bytes at the end. */
-static struct layout lay_out(void *workspace, size_t class_count, size_t limit, size_t choices) {
+/* Divides the workspace into arrays: those of eight-byte words first, single bytes at the end, so
+ * that all are aligned. */
+static struct layout workspace_divide(void *workspace, size_t class_count, size_t limit,
+                                      size_t choices) {
     struct spex_hybrid *hybrid = workspace;
     struct layout layout = {.hybrid = hybrid};
     hybrid->candidates = (struct spex_hybrid_candidate *)(hybrid + 1);
@@ -41,25 +44,28 @@ static struct layout lay_out(void *workspace, size_t class_count, size_t limit, 
     hybrid->table = (struct spex_hybrid_sums *)(hybrid->items + class_count);
     layout.choices =
         (struct spex_hybrid_choice *)((char *)hybrid->table +
-                                      spex_hybrid_table_size(core_of(class_count, limit)));
+                                      spex_hybrid_table_size(core_count_of(class_count, limit)));
     layout.traced = (bool *)(layout.choices + choices);
     return layout;
 }
 
-/* Samples a second that tracing the class costs. */
-static double cost_of(const struct spex_rate_problem *problem, size_t c) {
+/* The overhead of tracing the class, in samples a second. */
+static double tracing_cost(const struct spex_rate_problem *problem, size_t c) {
     return spex_rate_overhead(problem, c, spex_rate_most(&problem->classes[c])) /
            spex_rate_sample_cost(problem);
 }
 
-static double profit_of(const struct spex_rate_problem *problem, size_t c) {
+/* The information of tracing a class, F W. */
+static double tracing_profit(const struct spex_rate_problem *problem, size_t c) {
     return spex_rate_most(&problem->classes[c]) * problem->classes[c].weight;
 }
 
-static double max_f_of(const struct spex_rate_problem *problem) {
+/* The samples a second that the whole budget pays for, MaxF. */
+static double max_sampling_frequency(const struct spex_rate_problem *problem) {
     return problem->budget / spex_rate_sample_cost(problem);
 }
 
+/* Costs are in samples, so a sample must cost something. */
 static bool is_hybrid_problem(const struct spex_rate_problem *problem) {
     return spex_rate_problem_check(problem) == 0 && spex_rate_sample_cost(problem) > 0;
 }
@@ -67,25 +73,26 @@ static bool is_hybrid_problem(const struct spex_rate_problem *problem) {
 static bool everything_fits(const struct spex_rate_problem *problem) {
     double sum = 0;
     for (size_t c = 0; c < problem->class_count; c++)
-        sum += cost_of(problem, c);
-    return spex_rate_fits(sum, max_f_of(problem));
+        sum += tracing_cost(problem, c);
+    return spex_rate_fits(sum, max_sampling_frequency(problem));
 }
 
-/* Takes as many pinned classes as fit out of the choice, by weight over cost: pinned[c] says which. False when not all of them fit. */
+/* Traces as many pinned classes as fit, by weight over cost, and takes their cost from max_f.
+ * pinned[c] says which are traced. False when not all fit. */
 static bool take_pinned(const struct spex_rate_problem *problem, struct spex_hybrid *hybrid,
                         bool *pinned) {
     size_t count = 0;
     bool all = true;
     for (size_t c = 0; c < problem->class_count; c++) {
-        double cost = cost_of(problem, c);
-        double worth = cost > 0 ? profit_of(problem, c) / cost : 1e300;
+        double cost = tracing_cost(problem, c);
+        double worth = cost > 0 ? tracing_profit(problem, c) / cost : 1e300;
         pinned[c] = false;
         if (problem->classes[c].pinned)
             hybrid->items[count++] =
                 (struct spex_rate_item){.worth = worth, .index = c, .cost = cost};
     }
     spex_rate_items_sort(hybrid->items, count);
-    hybrid->max_f = max_f_of(problem);
+    hybrid->max_f = max_sampling_frequency(problem);
     for (size_t i = 0; i < count; i++) {
         bool fits = spex_rate_fits(hybrid->items[i].cost, hybrid->max_f);
         if (fits)
@@ -97,7 +104,7 @@ static bool take_pinned(const struct spex_rate_problem *problem, struct spex_hyb
     return all;
 }
 
-/* What is left to choose. */
+/* Makes the classes that are not traced already the candidates. */
 static void collect_candidates(const struct spex_rate_problem *problem, const bool *pinned,
                                struct spex_hybrid *hybrid) {
     hybrid->count = 0;
@@ -105,8 +112,8 @@ static void collect_candidates(const struct spex_rate_problem *problem, const bo
         const struct spex_rate_class *cls = &problem->classes[c];
         if (!pinned[c])
             hybrid->candidates[hybrid->count++] =
-                (struct spex_hybrid_candidate){.cost = cost_of(problem, c),
-                                               .profit = profit_of(problem, c),
+                (struct spex_hybrid_candidate){.cost = tracing_cost(problem, c),
+                                               .profit = tracing_profit(problem, c),
                                                .hit = cls->weight * cls->share,
                                                .minimum = cls->min_frequency,
                                                .index = c};
@@ -114,21 +121,21 @@ static void collect_candidates(const struct spex_rate_problem *problem, const bo
     spex_hybrid_sort(hybrid);
 }
 
-/* Of what is pinned and what the candidates' marks say. Nothing is left to probing when all is
- * traced. */
+/* The samples a second that the traced classes leave; 0 when all classes are traced. */
 static double probing_frequency(const struct spex_rate_problem *problem, const bool *traced) {
-    double left = max_f_of(problem);
+    double left = max_sampling_frequency(problem);
     bool probed = false;
     for (size_t c = 0; c < problem->class_count; c++) {
         if (traced[c])
-            left -= cost_of(problem, c);
+            left -= tracing_cost(problem, c);
         probed |= !traced[c];
     }
     return probed && left > 0 ? left : 0;
 }
 
-static struct spex_rate_decision probe(const struct spex_rate_problem *problem, size_t c,
-                                       double probing) {
+/* The decision about a class that is not traced. */
+static struct spex_rate_decision decide_sampled(const struct spex_rate_problem *problem, size_t c,
+                                                double probing) {
     const struct spex_rate_class *cls = &problem->classes[c];
     if (probing <= 0)
         return (struct spex_rate_decision){
@@ -137,15 +144,15 @@ static struct spex_rate_decision probe(const struct spex_rate_problem *problem, 
     return (struct spex_rate_decision){
         .mode = SPEX_RATE_PROBED,
         .frequency = probing * cls->share,
-        .reason = cls->pinned ? "pinned, but polled: the budget does not pay for tracing it"
-                  : cost_of(problem, c) > probing
-                      ? "polled: with what is traced the budget does not pay for tracing it, too"
-                      : "polled: tracing it tells less than the samples that it would take away",
+        .reason = cls->pinned ? "pinned, but probed: the budget does not pay for tracing it"
+                  : tracing_cost(problem, c) > probing
+                      ? "probed: with what is traced the budget does not pay for tracing it, too"
+                      : "probed: tracing it tells less than the samples that it would take away",
     };
 }
 
-static void trace(const struct spex_rate_problem *problem, struct spex_rate_plan *plan, size_t c,
-                  const char *reason) {
+static void decide_traced(const struct spex_rate_problem *problem, struct spex_rate_plan *plan,
+                          size_t c, const char *reason) {
     double most = spex_rate_most(&problem->classes[c]);
     plan->decisions[c] = (struct spex_rate_decision){
         .mode = spex_rate_mode_of(&problem->classes[c], most),
@@ -156,14 +163,15 @@ static void trace(const struct spex_rate_problem *problem, struct spex_rate_plan
 
 static void trace_everything(const struct spex_rate_problem *problem, struct spex_rate_plan *plan) {
     for (size_t c = 0; c < problem->class_count; c++)
-        trace(problem, plan, c, "traced: the budget pays for tracing everything");
+        decide_traced(problem, plan, c, "traced: the budget pays for tracing everything");
     plan->feasible = true;
     plan->probing_frequency = 0;
     plan->reason = "the budget pays for tracing everything";
     spex_rate_plan_add_up(problem, plan);
 }
 
-static void forget_minima(struct spex_hybrid *hybrid) {
+/* Drops the minimum frequencies, when no division of the budget keeps them. */
+static void clear_minima(struct spex_hybrid *hybrid) {
     for (size_t c = 0; c < hybrid->count; c++)
         hybrid->candidates[c].minimum = 0;
     hybrid->has_minimum = false;
@@ -179,7 +187,8 @@ static const char *reason_of(bool pinned_fit, bool minima_kept) {
 
 static int hybrid_decide(const struct spex_rate_problem *problem, void *workspace,
                          struct spex_rate_plan *plan) {
-    struct layout layout = lay_out(workspace, problem->class_count, SPEX_HYBRID_EXACT_QUICKLY, 0);
+    struct layout layout =
+        workspace_divide(workspace, problem->class_count, SPEX_HYBRID_EXACT_QUICKLY, 0);
     struct spex_hybrid *hybrid = layout.hybrid;
     if (!is_hybrid_problem(problem))
         return -EINVAL;
@@ -191,7 +200,7 @@ static int hybrid_decide(const struct spex_rate_problem *problem, void *workspac
     collect_candidates(problem, layout.traced, hybrid);
     bool minima_kept = spex_hybrid_improve(hybrid);
     if (!minima_kept) {
-        forget_minima(hybrid);
+        clear_minima(hybrid);
         spex_hybrid_improve(hybrid);
     }
     for (size_t i = 0; i < hybrid->count; i++)
@@ -199,11 +208,11 @@ static int hybrid_decide(const struct spex_rate_problem *problem, void *workspac
     plan->probing_frequency = probing_frequency(problem, layout.traced);
     for (size_t c = 0; c < problem->class_count; c++) {
         if (layout.traced[c])
-            trace(problem, plan, c,
-                  problem->classes[c].pinned ? "pinned"
-                                             : "traced: it tells more so than by polling");
+            decide_traced(problem, plan, c,
+                          problem->classes[c].pinned ? "pinned"
+                                                     : "traced: it tells more so than by probing");
         else
-            plan->decisions[c] = probe(problem, c, plan->probing_frequency);
+            plan->decisions[c] = decide_sampled(problem, c, plan->probing_frequency);
     }
     plan->feasible = pinned_fit && minima_kept;
     plan->reason = reason_of(pinned_fit, minima_kept);
@@ -211,9 +220,9 @@ static int hybrid_decide(const struct spex_rate_problem *problem, void *workspac
     return 0;
 }
 
-/* Figures from the classes themselves, in their order. */
-static void tell(const struct spex_rate_problem *problem,
-                 struct spex_rate_combination *combination) {
+/* Computes a combination's figures from the classes themselves, in their order. */
+static void fill_combination(const struct spex_rate_problem *problem,
+                             struct spex_rate_combination *combination) {
     const bool *traced = combination->traced;
     double probing = probing_frequency(problem, traced);
     combination->probing_frequency = probing;
@@ -222,14 +231,15 @@ static void tell(const struct spex_rate_problem *problem,
     for (size_t c = 0; c < problem->class_count; c++) {
         const struct spex_rate_class *cls = &problem->classes[c];
         combination->information +=
-            traced[c] ? profit_of(problem, c) : probing * cls->share * cls->weight;
+            traced[c] ? tracing_profit(problem, c) : probing * cls->share * cls->weight;
         if (traced[c])
             combination->overhead += spex_rate_overhead(problem, c, spex_rate_most(cls));
     }
 }
 
-/* Rounding may have put two of them the other way round. */
-static void put_in_order(struct spex_rate_combination *best, size_t count) {
+/* Sorts combinations by information: the search's sums differ from fill_combination's by
+ * rounding. */
+static void sort_combinations(struct spex_rate_combination *best, size_t count) {
     for (size_t end = 1; end < count; end++)
         for (size_t i = end; i > 0 && best[i - 1].information < best[i].information; i--) {
             struct spex_rate_combination combination = best[i];
@@ -240,7 +250,8 @@ static void put_in_order(struct spex_rate_combination *best, size_t count) {
 
 static int hybrid_combinations(const struct spex_rate_problem *problem, void *workspace,
                                struct spex_rate_combination *best, size_t count) {
-    struct layout layout = lay_out(workspace, problem->class_count, SPEX_HYBRID_EXACT, count);
+    struct layout layout =
+        workspace_divide(workspace, problem->class_count, SPEX_HYBRID_EXACT, count);
     struct spex_hybrid *hybrid = layout.hybrid;
     if (!is_hybrid_problem(problem))
         return -EINVAL;
@@ -256,9 +267,9 @@ static int hybrid_combinations(const struct spex_rate_problem *problem, void *wo
             best[b].traced[c] = layout.traced[c];
         for (size_t i = 0; i < hybrid->count; i++)
             best[b].traced[hybrid->candidates[i].index] = hybrid->candidates[i].traced;
-        tell(problem, &best[b]);
+        fill_combination(problem, &best[b]);
     }
-    put_in_order(best, found);
+    sort_combinations(best, found);
     return (int)found;
 }
 

@@ -1,57 +1,62 @@
 /* SPDX-License-Identifier: MIT */
 #include "policies/rate/hybrid_search.h"
 
+/* SCANS sampling frequencies are tried, each interval is halved REFINEMENTS times, and candidates
+ * are flipped in at most FLIP_ROUNDS rounds. */
 enum { SCANS = 8, REFINEMENTS = 5, FLIP_ROUNDS = 8 };
 
-static double greater(double a, double b) {
+static double greater_of(double a, double b) {
     return a > b ? a : b;
 }
 
-static double smaller(double a, double b) {
+static double lesser_of(double a, double b) {
     return a < b ? a : b;
 }
 
-static double rounding(const struct spex_hybrid *hybrid) {
+static double rounding_slack(const struct spex_hybrid *hybrid) {
     return hybrid->max_f * SPEX_RATE_ROUNDING;
 }
 
-/* Negative when these sums are not allowed. */
-static double information(const struct spex_hybrid *hybrid, const struct spex_hybrid_sums *sums) {
-    double probing = hybrid->max_f - sums->cost, slack = rounding(hybrid);
+/* The information of these sums; negative when they break the budget or a minimum. */
+static double information_of(const struct spex_hybrid *hybrid,
+                             const struct spex_hybrid_sums *sums) {
+    double probing = hybrid->max_f - sums->cost, slack = rounding_slack(hybrid);
     if (probing < -slack || probing < sums->need - slack)
         return -1;
-    return sums->profit + greater(probing, 0) * greater(hybrid->max_hit - sums->hit, 0);
+    return sums->profit + greater_of(probing, 0) * greater_of(hybrid->max_hit - sums->hit, 0);
 }
 
-static void add(struct spex_hybrid_sums *sums, const struct spex_hybrid_candidate *candidate) {
+static void sums_add(struct spex_hybrid_sums *sums, const struct spex_hybrid_candidate *candidate) {
     sums->cost += candidate->cost;
     sums->profit += candidate->profit;
     sums->hit += candidate->hit;
 }
 
-static void subtract(struct spex_hybrid_sums *sums, const struct spex_hybrid_candidate *candidate) {
+static void sums_subtract(struct spex_hybrid_sums *sums,
+                          const struct spex_hybrid_candidate *candidate) {
     sums->cost -= candidate->cost;
     sums->profit -= candidate->profit;
     sums->hit -= candidate->hit;
 }
 
-static struct spex_hybrid_sums sums_of(const struct spex_hybrid *hybrid) {
+static struct spex_hybrid_sums sums_of_traced(const struct spex_hybrid *hybrid) {
     struct spex_hybrid_sums sums = {0, 0, 0, 0};
     for (size_t c = 0; c < hybrid->count; c++) {
         if (hybrid->candidates[c].traced)
-            add(&sums, &hybrid->candidates[c]);
+            sums_add(&sums, &hybrid->candidates[c]);
         else
-            sums.need = greater(sums.need, hybrid->candidates[c].minimum);
+            sums.need = greater_of(sums.need, hybrid->candidates[c].minimum);
     }
     return sums;
 }
 
 double spex_hybrid_information(const struct spex_hybrid *hybrid) {
-    struct spex_hybrid_sums sums = sums_of(hybrid);
-    return information(hybrid, &sums);
+    struct spex_hybrid_sums sums = sums_of_traced(hybrid);
+    return information_of(hybrid, &sums);
 }
 
-/* The two greatest minima of what is not traced. */
+/* The two greatest minima of the candidates that are not traced. With both, the greatest minimum
+ * without any one candidate is known in O(1). */
 struct needs {
     double first, second;
     size_t of_first;
@@ -79,8 +84,9 @@ static double over_cost(double worth, double cost) {
     return cost > 0 ? worth / cost : 1e300;
 }
 
-/* Puts candidates[c] where items[c] says, following the cycles of the permutation. */
-static void permute(struct spex_hybrid *hybrid) {
+/* Permutes the candidates into the order of the items, in place, following the permutation's
+ * cycles. items[i].index becomes i. */
+static void permute_candidates(struct spex_hybrid *hybrid) {
     for (size_t start = 0; start < hybrid->count; start++) {
         struct spex_hybrid_candidate moved = hybrid->candidates[start];
         size_t to = start;
@@ -106,7 +112,7 @@ void spex_hybrid_sort(struct spex_hybrid *hybrid) {
         hybrid->has_minimum |= candidate->minimum > 0;
     }
     spex_rate_items_sort(hybrid->items, hybrid->count);
-    permute(hybrid);
+    permute_candidates(hybrid);
 }
 
 static void trace_none(struct spex_hybrid *hybrid) {
@@ -114,7 +120,9 @@ static void trace_none(struct spex_hybrid *hybrid) {
         hybrid->candidates[c].traced = false;
 }
 
-/* S_0,1 to S_0,to: traces what fits, in order. The best of them is in *best, its number returned. */
+/* The solutions S_0,1 to S_0,to of the paper: traces what fits, in order. Returns the number of the
+ * best of them that exceeds *best, which becomes its information, or 0. items[c].worth holds the
+ * greatest minimum of the candidates after c. */
 static size_t trace_in_order(struct spex_hybrid *hybrid, size_t to, double *best) {
     struct spex_hybrid_sums sums = {0, 0, 0, 0};
     double skipped = 0, later = 0;
@@ -122,18 +130,18 @@ static size_t trace_in_order(struct spex_hybrid *hybrid, size_t to, double *best
     trace_none(hybrid);
     for (size_t c = hybrid->count; c-- > 0;) {
         hybrid->items[c].worth = later;
-        later = greater(later, hybrid->candidates[c].minimum);
+        later = greater_of(later, hybrid->candidates[c].minimum);
     }
     for (size_t c = 0; c < to; c++) {
         struct spex_hybrid_candidate *candidate = &hybrid->candidates[c];
-        if (sums.cost + candidate->cost > hybrid->max_f + rounding(hybrid)) {
-            skipped = greater(skipped, candidate->minimum);
+        if (sums.cost + candidate->cost > hybrid->max_f + rounding_slack(hybrid)) {
+            skipped = greater_of(skipped, candidate->minimum);
             continue;
         }
         candidate->traced = true;
-        add(&sums, candidate);
-        sums.need = greater(skipped, hybrid->items[c].worth);
-        double found = information(hybrid, &sums);
+        sums_add(&sums, candidate);
+        sums.need = greater_of(skipped, hybrid->items[c].worth);
+        double found = information_of(hybrid, &sums);
         if (found > *best) {
             *best = found;
             best_step = c + 1;
@@ -142,15 +150,16 @@ static size_t trace_in_order(struct spex_hybrid *hybrid, size_t to, double *best
     return best_step;
 }
 
-/* S_1,0 to S_n,0: traces one. The number of the best, if any is better than *best. */
+/* The solutions S_1,0 to S_n,0: traces one candidate. Returns the number of the best if it exceeds
+ * *best, or 0. */
 static size_t trace_one(struct spex_hybrid *hybrid, double *best) {
     size_t best_step = 0;
     trace_none(hybrid);
     struct needs needs = needs_of(hybrid);
     for (size_t c = 0; c < hybrid->count; c++) {
         struct spex_hybrid_sums sums = {0, 0, 0, need_without(&needs, c)};
-        add(&sums, &hybrid->candidates[c]);
-        double found = information(hybrid, &sums);
+        sums_add(&sums, &hybrid->candidates[c]);
+        double found = information_of(hybrid, &sums);
         if (found > *best) {
             *best = found;
             best_step = c + 1;
@@ -159,7 +168,9 @@ static size_t trace_one(struct spex_hybrid *hybrid, double *best) {
     return best_step;
 }
 
-/* 4.2, Approximation Algorithm. Its order, by weight, is by profit over cost where costs differ. */
+/* The approximation algorithm of 4.2. The paper's order by weight is that by profit over cost where
+ * costs differ. trace_in_order marks candidates beyond the best solution, so it runs again up to
+ * that. */
 bool spex_hybrid_approximate(struct spex_hybrid *hybrid) {
     trace_none(hybrid);
     double best = spex_hybrid_information(hybrid);
@@ -176,9 +187,10 @@ bool spex_hybrid_approximate(struct spex_hybrid *hybrid) {
     return best >= 0;
 }
 
-/* Would probing be at `probing` Hz, the best to trace would be a knapsack of capacity
- * max_f - probing, in which a candidate is worth what tracing tells more than probing does. Brings to
- * the front of the items what the continuous knapsack takes whole: how many, of *count. */
+/* For a fixed sampling frequency of `probing` Hz, the best candidates to trace are a knapsack of
+ * capacity max_f - probing, where a candidate is worth what tracing tells beyond sampling. Brings
+ * to the front of the items those that the continuous knapsack takes whole; returns their number.
+ * *count is the number of all items. */
 static size_t fill_for(struct spex_hybrid *hybrid, double probing, size_t *count) {
     double rest;
     *count = 0;
@@ -193,11 +205,11 @@ static size_t fill_for(struct spex_hybrid *hybrid, double probing, size_t *count
                                         .index = c,
                                         .cost = candidate->cost};
     }
-    return spex_rate_items_fill(hybrid->items, *count, hybrid->max_f - probing + rounding(hybrid),
-                                &rest);
+    return spex_rate_items_fill(hybrid->items, *count,
+                                hybrid->max_f - probing + rounding_slack(hybrid), &rest);
 }
 
-/* Marks these. What they tell, negative when they are not allowed. */
+/* Marks the candidates of fill_for. Returns the information, negative when that is not allowed. */
 static double trace_for(struct spex_hybrid *hybrid, double probing) {
     size_t count, whole = fill_for(hybrid, probing, &count);
     trace_none(hybrid);
@@ -206,8 +218,8 @@ static double trace_for(struct spex_hybrid *hybrid, double probing) {
     return spex_hybrid_information(hybrid);
 }
 
-/* The probing frequency for which trace_for() gets most: evenly spaced ones, then halves of what is
- * between the best of them and the next. *best is set to what it gets. */
+/* Searches the sampling frequency for which trace_for() returns the most information, which becomes
+ * *best: a scan with even steps, then steps of half the size around the best. */
 static double best_probing(struct spex_hybrid *hybrid, double *best) {
     double step = hybrid->max_f / SCANS, chosen = hybrid->max_f;
     *best = -1;
@@ -220,7 +232,7 @@ static double best_probing(struct spex_hybrid *hybrid, double *best) {
     }
     for (unsigned r = 0; r < REFINEMENTS; r++) {
         step /= 2;
-        double around[] = {greater(chosen - step, 0), smaller(chosen + step, hybrid->max_f)};
+        double around[] = {greater_of(chosen - step, 0), lesser_of(chosen + step, hybrid->max_f)};
         for (unsigned side = 0; side < 2; side++) {
             double got = trace_for(hybrid, around[side]);
             if (got > *best) {
@@ -232,10 +244,11 @@ static double best_probing(struct spex_hybrid *hybrid, double *best) {
     return chosen;
 }
 
-/* Traces or does not trace one more, as long as that is better. */
+/* Flips single candidates between traced and sampled as long as that increases the information.
+ * Sums are computed anew after each round, so that rounding does not accumulate. */
 static void flip_while_better(struct spex_hybrid *hybrid) {
-    struct spex_hybrid_sums sums = sums_of(hybrid);
-    double best = information(hybrid, &sums);
+    struct spex_hybrid_sums sums = sums_of_traced(hybrid);
+    double best = information_of(hybrid, &sums);
     bool better = true;
     for (unsigned round = 0; better && round < FLIP_ROUNDS; round++) {
         better = false;
@@ -243,10 +256,10 @@ static void flip_while_better(struct spex_hybrid *hybrid) {
         for (size_t c = 0; c < hybrid->count; c++) {
             struct spex_hybrid_candidate *candidate = &hybrid->candidates[c];
             struct spex_hybrid_sums other = sums;
-            (candidate->traced ? subtract : add)(&other, candidate);
-            other.need = candidate->traced ? greater(needs.first, candidate->minimum)
+            (candidate->traced ? sums_subtract : sums_add)(&other, candidate);
+            other.need = candidate->traced ? greater_of(needs.first, candidate->minimum)
                                            : need_without(&needs, c);
-            double got = information(hybrid, &other);
+            double got = information_of(hybrid, &other);
             if (got <= best * (1 + SPEX_RATE_ROUNDING))
                 continue;
             candidate->traced = !candidate->traced;
@@ -255,13 +268,14 @@ static void flip_while_better(struct spex_hybrid *hybrid) {
             best = got;
             better = true;
         }
-        sums = sums_of(hybrid);
-        best = information(hybrid, &sums);
+        sums = sums_of_traced(hybrid);
+        best = information_of(hybrid, &sums);
     }
 }
 
-/* The least that has to be traced to keep the minima: those of the greatest, 4.3.5. The best of what is
- * enough. */
+/* Keeps the minima with as little tracing as possible (4.3.5): traces the candidates of the
+ * greatest minima, as many as give the most information. False when no number of them is
+ * allowed. */
 static bool trace_needed(struct spex_hybrid *hybrid) {
     struct spex_hybrid_sums sums = {0, 0, 0, 0};
     double best = -1;
@@ -273,21 +287,22 @@ static bool trace_needed(struct spex_hybrid *hybrid) {
     trace_none(hybrid);
     for (size_t i = 0; i <= hybrid->count; i++) {
         sums.need = i < hybrid->count ? hybrid->items[i].worth : 0;
-        double got = information(hybrid, &sums);
+        double got = information_of(hybrid, &sums);
         if (got > best) {
             best = got;
             best_count = i;
         }
         if (i < hybrid->count)
-            add(&sums, &hybrid->candidates[hybrid->items[i].index]);
+            sums_add(&sums, &hybrid->candidates[hybrid->items[i].index]);
     }
     for (size_t i = 0; i < best_count; i++)
         hybrid->candidates[hybrid->items[i].index].traced = true;
     return best >= 0;
 }
 
-/* Marks the best of what is quickly found. */
-static bool start(struct spex_hybrid *hybrid) {
+/* Marks the best of the solutions that are quick to find, as a start for the search. False when
+ * none is allowed. */
+static bool find_start(struct spex_hybrid *hybrid) {
     double parametric, approximate = -1, needed = -1;
     double probing = best_probing(hybrid, &parametric);
     if (hybrid->has_minimum && trace_needed(hybrid))
@@ -303,7 +318,7 @@ static bool start(struct spex_hybrid *hybrid) {
 
 bool spex_hybrid_improve(struct spex_hybrid *hybrid) {
     struct spex_hybrid_choice choice;
-    if (!start(hybrid))
+    if (!find_start(hybrid))
         return false;
     flip_while_better(hybrid);
     if (spex_hybrid_search(hybrid, SPEX_HYBRID_EXACT_QUICKLY, &choice, 1))
@@ -313,8 +328,9 @@ bool spex_hybrid_improve(struct spex_hybrid *hybrid) {
     return true;
 }
 
-/* What a sample a second is worth for tracing, with probing as it is: the worth over cost of the first
- * that the continuous knapsack does not take whole, or what probing makes of it. */
+/* The value of a sample a second for tracing at this sampling frequency: the worth over cost of the
+ * first item that the continuous knapsack does not take whole; when it takes all, the information
+ * of a sample. */
 static double margin_of(struct spex_hybrid *hybrid, double probing) {
     size_t count, whole = fill_for(hybrid, probing, &count);
     double hits = hybrid->max_hit;
@@ -322,14 +338,14 @@ static double margin_of(struct spex_hybrid *hybrid, double probing) {
         return hybrid->items[whole].worth;
     for (size_t i = 0; i < whole; i++)
         hits -= hybrid->candidates[hybrid->items[i].index].hit;
-    return greater(hits, 0);
+    return greater_of(hits, 0);
 }
 
-/* What a wrong choice about each would cost, as the worth of the items: less than 0, the least cost
- * first. */
+/* Sets the worth of each item to the loss of a wrong choice about it, negated, so that the least
+ * loss is the greatest worth. */
 static void weigh_choices(struct spex_hybrid *hybrid) {
-    struct spex_hybrid_sums sums = sums_of(hybrid);
-    double probing = greater(hybrid->max_f - sums.cost, 0), margin = margin_of(hybrid, probing);
+    struct spex_hybrid_sums sums = sums_of_traced(hybrid);
+    double probing = greater_of(hybrid->max_f - sums.cost, 0), margin = margin_of(hybrid, probing);
     for (size_t c = 0; c < hybrid->count; c++) {
         const struct spex_hybrid_candidate *candidate = &hybrid->candidates[c];
         double gain = candidate->profit - probing * candidate->hit - margin * candidate->cost;
@@ -338,8 +354,8 @@ static void weigh_choices(struct spex_hybrid *hybrid) {
     }
 }
 
-/* The core (of Balas and Zemel): those candidates for which it matters least whether they are traced,
- * the rest being as good as it gets. */
+/* Chooses the core (Balas and Zemel, 1980): the candidates for which the choice matters least,
+ * which are searched exactly. The others stay as they are marked. */
 static void choose_core(struct spex_hybrid *hybrid, size_t core_count) {
     double rest;
     hybrid->core_count = core_count;
@@ -364,24 +380,25 @@ size_t spex_hybrid_table_size(size_t core_count) {
     return ((size_t)1 << core_count / 2) * sizeof(struct spex_hybrid_sums);
 }
 
-/* Sums of all subsets of the first `bits` of the core. */
+/* Computes the sums of all subsets of the first `bits` core candidates. `need` is that of the
+ * candidates not in the subset, so it is computed from the full set down. */
 static void fill_table(struct spex_hybrid *hybrid, size_t bits) {
     size_t all = ((size_t)1 << bits) - 1;
     struct spex_hybrid_sums *table = hybrid->table;
     table[0] = (struct spex_hybrid_sums){0, 0, 0, 0};
     for (size_t set = 1; set <= all; set++) {
         table[set] = table[set & (set - 1)];
-        add(&table[set], core_candidate(hybrid, (size_t)__builtin_ctzll(set)));
+        sums_add(&table[set], core_candidate(hybrid, (size_t)__builtin_ctzll(set)));
     }
     table[all].need = 0;
     for (size_t set = all; set-- > 0;) {
         size_t missing = (size_t)__builtin_ctzll(~set);
-        table[set].need = greater(table[set | (size_t)1 << missing].need,
-                                  core_candidate(hybrid, missing)->minimum);
+        table[set].need = greater_of(table[set | (size_t)1 << missing].need,
+                                     core_candidate(hybrid, missing)->minimum);
     }
 }
 
-/* What is marked outside of the core. */
+/* The sums over the candidates outside the core, as they are marked. */
 static struct spex_hybrid_sums sums_outside(const struct spex_hybrid *hybrid) {
     struct spex_hybrid_sums sums = {0, 0, 0, 0};
     for (size_t c = 0; c < hybrid->count; c++) {
@@ -389,34 +406,36 @@ static struct spex_hybrid_sums sums_outside(const struct spex_hybrid *hybrid) {
         if (candidate->in_core)
             continue;
         if (candidate->traced)
-            add(&sums, candidate);
+            sums_add(&sums, candidate);
         else
-            sums.need = greater(sums.need, candidate->minimum);
+            sums.need = greater_of(sums.need, candidate->minimum);
     }
     return sums;
 }
 
-/* No subset of the first `bits` of the core, with `sums` of all else, gets more. With a and q the sums
- * of costs and hits of the subset, c what is left to spend and r the hits of all that may be probed,
- * information is P + c r + Σ (profit - r cost - c hit) + a q; and a q is at most c q, since a is at
- * most c, and at most a times the hits of all `bits`. */
-static double bound(const struct spex_hybrid *hybrid, size_t bits,
-                    const struct spex_hybrid_sums *sums) {
+/* An upper bound of the information of any subset of the first `bits` core candidates together with
+ * `sums` of the rest. With a and q the sums of the subset's costs and hits, c what is left to spend
+ * and r the hits of all that may be sampled, the information is P + c r + Σ (profit - r cost - c
+ * hit) + a q. The product a q is at most c q, since a is at most c, and at most a times the hits of
+ * all `bits`. */
+static double information_bound(const struct spex_hybrid *hybrid, size_t bits,
+                                const struct spex_hybrid_sums *sums) {
     double left = hybrid->max_f - sums->cost, hits = hybrid->max_hit - sums->hit;
     double of_bits = hybrid->table[((size_t)1 << bits) - 1].hit;
     double by_cost = 0, by_hit = 0;
     for (size_t bit = 0; bit < bits; bit++) {
         const struct spex_hybrid_candidate *candidate = core_candidate(hybrid, bit);
-        by_cost += greater(candidate->profit - hits * candidate->cost, 0);
-        by_hit += greater(
+        by_cost += greater_of(candidate->profit - hits * candidate->cost, 0);
+        by_hit += greater_of(
             candidate->profit - (hits - of_bits) * candidate->cost - left * candidate->hit, 0);
     }
-    return sums->profit + left * hits + smaller(by_cost, by_hit);
+    return sums->profit + left * hits + lesser_of(by_cost, by_hit);
 }
 
-/* Keeps the best, in order; of equal ones the first. How many there are. */
-static size_t keep(struct spex_hybrid_choice *choices, size_t count, size_t found,
-                   struct spex_hybrid_choice choice) {
+/* Inserts a choice into the best `count` ones, in order; of equal ones the first stays first.
+ * Returns their number. */
+static size_t keep_choice(struct spex_hybrid_choice *choices, size_t count, size_t found,
+                          struct spex_hybrid_choice choice) {
     size_t at = found < count ? found : count - 1;
     for (; at > 0 && choices[at - 1].information < choice.information; at--)
         choices[at] = choices[at - 1];
@@ -424,34 +443,37 @@ static size_t keep(struct spex_hybrid_choice *choices, size_t count, size_t foun
     return found < count ? found + 1 : count;
 }
 
-/* What a choice must exceed to be kept. */
+/* The information that a choice has to exceed to be kept. */
 static double least_kept(const struct spex_hybrid_choice *choices, size_t count, size_t found) {
     return found < count ? -1 : choices[count - 1].information;
 }
 
-/* All subsets of the first half of the core with one of the second, whose sums are given. */
+/* Tries all subsets of the first half of the core with one subset of the second half, whose sums
+ * are `high`. The first condition is a cheap test without slack terms that almost all subsets
+ * fail. */
 static size_t search_half(const struct spex_hybrid *hybrid, const struct spex_hybrid_sums *high,
                           uint32_t high_bits, size_t bits, struct spex_hybrid_choice *choices,
                           size_t count, size_t found) {
-    double least = least_kept(choices, count, found), slack = rounding(hybrid);
+    double least = least_kept(choices, count, found), slack = rounding_slack(hybrid);
     double left = hybrid->max_f - high->cost, hits = hybrid->max_hit - high->hit;
     for (uint32_t set = 0; set < (uint32_t)1 << bits; set++) {
         const struct spex_hybrid_sums *low = &hybrid->table[set];
         double probing = left - low->cost;
         double got = high->profit + low->profit + probing * (hits - low->hit);
-        if (got <= least || probing < -slack || probing < greater(high->need, low->need) - slack)
+        if (got <= least || probing < -slack || probing < greater_of(high->need, low->need) - slack)
             continue;
         struct spex_hybrid_sums sums = {high->cost + low->cost, high->profit + low->profit,
-                                        high->hit + low->hit, greater(high->need, low->need)};
-        struct spex_hybrid_choice choice = {information(hybrid, &sums), high_bits << bits | set};
+                                        high->hit + low->hit, greater_of(high->need, low->need)};
+        struct spex_hybrid_choice choice = {information_of(hybrid, &sums), high_bits << bits | set};
         if (choice.information > least)
-            found = keep(choices, count, found, choice);
+            found = keep_choice(choices, count, found, choice);
         least = least_kept(choices, count, found);
     }
     return found;
 }
 
-/* The core as it is marked, so that a search for one choice need only look for better ones. */
+/* Takes the present marks as the first choice, so that a search for one choice only looks for
+ * better ones. */
 static size_t begin_with_marks(const struct spex_hybrid *hybrid,
                                struct spex_hybrid_choice *choices) {
     choices[0] = (struct spex_hybrid_choice){spex_hybrid_information(hybrid), 0};
@@ -460,6 +482,8 @@ static size_t begin_with_marks(const struct spex_hybrid *hybrid,
     return choices[0].information >= 0;
 }
 
+/* Meets in the middle: a table of all subsets of one half of the core, and for each subset of the
+ * other half, unless its bound rules it out, a pass over the table. */
 size_t spex_hybrid_search(struct spex_hybrid *hybrid, size_t core_count,
                           struct spex_hybrid_choice *choices, size_t count) {
     choose_core(hybrid, core_count < hybrid->count ? core_count : hybrid->count);
@@ -472,12 +496,12 @@ size_t spex_hybrid_search(struct spex_hybrid *hybrid, size_t core_count,
         for (size_t bit = 0; bit < high_bits; bit++) {
             const struct spex_hybrid_candidate *candidate = core_candidate(hybrid, low_bits + bit);
             if (set >> bit & 1)
-                add(&high, candidate);
+                sums_add(&high, candidate);
             else
-                high.need = greater(high.need, candidate->minimum);
+                high.need = greater_of(high.need, candidate->minimum);
         }
-        if (high.cost <= hybrid->max_f + rounding(hybrid) &&
-            bound(hybrid, low_bits, &high) > least_kept(choices, count, found))
+        if (high.cost <= hybrid->max_f + rounding_slack(hybrid) &&
+            information_bound(hybrid, low_bits, &high) > least_kept(choices, count, found))
             found = search_half(hybrid, &high, set, low_bits, choices, count, found);
     }
     return found;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Classes in the order of what they are worth for what they cost, without allocating, which libc's
- * qsort may do. The order is total, so that the same items always come out the same. */
+/* Sorts and selects classes by their worth, without allocation, since rate policies run on a
+ * collector and libc's qsort may allocate. The order is total, so equal inputs give equal
+ * results. */
 #ifndef SPEX_POLICIES_RATE_RATE_ITEMS_H
 #define SPEX_POLICIES_RATE_RATE_ITEMS_H
 
@@ -9,9 +10,9 @@
 #include <spex/rate_policy.h>
 
 struct spex_rate_item {
-    bool first;   /* before all that are not */
-    double worth; /* then the greatest */
-    size_t index; /* then the least */
+    bool first;   /* sorts before all items without it */
+    double worth; /* then the greatest worth first */
+    size_t index; /* then the least index first */
     double cost;
 };
 
@@ -30,7 +31,7 @@ SPEX_INLINE void spex_rate_items_swap(struct spex_rate_item *items, size_t a, si
     items[b] = item;
 }
 
-/* Lets items[root] sink to where none below it comes later. */
+/* Moves items[root] down the heap until no child sorts after it. */
 SPEX_INLINE void spex_rate_items_sink(struct spex_rate_item *items, size_t root, size_t count) {
     for (size_t child; (child = 2 * root + 1) < count; root = child) {
         if (child + 1 < count && spex_rate_item_before(&items[child], &items[child + 1]))
@@ -41,7 +42,7 @@ SPEX_INLINE void spex_rate_items_sink(struct spex_rate_item *items, size_t root,
     }
 }
 
-/* Heapsort: O(n log n) whatever the order was. */
+/* Heapsort: O(n log n) in any case. */
 static inline void spex_rate_items_sort(struct spex_rate_item *items, size_t count) {
     for (size_t root = count / 2; root-- > 0;)
         spex_rate_items_sink(items, root, count);
@@ -51,8 +52,8 @@ static inline void spex_rate_items_sort(struct spex_rate_item *items, size_t cou
     }
 }
 
-/* Brings one of items[from..to) to where it belongs among them, those before it before it. Its
- * place. */
+/* Moves items[pivot] to its sorted place among items[from..to), with those that sort before it in
+ * front of it (Lomuto's partition). Returns the place. */
 SPEX_INLINE size_t spex_rate_items_partition(struct spex_rate_item *items, size_t from, size_t to,
                                              size_t pivot) {
     size_t place = from;
@@ -64,9 +65,9 @@ SPEX_INLINE size_t spex_rate_items_partition(struct spex_rate_item *items, size_
     return place;
 }
 
-/* Brings to the front the items that a knapsack of this capacity takes whole (the continuous
- * knapsack, 4.1): how many. The next, if any, has what is left in *rest, less than it costs. Halves
- * what is still to be divided by a random item, as quickselect does: O(n) expected. */
+/* Brings to the front the items that a continuous knapsack of this capacity takes whole (4.1), and
+ * returns their number. The next item, if any, gets *rest, which is less than its cost. Divides the
+ * items around random pivots as quickselect does: O(n) expected. */
 static inline size_t spex_rate_items_fill(struct spex_rate_item *items, size_t count,
                                           double capacity, double *rest) {
     size_t from = 0, to = count;

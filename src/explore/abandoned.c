@@ -13,7 +13,9 @@
 #include "explore/trial/load.h"
 #include "explore/trial/program_run.h"
 
-static void clean_place(const char *directory, size_t place) {
+/* Cleans up one place of the runner. Processes of its trials have the configuration's path in
+ * SPEX_CONFIG. */
+static void abandoned_clean_place(const char *directory, size_t place) {
     char path[4096], mark[4200];
     snprintf(path, sizeof(path), "%s/%zu/" SPEX_TRIAL_CONFIG, directory, place);
     snprintf(mark, sizeof(mark), "SPEX_CONFIG=%s", path);
@@ -27,8 +29,9 @@ static void clean_place(const char *directory, size_t place) {
     rmdir(path);
 }
 
-/* Named by us, and nobody else's: what a store says need not be true. */
-static bool is_ours(const char *directory) {
+/* Whether spex has made the directory, for this user. The path comes from a store, which may have
+ * been written by somebody else, and what it names is removed. */
+static bool abandoned_is_ours(const char *directory) {
     struct stat status;
     const char *name = strrchr(directory, '/');
     return name && strncmp(name, "/spex-", strlen("/spex-")) == 0 &&
@@ -36,13 +39,13 @@ static bool is_ours(const char *directory) {
 }
 
 void spex_abandoned_clean(const char *directory) {
-    if (!is_ours(directory))
+    if (!abandoned_is_ours(directory))
         return;
     for (size_t place = 0; place < SPEX_CPU_PARTS_MAX; place++) {
         char path[4096];
         snprintf(path, sizeof(path), "%s/%zu", directory, place);
         if (access(path, F_OK) == 0)
-            clean_place(directory, place);
+            abandoned_clean_place(directory, place);
     }
     rmdir(directory);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* An exploration: its space, policy and store, and what goes on between them until it ends. */
+/* Sets up an exploration and tears it down: space, policy, store, CPUs, directory and runner.
+ * explorer_loop.c runs it. Everything but the policy's stop_run runs on the thread that calls
+ * spex_explore(); the runner's threads run the trials. */
 #define _GNU_SOURCE
 #include <spex/explore.h>
 
@@ -21,70 +23,76 @@
 #include "explore/trial/leftovers.h"
 #include "explore/trial/load.h"
 
-static int policy_load(struct spex_explorer *explorer, const char *path, struct spex_error *why) {
+/* Loads a policy from a shared object. */
+static int explorer_load_policy(struct spex_explorer *explorer, const char *path,
+                                struct spex_error *error) {
     struct spex_error reason;
     int err = spex_shared_object_open(&explorer->object, path, &spex_policy_object_kind, &reason);
     explorer->policy = explorer->object.found;
-    return err ? spex_fail(why, err, "policy \"%s\": %s", path, reason.text) : 0;
+    return err ? spex_fail(error, err, "policy \"%s\": %s", path, reason.text) : 0;
 }
 
-static int policy_find(struct spex_explorer *explorer, struct spex_error *why) {
+/* Finds the policy that the options name: built in, or in a shared object if the name is a path. */
+static int explorer_find_policy(struct spex_explorer *explorer, struct spex_error *error) {
     const char *name = explorer->options->policy;
     char known[256] = "";
     name = name ? name : SPEX_BUILTIN_DEFAULT;
     if (spex_shared_object_is_path(name))
-        return policy_load(explorer, name, why);
+        return explorer_load_policy(explorer, name, error);
     explorer->policy = spex_builtin_policy(name);
     if (explorer->policy)
         return 0;
     for (size_t p = 0, length = 0; spex_builtin_policies[p] && length < sizeof(known); p++)
         length += (size_t)snprintf(known + length, sizeof(known) - length, "%s%s",
                                    length ? ", " : "", spex_builtin_policies[p]->name);
-    return spex_fail(why, -EINVAL, "unknown policy \"%s\"; there are: %s", name, known);
+    return spex_fail(error, -EINVAL, "unknown policy \"%s\"; there are: %s", name, known);
 }
 
-static int policy_start(struct spex_explorer *explorer, struct spex_error *why) {
+static int explorer_start_policy(struct spex_explorer *explorer, struct spex_error *error) {
     const struct spex_space *space = &explorer->space->space;
     size_t bytes = explorer->policy->state_size(space);
     explorer->state = calloc(1, bytes ? bytes : 1);
     explorer->levels = calloc(space->parameter_count, sizeof(size_t));
     if (!explorer->state || !explorer->levels)
-        return spex_fail(why, -ENOMEM, "out of memory");
+        return spex_fail(error, -ENOMEM, "out of memory");
     int err = explorer->policy->init(explorer->state, space);
     if (err)
-        return spex_fail(why, err, "policy \"%s\" cannot explore this space: %s",
+        return spex_fail(error, err, "policy \"%s\" cannot explore this space: %s",
                          explorer->policy->name, strerror(-err));
     explorer->initialised = true;
     return 0;
 }
 
-/* A name that nobody has, in the place for temporary files. */
-static int directory_name(struct spex_explorer *explorer, struct spex_error *why) {
+/* Names a directory in the place for temporary files, with 64 random bits. The path is absolute,
+ * since the explored program may change its working directory. */
+static int explorer_name_directory(struct spex_explorer *explorer, struct spex_error *error) {
     const char *parent = secure_getenv("TMPDIR");
     uint64_t number;
     parent = parent && *parent ? parent : "/tmp";
-    char *whole = realpath(parent, NULL); /* the program may change its directory */
+    char *whole = realpath(parent, NULL); /* see above */
     if (!whole || getrandom(&number, sizeof(number), 0) != sizeof(number)) {
         free(whole);
-        return spex_fail(why, -errno, "cannot make a directory in %s: %s", parent, strerror(errno));
+        return spex_fail(error, -errno, "cannot make a directory in %s: %s", parent,
+                         strerror(errno));
     }
     if (asprintf(&explorer->directory, "%s/spex-%016" PRIx64, whole, number) < 0)
         explorer->directory = NULL;
     free(whole);
-    return explorer->directory ? 0 : spex_fail(why, -ENOMEM, "out of memory");
+    return explorer->directory ? 0 : spex_fail(error, -ENOMEM, "out of memory");
 }
 
-/* The store is told first: when we are killed in between, the next explorer cleans up. */
-static int directory_make(struct spex_explorer *explorer, struct spex_error *why) {
-    int err = directory_name(explorer, why);
-    err = err ? err : spex_store_set_directory(explorer->store, explorer->directory, why);
+/* Makes the directory. Its name is stored first: if spex is killed in between, the next explorer of
+ * the store cleans up. */
+static int explorer_make_directory(struct spex_explorer *explorer, struct spex_error *error) {
+    int err = explorer_name_directory(explorer, error);
+    err = err ? err : spex_store_set_directory(explorer->store, explorer->directory, error);
     if (err || mkdir(explorer->directory, 0700) == 0)
         return err;
-    return spex_fail(why, -errno, "cannot make a directory %s: %s", explorer->directory,
+    return spex_fail(error, -errno, "cannot make a directory %s: %s", explorer->directory,
                      strerror(errno));
 }
 
-static int runner_start(struct spex_explorer *explorer, struct spex_error *why) {
+static int explorer_start_runner(struct spex_explorer *explorer, struct spex_error *error) {
     const struct spex_trial_setup setup = {
         .file = explorer->space,
         .policy = explorer->policy,
@@ -95,31 +103,31 @@ static int runner_start(struct spex_explorer *explorer, struct spex_error *why) 
         .stop_fd = explorer->options->stop_fd,
     };
     return spex_runner_create(&setup, explorer->options->jobs > 1 ? &explorer->parts : NULL,
-                              &explorer->runner, why);
+                              &explorer->runner, error);
 }
 
-/* The most threads that a configuration makes records with. */
-static uint64_t threads_max(const struct spex_space *space) {
+/* The highest number of threads of a configuration, by the threads parameter. */
+static uint64_t space_threads_max(const struct spex_space *space) {
     size_t p = space->threads_parameter;
     if (p == space->parameter_count)
         return 1;
     return (uint64_t)space->parameters[p].values[space->parameters[p].count - 1].integer;
 }
 
-/* CPUs for each of the trials that run at a time, unless they may disturb each other. */
-static int parts_make(struct spex_explorer *explorer, struct spex_error *why) {
+/* Divides the CPUs among the trials that run at a time, unless the options let them share CPUs. */
+static int explorer_divide_cpus(struct spex_explorer *explorer, struct spex_error *error) {
     const struct spex_explore_options *options = explorer->options;
     size_t jobs = options->jobs ? options->jobs : 1;
     if (jobs > SPEX_CPU_PARTS_MAX)
-        return spex_fail(why, -EINVAL, "at most %d trials at a time were expected, not %zu",
+        return spex_fail(error, -EINVAL, "at most %d trials at a time were expected, not %zu",
                          SPEX_CPU_PARTS_MAX, jobs);
     explorer->parts.count = jobs;
     if (jobs == 1 || options->share_cpus)
         return 0;
-    int err = spex_cpu_parts_make(jobs, &explorer->parts, why);
-    uint64_t threads = threads_max(&explorer->space->space);
+    int err = spex_cpu_parts_make(jobs, &explorer->parts, error);
+    uint64_t threads = space_threads_max(&explorer->space->space);
     if (!err && threads > explorer->parts.cpus)
-        err = spex_fail(why, -EINVAL,
+        err = spex_fail(error, -EINVAL,
                         "%zu trials at a time have %zu CPU%s each, and the space has "
                         "configurations of %llu threads: fewer trials at a time were expected, or "
                         "that they may share CPUs",
@@ -128,61 +136,64 @@ static int parts_make(struct spex_explorer *explorer, struct spex_error *why) {
     return err;
 }
 
-static int history_read(struct spex_explorer *explorer, struct spex_error *why) {
+/* Reads the trials of the store and the plans that were unfinished when it was last written. */
+static int explorer_read_history(struct spex_explorer *explorer, struct spex_error *error) {
     struct spex_unfinished *unfinished = NULL;
     struct spex_error reason;
     size_t count = 0;
-    int err = spex_store_trials(explorer->store, &explorer->space->space, &explorer->stored, why);
-    err = err ? err : spex_store_unfinished(explorer->store, &unfinished, &count, why);
+    int err = spex_store_trials(explorer->store, &explorer->space->space, &explorer->stored, error);
+    err = err ? err : spex_store_unfinished(explorer->store, &unfinished, &count, error);
     if (!err && (err = spex_history_make(&explorer->history, &explorer->stored, unfinished, count,
                                          &reason)))
-        spex_error_set(why, "%s: %s", explorer->options->store, reason.text);
+        spex_error_set(error, "%s: %s", explorer->options->store, reason.text);
     free(unfinished);
     return err;
 }
 
-/* What we would have cleaned up if we had not been killed, and what is to be if we are. */
-static int clean_up_before(struct spex_explorer *explorer, struct spex_error *why) {
+/* Cleans up the directory of an explorer that was killed and makes a new one. */
+static int explorer_replace_directory(struct spex_explorer *explorer, struct spex_error *error) {
     char *directory;
-    int err = spex_store_directory(explorer->store, &directory, why);
+    int err = spex_store_directory(explorer->store, &directory, error);
     if (!err && directory)
         spex_abandoned_clean(directory);
     free(directory);
-    return err ? err : directory_make(explorer, why);
+    return err ? err : explorer_make_directory(explorer, error);
 }
 
-static int circumstances_check(struct spex_explorer *explorer, struct spex_error *why) {
+/* Refuses to add trials from another machine or build to the store, unless the options allow a
+ * mixed one. */
+static int explorer_check_circumstances(struct spex_explorer *explorer, struct spex_error *error) {
     struct spex_circumstances now;
     if (spex_circumstances_now(explorer->options->argv[0], &now))
-        return spex_fail(why, -ENOMEM, "out of memory");
-    int err = spex_store_begin(explorer->store, &now, explorer->options->mixed, why);
+        return spex_fail(error, -ENOMEM, "out of memory");
+    int err = spex_store_begin(explorer->store, &now, explorer->options->mixed, error);
     spex_circumstances_free(&now);
     return err;
 }
 
-static int explore(struct spex_explorer *explorer, struct spex_error *why) {
+static int explorer_run(struct spex_explorer *explorer, struct spex_error *error) {
     const struct spex_explore_options *options = explorer->options;
-    int err = spex_space_read(options->space, &explorer->space, why);
+    int err = spex_space_read(options->space, &explorer->space, error);
     if (err)
         return err;
     spex_summary_init(&explorer->summary, &explorer->space->space);
-    err = spex_agent_check_arguments(&explorer->space->space, options->argv, why);
-    err = err ? err : spex_load_check(explorer->space->agent, why);
-    err = err ? err : policy_find(explorer, why);
-    err = err ? err : policy_start(explorer, why);
-    err = err ? err : parts_make(explorer, why);
+    err = spex_agent_check_arguments(&explorer->space->space, options->argv, error);
+    err = err ? err : spex_load_check(explorer->space->agent, error);
+    err = err ? err : explorer_find_policy(explorer, error);
+    err = err ? err : explorer_start_policy(explorer, error);
+    err = err ? err : explorer_divide_cpus(explorer, error);
     err = err ? err
               : spex_store_open(options->store, explorer->space, explorer->policy->name,
-                                options->argv, &explorer->store, why);
-    err = err ? err : history_read(explorer, why);
-    err = err ? err : circumstances_check(explorer, why);
-    err = err ? err : clean_up_before(explorer, why);
-    err = err ? err : runner_start(explorer, why);
-    return err ? err : spex_explorer_loop(explorer, why);
+                                options->argv, &explorer->store, error);
+    err = err ? err : explorer_read_history(explorer, error);
+    err = err ? err : explorer_check_circumstances(explorer, error);
+    err = err ? err : explorer_replace_directory(explorer, error);
+    err = err ? err : explorer_start_runner(explorer, error);
+    return err ? err : spex_explorer_loop(explorer, error);
 }
 
 int spex_explore(const struct spex_explore_options *options, char *text, size_t size) {
-    struct spex_error why = {""}, ignored;
+    struct spex_error error = {""}, ignored;
     if (options->size != sizeof(*options) || !options->space || !options->store || !options->argv ||
         !options->argv[0]) {
         snprintf(text, size, "spex_explore: space, store and argv were expected");
@@ -190,7 +201,7 @@ int spex_explore(const struct spex_explore_options *options, char *text, size_t 
     }
     struct spex_explorer explorer = {.options = options, .begin = spex_instant_now()};
     int adopted_before = spex_leftovers_adopt();
-    int err = explore(&explorer, &why);
+    int err = explorer_run(&explorer, &error);
     spex_runner_destroy(explorer.runner);
     spex_leftovers_let_go(adopted_before);
     if (explorer.initialised && explorer.policy->fini)
@@ -208,6 +219,6 @@ int spex_explore(const struct spex_explore_options *options, char *text, size_t 
     free(explorer.state);
     spex_shared_object_close(&explorer.object);
     if (err)
-        snprintf(text, size, "%s", why.text);
+        snprintf(text, size, "%s", error.text);
     return err;
 }

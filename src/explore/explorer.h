@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* An exploration under way, inside: what explorer.c sets up and explorer_loop.c runs. */
+/* The state of an exploration: explorer.c sets it up, explorer_loop.c runs it. One thread uses it,
+ * the caller of spex_explore(). */
 #ifndef SPEX_EXPLORE_EXPLORER_H
 #define SPEX_EXPLORE_EXPLORER_H
 
@@ -15,48 +16,49 @@
 #include "explore/trial/runner.h"
 #include "measure/summary.h"
 
-/* A plan that waits for a place. */
+/* A plan that waits for a free place, or the repetition of a failed trial. */
 struct spex_waiting {
     size_t *levels;
     char *probes;
     double duration_seconds;
     uint64_t asked;
     uint64_t told;
-    uint64_t number; /* of the failed trial in whose stead it is run; 0 for none */
-    bool refused;    /* of that trial */
+    uint64_t number; /* number of the failed trial that it repeats; 0 for none */
+    bool refused;    /* `refused` of that trial */
     struct spex_waiting *next;
 };
 
 struct spex_explorer {
     const struct spex_explore_options *options;
     struct spex_space_file *space;
-    struct spex_shared_object object; /* where the policy is from, when it is not built in */
+    struct spex_shared_object object; /* object of a policy that is not built in */
     const struct spex_policy_ops *policy;
     void *state;
-    bool initialised; /* the policy's state */
+    bool initialised; /* `state` is initialised */
     struct spex_store *store;
-    struct spex_trials stored; /* found in the store, to be replayed */
+    struct spex_trials stored; /* trials found in the store, to be replayed */
     struct spex_history history;
     struct spex_cpu_parts parts;
     struct spex_instant begin;
     char *directory;
     struct spex_runner *runner;
     struct spex_summary summary;
-    struct spex_waiting *waiting; /* oldest first */
-    struct spex_waiting *again;   /* under way or waiting, in the stead of failed trials */
-    size_t *levels;               /* of the plan that is asked for */
-    uint64_t asked;               /* plans that the policy has made */
-    uint64_t told;                /* trials that it has been told */
-    bool refused;                 /* since then it has wanted to be told first */
-    bool exhausted;               /* it has no more plans */
-    int64_t begin_ns;             /* of the first trial that is run */
+    struct spex_waiting *waiting; /* plans without a place, oldest first */
+    struct spex_waiting *again;   /* repetitions of failed trials that are under way */
+    size_t *levels;               /* levels of the plan that the policy makes */
+    uint64_t asked;               /* number of plans that the policy has made */
+    uint64_t told;                /* number of trials that the policy has been told */
+    bool refused;                 /* the policy has answered -EAGAIN since the last trial */
+    bool exhausted;               /* the policy has no more plans */
+    int64_t begin_ns;             /* monotonic time of the start of the first trial that is run */
     char best[512];
     char running[512];
     char last_failure[512];
     struct spex_progress progress;
 };
 
-/* Asks, runs, stores and tells until the policy has had enough. */
-int spex_explorer_loop(struct spex_explorer *explorer, struct spex_error *why);
+/* Asks the policy, runs and stores trials and tells the policy, until it has no more plans. 0;
+ * -EINTR; or what went wrong. */
+int spex_explorer_loop(struct spex_explorer *explorer, struct spex_error *error);
 
 #endif

@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The explorer's main loop: ask the policy, run, store, tell; with what the store has already, in
- * the order in which it was asked and told. */
+/* The explorer's main loop: ask the policy for a plan, run it, store the trial, tell the policy.
+ *
+ * An exploration is resumed by replay: the policy is asked and told in the same order as before,
+ * and its plans are compared with the trials in the store. A policy depends on its seed and on this
+ * order alone, so after the replay it is in the state in which it was. Each trial is stored with
+ * the numbers of plans made and trials told when it was planned (`asked`, `told`), and with whether
+ * the policy was asked in vain before it was told the trial (`refused`).
+ *
+ * The policy's lock (spex_runner_lock) is held in every call of the policy, since the runner's
+ * threads call its stop_run. */
 #define _GNU_SOURCE
 #include "explore/explorer.h"
 
@@ -11,7 +19,8 @@
 #include "base/deadline.h"
 #include "measure/plan.h"
 
-static void report_progress(struct spex_explorer *explorer) {
+/* Calls the user's progress function. The texts stay valid until the next call. */
+static void explorer_report_progress(struct spex_explorer *explorer) {
     struct spex_progress *progress = &explorer->progress;
     const struct spex_space *space = &explorer->space->space;
     const struct spex_group *best =
@@ -37,9 +46,10 @@ static void report_progress(struct spex_explorer *explorer) {
     explorer->options->progress(explorer->options->user, progress);
 }
 
-/* 1 with a plan, 0 when the policy has had enough, -EAGAIN when it wants to be told first, or
- * another error. */
-static int ask(struct spex_explorer *explorer, struct spex_plan *plan, struct spex_error *why) {
+/* Asks the policy: 1 with a plan; 0 when it has no more plans; -EAGAIN when it wants to be told a
+ * trial first; or another negative errno value. */
+static int explorer_ask(struct spex_explorer *explorer, struct spex_plan *plan,
+                        struct spex_error *error) {
     const struct spex_asking asking = {
         .policy = explorer->policy,
         .state = explorer->state,
@@ -49,16 +59,16 @@ static int ask(struct spex_explorer *explorer, struct spex_plan *plan, struct sp
         .waiting = explorer->asked > explorer->told,
     };
     spex_runner_lock(explorer->runner);
-    int got = spex_plan_ask(&asking, plan, why);
+    int got = spex_plan_ask(&asking, plan, error);
     spex_runner_unlock(explorer->runner);
     explorer->asked += got > 0;
     explorer->refused |= got == -EAGAIN;
     return got;
 }
 
-/* `ok`: what the policy is told, which knows of a failed trial that was run again only that it
- * failed. */
-static void tell_policy(struct spex_explorer *explorer, const struct spex_trial *trial, bool ok) {
+/* Tells the policy a trial. `ok` may differ from trial->ok: of a failed trial that was repeated,
+ * the policy knows that it failed and nothing else. */
+static void explorer_tell(struct spex_explorer *explorer, const struct spex_trial *trial, bool ok) {
     struct spex_result result = {
         .size = sizeof(result),
         .levels = trial->levels,
@@ -77,15 +87,15 @@ static void tell_policy(struct spex_explorer *explorer, const struct spex_trial 
     spex_runner_unlock(explorer->runner);
 }
 
-static int count_trial(struct spex_explorer *explorer, const struct spex_trial *trial,
-                       struct spex_error *why) {
+static int explorer_count_trial(struct spex_explorer *explorer, const struct spex_trial *trial,
+                                struct spex_error *error) {
     explorer->progress.trials++;
     if (!trial->ok) {
         explorer->progress.failed++;
         snprintf(explorer->last_failure, sizeof(explorer->last_failure), "%s", trial->status);
     }
     if (spex_summary_add(&explorer->summary, trial))
-        return spex_fail(why, -ENOMEM, "out of memory");
+        return spex_fail(error, -ENOMEM, "out of memory");
     return 0;
 }
 
@@ -95,9 +105,10 @@ static void waiting_free(struct spex_waiting *waiting) {
     free(waiting);
 }
 
-/* Puts a plan at the end of those that wait for a place; `as` says what is stored of it. */
-static int wait_in_line(struct spex_explorer *explorer, const struct spex_plan *plan,
-                        const struct spex_waiting *as, struct spex_error *why) {
+/* Appends a copy of the plan to those that wait for a place; `as` has the members that are stored
+ * with its trial. */
+static int explorer_queue_plan(struct spex_explorer *explorer, const struct spex_plan *plan,
+                               const struct spex_waiting *as, struct spex_error *error) {
     size_t bytes = explorer->space->space.parameter_count * sizeof(*plan->levels);
     struct spex_waiting *waiting = calloc(1, sizeof(*waiting)), **end = &explorer->waiting;
     if (waiting) {
@@ -114,36 +125,37 @@ static int wait_in_line(struct spex_explorer *explorer, const struct spex_plan *
         }
         waiting_free(waiting);
     }
-    return spex_fail(why, -ENOMEM, "out of memory");
+    return spex_fail(error, -ENOMEM, "out of memory");
 }
 
-static int fail_replay(const struct spex_explorer *explorer, uint64_t number,
-                       struct spex_error *why) {
-    return spex_fail(why, -EEXIST,
+static int explorer_fail_replay(const struct spex_explorer *explorer, uint64_t number,
+                                struct spex_error *error) {
+    return spex_fail(error, -EEXIST,
                      "trial %llu in the store %s is not the one that policy \"%s\" asks for",
                      (unsigned long long)number, explorer->options->store, explorer->policy->name);
 }
 
-/* Asks as often as was asked, since a policy may draw numbers before it says that it cannot plan
- * yet. */
-static int replay_refusal(struct spex_explorer *explorer, struct spex_error *why) {
+/* Asks where the policy was asked in vain before, since a policy may draw random numbers before it
+ * answers -EAGAIN. */
+static int explorer_replay_refusal(struct spex_explorer *explorer, struct spex_error *error) {
     struct spex_plan plan;
-    int got = ask(explorer, &plan, why);
+    int got = explorer_ask(explorer, &plan, error);
     if (got == -EAGAIN)
         return 0;
-    return got < 0 ? got : fail_replay(explorer, explorer->told + 1, why);
+    return got < 0 ? got : explorer_fail_replay(explorer, explorer->told + 1, error);
 }
 
-/* Tells the next trial of the store; one that failed may be run again. */
-static int tell_stored(struct spex_explorer *explorer, struct spex_error *why) {
+/* Tells the policy the next trial of the store. A failed one is queued for repetition if the
+ * options say so. */
+static int explorer_tell_stored(struct spex_explorer *explorer, struct spex_error *error) {
     const struct spex_trial *trial = &explorer->stored.items[explorer->told];
-    int err = trial->refused ? replay_refusal(explorer, why) : 0;
+    int err = trial->refused ? explorer_replay_refusal(explorer, error) : 0;
     if (err)
         return err;
-    tell_policy(explorer, trial, trial->ok && !trial->retried);
+    explorer_tell(explorer, trial, trial->ok && !trial->retried);
     if (trial->ok || !explorer->options->retry_failed) {
         explorer->progress.resumed++;
-        return count_trial(explorer, trial, why);
+        return explorer_count_trial(explorer, trial, error);
     }
     const struct spex_plan plan = {
         .levels = trial->levels,
@@ -154,61 +166,67 @@ static int tell_stored(struct spex_explorer *explorer, struct spex_error *why) {
                                        .told = trial->told,
                                        .number = explorer->told,
                                        .refused = trial->refused};
-    return wait_in_line(explorer, &plan, &again, why);
+    return explorer_queue_plan(explorer, &plan, &again, error);
 }
 
-/* Asks for the next plan that the store knows of. */
-static int replay_plan(struct spex_explorer *explorer, struct spex_error *why) {
+/* Asks for the next plan that the store knows of. A plan without a trial was under way when the
+ * explorer ended, and is run now. */
+static int explorer_replay_plan(struct spex_explorer *explorer, struct spex_error *error) {
     struct spex_plan plan;
-    int got = ask(explorer, &plan, why);
+    int got = explorer_ask(explorer, &plan, error);
     if (got < 0 && got != -EAGAIN)
         return got;
     const struct spex_trial *trial = spex_history_trial(&explorer->history, explorer->asked);
     size_t bytes = explorer->space->space.parameter_count * sizeof(size_t);
     if (got != 1)
-        return spex_fail(why, -EEXIST, "the store %s holds more trials than policy \"%s\" asks for",
+        return spex_fail(error, -EEXIST,
+                         "the store %s holds more trials than policy \"%s\" asks for",
                          explorer->options->store, explorer->policy->name);
     const struct spex_waiting unfinished = {.asked = explorer->asked, .told = explorer->told};
     if (!trial)
-        return wait_in_line(explorer, &plan, &unfinished, why);
+        return explorer_queue_plan(explorer, &plan, &unfinished, error);
     if (memcmp(trial->levels, plan.levels, bytes) == 0)
         return 0;
-    return fail_replay(explorer, (uint64_t)(trial - explorer->stored.items) + 1, why);
+    return explorer_fail_replay(explorer, (uint64_t)(trial - explorer->stored.items) + 1, error);
 }
 
-static int replay(struct spex_explorer *explorer, struct spex_error *why) {
+/* Replays the store: before each plan, as many trials are told as had been told when it was
+ * made. */
+static int explorer_replay(struct spex_explorer *explorer, struct spex_error *error) {
     int err = 0;
     while (!err && explorer->asked < explorer->history.plans) {
         uint64_t told = spex_history_told(&explorer->history, explorer->asked + 1);
         while (!err && explorer->told < told)
-            err = tell_stored(explorer, why);
-        err = err ? err : replay_plan(explorer, why);
+            err = explorer_tell_stored(explorer, error);
+        err = err ? err : explorer_replay_plan(explorer, error);
     }
     while (!err && explorer->told < explorer->stored.count)
-        err = tell_stored(explorer, why);
+        err = explorer_tell_stored(explorer, error);
     return err;
 }
 
-static int start(struct spex_explorer *explorer, const struct spex_plan *plan, uint64_t asked,
-                 uint64_t told, struct spex_error *why) {
+/* Starts a plan in a free place of the runner. */
+static int explorer_start(struct spex_explorer *explorer, const struct spex_plan *plan,
+                          uint64_t asked, uint64_t told, struct spex_error *error) {
     if (!explorer->begin_ns)
         explorer->begin_ns = spex_monotonic_ns();
     spex_levels_text(&explorer->space->space, plan->levels, explorer->running,
                      sizeof(explorer->running));
-    int err = spex_runner_start(explorer->runner, plan, asked, told, why);
+    int err = spex_runner_start(explorer->runner, plan, asked, told, error);
     if (!err)
-        report_progress(explorer);
+        explorer_report_progress(explorer);
     return err;
 }
 
-static int start_waiting(struct spex_explorer *explorer, struct spex_error *why) {
+/* Starts the oldest waiting plan. */
+static int explorer_start_waiting(struct spex_explorer *explorer, struct spex_error *error) {
     struct spex_waiting *waiting = explorer->waiting;
     const struct spex_plan plan = {.size = sizeof(plan),
                                    .levels = waiting->levels,
                                    .probes = waiting->probes,
                                    .duration_seconds = waiting->duration_seconds};
     explorer->waiting = waiting->next;
-    int err = start(explorer, &plan, waiting->asked, waiting->told, why);
+    int err = explorer_start(explorer, &plan, waiting->asked, waiting->told, error);
     if (!waiting->number) {
         waiting_free(waiting);
         return err;
@@ -218,19 +236,19 @@ static int start_waiting(struct spex_explorer *explorer, struct spex_error *why)
     return err;
 }
 
-/* Fills the places: with what waits, then with what the policy asks for. It is not asked again
- * before it is told what it wants: a replay could not know how often. */
-static int fill_places(struct spex_explorer *explorer, struct spex_error *why) {
+/* Fills the places, first with waiting plans, then with new ones. After -EAGAIN the policy is not
+ * asked again before it is told a trial: a replay asks once for each trial with `refused`. */
+static int explorer_fill_places(struct spex_explorer *explorer, struct spex_error *error) {
     while (spex_runner_running(explorer->runner) < spex_runner_places(explorer->runner)) {
         struct spex_plan plan;
         int got = 1;
         if (explorer->waiting)
-            got = start_waiting(explorer, why);
+            got = explorer_start_waiting(explorer, error);
         else if (explorer->exhausted || explorer->refused ||
-                 (got = ask(explorer, &plan, why)) == -EAGAIN)
+                 (got = explorer_ask(explorer, &plan, error)) == -EAGAIN)
             return 0;
         else if (got > 0)
-            got = start(explorer, &plan, explorer->asked, explorer->told, why);
+            got = explorer_start(explorer, &plan, explorer->asked, explorer->told, error);
         else if (got == 0)
             explorer->exhausted = true;
         if (got < 0)
@@ -239,9 +257,9 @@ static int fill_places(struct spex_explorer *explorer, struct spex_error *why) {
     return 0;
 }
 
-/* The number of the failed trial in whose stead this one was run, and that trial's `refused`; or
- * 0. */
-static uint64_t take_again(struct spex_explorer *explorer, uint64_t asked, bool *refused) {
+/* Removes the repetition with this `asked` from the list: the number of the failed trial, and its
+ * `refused`; 0 when the trial repeats none. */
+static uint64_t explorer_take_again(struct spex_explorer *explorer, uint64_t asked, bool *refused) {
     for (struct spex_waiting **at = &explorer->again; *at; at = &(*at)->next)
         if ((*at)->asked == asked) {
             struct spex_waiting *found = *at;
@@ -254,37 +272,39 @@ static uint64_t take_again(struct spex_explorer *explorer, uint64_t asked, bool 
     return 0;
 }
 
-static int finish(struct spex_explorer *explorer, struct spex_trial *trial,
-                  struct spex_error *why) {
+/* Stores a trial, then tells the policy. A repetition replaces the failed trial in the store; the
+ * policy is not told it, since it has been told the failure. */
+static int explorer_finish(struct spex_explorer *explorer, struct spex_trial *trial,
+                           struct spex_error *error) {
     struct spex_unfinished unfinished[SPEX_CPU_PARTS_MAX];
     trial->refused = explorer->refused;
-    uint64_t number = take_again(explorer, trial->asked, &trial->refused);
+    uint64_t number = explorer_take_again(explorer, trial->asked, &trial->refused);
     size_t count = spex_runner_unfinished(explorer->runner, unfinished);
     trial->retried = number != 0;
     int err = spex_store_put(explorer->store, number ? number : explorer->told + 1,
-                             &explorer->space->space, trial, unfinished, count, why);
+                             &explorer->space->space, trial, unfinished, count, error);
     if (!err && !number)
-        tell_policy(explorer, trial, trial->ok);
-    return err ? err : count_trial(explorer, trial, why);
+        explorer_tell(explorer, trial, trial->ok);
+    return err ? err : explorer_count_trial(explorer, trial, error);
 }
 
-static int run(struct spex_explorer *explorer, struct spex_error *why) {
+static int explorer_run_trials(struct spex_explorer *explorer, struct spex_error *error) {
     struct spex_trial trial = {.levels = NULL};
-    int err = fill_places(explorer, why);
+    int err = explorer_fill_places(explorer, error);
     while (!err && spex_runner_running(explorer->runner)) {
-        err = spex_runner_wait(explorer->runner, &trial, why);
-        err = err ? err : finish(explorer, &trial, why);
+        err = spex_runner_wait(explorer->runner, &trial, error);
+        err = err ? err : explorer_finish(explorer, &trial, error);
         spex_trial_free(&trial);
-        err = err ? err : fill_places(explorer, why);
+        err = err ? err : explorer_fill_places(explorer, error);
     }
     return err;
 }
 
-int spex_explorer_loop(struct spex_explorer *explorer, struct spex_error *why) {
-    int err = replay(explorer, why);
-    err = err ? err : run(explorer, why);
+int spex_explorer_loop(struct spex_explorer *explorer, struct spex_error *error) {
+    int err = explorer_replay(explorer, error);
+    err = err ? err : explorer_run_trials(explorer, error);
     if (!err || err == -EINTR)
-        report_progress(explorer);
+        explorer_report_progress(explorer);
     while (explorer->waiting || explorer->again) {
         struct spex_waiting **list = explorer->waiting ? &explorer->waiting : &explorer->again;
         struct spex_waiting *first = *list;

@@ -9,7 +9,7 @@ _Static_assert(offsetof(struct spex_policy_ops, size) ==
                        offsetof(struct spex_object_policy, abi),
                "the beginning that all policies have in common");
 
-static int check(const void *policy) {
+static int policy_object_check(const void *policy) {
     return spex_policy_check(policy);
 }
 
@@ -18,6 +18,6 @@ const struct spex_shared_object_kind spex_policy_object_kind = {
     .macro = "SPEX_POLICY_OBJECT",
     .header = "spex/policy.h",
     .expected = {sizeof(struct spex_policy_ops), SPEX_POLICY_ABI},
-    .check = check,
+    .check = policy_object_check,
     .incomplete = "a policy with name, summary, state_size, init and next was expected",
 };

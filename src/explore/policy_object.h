@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Exploration policies in shared objects, for spex_shared_object_open: what it finds is a struct
+/* Exploration policies in shared objects, for spex_shared_object_open, which finds a struct
  * spex_policy_ops. */
 #ifndef SPEX_EXPLORE_POLICY_OBJECT_H
 #define SPEX_EXPLORE_POLICY_OBJECT_H

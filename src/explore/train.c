@@ -17,7 +17,7 @@
 #include "measure/summary.h"
 #include "policies/explore/builtin.h"
 
-/* Where there is no plan: one run of one configuration. */
+/* The space of a training without a plan: one run of one configuration. */
 static const char one_run[] =
     "<space name=\"run\"><parameter name=\"run\" type=\"integer\" min=\"1\" max=\"1\"/>"
     "<run trials_per_config=\"1\"/></space>";
@@ -34,26 +34,28 @@ struct train {
     struct spex_train_progress progress;
 };
 
-static int plan_read(struct train *train, struct spex_error *why) {
+static int train_read_plan(struct train *train, struct spex_error *error) {
     const char *plan = train->options->plan;
-    int err = plan ? spex_space_read_plan(plan, &train->file, why)
-                   : spex_space_parse_plan("run", one_run, &train->file, why);
-    err = err ? err : spex_agent_check_arguments(&train->file->space, train->options->argv, why);
-    return err ? err : spex_load_check(train->file->agent, why);
+    int err = plan ? spex_space_read_plan(plan, &train->file, error)
+                   : spex_space_parse_plan("run", one_run, &train->file, error);
+    err = err ? err : spex_agent_check_arguments(&train->file->space, train->options->argv, error);
+    return err ? err : spex_load_check(train->file->agent, error);
 }
 
-static int policy_start(struct train *train, struct spex_error *why) {
+/* A plan is run by the grid policy: every configuration, each as often as the plan says. */
+static int train_start_policy(struct train *train, struct spex_error *error) {
     const struct spex_space *space = &train->file->space;
     train->policy = spex_builtin_policy("grid");
     train->levels = calloc(space->parameter_count, sizeof(*train->levels));
     train->state = calloc(1, train->policy->state_size(space));
     if (!train->levels || !train->state || train->policy->init(train->state, space))
-        return spex_fail(why, -ENOMEM, "out of memory");
+        return spex_fail(error, -ENOMEM, "out of memory");
     train->progress.runs = train->policy->runs(train->state);
     return 0;
 }
 
-static void tell(struct train *train, const struct spex_training_outcome *outcome) {
+static void train_report_progress(struct train *train,
+                                  const struct spex_training_outcome *outcome) {
     char levels[512], text[sizeof(levels) + sizeof(outcome->failure.text) + 4];
     struct spex_train_progress *progress = &train->progress;
     progress->done++;
@@ -68,15 +70,15 @@ static void tell(struct train *train, const struct spex_training_outcome *outcom
     progress->failure = NULL;
 }
 
-/* 1: there was one more run; 0: there is none. */
-static int run_next(struct train *train, struct spex_error *why) {
+/* Runs the next configuration: 1; 0 when all have been run; or a negative errno value. */
+static int train_run_next(struct train *train, struct spex_error *error) {
     const struct spex_asking asking = {.policy = train->policy,
                                        .state = train->state,
                                        .space = &train->file->space,
                                        .probes = train->options->probes,
                                        .levels = train->levels};
     struct spex_plan plan;
-    int got = spex_plan_ask(&asking, &plan, why);
+    int got = spex_plan_ask(&asking, &plan, error);
     if (got <= 0)
         return got;
     const struct spex_training_setup setup = {.file = train->file,
@@ -87,24 +89,24 @@ static int run_next(struct train *train, struct spex_error *why) {
                                               .stop_fd = train->options->stop_fd};
     struct spex_training_outcome outcome;
     spex_training_next_run(train->training);
-    int err = spex_training_run(&setup, train->levels, train->training, &outcome, why);
+    int err = spex_training_run(&setup, train->levels, train->training, &outcome, error);
     if (err)
         return err;
-    tell(train, &outcome);
+    train_report_progress(train, &outcome);
     return 1;
 }
 
 int spex_train(const struct spex_train_options *options, struct spex_training *training,
-               struct spex_error *why) {
+               struct spex_error *error) {
     struct train train = {.options = options, .training = training};
     struct spex_instant begin = spex_instant_now();
     int adopted_before = spex_leftovers_adopt();
-    int err = plan_read(&train, why);
-    err = err ? err : policy_start(&train, why);
-    err = err ? err : spex_private_directory("train", train.directory, why);
+    int err = train_read_plan(&train, error);
+    err = err ? err : train_start_policy(&train, error);
+    err = err ? err : spex_private_directory("train", train.directory, error);
     train.ticks_per_second = spex_tick_rate_since(begin);
     while (!err) {
-        int got = run_next(&train, why);
+        int got = train_run_next(&train, error);
         err = got < 0 ? got : 0;
         if (got <= 0)
             break;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Passes kernels' records on to a training. The kernel of a context is looked up once a run, by its
+ * path, and cached by the context's number. */
 #include "explore/training_kernels.h"
 
 #include <errno.h>
@@ -11,7 +13,7 @@ struct spex_training_kernels {
     struct spex_kernels_known known;
     const struct spex_run_parameters *run;
     double ticks_per_second;
-    struct spex_trained *by_context[SPEX_CONTEXTS_MAX + 1]; /* NULL: not looked for yet */
+    struct spex_trained *by_context[SPEX_CONTEXTS_MAX + 1]; /* NULL: not looked up yet */
     struct spex_kernel_described described;
 };
 
@@ -33,10 +35,13 @@ void spex_training_kernels_free(struct spex_training_kernels *kernels) {
     free(kernels);
 }
 
-static int kernel_find(struct spex_training_kernels *kernels, const struct spex_record *record,
-                       struct spex_trained **kernel, struct spex_error *why) {
+/* Finds or adds the training's kernel of a record. A kernel without parameters of its own has those
+ * of the run. */
+static int training_kernels_find(struct spex_training_kernels *kernels,
+                                 const struct spex_record *record, struct spex_trained **kernel,
+                                 struct spex_error *error) {
     struct spex_kernel_described *described = &kernels->described;
-    int err = spex_kernel_describe(&kernels->known, record, described, why);
+    int err = spex_kernel_describe(&kernels->known, record, described, error);
     if (err)
         return err;
     bool own = described->count > 0;
@@ -44,31 +49,32 @@ static int kernel_find(struct spex_training_kernels *kernels, const struct spex_
                                own ? described->names : kernels->run->names,
                                own ? described->count : kernels->run->count, kernel);
     if (err == -EINVAL)
-        spex_error_set(why, "%s has other parameters here than elsewhere: two of its kind",
+        spex_error_set(error, "%s has other parameters here than elsewhere: two of its kind",
                        described->path);
     else if (err)
-        spex_error_set(why, "%s", err == -E2BIG ? "there are too many kernels" : "out of memory");
+        spex_error_set(error, "%s", err == -E2BIG ? "there are too many kernels" : "out of memory");
     return err;
 }
 
-static int take(struct spex_training_kernels *kernels, const struct spex_record *record,
-                struct spex_error *why) {
+static int training_kernels_take_record(struct spex_training_kernels *kernels,
+                                        const struct spex_record *record,
+                                        struct spex_error *error) {
     struct spex_trained **kernel = &kernels->by_context[record->fields[1]];
     double values[SPEX_MAX_FIELDS];
     const double *parameters = kernels->run->values;
-    int err = *kernel ? 0 : kernel_find(kernels, record, kernel, why);
+    int err = *kernel ? 0 : training_kernels_find(kernels, record, kernel, error);
     if (err)
         return err;
     if (spex_kernel_parameters(record, values) > 0)
         parameters = values;
     double seconds = (double)record->fields[0] / kernels->ticks_per_second;
     err = spex_trained_add(kernels->training, *kernel, parameters, seconds, record->weight);
-    return err ? spex_fail(why, err, "out of memory") : 0;
+    return err ? spex_fail(error, err, "out of memory") : 0;
 }
 
 int spex_training_kernels_take(struct spex_training_kernels *kernels,
                                const struct spex_record *records, size_t count, uint64_t *used,
-                               uint64_t *left_out, struct spex_error *why) {
+                               uint64_t *left_out, struct spex_error *error) {
     int err = 0;
     for (size_t r = 0; r < count && !err; r++) {
         const struct spex_record *record = &records[r];
@@ -78,7 +84,7 @@ int spex_training_kernels_take(struct spex_training_kernels *kernels,
         *left_out += !sound;
         *used += sound;
         if (sound)
-            err = take(kernels, record, why);
+            err = training_kernels_take_record(kernels, record, error);
     }
     return err;
 }

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/* Changes of figures, as ratios where both are positive, by Student's t interval of the difference
+ * of means. Ratios are changes of logarithms: relative errors are errors of these. */
 #include "explore/compare/change.h"
 
 #include "base/student.h"
 
-/* From a difference of logarithms, or of values that are about as large as `scale`. */
+/* Makes a change of a difference: of logarithms if `ratio`, else of values whose magnitude is
+ * `scale`. A margin of NaN means that errors are not known. */
 static struct spex_change change_of(double difference, double margin, bool ratio, double scale) {
     struct spex_change change = {.ratio = ratio, .known = !isnan(margin)};
     double low = difference - margin, high = difference + margin;

@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: MIT */
-/* What became of a figure from one configuration, or store, to another. */
+/* The change of a figure from one configuration, or store, to another. */
 #ifndef SPEX_EXPLORE_COMPARE_CHANGE_H
 #define SPEX_EXPLORE_COMPARE_CHANGE_H
 
 #include "explore/findings/accuracy.h"
 
 struct spex_change {
-    bool ratio; /* what follows is b / a; else b - a */
+    bool ratio; /* the members below are of b / a; otherwise of b - a */
     double value;
-    double low; /* 95 % interval; NaN when nothing is known of errors */
+    double low; /* 95 % interval; NaN when errors are not known */
     double high;
-    bool known;       /* there is an interval */
-    bool significant; /* no change lies outside of it */
-    /* The least that the interval allows, of logarithms or as a share: how much it matters; without
-     * an interval, what was seen. */
+    bool known;       /* the interval is known */
+    bool significant; /* the interval does not include "no change" */
+    /* How much the change matters: the smallest change in the interval, of logarithms or relative
+     * to the values; without an interval, the observed change. 0 when it is not significant. */
     double size;
 };
 
-/* From means and their standard errors, which so many degrees of freedom tell of. */
+/* From two means and their standard errors, which are known with so many degrees of freedom. */
 struct spex_change spex_change_by(double a, double error_a, double b, double error_b,
                                   double freedom);
 
+/* From the samples of two configurations. */
 struct spex_change spex_change_of(const struct spex_accuracy *accuracy, const struct spex_sample *a,
                                   const struct spex_sample *b);
 
-/* Over pairs, each weighing the same: of logarithms when `ratio`, else of differences. */
+/* The mean change over `count` pairs of equal weight: `mean` and `squares` (sum of squared
+ * distances) of differences, of logarithms if `ratio`. */
 struct spex_change spex_change_of_pairs(double mean, double squares, size_t count, bool ratio);
 
 #endif

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Compares two stores: spaces, programs, machines, and the results of configurations that are in
+ * both. Parameters are matched by name and levels by their text, since the spaces may list them in
+ * another order. */
 #define _GNU_SOURCE
 #include "explore/compare/compare.h"
 
@@ -10,22 +13,17 @@
 #include "base/student.h"
 #include "explore/space/space_parameter.h"
 
-/* Both sides, and of the parameters which of b's is which of a's. */
+/* The two studies that are compared. */
 struct sides {
     const struct spex_study *a, *b;
-    size_t *levels; /* of b, room for one configuration */
+    size_t *levels; /* scratch: levels of one configuration of b */
 };
 
-/* The first line in which two texts differ. */
-static int find_difference(const char *a, const char *b, char **line) {
+/* Sets *line to a description of the first line in which the texts differ, NULL if none; to be
+ * freed. 0 or -ENOMEM. */
+static int text_difference(const char *a, const char *b, char **line) {
     *line = NULL;
-    while (*a && *b) {
-        size_t length = strcspn(a, "\n"), other = strcspn(b, "\n");
-        if (length != other || memcmp(a, b, length) != 0)
-            break;
-        a += length + (a[length] == '\n');
-        b += other + (b[other] == '\n');
-    }
+    spex_identity_skip_equal(&a, &b);
     if (!*a && !*b)
         return 0;
     int length = asprintf(line, "A has \"%.*s\", B \"%.*s\"", (int)strcspn(a, "\n"), a,
@@ -37,14 +35,15 @@ static int find_difference(const char *a, const char *b, char **line) {
 
 static int compare_spaces(struct spex_comparison *comparison, const struct sides *sides) {
     char *a = spex_space_identity(sides->a->file), *b = spex_space_identity(sides->b->file);
-    int err = a && b ? find_difference(a, b, &comparison->difference) : -ENOMEM;
+    int err = a && b ? text_difference(a, b, &comparison->difference) : -ENOMEM;
     free(a);
     free(b);
     return err;
 }
 
-/* The same figures of the same probes, in the same order. */
-static bool same_criteria(const struct spex_space *a, const struct spex_space *b) {
+/* Whether both spaces have the same objectives and limits in the same order, and as many
+ * parameters. */
+static bool have_same_criteria(const struct spex_space *a, const struct spex_space *b) {
     bool same = a->criterion_count == b->criterion_count &&
                 a->objective_count == b->objective_count &&
                 a->parameter_count == b->parameter_count;
@@ -56,13 +55,14 @@ static bool same_criteria(const struct spex_space *a, const struct spex_space *b
     return same;
 }
 
-static size_t first_difference_of_machines(const struct sides *sides) {
+static size_t machines_first_difference(const struct sides *sides) {
     if (!sides->a->machine_count || !sides->b->machine_count)
         return SPEX_ON_COUNT;
     return spex_circumstances_differ(&sides->a->machines[0], &sides->b->machines[0]);
 }
 
-/* The group of b with the same values, if it has a result. */
+/* The group of b with the same values; SPEX_RANKING_NONE when it does not exist or has no
+ * result. */
 static size_t counterpart(const struct sides *sides, const struct spex_group *group) {
     const struct spex_space *a = &sides->a->file->space, *b = &sides->b->file->space;
     for (size_t p = 0; p < a->parameter_count; p++) {
@@ -79,6 +79,7 @@ static size_t counterpart(const struct sides *sides, const struct spex_group *gr
     return found && found->trials ? (size_t)(found - sides->b->summary.groups) : SPEX_RANKING_NONE;
 }
 
+/* Lists the configurations that have a result in both studies. */
 static int find_pairs(struct spex_comparison *comparison, const struct sides *sides) {
     const struct spex_summary *summary = &sides->a->summary;
     comparison->pairs = calloc(summary->count + 1, sizeof(*comparison->pairs));
@@ -93,29 +94,28 @@ static int find_pairs(struct spex_comparison *comparison, const struct sides *si
     return 0;
 }
 
-static struct spex_sample sample(const struct spex_study *study, size_t group, size_t criterion) {
+static struct spex_sample group_sample(const struct spex_study *study, size_t group,
+                                       size_t criterion) {
     return spex_group_sample(&study->summary.groups[group], criterion);
 }
 
-static bool all_ratios(const struct sides *sides, size_t criterion) {
+/* Whether changes of a criterion are ratios: both studies have positive values only. */
+static bool are_ratios(const struct sides *sides, size_t criterion) {
     return sides->a->findings.accuracies[criterion].ratios &&
            sides->b->findings.accuracies[criterion].ratios;
 }
 
-static double difference(const struct sides *sides, const struct spex_pair *pair, size_t c) {
-    double a = sample(sides->a, pair->a, c).mean, b = sample(sides->b, pair->b, c).mean;
-    return all_ratios(sides, c) ? log(b / a) : b - a;
+static double pair_difference(const struct sides *sides, const struct spex_pair *pair, size_t c) {
+    double a = group_sample(sides->a, pair->a, c).mean, b = group_sample(sides->b, pair->b, c).mean;
+    return are_ratios(sides, c) ? log(b / a) : b - a;
 }
 
-/* Mean and squares over all pairs. */
-static struct spex_sample over_pairs(const struct spex_comparison *comparison,
-                                     const struct sides *sides, size_t c) {
+/* Mean and sum of squares of the changes of all pairs. */
+static struct spex_sample sample_over_pairs(const struct spex_comparison *comparison,
+                                            const struct sides *sides, size_t c) {
     struct spex_sample all = {0};
-    for (size_t i = 0; i < comparison->pair_count; i++) {
-        double value = difference(sides, &comparison->pairs[i], c), distance = value - all.mean;
-        all.mean += distance / (double)++all.trials;
-        all.squares += distance * (value - all.mean);
-    }
+    for (size_t i = 0; i < comparison->pair_count; i++)
+        spex_sample_add(&all, pair_difference(sides, &comparison->pairs[i], c));
     return all;
 }
 
@@ -125,37 +125,40 @@ static int compare_all(struct spex_comparison *comparison, const struct sides *s
     if (!comparison->all)
         return -ENOMEM;
     for (size_t c = 0; c < count && comparison->pair_count; c++) {
-        struct spex_sample all = over_pairs(comparison, sides, c);
+        struct spex_sample all = sample_over_pairs(comparison, sides, c);
         comparison->all[c] = spex_change_of_pairs(all.mean, all.squares, comparison->pair_count,
-                                                  all_ratios(sides, c));
+                                                  are_ratios(sides, c));
     }
     return 0;
 }
 
-static double error_of(const struct spex_study *study, size_t group) {
+static double group_error(const struct spex_study *study, size_t group) {
     return spex_group_error(&study->findings.accuracies[0], &study->summary.groups[group], 0);
 }
 
-/* Errors of a's trials as they vary in a, of b's as in b. */
+/* The change between two groups. The variance of a's trials is estimated from a, of b's from b; the
+ * degrees of freedom are the lesser of the two. */
 static struct spex_change change_between(const struct sides *sides, size_t a, size_t b) {
     double trials =
         (double)sides->a->summary.groups[a].trials + (double)sides->b->summary.groups[b].trials - 2;
     double freedom = fmin(spex_accuracy_freedom(&sides->a->findings.accuracies[0], trials),
                           spex_accuracy_freedom(&sides->b->findings.accuracies[0], trials));
-    return spex_change_by(sample(sides->a, a, 0).mean, error_of(sides->a, a),
-                          sample(sides->b, b, 0).mean, error_of(sides->b, b), freedom);
+    return spex_change_by(group_sample(sides->a, a, 0).mean, group_error(sides->a, a),
+                          group_sample(sides->b, b, 0).mean, group_error(sides->b, b), freedom);
 }
 
-static double error_of_pair(const struct sides *sides, const struct spex_pair *pair) {
-    double a = error_of(sides->a, pair->a), b = error_of(sides->b, pair->b);
-    if (all_ratios(sides, 0)) {
-        a /= sample(sides->a, pair->a, 0).mean;
-        b /= sample(sides->b, pair->b, 0).mean;
+/* The standard error of a pair's change, in the unit of pair_difference. */
+static double pair_error(const struct sides *sides, const struct spex_pair *pair) {
+    double a = group_error(sides->a, pair->a), b = group_error(sides->b, pair->b);
+    if (are_ratios(sides, 0)) {
+        a /= group_sample(sides->a, pair->a, 0).mean;
+        b /= group_sample(sides->b, pair->b, 0).mean;
     }
     return hypot(a, b);
 }
 
-static int apart_first(const void *a, const void *b) {
+/* Order of pairs: those apart first, then by the size of the change, then by group. */
+static int compare_pairs(const void *a, const void *b) {
     const struct spex_pair *one = a, *other = b;
     if (one->apart != other->apart)
         return one->apart ? -1 : 1;
@@ -164,21 +167,21 @@ static int apart_first(const void *a, const void *b) {
     return x != y ? (x > y ? -1 : 1) : one->a < other->a ? -1 : one->a > other->a;
 }
 
-/* Bonferroni's correction: of all pairs, one that is not apart is taken for it in 1 of 20
- * comparisons. */
+/* Finds the pairs whose change differs from the mean change of all, at 95 % with Bonferroni's
+ * correction: in 19 of 20 comparisons no pair is taken for different by chance. */
 static void judge_pairs(struct spex_comparison *comparison, const struct sides *sides) {
-    double common = over_pairs(comparison, sides, 0).mean;
+    double common = sample_over_pairs(comparison, sides, 0).mean;
     double count = (double)comparison->pair_count;
     for (size_t i = 0; i < comparison->pair_count; i++) {
         struct spex_pair *pair = &comparison->pairs[i];
-        double error = error_of_pair(sides, pair);
+        double error = pair_error(sides, pair);
         pair->change = change_between(sides, pair->a, pair->b);
         pair->apart = comparison->pair_count > 2 &&
-                      fabs(difference(sides, pair, 0) - common) >
+                      fabs(pair_difference(sides, pair, 0) - common) >
                           spex_student_two_sided(0.05 / count, SPEX_NOISE_FREEDOM_MAX) * error;
         comparison->apart_count += pair->apart;
     }
-    qsort(comparison->pairs, comparison->pair_count, sizeof(*comparison->pairs), apart_first);
+    qsort(comparison->pairs, comparison->pair_count, sizeof(*comparison->pairs), compare_pairs);
 }
 
 struct ranked {
@@ -186,20 +189,21 @@ struct ranked {
     size_t pair;
 };
 
-static int by_value(const void *a, const void *b) {
+static int compare_ranked(const void *a, const void *b) {
     double x = ((const struct ranked *)a)->value, y = ((const struct ranked *)b)->value;
     return x < y ? -1 : x > y;
 }
 
-/* Ranks of one side's means; equals share theirs. */
+/* Sets ranks[] to the ranks of one side's means, by pair; equal means share the mean of their
+ * ranks. */
 static void rank_side(const struct spex_comparison *comparison, const struct spex_study *study,
                       bool second, struct ranked *ranked, double *ranks) {
     size_t count = comparison->pair_count;
     for (size_t i = 0; i < count; i++) {
         const struct spex_pair *pair = &comparison->pairs[i];
-        ranked[i] = (struct ranked){sample(study, second ? pair->b : pair->a, 0).mean, i};
+        ranked[i] = (struct ranked){group_sample(study, second ? pair->b : pair->a, 0).mean, i};
     }
-    qsort(ranked, count, sizeof(*ranked), by_value);
+    qsort(ranked, count, sizeof(*ranked), compare_ranked);
     for (size_t i = 0; i < count;) {
         size_t end = i;
         while (end < count && ranked[end].value == ranked[i].value)
@@ -210,7 +214,8 @@ static void rank_side(const struct spex_comparison *comparison, const struct spe
     }
 }
 
-static double correlation(const double *x, const double *y, size_t count) {
+/* Pearson's correlation of two lists of ranks, whose mean is known. */
+static double rank_correlation(const double *x, const double *y, size_t count) {
     double middle = ((double)count - 1) / 2, xx = 0, yy = 0, xy = 0;
     for (size_t i = 0; i < count; i++) {
         xx += (x[i] - middle) * (x[i] - middle);
@@ -230,7 +235,7 @@ static int find_order(struct spex_comparison *comparison, const struct sides *si
     if (ranked && ranks) {
         rank_side(comparison, sides->a, false, ranked, ranks);
         rank_side(comparison, sides->b, true, ranked, ranks + count);
-        comparison->order = correlation(ranks, ranks + count, count);
+        comparison->order = rank_correlation(ranks, ranks + count, count);
     }
     int err = ranked && ranks ? 0 : -ENOMEM;
     free(ranked);
@@ -238,6 +243,7 @@ static int find_order(struct spex_comparison *comparison, const struct sides *si
     return err;
 }
 
+/* Compares the best of A with the best of B, and finds A's best in B. */
 static void compare_best(struct spex_comparison *comparison, const struct sides *sides) {
     size_t a = sides->a->findings.best, b = sides->b->findings.best;
     comparison->best_of_a_in_b = SPEX_RANKING_NONE;
@@ -252,8 +258,8 @@ int spex_compare(struct spex_comparison *comparison, const struct spex_study *a,
     struct sides sides = {a, b, calloc(b->file->space.parameter_count, sizeof(size_t))};
     *comparison = (struct spex_comparison){
         .same_program = strcmp(spex_store_program(a->store), spex_store_program(b->store)) == 0,
-        .same_criteria = same_criteria(&a->file->space, &b->file->space),
-        .machine_differs = first_difference_of_machines(&sides),
+        .same_criteria = have_same_criteria(&a->file->space, &b->file->space),
+        .machine_differs = machines_first_difference(&sides),
     };
     int err = sides.levels ? compare_spaces(comparison, &sides) : -ENOMEM;
     err = err ? err : find_pairs(comparison, &sides);

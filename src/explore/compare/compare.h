@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Two stores: whether they can be compared, and what became of the configurations that are in
+/* Compares two stores: whether they are comparable, and the changes of configurations that are in
  * both. */
 #ifndef SPEX_EXPLORE_COMPARE_COMPARE_H
 #define SPEX_EXPLORE_COMPARE_COMPARE_H
@@ -7,28 +7,30 @@
 #include "explore/compare/change.h"
 #include "explore/findings/study.h"
 
-/* A configuration that has a result in both. */
+/* A configuration that has a result in both stores. */
 struct spex_pair {
     size_t a, b;               /* groups */
-    struct spex_change change; /* of the first objective */
-    bool apart;                /* its change differs surely from that of all together */
+    struct spex_change change; /* change of the first objective */
+    bool apart;                /* its change differs significantly from that of all pairs */
 };
 
 struct spex_comparison {
-    /* A line in which the spaces differ, as "A: … B: …"; NULL: they are the same. */
+    /* The first line in which the spaces differ, as A has "…", B "…"; NULL when they are the
+     * same. */
     char *difference;
     bool same_program;
-    /* SPEX_ON_COUNT: not; else the first circumstance in which the first machines differ. */
+    /* The first circumstance in which the first machines differ; SPEX_ON_COUNT when they do not. */
     size_t machine_differs;
-    bool same_criteria;      /* else nothing is matched */
-    struct spex_pair *pairs; /* those that are apart first, then by how much they changed */
+    bool same_criteria;      /* otherwise there are no pairs */
+    struct spex_pair *pairs; /* those apart first, then by size of the change */
     size_t pair_count;
     size_t apart_count;
-    struct spex_change *all; /* of each criterion, over all pairs; meaningful when there are any */
-    struct spex_change best_to_best; /* from A's best to B's best, whatever they are */
+    struct spex_change *all; /* change of each criterion over all pairs; valid if pair_count > 0 */
+    /* change from the best of A to the best of B, which may differ */
+    struct spex_change best_to_best;
     /* Spearman's rank correlation of the first objective; NaN with less than 3 pairs. */
     double order;
-    /* Group of B that is A's best; SPEX_RANKING_NONE when it has no result there. */
+    /* The group of B with the values of A's best; SPEX_RANKING_NONE when it has no result there. */
     size_t best_of_a_in_b;
 };
 

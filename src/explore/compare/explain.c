@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Compares two configurations quantity by quantity. The errors of a quantity come from all
+ * configurations of the store, since the two may have had one trial each. */
 #include "explore/compare/explain.h"
 
 #include <errno.h>
@@ -10,8 +12,9 @@ static struct spex_sample sample_of(const void *user, size_t index) {
     return quantity->samples[index];
 }
 
-/* Surely changed, then not known, then surely or perhaps the same; each by size, then by name. */
-static int by_weight(const void *a, const void *b) {
+/* Order of quantities: significant changes, then changes of unknown significance, then the rest;
+ * each by size, then by name. */
+static int compare_explained(const void *a, const void *b) {
     const struct spex_explained *one = a, *other = b;
     int x = one->change.significant ? 2 : !one->change.known;
     int y = other->change.significant ? 2 : !other->change.known;
@@ -42,6 +45,6 @@ int spex_explanation_find(struct spex_explanation *explanation,
         explanation->unknown += !explained.change.known;
         explanation->items[explanation->count++] = explained;
     }
-    qsort(explanation->items, explanation->count, sizeof(*explanation->items), by_weight);
+    qsort(explanation->items, explanation->count, sizeof(*explanation->items), compare_explained);
     return 0;
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Two configurations side by side, in all that their trials recorded. */
+/* Compares two configurations of a store in all quantities that their trials recorded. */
 #ifndef SPEX_EXPLORE_COMPARE_EXPLAIN_H
 #define SPEX_EXPLORE_COMPARE_EXPLAIN_H
 
 #include "explore/compare/change.h"
 #include "explore/findings/study.h"
 
-/* A quantity that trials recorded, over those of each configuration. */
+/* A quantity that trials recorded, with its samples in each configuration. */
 struct spex_quantity {
     char *name; /* "query:lat p99", "usage rss" */
     char *unit;
-    struct spex_sample *samples; /* one a group of the summary */
+    struct spex_sample *samples; /* one for each group of the summary */
 };
 
 struct spex_quantities {
@@ -18,12 +18,13 @@ struct spex_quantities {
     size_t count;
 };
 
-/* Of all successful trials. 0 or what went wrong; to be freed in any case. */
+/* Reads the quantities of all successful trials. 0 or a negative errno value; to be freed in any
+ * case. */
 int spex_quantities_read(struct spex_quantities *quantities, const struct spex_study *study,
-                         struct spex_store *store, struct spex_error *why);
+                         struct spex_store *store, struct spex_error *error);
 void spex_quantities_free(struct spex_quantities *quantities);
 
-/* What became of a quantity. */
+/* The change of a quantity between two configurations. */
 struct spex_explained {
     const char *name;
     const char *unit;
@@ -34,14 +35,14 @@ struct spex_explained {
 struct spex_explanation {
     const struct spex_study *study;
     size_t a, b; /* groups */
-    /* Those that both recorded: what changed surely comes first, by how much at least. */
+    /* The quantities that both recorded: significant changes first, by size. */
     struct spex_explained *items;
     size_t count;
-    size_t significant; /* of these, how many changed surely */
-    size_t unknown;     /* and of how many it cannot be told */
+    size_t significant; /* how many of the items changed significantly */
+    size_t unknown;     /* how many have no known errors */
 };
 
-/* 0 or -ENOMEM; `items` is to be freed. */
+/* Fills in the items of study, a and b. 0 or -ENOMEM; `items` is to be freed. */
 int spex_explanation_find(struct spex_explanation *explanation,
                           const struct spex_quantities *quantities);
 

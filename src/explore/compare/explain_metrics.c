@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Collects the quantities that trials recorded in the store: metrics of probes and the use of
+ * resources, as samples for each configuration. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +11,7 @@
 struct reading {
     const struct spex_study *study;
     struct spex_quantities *quantities;
-    size_t next; /* where the next quantity is likely to be: trials tell them in the same order */
+    size_t next; /* likely index of the next quantity: trials have theirs in the same order */
 };
 
 static struct spex_quantity *quantity_add(struct reading *reading, const char *name,
@@ -29,8 +31,10 @@ static struct spex_quantity *quantity_add(struct reading *reading, const char *n
     return quantity->name && quantity->unit && quantity->samples ? quantity : NULL;
 }
 
-static struct spex_quantity *quantity_of(struct reading *reading, const char *name,
-                                         const char *unit) {
+/* The search begins after the quantity found last, which makes it O(1) for trials that record the
+ * same quantities. */
+static struct spex_quantity *quantity_find_or_add(struct reading *reading, const char *name,
+                                                  const char *unit) {
     struct spex_quantities *quantities = reading->quantities;
     for (size_t i = 0; i < quantities->count; i++) {
         size_t at = (reading->next + i) % quantities->count;
@@ -42,29 +46,29 @@ static struct spex_quantity *quantity_of(struct reading *reading, const char *na
     return quantity_add(reading, name, unit);
 }
 
-static int take(void *user, size_t trial, const char *name, const char *unit, double value) {
+static int quantity_take_value(void *user, size_t trial, const char *name, const char *unit,
+                               double value) {
     struct reading *reading = user;
     const struct spex_trials *trials = &reading->study->trials;
-    /* An exploration may have put in more since the trials were read. */
+    /* A running exploration may have stored more trials since the study was read. */
     if (trial >= trials->count || !trials->items[trial].ok)
         return 0;
-    struct spex_quantity *quantity = quantity_of(reading, name, unit);
+    struct spex_quantity *quantity = quantity_find_or_add(reading, name, unit);
     if (!quantity)
         return -ENOMEM;
     const struct spex_summary *summary = &reading->study->summary;
     const struct spex_group *group = spex_summary_find(summary, trials->items[trial].levels);
     struct spex_sample *sample = &quantity->samples[group - summary->groups];
-    double distance = value - sample->mean;
-    sample->mean += distance / (double)++sample->trials;
-    sample->squares += distance * (value - sample->mean);
+
+    spex_sample_add(sample, value);
     return 0;
 }
 
 int spex_quantities_read(struct spex_quantities *quantities, const struct spex_study *study,
-                         struct spex_store *store, struct spex_error *why) {
+                         struct spex_store *store, struct spex_error *error) {
     struct reading reading = {.study = study, .quantities = quantities};
     *quantities = (struct spex_quantities){NULL, 0};
-    return spex_store_metrics(store, take, &reading, why);
+    return spex_store_metrics(store, quantity_take_value, &reading, error);
 }
 
 void spex_quantities_free(struct spex_quantities *quantities) {

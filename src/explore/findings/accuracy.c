@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/* Standard errors and confidence intervals of configurations' means. policies/explore/noise.h has
+ * the statistics. */
 #include "explore/findings/accuracy.h"
 
 #include "base/student.h"
 
-/* A small change of the value changes what the noise is of by so much. */
-static double slope(const struct spex_accuracy *accuracy, double mean) {
+/* The derivative of what the variance is about (the logarithm, for ratios) by the value. */
+static double accuracy_slope(const struct spex_accuracy *accuracy, double mean) {
     return accuracy->ratios ? 1 / mean : 1;
 }
 
@@ -20,7 +22,7 @@ void spex_accuracy_learn(struct spex_accuracy *accuracy, spex_sample_of *sample_
         struct spex_sample sample = sample_of(user, i);
         if (sample.trials < 2)
             continue;
-        double by = slope(accuracy, sample.mean);
+        double by = accuracy_slope(accuracy, sample.mean);
         spex_noise_add(&sums, (double)sample.trials, sample.squares * by * by);
         accuracy->repeated = true;
     }
@@ -28,14 +30,14 @@ void spex_accuracy_learn(struct spex_accuracy *accuracy, spex_sample_of *sample_
 }
 
 double spex_accuracy_error(const struct spex_accuracy *accuracy, const struct spex_sample *sample) {
-    double trials = (double)sample->trials, by = slope(accuracy, sample->mean);
+    double trials = (double)sample->trials, by = accuracy_slope(accuracy, sample->mean);
     if (sample->trials == 0)
         return NAN;
     double floor = sample->error > 0 ? sample->error * sample->error : NAN, variance = NAN;
     if (accuracy->repeated)
         variance =
             spex_noise_variance(&accuracy->noise, trials, sample->squares * by * by) / (by * by);
-    return sqrt(fmax(variance, floor) / trials); /* fmax takes the one that is a number */
+    return sqrt(fmax(variance, floor) / trials); /* fmax ignores a NaN argument */
 }
 
 double spex_accuracy_freedom(const struct spex_accuracy *accuracy, double trials) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How far a configuration's mean may lie from the truth: by how its own trials vary, moderated by
- * how those of all configurations do, and at least by what the trials say of themselves. */
+/* The accuracy of configurations' means: the variance of a configuration's trials, moderated by
+ * those of all configurations, and at least the runs' own standard errors. */
 #ifndef SPEX_EXPLORE_FINDINGS_ACCURACY_H
 #define SPEX_EXPLORE_FINDINGS_ACCURACY_H
 
@@ -9,36 +9,44 @@
 
 /* A figure over the trials of a configuration. */
 struct spex_sample {
-    uint64_t trials; /* 0: the rest means nothing */
+    uint64_t trials; /* 0: the other members are undefined */
     double mean;
-    double squares; /* of the distances from it, their sum */
-    double error;   /* mean of the standard errors that trials gave; 0: they gave none */
+    double squares; /* sum of squared distances from the mean */
+    double error;   /* mean of the runs' own standard errors; 0: not given */
 };
 
+/* Adds the value of one more trial (Welford's algorithm). */
+static inline void spex_sample_add(struct spex_sample *sample, double value) {
+    double distance = value - sample->mean;
+    sample->mean += distance / (double)++sample->trials;
+    sample->squares += distance * (value - sample->mean);
+}
+
+/* The sample of configuration `index`. */
 typedef struct spex_sample spex_sample_of(const void *user, size_t index);
 
-/* Of one figure. */
+/* How trials vary in one figure. */
 struct spex_accuracy {
-    bool ratios;   /* the noise is one of logarithms: all values are positive */
-    bool repeated; /* some configuration has two trials: the noise is known */
+    bool ratios;   /* the variance is of logarithms: all values are positive */
+    bool repeated; /* some configuration has two trials, so the variance is known */
     struct spex_noise noise;
 };
 
-/* From the samples of all configurations. */
+/* Learns the variance from the samples of all `count` configurations. */
 void spex_accuracy_learn(struct spex_accuracy *accuracy, spex_sample_of *sample_of,
                          const void *user, size_t count);
 
-/* Standard error of the sample's mean; NaN when nothing is known of it. */
+/* The standard error of the sample's mean; NaN when it is not known. */
 double spex_accuracy_error(const struct spex_accuracy *accuracy, const struct spex_sample *sample);
 
-/* Half the width of the mean's 95 % interval; NaN when nothing is known of it. */
+/* Half the width of the mean's 95 % interval; NaN when it is not known. */
 double spex_accuracy_margin(const struct spex_accuracy *accuracy, const struct spex_sample *sample);
 
-/* Degrees of freedom that trials of one configuration, or of several together, have for telling the
- * noise. */
+/* The degrees of freedom of the estimated variance, given the residual ones of the configurations
+ * in question (trials less the number of means). */
 double spex_accuracy_freedom(const struct spex_accuracy *accuracy, double trials);
 
-/* The same for a criterion of the space. */
+/* The functions above for a criterion of the space. */
 struct spex_sample spex_group_sample(const struct spex_group *group, size_t criterion);
 void spex_accuracy_learn_criterion(struct spex_accuracy *accuracy,
                                    const struct spex_summary *summary, size_t criterion);

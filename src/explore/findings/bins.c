@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Which of `most` equal parts of the scale the level lies in. */
+/* The part of the scale, of `most` equal ones, in which the level lies. */
 static size_t part_of(const struct spex_parameter *parameter, size_t level, size_t most) {
-    /* A value on a boundary belongs above it, however its position was rounded. */
+    /* A value on a boundary belongs to the part above it, even if its position was rounded down. */
     size_t part = (size_t)(parameter->values[level].position * (double)most + 1e-9);
     return part < most ? part : most - 1;
 }
@@ -36,7 +36,7 @@ void spex_bins_free(struct spex_bins *bins) {
     *bins = (struct spex_bins){.count = 0};
 }
 
-/* As it was written, if that is short. */
+/* The value as written in the space, or rounded if that is long. */
 static void number_text(const struct spex_value *value, char *text, size_t size) {
     if (snprintf(text, size, "%s", value->text) > 6)
         snprintf(text, size, "%.3g", value->number);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Replays the trials and notes the best configuration after each. */
 #include "explore/findings/convergence.h"
 
 #include <math.h>
@@ -6,19 +7,21 @@
 
 struct race {
     struct spex_summary summary;
-    size_t *first; /* of each group: its first trial */
-    size_t best;   /* group; meaningful when some trial had a result */
+    size_t *first; /* the first trial of each group */
+    size_t best;   /* group; valid if have_best */
     bool have_best;
 };
 
-static void find_best(struct race *race) {
+static void race_find_best(struct race *race) {
     const struct spex_group *best =
         spex_summary_best(&race->summary, race->summary.space->parameter_count, 0);
     race->have_best = best;
     race->best = best ? (size_t)(best - race->summary.groups) : 0;
 }
 
-static int take(struct race *race, const struct spex_trial *trial, size_t number) {
+/* All groups are searched only when the best one has got another trial, and so may have become
+ * worse than another. */
+static int race_take_trial(struct race *race, const struct spex_trial *trial, size_t number) {
     struct spex_summary *summary = &race->summary;
     int err = spex_summary_add(summary, trial);
     if (err || !trial->ok)
@@ -27,7 +30,7 @@ static int take(struct race *race, const struct spex_trial *trial, size_t number
     if (summary->groups[group].trials == 1)
         race->first[group] = number;
     if (race->have_best && group == race->best)
-        find_best(race); /* it may have become worse than another */
+        race_find_best(race); /* it may have become worse than another */
     else if (!race->have_best || spex_group_better(summary->space, &summary->groups[group],
                                                    &summary->groups[race->best]))
         race->best = group;
@@ -43,7 +46,7 @@ struct spex_best_so_far *spex_convergence(const struct spex_space *space,
     int err = !race.first || !path;
     spex_summary_init(&race.summary, space);
     for (size_t t = 0; t < trials->count && !err; t++) {
-        err = take(&race, &trials->items[t], t);
+        err = race_take_trial(&race, &trials->items[t], t);
         seconds += trials->items[t].seconds;
         path[t] = (struct spex_best_so_far){.seconds = seconds, .value = NAN};
         if (err || !race.have_best)

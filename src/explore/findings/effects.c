@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Effects of parameters and of pairs of them on the first objective: shares of the variance between
+ * configurations, by an analysis of variance of the configurations that were run, and from
+ * sensitivity.h's model of the whole space if there are enough of them. */
 #include "explore/findings/effects.h"
 
 #include <errno.h>
@@ -6,39 +9,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The means of all configurations with a result. */
+/* The configurations with a result, and the variance of their means. */
 struct whole {
     const struct spex_summary *summary;
     double count, mean, squares;
-    size_t *rows; /* of each group, for each parameter: its bin, or the number of bins when it does
-                     not apply */
+
+    /* The bin of each group and parameter; the number of bins where the parameter does not apply. */
+    size_t *rows;
 };
 
 static size_t *row_of(const struct whole *whole, size_t group, size_t p) {
     return &whole->rows[group * whole->summary->space->parameter_count + p];
 }
 
-/* Of an analysis of variance: what so many free means of cells explain. */
+/* A sum of squares in the analysis of variance, with its degrees of freedom. */
 struct explained {
     double squares, freedom;
 };
 
-static double objective(const struct spex_group *group) {
+static double group_objective(const struct spex_group *group) {
     return group->criteria[0].mean;
 }
 
-static void weigh(struct whole *whole, const struct spex_summary *summary) {
+static void whole_learn(struct whole *whole, const struct spex_summary *summary) {
     for (size_t g = 0; g < summary->count; g++) {
         if (!summary->groups[g].trials)
             continue;
-        double difference = objective(&summary->groups[g]) - whole->mean;
+        double difference = group_objective(&summary->groups[g]) - whole->mean;
         whole->mean += difference / ++whole->count;
-        whole->squares += difference * (objective(&summary->groups[g]) - whole->mean);
+        whole->squares += difference * (group_objective(&summary->groups[g]) - whole->mean);
     }
 }
 
-/* Kelley's epsilon squared: the share explained, less what chance explains. */
-static double share_of(const struct whole *whole, struct explained explained) {
+/* Kelley's epsilon squared: the share of the variance explained, less what as many random groups
+ * would explain. NaN when there are too few configurations. */
+static double share_explained(const struct whole *whole, struct explained explained) {
     double rest = whole->count - 1 - explained.freedom;
     if (rest < 1 || explained.freedom < 1 || !(whole->squares > 0))
         return NAN;
@@ -55,9 +60,10 @@ static void add_to_bin(struct spex_effect_bin *bin, double value, bool maximise)
     bin->best = maximise ? fmax(bin->best, value) : fmin(bin->best, value);
 }
 
-/* What the bins' means explain; configurations to which the parameter does not apply are a bin,
- * too. */
-static struct explained explain_one(const struct whole *whole, const struct spex_effect *effect) {
+/* The sum of squares between bins. The configurations to which the parameter does not apply are one
+ * bin more; their mean follows from that of all. */
+static struct explained explain_parameter(const struct whole *whole,
+                                          const struct spex_effect *effect) {
     struct explained explained = {0, -1};
     double elsewhere = (double)effect->not_applying, others = whole->mean * whole->count;
     for (size_t b = 0; b < effect->bins.count; b++) {
@@ -77,7 +83,7 @@ static struct explained explain_one(const struct whole *whole, const struct spex
     return explained;
 }
 
-static int take_parameter(struct spex_effect *effect, const struct whole *whole, size_t p) {
+static int effect_init(struct spex_effect *effect, const struct whole *whole, size_t p) {
     const struct spex_space *space = whole->summary->space;
     bool maximise = space->criteria[0].goal == SPEX_MAXIMISE;
     if (spex_bins_init(&effect->bins, &space->parameters[p], SPEX_EFFECT_BINS))
@@ -95,35 +101,35 @@ static int take_parameter(struct spex_effect *effect, const struct whole *whole,
         size_t row = applies ? effect->bins.of_level[group->levels[p]] : effect->bins.count;
         *row_of(whole, g, p) = row;
         if (applies)
-            add_to_bin(&effect->of_bins[row], objective(group), maximise);
+            add_to_bin(&effect->of_bins[row], group_objective(group), maximise);
         else
             effect->not_applying++;
     }
-    effect->share = share_of(whole, explain_one(whole, effect));
+    effect->share = share_explained(whole, explain_parameter(whole, effect));
     return 0;
 }
 
-static int by_share(const void *a, const void *b) {
+static int compare_interactions(const void *a, const void *b) {
     const struct spex_interaction *one = a, *other = b;
     if (one->share.value != other->share.value)
         return one->share.value > other->share.value ? -1 : 1;
     return one->a != other->a ? (one->a < other->a ? -1 : 1) : one->b < other->b ? -1 : 1;
 }
 
-/* Cells of two parameters' bins, with one more of each for "does not apply". */
+/* Cells of two parameters' bins, with one row and one column more for "does not apply". */
 struct cells {
     double *sums;
     double *counts;
     size_t rows, columns;
 };
 
-static void fill(const struct cells *cells, const struct whole *whole, size_t a, size_t b) {
+static void cells_fill(const struct cells *cells, const struct whole *whole, size_t a, size_t b) {
     for (size_t g = 0; g < whole->summary->count; g++) {
         const struct spex_group *group = &whole->summary->groups[g];
         if (!group->trials)
             continue;
         size_t cell = *row_of(whole, g, a) * cells->columns + *row_of(whole, g, b);
-        cells->sums[cell] += objective(group) - whole->mean;
+        cells->sums[cell] += group_objective(group) - whole->mean;
         cells->counts[cell]++;
     }
 }
@@ -138,12 +144,12 @@ static struct explained explain_cells(const struct cells *cells) {
     return explained;
 }
 
-/* What the cells explain beyond both parameters on their own. */
+/* The share that the cells explain beyond both parameters by themselves. */
 static double interaction_share(const struct whole *whole, const struct spex_effects *effects,
                                 const struct cells *cells, size_t a, size_t b) {
     struct explained both = explain_cells(cells);
-    struct explained first = explain_one(whole, &effects->parameters[a]);
-    struct explained second = explain_one(whole, &effects->parameters[b]);
+    struct explained first = explain_parameter(whole, &effects->parameters[a]);
+    struct explained second = explain_parameter(whole, &effects->parameters[b]);
     double rest = whole->count - 1 - both.freedom;
     struct explained beyond = {both.squares - first.squares - second.squares,
                                both.freedom - first.freedom - second.freedom};
@@ -153,7 +159,8 @@ static double interaction_share(const struct whole *whole, const struct spex_eff
     return fmax((beyond.squares - beyond.freedom * noise) / whole->squares, 0);
 }
 
-static int take_pair(struct spex_effects *effects, const struct whole *whole, size_t a, size_t b) {
+static int effects_add_pair(struct spex_effects *effects, const struct whole *whole, size_t a,
+                            size_t b) {
     struct cells cells = {.rows = effects->parameters[a].bins.count + 1,
                           .columns = effects->parameters[b].bins.count + 1};
     size_t count = cells.rows * cells.columns;
@@ -161,7 +168,7 @@ static int take_pair(struct spex_effects *effects, const struct whole *whole, si
     if (!cells.sums)
         return -ENOMEM;
     cells.counts = cells.sums + count;
-    fill(&cells, whole, a, b);
+    cells_fill(&cells, whole, a, b);
     double share = interaction_share(whole, effects, &cells, a, b);
     if (share > 0)
         effects->interactions[effects->interaction_count++] =
@@ -174,23 +181,25 @@ static struct spex_sensitivity_input *inputs_of(const struct spex_summary *summa
     struct spex_sensitivity_input *inputs = calloc(summary->count + 1, sizeof(*inputs));
     for (size_t g = 0; g < summary->count && inputs; g++) {
         const struct spex_group *group = &summary->groups[g];
-        inputs[g] = (struct spex_sensitivity_input){group->levels, group->trials, objective(group),
-                                                    group->criteria[0].squares};
+        inputs[g] = (struct spex_sensitivity_input){
+            group->levels, group->trials, group_objective(group), group->criteria[0].squares};
     }
     return inputs;
 }
 
-static double together(const struct spex_effects *effects, size_t p) {
+/* The share of the variance to which a parameter contributes together with others. */
+static double interaction_total(const struct spex_effects *effects, size_t p) {
     const struct spex_sensitivity *of = &effects->parameters[p].sensitivity;
     return of->total.value - of->main.value;
 }
 
-/* The parameters that do most together with others. */
-static size_t rank_together(const struct spex_effects *effects, size_t *ranked, size_t most) {
+/* Sets ranked[] to the parameters with the greatest interactions, at most `most`. Returns how
+ * many. */
+static size_t rank_by_interaction(const struct spex_effects *effects, size_t *ranked, size_t most) {
     size_t count = 0;
     for (size_t p = 0; p < effects->parameter_count; p++) {
         size_t at = count;
-        while (at > 0 && together(effects, p) > together(effects, ranked[at - 1]))
+        while (at > 0 && interaction_total(effects, p) > interaction_total(effects, ranked[at - 1]))
             at--;
         if (at == most)
             continue;
@@ -201,10 +210,10 @@ static size_t rank_together(const struct spex_effects *effects, size_t *ranked, 
     return count;
 }
 
-static int model_pairs(struct spex_effects *effects, const struct spex_summary *summary,
-                       const struct spex_sensitivity_input *inputs) {
+static int effects_model_pairs(struct spex_effects *effects, const struct spex_summary *summary,
+                               const struct spex_sensitivity_input *inputs) {
     size_t ranked[SPEX_EFFECT_PAIRS], pairs = 0;
-    size_t count = rank_together(effects, ranked, SPEX_EFFECT_PAIRS);
+    size_t count = rank_by_interaction(effects, ranked, SPEX_EFFECT_PAIRS);
     int err = 0;
     for (size_t i = 0; i < count && !err; i++)
         for (size_t j = 0; j < i && !err; j++) {
@@ -218,8 +227,10 @@ static int model_pairs(struct spex_effects *effects, const struct spex_summary *
     return err;
 }
 
-/* What was tried may be a small and lopsided part of the space; a model has all of it. */
-static int model(struct spex_effects *effects, const struct spex_summary *summary) {
+/* Replaces the effects among what was run, which may be a small and biased part of the space, by
+ * those in a model of the whole space. 0 also when there is too little data for a model; or
+ * -ENOMEM. */
+static int effects_model(struct spex_effects *effects, const struct spex_summary *summary) {
     struct spex_sensitivity_input *inputs = inputs_of(summary);
     struct spex_sensitivity *all = calloc(effects->parameter_count, sizeof(*all));
     int err =
@@ -227,7 +238,7 @@ static int model(struct spex_effects *effects, const struct spex_summary *summar
     effects->modelled = !err;
     for (size_t p = 0; p < effects->parameter_count && !err; p++)
         effects->parameters[p].sensitivity = all[p];
-    err = err ? err : model_pairs(effects, summary, inputs);
+    err = err ? err : effects_model_pairs(effects, summary, inputs);
     free(inputs);
     free(all);
     return err == -ENODATA ? 0 : err;
@@ -241,16 +252,16 @@ int spex_effects_init(struct spex_effects *effects, const struct spex_summary *s
     effects->interactions = calloc(count * count, sizeof(*effects->interactions));
     whole.rows = calloc(summary->count * count + 1, sizeof(size_t));
     int err = effects->parameters && effects->interactions && whole.rows ? 0 : -ENOMEM;
-    weigh(&whole, summary);
+    whole_learn(&whole, summary);
     for (size_t p = 0; p < count && !err; p++)
-        err = take_parameter(&effects->parameters[p], &whole, p);
+        err = effect_init(&effects->parameters[p], &whole, p);
     for (size_t a = 0; a < count && !err; a++)
         for (size_t b = a + 1; b < count && !err; b++)
-            err = take_pair(effects, &whole, a, b);
-    err = err ? err : model(effects, summary);
+            err = effects_add_pair(effects, &whole, a, b);
+    err = err ? err : effects_model(effects, summary);
     if (!err)
         qsort(effects->interactions, effects->interaction_count, sizeof(*effects->interactions),
-              by_share);
+              compare_interactions);
     free(whole.rows);
     return err;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What each parameter does to the first objective: means over the configurations that were tried
- * with each of its values, whatever the others were. */
+/* The effect of each parameter on the first objective, and of pairs: means over the configurations
+ * with each value, and shares of the variance. */
 #ifndef SPEX_EXPLORE_FINDINGS_EFFECTS_H
 #define SPEX_EXPLORE_FINDINGS_EFFECTS_H
 
@@ -8,32 +8,32 @@
 #include "explore/findings/sensitivity.h"
 #include "measure/summary.h"
 
-#define SPEX_EFFECT_BINS  16 /* at most, of a parameter whose values have an order */
-#define SPEX_EFFECT_PAIRS 3  /* of parameters that do most together, of which a model is asked */
+#define SPEX_EFFECT_BINS  16 /* most bins of an ordered parameter */
+/* of so many parameters with the greatest interactions, all pairs are modelled */
+#define SPEX_EFFECT_PAIRS 3
 
 struct spex_effect_bin {
-    uint64_t configurations; /* with a result and this value, which applies */
-    double mean;             /* of their means; NaN when there are none */
-    double best;             /* the best of their means */
+    uint64_t configurations; /* with a result and a value of the bin, which applies */
+    double mean;             /* mean of their means; NaN when there are none */
+    double best;             /* best of their means */
 };
 
 struct spex_effect {
     struct spex_bins bins;
     struct spex_effect_bin *of_bins;
-    uint64_t not_applying; /* configurations with a result to which it does not apply */
-    /* Of the variance among configurations. */
-    /* Among those that were tried: what the means of the bins explain beyond what as many random
-     * groups would; NaN with less than two bins or configurations. */
+    uint64_t not_applying; /* configurations with a result to which the parameter does not apply */
+    /* Share of the variance between the configurations that were run, corrected for chance; NaN
+     * with less than two bins or configurations. */
     double share;
-    /* Over the whole space, by a model of it; when effects are modelled. */
+    /* Shares over the whole space, if `modelled`. */
     struct spex_sensitivity sensitivity;
 };
 
-/* What two parameters do together beyond what each does on its own. */
+/* The effect of two parameters together beyond the effects of each. */
 struct spex_interaction {
     size_t a, b; /* parameters, a below b */
-    /* Over the whole space, when effects are modelled; else among what was tried, without an
-     * interval (NaN). */
+    /* Over the whole space if `modelled`; else among the configurations that were run, with an
+     * interval of NaN. */
     struct spex_sensitivity_share share;
 };
 
@@ -41,16 +41,16 @@ struct spex_effects {
     struct spex_effect *parameters; /* parameter_count of them */
     size_t parameter_count;
     bool modelled; /* there are enough configurations for a model of the space */
-    struct spex_interaction *interactions; /* the strongest first */
+    struct spex_interaction *interactions; /* strongest first */
     size_t interaction_count;
 };
 
-/* `space` as the summary has it. 0 or -ENOMEM; to be freed in any case. */
+/* 0 or -ENOMEM; to be freed in any case. */
 int spex_effects_init(struct spex_effects *effects, const struct spex_summary *summary);
 void spex_effects_free(struct spex_effects *effects);
 
-/* What a parameter explains on its own: by the model, or else of what was tried; the limits of the
- * 95 % interval may be NaN, as may all. */
+/* The share of one parameter by itself: by the model if there is one. The interval, or all of it,
+ * may be NaN. */
 struct spex_sensitivity_share spex_effects_share(const struct spex_effects *effects, size_t p);
 
 #endif

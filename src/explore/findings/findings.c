@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/* Computes the findings of a study, which all forms of reports print. */
 #define _GNU_SOURCE
 #include "explore/findings/findings.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-static void find_competitors(struct spex_findings *findings, const struct spex_summary *summary) {
+/* Configurations that exceed a limit do not compete, unless all do. */
+static void findings_find_competitors(struct spex_findings *findings,
+                                      const struct spex_summary *summary) {
     for (size_t g = 0; g < summary->count; g++)
         findings->limits_kept |=
             summary->groups[g].trials && spex_group_allowed(summary->space, &summary->groups[g]);
@@ -15,7 +18,7 @@ static void find_competitors(struct spex_findings *findings, const struct spex_s
             (!findings->limits_kept || spex_group_allowed(summary->space, &summary->groups[g]));
 }
 
-static int find_standings(struct spex_findings *findings, const struct spex_summary *summary) {
+static int findings_rank(struct spex_findings *findings, const struct spex_summary *summary) {
     struct spex_ranking_input *inputs = calloc(summary->count + 1, sizeof(*inputs));
     if (!inputs)
         return -ENOMEM;
@@ -32,7 +35,8 @@ static int find_standings(struct spex_findings *findings, const struct spex_summ
     return err;
 }
 
-static void find_worst(struct spex_findings *findings, const struct spex_summary *summary) {
+static void findings_find_worst(struct spex_findings *findings,
+                                const struct spex_summary *summary) {
     findings->worst = SPEX_RANKING_NONE;
     for (size_t g = 0; g < summary->count; g++)
         if (findings->competes[g] &&
@@ -42,7 +46,8 @@ static void find_worst(struct spex_findings *findings, const struct spex_summary
             findings->worst = g;
 }
 
-static int by_chance(const void *a, const void *b, void *user) {
+/* Order of tied configurations: the best, then by the probability of being the best. */
+static int compare_tied(const void *a, const void *b, void *user) {
     const struct spex_findings *findings = user;
     size_t one = *(const size_t *)a, other = *(const size_t *)b;
     double difference = findings->standings[one].first - findings->standings[other].first;
@@ -53,14 +58,14 @@ static int by_chance(const void *a, const void *b, void *user) {
     return one < other ? -1 : one > other;
 }
 
-static void find_tied(struct spex_findings *findings, const struct spex_summary *summary) {
+static void findings_find_tied(struct spex_findings *findings, const struct spex_summary *summary) {
     for (size_t g = 0; g < summary->count; g++)
         if (findings->competes[g] && findings->standings[g].tied)
             findings->tied[findings->tied_count++] = g;
-    qsort_r(findings->tied, findings->tied_count, sizeof(size_t), by_chance, findings);
+    qsort_r(findings->tied, findings->tied_count, sizeof(size_t), compare_tied, findings);
 }
 
-static int better_first(const void *a, const void *b, void *user) {
+static int compare_front(const void *a, const void *b, void *user) {
     const struct spex_summary *summary = user;
     size_t one = *(const size_t *)a, other = *(const size_t *)b;
     double difference =
@@ -70,7 +75,8 @@ static int better_first(const void *a, const void *b, void *user) {
     return one < other ? -1 : one > other;
 }
 
-static int find_front(struct spex_findings *findings, const struct spex_summary *summary) {
+/* Lists the groups on the front by the first objective. */
+static int findings_find_front(struct spex_findings *findings, const struct spex_summary *summary) {
     if (spex_pareto(summary, findings->competes, findings->accuracies, findings->places))
         return -ENOMEM;
     for (size_t g = 0; g < summary->count; g++) {
@@ -78,12 +84,12 @@ static int find_front(struct spex_findings *findings, const struct spex_summary 
             findings->front[findings->front_count++] = g;
         findings->perhaps_count += findings->places[g] == SPEX_PARETO_PERHAPS;
     }
-    qsort_r(findings->front, findings->front_count, sizeof(size_t), better_first,
+    qsort_r(findings->front, findings->front_count, sizeof(size_t), compare_front,
             (void *)(uintptr_t)summary);
     return 0;
 }
 
-static void add_up(struct spex_findings *findings, const struct spex_trials *trials) {
+static void findings_add_up(struct spex_findings *findings, const struct spex_trials *trials) {
     for (size_t t = 0; t < trials->count; t++) {
         findings->failed += !trials->items[t].ok;
         findings->unsteady += trials->items[t].ok && !trials->items[t].steady;
@@ -93,7 +99,7 @@ static void add_up(struct spex_findings *findings, const struct spex_trials *tri
     }
 }
 
-static int allocate(struct spex_findings *findings, const struct spex_summary *summary) {
+static int findings_allocate(struct spex_findings *findings, const struct spex_summary *summary) {
     size_t count = summary->count + 1;
     *findings = (struct spex_findings){
         .competes = calloc(count, sizeof(bool)),
@@ -111,18 +117,18 @@ static int allocate(struct spex_findings *findings, const struct spex_summary *s
 
 int spex_findings_init(struct spex_findings *findings, const struct spex_summary *summary,
                        const struct spex_trials *trials) {
-    if (allocate(findings, summary))
+    if (findings_allocate(findings, summary))
         return -ENOMEM;
-    find_competitors(findings, summary);
+    findings_find_competitors(findings, summary);
     for (size_t c = 0; c < summary->space->criterion_count; c++)
         spex_accuracy_learn_criterion(&findings->accuracies[c], summary, c);
-    int err = find_standings(findings, summary);
-    err = err ? err : find_front(findings, summary);
+    int err = findings_rank(findings, summary);
+    err = err ? err : findings_find_front(findings, summary);
     if (err)
         return err;
-    find_worst(findings, summary);
-    find_tied(findings, summary);
-    add_up(findings, trials);
+    findings_find_worst(findings, summary);
+    findings_find_tied(findings, summary);
+    findings_add_up(findings, trials);
     err = spex_failures(trials, &findings->failures, &findings->failure_count);
     findings->convergence = spex_convergence(summary->space, trials);
     err = err ? err : findings->convergence ? 0 : -ENOMEM;

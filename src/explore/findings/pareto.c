@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Finds the Pareto front: sorts the configurations by the objectives in order, so that each can
+ * only be beaten by one before it, and compares each with the front so far. */
 #define _GNU_SOURCE
 #include "explore/findings/pareto.h"
 
@@ -11,35 +13,35 @@ struct field {
     const struct spex_summary *summary;
     const struct spex_space *space;
     const struct spex_accuracy *accuracies;
-    size_t *order; /* groups that compete, those first that cannot be beaten by any after them */
+    size_t *order; /* groups that compete, sorted by compare_losses */
     size_t count;
     size_t *front;
     size_t front_count;
 };
 
-/* The less the better. */
-static double loss(const struct field *field, size_t group, size_t objective) {
+/* The mean of an objective, negated if it is maximised: less is better. */
+static double group_loss(const struct field *field, size_t group, size_t objective) {
     double mean = field->summary->groups[group].criteria[objective].mean;
     return field->space->criteria[objective].goal == SPEX_MAXIMISE ? -mean : mean;
 }
 
-/* By the first objective, then by the next: one that beats another comes before it. */
-static int compare(const void *a, const void *b, void *user) {
+/* By the first objective, then by the next, so that one that beats another comes before it. */
+static int compare_losses(const void *a, const void *b, void *user) {
     const struct field *field = user;
     size_t one = *(const size_t *)a, other = *(const size_t *)b;
     for (size_t c = 0; c < field->space->objective_count; c++) {
-        double difference = loss(field, one, c) - loss(field, other, c);
+        double difference = group_loss(field, one, c) - group_loss(field, other, c);
         if (difference != 0)
             return difference < 0 ? -1 : 1;
     }
     return one < other ? -1 : 1;
 }
 
-/* As good in all objectives and better in one. */
-static bool beats(const struct field *field, size_t a, size_t b) {
+/* Whether a dominates b: at least as good in all objectives and better in one. */
+static bool group_beats(const struct field *field, size_t a, size_t b) {
     bool better = false;
     for (size_t c = 0; c < field->space->objective_count; c++) {
-        double difference = loss(field, a, c) - loss(field, b, c);
+        double difference = group_loss(field, a, c) - group_loss(field, b, c);
         if (difference > 0)
             return false;
         better |= difference < 0;
@@ -47,12 +49,13 @@ static bool beats(const struct field *field, size_t a, size_t b) {
     return better;
 }
 
-/* Whether a is surely better than b in an objective; not where nothing is known of errors. */
+/* Whether a is significantly better than b in an objective (95 %); false when errors are not
+ * known. */
 static bool surely_better(const struct field *field, size_t a, size_t b, size_t c) {
     const struct spex_group *groups = field->summary->groups;
     double error = hypot(spex_group_error(&field->accuracies[c], &groups[a], c),
                          spex_group_error(&field->accuracies[c], &groups[b], c));
-    return loss(field, b, c) - loss(field, a, c) > NORMAL_95 * error;
+    return group_loss(field, b, c) - group_loss(field, a, c) > NORMAL_95 * error;
 }
 
 static bool surely_better_in_all(const struct field *field, size_t a, size_t b) {
@@ -69,39 +72,40 @@ static bool surely_better_in_any(const struct field *field, size_t a, size_t b) 
     return false;
 }
 
-static bool beaten(const struct field *field, size_t group) {
+static bool is_beaten(const struct field *field, size_t group) {
     for (size_t f = 0; f < field->front_count; f++)
-        if (beats(field, field->front[f], group))
+        if (group_beats(field, field->front[f], group))
             return true;
     return false;
 }
 
-static bool surely_beaten(const struct field *field, size_t group) {
+static bool is_surely_beaten(const struct field *field, size_t group) {
     for (size_t f = 0; f < field->front_count; f++)
         if (surely_better_in_all(field, field->front[f], group))
             return true;
     return false;
 }
 
-/* Against each other one there is an objective in which it is surely better. */
-static bool surely_in_front(const struct field *field, size_t group) {
+/* Whether each other configuration is significantly worse in some objective. */
+static bool is_surely_in_front(const struct field *field, size_t group) {
     for (size_t i = 0; i < field->count; i++)
         if (field->order[i] != group && !surely_better_in_any(field, group, field->order[i]))
             return false;
     return true;
 }
 
-static void find_places(struct field *field, enum spex_pareto_place *places) {
-    qsort_r(field->order, field->count, sizeof(*field->order), compare, field);
+/* O(competitors × front) for the front, O(competitors²) in the worst case for significance. */
+static void field_find_places(struct field *field, enum spex_pareto_place *places) {
+    qsort_r(field->order, field->count, sizeof(*field->order), compare_losses, field);
     for (size_t i = 0; i < field->count; i++)
-        if (!beaten(field, field->order[i]))
+        if (!is_beaten(field, field->order[i]))
             field->front[field->front_count++] = field->order[i];
     for (size_t i = 0; i < field->count; i++)
         places[field->order[i]] =
-            surely_beaten(field, field->order[i]) ? SPEX_PARETO_BEATEN : SPEX_PARETO_PERHAPS;
+            is_surely_beaten(field, field->order[i]) ? SPEX_PARETO_BEATEN : SPEX_PARETO_PERHAPS;
     for (size_t f = 0; f < field->front_count; f++)
         places[field->front[f]] =
-            surely_in_front(field, field->front[f]) ? SPEX_PARETO_SURE_FRONT : SPEX_PARETO_FRONT;
+            is_surely_in_front(field, field->front[f]) ? SPEX_PARETO_SURE_FRONT : SPEX_PARETO_FRONT;
 }
 
 int spex_pareto(const struct spex_summary *summary, const bool *competes,
@@ -116,7 +120,7 @@ int spex_pareto(const struct spex_summary *summary, const bool *competes,
             field.order[field.count++] = g;
     }
     if (!err)
-        find_places(&field, places);
+        field_find_places(&field, places);
     free(field.order);
     free(field.front);
     return err;

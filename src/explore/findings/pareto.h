@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which configurations no other one beats in all objectives. Judged by means; and, because means
- * are uncertain, also which of them another may beat, and which that are beaten may not be. */
+/* The Pareto front: the configurations that no other one beats in all objectives, by their means.
+ * Since means are uncertain, also which of these may be beaten, and which others may not be. */
 #ifndef SPEX_EXPLORE_FINDINGS_PARETO_H
 #define SPEX_EXPLORE_FINDINGS_PARETO_H
 
@@ -8,15 +8,15 @@
 #include "measure/summary.h"
 
 enum spex_pareto_place {
-    SPEX_PARETO_OUT = 0, /* no result, or not within the limits: does not compete */
-    SPEX_PARETO_BEATEN,  /* another one is better in all objectives, surely */
-    SPEX_PARETO_PERHAPS, /* another one is better by the means, but not surely */
+    SPEX_PARETO_OUT = 0, /* does not compete: no result, or a limit is exceeded */
+    SPEX_PARETO_BEATEN,  /* another one is significantly better in all objectives */
+    SPEX_PARETO_PERHAPS, /* another one is better by the means, not significantly */
     SPEX_PARETO_FRONT,   /* none is better by the means, but one may be */
     SPEX_PARETO_SURE_FRONT
 };
 
-/* A place for each group; `competes` says which of them do. Sure is what 95 % intervals of
- * differences say, against those that are in front. accuracies: one a criterion. 0 or -ENOMEM. */
+/* Sets places[] for each group; `competes` says which of them compete, `accuracies` has one element
+ * for each criterion. "Significantly" means at 95 %, against those on the front. 0 or -ENOMEM. */
 int spex_pareto(const struct spex_summary *summary, const bool *competes,
                 const struct spex_accuracy *accuracies, enum spex_pareto_place *places);
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Ranks configurations by empirical Bayes: noise.h's posterior of each true mean, then a Monte
+ * Carlo estimate of the probability that each is the best. */
 #include "explore/findings/ranking.h"
 
 #include <errno.h>
@@ -9,23 +11,23 @@
 #include "policies/explore/draw.h"
 #include "policies/explore/noise.h"
 
-/* Of the probability that one is the best. */
+/* Draws of the Monte Carlo estimate. */
 enum { DRAWS = 2000 };
 
-/* One that is further from the best than so many standard deviations of both is never drawn. */
-#define CONTENDS 6.0
+/* A configuration further from the leader than so many standard deviations of both is not drawn. */
+#define CONTENDER_DEVIATIONS 6.0
 
-/* Trials beyond the first that it takes to doubt what runs say of themselves; and how much more
- * than it the trials of one configuration, which may have been disturbed, count for at most. */
+/* Degrees of freedom that are needed to correct the runs' own errors, and the most that the trials
+ * of one configuration, which may have been disturbed, may exceed them. */
 #define TRUST_FREEDOM 8
 #define RATIO_MAX     4.0
 
-/* A configuration as a loss: logarithms if all values are positive, the less the better. */
+/* A configuration's losses: logarithms if all values are positive; less is better. */
 struct contender {
     size_t index;
     double mean, squares;
     double trials;
-    double floor; /* of the variance of one trial: what the runs said themselves */
+    double floor; /* lower bound of `variance`: the runs' own errors */
     double variance;
     struct spex_belief belief;
     unsigned wins;
@@ -35,7 +37,7 @@ struct field {
     struct contender *contenders;
     size_t count;
     bool ratios;
-    double sign; /* of a loss that is a value or its logarithm */
+    double sign; /* -1 when the objective is maximised */
     struct spex_noise noise;
     struct spex_prior prior;
 };
@@ -47,7 +49,7 @@ static bool all_positive(const struct spex_ranking_input *inputs, size_t count) 
     return true;
 }
 
-static void enter(struct field *field, const struct spex_ranking_input *input, size_t index) {
+static void field_add(struct field *field, const struct spex_ranking_input *input, size_t index) {
     double slope = field->ratios ? 1 / input->mean : 1;
     double error = isfinite(input->error) ? input->error * slope : 0;
     field->contenders[field->count++] = (struct contender){
@@ -59,11 +61,12 @@ static void enter(struct field *field, const struct spex_ranking_input *input, s
     };
 }
 
-/* Runs say themselves how far they may be off, and may be wrong: where records come in bursts that
- * add up to the same in every run, trials vary by far less. So what they say is held against how
- * trials vary, of those configurations for which it would matter. What it is to be multiplied by: 1
- * at most, with what chance has in it on the side of the runs. */
-static double trust_in_runs(const struct field *field) {
+/* The factor, at most 1, by which the variances that the runs report are multiplied. They may be
+ * too large: where records come in bursts of a constant sum, trials vary by far less than the
+ * records suggest. So they are compared with the variance between trials, over the
+ * configurations where they matter. The factor is only less than 1 where chance does not explain
+ * the difference. */
+static double field_trust_in_runs(const struct field *field) {
     double varies = 0, said = 0, said_squares = 0;
     for (size_t c = 0; c < field->count; c++) {
         const struct contender *contender = &field->contenders[c];
@@ -77,19 +80,20 @@ static double trust_in_runs(const struct field *field) {
     double freedom = said > 0 ? said * said / said_squares : 0;
     if (freedom < TRUST_FREEDOM)
         return 1;
-    /* The lower 5 % of a chi-squared variable over its degrees of freedom, by Wilson and
+    /* The lower 5 % quantile of a chi-squared variable over its degrees of freedom, by Wilson and
      * Hilferty. */
     double ninth = 2 / (9 * freedom);
     double least = pow(1 - ninth - 1.645 * sqrt(ninth), 3);
     return fmin(varies / said / least, 1);
 }
 
-static void learn_noise(struct field *field) {
+/* Sets each configuration's variance of a trial. */
+static void field_learn_noise(struct field *field) {
     struct spex_noise_sums sums = {0};
     for (size_t c = 0; c < field->count; c++)
         spex_noise_add(&sums, field->contenders[c].trials, field->contenders[c].squares);
     field->noise = spex_noise_of(&sums);
-    double trust = trust_in_runs(field);
+    double trust = field_trust_in_runs(field);
     for (size_t c = 0; c < field->count; c++) {
         struct contender *contender = &field->contenders[c];
         contender->variance =
@@ -98,7 +102,8 @@ static void learn_noise(struct field *field) {
     }
 }
 
-static void learn_prior(struct field *field) {
+/* Fits the prior in three passes, each clipping outliers by the pass before. */
+static void field_learn_prior(struct field *field) {
     for (int pass = 0; pass < 3; pass++) {
         struct spex_prior before = field->prior;
         field->prior = (struct spex_prior){0};
@@ -108,7 +113,7 @@ static void learn_prior(struct field *field) {
     }
 }
 
-static double freedom(const struct field *field, const struct contender *contender) {
+static double contender_freedom(const struct field *field, const struct contender *contender) {
     return field->noise.freedom + contender->trials - 1;
 }
 
@@ -117,8 +122,9 @@ static double value_of(const struct field *field, double loss) {
     return field->ratios ? exp(value) : value;
 }
 
-/* What a true mean exceeds with this probability. */
-static double quantile(const struct spex_belief *belief, double probability) {
+/* The value that a true mean exceeds with this probability, by bisection: the mixture has no closed
+ * quantile function. */
+static double belief_quantile(const struct spex_belief *belief, double probability) {
     double low = belief->mean - 60 * belief->deviation,
            high = belief->mean + 60 * belief->deviation;
     for (int i = 0; i < 60; i++) {
@@ -135,23 +141,25 @@ static double quantile(const struct spex_belief *belief, double probability) {
     return (low + high) / 2;
 }
 
-static void set_interval(const struct field *field, const struct contender *contender, double level,
-                         struct spex_ranking *standing) {
-    double a = value_of(field, quantile(&contender->belief, level / 2));
-    double b = value_of(field, quantile(&contender->belief, 1 - level / 2));
+static void ranking_set_interval(const struct field *field, const struct contender *contender,
+                                 double level, struct spex_ranking *standing) {
+    double a = value_of(field, belief_quantile(&contender->belief, level / 2));
+    double b = value_of(field, belief_quantile(&contender->belief, 1 - level / 2));
     standing->low = fmin(a, b);
     standing->high = fmax(a, b);
 }
 
-static void estimate(const struct field *field, struct contender *contender,
-                     struct spex_ranking *standing) {
+/* Computes the posterior of the configuration's true mean, and a 95 % interval. */
+static void contender_estimate(const struct field *field, struct contender *contender,
+                               struct spex_ranking *standing) {
     contender->belief = spex_prior_belief(&field->prior, contender->mean, contender->variance,
-                                          contender->trials, freedom(field, contender));
+                                          contender->trials, contender_freedom(field, contender));
     standing->estimate = value_of(field, contender->belief.mean);
-    set_interval(field, contender, 0.05, standing);
+    ranking_set_interval(field, contender, 0.05, standing);
 }
 
-static size_t leader_of(const struct field *field) {
+/* The configuration to recommend: the least score, which penalises uncertainty. */
+static size_t field_leader(const struct field *field) {
     size_t leader = 0;
     for (size_t c = 1; c < field->count; c++)
         if (spex_belief_score(&field->contenders[c].belief) <
@@ -160,13 +168,13 @@ static size_t leader_of(const struct field *field) {
     return leader;
 }
 
-/* Box and Muller's. */
+/* A standard normal variate (Box and Muller). */
 static double draw_normal(struct spex_draw *draw) {
     double radius = sqrt(-2 * log(1 - spex_draw_share(draw)));
     return radius * cos(2 * M_PI * spex_draw_share(draw));
 }
 
-/* A true mean as it may be: first which variance, then the mean given it. */
+/* Draws a true mean from the posterior: a part of the mixture, then the mean. */
 static double draw_mean(const struct contender *contender, struct spex_draw *draw) {
     const struct spex_belief *belief = &contender->belief;
     double left = spex_draw_share(draw);
@@ -176,13 +184,13 @@ static double draw_mean(const struct contender *contender, struct spex_draw *dra
     return belief->means[k] + belief->deviations[k] * draw_normal(draw);
 }
 
-/* Those that have a chance come first; how many. */
-static size_t bring_forward(struct field *field, size_t leader) {
+/* Moves the configurations that have a chance of being the best to the front; returns how many. */
+static size_t field_select(struct field *field, size_t leader) {
     struct spex_belief best = field->contenders[leader].belief;
     size_t chances = 0;
     for (size_t c = 0; c < field->count; c++) {
         struct contender contender = field->contenders[c];
-        double reach = CONTENDS * hypot(contender.belief.deviation, best.deviation);
+        double reach = CONTENDER_DEVIATIONS * hypot(contender.belief.deviation, best.deviation);
         if (contender.belief.mean - best.mean > reach)
             continue;
         field->contenders[c] = field->contenders[chances];
@@ -191,14 +199,15 @@ static size_t bring_forward(struct field *field, size_t leader) {
     return chances;
 }
 
-static int more_wins(const void *a, const void *b) {
+static int compare_wins(const void *a, const void *b) {
     const struct contender *one = a, *other = b;
     if (one->wins != other->wins)
         return one->wins < other->wins ? 1 : -1;
     return one->index > other->index ? 1 : -1;
 }
 
-static void draw_wins(struct field *field, size_t chances) {
+/* Counts how often each configuration is the best of a draw of all true means. */
+static void field_draw_wins(struct field *field, size_t chances) {
     struct spex_draw draw = {field->count};
     for (int d = 0; d < DRAWS; d++) {
         size_t first = 0;
@@ -214,10 +223,10 @@ static void draw_wins(struct field *field, size_t chances) {
     }
 }
 
-/* The fewest of which the best is one with 95 %. */
-static void tie(struct field *field, size_t chances, struct spex_ranking *standings) {
+/* Marks the fewest configurations of which one is the best with a probability of 95 %. */
+static void field_mark_tied(struct field *field, size_t chances, struct spex_ranking *standings) {
     unsigned together = 0;
-    qsort(field->contenders, chances, sizeof(*field->contenders), more_wins);
+    qsort(field->contenders, chances, sizeof(*field->contenders), compare_wins);
     for (size_t c = 0; c < chances; c++) {
         struct spex_ranking *standing = &standings[field->contenders[c].index];
         standing->first = (double)field->contenders[c].wins / DRAWS;
@@ -226,10 +235,10 @@ static void tie(struct field *field, size_t chances, struct spex_ranking *standi
     }
 }
 
-/* So many equally likely ones would leave it as open which is the best (Simpson's index): the
- * intervals of those that are tied hold for so many at a time (Bonferroni), since one of them was
- * picked for being ahead. */
-static void widen(const struct field *field, struct spex_ranking *standings) {
+/* Widens the intervals of tied configurations. The best was chosen because it is ahead, so an
+ * interval of its own would be too narrow. The intervals hold for n configurations at a time
+ * (Bonferroni), where n is the effective number of candidates (the inverse of Simpson's index). */
+static void field_widen_intervals(const struct field *field, struct spex_ranking *standings) {
     double squares = 0;
     for (size_t c = 0; c < field->count; c++)
         squares += pow(field->contenders[c].wins / (double)DRAWS, 2);
@@ -237,7 +246,7 @@ static void widen(const struct field *field, struct spex_ranking *standings) {
     for (size_t c = 0; c < field->count; c++) {
         struct spex_ranking *standing = &standings[field->contenders[c].index];
         if (standing->tied)
-            set_interval(field, &field->contenders[c], level, standing);
+            ranking_set_interval(field, &field->contenders[c], level, standing);
     }
 }
 
@@ -250,21 +259,21 @@ int spex_ranking_of(const struct spex_ranking_input *inputs, size_t count, bool 
     for (size_t i = 0; i < count; i++) {
         standings[i] = (struct spex_ranking){.estimate = NAN, .low = NAN, .high = NAN};
         if (inputs[i].trials)
-            enter(&field, &inputs[i], i);
+            field_add(&field, &inputs[i], i);
     }
-    learn_noise(&field);
-    learn_prior(&field);
+    field_learn_noise(&field);
+    field_learn_prior(&field);
     for (size_t c = 0; c < field.count; c++)
-        estimate(&field, &field.contenders[c], &standings[field.contenders[c].index]);
+        contender_estimate(&field, &field.contenders[c], &standings[field.contenders[c].index]);
     *best = SPEX_RANKING_NONE;
     if (field.count) {
-        size_t leader = leader_of(&field);
+        size_t leader = field_leader(&field);
         *best = field.contenders[leader].index;
-        size_t chances = bring_forward(&field, leader);
-        draw_wins(&field, chances);
-        tie(&field, chances, standings);
+        size_t chances = field_select(&field, leader);
+        field_draw_wins(&field, chances);
+        field_mark_tied(&field, chances, standings);
         standings[*best].tied = true;
-        widen(&field, standings);
+        field_widen_intervals(&field, standings);
     }
     free(field.contenders);
     return 0;

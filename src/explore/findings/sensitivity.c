@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* Functional analysis of variance of a Gaussian process that is fitted to the trials. Main effects
+ * are variances of conditional means, total effects come from Jansen's estimator; both are Monte
+ * Carlo integrals over fixed configurations. Bootstrap samples of the configurations give the
+ * intervals; they use the lengths fitted to all of them. */
 #include "explore/findings/sensitivity.h"
 
 #include <stdlib.h>
@@ -8,21 +12,21 @@
 #include "policies/explore/gaussian_process.h"
 #include "policies/explore/noise.h"
 
-/* Pairs of configurations that integrals are taken over, and those of them that means are;
- * bootstrap samples; configurations with trials that are looked at. */
+/* PAIRS of configurations for the integrals, BASES for conditional means, bootstrap SAMPLES, and
+ * the most configurations with trials that the process is fitted to. */
 enum { PAIRS = 160, BASES = 40, SAMPLES = 24, CONFIGS_MAX = 200 };
 
-/* Of a parameter, at most: on its own, and with another one. */
+/* Most levels of a parameter in conditional means: by itself, and of each of two. */
 enum { LEVELS = 16, LEVELS_OF_PAIR = 6 };
 
-/* A configuration as the process has it. */
+/* A configuration as an observation of the process. */
 struct observation {
     const size_t *levels;
     double loss;
     double variance;
 };
 
-/* Configurations a and b, drawn evenly, and what is expected of a. */
+/* The fitted process, and the configurations of the integrals: a and b drawn evenly. */
 struct analysis {
     const struct spex_space *space;
     struct observation *observations;
@@ -30,11 +34,11 @@ struct analysis {
     struct spex_gp gp;
     double *solution;
     double *point;
-    size_t *a, *b; /* PAIRS of each, one after the other */
-    size_t *bases; /* BASES of them */
+    size_t *a, *b; /* levels of PAIRS configurations each, contiguous */
+    size_t *bases; /* levels of BASES configurations */
     size_t *mixed;
     double at_a[PAIRS];
-    double variance; /* of what is expected */
+    double variance; /* of the predicted means */
 };
 
 static void analysis_free(struct analysis *analysis) {
@@ -47,15 +51,15 @@ static void analysis_free(struct analysis *analysis) {
     free(analysis->mixed);
 }
 
-static bool all_positive(const struct spex_sensitivity_input *inputs, size_t count) {
+static bool inputs_positive(const struct spex_sensitivity_input *inputs, size_t count) {
     for (size_t i = 0; i < count; i++)
         if (inputs[i].trials && !(inputs[i].mean > 0))
             return false;
     return true;
 }
 
-/* Scaled to a variance of 1. False when they are all the same. */
-static bool scale(struct analysis *analysis) {
+/* Scales losses to a mean of 0 and a variance of 1. False when all are equal. */
+static bool analysis_scale(struct analysis *analysis) {
     struct spex_prior all = {0};
     for (size_t i = 0; i < analysis->count; i++)
         spex_prior_add(&all, analysis->observations[i].loss, 0);
@@ -70,11 +74,11 @@ static bool scale(struct analysis *analysis) {
     return true;
 }
 
-/* With many, an even choice of them. */
-static int observe(struct analysis *analysis, const struct spex_sensitivity_input *inputs,
-                   size_t count) {
+/* Makes the configurations with trials the observations: at most CONFIGS_MAX, evenly chosen. */
+static int analysis_observe(struct analysis *analysis, const struct spex_sensitivity_input *inputs,
+                            size_t count) {
     struct spex_noise_sums sums = {0};
-    bool ratios = all_positive(inputs, count);
+    bool ratios = inputs_positive(inputs, count);
     size_t useful = 0, seen = 0;
     for (size_t i = 0; i < count; i++) {
         double slope = ratios && inputs[i].trials ? 1 / inputs[i].mean : 1;
@@ -92,12 +96,11 @@ static int observe(struct analysis *analysis, const struct spex_sensitivity_inpu
         analysis->observations[analysis->count++] = (struct observation){
             inputs[i].levels, ratios ? log(inputs[i].mean) : inputs[i].mean, variance / trials};
     }
-    return analysis->count >= SPEX_SENSITIVITY_LEAST && scale(analysis) ? 0 : -ENODATA;
+    return analysis->count >= SPEX_SENSITIVITY_LEAST && analysis_scale(analysis) ? 0 : -ENODATA;
 }
 
-/* The values of each parameter are as evenly taken as can be (a Latin hypercube): so few
- * configurations would else say by chance how much varies in all, and what the others do in the
- * mean. */
+/* Draws configurations as a Latin hypercube: each parameter's levels occur equally often, which
+ * reduces the variance of the integrals with so few configurations. */
 static int draw_evenly(const struct spex_space *space, struct spex_draw *draw, size_t count,
                        size_t *levels) {
     size_t *order = calloc(count, sizeof(*order));
@@ -116,8 +119,8 @@ static int draw_evenly(const struct spex_space *space, struct spex_draw *draw, s
     return 0;
 }
 
-/* As they are if they are allowed, else another one; the space has some, since there were
- * trials. */
+/* Replaces a configuration that is not allowed by a random allowed one; if none is found, by
+ * `otherwise`, a configuration that has had trials. */
 static void draw_configuration(const struct spex_space *space, struct spex_draw *draw,
                                const size_t *otherwise, size_t *levels) {
     if (spex_space_settle(space, levels))
@@ -131,8 +134,8 @@ static void draw_configuration(const struct spex_space *space, struct spex_draw 
     memcpy(levels, otherwise, space->parameter_count * sizeof(*levels));
 }
 
-static int prepare(struct analysis *analysis, const struct spex_space *space,
-                   const struct spex_sensitivity_input *inputs, size_t count) {
+static int analysis_prepare(struct analysis *analysis, const struct spex_space *space,
+                            const struct spex_sensitivity_input *inputs, size_t count) {
     size_t parameters = space->parameter_count;
     struct spex_draw draw = {1};
     *analysis = (struct analysis){.space = space};
@@ -146,7 +149,7 @@ static int prepare(struct analysis *analysis, const struct spex_space *space,
         !analysis->bases || !analysis->mixed || spex_gp_init(&analysis->gp, space, CONFIGS_MAX + 1))
         return -ENOMEM;
     analysis->b = analysis->a + PAIRS * parameters;
-    int err = observe(analysis, inputs, count);
+    int err = analysis_observe(analysis, inputs, count);
     err = err ? err : draw_evenly(space, &draw, 2 * PAIRS, analysis->a);
     err = err ? err : draw_evenly(space, &draw, BASES, analysis->bases);
     for (size_t i = 0; !err && i < 2 * PAIRS + BASES; i++) {
@@ -158,14 +161,14 @@ static int prepare(struct analysis *analysis, const struct spex_space *space,
     return err;
 }
 
-static double expected(struct analysis *analysis, const size_t *levels) {
+static double analysis_expected(struct analysis *analysis, const size_t *levels) {
     spex_gp_point(&analysis->gp, levels, analysis->point);
     return spex_gp_expected(&analysis->gp, analysis->solution, analysis->point);
 }
 
-/* To all observations, or to as many drawn from them; a repeated one is the same configuration
- * again, with no more said about it than once. */
-static void fit(struct analysis *analysis, struct spex_draw *draw) {
+/* Fits the process to all observations or, given `draw`, to a bootstrap sample of them. A repeated
+ * observation adds no weight beyond that of its noise. */
+static void analysis_fit(struct analysis *analysis, struct spex_draw *draw) {
     struct spex_gp *gp = &analysis->gp;
     gp->count = 0;
     for (size_t i = 0; i < analysis->count; i++) {
@@ -185,13 +188,14 @@ static void fit(struct analysis *analysis, struct spex_draw *draw) {
     spex_gp_solve(gp, analysis->solution);
 }
 
-static void integrate(struct analysis *analysis) {
+/* Predicts the means at all configurations of the integrals, and their variance. */
+static void analysis_integrate(struct analysis *analysis) {
     struct spex_prior all = {0};
     size_t parameters = analysis->space->parameter_count;
     for (size_t i = 0; i < PAIRS; i++) {
-        analysis->at_a[i] = expected(analysis, analysis->a + i * parameters);
+        analysis->at_a[i] = analysis_expected(analysis, analysis->a + i * parameters);
         spex_prior_add(&all, analysis->at_a[i], 0);
-        spex_prior_add(&all, expected(analysis, analysis->b + i * parameters), 0);
+        spex_prior_add(&all, analysis_expected(analysis, analysis->b + i * parameters), 0);
     }
     analysis->variance = all.squares / (all.count - 1);
 }
@@ -201,21 +205,21 @@ struct effects {
     double total;
 };
 
-/* The place-th of some levels of a parameter: the middle ones of equal parts. Ends would be too
- * many among few, and make effects look larger than they are. */
-static size_t some_level(const struct spex_space *space, size_t parameter, size_t place,
-                         size_t of) {
+/* Level number `place` of `of` evenly spaced ones: the middles of equal parts. The ends of the
+ * range would be overrepresented among few levels and enlarge the effect. */
+static size_t spaced_level(const struct spex_space *space, size_t parameter, size_t place,
+                           size_t of) {
     size_t count = space->parameters[parameter].count;
     return (2 * place + 1) * count / (2 * of);
 }
 
-static size_t some_levels(const struct spex_space *space, size_t parameter, size_t most) {
+static size_t spaced_level_count(const struct spex_space *space, size_t parameter, size_t most) {
     size_t count = space->parameters[parameter].count;
     return count < most ? count : most;
 }
 
-/* What is expected in the mean over the space with these levels; the same configurations are taken
- * for all levels, so that what others do does not add to the differences. */
+/* The mean prediction over the space with these levels fixed. All levels use the same
+ * configurations, so that the others' effects cancel in the differences. */
 static double conditional_mean(struct analysis *analysis, size_t one, size_t level_one,
                                size_t other, size_t level_other) {
     size_t parameters = analysis->space->parameter_count;
@@ -226,29 +230,30 @@ static double conditional_mean(struct analysis *analysis, size_t one, size_t lev
         analysis->mixed[one] = level_one;
         analysis->mixed[other] = level_other;
         bool allowed = spex_space_settle(analysis->space, analysis->mixed);
-        sum += expected(analysis, allowed ? analysis->mixed : base);
+        sum += analysis_expected(analysis, allowed ? analysis->mixed : base);
     }
     return sum / BASES;
 }
 
-/* The variance of that between levels, as a share of all. */
+/* The variance of the conditional means between levels, as a share of the whole variance. */
 static double main_effect(struct analysis *analysis, size_t one, size_t other, size_t most) {
     const struct spex_space *space = analysis->space;
-    size_t ones = some_levels(space, one, most),
-           others = one == other ? 1 : some_levels(space, other, most);
+    size_t ones = spaced_level_count(space, one, most),
+           others = one == other ? 1 : spaced_level_count(space, other, most);
     struct spex_prior means = {0};
     for (size_t i = 0; i < ones; i++)
         for (size_t j = 0; j < others; j++) {
-            size_t level_one = some_level(space, one, i, ones);
-            size_t level_other = one == other ? level_one : some_level(space, other, j, others);
+            size_t level_one = spaced_level(space, one, i, ones);
+            size_t level_other = one == other ? level_one : spaced_level(space, other, j, others);
             spex_prior_add(&means, conditional_mean(analysis, one, level_one, other, level_other),
                            0);
         }
     return analysis->variance > 0 ? fmin(means.squares / means.count / analysis->variance, 1) : 0;
 }
 
-/* Jansen's estimator (Saltelli and others, Variance Based Sensitivity Analysis of Model Output,
- * 2010, table 2): how much changes when the parameter alone does. */
+/* The total effect: what is left of the variance when all other parameters are known, by Jansen's
+ * estimator (Saltelli and others, Variance Based Sensitivity Analysis of Model Output, 2010, table
+ * 2). */
 static double total_effect(struct analysis *analysis, size_t parameter) {
     size_t parameters = analysis->space->parameter_count;
     double sum = 0;
@@ -257,7 +262,7 @@ static double total_effect(struct analysis *analysis, size_t parameter) {
         analysis->mixed[parameter] = analysis->b[i * parameters + parameter];
         if (!spex_space_settle(analysis->space, analysis->mixed))
             continue;
-        double changed = analysis->at_a[i] - expected(analysis, analysis->mixed);
+        double changed = analysis->at_a[i] - analysis_expected(analysis, analysis->mixed);
         sum += changed * changed;
     }
     return analysis->variance > 0 ? fmin(sum / (2 * PAIRS * analysis->variance), 1) : 0;
@@ -270,25 +275,25 @@ static struct effects effects_of(struct analysis *analysis, size_t parameter) {
     return (struct effects){main, fmax(main, total_effect(analysis, parameter))};
 }
 
-static int ascending(const void *a, const void *b) {
+static int compare_doubles(const void *a, const void *b) {
     double one = *(const double *)a, other = *(const double *)b;
     return (one > other) - (one < other);
 }
 
-/* The basic bootstrap's interval is not within 0 and 1; that by percentiles is. */
-static struct spex_sensitivity_share share_of(double value, double *samples) {
-    qsort(samples, SAMPLES, sizeof(*samples), ascending);
+/* The percentile interval: unlike the basic bootstrap's it stays within 0 and 1. */
+static struct spex_sensitivity_share share_with_interval(double value, double *samples) {
+    qsort(samples, SAMPLES, sizeof(*samples), compare_doubles);
     return (struct spex_sensitivity_share){value, fmin(samples[0], value),
                                            fmax(samples[SAMPLES - 1], value)};
 }
 
-/* Row 0 is of all observations. */
-static void sample(struct analysis *analysis, struct effects *effects) {
+/* Row 0 of `effects` is from all observations, the others are from bootstrap samples. */
+static void analysis_bootstrap(struct analysis *analysis, struct effects *effects) {
     size_t parameters = analysis->space->parameter_count;
     struct spex_draw draw = {2};
     for (size_t s = 0; s <= SAMPLES; s++) {
-        fit(analysis, s ? &draw : NULL);
-        integrate(analysis);
+        analysis_fit(analysis, s ? &draw : NULL);
+        analysis_integrate(analysis);
         for (size_t p = 0; p < parameters; p++)
             effects[s * parameters + p] = effects_of(analysis, p);
     }
@@ -300,18 +305,18 @@ int spex_sensitivity_of(const struct spex_space *space, const struct spex_sensit
     double mains[SAMPLES], totals[SAMPLES];
     struct analysis analysis;
     struct effects *effects = calloc((SAMPLES + 1) * parameters, sizeof(*effects));
-    int err = effects ? prepare(&analysis, space, inputs, count) : -ENOMEM;
+    int err = effects ? analysis_prepare(&analysis, space, inputs, count) : -ENOMEM;
     if (!effects)
         return err;
     if (!err)
-        sample(&analysis, effects);
+        analysis_bootstrap(&analysis, effects);
     for (size_t p = 0; !err && p < parameters; p++) {
         for (size_t s = 0; s < SAMPLES; s++) {
             mains[s] = effects[(s + 1) * parameters + p].main;
             totals[s] = effects[(s + 1) * parameters + p].total;
         }
-        sensitivities[p] = (struct spex_sensitivity){share_of(effects[p].main, mains),
-                                                     share_of(effects[p].total, totals)};
+        sensitivities[p] = (struct spex_sensitivity){share_with_interval(effects[p].main, mains),
+                                                     share_with_interval(effects[p].total, totals)};
     }
     analysis_free(&analysis);
     free(effects);
@@ -324,10 +329,10 @@ int spex_sensitivity_pair(const struct spex_space *space,
     double samples[SAMPLES], value = 0;
     struct spex_draw draw = {2};
     struct analysis analysis;
-    int err = prepare(&analysis, space, inputs, count);
+    int err = analysis_prepare(&analysis, space, inputs, count);
     for (size_t s = 0; !err && s <= SAMPLES; s++) {
-        fit(&analysis, s ? &draw : NULL);
-        integrate(&analysis);
+        analysis_fit(&analysis, s ? &draw : NULL);
+        analysis_integrate(&analysis);
         double together = main_effect(&analysis, one, other, LEVELS_OF_PAIR) -
                           main_effect(&analysis, one, one, LEVELS_OF_PAIR) -
                           main_effect(&analysis, other, other, LEVELS_OF_PAIR);
@@ -337,7 +342,7 @@ int spex_sensitivity_pair(const struct spex_space *space,
             value = fmax(together, 0);
     }
     if (!err)
-        *share = share_of(value, samples);
+        *share = share_with_interval(value, samples);
     analysis_free(&analysis);
     return err;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Which parameters matter for the first objective, and how much, from whatever trials there are:
- * functional analysis of variance of what a Gaussian process, fitted to them, expects over the
- * whole space, with intervals by the bootstrap. */
+/* Which parameters matter for the first objective, and how much, from any set of trials: functional
+ * analysis of variance of the predictions of a Gaussian process over the whole space, with
+ * bootstrap intervals. */
 #ifndef SPEX_EXPLORE_FINDINGS_SENSITIVITY_H
 #define SPEX_EXPLORE_FINDINGS_SENSITIVITY_H
 
 #include <spex/policy.h>
 
-/* A configuration's successful trials. */
+/* The successful trials of a configuration. */
 struct spex_sensitivity_input {
     const size_t *levels;
     uint64_t trials;
@@ -23,21 +23,22 @@ struct spex_sensitivity_share {
 };
 
 struct spex_sensitivity {
-    struct spex_sensitivity_share main; /* what the parameter explains by itself */
-    /* What is left open when all but it are known: with what it does together with others. */
+    struct spex_sensitivity_share main; /* explained by the parameter by itself */
+    /* Not explained when all parameters but this one are known: its effect by itself and with
+     * others. */
     struct spex_sensitivity_share total;
 };
 
-/* Fewer configurations tell nothing. */
+/* The least number of configurations for an analysis. */
 #define SPEX_SENSITIVITY_LEAST 8
 
-/* One for each of the space's parameters, in that order: logarithms are analysed if all means are
- * positive. The same for the same input. 0; -ENODATA when there are too few trials, or no
- * configuration differs from another; -ENOMEM. */
+/* Fills in sensitivities[] for each of the space's parameters. Logarithms are analysed if all means
+ * are positive. Deterministic. 0; -ENODATA when there are too few configurations or all have equal
+ * means; -ENOMEM. */
 int spex_sensitivity_of(const struct spex_space *space, const struct spex_sensitivity_input *inputs,
                         size_t count, struct spex_sensitivity *sensitivities);
 
-/* The same for two parameters together: what they explain beyond what each does by itself. */
+/* The share that two parameters explain together beyond what each explains by itself. */
 int spex_sensitivity_pair(const struct spex_space *space,
                           const struct spex_sensitivity_input *inputs, size_t count, size_t one,
                           size_t other, struct spex_sensitivity_share *share);

@@ -3,27 +3,27 @@
 
 #include <errno.h>
 
-static int read_store(struct spex_study *study, const char *path, struct spex_error *why) {
-    int err = spex_store_read(path, &study->store, why);
-    err = err ? err : spex_space_parse(path, spex_store_space(study->store), &study->file, why);
-    err = err ? err : spex_store_trials(study->store, &study->file->space, &study->trials, why);
+static int study_read_store(struct spex_study *study, const char *path, struct spex_error *error) {
+    int err = spex_store_read(path, &study->store, error);
+    err = err ? err : spex_space_parse(path, spex_store_space(study->store), &study->file, error);
+    err = err ? err : spex_store_trials(study->store, &study->file->space, &study->trials, error);
     return err ? err
-               : spex_store_machines(study->store, &study->machines, &study->machine_count, why);
+               : spex_store_machines(study->store, &study->machines, &study->machine_count, error);
 }
 
-static int find(struct spex_study *study, struct spex_error *why) {
+static int study_find(struct spex_study *study, struct spex_error *error) {
     int err = 0;
     spex_summary_init(&study->summary, &study->file->space);
     for (size_t t = 0; t < study->trials.count && !err; t++)
         err = spex_summary_add(&study->summary, &study->trials.items[t]);
     err = err ? err : spex_findings_init(&study->findings, &study->summary, &study->trials);
-    return err ? spex_fail(why, err, "out of memory") : 0;
+    return err ? spex_fail(error, err, "out of memory") : 0;
 }
 
-int spex_study_read(struct spex_study *study, const char *path, struct spex_error *why) {
+int spex_study_read(struct spex_study *study, const char *path, struct spex_error *error) {
     *study = (struct spex_study){.store = NULL};
-    int err = read_store(study, path, why);
-    return err ? err : find(study, why);
+    int err = study_read_store(study, path, error);
+    return err ? err : study_find(study, error);
 }
 
 void spex_study_free(struct spex_study *study) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A store that is read whole, and what its trials come to: what reports print. */
+/* A whole store in memory, with its findings: what reports print. */
 #ifndef SPEX_EXPLORE_FINDINGS_STUDY_H
 #define SPEX_EXPLORE_FINDINGS_STUDY_H
 
@@ -8,7 +8,7 @@
 #include "explore/store/store.h"
 #include "text/error.h"
 
-/* The findings point into the summary and the trials: a study stays where it is. */
+/* The findings point into the summary and the trials, so a study must not be moved. */
 struct spex_study {
     struct spex_store *store;
     struct spex_space_file *file;
@@ -17,13 +17,14 @@ struct spex_study {
     struct spex_findings findings;
     struct spex_circumstances *machines;
     size_t machine_count;
-    /* Names of the parameters that a heat map was asked for; NULL: as the space says. */
+    /* Names of the parameters of the heat map's axes, when the user gave them; NULL: as the space
+     * says. */
     const char *heatmap_x;
     const char *heatmap_y;
 };
 
-/* 0 or what went wrong; to be freed in any case. */
-int spex_study_read(struct spex_study *study, const char *path, struct spex_error *why);
+/* Reads a store and computes its findings. 0 or a negative errno value; to be freed in any case. */
+int spex_study_read(struct spex_study *study, const char *path, struct spex_error *error);
 void spex_study_free(struct spex_study *study);
 
 #endif

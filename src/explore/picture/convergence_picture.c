@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/* Draws the best value so far and the single trials, over the number of trials and over time. */
 #include <math.h>
 
 #include "explore/findings/study.h"
 #include "explore/picture/picture_axis.h"
 #include "explore/picture/study_pictures.h"
 
-#define POINTS_MAX 2000 /* of trials */
+#define POINTS_MAX 2000 /* most trials that are drawn */
 
 static void write_trials(const struct spex_study *study, const struct spex_script *script) {
     const struct spex_best_so_far *path = study->findings.convergence;
@@ -18,7 +19,8 @@ static void write_trials(const struct spex_study *study, const struct spex_scrip
     fputs("EOD\n", script->out);
 }
 
-/* Where it changes, and the end: it is drawn in steps. */
+/* Writes the points where the best value changes, and the last one; gnuplot draws steps between
+ * them. */
 static void write_best(const struct spex_study *study, const struct spex_script *script) {
     const struct spex_best_so_far *path = study->findings.convergence;
     fputs("$best << EOD\n", script->out);
@@ -37,9 +39,10 @@ static void write_panel(const struct spex_script *script, const char *label, int
             label, column, column);
 }
 
-int spex_draw_convergence(const void *subject, struct spex_script *script, struct spex_error *why) {
+int spex_draw_convergence(const void *subject, struct spex_script *script,
+                          struct spex_error *error) {
     const struct spex_study *study = subject;
-    (void)why;
+    (void)error;
     spex_script_terminal(script, 960, 340);
     write_trials(study, script);
     write_best(study, script);

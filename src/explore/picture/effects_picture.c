@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Draws a panel for each parameter with mean and best of the first objective by its values, the
+ * parameters of the greatest effects first. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -7,7 +9,7 @@
 #include "explore/picture/picture_axis.h"
 #include "explore/picture/study_pictures.h"
 
-#define PANELS_MAX   16 /* those of the strongest effects */
+#define PANELS_MAX   16 /* parameters with the strongest effects */
 #define COLUMNS      3
 #define PANEL_WIDTH  320
 #define PANEL_HEIGHT 230
@@ -17,22 +19,22 @@ struct ranked {
     double share;
 };
 
-static int by_share(const void *a, const void *b) {
+static int compare_shares(const void *a, const void *b) {
     const struct ranked *one = a, *other = b;
     if (one->share != other->share)
         return one->share > other->share ? -1 : 1;
     return one->parameter < other->parameter ? -1 : 1;
 }
 
-/* Fixed parameters have no effect to show. */
-static size_t rank(const struct spex_study *study, struct ranked *ranked) {
+/* Sorts the parameters with more than one value by their effect; returns how many are drawn. */
+static size_t rank_parameters(const struct spex_study *study, struct ranked *ranked) {
     size_t count = 0;
     for (size_t p = 0; p < study->file->space.parameter_count; p++) {
         double share = spex_effects_share(&study->findings.effects, p).value;
         if (study->file->space.parameters[p].count > 1)
             ranked[count++] = (struct ranked){p, isnan(share) ? 0 : share};
     }
-    qsort(ranked, count, sizeof(*ranked), by_share);
+    qsort(ranked, count, sizeof(*ranked), compare_shares);
     return count < PANELS_MAX ? count : PANELS_MAX;
 }
 
@@ -57,6 +59,7 @@ static void write_panel(const struct spex_script *script, const struct spex_effe
             p, ordered ? "linespoints" : "points", p, ordered ? "linespoints" : "points");
 }
 
+/* Writes size, margins and title; margins are in pixels, which gnuplot takes as shares. */
 static void write_preamble(const struct spex_study *study, const struct spex_script *script,
                            size_t panels) {
     size_t columns = panels < COLUMNS ? panels : COLUMNS;
@@ -76,14 +79,14 @@ static void write_preamble(const struct spex_study *study, const struct spex_scr
           script->out);
 }
 
-int spex_draw_effects(const void *subject, struct spex_script *script, struct spex_error *why) {
+int spex_draw_effects(const void *subject, struct spex_script *script, struct spex_error *error) {
     const struct spex_study *study = subject;
     const struct spex_space *space = &study->file->space;
     struct ranked *ranked = calloc(space->parameter_count, sizeof(*ranked));
     if (!ranked)
-        return spex_fail(why, -ENOMEM, "out of memory");
-    size_t panels = rank(study, ranked);
-    int err = panels ? 0 : spex_fail(why, -EINVAL, "no parameter of the space has two values");
+        return spex_fail(error, -ENOMEM, "out of memory");
+    size_t panels = rank_parameters(study, ranked);
+    int err = panels ? 0 : spex_fail(error, -EINVAL, "no parameter of the space has two values");
     if (!err) {
         write_preamble(study, script, panels);
         spex_script_criterion(script, "y", &space->criteria[0]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The heat map of Go and Colmenares, Figure 3: x and y are two parameters, every combination of the
- * others is a panel, the colour is the objective's mean; with too many combinations, the best of
- * them. */
+/* The heat map of Go and Colmenares, Figure 3. The axes are two parameters, each combination of the
+ * others is a panel, and colours show the objective's mean. If there are too many combinations, a
+ * single panel shows the best of them. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -13,14 +13,14 @@
 #include "explore/space/space_parameter.h"
 
 #define PANELS_MAX     64
-#define PLACES_MAX     24 /* on an axis of many numbers */
+#define PLACES_MAX     24 /* most places on an axis of numbers */
 #define PANEL_WIDTH    250
 #define PANEL_HEIGHT   230
 #define MARGIN_WIDTH   190
 #define MARGIN_HEIGHT  130
 #define SPACING_PIXELS 64
 
-/* The best configuration with the values that a cell stands for; NULL: none with a result. */
+/* The best configuration in a place of the map; NULL: none has a result. */
 struct cell {
     const struct spex_group *best;
 };
@@ -30,11 +30,11 @@ struct map {
     const struct spex_space *space;
     size_t x, y;
     struct spex_bins x_bins, y_bins;
-    size_t across; /* the first of the other parameters: one column of panels a level */
+    size_t across; /* the first other parameter: its levels are the columns of panels */
     size_t columns, rows;
-    bool panels;          /* else one, of the best over the other parameters */
-    size_t width, height; /* pixels */
-    struct cell *cells;   /* of each panel, y and x */
+    bool panels;          /* otherwise a single one, of the best over the other parameters */
+    size_t width, height; /* size in pixels */
+    struct cell *cells;   /* indexed by panel, y, x */
     struct spex_script *script;
 };
 
@@ -51,7 +51,7 @@ static void write_title(const struct map *map) {
 }
 
 static void write_preamble(const struct map *map) {
-    static const char palette[] = /* viridis, darker is more */
+    static const char palette[] = /* viridis; darker is more */
         "set palette defined (0 '#fde725', 1 '#90d743', 2 '#35b779', 3 '#21918c', 4 '#31688e', "
         "5 '#443983', 6 '#440154')\n";
     const char *unit = spex_criterion_unit(map->space->criteria);
@@ -80,8 +80,8 @@ static void write_preamble(const struct map *map) {
     spex_script_bins(map->script, "y", &map->y_bins, map->panels ? 32 : 64);
 }
 
-/* The levels of the other parameters that a panel is of. */
-static void levels_of(const struct map *map, size_t panel, size_t *levels) {
+/* Sets levels[] of the other parameters to those of a panel. */
+static void map_panel_levels(const struct map *map, size_t panel, size_t *levels) {
     size_t rest = panel / map->columns;
     for (size_t p = map->space->parameter_count; p-- > 0;) {
         if (p == map->x || p == map->y || p == map->across)
@@ -114,18 +114,19 @@ static void write_panel_title(const struct map *map, const size_t *levels) {
     fputs("' offset 0,-0.7\n", script->out);
 }
 
-static struct cell *cell(const struct map *map, size_t panel, size_t y, size_t x) {
+static struct cell *map_cell(const struct map *map, size_t panel, size_t y, size_t x) {
     return &map->cells[(panel * map->y_bins.count + y) * map->x_bins.count + x];
 }
 
-/* The panel's grid of means; "NaN" leaves a cell blank where no trial succeeded. */
+/* Writes the panel's grid of means; "NaN" leaves a cell blank. Returns whether the best
+ * configuration is in it. */
 static bool write_panel_data(const struct map *map, size_t panel, size_t *best_x, size_t *best_y) {
     const struct spex_group *best = &map->study->summary.groups[map->study->findings.best];
     bool best_is_here = false;
     fprintf(map->script->out, "$panel%zu << EOD\n", panel);
     for (size_t y = 0; y < map->y_bins.count; y++)
         for (size_t x = 0; x < map->x_bins.count; x++) {
-            const struct spex_group *group = cell(map, panel, y, x)->best;
+            const struct spex_group *group = map_cell(map, panel, y, x)->best;
             if (group)
                 fprintf(map->script->out, "%zu %zu %.17g\n", x, y, group->criteria[0].mean);
             else
@@ -144,7 +145,7 @@ static void write_panel(const struct map *map, size_t panel, size_t *levels) {
     FILE *out = map->script->out;
     size_t x = 0, y = 0;
     if (map->panels)
-        levels_of(map, panel, levels);
+        map_panel_levels(map, panel, levels);
     write_panel_title(map, levels);
     bool best_is_here = write_panel_data(map, panel, &x, &y);
     if (panel == map->columns * map->rows - 1)
@@ -158,9 +159,9 @@ static void write_panel(const struct map *map, size_t panel, size_t *levels) {
     fputc('\n', out);
 }
 
-/* Axes that were asked for by name; the other one, if only one was, is the first other
+/* Takes the axes that the user named; if only one was named, the other is the first other
  * parameter. */
-static int choose_named_axes(struct map *map, struct spex_error *why) {
+static int map_choose_named_axes(struct map *map, struct spex_error *error) {
     const char *names[] = {map->study->heatmap_x, map->study->heatmap_y};
     size_t *axes[] = {&map->x, &map->y}, none = map->space->parameter_count;
     for (int a = 0; a < 2; a++) {
@@ -168,27 +169,27 @@ static int choose_named_axes(struct map *map, struct spex_error *why) {
             continue;
         *axes[a] = spex_space_parameter(map->space, names[a]);
         if (*axes[a] == none)
-            return spex_fail(why, -EINVAL, "the space has no parameter \"%s\" for the heat map",
+            return spex_fail(error, -EINVAL, "the space has no parameter \"%s\" for the heat map",
                              names[a]);
     }
     for (int a = 0; a < 2; a++)
         if (!names[a] && (*axes[a] == none || *axes[a] == *axes[1 - a]))
             *axes[a] = *axes[1 - a] == 0 ? 1 : 0;
     if (map->x == map->y)
-        return spex_fail(why, -EINVAL, "the axes of a heat map were expected to differ");
+        return spex_fail(error, -EINVAL, "the axes of a heat map were expected to differ");
     return 0;
 }
 
-/* The axes that were asked for, that the space names, or else the threads parameter against the
- * first other. */
-static int choose_axes(struct map *map, struct spex_error *why) {
+/* Chooses the axes: those that the user named, those of the space, or the threads parameter against
+ * the first other one. */
+static int map_choose_axes(struct map *map, struct spex_error *error) {
     size_t none = map->space->parameter_count, threads = map->space->threads_parameter;
     if (none < 2)
-        return spex_fail(why, -EINVAL, "a heat map needs a space of two parameters or more");
+        return spex_fail(error, -EINVAL, "a heat map needs a space of two parameters or more");
     map->x = map->study->file->heatmap_x;
     map->y = map->study->file->heatmap_y;
     if (map->study->heatmap_x || map->study->heatmap_y)
-        return choose_named_axes(map, why);
+        return map_choose_named_axes(map, error);
     if (map->x == none) {
         map->y = threads < none ? threads : 1;
         map->x = map->y == 0 ? 1 : 0;
@@ -196,7 +197,7 @@ static int choose_axes(struct map *map, struct spex_error *why) {
     return 0;
 }
 
-static void choose_panels(struct map *map) {
+static void map_choose_panels(struct map *map) {
     size_t none = map->space->parameter_count;
     map->across = none;
     map->columns = map->rows = 1;
@@ -216,8 +217,8 @@ static void choose_panels(struct map *map) {
     map->height = MARGIN_HEIGHT + map->rows * PANEL_HEIGHT * (map->panels ? 1 : 2);
 }
 
-/* The inverse of levels_of. */
-static size_t panel_of(const struct map *map, const size_t *levels) {
+/* The panel of a configuration: the inverse of map_panel_levels. */
+static size_t map_panel(const struct map *map, const size_t *levels) {
     size_t row = 0;
     for (size_t p = 0; p < map->space->parameter_count && map->panels; p++)
         if (p != map->x && p != map->y && p != map->across)
@@ -226,45 +227,45 @@ static size_t panel_of(const struct map *map, const size_t *levels) {
     return row * map->columns + (across ? levels[map->across] : 0);
 }
 
-static void fill_cells(const struct map *map) {
+static void map_fill_cells(const struct map *map) {
     const struct spex_summary *summary = &map->study->summary;
     const struct spex_group *best = &summary->groups[map->study->findings.best];
     for (size_t g = 0; g < summary->count; g++) {
         const struct spex_group *group = &summary->groups[g];
         if (!group->trials)
             continue;
-        struct cell *at =
-            cell(map, panel_of(map, group->levels), map->y_bins.of_level[group->levels[map->y]],
-                 map->x_bins.of_level[group->levels[map->x]]);
+        struct cell *at = map_cell(map, map_panel(map, group->levels),
+                                   map->y_bins.of_level[group->levels[map->y]],
+                                   map->x_bins.of_level[group->levels[map->x]]);
         if (at->best != best && (group == best || spex_group_better(map->space, group, at->best)))
             at->best = group;
     }
 }
 
-static int fail_memory(struct spex_error *why) {
-    return spex_fail(why, -ENOMEM, "out of memory");
+static int fail_memory(struct spex_error *error) {
+    return spex_fail(error, -ENOMEM, "out of memory");
 }
 
-static int prepare(struct map *map, struct spex_error *why) {
-    int err = choose_axes(map, why);
+static int map_init(struct map *map, struct spex_error *error) {
+    int err = map_choose_axes(map, error);
     if (err)
         return err;
-    choose_panels(map);
+    map_choose_panels(map);
     if (spex_bins_init(&map->x_bins, &map->space->parameters[map->x], PLACES_MAX) ||
         spex_bins_init(&map->y_bins, &map->space->parameters[map->y], PLACES_MAX))
-        return fail_memory(why);
+        return fail_memory(error);
     map->cells = calloc(map->columns * map->rows * map->x_bins.count * map->y_bins.count,
                         sizeof(*map->cells));
-    return map->cells ? 0 : fail_memory(why);
+    return map->cells ? 0 : fail_memory(error);
 }
 
-int spex_draw_heatmap(const void *subject, struct spex_script *script, struct spex_error *why) {
+int spex_draw_heatmap(const void *subject, struct spex_script *script, struct spex_error *error) {
     const struct spex_study *study = subject;
     struct map map = {.study = study, .space = &study->file->space, .script = script};
     size_t *levels = calloc(map.space->parameter_count, sizeof(*levels));
-    int err = levels ? prepare(&map, why) : fail_memory(why);
+    int err = levels ? map_init(&map, error) : fail_memory(error);
     if (!err) {
-        fill_cells(&map);
+        map_fill_cells(&map);
         write_preamble(&map);
         for (size_t panel = 0; panel < map.columns * map.rows; panel++)
             write_panel(&map, panel, levels);

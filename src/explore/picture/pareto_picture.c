@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Draws each objective against the first: the front, configurations that may be on it, and the
+ * others. */
 #include <errno.h>
 
 #include "explore/findings/study.h"
@@ -8,7 +10,7 @@
 #define PANEL_WIDTH  520
 #define PANEL_HEIGHT 380
 
-#define POINTS_MAX 2000 /* of those behind the front: more cannot be told apart */
+#define POINTS_MAX 2000 /* most points behind the front */
 
 static void write_points(const struct spex_study *study, const struct spex_script *script,
                          const char *name, enum spex_pareto_place from, enum spex_pareto_place to) {
@@ -23,13 +25,13 @@ static void write_points(const struct spex_study *study, const struct spex_scrip
             fprintf(script->out, "%.17g ", summary->groups[g].criteria[c].mean);
         fputc('\n', script->out);
     }
-    /* A set without points still has to be one. */
+    /* gnuplot fails on an empty data set */
     for (size_t c = 0; c < summary->space->objective_count; c++)
         fputs("NaN ", script->out);
     fputs("\nEOD\n", script->out);
 }
 
-/* In the order of the first objective, as a line is drawn. */
+/* Writes the front by the first objective, the order in which gnuplot connects the points. */
 static void write_front(const struct spex_study *study, const struct spex_script *script) {
     fputs("$front << EOD\n", script->out);
     for (size_t f = 0; f < study->findings.front_count; f++) {
@@ -64,11 +66,11 @@ static void write_panel(const struct spex_study *study, const struct spex_script
             y, y);
 }
 
-int spex_draw_pareto(const void *subject, struct spex_script *script, struct spex_error *why) {
+int spex_draw_pareto(const void *subject, struct spex_script *script, struct spex_error *error) {
     const struct spex_study *study = subject;
     size_t panels = study->file->space.objective_count - 1;
     if (panels == 0)
-        return spex_fail(why, -EINVAL, "a Pareto front needs a space of two objectives or more");
+        return spex_fail(error, -EINVAL, "a Pareto front needs a space of two objectives or more");
     size_t columns = panels < 2 ? 1 : 2;
     size_t rows = (panels + columns - 1) / columns;
     spex_script_terminal(script, columns * PANEL_WIDTH + 40, rows * PANEL_HEIGHT + 60);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Runs gnuplot or dot on a script in memory (memfd) and takes the picture from its output. */
 #define _GNU_SOURCE
 #include "explore/picture/picture.h"
 
@@ -26,7 +27,7 @@ void spex_script_terminal(const struct spex_script *script, size_t width, size_t
                 width, height, script->name);
 }
 
-/* A quote is doubled. */
+/* gnuplot reads a doubled quote as one. */
 void spex_script_text(const struct spex_script *script, const char *text) {
     for (; *text; text++) {
         unsigned char c = (unsigned char)*text;
@@ -36,29 +37,30 @@ void spex_script_text(const struct spex_script *script, const char *text) {
     }
 }
 
+/* A program that draws from a script. */
 struct drawer {
     char *svg[3]; /* command lines that read a script and write a picture */
     char *png[3];
-    const char *package; /* Debian's */
+    const char *package; /* package of Debian */
 };
 
 static char gnuplot[] = "gnuplot", dot[] = "dot", input[] = "-", to_svg[] = "-Tsvg",
             to_png[] = "-Tpng";
-static const struct drawer of_plots = {{gnuplot, input}, {gnuplot, input}, "gnuplot-nox"};
-static const struct drawer of_graphs = {{dot, to_svg}, {dot, to_png}, "graphviz"};
+static const struct drawer plot_drawer = {{gnuplot, input}, {gnuplot, input}, "gnuplot-nox"};
+static const struct drawer graph_drawer = {{dot, to_svg}, {dot, to_png}, "graphviz"};
 
-static int fail_drawer(const char *name, int complaints, int status, struct spex_error *why) {
+static int fail_drawer(const char *name, int complaints, int status, struct spex_error *error) {
     char text[256] = "";
     ssize_t length = pread(complaints, text, sizeof(text) - 1, 0);
     text[length > 0 ? length : 0] = '\0';
     char *line = text + strspn(text, " \n");
     line[strcspn(line, "\n")] = '\0';
-    return spex_fail(why, -EIO, "%s failed with status %d: %s", name, status, line);
+    return spex_fail(error, -EIO, "%s failed with status %d: %s", name, status, line);
 }
 
-/* Runs the program with the script as its input and the picture as its output. */
+/* Runs the program with the script as standard input and the picture as standard output. */
 static int run_drawer(const struct drawer *drawer, bool png, int script, int picture,
-                      struct spex_error *why) {
+                      struct spex_error *error) {
     char *const *argv = png ? drawer->png : drawer->svg;
     posix_spawn_file_actions_t actions;
     pid_t pid = -1;
@@ -71,38 +73,40 @@ static int run_drawer(const struct drawer *drawer, bool png, int script, int pic
     int err = complaints < 0 ? errno : posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
     if (err == ENOENT)
-        err = spex_fail(why, -ENOENT, "a picture needs %s, which is not installed (Debian: %s)",
+        err = spex_fail(error, -ENOENT, "a picture needs %s, which is not installed (Debian: %s)",
                         argv[0], drawer->package);
     else if (err)
-        err = spex_fail(why, -err, "cannot run %s: %s", argv[0], strerror(err));
+        err = spex_fail(error, -err, "cannot run %s: %s", argv[0], strerror(err));
     else if (waitpid(pid, &status, 0) != pid || status != 0)
-        err = fail_drawer(argv[0], complaints, status, why);
+        err = fail_drawer(argv[0], complaints, status, error);
     if (complaints >= 0)
         close(complaints);
     return err;
 }
 
-static int write_script(const struct spex_picture *picture, bool png, int fd,
-                        struct spex_error *why) {
+static int picture_write_script(const struct spex_picture *picture, bool png, int fd,
+                                struct spex_error *error) {
     int copy = dup(fd);
     struct spex_script script = {
         .out = copy < 0 ? NULL : fdopen(copy, "w"), .name = picture->name, .png = png};
     if (!script.out)
-        return spex_fail(why, -ENOMEM, "out of memory");
-    int err = picture->draw(picture->subject, &script, why);
+        return spex_fail(error, -ENOMEM, "out of memory");
+    int err = picture->draw(picture->subject, &script, error);
     if (fclose(script.out) != 0 && !err)
-        err = spex_fail(why, -errno, "cannot write the picture's script: %s", strerror(errno));
+        err = spex_fail(error, -errno, "cannot write the picture's script: %s", strerror(errno));
     return err;
 }
 
-static int draw(const struct spex_picture *picture, bool png, int out, struct spex_error *why) {
+static int picture_draw(const struct spex_picture *picture, bool png, int out,
+                        struct spex_error *error) {
     int script = memfd_create("picture-script", MFD_CLOEXEC);
     if (script < 0)
-        return spex_fail(why, -errno, "cannot make a file in memory: %s", strerror(errno));
-    int err = write_script(picture, png, script, why);
+        return spex_fail(error, -errno, "cannot make a file in memory: %s", strerror(errno));
+    int err = picture_write_script(picture, png, script, error);
     if (!err && lseek(script, 0, SEEK_SET) < 0)
-        err = spex_fail(why, -errno, "cannot read the picture's script: %s", strerror(errno));
-    err = err ? err : run_drawer(picture->graph ? &of_graphs : &of_plots, png, script, out, why);
+        err = spex_fail(error, -errno, "cannot read the picture's script: %s", strerror(errno));
+    err = err ? err
+              : run_drawer(picture->graph ? &graph_drawer : &plot_drawer, png, script, out, error);
     close(script);
     return err;
 }
@@ -113,43 +117,43 @@ static bool ends_in_png(const char *path) {
 }
 
 int spex_picture_file(const struct spex_picture *picture, const char *path,
-                      struct spex_error *why) {
+                      struct spex_error *error) {
     struct spex_whole_file file;
-    int err = spex_whole_file_begin(&file, path, why);
+    int err = spex_whole_file_begin(&file, path, error);
     if (err)
         return err;
-    err = draw(picture, ends_in_png(path), file.fd, why);
-    return spex_whole_file_end(&file, err, why);
+    err = picture_draw(picture, ends_in_png(path), file.fd, error);
+    return spex_whole_file_end(&file, err, error);
 }
 
-/* The whole of a file in memory, as text. */
-static int take_text(int fd, char **text, struct spex_error *why) {
+/* Reads a file in memory as text, to be freed. */
+static int read_text(int fd, char **text, struct spex_error *error) {
     struct stat file;
     if (fstat(fd, &file) != 0)
-        return spex_fail(why, -errno, "cannot read the picture: %s", strerror(errno));
+        return spex_fail(error, -errno, "cannot read the picture: %s", strerror(errno));
     size_t size = (size_t)file.st_size;
     *text = malloc(size + 1);
     if (!*text)
-        return spex_fail(why, -ENOMEM, "out of memory");
+        return spex_fail(error, -ENOMEM, "out of memory");
     ssize_t got = pread(fd, *text, size, 0);
     (*text)[got > 0 ? got : 0] = '\0';
     return 0;
 }
 
-int spex_picture_svg(const struct spex_picture *picture, char **svg, struct spex_error *why) {
+int spex_picture_svg(const struct spex_picture *picture, char **svg, struct spex_error *error) {
     int out = memfd_create("picture", MFD_CLOEXEC);
     char *text = NULL;
     *svg = NULL;
     if (out < 0)
-        return spex_fail(why, -errno, "cannot make a file in memory: %s", strerror(errno));
-    int err = draw(picture, false, out, why);
-    err = err ? err : take_text(out, &text, why);
+        return spex_fail(error, -errno, "cannot make a file in memory: %s", strerror(errno));
+    int err = picture_draw(picture, false, out, error);
+    err = err ? err : read_text(out, &text, error);
     close(out);
-    const char *element = text ? strstr(text, "<svg") : NULL; /* after the declaration of XML */
+    const char *element = text ? strstr(text, "<svg") : NULL; /* behind the XML declaration */
     if (!err && !element)
-        err = spex_fail(why, -EIO, "no SVG has been drawn");
+        err = spex_fail(error, -EIO, "no SVG has been drawn");
     if (!err && !(*svg = strdup(element)))
-        err = spex_fail(why, -ENOMEM, "out of memory");
+        err = spex_fail(error, -ENOMEM, "out of memory");
     free(text);
     return err;
 }

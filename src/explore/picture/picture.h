@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Pictures, drawn by gnuplot, or graphs by Graphviz, from scripts that others write. */
+/* Draws pictures by gnuplot, and graphs by Graphviz, from scripts that functions of the caller
+ * write. */
 #ifndef SPEX_EXPLORE_PICTURE_PICTURE_H
 #define SPEX_EXPLORE_PICTURE_PICTURE_H
 
@@ -9,21 +10,22 @@
 
 #include "text/error.h"
 
-/* A script as it is being written. */
+/* A script that is being written. */
 struct spex_script {
     FILE *out;
-    const char *name; /* of the picture: what is defined in an SVG is called after it */
+    const char *name; /* name of the picture: prefix of the ids in an SVG */
     bool png;
 };
 
-/* Begins the script: the form and size of the picture, in pixels. */
+/* Writes the beginning of a script: format and size in pixels. */
 void spex_script_terminal(const struct spex_script *script, size_t width, size_t height);
 
-/* A text within single quotes, where gnuplot takes everything as it is: without the quotes. */
+/* Writes a text for use within single quotes, where gnuplot interprets nothing; the quotes are the
+ * caller's. */
 void spex_script_text(const struct spex_script *script, const char *text);
 
-/* Writes a picture's script. 0, or a negative errno value and why. */
-typedef int spex_drawing(const void *subject, struct spex_script *script, struct spex_error *why);
+/* Writes a picture's script. 0; or a negative errno value with the reason in `error`. */
+typedef int spex_drawing(const void *subject, struct spex_script *script, struct spex_error *error);
 
 struct spex_picture {
     const char *name;
@@ -32,11 +34,13 @@ struct spex_picture {
     const void *subject;
 };
 
-/* A file, which appears under its name when it is whole: PNG if it ends in .png, else SVG. 0;
- * -ENOENT without the program that draws it; or what else went wrong. */
-int spex_picture_file(const struct spex_picture *picture, const char *path, struct spex_error *why);
+/* Draws into a file, which appears under its name when it is complete: PNG if the name ends in
+ * .png, else SVG. 0; -ENOENT when the drawing program is not installed; or another negative errno
+ * value. */
+int spex_picture_file(const struct spex_picture *picture, const char *path,
+                      struct spex_error *error);
 
-/* The text of an SVG element, to be freed. */
-int spex_picture_svg(const struct spex_picture *picture, char **svg, struct spex_error *why);
+/* Sets *svg to the text of an SVG element, to be freed. */
+int spex_picture_svg(const struct spex_picture *picture, char **svg, struct spex_error *error);
 
 #endif

@@ -12,16 +12,16 @@
 #define SPEX_COLOUR_MEAN   "#21918c"
 #define SPEX_COLOUR_BEST   "#440154"
 
-/* "cache [MB]" */
+/* Writes "cache [MB]". */
 void spex_script_parameter(const struct spex_script *script,
                            const struct spex_parameter *parameter);
 
-/* A bin a step, from 0, with as many labels as the axis, so many characters wide or half lines
- * high, has room for. `axis` is "x" or "y". */
+/* Writes an axis with the bins at 0, 1, …, and as many labels as fit into `width` characters (x) or
+ * half lines (y). `axis` is "x" or "y". */
 void spex_script_bins(const struct spex_script *script, const char *axis,
                       const struct spex_bins *bins, size_t width);
 
-/* The label "throughput of query:tpt [/s]" */
+/* Writes the axis label, as "throughput of query:tpt [/s]". */
 void spex_script_criterion(const struct spex_script *script, const char *axis,
                            const struct spex_criterion *criterion);
 

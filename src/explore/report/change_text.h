@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A change for people and for programs. */
+/* A change as text and as JSON. */
 #ifndef SPEX_EXPLORE_REPORT_CHANGE_TEXT_H
 #define SPEX_EXPLORE_REPORT_CHANGE_TEXT_H
 
@@ -9,10 +9,10 @@
 
 #include "explore/compare/change.h"
 
-/* "x 1.034 (1.021 to 1.047)", "+3.2 (1.1 to 5.3)"; without the interval when there is none. */
+/* "x 1.034 (1.021 to 1.047)", "+3.2 (1.1 to 5.3)"; without an interval if it is not known. */
 void spex_change_text(const struct spex_change *change, char *text, size_t size);
 
-/* ratio or difference, interval, significant (null when it cannot be told). */
+/* Members: ratio or difference, interval, significant (null when it is not known). */
 json_t *spex_change_json(const struct spex_change *change);
 
 #endif

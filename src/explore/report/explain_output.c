@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Prints the comparison of two configurations, as text and JSON: spex_explain(). */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@ static const struct spex_group *group_of(const struct spex_explanation *explanat
     return &explanation->study->summary.groups[group];
 }
 
-static bool differs(const struct spex_explanation *explanation, size_t p) {
+static bool levels_differ(const struct spex_explanation *explanation, size_t p) {
     const struct spex_space *space = &explanation->study->file->space;
     return strcmp(spex_level_text(space, group_of(explanation, explanation->a)->levels, p),
                   spex_level_text(space, group_of(explanation, explanation->b)->levels, p)) != 0;
@@ -31,7 +32,7 @@ static void print_parameters(const struct spex_explanation *explanation, FILE *o
     for (size_t p = 0; p < space->parameter_count; p++) {
         char name[128];
         const struct spex_parameter *parameter = &space->parameters[p];
-        if (!differs(explanation, p))
+        if (!levels_differ(explanation, p))
             continue;
         snprintf(name, sizeof(name), "%s%s%s%s", parameter->name, parameter->unit[0] ? " [" : "",
                  parameter->unit, parameter->unit[0] ? "]" : "");
@@ -39,7 +40,7 @@ static void print_parameters(const struct spex_explanation *explanation, FILE *o
                 spex_level_text(space, b->levels, p));
     }
     for (size_t p = 0; p < space->parameter_count; p++)
-        if (!differs(explanation, p)) {
+        if (!levels_differ(explanation, p)) {
             fprintf(out, "%s%s=%s", separator, space->parameters[p].name,
                     spex_level_text(space, a->levels, p));
             separator = " ";
@@ -83,11 +84,11 @@ static json_t *side_json(const struct spex_explanation *explanation, size_t grou
 }
 
 static int write_json(const struct spex_explanation *explanation, FILE *out,
-                      struct spex_error *why) {
+                      struct spex_error *error) {
     const struct spex_space *space = &explanation->study->file->space;
     json_t *names = json_array(), *quantities = json_array();
     for (size_t p = 0; p < space->parameter_count; p++)
-        if (differs(explanation, p))
+        if (levels_differ(explanation, p))
             json_array_append_new(names, json_string(space->parameters[p].name));
     for (size_t i = 0; i < explanation->count; i++) {
         const struct spex_explained *of = &explanation->items[i];
@@ -102,45 +103,45 @@ static int write_json(const struct spex_explanation *explanation, FILE *out,
                                      side_json(explanation, explanation->a), "b",
                                      side_json(explanation, explanation->b), "differ", names,
                                      "quantities", quantities),
-                           out, why);
+                           out, error);
 }
 
-static int write_forms(const struct spex_explain_options *options,
-                       const struct spex_explanation *explanation, struct spex_error *why) {
+static int explain_write(const struct spex_explain_options *options,
+                         const struct spex_explanation *explanation, struct spex_error *error) {
     if (options->text) {
         print_text(explanation, options->all, options->text);
         if (fflush(options->text) != 0 || ferror(options->text))
-            return spex_fail(why, -EIO, "cannot write the explanation: %s", strerror(errno));
+            return spex_fail(error, -EIO, "cannot write the explanation: %s", strerror(errno));
     }
-    return options->json ? write_json(explanation, options->json, why) : 0;
+    return options->json ? write_json(explanation, options->json, error) : 0;
 }
 
-static int explain(const struct spex_explain_options *options, struct spex_study *study,
-                   struct spex_error *why) {
+static int explain_study(const struct spex_explain_options *options, struct spex_study *study,
+                         struct spex_error *error) {
     struct spex_explanation explanation = {.study = study};
     struct spex_quantities quantities = {NULL, 0};
-    int err = spex_explain_name(study, options->a, &explanation.a, why);
-    err = err ? err : spex_explain_name(study, options->b, &explanation.b, why);
+    int err = spex_explain_name(study, options->a, &explanation.a, error);
+    err = err ? err : spex_explain_name(study, options->b, &explanation.b, error);
     if (!err && explanation.a == explanation.b)
-        err =
-            spex_fail(why, -EINVAL, "%s and %s are the same configuration", options->a, options->b);
-    err = err ? err : spex_quantities_read(&quantities, study, study->store, why);
+        err = spex_fail(error, -EINVAL, "%s and %s are the same configuration", options->a,
+                        options->b);
+    err = err ? err : spex_quantities_read(&quantities, study, study->store, error);
     if (!err && spex_explanation_find(&explanation, &quantities))
-        err = spex_fail(why, -ENOMEM, "out of memory");
-    err = err ? err : write_forms(options, &explanation, why);
+        err = spex_fail(error, -ENOMEM, "out of memory");
+    err = err ? err : explain_write(options, &explanation, error);
     free(explanation.items);
     spex_quantities_free(&quantities);
     return err;
 }
 
 int spex_explain(const struct spex_explain_options *options, char *text, size_t size) {
-    struct spex_error why = {"spex_explain: a store and two configurations were expected"};
+    struct spex_error error = {"spex_explain: a store and two configurations were expected"};
     struct spex_study study = {.store = NULL};
     bool whole = options->size == sizeof(*options) && options->store && options->a && options->b;
-    int err = whole ? spex_study_read(&study, options->store, &why) : -EINVAL;
-    err = err ? err : explain(options, &study, &why);
+    int err = whole ? spex_study_read(&study, options->store, &error) : -EINVAL;
+    err = err ? err : explain_study(options, &study, &error);
     spex_study_free(&study);
     if (err)
-        snprintf(text, size, "%s", why.text);
+        snprintf(text, size, "%s", error.text);
     return err;
 }

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Bytes of the UTF-8 sequence that begins here; 0: there is none that is allowed. */
-static size_t sequence(const unsigned char *text) {
+/* The length of the UTF-8 sequence that begins here; 0 when it is not valid (RFC 3629). */
+static size_t utf8_sequence_bytes(const unsigned char *text) {
     unsigned char c = text[0];
     size_t length = c < 0x80                ? 1
                     : c >= 0xc2 && c < 0xe0 ? 2
@@ -38,7 +38,7 @@ static void write_character(FILE *out, const unsigned char *text, size_t length)
 void spex_html_text(FILE *out, const char *text) {
     const unsigned char *at = (const unsigned char *)text;
     while (*at) {
-        size_t length = sequence(at);
+        size_t length = utf8_sequence_bytes(at);
         write_character(out, at, length);
         at += length ? length : 1;
     }

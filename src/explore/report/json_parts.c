@@ -16,7 +16,7 @@ json_t *spex_json_text(const char *text) {
     return string ? string : json_string("not UTF-8");
 }
 
-/* NULL for a parameter that does not apply. */
+/* null for a parameter that does not apply. */
 static json_t *value_json(const struct spex_space *space, const size_t *levels, size_t p) {
     const struct spex_parameter *parameter = &space->parameters[p];
     const struct spex_value *value = &parameter->values[levels[p]];
@@ -66,12 +66,12 @@ json_t *spex_json_machines(const struct spex_circumstances *machines, size_t cou
     return list;
 }
 
-int spex_json_write(json_t *object, FILE *out, struct spex_error *why) {
+int spex_json_write(json_t *object, FILE *out, struct spex_error *error) {
     if (!object)
-        return spex_fail(why, -ENOMEM, "out of memory");
+        return spex_fail(error, -ENOMEM, "out of memory");
     int bad = json_dumpf(object, out, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
     json_decref(object);
     if (bad || fputc('\n', out) == EOF || fflush(out) != 0)
-        return spex_fail(why, -EIO, "cannot write the report: %s", strerror(errno));
+        return spex_fail(error, -EIO, "cannot write the report: %s", strerror(errno));
     return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What reports in JSON have in common. */
+/* Parts that several JSON reports use. */
 #ifndef SPEX_EXPLORE_REPORT_JSON_PARTS_H
 #define SPEX_EXPLORE_REPORT_JSON_PARTS_H
 
@@ -11,19 +11,19 @@
 #include "explore/store/circumstances.h"
 #include "text/error.h"
 
-/* null for what is no finite number. */
+/* null when the value is not finite. */
 json_t *spex_json_number(double value);
 
-/* A text from elsewhere. */
+/* A string; "not UTF-8" for a text that is not valid UTF-8. */
 json_t *spex_json_text(const char *text);
 
-/* Name → value; null for a parameter that does not apply. */
+/* An object of names and values; null for a parameter that does not apply. */
 json_t *spex_json_config(const struct spex_space *space, const size_t *levels);
 
 json_t *spex_json_criterion(const struct spex_criterion *criterion);
 json_t *spex_json_machines(const struct spex_circumstances *machines, size_t count);
 
-/* Takes the object over, which may be NULL: out of memory. 0; -ENOMEM; -EIO. */
-int spex_json_write(json_t *object, FILE *out, struct spex_error *why);
+/* Writes and releases the object; NULL: out of memory. 0; -ENOMEM; -EIO. */
+int spex_json_write(json_t *object, FILE *out, struct spex_error *error);
 
 #endif

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* spex_report(): reads a store and writes its findings in the forms that the options ask for, or
+ * compares it with another store. */
 #include "explore/report/report.h"
 
 #include <errno.h>
@@ -11,15 +13,15 @@
 #include "explore/picture/study_pictures.h"
 #include "explore/report/report_compare.h"
 
-static int write_text(const struct spex_study *study, FILE *out, struct spex_error *why) {
+static int report_write_text(const struct spex_study *study, FILE *out, struct spex_error *error) {
     spex_report_text(study, out);
     if (fflush(out) != 0 || ferror(out))
-        return spex_fail(why, -EIO, "cannot write the report: %s", strerror(errno));
+        return spex_fail(error, -EIO, "cannot write the report: %s", strerror(errno));
     return 0;
 }
 
-static int draw_pictures(const struct spex_report_options *options, const struct spex_study *study,
-                         struct spex_error *why) {
+static int report_draw_pictures(const struct spex_report_options *options,
+                                const struct spex_study *study, struct spex_error *error) {
     const struct {
         const char *path;
         struct spex_picture picture;
@@ -35,69 +37,72 @@ static int draw_pictures(const struct spex_report_options *options, const struct
         if (!pictures[p].path)
             continue;
         if (study->findings.best == SPEX_RANKING_NONE)
-            return spex_fail(why, -ENODATA, "no trial has a result: there is nothing to draw");
-        err = spex_picture_file(&pictures[p].picture, pictures[p].path, why);
+            return spex_fail(error, -ENODATA, "no trial has a result: there is nothing to draw");
+        err = spex_picture_file(&pictures[p].picture, pictures[p].path, error);
     }
     return err;
 }
 
-static int write_page(const struct spex_study *study, const char *path, struct spex_error *why) {
+/* The page gets its name when it is complete. */
+static int report_write_html(const struct spex_study *study, const char *path,
+                             struct spex_error *error) {
     struct spex_whole_file file;
-    int err = spex_whole_file_begin(&file, path, why);
+    int err = spex_whole_file_begin(&file, path, error);
     if (err)
         return err;
     int copy = dup(file.fd);
     FILE *out = copy < 0 ? NULL : fdopen(copy, "w");
-    err = out ? spex_report_html(study, out, why)
-              : spex_fail(why, -errno, "cannot write %s: %s", path, strerror(errno));
+    err = out ? spex_report_html(study, out, error)
+              : spex_fail(error, -errno, "cannot write %s: %s", path, strerror(errno));
     if (out && fclose(out) != 0 && !err)
-        err = spex_fail(why, -errno, "cannot write %s: %s", path, strerror(errno));
-    return spex_whole_file_end(&file, err, why);
+        err = spex_fail(error, -errno, "cannot write %s: %s", path, strerror(errno));
+    return spex_whole_file_end(&file, err, error);
 }
 
-static int write_forms(const struct spex_report_options *options, const struct spex_study *study,
-                       struct spex_error *why) {
-    int err = options->text ? write_text(study, options->text, why) : 0;
+static int report_write(const struct spex_report_options *options, const struct spex_study *study,
+                        struct spex_error *error) {
+    int err = options->text ? report_write_text(study, options->text, error) : 0;
     if (!err && options->json)
-        err = spex_report_json(study, options->json, why);
+        err = spex_report_json(study, options->json, error);
     if (!err && options->csv)
-        err = spex_report_csv(study, options->csv, why);
-    err = err ? err : draw_pictures(options, study, why);
+        err = spex_report_csv(study, options->csv, error);
+    err = err ? err : report_draw_pictures(options, study, error);
     if (!err && options->html)
-        err = write_page(study, options->html, why);
+        err = report_write_html(study, options->html, error);
     return err;
 }
 
-static int compare(const struct spex_report_options *options, const struct spex_study *study,
-                   struct spex_error *why) {
+static int compare_stores(const struct spex_report_options *options, const struct spex_study *study,
+                          struct spex_error *error) {
     struct spex_study other;
     if (options->csv || options->heatmap || options->effects || options->pareto ||
         options->convergence || options->html)
-        return spex_fail(why, -EINVAL, "two stores are compared as text or JSON only");
-    int err = spex_study_read(&other, options->other, why);
-    err = err ? err : spex_report_compare(study, &other, options->text, options->json, why);
+        return spex_fail(error, -EINVAL, "two stores are compared as text or JSON only");
+    int err = spex_study_read(&other, options->other, error);
+    err = err ? err : spex_report_compare(study, &other, options->text, options->json, error);
     spex_study_free(&other);
     return err;
 }
 
-static int check(const struct spex_report_options *options, struct spex_error *why) {
+static int check_options(const struct spex_report_options *options, struct spex_error *error) {
     if (options->size != sizeof(*options) || !options->store)
-        return spex_fail(why, -EINVAL, "spex_report: a store was expected");
+        return spex_fail(error, -EINVAL, "spex_report: a store was expected");
     return 0;
 }
 
 int spex_report(const struct spex_report_options *options, char *text, size_t size) {
-    struct spex_error why = {""};
+    struct spex_error error = {""};
     struct spex_study study = {.store = NULL};
-    int err = check(options, &why);
-    err = err ? err : spex_study_read(&study, options->store, &why);
+    int err = check_options(options, &error);
+    err = err ? err : spex_study_read(&study, options->store, &error);
     if (!err) {
         study.heatmap_x = options->heatmap_x;
         study.heatmap_y = options->heatmap_y;
-        err = options->other ? compare(options, &study, &why) : write_forms(options, &study, &why);
+        err = options->other ? compare_stores(options, &study, &error)
+                             : report_write(options, &study, &error);
     }
     spex_study_free(&study);
     if (err)
-        snprintf(text, size, "%s", why.text);
+        snprintf(text, size, "%s", error.text);
     return err;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A study in the forms that spex_report writes. */
+/* The forms in which spex_report() writes a study. */
 #ifndef SPEX_EXPLORE_REPORT_REPORT_H
 #define SPEX_EXPLORE_REPORT_REPORT_H
 
@@ -7,16 +7,16 @@
 
 #include "explore/findings/study.h"
 
-/* For people. */
+/* As text. */
 void spex_report_text(const struct spex_study *study, FILE *out);
 
-/* 0; -ENOMEM; -EIO. */
-int spex_report_json(const struct spex_study *study, FILE *out, struct spex_error *why);
+/* As JSON. 0; -ENOMEM; -EIO. */
+int spex_report_json(const struct spex_study *study, FILE *out, struct spex_error *error);
 
-/* One row a trial (RFC 4180), the first one names. 0; -EIO. */
-int spex_report_csv(const struct spex_study *study, FILE *out, struct spex_error *why);
+/* As CSV (RFC 4180): one row for each trial after one of names. 0; -EIO. */
+int spex_report_csv(const struct spex_study *study, FILE *out, struct spex_error *error);
 
-/* A page of its own, pictures within. */
-int spex_report_html(const struct spex_study *study, FILE *out, struct spex_error *why);
+/* As an HTML page that includes its pictures. */
+int spex_report_html(const struct spex_study *study, FILE *out, struct spex_error *error);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Prints the comparison of two stores, as text and JSON. */
 #include "explore/report/report_compare.h"
 
 #include <errno.h>
@@ -12,11 +13,13 @@
 
 #define PAIRS_MAX 10
 
+/* Two studies and their comparison. */
 struct both {
     const struct spex_study *a, *b;
     const struct spex_comparison *comparison;
 };
 
+/* Prints in what the stores differ: space, program and circumstances. */
 static void print_comparable(const struct both *both, FILE *out) {
     const struct spex_comparison *comparison = both->comparison;
     size_t on = comparison->machine_differs;
@@ -58,6 +61,7 @@ static void print_best(const struct spex_study *study, const char *title, FILE *
     fprintf(out, "%-10s %s  %s\n", title, value, text);
 }
 
+/* Prints the best configurations of both, and the change from one to the other. */
 static void print_bests(const struct both *both, FILE *out) {
     const struct spex_comparison *comparison = both->comparison;
     char change[96], value[48];
@@ -82,6 +86,7 @@ static void print_bests(const struct both *both, FILE *out) {
     }
 }
 
+/* Prints the mean change of all configurations in each criterion. */
 static void print_drift(const struct both *both, FILE *out) {
     const struct spex_space *space = &both->a->file->space;
     const struct spex_comparison *comparison = both->comparison;
@@ -102,6 +107,7 @@ static void print_drift(const struct both *both, FILE *out) {
                 comparison->order);
 }
 
+/* Prints the configurations whose change differs from the mean change. */
 static void print_pairs(const struct both *both, FILE *out) {
     const struct spex_space *space = &both->a->file->space;
     const struct spex_comparison *comparison = both->comparison;
@@ -186,19 +192,19 @@ static json_t *comparison_json(const struct both *both) {
 }
 
 int spex_report_compare(const struct spex_study *a, const struct spex_study *b, FILE *text,
-                        FILE *json, struct spex_error *why) {
+                        FILE *json, struct spex_error *error) {
     struct spex_comparison comparison;
     const struct both both = {a, b, &comparison};
     int err = spex_compare(&comparison, a, b);
     if (err)
-        err = spex_fail(why, err, "out of memory");
+        err = spex_fail(error, err, "out of memory");
     if (!err && text) {
         print_text(&both, text);
         if (fflush(text) != 0 || ferror(text))
-            err = spex_fail(why, -EIO, "cannot write the report: %s", strerror(errno));
+            err = spex_fail(error, -EIO, "cannot write the report: %s", strerror(errno));
     }
     if (!err && json)
-        err = spex_json_write(comparison_json(&both), json, why);
+        err = spex_json_write(comparison_json(&both), json, error);
     spex_comparison_free(&comparison);
     return err;
 }

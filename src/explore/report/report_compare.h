@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Two stores side by side, for people or as JSON. */
+/* Writes the comparison of two stores, as text and as JSON. */
 #ifndef SPEX_EXPLORE_REPORT_REPORT_COMPARE_H
 #define SPEX_EXPLORE_REPORT_REPORT_COMPARE_H
 
@@ -7,8 +7,8 @@
 
 #include "explore/findings/study.h"
 
-/* Either may be NULL. 0; -ENOMEM; -EIO. */
+/* `text` and `json` may be NULL. 0; -ENOMEM; -EIO. */
 int spex_report_compare(const struct spex_study *a, const struct spex_study *b, FILE *text,
-                        FILE *json, struct spex_error *why);
+                        FILE *json, struct spex_error *error);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Writes the trials of a study as CSV. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -7,7 +8,7 @@
 #include "explore/report/report.h"
 #include "explore/space/value_text.h"
 
-/* Quoted when it holds what would end it; quotes are doubled. */
+/* Quotes a field that contains separators or quotes, which are doubled. */
 static void write_field(FILE *out, const char *text) {
     if (!text[strcspn(text, ",\"\r\n")]) {
         fputs(text, out);
@@ -62,12 +63,12 @@ static void write_trial(const struct spex_space *space, size_t number,
             trial->seconds, trial->steady);
 }
 
-int spex_report_csv(const struct spex_study *study, FILE *out, struct spex_error *why) {
+int spex_report_csv(const struct spex_study *study, FILE *out, struct spex_error *error) {
     const struct spex_space *space = &study->file->space;
     write_names(space, out);
     for (size_t t = 0; t < study->trials.count; t++)
         write_trial(space, t + 1, &study->trials.items[t], out);
     if (fflush(out) != 0 || ferror(out))
-        return spex_fail(why, -EIO, "cannot write the table: %s", strerror(errno));
+        return spex_fail(error, -EIO, "cannot write the table: %s", strerror(errno));
     return 0;
 }

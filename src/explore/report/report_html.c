@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The report as a page: self-contained, for the screen, dark or light, and for paper. */
+/* The report as a self-contained HTML page, for the screen (light and dark) and for print. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include "explore/space/value_text.h"
 #include "measure/criterion.h"
 
-#define ROWS_MAX  200 /* of the table of all configurations */
+#define ROWS_MAX  200 /* rows of the table of all configurations */
 #define TIED_MAX  20
 #define FRONT_MAX 50
 #define PAIRS_MAX 5
@@ -70,6 +70,8 @@ static void write_row(FILE *out, const char *name, const char *value) {
     fputs("</td></tr>\n", out);
 }
 
+/* Writes the page's head. The content security policy forbids scripts and external resources: texts
+ * of the report come from programs and stores. */
 static void write_head(const struct spex_study *study, FILE *out) {
     const struct spex_space *space = &study->file->space;
     fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
@@ -91,6 +93,7 @@ static void write_head(const struct spex_study *study, FILE *out) {
     fputs("</p>\n", out);
 }
 
+/* Writes the box with the best configuration and how certain it is. */
 static void write_best(const struct spex_study *study, FILE *out) {
     const struct spex_space *space = &study->file->space;
     const struct spex_findings *findings = &study->findings;
@@ -149,7 +152,7 @@ static void write_criteria(const struct spex_study *study, FILE *out) {
     fputs("</table></div>\n", out);
 }
 
-/* The columns of a table of configurations. */
+/* Writes the head of a table of configurations. */
 static void write_group_head(const struct spex_study *study, const char *first, FILE *out) {
     const struct spex_space *space = &study->file->space;
     char text[512];
@@ -226,6 +229,7 @@ static void write_front(const struct spex_study *study, FILE *out) {
                 findings->perhaps_count);
 }
 
+/* Writes the row of a share with its interval and a bar. */
 static void write_share(FILE *out, const char *names, const struct spex_sensitivity_share *of) {
     double share = of->value;
     fputs("<tr><td>", out);
@@ -286,7 +290,7 @@ static void write_failures(const struct spex_study *study, FILE *out) {
     fputs("</table>\n", out);
 }
 
-static int better_first(const void *a, const void *b, void *user) {
+static int compare_configurations(const void *a, const void *b, void *user) {
     const struct spex_study *study = user;
     size_t one = *(const size_t *)a, other = *(const size_t *)b;
     const struct spex_group *groups = study->summary.groups;
@@ -299,6 +303,7 @@ static int better_first(const void *a, const void *b, void *user) {
     return one < other ? -1 : one > other;
 }
 
+/* Writes the table of all configurations with a result, the best first. 0 or -ENOMEM. */
 static int write_configurations(const struct spex_study *study, FILE *out) {
     size_t *order = malloc((study->summary.count + 1) * sizeof(*order)), count = 0;
     char text[32];
@@ -307,7 +312,7 @@ static int write_configurations(const struct spex_study *study, FILE *out) {
     for (size_t g = 0; g < study->summary.count; g++)
         if (study->summary.groups[g].trials)
             order[count++] = g;
-    qsort_r(order, count, sizeof(*order), better_first, (void *)(uintptr_t)study);
+    qsort_r(order, count, sizeof(*order), compare_configurations, (void *)(uintptr_t)study);
     fprintf(out, "<h2>Configurations, the best first</h2>\n");
     write_group_head(study, "", out);
     for (size_t i = 0; i < count && i < ROWS_MAX; i++) {
@@ -335,11 +340,12 @@ static void write_circumstances(const struct spex_study *study, FILE *out) {
     fputs("</table></div>\n", out);
 }
 
+/* Draws a picture and includes its SVG in the page. */
 static int write_picture(const struct spex_study *study, const char *name, spex_drawing *draw,
-                         FILE *out, struct spex_error *why) {
+                         FILE *out, struct spex_error *error) {
     const struct spex_picture picture = {.name = name, .draw = draw, .subject = study};
     char *svg;
-    int err = spex_picture_svg(&picture, &svg, why);
+    int err = spex_picture_svg(&picture, &svg, error);
     if (err)
         return err;
     fputs("<figure>", out);
@@ -349,35 +355,35 @@ static int write_picture(const struct spex_study *study, const char *name, spex_
     return 0;
 }
 
-/* Pictures that the space has something for. */
-static int write_pictures(const struct spex_study *study, FILE *out, struct spex_error *why) {
+/* Writes the pictures that the space has data for. */
+static int write_pictures(const struct spex_study *study, FILE *out, struct spex_error *error) {
     const struct spex_space *space = &study->file->space;
     bool varied = spex_space_configurations(space) > 1;
     int err = 0;
     if (space->objective_count > 1)
-        err = write_picture(study, "pareto", spex_draw_pareto, out, why);
+        err = write_picture(study, "pareto", spex_draw_pareto, out, error);
     if (!err && space->parameter_count > 1)
-        err = write_picture(study, "heatmap", spex_draw_heatmap, out, why);
+        err = write_picture(study, "heatmap", spex_draw_heatmap, out, error);
     if (!err && varied)
-        err = write_picture(study, "effects", spex_draw_effects, out, why);
-    return err ? err : write_picture(study, "convergence", spex_draw_convergence, out, why);
+        err = write_picture(study, "effects", spex_draw_effects, out, error);
+    return err ? err : write_picture(study, "convergence", spex_draw_convergence, out, error);
 }
 
-static int write_results(const struct spex_study *study, FILE *out, struct spex_error *why) {
+static int write_results(const struct spex_study *study, FILE *out, struct spex_error *error) {
     write_best(study, out);
     write_criteria(study, out);
     write_tied(study, out);
     write_effects(study, out);
     fputs("<h2>Pictures</h2>\n", out);
-    int err = write_pictures(study, out, why);
+    int err = write_pictures(study, out, error);
     write_front(study, out);
     write_failures(study, out);
     if (!err && write_configurations(study, out))
-        err = spex_fail(why, -ENOMEM, "out of memory");
+        err = spex_fail(error, -ENOMEM, "out of memory");
     return err;
 }
 
-int spex_report_html(const struct spex_study *study, FILE *out, struct spex_error *why) {
+int spex_report_html(const struct spex_study *study, FILE *out, struct spex_error *error) {
     int err = 0;
     write_head(study, out);
     if (study->findings.best == SPEX_RANKING_NONE) {
@@ -385,11 +391,11 @@ int spex_report_html(const struct spex_study *study, FILE *out, struct spex_erro
         write_criteria(study, out);
         write_failures(study, out);
     } else {
-        err = write_results(study, out, why);
+        err = write_results(study, out, error);
     }
     write_circumstances(study, out);
     fputs("</body></html>\n", out);
     if (!err && (fflush(out) != 0 || ferror(out)))
-        err = spex_fail(why, -EIO, "cannot write the page: %s", strerror(errno));
+        err = spex_fail(error, -EIO, "cannot write the page: %s", strerror(errno));
     return err;
 }

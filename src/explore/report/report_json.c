@@ -27,7 +27,7 @@ static json_t *trial_json(const struct spex_space *space, const struct spex_tria
         trial);
 }
 
-/* Means of all criteria, with the standard errors of these. */
+/* Means of all criteria, with their standard errors. */
 static json_t *means_json(const struct spex_study *study, const struct spex_group *group) {
     json_t *list = json_array();
     for (size_t c = 0; c < study->file->space.criterion_count; c++) {
@@ -39,8 +39,8 @@ static json_t *means_json(const struct spex_study *study, const struct spex_grou
     return list;
 }
 
-/* Shaped like a trial, over all of a configuration's successful ones, with their number and range,
- * and what is thought of it among the others. */
+/* An object with the members of a trial, over all successful trials of the configuration, and with
+ * its number of trials, range and rank. */
 static json_t *group_json(const struct spex_study *study, size_t g) {
     if (g == SPEX_RANKING_NONE)
         return json_null();
@@ -68,6 +68,7 @@ static json_t *groups_json(const struct spex_study *study, const size_t *groups,
     return list;
 }
 
+/* The configurations that are or may be on the Pareto front; null for one objective. */
 static json_t *front_json(const struct spex_study *study) {
     const struct spex_findings *findings = &study->findings;
     if (study->file->space.objective_count < 2)
@@ -126,7 +127,7 @@ static json_t *effects_json(const struct spex_study *study) {
                      "interactions", pairs);
 }
 
-/* Where the best so far changed, and the end. */
+/* The points where the best value changed, and the last one. */
 static json_t *convergence_json(const struct spex_study *study) {
     const struct spex_best_so_far *path = study->findings.convergence;
     json_t *list = json_array();
@@ -155,7 +156,7 @@ static json_t *criteria_json(const struct spex_space *space) {
     return list;
 }
 
-/* Best configuration for each thread count. */
+/* The best configuration for each number of threads. */
 static json_t *threads_json(const struct spex_study *study) {
     const struct spex_space *space = &study->file->space;
     size_t threads = space->threads_parameter;
@@ -169,6 +170,7 @@ static json_t *threads_json(const struct spex_study *study) {
     return list;
 }
 
+/* The number of threads beyond which more do not help; null when there is none. */
 static json_t *knee_json(const struct spex_study *study) {
     const struct spex_space *space = &study->file->space;
     if (space->threads_parameter == space->parameter_count)
@@ -212,6 +214,6 @@ static json_t *report_json(const struct spex_study *study) {
     return report;
 }
 
-int spex_report_json(const struct spex_study *study, FILE *out, struct spex_error *why) {
-    return spex_json_write(report_json(study), out, why);
+int spex_report_json(const struct spex_study *study, FILE *out, struct spex_error *error) {
+    return spex_json_write(report_json(study), out, error);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Parts of the report for people. */
+/* Parts of the text report. */
 #ifndef SPEX_EXPLORE_REPORT_REPORT_PARTS_H
 #define SPEX_EXPLORE_REPORT_REPORT_PARTS_H
 
 #include "explore/report/report.h"
 
-/* The best by number of threads, and from how many on more do not help. */
+/* Prints the best by number of threads, and from which number on more threads do not help. */
 void spex_report_threads(const struct spex_study *study, FILE *out);
 
 #endif

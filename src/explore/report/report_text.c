@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The report as text. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 #define FRONT_MAX   20
 #define PAIRS_MAX   5
 
-/* What was not recorded was not counted. */
+/* Lost records were not counted. */
 static void print_loss(const struct spex_criterion *objective, double share, FILE *out) {
     fprintf(out, "           %.2g %% were lost: the program made more than could be taken",
             share * 100);
@@ -31,6 +32,7 @@ static void print_criteria(const struct spex_space *space, FILE *out) {
     }
 }
 
+/* Prints the most frequent reasons of failures, and how many trials failed for others. */
 static void print_failures(const struct spex_findings *findings, FILE *out) {
     uint64_t others = 0;
     for (size_t f = 0; f < findings->failure_count; f++) {
@@ -45,6 +47,7 @@ static void print_failures(const struct spex_findings *findings, FILE *out) {
                 findings->failure_count - REASONS_MAX);
 }
 
+/* Prints the circumstances of each machine, wrapped at 100 columns. */
 static void print_machines(const struct spex_study *study, FILE *out) {
     for (size_t m = 0; m < study->machine_count; m++) {
         char *const *texts = study->machines[m].texts;
@@ -64,6 +67,7 @@ static void print_machines(const struct spex_study *study, FILE *out) {
     }
 }
 
+/* Prints what was explored, how many trials there are, and what limits their meaning. */
 static void print_header(const struct spex_study *study, FILE *out) {
     const struct spex_space *space = &study->file->space;
     const struct spex_findings *findings = &study->findings;
@@ -90,7 +94,7 @@ static void print_header(const struct spex_study *study, FILE *out) {
     print_machines(study, out);
 }
 
-/* "best  812.3/s (95 %: 790 to 834/s; 3 trials)  threads=4" */
+/* Prints a line such as "best  812.3/s (95 %: 790 to 834/s; 3 trials)  threads=4". */
 static void print_group(const struct spex_study *study, const char *title, size_t g, FILE *out) {
     const struct spex_space *space = &study->file->space;
     const struct spex_group *group = &study->summary.groups[g];
@@ -103,7 +107,7 @@ static void print_group(const struct spex_study *study, const char *title, size_
             group->trials, group->trials == 1 ? "" : "s", text);
 }
 
-/* What the best configuration does beside the first objective. */
+/* Prints the best configuration's figures for all criteria but the first objective. */
 static void print_other_criteria(const struct spex_study *study, size_t g, FILE *out) {
     const struct spex_space *space = &study->file->space;
     const struct spex_group *group = &study->summary.groups[g];
@@ -123,6 +127,7 @@ static void print_other_criteria(const struct spex_study *study, size_t g, FILE 
               out);
 }
 
+/* Prints the configurations that the trials cannot tell from the best. */
 static void print_tied(const struct spex_study *study, FILE *out) {
     const struct spex_findings *findings = &study->findings;
     char text[512], value[48];
@@ -145,6 +150,7 @@ static void print_tied(const struct spex_study *study, FILE *out) {
         fprintf(out, "           and %zu more\n", findings->tied_count - TIED_MAX);
 }
 
+/* Prints the Pareto front of several objectives. */
 static void print_front(const struct spex_study *study, FILE *out) {
     const struct spex_space *space = &study->file->space;
     const struct spex_findings *findings = &study->findings;
@@ -180,7 +186,7 @@ static void print_front(const struct spex_study *study, FILE *out) {
                 findings->perhaps_count);
 }
 
-/* A bin whose mean is the highest or the lowest. */
+/* The bin with the highest or the lowest mean. */
 static size_t extreme_bin(const struct spex_effect *effect, bool highest) {
     size_t found = effect->bins.count;
     for (size_t b = 0; b < effect->bins.count; b++) {
@@ -204,6 +210,7 @@ static void print_end(const struct spex_study *study, const struct spex_effect *
     fprintf(out, "  %-26s", both);
 }
 
+/* A share with its interval, as "34 % (20 to 41)". */
 static void share_text(const struct spex_sensitivity_share *share, char *text, size_t size) {
     if (isnan(share->value))
         snprintf(text, size, "-");
@@ -228,6 +235,7 @@ static void print_effect(const struct spex_study *study, size_t p, FILE *out) {
     fputc('\n', out);
 }
 
+/* Prints effects of parameters, then of pairs of at least half a percent. */
 static void print_effects(const struct spex_study *study, FILE *out) {
     const struct spex_effects *effects = &study->findings.effects;
     const struct spex_parameter *parameters = study->file->space.parameters;
@@ -252,7 +260,7 @@ static void print_effects(const struct spex_study *study, FILE *out) {
     }
 }
 
-/* At 1, 2, 5, 10, 20, 50 … trials, and at the end. */
+/* Prints the best so far after 1, 2, 5, 10, 20, 50 … trials and at the end. */
 static void print_convergence(const struct spex_study *study, FILE *out) {
     const struct spex_best_so_far *path = study->findings.convergence;
     size_t count = study->trials.count;

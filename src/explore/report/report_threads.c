@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What more threads bring. */
+/* The part of the text report about numbers of threads. */
 #include "explore/report/report_parts.h"
 #include "measure/criterion.h"
 
-/* One row a thread count: the best over everything, then the best with each category. */
+/* Prints the row of a thread count: the best of all, then the best with each category. */
 static void print_thread_row(const struct spex_study *study, size_t t, FILE *out) {
     const struct spex_space *space = &study->file->space;
     size_t threads = space->threads_parameter;
@@ -42,7 +42,7 @@ static void print_condition(const struct spex_space *space, size_t fixed, size_t
                 space->parameters[fixed].values[level].text);
 }
 
-/* The lowest and highest thread count with a result; false when there is none. */
+/* Sets the lowest and highest thread count with a result; false when there is none. */
 static bool thread_range(const struct spex_study *study, size_t fixed, size_t level, size_t *low,
                          size_t *high) {
     size_t threads = study->file->space.threads_parameter;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "explore/report/report_usage.h"
 
-/* Null when it is not known. */
+/* null when it is not known. */
 static json_t *usage_json(const struct spex_usage *usage) {
     if (!usage->known)
         return json_null();

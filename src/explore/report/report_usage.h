@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What trials have used, as JSON, and what went wrong in them. */
+/* Trials' use of resources as JSON, and their notes as text. */
 #ifndef SPEX_EXPLORE_REPORT_REPORT_USAGE_H
 #define SPEX_EXPLORE_REPORT_REPORT_USAGE_H
 
@@ -9,10 +9,10 @@
 
 #include "measure/trial.h"
 
-/* Puts "usage", "load" and "note" into the object of a trial, which it returns. */
+/* Adds "usage", "load" and "note" to the object of a trial; returns the object. */
 json_t *spex_report_usage(json_t *object, const struct spex_trial *trial);
 
-/* How many trials have a note, and the first of these; nothing when there is none. */
+/* Prints how many trials have a note, and the first one; nothing when there is none. */
 void spex_report_notes(const struct spex_trials *trials, FILE *out);
 
 #endif

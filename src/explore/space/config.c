@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Configurations as XML: written by the explorer for each run, read by the program's agent. */
+/* Configurations as XML: written by the explorer for each run, read by the program through
+ * include/spex/config.h. */
 #define _GNU_SOURCE
 #include <spex/config.h>
 
@@ -63,7 +64,8 @@ int spex_config_read(const char *path, struct spex_config **out, char *why, size
         spex_config_free(config);
         config = NULL;
     } else {
-        config->xml.why = NULL; /* pointed to our stack; nothing below fails through it */
+        /* it points to a local variable; no function below fails through it */
+        config->xml.error = NULL;
     }
     *out = config;
     return err;
@@ -77,7 +79,7 @@ int spex_config_receive(struct spex_config **config, char *why, size_t why_size)
         return -ENOENT;
     }
     int err = spex_config_read(path, config, why, why_size);
-    return err == -ENOENT ? -EIO : err; /* -ENOENT is for "not explored" */
+    return err == -ENOENT ? -EIO : err; /* -ENOENT means "not explored" */
 }
 
 void spex_config_free(struct spex_config *config) {
@@ -108,7 +110,8 @@ int spex_config_integer(const struct spex_config *config, const char *name, int6
     return -EINVAL;
 }
 
-static int add_parameter(xmlNode *root, const struct spex_parameter *parameter, size_t level) {
+static int document_add_parameter(xmlNode *root, const struct spex_parameter *parameter,
+                                  size_t level) {
     xmlNode *element = xmlNewChild(root, NULL, BAD_CAST "parameter", NULL);
     if (!element || !xmlNewProp(element, BAD_CAST "name", BAD_CAST parameter->name) ||
         !xmlNewProp(element, BAD_CAST "value", BAD_CAST parameter->values[level].text))
@@ -127,7 +130,7 @@ static xmlDoc *config_document(const struct spex_space *space, const size_t *lev
     xmlDocSetRootElement(document, root);
     int err = xmlNewProp(root, BAD_CAST "space", BAD_CAST space->name) ? 0 : -ENOMEM;
     for (size_t p = 0; p < space->parameter_count && !err; p++)
-        err = add_parameter(root, &space->parameters[p], levels[p]);
+        err = document_add_parameter(root, &space->parameters[p], levels[p]);
     if (err) {
         xmlFreeDoc(document);
         return NULL;
@@ -135,7 +138,7 @@ static xmlDoc *config_document(const struct spex_space *space, const size_t *lev
     return document;
 }
 
-static int write_file(const char *path, const void *text, size_t length) {
+static int config_write_file(const char *path, const void *text, size_t length) {
     FILE *out = fopen(path, "we");
     if (!out)
         return -errno;
@@ -146,8 +149,8 @@ static int write_file(const char *path, const void *text, size_t length) {
 }
 
 int spex_config_write(const char *path, const struct spex_space *space, const size_t *levels,
-                      struct spex_error *why) {
-    /* Not by libxml2, which would take the path for a URI and print errors of its own. */
+                      struct spex_error *error) {
+    /* libxml2's own function would take the path for a URI and print errors. */
     xmlDoc *document = config_document(space, levels);
     xmlChar *text = NULL;
     int length = 0;
@@ -155,11 +158,11 @@ int spex_config_write(const char *path, const struct spex_space *space, const si
         xmlDocDumpFormatMemoryEnc(document, &text, &length, "UTF-8", 1);
     xmlFreeDoc(document);
     if (!text)
-        return spex_fail(why, -ENOMEM, "out of memory");
-    int err = write_file(path, text, (size_t)length);
+        return spex_fail(error, -ENOMEM, "out of memory");
+    int err = config_write_file(path, text, (size_t)length);
     xmlFree(text);
     if (err)
-        return spex_fail(why, err, "cannot write the configuration to %s: %s", path,
+        return spex_fail(error, err, "cannot write the configuration to %s: %s", path,
                          strerror(-err));
     return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A configuration's XML, the explorer's side: what include/spex/config.h reads. */
+/* Writes the XML files of configurations, which include/spex/config.h reads. */
 #ifndef SPEX_EXPLORE_SPACE_CONFIG_FILE_H
 #define SPEX_EXPLORE_SPACE_CONFIG_FILE_H
 
@@ -9,8 +9,8 @@
 
 #include "text/error.h"
 
-/* Writes the configuration `levels` to a new file. 0, or as writing failed. */
+/* Writes the configuration `levels` to a file. 0; -ENOMEM; or the error of writing. */
 int spex_config_write(const char *path, const struct spex_space *space, const size_t *levels,
-                      struct spex_error *why);
+                      struct spex_error *error);
 
 #endif

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Reads a space: parameters, criteria and run rules in the order of the elements; then, once all
+ * parameters are known, what names them. */
 #include "explore/space/space.h"
 
 #include <errno.h>
@@ -14,12 +16,13 @@
 #include "explore/space/space_run.h"
 #include "explore/space/xml.h"
 
-/* Configurations that are looked at, at most, for one that is allowed. */
+/* Most configurations that are tried to find one that the constraints allow. */
 #define ALLOWED_TRIES 1000000
 
-/* The parameter that an attribute names. */
-static int resolve(struct spex_xml *xml, const xmlNode *element, const char *attribute,
-                   const struct spex_space *space, size_t *parameter) {
+/* Sets *parameter to the parameter that an attribute names; parameter_count without the
+ * attribute. */
+static int resolve_parameter(struct spex_xml *xml, const xmlNode *element, const char *attribute,
+                             const struct spex_space *space, size_t *parameter) {
     const char *name = spex_xml_attribute(element, attribute);
     *parameter = name ? spex_space_parameter(space, name) : space->parameter_count;
     if (name && *parameter == space->parameter_count)
@@ -28,9 +31,10 @@ static int resolve(struct spex_xml *xml, const xmlNode *element, const char *att
     return 0;
 }
 
+/* Finds the parameter that <run threads="…"> names; its values must be numbers of threads. */
 static int resolve_threads(struct spex_xml *xml, const xmlNode *run, struct spex_space *space) {
     space->threads_parameter = space->parameter_count;
-    int err = run ? resolve(xml, run, "threads", space, &space->threads_parameter) : 0;
+    int err = run ? resolve_parameter(xml, run, "threads", space, &space->threads_parameter) : 0;
     if (err || space->threads_parameter == space->parameter_count)
         return err;
     const struct spex_parameter *threads = &space->parameters[space->threads_parameter];
@@ -40,6 +44,7 @@ static int resolve_threads(struct spex_xml *xml, const xmlNode *run, struct spex
     return 0;
 }
 
+/* Finds the parameters of <heatmap>. */
 static int resolve_heatmap(struct spex_xml *xml, const xmlNode *heatmap,
                            struct spex_space_file *file) {
     static const char *const known[] = {"x", "y", NULL};
@@ -50,13 +55,14 @@ static int resolve_heatmap(struct spex_xml *xml, const xmlNode *heatmap,
     int err = spex_xml_check(xml, heatmap, known, 0);
     err = err ? err : spex_xml_required(xml, heatmap, "x", &name);
     err = err ? err : spex_xml_required(xml, heatmap, "y", &name);
-    err = err ? err : resolve(xml, heatmap, "x", &file->space, &file->heatmap_x);
-    err = err ? err : resolve(xml, heatmap, "y", &file->space, &file->heatmap_y);
+    err = err ? err : resolve_parameter(xml, heatmap, "x", &file->space, &file->heatmap_x);
+    err = err ? err : resolve_parameter(xml, heatmap, "y", &file->space, &file->heatmap_y);
     if (!err && file->heatmap_x == file->heatmap_y)
         err = spex_xml_fail(xml, heatmap, "x and y were expected to differ");
     return err;
 }
 
+/* The bound keeps numbers of configurations, and sums of them, within 64 bits. */
 static int check_size(struct spex_xml *xml, const xmlNode *root, const struct spex_space *space) {
     uint64_t count = 1;
     if (space->parameter_count == 0)
@@ -68,13 +74,13 @@ static int check_size(struct spex_xml *xml, const xmlNode *root, const struct sp
     return 0;
 }
 
-/* A constraint that nothing satisfies is a mistake; in a large space, one that hardly anything
- * does. */
+/* Fails when the constraints allow no configuration; in a large space, none of evenly spaced
+ * ones. */
 static int check_allowed(struct spex_xml *xml, const xmlNode *root,
                          const struct spex_space *space) {
     size_t levels[SPEX_PARAMETERS_MAX];
     uint64_t count = spex_space_configurations(space);
-    uint64_t stride = count / ALLOWED_TRIES * 2 + 1; /* 1 when all can be looked at */
+    uint64_t stride = count / ALLOWED_TRIES * 2 + 1; /* 1 when all are tried */
     for (uint64_t i = 0, index = 0; i < count && i < ALLOWED_TRIES; i++, index += stride) {
         uint64_t rest = index % count;
         for (size_t p = space->parameter_count; p-- > 0;) {
@@ -87,12 +93,13 @@ static int check_allowed(struct spex_xml *xml, const xmlNode *root,
     return spex_xml_fail(xml, root, "a configuration that the constraints allow was expected");
 }
 
+/* Elements that are handled once all parameters are known; NULL: not there. */
 struct elements {
     const xmlNode *run;
     const xmlNode *heatmap;
 };
 
-static int take_once(struct spex_xml *xml, const xmlNode *element, const xmlNode **seen) {
+static int take_only_element(struct spex_xml *xml, const xmlNode *element, const xmlNode **seen) {
     if (*seen)
         return spex_xml_fail(xml, element, "only one was expected");
     *seen = element;
@@ -105,7 +112,7 @@ static int take_parameter(struct spex_xml *xml, const xmlNode *element,
     return err ? err : spex_conditions_when(file->conditions, xml, element);
 }
 
-/* What names parameters has to wait until all are there. */
+/* Handles an element. Those that name parameters are only noted, or skipped here. */
 static int take_element(struct spex_xml *xml, const xmlNode *element, struct spex_space_file *file,
                         struct elements *seen) {
     const char *name = spex_xml_name(element);
@@ -114,7 +121,7 @@ static int take_element(struct spex_xml *xml, const xmlNode *element, struct spe
     if (strcmp(name, "objective") == 0 || strcmp(name, "limit") == 0)
         return spex_criterion_take(xml, element, name[0] == 'l', &file->space);
     if (strcmp(name, "heatmap") == 0)
-        return take_once(xml, element, &seen->heatmap);
+        return take_only_element(xml, element, &seen->heatmap);
     if (strcmp(name, "constraint") == 0 || spex_agent_element(name))
         return 0;
     if (strcmp(name, "run") != 0)
@@ -122,10 +129,12 @@ static int take_element(struct spex_xml *xml, const xmlNode *element, struct spe
                              "<parameter>, <constraint>, <objective>, <limit>, <run>, <heatmap>, "
                              "<environment>, <configuration>, <setup>, <teardown> or <load> was "
                              "expected here");
-    int err = take_once(xml, element, &seen->run);
+    int err = take_only_element(xml, element, &seen->run);
     return err ? err : spex_run_take(xml, element, &file->space.rules);
 }
 
+/* Reads the constraints and installs the space's functions, which a space without conditions lacks:
+ * settling is free then. */
 static int take_constraints(struct spex_xml *xml, const xmlNode *root,
                             struct spex_space_file *file) {
     int err = 0;
@@ -151,7 +160,7 @@ static int take_space(struct spex_xml *xml, struct spex_space_file *file, bool j
     err = err ? err : spex_xml_check(xml, root, known, 1);
     err = err ? err : spex_xml_required(xml, root, "name", &name);
     if (!err && (!(space->name = strdup(name)) || !(file->conditions = spex_conditions_new(space))))
-        err = spex_fail(xml->why, -ENOMEM, "out of memory");
+        err = spex_fail(xml->error, -ENOMEM, "out of memory");
     for (const xmlNode *e = err ? NULL : spex_xml_child(root); e && !err; e = spex_xml_next(e))
         err = take_element(xml, e, file, &seen);
     err = err ? err : check_size(xml, root, space);
@@ -162,14 +171,14 @@ static int take_space(struct spex_xml *xml, struct spex_space_file *file, bool j
     err = err ? err : resolve_heatmap(xml, seen.heatmap, file);
     err = err ? err : spex_agent_take(xml, root, space, &file->agent);
     if (!err && !(file->probes = spex_criteria_probes(space)))
-        err = spex_fail(xml->why, -ENOMEM, "out of memory");
+        err = spex_fail(xml->error, -ENOMEM, "out of memory");
     return err;
 }
 
-/* Takes the document over in any case. */
+/* Makes a space of the document, which is freed in any case. `judged`: an objective is required. */
 static int space_from(struct spex_xml *xml, bool judged, struct spex_space_file **out) {
     struct spex_space_file *file = calloc(1, sizeof(*file));
-    int err = file ? 0 : spex_fail(xml->why, -ENOMEM, "out of memory");
+    int err = file ? 0 : spex_fail(xml->error, -ENOMEM, "out of memory");
     if (!err) {
         file->space.size = sizeof(file->space);
         file->space.rules = spex_rules_default;
@@ -187,41 +196,42 @@ static int space_from(struct spex_xml *xml, bool judged, struct spex_space_file 
 }
 
 static int space_read(const char *path, bool judged, struct spex_space_file **file,
-                      struct spex_error *why) {
+                      struct spex_error *error) {
     struct spex_xml xml;
     *file = NULL;
-    int err = spex_xml_read_file(&xml, path, why);
+    int err = spex_xml_read_file(&xml, path, error);
     return err ? err : space_from(&xml, judged, file);
 }
 
 static int space_parse(const char *path, const char *text, bool judged,
-                       struct spex_space_file **file, struct spex_error *why) {
+                       struct spex_space_file **file, struct spex_error *error) {
     struct spex_xml xml;
     *file = NULL;
-    int err = spex_xml_read_text(&xml, path, text, why);
+    int err = spex_xml_read_text(&xml, path, text, error);
     return err ? err : space_from(&xml, judged, file);
 }
 
-int spex_space_read(const char *path, struct spex_space_file **file, struct spex_error *why) {
-    return space_read(path, true, file, why);
+int spex_space_read(const char *path, struct spex_space_file **file, struct spex_error *error) {
+    return space_read(path, true, file, error);
 }
 
-int spex_space_read_plan(const char *path, struct spex_space_file **file, struct spex_error *why) {
-    return space_read(path, false, file, why);
+int spex_space_read_plan(const char *path, struct spex_space_file **file,
+                         struct spex_error *error) {
+    return space_read(path, false, file, error);
 }
 
 int spex_space_parse(const char *path, const char *text, struct spex_space_file **file,
-                     struct spex_error *why) {
-    return space_parse(path, text, true, file, why);
+                     struct spex_error *error) {
+    return space_parse(path, text, true, file, error);
 }
 
 int spex_space_parse_plan(const char *path, const char *text, struct spex_space_file **file,
-                          struct spex_error *why) {
-    return space_parse(path, text, false, file, why);
+                          struct spex_error *error) {
+    return space_parse(path, text, false, file, error);
 }
 
-/* What is const to everyone else is ours to free. */
-static void drop(const void *owned) {
+/* Frees a member that is const for users of the space. */
+static void free_const(const void *owned) {
     free((void *)(uintptr_t)owned);
 }
 
@@ -230,11 +240,11 @@ void spex_space_free(struct spex_space_file *file) {
         return;
     for (size_t p = 0; p < file->space.parameter_count; p++)
         spex_parameter_free(&file->space.parameters[p]);
-    drop(file->space.parameters);
-    drop(file->space.name);
+    free_const(file->space.parameters);
+    free_const(file->space.name);
     for (size_t c = 0; c < file->space.criterion_count; c++)
         spex_criterion_free(&file->space.criteria[c]);
-    drop(file->space.criteria);
+    free_const(file->space.criteria);
     spex_conditions_free(file->conditions);
     spex_agent_free(file->agent);
     free(file->probes);
@@ -257,7 +267,7 @@ static void print_run(const struct spex_space *space, FILE *out) {
             space->threads_parameter < space->parameter_count
                 ? space->parameters[space->threads_parameter].name
                 : "1");
-    /* 15 digits: all that a decimal number of seconds can have and still come back as written. */
+    /* 15 digits: every decimal number of so many digits is printed as it was written. */
     fprintf(out,
             " precision=%.15g warmup=%.15g startup=%.15g duration=%.15g trials=%" PRIu64
             " seed=%" PRIu64 "\n",
@@ -288,4 +298,14 @@ char *spex_space_identity(const struct spex_space_file *file) {
         return NULL;
     }
     return text;
+}
+
+void spex_identity_skip_equal(const char **a, const char **b) {
+    while (**a && **b) {
+        size_t length = strcspn(*a, "\n"), other = strcspn(*b, "\n");
+        if (length != other || memcmp(*a, *b, length) != 0)
+            return;
+        *a += length + ((*a)[length] == '\n');
+        *b += other + ((*b)[other] == '\n');
+    }
 }

@@ -24,31 +24,34 @@ struct spex_agent;
 struct spex_conditions;
 
 struct spex_space_file {
-    struct spex_space space; /* all it points to is owned */
+    struct spex_space space; /* owns what it points to */
     struct spex_conditions *conditions;
-    struct spex_agent *agent; /* what is around the program */
-    char *probes;             /* selection of the probes of all criteria */
-    char *xml;                /* the text it was read from */
-    size_t heatmap_x;         /* parameters; parameter_count when the space has no such axis */
+    struct spex_agent *agent; /* environment, commands and loads of trials */
+    char *probes;             /* selection that has the probes of all criteria */
+    char *xml;                /* the file's text */
+    size_t heatmap_x;         /* axes of the heat map; parameter_count: not given */
     size_t heatmap_y;
 };
 
-/* 0; -EINVAL for a space that is malformed or contradicts itself; or as reading the file failed. */
-int spex_space_read(const char *path, struct spex_space_file **file, struct spex_error *why);
+/* Reads a space. 0; -EINVAL when it is malformed or contradicts itself; or the error of reading. */
+int spex_space_read(const char *path, struct spex_space_file **file, struct spex_error *error);
 
-/* The same of a plan of runs, which nobody judges: it needs no objective. */
-int spex_space_read_plan(const char *path, struct spex_space_file **file, struct spex_error *why);
+/* Reads a plan of runs, which needs no objective. */
+int spex_space_read_plan(const char *path, struct spex_space_file **file, struct spex_error *error);
 
-/* The same from text; `path` is for messages. */
+/* The same from a text; `path` is for messages. */
 int spex_space_parse(const char *path, const char *text, struct spex_space_file **file,
-                     struct spex_error *why);
+                     struct spex_error *error);
 int spex_space_parse_plan(const char *path, const char *text, struct spex_space_file **file,
-                          struct spex_error *why);
+                          struct spex_error *error);
 
 void spex_space_free(struct spex_space_file *file);
 
-/* What two spaces must agree in for their trials to be comparable, as text, one item a line; the
- * caller frees it. NULL when out of memory. */
+/* The text of everything in which two spaces must agree for their trials to be comparable, one item
+ * a line; to be freed. NULL when out of memory. */
 char *spex_space_identity(const struct spex_space_file *file);
+
+/* Moves both texts on to the first line in which they differ, or to their ends. */
+void spex_identity_skip_equal(const char **a, const char **b);
 
 #endif

@@ -17,7 +17,7 @@
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define DIGITS  "0123456789"
 
-/* A shell takes a word of these as it is. */
+/* Characters that a shell does not interpret. */
 #define SHELL_SAFE LETTERS DIGITS "_.,:/@%+=-"
 
 struct taking {
@@ -27,29 +27,30 @@ struct taking {
 };
 
 static int fail_memory(struct spex_xml *xml) {
-    return spex_fail(xml->why, -ENOMEM, "out of memory");
+    return spex_fail(xml->error, -ENOMEM, "out of memory");
 }
 
-static int copy(struct spex_xml *xml, const char *text, char **to) {
+static int copy_text(struct spex_xml *xml, const char *text, char **to) {
     *to = strdup(text);
     return *to ? 0 : fail_memory(xml);
 }
 
-/* A template whose names are parameters; `named` may be NULL. */
+/* Copies a template after checking that its names are parameters. `named` may be NULL. */
 static int take_template(const struct taking *taking, const xmlNode *element, const char *attribute,
                          const char *text, uint64_t *named, char **to) {
-    struct spex_error why;
+    struct spex_error error;
     uint64_t unused;
-    int err = spex_template_check(text, taking->space, named ? named : &unused, &why);
+    int err = spex_template_check(text, taking->space, named ? named : &unused, &error);
     if (err == -EINVAL)
-        spex_xml_complain(taking->xml, element, "%s: %s", attribute, why.text);
-    return err == -ENOMEM ? fail_memory(taking->xml) : err ? err : copy(taking->xml, text, to);
+        spex_xml_complain(taking->xml, element, "%s: %s", attribute, error.text);
+    return err == -ENOMEM ? fail_memory(taking->xml) : err ? err : copy_text(taking->xml, text, to);
 }
 
 static bool is_variable(const char *name) {
     return strspn(name, LETTERS "_") > 0 && name[strspn(name, LETTERS DIGITS "_")] == '\0';
 }
 
+/* Fails for names that are no variable's, that spex sets itself, or that are given twice. */
 static int check_variable(const struct taking *taking, const xmlNode *element, const char *name) {
     static const char *const ours[] = {"SPEX_CONFIG", "SPEX_PROBES", "SPEX_OUT"};
     if (!is_variable(name))
@@ -80,7 +81,7 @@ static int take_environment(const struct taking *taking, const xmlNode *element)
     if (err)
         return err;
     struct spex_agent_variable *variable = &agent->variables[agent->variable_count++];
-    err = copy(taking->xml, name, &variable->name);
+    err = copy_text(taking->xml, name, &variable->name);
     return err ? err : take_template(taking, element, "value", value, NULL, &variable->value);
 }
 
@@ -111,8 +112,9 @@ char *spex_agent_parameter_variable(const char *parameter) {
     return variable;
 }
 
-/* What is named in a command stands there as it is, so no value may mean something to the shell. */
-static int check_words(const struct taking *taking, const xmlNode *element, uint64_t named) {
+/* Parameters in a command are replaced before a shell reads it, so their values must not contain
+ * characters that the shell interprets. */
+static int check_shell_safe(const struct taking *taking, const xmlNode *element, uint64_t named) {
     for (size_t p = 0; p < taking->space->parameter_count; p++) {
         const struct spex_parameter *parameter = &taking->space->parameters[p];
         for (size_t v = 0; named >> p & 1 && v < parameter->count; v++) {
@@ -133,7 +135,7 @@ static int check_words(const struct taking *taking, const xmlNode *element, uint
     return 0;
 }
 
-/* Each parameter has a variable of its own. */
+/* Fails when two parameters have the same variable in commands. */
 static int check_variables_differ(const struct taking *taking, const xmlNode *element) {
     const struct spex_space *space = taking->space;
     char *variables[SPEX_PARAMETERS_MAX] = {NULL};
@@ -169,11 +171,11 @@ static int take_command(const struct taking *taking, const xmlNode *element,
                             "timeout=\"%s\": seconds, more than 0 and at most %d, were expected",
                             timeout, TIMEOUT_MAX);
     err = err ? err : take_template(taking, element, "command", text, &named, &command->text);
-    err = err ? err : check_words(taking, element, named);
+    err = err ? err : check_shell_safe(taking, element, named);
     return err ? err : check_variables_differ(taking, element);
 }
 
-/* A number, or a parameter that can be nothing else. */
+/* Whether the text is a number of workers, or a parameter all of whose values are. */
 static bool are_workers(const struct spex_space *space, const char *text) {
     int64_t number;
     if (spex_number_integer(text, &number))
@@ -219,8 +221,8 @@ static int take_load(const struct taking *taking, const xmlNode *element) {
     if (err)
         return err;
     struct spex_agent_load *load = &taking->agent->loads[taking->agent->load_count++];
-    err = copy(taking->xml, stressor, &load->stressor);
-    err = err ? err : copy(taking->xml, workers, &load->workers);
+    err = copy_text(taking->xml, stressor, &load->stressor);
+    err = err ? err : copy_text(taking->xml, workers, &load->workers);
     return err ? err
                : take_template(taking, element, "options", options ? options : "", NULL,
                                &load->options);

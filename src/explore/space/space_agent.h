@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a space says of how a configuration reaches the program, and of what is around it in a
- * trial:
+/* How a space passes a configuration to the program, and what it runs before, beside and after the
+ * program in a trial:
  *
  *     <environment name="THREADS" value="{threads}"/>
  *     <configuration descriptor="3"/>
@@ -28,11 +28,11 @@ struct spex_agent_variable {
 };
 
 struct spex_agent_command {
-    char *text; /* NULL: there is none */
+    char *text; /* NULL: no command */
     double timeout_seconds;
 };
 
-/* A stressor of stress-ng's. */
+/* A load: a stressor of stress-ng. */
 struct spex_agent_load {
     char *stressor;
     char *workers;
@@ -44,26 +44,26 @@ struct spex_agent {
     size_t variable_count;
     struct spex_agent_command setup;
     struct spex_agent_command teardown;
-    int descriptor; /* where the program finds its configuration open; 0: nowhere */
+    int descriptor; /* file descriptor on which the program can read its configuration; 0: none */
     struct spex_agent_load loads[SPEX_AGENT_LOADS_MAX];
     size_t load_count;
 };
 
-/* Whether an element of this name is taken here. */
+/* Whether spex_agent_take handles elements of this name. */
 bool spex_agent_element(const char *name);
 
-/* Takes all of them, once the space's parameters are there. *agent is to be freed also after an
- * error. */
+/* Takes all these elements of the space, whose parameters must be known. *agent is to be freed also
+ * after an error. */
 int spex_agent_take(struct spex_xml *xml, const xmlNode *root, const struct spex_space *space,
                     struct spex_agent **agent);
 
 void spex_agent_free(struct spex_agent *agent);
 
-/* A line each, for the space's identity. */
+/* Prints one line for each item, for the space's identity. */
 void spex_agent_print(const struct spex_agent *agent, FILE *out);
 
-/* The variable in which commands find a parameter's value, SPEX_PARAMETER_…, in capitals, with "_"
- * for "." and "-"; to be freed; NULL when out of memory. */
+/* The environment variable with a parameter's value in commands: SPEX_PARAMETER_ and the name in
+ * capitals, with "_" for "." and "-". To be freed; NULL when out of memory. */
 char *spex_agent_parameter_variable(const char *parameter);
 
 #endif

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Conditions are compiled once and evaluated by libxml2's XPath. Names and functions are checked
+ * before, since XPath's own messages would not say what was expected and since an unknown name
+ * would only fail during evaluation. */
 #include "explore/space/space_condition.h"
 
 #include <pthread.h>
@@ -16,22 +19,24 @@
 struct condition {
     xmlXPathCompExpr *expression;
     char *text;
-    uint64_t parameters; /* that it names, a bit each */
+    uint64_t parameters; /* bit p: names parameter p */
 };
 
 struct spex_conditions {
     const struct spex_space *space;
     xmlXPathContext *context;
-    pthread_mutex_t lock;                       /* the context is for one at a time */
-    const size_t *levels;                       /* under evaluation */
-    struct condition when[SPEX_PARAMETERS_MAX]; /* without an expression: always */
+    pthread_mutex_t lock; /* guards context and levels: libxml2's context is not thread-safe */
+    const size_t *levels; /* configuration under evaluation */
+    /* without an expression: the parameter always applies */
+    struct condition when[SPEX_PARAMETERS_MAX];
     struct condition constraints[SPEX_CONSTRAINTS_MAX];
     size_t constraint_count;
     size_t when_count;
 };
 
-/* What $name is worth. */
-static xmlXPathObject *look_up(void *user, const xmlChar *name, const xmlChar *space_uri) {
+/* XPath's variable lookup: the value of a parameter in `levels`. */
+static xmlXPathObject *condition_variable(void *user, const xmlChar *name,
+                                          const xmlChar *space_uri) {
     const struct spex_conditions *conditions = user;
     const struct spex_space *space = conditions->space;
     size_t p = spex_space_parameter(space, (const char *)name);
@@ -46,7 +51,7 @@ static xmlXPathObject *look_up(void *user, const xmlChar *name, const xmlChar *s
     return xmlXPathNewFloat(value->number);
 }
 
-static void say_nothing(void *user, const xmlError *error) {
+static void ignore_error(void *user, const xmlError *error) {
     (void)user;
     (void)error;
 }
@@ -62,8 +67,8 @@ struct spex_conditions *spex_conditions_new(const struct spex_space *space) {
         free(conditions);
         return NULL;
     }
-    conditions->context->error = (xmlStructuredErrorFunc)(uintptr_t)say_nothing;
-    xmlXPathRegisterVariableLookup(conditions->context, look_up, conditions);
+    conditions->context->error = (xmlStructuredErrorFunc)(uintptr_t)ignore_error;
+    xmlXPathRegisterVariableLookup(conditions->context, condition_variable, conditions);
     return conditions;
 }
 
@@ -97,15 +102,15 @@ static bool equals_follows(const char **text) {
     return length > 0;
 }
 
-/* "$mode = 'x'": one of the mode's values was meant. What is compared in another manner is for
- * XPath to say. */
+/* Checks comparisons such as "$mode = 'x'": the text must be a value of the parameter. Comparisons
+ * of another form are left to XPath. */
 static int check_comparison(struct spex_xml *xml, const xmlNode *element, const char *attribute,
                             const struct spex_parameter *parameter, const char *rest) {
     if (!equals_follows(&rest) || (*rest != '\'' && *rest != '"'))
         return 0;
     const char *end = strchr(rest + 1, *rest);
     if (!end)
-        return 0; /* no XPath */
+        return 0; /* not closed: XPath fails */
     if (parameter->kind == SPEX_BOOLEAN)
         return spex_xml_fail(xml, element, "%s: $%s is a truth value: $%s or not($%s) was expected",
                              attribute, parameter->name, parameter->name, parameter->name);
@@ -117,10 +122,10 @@ static int check_comparison(struct spex_xml *xml, const xmlNode *element, const 
                          (int)(end - rest + 1), rest, parameter->name);
 }
 
-/* At a "$": which parameter it names. */
-static int take_name(struct spex_xml *xml, const xmlNode *element, const char *attribute,
-                     const char **text, const struct spex_space *space, size_t known,
-                     uint64_t *parameters) {
+/* Checks the name after a "$" and adds the parameter to *parameters; *text moves behind it. */
+static int check_variable_name(struct spex_xml *xml, const xmlNode *element, const char *attribute,
+                               const char **text, const struct spex_space *space, size_t known,
+                               uint64_t *parameters) {
     const char *start = ++*text;
     size_t length = strspn(start, SPEX_NAME_LETTERS "0123456789.-");
     char name[NAME_BYTES_MAX];
@@ -137,10 +142,10 @@ static int take_name(struct spex_xml *xml, const xmlNode *element, const char *a
     return check_comparison(xml, element, attribute, &space->parameters[p], *text);
 }
 
-/* At a letter. XPath has more functions, but those are for documents; what is no function here is
- * an operator, or for XPath to complain of. */
-static int take_word(struct spex_xml *xml, const xmlNode *element, const char *attribute,
-                     const char **text) {
+/* Checks a word: if it is called, it must be one of the functions that work without a document.
+ * XPath itself checks other words. */
+static int check_function_name(struct spex_xml *xml, const xmlNode *element, const char *attribute,
+                               const char **text) {
     static const char *const functions[] = {
         "not",           "true",  "false",   "boolean", "number",   "string",
         "floor",         "round", "ceiling", "concat",  "contains", "starts-with",
@@ -159,7 +164,7 @@ static int take_word(struct spex_xml *xml, const xmlNode *element, const char *a
                          attribute, (int)length, word);
 }
 
-/* Only the first `known` parameters may be named, and one must be. */
+/* Checks the names in an expression: at least one parameter, of the first `known` ones only. */
 static int check_names(struct spex_xml *xml, const xmlNode *element, const char *attribute,
                        const char *text, const struct spex_space *space, size_t known,
                        uint64_t *parameters) {
@@ -167,9 +172,9 @@ static int check_names(struct spex_xml *xml, const xmlNode *element, const char 
     *parameters = 0;
     while (*text && !err) {
         if (*text == '$') {
-            err = take_name(xml, element, attribute, &text, space, known, parameters);
+            err = check_variable_name(xml, element, attribute, &text, space, known, parameters);
         } else if (strchr(SPEX_NAME_LETTERS, *text)) {
-            err = take_word(xml, element, attribute, &text);
+            err = check_function_name(xml, element, attribute, &text);
         } else if (*text == '\'' || *text == '"') {
             const char *end = strchr(text + 1, *text);
             text = end ? end + 1 : text + strlen(text);
@@ -183,9 +188,9 @@ static int check_names(struct spex_xml *xml, const xmlNode *element, const char 
     return err;
 }
 
-/* 1, 0, or -1: the expression has no value. */
-static int evaluate(struct spex_conditions *conditions, const struct condition *condition,
-                    const size_t *levels) {
+/* The truth of a condition, 1 or 0; -1 when it cannot be evaluated. Takes the lock. */
+static int condition_evaluate(struct spex_conditions *conditions, const struct condition *condition,
+                              const size_t *levels) {
     pthread_mutex_lock(&conditions->lock);
     conditions->levels = levels;
     int truth = xmlXPathCompiledEvalToBoolean(condition->expression, conditions->context);
@@ -193,9 +198,9 @@ static int evaluate(struct spex_conditions *conditions, const struct condition *
     return truth;
 }
 
-static int take(struct spex_conditions *conditions, struct spex_xml *xml, const xmlNode *element,
-                const char *attribute, const char *text, size_t known,
-                struct condition *condition) {
+static int condition_take(struct spex_conditions *conditions, struct spex_xml *xml,
+                          const xmlNode *element, const char *attribute, const char *text,
+                          size_t known, struct condition *condition) {
     size_t defaults[SPEX_PARAMETERS_MAX];
     for (size_t p = 0; p < conditions->space->parameter_count; p++)
         defaults[p] = conditions->space->parameters[p].default_level;
@@ -204,14 +209,14 @@ static int take(struct spex_conditions *conditions, struct spex_xml *xml, const 
     if (err)
         return err;
     condition->expression = xmlXPathCtxtCompile(conditions->context, BAD_CAST text);
-    if (!condition->expression || evaluate(conditions, condition, defaults) < 0)
+    if (!condition->expression || condition_evaluate(conditions, condition, defaults) < 0)
         return spex_xml_fail(
             xml, element,
             "%s=\"%s\": an XPath condition was expected, as \"$a * $b &lt;= 64 and "
             "$mode = 'x'\"",
             attribute, text);
     condition->text = strdup(text);
-    return condition->text ? 0 : spex_fail(xml->why, -ENOMEM, "out of memory");
+    return condition->text ? 0 : spex_fail(xml->error, -ENOMEM, "out of memory");
 }
 
 int spex_conditions_when(struct spex_conditions *conditions, struct spex_xml *xml,
@@ -221,7 +226,7 @@ int spex_conditions_when(struct spex_conditions *conditions, struct spex_xml *xm
     if (!text)
         return 0;
     conditions->when_count++;
-    return take(conditions, xml, element, "when", text, last, &conditions->when[last]);
+    return condition_take(conditions, xml, element, "when", text, last, &conditions->when[last]);
 }
 
 int spex_conditions_require(struct spex_conditions *conditions, struct spex_xml *xml,
@@ -234,25 +239,29 @@ int spex_conditions_require(struct spex_conditions *conditions, struct spex_xml 
         err = spex_xml_fail(xml, element, "at most %d were expected", SPEX_CONSTRAINTS_MAX);
     if (err)
         return err;
-    return take(conditions, xml, element, "require", text, conditions->space->parameter_count,
-                &conditions->constraints[conditions->constraint_count++]);
+    return condition_take(conditions, xml, element, "require", text,
+                          conditions->space->parameter_count,
+                          &conditions->constraints[conditions->constraint_count++]);
 }
 
 bool spex_conditions_any(const struct spex_conditions *conditions) {
     return conditions->constraint_count || conditions->when_count;
 }
 
-/* Levels before it are settled; those that do not apply have been noted. A parameter whose
- * condition names one that does not apply does not either. */
+/* Whether a parameter applies, when the levels before it are settled. A parameter whose condition
+ * names one that does not apply does not apply either. */
 static bool settled_applies(struct spex_conditions *conditions, const size_t *levels, size_t p,
                             uint64_t unapplied) {
     const struct condition *when = &conditions->when[p];
     if (!when->expression)
         return true;
-    return !(when->parameters & unapplied) && evaluate(conditions, when, levels) == 1;
+    return !(when->parameters & unapplied) && condition_evaluate(conditions, when, levels) == 1;
 }
 
-static uint64_t settle(struct spex_conditions *conditions, size_t *levels, size_t count) {
+/* Sets the first `count` parameters that do not apply to their default level. Returns these, a bit
+ * each. */
+static uint64_t conditions_settle(struct spex_conditions *conditions, size_t *levels,
+                                  size_t count) {
     uint64_t unapplied = 0;
     for (size_t p = 0; conditions->when_count && p < count; p++)
         if (!settled_applies(conditions, levels, p, unapplied)) {
@@ -264,9 +273,9 @@ static uint64_t settle(struct spex_conditions *conditions, size_t *levels, size_
 
 bool spex_conditions_settle(const struct spex_space *space, size_t *levels) {
     struct spex_conditions *conditions = space->context;
-    settle(conditions, levels, space->parameter_count);
+    conditions_settle(conditions, levels, space->parameter_count);
     for (size_t c = 0; c < conditions->constraint_count; c++)
-        if (evaluate(conditions, &conditions->constraints[c], levels) != 1)
+        if (condition_evaluate(conditions, &conditions->constraints[c], levels) != 1)
             return false;
     return true;
 }
@@ -275,8 +284,8 @@ bool spex_conditions_apply(const struct spex_space *space, const size_t *levels,
     struct spex_conditions *conditions = space->context;
     size_t settled[SPEX_PARAMETERS_MAX];
     memcpy(settled, levels, space->parameter_count * sizeof(*levels));
-    return !(settle(conditions, settled, parameter + 1) & UINT64_C(1)
-                                                              << parameter % SPEX_PARAMETERS_MAX);
+    return !(conditions_settle(conditions, settled, parameter + 1) &
+             UINT64_C(1) << parameter % SPEX_PARAMETERS_MAX);
 }
 
 void spex_conditions_print(const struct spex_conditions *conditions, FILE *out) {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Reads objectives and limits. */
 #define _GNU_SOURCE
 #include "explore/space/space_criterion.h"
 
@@ -13,13 +14,14 @@
 
 #define FIELD_MAX 255
 
+/* Checks that the selection names a single probe, and sets its type. */
 static int take_probe(struct spex_xml *xml, const xmlNode *element, const char *probe,
                       uint32_t *type) {
     struct spex_selection selection;
-    char why[192] = "out of memory";
-    int err = spex_selection_parse(probe, &selection, why, sizeof(why));
+    char error[192] = "out of memory";
+    int err = spex_selection_parse(probe, &selection, error, sizeof(error));
     if (err)
-        return spex_xml_fail(xml, element, "probe=%s", why);
+        return spex_xml_fail(xml, element, "probe=%s", error);
     if (!spex_criterion_names_one(&selection, probe))
         err = spex_xml_fail(xml, element,
                             "probe=\"%s\": one probe and its type was expected, as \"query:tpt\"",
@@ -61,7 +63,7 @@ static int take_metric(struct spex_xml *xml, const xmlNode *element,
     criterion->probe = strdup(probe);
     criterion->metric = strdup(metric);
     return criterion->probe && criterion->metric ? 0
-                                                 : spex_fail(xml->why, -ENOMEM, "out of memory");
+                                                 : spex_fail(xml->error, -ENOMEM, "out of memory");
 }
 
 static int take_goal(struct spex_xml *xml, const xmlNode *element,
@@ -76,8 +78,8 @@ static int take_goal(struct spex_xml *xml, const xmlNode *element,
     return 0;
 }
 
-/* "2ms" and the like for a time, a plain number for all. */
-static bool bound_of(const struct spex_criterion *criterion, const char *text, double *bound) {
+/* Parses a bound: a number; for a time also with a unit, as "2ms". */
+static bool parse_bound(const struct spex_criterion *criterion, const char *text, double *bound) {
     static const struct {
         const char *suffix;
         double seconds;
@@ -106,7 +108,7 @@ static int take_bound(struct spex_xml *xml, const xmlNode *element,
     if (!most == !least)
         return spex_xml_fail(xml, element, "either at_most or at_least was expected");
     criterion->goal = most ? SPEX_AT_MOST : SPEX_AT_LEAST;
-    if (!bound_of(criterion, most ? most : least, &criterion->bound))
+    if (!parse_bound(criterion, most ? most : least, &criterion->bound))
         return spex_xml_fail(xml, element, "%s=\"%s\": a number%s was expected",
                              most ? "at_most" : "at_least", most ? most : least,
                              strcmp(spex_criterion_unit(criterion), "s") == 0
@@ -115,7 +117,7 @@ static int take_bound(struct spex_xml *xml, const xmlNode *element,
     return 0;
 }
 
-/* Room for one more, zeroed and counted: an objective before the limits. */
+/* Adds a zeroed criterion: an objective is placed before the limits. */
 static struct spex_criterion *criterion_add(struct spex_space *space, bool limit) {
     struct spex_criterion *all = (struct spex_criterion *)(uintptr_t)space->criteria;
     if (!all && !(all = calloc(SPEX_CRITERIA_MAX, sizeof(*all))))
@@ -127,7 +129,7 @@ static struct spex_criterion *criterion_add(struct spex_space *space, bool limit
     return &all[at];
 }
 
-/* Two objectives for one figure would be one too many. */
+/* Fails when the figure is an objective already. */
 static int check_new(struct spex_xml *xml, const xmlNode *element, const struct spex_space *space,
                      const struct spex_criterion *criterion) {
     for (size_t c = 0; c < space->objective_count; c++) {
@@ -155,7 +157,7 @@ int spex_criterion_take(struct spex_xml *xml, const xmlNode *element, bool limit
         return err;
     struct spex_criterion *criterion = criterion_add(space, limit);
     if (!criterion)
-        return spex_fail(xml->why, -ENOMEM, "out of memory");
+        return spex_fail(xml->error, -ENOMEM, "out of memory");
     err = take_metric(xml, element, criterion);
     err = err ? err : check_new(xml, element, space, criterion);
     if (err)

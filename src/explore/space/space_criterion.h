@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One <objective> or <limit> of a space. */
+/* Reads an <objective> or <limit> of a space. */
 #ifndef SPEX_EXPLORE_SPACE_SPACE_CRITERION_H
 #define SPEX_EXPLORE_SPACE_SPACE_CRITERION_H
 
@@ -8,8 +8,8 @@
 #include "explore/space/xml.h"
 #include "measure/criterion.h"
 
-/* Adds it to the space's criteria, which stay owned by the space even after an error: the
- * objectives in their order, then the limits in theirs. */
+/* Adds a criterion: objectives come first, in their order, then limits in theirs. The space owns it
+ * even after an error. */
 int spex_criterion_take(struct spex_xml *xml, const xmlNode *element, bool limit,
                         struct spex_space *space);
 

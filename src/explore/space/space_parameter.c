@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Reads parameters; space_values.c makes their values. */
 #include "explore/space/space_parameter.h"
 
 #include <errno.h>
@@ -9,7 +10,7 @@
 #include "explore/space/space_values.h"
 #include "text/number.h"
 
-/* Names stand in command lines, tables and queries. */
+/* Names occur in command lines, tables and queries, so few characters are allowed. */
 static bool is_name(const char *text) {
     return *text && strchr(SPEX_NAME_LETTERS, *text) &&
            text[strspn(text, SPEX_NAME_LETTERS "0123456789.-")] == '\0';
@@ -52,7 +53,7 @@ static int take_name(struct spex_xml *xml, const xmlNode *element, const struct 
     return 0;
 }
 
-/* Room for one more, zeroed, already counted. */
+/* Adds a zeroed parameter. */
 static struct spex_parameter *parameter_add(struct spex_space *space) {
     struct spex_parameter *all = (struct spex_parameter *)(uintptr_t)space->parameters;
     if (!all && !(all = calloc(SPEX_PARAMETERS_MAX, sizeof(*all))))
@@ -61,6 +62,7 @@ static struct spex_parameter *parameter_add(struct spex_space *space) {
     return &all[space->parameter_count++];
 }
 
+/* A parameter with a factor is logarithmic unless the scale is given. */
 static int take_scale(struct spex_xml *xml, const xmlNode *element,
                       struct spex_parameter *parameter) {
     const char *scale = spex_xml_attribute(element, "scale");
@@ -75,7 +77,7 @@ static int take_scale(struct spex_xml *xml, const xmlNode *element,
     return 0;
 }
 
-/* The level of a value that an attribute names. */
+/* Sets *level to the level of the value that an attribute names. */
 static int find_level(struct spex_xml *xml, const xmlNode *element, const char *attribute,
                       const struct spex_parameter *parameter, size_t *level) {
     const char *text = spex_xml_attribute(element, attribute);
@@ -90,7 +92,7 @@ static int find_level(struct spex_xml *xml, const xmlNode *element, const char *
                          text);
 }
 
-/* Only the value that it is fixed to stays. */
+/* Removes all values but the fixed one. */
 static int take_fixed(struct spex_xml *xml, const xmlNode *element,
                       struct spex_parameter *parameter) {
     size_t level;
@@ -118,8 +120,10 @@ static int take_default(struct spex_xml *xml, const xmlNode *element,
     return find_level(xml, element, "default", parameter, &parameter->default_level);
 }
 
-/* Where each number lies between the lowest and the highest. */
-static int place(struct spex_xml *xml, const xmlNode *element, struct spex_parameter *parameter) {
+/* Sets each value's position between the lowest (0) and the highest (1), on the parameter's
+ * scale. */
+static int set_positions(struct spex_xml *xml, const xmlNode *element,
+                         struct spex_parameter *parameter) {
     struct spex_value *values = (struct spex_value *)(uintptr_t)parameter->values;
     if (!spex_parameter_ordered(parameter))
         return 0;
@@ -150,16 +154,16 @@ int spex_parameter_take(struct spex_xml *xml, const xmlNode *element, struct spe
         return err;
     struct spex_parameter *parameter = parameter_add(space);
     if (!parameter)
-        return spex_fail(xml->why, -ENOMEM, "out of memory");
+        return spex_fail(xml->error, -ENOMEM, "out of memory");
     const char *unit = spex_xml_attribute(element, "unit");
     parameter->kind = kind;
     parameter->name = strdup(name);
     parameter->unit = strdup(unit ? unit : "");
     if (!parameter->name || !parameter->unit)
-        return spex_fail(xml->why, -ENOMEM, "out of memory");
+        return spex_fail(xml->error, -ENOMEM, "out of memory");
     err = take_scale(xml, element, parameter);
     err = err ? err : spex_values_take(xml, element, parameter);
-    err = err ? err : place(xml, element, parameter);
+    err = err ? err : set_positions(xml, element, parameter);
     err = err ? err : take_fixed(xml, element, parameter);
     return err ? err : take_default(xml, element, parameter);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Reads the run rules. Attributes that are missing keep the defaults of spex_rules_default. */
 #include "explore/space/space_run.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The <run> of a space: how long to look, and how often. */
+/* Reads the <run> of a space: length and number of runs. */
 #ifndef SPEX_EXPLORE_SPACE_SPACE_RUN_H
 #define SPEX_EXPLORE_SPACE_SPACE_RUN_H
 
@@ -8,7 +8,7 @@
 #include "explore/space/xml.h"
 #include "measure/rules.h"
 
-/* All but `threads`, which names a parameter that may come later. */
+/* Reads all attributes but `threads`, which names a parameter that may follow. */
 int spex_run_take(struct spex_xml *xml, const xmlNode *element, struct spex_rules *rules);
 
 #endif

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Lists the values of a parameter. Values have the text that the program gets; numbers are read
+ * back from it, so that spex and the program see the same value. */
 #include "explore/space/space_values.h"
 
 #include <errno.h>
@@ -10,10 +12,11 @@
 
 #include "text/number.h"
 
-/* Room for one more, counted; its text is a copy of `length` bytes. */
-static struct spex_value *append(struct spex_xml *xml, const xmlNode *element,
-                                 struct spex_parameter *parameter, const char *text,
-                                 size_t length) {
+/* Appends a value with a copy of the text's first `length` bytes; NULL after an error. The room is
+ * doubled when the count is a power of two. */
+static struct spex_value *value_append(struct spex_xml *xml, const xmlNode *element,
+                                       struct spex_parameter *parameter, const char *text,
+                                       size_t length) {
     struct spex_value *values = (struct spex_value *)(uintptr_t)parameter->values, *more = values;
     if (parameter->count == SPEX_VALUES_MAX) {
         spex_xml_complain(xml, element, "at most %d values were expected", SPEX_VALUES_MAX);
@@ -27,18 +30,19 @@ static struct spex_value *append(struct spex_xml *xml, const xmlNode *element,
     }
     char *copy = more ? strndup(text, length) : NULL;
     if (!copy) {
-        spex_error_set(xml->why, "out of memory");
+        spex_error_set(xml->error, "out of memory");
         return NULL;
     }
     values[parameter->count] = (struct spex_value){.text = copy};
     return &values[parameter->count++];
 }
 
-static int append_integer(struct spex_xml *xml, const xmlNode *element,
-                          struct spex_parameter *parameter, int64_t integer) {
+/* Appends an integer. 0 or -EINVAL, with the error set. */
+static int value_append_integer(struct spex_xml *xml, const xmlNode *element,
+                                struct spex_parameter *parameter, int64_t integer) {
     char text[24];
     int length = snprintf(text, sizeof(text), "%" PRId64, integer);
-    struct spex_value *value = append(xml, element, parameter, text, (size_t)length);
+    struct spex_value *value = value_append(xml, element, parameter, text, (size_t)length);
     if (!value)
         return -EINVAL;
     value->integer = integer;
@@ -46,12 +50,12 @@ static int append_integer(struct spex_xml *xml, const xmlNode *element,
     return 0;
 }
 
-/* As it is written, which the program reads. */
-static int append_real(struct spex_xml *xml, const xmlNode *element,
-                       struct spex_parameter *parameter, double number) {
+/* Appends a number as it is written for the program, in 12 digits. */
+static int value_append_real(struct spex_xml *xml, const xmlNode *element,
+                             struct spex_parameter *parameter, double number) {
     char text[40];
     int length = snprintf(text, sizeof(text), "%.12g", number);
-    struct spex_value *value = append(xml, element, parameter, text, (size_t)length);
+    struct spex_value *value = value_append(xml, element, parameter, text, (size_t)length);
     if (!value)
         return -EINVAL;
     value->number = strtod(text, NULL);
@@ -66,6 +70,7 @@ static bool read_number(enum spex_parameter_kind kind, struct spex_value *value)
     return whole;
 }
 
+/* Parses the number appended last; numbers have to ascend. */
 static int check_last_number(struct spex_xml *xml, const xmlNode *element,
                              const struct spex_parameter *parameter, struct spex_value *last) {
     if (!read_number(parameter->kind, last))
@@ -77,6 +82,7 @@ static int check_last_number(struct spex_xml *xml, const xmlNode *element,
     return 0;
 }
 
+/* Checks that the text appended last is new. O(count). */
 static int check_last_category(struct spex_xml *xml, const xmlNode *element,
                                const struct spex_parameter *parameter) {
     const struct spex_value *last = &parameter->values[parameter->count - 1];
@@ -91,7 +97,7 @@ static int check_last_category(struct spex_xml *xml, const xmlNode *element,
 
 static int take_item(struct spex_xml *xml, const xmlNode *element, struct spex_parameter *parameter,
                      const char *item, size_t length) {
-    struct spex_value *value = append(xml, element, parameter, item, length);
+    struct spex_value *value = value_append(xml, element, parameter, item, length);
     if (!value)
         return -EINVAL;
     if (parameter->kind == SPEX_BOOLEAN)
@@ -100,7 +106,7 @@ static int take_item(struct spex_xml *xml, const xmlNode *element, struct spex_p
                                              : check_last_category(xml, element, parameter);
 }
 
-/* values="a b c" */
+/* Takes the list of values="a b c". */
 static int take_list(struct spex_xml *xml, const xmlNode *element, const char *list,
                      struct spex_parameter *parameter) {
     static const char blanks[] = " \t\r\n";
@@ -125,7 +131,7 @@ static int take_list(struct spex_xml *xml, const xmlNode *element, const char *l
     return err;
 }
 
-/* An attribute that must be an integer of at least `low`; *value stays when it is not there. */
+/* Reads an integer attribute of at least `low`; *value stays when the attribute is missing. */
 static int take_integer(struct spex_xml *xml, const xmlNode *element, const char *name, int64_t low,
                         int64_t *value) {
     const char *text = spex_xml_attribute(element, name);
@@ -137,7 +143,7 @@ static int take_integer(struct spex_xml *xml, const xmlNode *element, const char
                          text, low);
 }
 
-/* The same of a real number above `low`. */
+/* The same for a number above `low`. */
 static int take_real(struct spex_xml *xml, const xmlNode *element, const char *name, double low,
                      double *value) {
     const char *text = spex_xml_attribute(element, name);
@@ -153,7 +159,7 @@ struct range {
     int64_t min, max, step, factor;
 };
 
-/* What all ranges have in common: both ends, and at most one way from one to the other. */
+/* Checks that both ends are given and at most one of step, factor and points. */
 static int check_attributes(struct spex_xml *xml, const xmlNode *element) {
     static const char *const ways[] = {"step", "factor", "points"};
     const char *seen = NULL;
@@ -177,8 +183,8 @@ static int take_points(struct spex_xml *xml, const xmlNode *element, int64_t *po
     return err;
 }
 
-/* The i-th of n points between two numbers, in equal steps or in equal ratios. */
-static double point(bool logarithmic, double min, double max, int64_t i, int64_t n) {
+/* Point i of n between two numbers, at equal distances or equal ratios. */
+static double range_point(bool logarithmic, double min, double max, int64_t i, int64_t n) {
     double part = (double)i / (double)(n - 1);
     if (i == n - 1)
         return max;
@@ -196,7 +202,7 @@ static int check_scale(struct spex_xml *xml, const xmlNode *element,
     return 0;
 }
 
-/* The value after `value`; false when it would pass what an integer holds. */
+/* Moves to the next value of a range; false on overflow. */
 static bool range_next(const struct range *range, int64_t *value) {
     if (range->factor)
         return !__builtin_mul_overflow(*value, range->factor, value);
@@ -209,7 +215,7 @@ static int step_through(struct spex_xml *xml, const xmlNode *element, const stru
     int64_t value = range->min;
     bool more = true;
     while (!err && more && value <= range->max) {
-        err = append_integer(xml, element, parameter, value);
+        err = value_append_integer(xml, element, parameter, value);
         more = range_next(range, &value);
     }
     if (!err && parameter->values[parameter->count - 1].integer != range->max)
@@ -219,21 +225,22 @@ static int step_through(struct spex_xml *xml, const xmlNode *element, const stru
     return err;
 }
 
-/* Points between two integers that are integers, too: each once. */
+/* Lists rounded points between two integers, each once. */
 static int integer_points(struct spex_xml *xml, const xmlNode *element, const struct range *range,
                           int64_t points, struct spex_parameter *parameter) {
     int err = 0;
     for (int64_t i = 0; i < points && !err; i++) {
-        int64_t value = i == points - 1 ? range->max
-                                        : llround(point(parameter->logarithmic, (double)range->min,
-                                                        (double)range->max, i, points));
+        int64_t value = i == points - 1
+                            ? range->max
+                            : llround(range_point(parameter->logarithmic, (double)range->min,
+                                                  (double)range->max, i, points));
         if (parameter->count == 0 || value > parameter->values[parameter->count - 1].integer)
-            err = append_integer(xml, element, parameter, value);
+            err = value_append_integer(xml, element, parameter, value);
     }
     return err;
 }
 
-/* min="2" max="256" and step="2", factor="2", points="20" or none of them */
+/* Takes min="2" max="256" and step="2", factor="2", points="20" or none of these. */
 static int take_integer_range(struct spex_xml *xml, const xmlNode *element,
                               struct spex_parameter *parameter) {
     struct range range = {.step = 1};
@@ -252,15 +259,15 @@ static int take_integer_range(struct spex_xml *xml, const xmlNode *element,
                   : step_through(xml, element, &range, parameter);
 }
 
-/* How many points a step or a factor makes of the range; 0 when it does not reach its end. */
-static int64_t points_of(double min, double max, double step, double factor) {
+/* The number of points that a step or a factor gives; 0 when they do not reach the end. */
+static int64_t range_points(double min, double max, double step, double factor) {
     double steps = factor > 0 ? log(max / min) / log(factor) : (max - min) / step;
     if (!(steps < SPEX_VALUES_MAX))
         return SPEX_VALUES_MAX + 1;
     return fabs(steps - round(steps)) <= 1e-9 * (steps + 1) ? llround(steps) + 1 : 0;
 }
 
-/* min="0.1" max="10" and points="21", step="0.1", factor="10" or none of them */
+/* Takes min="0.1" max="10" and points="21", step="0.1", factor="10" or none of these. */
 static int take_real_range(struct spex_xml *xml, const xmlNode *element,
                            struct spex_parameter *parameter) {
     double min = 0, max = 0, step = 0, factor = 0;
@@ -274,16 +281,16 @@ static int take_real_range(struct spex_xml *xml, const xmlNode *element,
     if (err)
         return err;
     if (min == max)
-        return append_real(xml, element, parameter, min);
+        return value_append_real(xml, element, parameter, min);
     if (step > 0 || factor > 0)
-        points = points_of(min, max, step, factor);
+        points = range_points(min, max, step, factor);
     if (points > SPEX_VALUES_MAX)
         return spex_xml_fail(xml, element, "at most %d values were expected", SPEX_VALUES_MAX);
     if (points == 0)
         return spex_xml_fail(xml, element, "max=%.12g is not reached from min=%.12g", max, min);
     bool ratios = step > 0 ? false : parameter->logarithmic;
     for (int64_t i = 0; i < points && !err; i++) {
-        err = append_real(xml, element, parameter, point(ratios, min, max, i, points));
+        err = value_append_real(xml, element, parameter, range_point(ratios, min, max, i, points));
         if (!err && i && parameter->values[i].number <= parameter->values[i - 1].number)
             err = spex_xml_fail(xml, element,
                                 "points that differ in 12 digits were expected, not %s after %s",

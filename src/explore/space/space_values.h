@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The values of a <parameter>: its list, or its range in steps, factors or points. */
+/* Lists the values of a <parameter>: its list, or its range in steps, factors or points. */
 #ifndef SPEX_EXPLORE_SPACE_SPACE_VALUES_H
 #define SPEX_EXPLORE_SPACE_SPACE_VALUES_H
 
@@ -8,10 +8,10 @@
 #include "explore/space/xml.h"
 
 #define SPEX_VALUES_MAX     100000
-#define SPEX_CATEGORIES_MAX 4096 /* compared each with each */
-#define SPEX_POINTS_DEFAULT 33   /* of a real range */
+#define SPEX_CATEGORIES_MAX 4096 /* each is compared with all others */
+#define SPEX_POINTS_DEFAULT 33   /* points of a range of real numbers */
 
-/* The parameter has its kind and scale. What there is of its values is its own also after an
+/* The parameter's kind and scale have to be set. The parameter owns its values even after an
  * error. */
 int spex_values_take(struct spex_xml *xml, const xmlNode *element,
                      struct spex_parameter *parameter);

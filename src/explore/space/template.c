@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Scans templates piece by piece. Open braces are kept on a stack, since a closing brace means the
+ * same as the opening one that it belongs to. */
 #define _GNU_SOURCE
 #include "explore/space/template.h"
 
@@ -14,11 +16,11 @@ _Static_assert(SPEX_PARAMETERS_MAX <= 64, "a bit for each");
 struct scan {
     const char *at;
     bool after_dollar;
-    bool *doubled; /* of each brace that is open, innermost last: whether it was written twice */
+    bool *doubled; /* for each open brace, innermost last: written twice */
     size_t open;
 };
 
-/* Characters as they are, or the name of a parameter. */
+/* A piece of a template: literal characters, or the name of a parameter. */
 struct piece {
     const char *text;
     size_t length;
@@ -30,8 +32,8 @@ static int scan_begin(struct scan *scan, const char *text) {
     return scan->doubled ? 0 : -ENOMEM;
 }
 
-/* Of "{name}", or 0. */
-static size_t name_length(const char *brace) {
+/* The length of the name in "{name}"; 0 when the brace begins none. */
+static size_t brace_name_length(const char *brace) {
     const char *name = brace + 1;
     if (!*name || !strchr(SPEX_NAME_LETTERS, *name))
         return 0;
@@ -39,47 +41,47 @@ static size_t name_length(const char *brace) {
     return name[length] == '}' ? length : 0;
 }
 
-/* One character, written with `written` of them. */
-static struct piece take_character(struct scan *scan, size_t written) {
+/* A literal character that takes `written` characters in the template. */
+static struct piece scan_character(struct scan *scan, size_t written) {
     struct piece piece = {scan->at, 1, false};
     scan->after_dollar = *scan->at == '$';
     scan->at += written;
     return piece;
 }
 
-static struct piece take_opening(struct scan *scan) {
+static struct piece scan_opening_brace(struct scan *scan) {
     bool doubled = scan->at[1] == '{';
-    size_t length = doubled || scan->after_dollar ? 0 : name_length(scan->at);
+    size_t length = doubled || scan->after_dollar ? 0 : brace_name_length(scan->at);
     if (length) {
         struct piece piece = {scan->at + 1, length, true};
         scan->at += length + 2;
         return piece;
     }
     scan->doubled[scan->open++] = doubled;
-    return take_character(scan, doubled ? 2 : 1);
+    return scan_character(scan, doubled ? 2 : 1);
 }
 
-static struct piece take_closing(struct scan *scan) {
+static struct piece scan_closing_brace(struct scan *scan) {
     bool twice = scan->at[1] == '}';
     if (scan->open == 0)
-        return take_character(scan, twice ? 2 : 1);
+        return scan_character(scan, twice ? 2 : 1);
     if (!scan->doubled[scan->open - 1]) {
         scan->open--;
-        return take_character(scan, 1);
+        return scan_character(scan, 1);
     }
     scan->open -= twice;
-    return take_character(scan, twice ? 2 : 1);
+    return scan_character(scan, twice ? 2 : 1);
 }
 
-static bool next_piece(struct scan *scan, struct piece *piece) {
+static bool scan_next(struct scan *scan, struct piece *piece) {
     if (*scan->at == '\0')
         return false;
     if (*scan->at == '{')
-        *piece = take_opening(scan);
+        *piece = scan_opening_brace(scan);
     else if (*scan->at == '}')
-        *piece = take_closing(scan);
+        *piece = scan_closing_brace(scan);
     else
-        *piece = take_character(scan, 1);
+        *piece = scan_character(scan, 1);
     return true;
 }
 
@@ -93,29 +95,29 @@ static size_t parameter_of(const struct spex_space *space, const struct piece *p
 }
 
 static int fail_unknown(const struct spex_space *space, const struct piece *piece,
-                        struct spex_error *why) {
+                        struct spex_error *error) {
     char known[160] = "";
     for (size_t p = 0, length = 0; p < space->parameter_count && length < sizeof(known); p++)
         length += (size_t)snprintf(known + length, sizeof(known) - length, "%s%s",
                                    length ? ", " : "", space->parameters[p].name);
     int shown = piece->length < 60 ? (int)piece->length : 60;
-    return spex_fail(why, -EINVAL,
+    return spex_fail(error, -EINVAL,
                      "{%.*s}: the space has no such parameter; it has %s, and {{ is for a brace",
                      shown, piece->text, known);
 }
 
 int spex_template_check(const char *text, const struct spex_space *space, uint64_t *named,
-                        struct spex_error *why) {
+                        struct spex_error *error) {
     struct scan scan;
     struct piece piece;
     *named = 0;
     int err = scan_begin(&scan, text);
     if (err)
-        spex_error_set(why, "out of memory");
-    while (!err && next_piece(&scan, &piece)) {
+        spex_error_set(error, "out of memory");
+    while (!err && scan_next(&scan, &piece)) {
         size_t p = piece.name ? parameter_of(space, &piece) : 0;
         if (piece.name && p == space->parameter_count)
-            err = fail_unknown(space, &piece, why);
+            err = fail_unknown(space, &piece, error);
         else if (piece.name)
             *named |= UINT64_C(1) << p;
     }
@@ -123,11 +125,11 @@ int spex_template_check(const char *text, const struct spex_space *space, uint64
     return err;
 }
 
-/* Whether all that is named applies. */
-static bool write_pieces(struct scan *scan, const struct spex_space *space, const size_t *levels,
-                         FILE *out) {
+/* Writes the filled-in template; false when it names a parameter that does not apply. */
+static bool template_write(struct scan *scan, const struct spex_space *space, const size_t *levels,
+                           FILE *out) {
     struct piece piece;
-    while (next_piece(scan, &piece)) {
+    while (scan_next(scan, &piece)) {
         size_t p = piece.name ? parameter_of(space, &piece) : 0;
         if (!piece.name)
             fwrite(piece.text, 1, piece.length, out);
@@ -147,7 +149,7 @@ int spex_template_fill(const char *text, const struct spex_space *space, const s
     if (scan_begin(&scan, text))
         return -ENOMEM;
     FILE *out = open_memstream(filled, &length);
-    bool applies = out && write_pieces(&scan, space, levels, out);
+    bool applies = out && template_write(&scan, space, levels, out);
     free(scan.doubled);
     if (!out || fclose(out) != 0) {
         free(*filled);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Texts into which a configuration is put: arguments, commands, values of variables.
+/* Templates into which values of a configuration are put: arguments, commands, values of
+ * environment variables.
  *
- *     {name}     the parameter's value
- *     {{ and }}  a brace
- *     ${name}    the shell's, as it is
+ * {name} is the parameter's value, {{ and }} are a brace, and ${name} is left to the shell.
  *
- * A brace around what is no name is an ordinary character, so that JSON can be written as it is: of
- * the two braces in {"a":{"b":1}} that stand together each closes one of its own. */
+ * Braces around what is no name are ordinary characters, so that JSON can be written as it is: of
+ * the two closing braces in {"a":{"b":1}} each closes one of its own. */
 #ifndef SPEX_EXPLORE_SPACE_TEMPLATE_H
 #define SPEX_EXPLORE_SPACE_TEMPLATE_H
 
@@ -14,13 +13,13 @@
 
 #include "text/error.h"
 
-/* Whether every {name} is a parameter of the space: 0 with those that are named, bit p for the
- * p-th; -ENOMEM; or -EINVAL. After an error `why` says what was expected. */
+/* Checks that every {name} is a parameter. 0 with bit p of *named set for each parameter p that is
+ * named; -ENOMEM; or -EINVAL with the reason in `error`. */
 int spex_template_check(const char *text, const struct spex_space *space, uint64_t *named,
-                        struct spex_error *why);
+                        struct spex_error *error);
 
-/* The text of a template that has been checked, to be freed; NULL when it names a parameter that
- * does not apply to the configuration. 0 or -ENOMEM. */
+/* Fills in a template that has been checked. *filled is to be freed; it is NULL when a parameter is
+ * named that does not apply. 0 or -ENOMEM. */
 int spex_template_fill(const char *text, const struct spex_space *space, const size_t *levels,
                        char **filled);
 

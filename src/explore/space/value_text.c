@@ -11,7 +11,7 @@ static const char *unit_text(const struct spex_criterion *criterion) {
     return *unit == 's' ? " s" : unit;
 }
 
-/* Large numbers whole, not as powers of ten, as long as people can read them. */
+/* Numbers of up to nine digits are printed without an exponent. */
 static void number_text(double value, char *text, size_t size) {
     snprintf(text, size, fabs(value) >= 1e4 && fabs(value) < 1e9 ? "%.0f" : "%.5g", value);
 }

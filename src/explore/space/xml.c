@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Strict reading of XML with libxml2. The whole file is read first, so that the text can be stored
+ * with the trials. */
 #include "explore/space/xml.h"
 
 #include <errno.h>
@@ -14,7 +16,7 @@
 
 #include "text/printable.h"
 
-/* No network, no entities from elsewhere. */
+/* No network access; messages are ours. XML_PARSE_BIG_LINES: line numbers above 65535. */
 #define PARSE_OPTIONS                                                                              \
     (XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING | XML_PARSE_BIG_LINES)
 
@@ -24,7 +26,7 @@ typedef const xmlError parse_error;
 typedef xmlError parse_error;
 #endif
 
-static int read_all(int fd, char *text, size_t room, size_t *length) {
+static int read_until_end(int fd, char *text, size_t room, size_t *length) {
     *length = 0;
     while (*length < room) {
         ssize_t got = read(fd, text + *length, room - *length);
@@ -37,28 +39,27 @@ static int read_all(int fd, char *text, size_t room, size_t *length) {
     return -EFBIG;
 }
 
-static int read_file(struct spex_xml *xml) {
+static int xml_load(struct spex_xml *xml) {
     int fd = open(xml->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return spex_fail(xml->why, -errno, "cannot read %s: %s", xml->path, strerror(errno));
+        return spex_fail(xml->error, -errno, "cannot read %s: %s", xml->path, strerror(errno));
     xml->text = malloc(SPEX_XML_BYTES_MAX + 1);
-    int err = xml->text ? read_all(fd, xml->text, SPEX_XML_BYTES_MAX, &xml->length) : -ENOMEM;
+    int err = xml->text ? read_until_end(fd, xml->text, SPEX_XML_BYTES_MAX, &xml->length) : -ENOMEM;
     close(fd);
     if (err)
-        return spex_fail(xml->why, err, "cannot read %s: %s", xml->path, strerror(-err));
+        return spex_fail(xml->error, err, "cannot read %s: %s", xml->path, strerror(-err));
     xml->text[xml->length] = '\0';
     return 0;
 }
 
-/* The parser's messages end with a newline and can be long. */
+/* Passes the parser's message on, without its newline. */
 static int fail_parse(struct spex_xml *xml, const xmlError *error) {
     const char *text = error && error->message ? error->message : "not an XML document\n";
-    return spex_fail(xml->why, -EINVAL, "%s:%d: not well-formed XML: %.*s", xml->path,
+    return spex_fail(xml->error, -EINVAL, "%s:%d: not well-formed XML: %.*s", xml->path,
                      error ? error->line : 1, (int)strcspn(text, "\n"), text);
 }
 
-/* The parser takes a zero byte behind the document for its end and everything after it for nothing;
- * whoever keeps the text as a string would lose the same. */
+/* Fails when the file has a zero byte: the parser would take it for the end of the document. */
 static int check_bytes(const struct spex_xml *xml) {
     size_t length = strlen(xml->text);
     int line = 1;
@@ -66,12 +67,12 @@ static int check_bytes(const struct spex_xml *xml) {
         return 0;
     for (size_t i = 0; i < length; i++)
         line += xml->text[i] == '\n';
-    return spex_fail(xml->why, -EINVAL, "%s:%d: not well-formed XML: a zero byte", xml->path, line);
+    return spex_fail(xml->error, -EINVAL, "%s:%d: not well-formed XML: a zero byte", xml->path,
+                     line);
 }
 
-/* What goes wrong is said by us alone; errors of an encoding are printed whatever the options say.
- */
-static void say_nothing(void *context, parse_error *error) {
+/* Suppresses libxml2's printing: it prints errors of encodings whatever the options are. */
+static void ignore_error(void *context, parse_error *error) {
     (void)context;
     (void)error;
 }
@@ -79,44 +80,44 @@ static void say_nothing(void *context, parse_error *error) {
 static xmlDoc *read_silently(struct spex_xml *xml, xmlParserCtxt *parser) {
     xmlStructuredErrorFunc old = xmlStructuredError;
     void *old_context = xmlStructuredErrorContext;
-    xmlSetStructuredErrorFunc(NULL, say_nothing);
+    xmlSetStructuredErrorFunc(NULL, ignore_error);
     xmlDoc *document =
         xmlCtxtReadMemory(parser, xml->text, (int)xml->length, xml->path, NULL, PARSE_OPTIONS);
     xmlSetStructuredErrorFunc(old_context, old);
     return document;
 }
 
-static int parse(struct spex_xml *xml) {
+static int xml_parse(struct spex_xml *xml) {
     int err = check_bytes(xml);
     if (err)
         return err;
     xmlParserCtxt *parser = xmlNewParserCtxt();
     if (!parser)
-        return spex_fail(xml->why, -ENOMEM, "out of memory");
+        return spex_fail(xml->error, -ENOMEM, "out of memory");
     xml->document = read_silently(xml, parser);
     if (!xml->document)
         err = fail_parse(xml, xmlCtxtGetLastError(parser));
     else if (xml->document->intSubset)
-        err = spex_fail(xml->why, -EINVAL, "%s: a document type declaration is not accepted",
+        err = spex_fail(xml->error, -EINVAL, "%s: a document type declaration is not accepted",
                         xml->path);
     xmlFreeParserCtxt(parser);
     return err;
 }
 
-int spex_xml_read_file(struct spex_xml *xml, const char *path, struct spex_error *why) {
-    *xml = (struct spex_xml){.path = path, .why = why};
-    int err = read_file(xml);
-    err = err ? err : parse(xml);
+int spex_xml_read_file(struct spex_xml *xml, const char *path, struct spex_error *error) {
+    *xml = (struct spex_xml){.path = path, .error = error};
+    int err = xml_load(xml);
+    err = err ? err : xml_parse(xml);
     if (err)
         spex_xml_free(xml);
     return err;
 }
 
 int spex_xml_read_text(struct spex_xml *xml, const char *path, const char *text,
-                       struct spex_error *why) {
-    *xml = (struct spex_xml){.path = path, .why = why, .text = strdup(text)};
+                       struct spex_error *error) {
+    *xml = (struct spex_xml){.path = path, .error = error, .text = strdup(text)};
     xml->length = strlen(text);
-    int err = xml->text ? parse(xml) : spex_fail(why, -ENOMEM, "out of memory");
+    int err = xml->text ? xml_parse(xml) : spex_fail(error, -ENOMEM, "out of memory");
     if (err)
         spex_xml_free(xml);
     return err;
@@ -135,7 +136,7 @@ void spex_xml_complain(struct spex_xml *xml, const xmlNode *element, const char 
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    spex_error_set(xml->why, "%s:%ld: <%s>: %s", xml->path,
+    spex_error_set(xml->error, "%s:%ld: <%s>: %s", xml->path,
                    xmlGetLineNo((xmlNode *)(uintptr_t)element), spex_xml_name(element), text);
 }
 
@@ -171,6 +172,7 @@ static bool is_known(const char *name, const char *const *known) {
     return false;
 }
 
+/* Reports an unknown attribute with those that are known. */
 static int fail_unknown(struct spex_xml *xml, const xmlNode *element, const char *attribute,
                         const char *const *known) {
     char list[256] = "";
@@ -185,7 +187,7 @@ static bool is_blank(const xmlNode *text) {
     return !content || content[strspn(content, " \t\r\n")] == '\0';
 }
 
-/* Names are compared without their prefix, so there must be none. */
+/* Namespaces are refused, since names are compared without their prefix. */
 static bool has_namespace(const xmlNode *element) {
     for (const xmlAttr *a = element->properties; a; a = a->next)
         if (a->ns)

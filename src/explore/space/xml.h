@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading small XML files strictly: every element and attribute must be one that is known, and an
- * error says in which line and element and what was expected. Values are attributes; there is no
- * text. */
+/* Strict reading of small XML files: only known elements and attributes are accepted, and
+ * messages name the line, the element and what was expected. Values are in attributes; text is
+ * not allowed. */
 #ifndef SPEX_EXPLORE_SPACE_XML_H
 #define SPEX_EXPLORE_SPACE_XML_H
 
@@ -12,27 +12,28 @@
 
 #include "text/error.h"
 
-/* Larger files are not read: nothing that people write comes near. */
+/* Larger files are refused. */
 #define SPEX_XML_BYTES_MAX (1 << 20)
 
 struct spex_xml {
-    const char *path; /* for messages; the caller's */
-    char *text;       /* owned: the file as it was read */
+    const char *path; /* for messages; not owned */
+    char *text;       /* the file's text; owned */
     size_t length;
     xmlDoc *document;
-    struct spex_error *why;
+    struct spex_error *error;
 };
 
-/* 0; -EINVAL for what is no XML; or as reading the file failed. */
-int spex_xml_read_file(struct spex_xml *xml, const char *path, struct spex_error *why);
+/* Reads and parses a file. `error` has to stay valid as long as functions below may fail. 0;
+ * -EINVAL when it is not well-formed; or the error of reading. */
+int spex_xml_read_file(struct spex_xml *xml, const char *path, struct spex_error *error);
 
-/* The same from memory; `path` is for messages. */
+/* The same from a text; `path` is for messages. */
 int spex_xml_read_text(struct spex_xml *xml, const char *path, const char *text,
-                       struct spex_error *why);
+                       struct spex_error *error);
 
 void spex_xml_free(struct spex_xml *xml);
 
-/* The document's element; -EINVAL when it is not called `name`. */
+/* The root element; -EINVAL when it is not called `name`. */
 int spex_xml_root(struct spex_xml *xml, const char *name, const xmlNode **root);
 
 /* The first child element, and the next sibling; NULL at the end. */
@@ -41,19 +42,19 @@ const xmlNode *spex_xml_next(const xmlNode *element);
 
 const char *spex_xml_name(const xmlNode *element);
 
-/* -EINVAL unless every attribute is in `known`, which ends with NULL, and there is neither text
- * nor, without `children`, a child element. */
+/* -EINVAL when an attribute is not in `known`, which ends with NULL, when there is text, or,
+ * without `children`, a child element. */
 int spex_xml_check(struct spex_xml *xml, const xmlNode *element, const char *const *known,
                    int children);
 
-/* An attribute's value, living as long as the document, or NULL. */
+/* An attribute's value, valid as long as the document, or NULL. */
 const char *spex_xml_attribute(const xmlNode *element, const char *name);
 
-/* The same; -EINVAL when it is not there or empty. */
+/* The same; -EINVAL when it is missing or empty. */
 int spex_xml_required(struct spex_xml *xml, const xmlNode *element, const char *name,
                       const char **value);
 
-/* Writes "path:line: <element>: …". */
+/* Sets the error to "path:line: <element>: …". */
 __attribute__((format(printf, 3, 4))) void spex_xml_complain(struct spex_xml *xml,
                                                              const xmlNode *element,
                                                              const char *format, ...);

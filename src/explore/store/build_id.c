@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Finds the note with the build ID in the program's segments, by libelf. */
 #include "explore/store/build_id.h"
 
 #include <stdio.h>

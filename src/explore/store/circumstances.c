@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Finds the circumstances from uname, /proc/cpuinfo, sysconf and the program's file. */
 #define _GNU_SOURCE
 #include "explore/store/circumstances.h"
 
@@ -23,8 +24,8 @@ const char *const spex_circumstance_names[SPEX_ON_COUNT] = {
     [SPEX_ON_SPEX] = "spex",
 };
 
-/* "model name : …" of the first processor; other architectures have other keys, and then there is
- * the machine's name. */
+/* The "model name" of the first processor. Architectures that call it otherwise get the machine's
+ * name. */
 static char *cpu_model(const char *machine) {
     char line[512];
     FILE *in = fopen("/proc/cpuinfo", "re");
@@ -41,7 +42,7 @@ static char *cpu_model(const char *machine) {
     return found ? found : strdup(machine);
 }
 
-static char *format(const char *text, unsigned long number) {
+static char *format_number(const char *text, unsigned long number) {
     char *made = NULL;
     return asprintf(&made, text, number) < 0 ? NULL : made;
 }
@@ -50,18 +51,18 @@ static char *cpu_count(void) {
     cpu_set_t ours;
     if (sched_getaffinity(0, sizeof(ours), &ours) < 0)
         return strdup("unknown");
-    return format("%lu", (unsigned long)CPU_COUNT(&ours));
+    return format_number("%lu", (unsigned long)CPU_COUNT(&ours));
 }
 
-static char *memory(void) {
+static char *memory_size(void) {
     long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
     if (pages < 0 || bytes < 0)
         return strdup("unknown");
     double gib = (double)pages * (double)bytes / (1 << 30);
-    return format("%lu GiB", (unsigned long)(gib + 0.5));
+    return format_number("%lu GiB", (unsigned long)(gib + 0.5));
 }
 
-/* As execvp looks for it. */
+/* Searches PATH as execvp does. */
 static int find_in_path(const char *program, char *path, size_t size) {
     const char *list = getenv("PATH");
     for (const char *from = list ? list : "/bin:/usr/bin"; *from;) {
@@ -85,7 +86,7 @@ static char *size_and_time(int fd) {
     return made;
 }
 
-static char *build(const char *program) {
+static char *program_build(const char *program) {
     char path[4096];
     if (strchr(program, '/'))
         snprintf(path, sizeof(path), "%s", program);
@@ -109,8 +110,8 @@ int spex_circumstances_now(const char *program, struct spex_circumstances *now) 
                   [SPEX_ON_KERNEL] = strdup(named ? names.release : "unknown"),
                   [SPEX_ON_CPU] = cpu_model(named ? names.machine : "unknown"),
                   [SPEX_ON_CPUS] = cpu_count(),
-                  [SPEX_ON_MEMORY] = memory(),
-                  [SPEX_ON_BUILD] = build(program),
+                  [SPEX_ON_MEMORY] = memory_size(),
+                  [SPEX_ON_BUILD] = program_build(program),
                   [SPEX_ON_SPEX] = strdup(SPEX_VERSION)},
     };
     for (size_t c = 0; c < SPEX_ON_COUNT; c++)
@@ -128,15 +129,15 @@ void spex_circumstances_free(struct spex_circumstances *circumstances) {
     }
 }
 
-/* What is not known is no difference. */
-static bool same(const char *a, const char *b) {
+/* An unknown value is no difference. */
+static bool same_or_unknown(const char *a, const char *b) {
     return strcmp(a, b) == 0 || strcmp(a, "unknown") == 0 || strcmp(b, "unknown") == 0;
 }
 
 size_t spex_circumstances_differ(const struct spex_circumstances *a,
                                  const struct spex_circumstances *b) {
     size_t c = SPEX_ON_KERNEL;
-    while (c < SPEX_ON_COUNT && same(a->texts[c], b->texts[c]))
+    while (c < SPEX_ON_COUNT && same_or_unknown(a->texts[c], b->texts[c]))
         c++;
     return c;
 }

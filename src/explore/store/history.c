@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/* Builds the history from the numbers stored with trials and unfinished plans, and checks it: a
+ * store may have been edited. */
 #include "explore/store/history.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-static bool note(struct spex_history *history, uint64_t asked, uint64_t told, size_t trial) {
+/* Notes a plan; false when it cannot have been made, or is there twice. */
+static bool history_note(struct spex_history *history, uint64_t asked, uint64_t told,
+                         size_t trial) {
     if (asked == 0 || asked > history->plans || told > history->trials->count ||
         history->trial[asked - 1])
         return false;
@@ -13,9 +17,8 @@ static bool note(struct spex_history *history, uint64_t asked, uint64_t told, si
     return true;
 }
 
-/* A trial is told after it was planned, and nothing is planned before what was planned before
- * it. */
-static bool is_history(const struct spex_history *history) {
+/* Checks that plans were made in order, and each trial told after it was planned. */
+static bool history_is_consistent(const struct spex_history *history) {
     for (uint64_t p = 0; p < history->plans; p++) {
         if (p && history->told[p] < history->told[p - 1])
             return false;
@@ -27,7 +30,7 @@ static bool is_history(const struct spex_history *history) {
 
 int spex_history_make(struct spex_history *history, const struct spex_trials *trials,
                       const struct spex_unfinished *unfinished, size_t unfinished_count,
-                      struct spex_error *why) {
+                      struct spex_error *error) {
     uint64_t plans = 0;
     bool good = true;
     for (size_t t = 0; t < trials->count; t++)
@@ -35,7 +38,7 @@ int spex_history_make(struct spex_history *history, const struct spex_trials *tr
     for (size_t u = 0; u < unfinished_count; u++)
         plans = unfinished[u].asked > plans ? unfinished[u].asked : plans;
     if (plans > 2 * trials->count + SPEX_HISTORY_UNFINISHED_MAX)
-        return spex_fail(why, -EBADMSG, "it has trials of plans that cannot have been made");
+        return spex_fail(error, -EBADMSG, "it has trials of plans that cannot have been made");
     *history = (struct spex_history){
         .trials = trials,
         .plans = plans,
@@ -44,18 +47,18 @@ int spex_history_make(struct spex_history *history, const struct spex_trials *tr
     };
     if (!history->told || !history->trial) {
         spex_history_free(history);
-        return spex_fail(why, -ENOMEM, "out of memory");
+        return spex_fail(error, -ENOMEM, "out of memory");
     }
     for (uint64_t p = 0; p < plans; p++)
         history->told[p] = trials->count;
     for (size_t u = 0; u < unfinished_count; u++)
-        good &= note(history, unfinished[u].asked, unfinished[u].told, 0);
+        good &= history_note(history, unfinished[u].asked, unfinished[u].told, 0);
     for (size_t t = 0; t < trials->count; t++)
-        good &= note(history, trials->items[t].asked, trials->items[t].told, t + 1);
-    if (good && is_history(history))
+        good &= history_note(history, trials->items[t].asked, trials->items[t].told, t + 1);
+    if (good && history_is_consistent(history))
         return 0;
     spex_history_free(history);
-    return spex_fail(why, -EBADMSG, "its trials are in no order in which they can have been run");
+    return spex_fail(error, -EBADMSG, "its trials are in no order in which they can have been run");
 }
 
 void spex_history_free(struct spex_history *history) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a store tells of the exploration so far, in the order in which the policy was asked and
- * told: so that it can be asked and told the same again. Plans are numbered from 1 as the policy
- * makes them, trials in the order in which they finished. */
+/* The order in which the policy was asked and told so far, so that an exploration can replay it.
+ * Plans are numbered from 1 in the order in which the policy made them, trials in the order in
+ * which they finished. */
 #ifndef SPEX_EXPLORE_STORE_HISTORY_H
 #define SPEX_EXPLORE_STORE_HISTORY_H
 
@@ -14,23 +14,24 @@ struct spex_unfinished {
     uint64_t told;
 };
 
-/* More plans than this cannot be under way at a time. */
+/* Most plans that can have been under way at a time. */
 #define SPEX_HISTORY_UNFINISHED_MAX 1024
 
 struct spex_history {
     const struct spex_trials *trials;
-    uint64_t plans; /* that are known */
-    uint64_t *told; /* for each of them, trials told before it */
-    size_t *trial;  /* and its trial's position + 1, 0 for none */
+    uint64_t plans; /* number of known plans */
+    uint64_t *told; /* for each plan: trials told before it */
+    size_t *trial;  /* for each plan: index of its trial + 1; 0 for none */
 };
 
-/* 0; -EBADMSG when that is no history, -ENOMEM. `trials` must outlive it. */
+/* 0; -EBADMSG when the numbers contradict each other; -ENOMEM. `trials` has to stay as long as the
+ * history. */
 int spex_history_make(struct spex_history *history, const struct spex_trials *trials,
                       const struct spex_unfinished *unfinished, size_t unfinished_count,
-                      struct spex_error *why);
+                      struct spex_error *error);
 void spex_history_free(struct spex_history *history);
 
-/* How many trials have to be told before a plan is asked for. */
+/* The number of trials that are told before a plan is asked for. */
 uint64_t spex_history_told(const struct spex_history *history, uint64_t plan);
 
 /* A plan's trial, or NULL. */

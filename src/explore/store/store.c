@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Opens stores: makes the schema of a new one, and checks that an existing one belongs to the same
+ * exploration. */
 #define _GNU_SOURCE
 #include "explore/store/store.h"
 
@@ -42,47 +44,48 @@ static const char schema[] =
     " p99 REAL, max REAL, PRIMARY KEY (trial, probe, type, field)) WITHOUT "
     "ROWID;" SPEX_STORE_USAGE_SCHEMA;
 
-/* Reads what the store is about; -EEXIST when it is no store at all. */
-static int load(struct spex_store *store, struct spex_error *why) {
+/* Reads the exploration's row. -EEXIST when the file is no store of this format. */
+static int store_load(struct spex_store *store, struct spex_error *error) {
     int64_t application = 0, version = 0;
     sqlite3_stmt *statement = NULL;
-    int err = spex_store_integer(store, "PRAGMA application_id", &application, why);
-    err = err ? err : spex_store_integer(store, "PRAGMA user_version", &version, why);
+    int err = spex_store_integer(store, "PRAGMA application_id", &application, error);
+    err = err ? err : spex_store_integer(store, "PRAGMA user_version", &version, error);
     if (!err && application != APPLICATION_ID)
-        err = spex_fail(why, -EEXIST, "%s is no store of spex", store->path);
+        err = spex_fail(error, -EEXIST, "%s is no store of spex", store->path);
     if (!err && version != SCHEMA_VERSION)
-        err = spex_fail(why, -EEXIST, "%s was made by another version of spex (format %d, not %d)",
-                        store->path, (int)version, SCHEMA_VERSION);
+        err =
+            spex_fail(error, -EEXIST, "%s was made by another version of spex (format %d, not %d)",
+                      store->path, (int)version, SCHEMA_VERSION);
     err =
         err ? err
             : spex_store_prepare(store, "SELECT space, identity, policy, program FROM exploration",
-                                 &statement, why);
+                                 &statement, error);
     if (!err && sqlite3_step(statement) != SQLITE_ROW)
-        err = spex_fail(why, -EEXIST, "%s is no complete store of spex", store->path);
+        err = spex_fail(error, -EEXIST, "%s is no complete store of spex", store->path);
     if (!err) {
         store->space = spex_store_text(statement, 0);
         store->identity = spex_store_text(statement, 1);
         store->policy = spex_store_text(statement, 2);
         store->program = spex_store_text(statement, 3);
         if (!store->space || !store->identity || !store->policy || !store->program)
-            err = spex_fail(why, -ENOMEM, "out of memory");
+            err = spex_fail(error, -ENOMEM, "out of memory");
     }
     sqlite3_finalize(statement);
     return err;
 }
 
-static int begin_exploration(struct spex_store *store, const char *xml, struct spex_error *why) {
+static int store_create(struct spex_store *store, const char *xml, struct spex_error *error) {
     sqlite3_stmt *statement = NULL;
     char settings[96];
     snprintf(settings, sizeof(settings), "BEGIN; PRAGMA application_id=%d; PRAGMA user_version=%d;",
              APPLICATION_ID, SCHEMA_VERSION);
-    int err = spex_store_execute(store, settings, "write", why);
-    err = err ? err : spex_store_execute(store, schema, "write", why);
+    int err = spex_store_execute(store, settings, "write", error);
+    err = err ? err : spex_store_execute(store, schema, "write", error);
     err = err ? err
               : spex_store_prepare(store,
                                    "INSERT INTO exploration VALUES (?, ?, ?, ?,"
                                    " datetime('now'), NULL)",
-                                   &statement, why);
+                                   &statement, error);
     if (!err) {
         store->space = strdup(xml);
         sqlite3_bind_text(statement, 1, xml, -1, SQLITE_STATIC);
@@ -90,74 +93,72 @@ static int begin_exploration(struct spex_store *store, const char *xml, struct s
         sqlite3_bind_text(statement, 3, store->policy, -1, SQLITE_STATIC);
         sqlite3_bind_text(statement, 4, store->program, -1, SQLITE_STATIC);
         if (sqlite3_step(statement) != SQLITE_DONE)
-            err = spex_store_fail(store, "write", why);
+            err = spex_store_fail(store, "write", error);
     }
     sqlite3_finalize(statement);
-    err = err ? err : spex_store_execute(store, "COMMIT", "write", why);
+    err = err ? err : spex_store_execute(store, "COMMIT", "write", error);
     if (err)
         sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
-    return err ? err : store->space ? 0 : spex_fail(why, -ENOMEM, "out of memory");
+    return err ? err : store->space ? 0 : spex_fail(error, -ENOMEM, "out of memory");
 }
 
-/* The program and its arguments as one text that can be compared and read. */
+/* The program and its arguments as JSON, to be compared and shown. */
 static char *program_text(char *const *argv) {
     json_t *list = json_array();
     for (size_t i = 0; argv[i]; i++)
-        if (json_array_append_new(list, json_string(argv[i])) < 0) /* not UTF-8 */
+        if (json_array_append_new(list, json_string(argv[i])) < 0) /* NULL: not UTF-8 */
             json_array_append_new(list, json_string("?"));
     char *text = json_dumps(list, 0);
     json_decref(list);
     return text;
 }
 
-/* The first line in which two identities differ, as the store has it. */
+/* Fails with the first line in which the identities differ. */
 static int fail_other_space(const struct spex_store *store, const char *identity,
-                            struct spex_error *why) {
+                            struct spex_error *error) {
     const char *theirs = store->identity, *ours = identity;
-    while (*theirs && *ours) {
-        size_t a = strcspn(theirs, "\n"), b = strcspn(ours, "\n");
-        if (a != b || memcmp(theirs, ours, a) != 0)
-            break;
-        theirs += a + (theirs[a] == '\n');
-        ours += b + (ours[b] == '\n');
-    }
-    return spex_fail(
-        why, -EEXIST, "the store %s belongs to another space: it has \"%.*s\", the space \"%.*s\"",
-        store->path, (int)strcspn(theirs, "\n"), theirs, (int)strcspn(ours, "\n"), ours);
+    spex_identity_skip_equal(&theirs, &ours);
+    return spex_fail(error, -EEXIST,
+                     "the store %s belongs to another space: it has \"%.*s\", the space \"%.*s\"",
+                     store->path, (int)strcspn(theirs, "\n"), theirs, (int)strcspn(ours, "\n"),
+                     ours);
 }
 
-static int check_same(const struct spex_store *store, const char *identity, const char *policy,
-                      const char *program, struct spex_error *why) {
+/* Fails unless space, policy and program are those of the store. */
+static int store_check_exploration(const struct spex_store *store, const char *identity,
+                                   const char *policy, const char *program,
+                                   struct spex_error *error) {
     if (strcmp(store->identity, identity) != 0)
-        return fail_other_space(store, identity, why);
+        return fail_other_space(store, identity, error);
     if (strcmp(store->policy, policy) != 0)
-        return spex_fail(why, -EEXIST, "the store %s belongs to policy \"%s\", not \"%s\"",
+        return spex_fail(error, -EEXIST, "the store %s belongs to policy \"%s\", not \"%s\"",
                          store->path, store->policy, policy);
     if (strcmp(store->program, program) != 0)
-        return spex_fail(why, -EEXIST, "the store %s belongs to another program: %s, not %s",
+        return spex_fail(error, -EEXIST, "the store %s belongs to another program: %s, not %s",
                          store->path, store->program, program);
     return 0;
 }
 
-/* A new file becomes this exploration's store, an old one has to be. */
-static int adopt(struct spex_store *store, const struct spex_space_file *space, const char *policy,
-                 char *const *argv, struct spex_error *why) {
+/* Makes a new file this exploration's store; checks an existing one. */
+static int store_adopt(struct spex_store *store, const struct spex_space_file *space,
+                       const char *policy, char *const *argv, struct spex_error *error) {
     int64_t pages = 0;
     char *identity = spex_space_identity(space);
     char *program = program_text(argv);
-    int err = identity && program ? 0 : spex_fail(why, -ENOMEM, "out of memory");
-    /* Asked of SQLite, which first takes back what a killed process had half written. */
-    err = err ? err : spex_store_integer(store, "PRAGMA page_count", &pages, why);
+    int err = identity && program ? 0 : spex_fail(error, -ENOMEM, "out of memory");
+    /* SQLite is asked, not the file's size: it first rolls back what a killed process wrote in
+     * part. */
+    err = err ? err : spex_store_integer(store, "PRAGMA page_count", &pages, error);
     if (!err && pages == 0) {
         store->identity = strdup(identity);
         store->policy = strdup(policy);
         store->program = strdup(program);
         if (!store->identity || !store->policy || !store->program)
-            err = spex_fail(why, -ENOMEM, "out of memory");
-        err = err ? err : begin_exploration(store, space->xml, why);
+            err = spex_fail(error, -ENOMEM, "out of memory");
+        err = err ? err : store_create(store, space->xml, error);
     } else if (!err) {
-        err = load(store, why);
-        err = err ? err : check_same(store, identity, policy, program, why);
+        err = store_load(store, error);
+        err = err ? err : store_check_exploration(store, identity, policy, program, error);
     }
     free(identity);
     free(program);
@@ -169,7 +170,7 @@ static struct spex_store *store_new(const char *path) {
     if (!store)
         return NULL;
     store->lock = -1;
-    /* Else SQLite takes ":memory:" for something that is no file. */
+    /* SQLite takes names that begin with a colon, as ":memory:", for special ones. */
     if (asprintf(&store->path, "%s%s", path[0] == ':' ? "./" : "", path) < 0) {
         free(store);
         return NULL;
@@ -178,12 +179,12 @@ static struct spex_store *store_new(const char *path) {
 }
 
 int spex_store_open(const char *path, const struct spex_space_file *space, const char *policy,
-                    char *const *argv, struct spex_store **out, struct spex_error *why) {
+                    char *const *argv, struct spex_store **out, struct spex_error *error) {
     struct spex_store *store = store_new(path);
-    int err = store ? spex_store_lock(store, why) : spex_fail(why, -ENOMEM, "out of memory");
+    int err = store ? spex_store_lock(store, error) : spex_fail(error, -ENOMEM, "out of memory");
     err = err ? err
-              : spex_store_open_database(store, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, why);
-    err = err ? err : adopt(store, space, policy, argv, why);
+              : spex_store_open_database(store, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error);
+    err = err ? err : store_adopt(store, space, policy, argv, error);
     if (err) {
         spex_store_close(store);
         store = NULL;
@@ -194,12 +195,12 @@ int spex_store_open(const char *path, const struct spex_space_file *space, const
     return err;
 }
 
-int spex_store_read(const char *path, struct spex_store **out, struct spex_error *why) {
+int spex_store_read(const char *path, struct spex_store **out, struct spex_error *error) {
     struct spex_store *store = store_new(path);
-    int err = store ? 0 : spex_fail(why, -ENOMEM, "out of memory");
-    err = err ? err : spex_store_open_database(store, SQLITE_OPEN_READONLY, why);
-    err = err ? err : spex_store_check_whole(store, why);
-    err = err ? err : load(store, why);
+    int err = store ? 0 : spex_fail(error, -ENOMEM, "out of memory");
+    err = err ? err : spex_store_open_database(store, SQLITE_OPEN_READONLY, error);
+    err = err ? err : spex_store_check_whole(store, error);
+    err = err ? err : store_load(store, error);
     if (err) {
         spex_store_close(store);
         store = NULL;

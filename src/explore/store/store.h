@@ -26,54 +26,53 @@
 
 struct spex_store;
 
-/* Opens or makes the file for exploring `space` with `policy` and the program `argv`. 0; -EEXIST
- * when the file holds something else; -EBUSY when another exploration is writing to it; or as
- * opening it failed. */
+/* Opens or makes the store of an exploration and locks it. 0; -EEXIST when the file belongs to
+ * another exploration or is no store; -EBUSY when another exploration writes to it; or the error of
+ * opening. */
 int spex_store_open(const char *path, const struct spex_space_file *space, const char *policy,
-                    char *const *argv, struct spex_store **out, struct spex_error *why);
+                    char *const *argv, struct spex_store **out, struct spex_error *error);
 
-/* Opens an existing store to read it. */
-int spex_store_read(const char *path, struct spex_store **out, struct spex_error *why);
+/* Opens an existing store for reading. */
+int spex_store_read(const char *path, struct spex_store **out, struct spex_error *error);
 
 void spex_store_close(struct spex_store *store);
 
-/* What is put in from here on is under these circumstances. -EEXIST when trials under others are
- * there, unless they may be mixed. */
+/* Sets the circumstances of the trials that are stored from now on. -EEXIST when the store has
+ * trials under others and `mixed` is not set. */
 int spex_store_begin(struct spex_store *store, const struct spex_circumstances *now, bool mixed,
-                     struct spex_error *why);
+                     struct spex_error *error);
 
-/* All circumstances under which there are trials, or were to be; in the order in which they
- * came. */
+/* All circumstances of the store's trials, in the order in which they were first used. */
 int spex_store_machines(struct spex_store *store, struct spex_circumstances **machines,
-                        size_t *count, struct spex_error *why);
+                        size_t *count, struct spex_error *error);
 void spex_store_machines_free(struct spex_circumstances **machines, size_t *count);
 
-/* The directory of the explorer that writes to the store, or was killed when it did; NULL for none.
- * To be freed. */
-int spex_store_directory(struct spex_store *store, char **directory, struct spex_error *why);
+/* The directory of the explorer that writes to the store, or was killed while it did; NULL for
+ * none. To be freed. */
+int spex_store_directory(struct spex_store *store, char **directory, struct spex_error *error);
 int spex_store_set_directory(struct spex_store *store, const char *directory,
-                             struct spex_error *why);
+                             struct spex_error *error);
 
-/* The space's XML as it was explored, the policy's name and the program with its arguments. Live
- * until the store is closed. */
+/* The space's XML, the policy's name, and the program with its arguments as JSON. Valid until the
+ * store is closed. */
 const char *spex_store_space(const struct spex_store *store);
 const char *spex_store_policy(const struct spex_store *store);
 const char *spex_store_program(const struct spex_store *store);
 
-/* All trials in the order in which they finished, without their metrics; to be freed. 0; -EBADMSG
+/* Reads all trials in the order in which they finished, without metrics; to be freed. 0; -EBADMSG
  * when they do not fit the space. */
 int spex_store_trials(struct spex_store *store, const struct spex_space *space,
-                      struct spex_trials *trials, struct spex_error *why);
+                      struct spex_trials *trials, struct spex_error *error);
 
-/* Puts a finished trial in, as the number-th from 1, instead of the one that may be there, and
- * which plans are under way meanwhile; both are on the disk when this returns 0. After an error the
- * store is as it was. */
+/* Stores a finished trial under `number`, from 1, replacing one that is there, and the plans under
+ * way, in one transaction: after an error the store is unchanged. When it returns 0, the end of
+ * this process cannot lose the trial; a power failure may lose those of the last second. */
 int spex_store_put(struct spex_store *store, uint64_t number, const struct spex_space *space,
                    const struct spex_trial *trial, const struct spex_unfinished *unfinished,
-                   size_t unfinished_count, struct spex_error *why);
+                   size_t unfinished_count, struct spex_error *error);
 
-/* All plans that were under way when a trial was put in, by their number; to be freed. */
+/* All plans that were under way when a trial was stored, by number; to be freed. */
 int spex_store_unfinished(struct spex_store *store, struct spex_unfinished **unfinished,
-                          size_t *count, struct spex_error *why);
+                          size_t *count, struct spex_error *error);
 
 #endif

@@ -1,37 +1,38 @@
 /* SPDX-License-Identifier: MIT */
+/* Helpers for SQLite: errors, and statements that are kept prepared. */
 #include "explore/store/store_file.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
 
-int spex_store_fail(const struct spex_store *store, const char *what, struct spex_error *why) {
+int spex_store_fail(const struct spex_store *store, const char *what, struct spex_error *error) {
     int code = sqlite3_errcode(store->db) & 0xff;
     int err = code == SQLITE_NOMEM ? -ENOMEM : code == SQLITE_FULL ? -ENOSPC : -EIO;
     int system = sqlite3_system_errno(store->db);
     if (code == SQLITE_NOTADB)
-        return spex_fail(why, -EEXIST, "%s is no store of spex", store->path);
+        return spex_fail(error, -EEXIST, "%s is no store of spex", store->path);
     if ((code == SQLITE_CANTOPEN || code == SQLITE_IOERR) && system)
-        return spex_fail(why, -system, "cannot %s %s: %s", what, store->path, strerror(system));
-    return spex_fail(why, err, "cannot %s %s: %s", what, store->path, sqlite3_errmsg(store->db));
+        return spex_fail(error, -system, "cannot %s %s: %s", what, store->path, strerror(system));
+    return spex_fail(error, err, "cannot %s %s: %s", what, store->path, sqlite3_errmsg(store->db));
 }
 
 int spex_store_execute(struct spex_store *store, const char *sql, const char *what,
-                       struct spex_error *why) {
+                       struct spex_error *error) {
     if (sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK)
         return 0;
-    return spex_store_fail(store, what, why);
+    return spex_store_fail(store, what, error);
 }
 
 int spex_store_prepare(struct spex_store *store, const char *sql, sqlite3_stmt **statement,
-                       struct spex_error *why) {
+                       struct spex_error *error) {
     if (sqlite3_prepare_v2(store->db, sql, -1, statement, NULL) == SQLITE_OK)
         return 0;
-    return spex_store_fail(store, "use", why);
+    return spex_store_fail(store, "use", error);
 }
 
 int spex_store_keep(struct spex_store *store, const char *sql, sqlite3_stmt **statement,
-                    struct spex_error *why) {
+                    struct spex_error *error) {
     size_t k = 0;
     while (k < store->kept_count && store->kept[k].sql != sql)
         k++;
@@ -39,7 +40,7 @@ int spex_store_keep(struct spex_store *store, const char *sql, sqlite3_stmt **st
         assert(k < SPEX_STORE_KEPT_MAX);
         if (sqlite3_prepare_v3(store->db, sql, -1, SQLITE_PREPARE_PERSISTENT,
                                &store->kept[k].statement, NULL) != SQLITE_OK)
-            return spex_store_fail(store, "use", why);
+            return spex_store_fail(store, "use", error);
         store->kept[k].sql = sql;
         store->kept_count++;
     }
@@ -47,37 +48,38 @@ int spex_store_keep(struct spex_store *store, const char *sql, sqlite3_stmt **st
     return 0;
 }
 
-int spex_store_put_row(struct spex_store *store, sqlite3_stmt *statement, struct spex_error *why) {
+int spex_store_put_row(struct spex_store *store, sqlite3_stmt *statement,
+                       struct spex_error *error) {
     int err = sqlite3_step(statement) == SQLITE_DONE
                   ? 0
-                  : spex_store_fail(store, "write to the store", why);
+                  : spex_store_fail(store, "write to the store", error);
     sqlite3_reset(statement);
     sqlite3_clear_bindings(statement);
     return err;
 }
 
 int spex_store_has_table(struct spex_store *store, const char *table, bool *has,
-                         struct spex_error *why) {
+                         struct spex_error *error) {
     sqlite3_stmt *statement = NULL;
     int err = spex_store_prepare(
-        store, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", &statement, why);
+        store, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", &statement, error);
     if (err)
         return err;
     sqlite3_bind_text(statement, 1, table, -1, SQLITE_STATIC);
     int got = sqlite3_step(statement);
     *has = got == SQLITE_ROW;
     if (got != SQLITE_ROW && got != SQLITE_DONE)
-        err = spex_store_fail(store, "read", why);
+        err = spex_store_fail(store, "read", error);
     sqlite3_finalize(statement);
     return err;
 }
 
 int spex_store_integer(struct spex_store *store, const char *sql, int64_t *value,
-                       struct spex_error *why) {
+                       struct spex_error *error) {
     sqlite3_stmt *statement = NULL;
-    int err = spex_store_prepare(store, sql, &statement, why);
+    int err = spex_store_prepare(store, sql, &statement, error);
     if (!err && sqlite3_step(statement) != SQLITE_ROW)
-        err = spex_store_fail(store, "read", why);
+        err = spex_store_fail(store, "read", error);
     if (!err)
         *value = sqlite3_column_int64(statement, 0);
     sqlite3_finalize(statement);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Inside of the store: the file as SQLite has it, and the statements that are run on it. */
+/* The inside of the store: SQLite's handle and helpers for statements. */
 #ifndef SPEX_EXPLORE_STORE_STORE_FILE_H
 #define SPEX_EXPLORE_STORE_STORE_FILE_H
 
@@ -11,7 +11,7 @@
 
 #include "text/error.h"
 
-/* Statements that are used for every trial. */
+/* Most statements that are kept prepared. */
 #define SPEX_STORE_KEPT_MAX 24
 
 struct spex_store_kept {
@@ -21,48 +21,49 @@ struct spex_store_kept {
 
 struct spex_store {
     char *path;
-    /* Descriptor that holds the writer's lock. It must outlive `db`: to close it drops the locks
-     * that `db` has on the same file. */
+    /* File descriptor with the writer's lock. It is closed after `db`, since closing any descriptor
+     * of a file releases the locks that SQLite has on it. */
     int lock;
     sqlite3 *db;
     struct spex_store_kept kept[SPEX_STORE_KEPT_MAX];
     size_t kept_count;
-    uint64_t synced_ns; /* when a trial was last put on the disk at once; CLOCK_MONOTONIC */
-    bool syncs;         /* what is written now will be */
-    int64_t machine;    /* row of what is put in */
+    uint64_t synced_ns; /* CLOCK_MONOTONIC time of the last synchronisation */
+    bool syncs;         /* the current transaction will be synchronised */
+    int64_t machine;    /* row of the machine of new trials */
     char *space;
     char *identity;
     char *policy;
     char *program;
 };
 
-/* What SQLite last complained of, as an errno value and a line: "cannot WHAT FILE: …". */
-int spex_store_fail(const struct spex_store *store, const char *what, struct spex_error *why);
+/* Reports SQLite's last error as an errno value and "cannot WHAT FILE: …". */
+int spex_store_fail(const struct spex_store *store, const char *what, struct spex_error *error);
 
 int spex_store_execute(struct spex_store *store, const char *sql, const char *what,
-                       struct spex_error *why);
+                       struct spex_error *error);
 
+/* The statement is the caller's, to be finalised. */
 int spex_store_prepare(struct spex_store *store, const char *sql, sqlite3_stmt **statement,
-                       struct spex_error *why);
+                       struct spex_error *error);
 
-/* The same, prepared once; `sql` has to be the same literal each time. It is the store's, and to be
+/* The same, prepared once and owned by the store; `sql` has to be the same literal each time. To be
  * reset after use. */
 int spex_store_keep(struct spex_store *store, const char *sql, sqlite3_stmt **statement,
-                    struct spex_error *why);
+                    struct spex_error *error);
 
-/* Runs a statement that gives no rows, and makes it ready for the next time. */
-int spex_store_put_row(struct spex_store *store, sqlite3_stmt *statement, struct spex_error *why);
+/* Runs a statement that returns no rows, and resets it with its bindings. */
+int spex_store_put_row(struct spex_store *store, sqlite3_stmt *statement, struct spex_error *error);
 
-/* Whether the file has this table: versions of spex differ in what they keep. 0 or what went
- * wrong. */
+/* Sets *has to whether the file has this table: stores of other versions of spex may lack some. 0
+ * or a negative errno value. */
 int spex_store_has_table(struct spex_store *store, const char *table, bool *has,
-                         struct spex_error *why);
+                         struct spex_error *error);
 
-/* The first column of the only row. */
+/* Sets *value to the first column of the only row. */
 int spex_store_integer(struct spex_store *store, const char *sql, int64_t *value,
-                       struct spex_error *why);
+                       struct spex_error *error);
 
-/* A copy, to be freed; NULL for NULL. */
+/* A copy of a text column, to be freed; NULL for NULL or when out of memory. */
 char *spex_store_text(sqlite3_stmt *statement, int column);
 
 #endif

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Opens the file of a store. A writer holds flock() on it; SQLite has locks of its own (fcntl),
+ * which do not exclude a second exploration between its transactions. */
 #define _GNU_SOURCE
 #include "explore/store/store_log.h"
 
@@ -16,8 +18,8 @@
 #define LOCK_SECONDS 2
 #define LOG_TRIES    20
 
-/* A child of an explorer that was killed holds its lock until it runs the program or finds itself
- * alone: that takes a moment, not seconds. */
+/* Waits up to LOCK_SECONDS: the child of an explorer that was killed inherits the lock and holds it
+ * for a moment, until it runs the program or ends. */
 static int flock_soon(int fd) {
     const struct timespec pause = {.tv_nsec = 5000000};
     struct spex_deadline deadline = spex_deadline_in(LOCK_SECONDS);
@@ -29,21 +31,23 @@ static int flock_soon(int fd) {
     return 0;
 }
 
-int spex_store_lock(struct spex_store *store, struct spex_error *why) {
+int spex_store_lock(struct spex_store *store, struct spex_error *error) {
     store->lock = open(store->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (store->lock < 0)
-        return spex_fail(why, -errno, "cannot open the store %s: %s", store->path, strerror(errno));
+        return spex_fail(error, -errno, "cannot open the store %s: %s", store->path,
+                         strerror(errno));
     int err = flock_soon(store->lock);
     if (err == -EWOULDBLOCK)
-        return spex_fail(why, -EBUSY, "the store %s is in use by another exploration", store->path);
+        return spex_fail(error, -EBUSY, "the store %s is in use by another exploration",
+                         store->path);
     if (err)
-        return spex_fail(why, err, "cannot lock the store %s: %s", store->path, strerror(-err));
+        return spex_fail(error, err, "cannot lock the store %s: %s", store->path, strerror(-err));
     return 0;
 }
 
-int spex_store_open_database(struct spex_store *store, int flags, struct spex_error *why) {
+int spex_store_open_database(struct spex_store *store, int flags, struct spex_error *error) {
     if (sqlite3_open_v2(store->path, &store->db, flags, NULL) != SQLITE_OK)
-        return spex_store_fail(store, "open the store", why);
+        return spex_store_fail(store, "open the store", error);
     sqlite3_busy_timeout(store->db, 10000);
     return 0;
 }
@@ -55,10 +59,10 @@ void spex_store_write_ahead(struct spex_store *store) {
     store->syncs = true;
 }
 
-/* Whether the file says that it has a log (SQLite, Database File Format, 1.3.3). Read by SQLite's
- * own descriptor: to close another would drop the locks of whoever has the file open in this
- * process. */
-static bool says_log(sqlite3 *db) {
+/* Whether the file's header names a log (SQLite, Database File Format, 1.3.3). It is read by
+ * SQLite's own descriptor: closing another one would release the locks of every user of the file in
+ * this process. */
+static bool header_names_log(sqlite3 *db) {
     enum { WRITE_VERSION = 18, WITH_LOG = 2 };
     sqlite3_file *file = NULL;
     unsigned char version = 0;
@@ -68,20 +72,21 @@ static bool says_log(sqlite3 *db) {
            version == WITH_LOG;
 }
 
-/* A file without the log that it says it has was copied without it, or an explorer is just ending
- * and removes the log first. */
-int spex_store_check_whole(const struct spex_store *store, struct spex_error *why) {
+/* The log of a file that names one can be missing because the file was copied without it, or
+ * because an explorer ends at this moment: it removes the log before it changes the file. The
+ * second case is over after some tries. */
+int spex_store_check_whole(const struct spex_store *store, struct spex_error *error) {
     const struct timespec pause = {.tv_nsec = 10000000};
     char *log = NULL;
     if (asprintf(&log, "%s-wal", store->path) < 0)
-        return spex_fail(why, -ENOMEM, "out of memory");
+        return spex_fail(error, -ENOMEM, "out of memory");
     int tries = 0, err = 0;
-    while (tries < LOG_TRIES && says_log(store->db) && access(log, F_OK) < 0) {
+    while (tries < LOG_TRIES && header_names_log(store->db) && access(log, F_OK) < 0) {
         nanosleep(&pause, NULL);
         tries++;
     }
     if (tries == LOG_TRIES)
-        err = spex_fail(why, -EBADMSG, "%s is not complete: %s, which belongs to it, is missing",
+        err = spex_fail(error, -EBADMSG, "%s is not complete: %s, which belongs to it, is missing",
                         store->path, log);
     free(log);
     return err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The machines on which a store's trials were run, and what a killed explorer left on this one. */
+/* The machines of a store's trials, and the directory of the explorer that writes to it. */
 #include "explore/store/store.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #include "explore/store/store_file.h"
 
-/* The row that `rows` is at: id and texts. */
+/* Reads the current row: an id and the texts. */
 static int take_machine(sqlite3_stmt *rows, struct spex_circumstances *machine) {
     for (int c = 0; c < SPEX_ON_COUNT; c++)
         if (!(machine->texts[c] = spex_store_text(rows, c + 1))) {
@@ -20,7 +20,7 @@ static int take_machine(sqlite3_stmt *rows, struct spex_circumstances *machine) 
 }
 
 int spex_store_machines(struct spex_store *store, struct spex_circumstances **machines,
-                        size_t *count, struct spex_error *why) {
+                        size_t *count, struct spex_error *error) {
     sqlite3_stmt *rows = NULL;
     int got = SQLITE_DONE;
     *machines = NULL;
@@ -28,18 +28,18 @@ int spex_store_machines(struct spex_store *store, struct spex_circumstances **ma
     int err = spex_store_prepare(store,
                                  "SELECT id, host, kernel, cpu, cpus, memory, build, spex"
                                  " FROM machine ORDER BY id",
-                                 &rows, why);
+                                 &rows, error);
     while (!err && (got = sqlite3_step(rows)) == SQLITE_ROW) {
         struct spex_circumstances *all = realloc(*machines, (*count + 1) * sizeof(*all));
         if (all)
             *machines = all;
         if (!all || take_machine(rows, &all[*count]))
-            err = spex_fail(why, -ENOMEM, "out of memory");
+            err = spex_fail(error, -ENOMEM, "out of memory");
         else
             ++*count;
     }
     if (!err && got != SQLITE_DONE)
-        err = spex_store_fail(store, "read", why);
+        err = spex_store_fail(store, "read", error);
     sqlite3_finalize(rows);
     if (err)
         spex_store_machines_free(machines, count);
@@ -55,31 +55,32 @@ void spex_store_machines_free(struct spex_circumstances **machines, size_t *coun
 }
 
 static int add_machine(struct spex_store *store, const struct spex_circumstances *now,
-                       struct spex_error *why) {
+                       struct spex_error *error) {
     sqlite3_stmt *statement = NULL;
     int err =
         spex_store_prepare(store,
                            "INSERT INTO machine (host, kernel, cpu, cpus, memory, build, spex)"
                            " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                           &statement, why);
+                           &statement, error);
     for (int c = 0; c < SPEX_ON_COUNT && !err; c++)
         sqlite3_bind_text(statement, c + 1, now->texts[c], -1, SQLITE_STATIC);
     if (!err && sqlite3_step(statement) != SQLITE_DONE)
-        err = spex_store_fail(store, "write to the store", why);
+        err = spex_store_fail(store, "write to the store", error);
     sqlite3_finalize(statement);
     return err;
 }
 
+/* A machine of another host name gets a row of its own, even though the name is not compared. */
 int spex_store_begin(struct spex_store *store, const struct spex_circumstances *now, bool mixed,
-                     struct spex_error *why) {
+                     struct spex_error *error) {
     struct spex_circumstances *machines;
     size_t count, same = 0, other = SPEX_ON_COUNT;
-    int err = spex_store_machines(store, &machines, &count, why);
+    int err = spex_store_machines(store, &machines, &count, error);
     if (err)
         return err;
     for (size_t m = 0; m < count && other == SPEX_ON_COUNT && !mixed; m++)
         if ((other = spex_circumstances_differ(&machines[m], now)) != SPEX_ON_COUNT)
-            err = spex_fail(why, -EEXIST,
+            err = spex_fail(error, -EEXIST,
                             "the store %s has trials of another %s, %s instead of %s; they go into "
                             "one store only when they may be mixed",
                             store->path, spex_circumstance_names[other], machines[m].texts[other],
@@ -90,17 +91,17 @@ int spex_store_begin(struct spex_store *store, const struct spex_circumstances *
         same++;
     store->machine = (int64_t)same + 1;
     if (!err && same == count)
-        err = add_machine(store, now, why);
+        err = add_machine(store, now, error);
     spex_store_machines_free(&machines, &count);
     return err;
 }
 
-int spex_store_directory(struct spex_store *store, char **directory, struct spex_error *why) {
+int spex_store_directory(struct spex_store *store, char **directory, struct spex_error *error) {
     sqlite3_stmt *rows = NULL;
     *directory = NULL;
-    int err = spex_store_prepare(store, "SELECT directory FROM exploration", &rows, why);
+    int err = spex_store_prepare(store, "SELECT directory FROM exploration", &rows, error);
     if (!err && sqlite3_step(rows) != SQLITE_ROW)
-        err = spex_store_fail(store, "read", why);
+        err = spex_store_fail(store, "read", error);
     if (!err)
         *directory = spex_store_text(rows, 0);
     sqlite3_finalize(rows);
@@ -108,13 +109,13 @@ int spex_store_directory(struct spex_store *store, char **directory, struct spex
 }
 
 int spex_store_set_directory(struct spex_store *store, const char *directory,
-                             struct spex_error *why) {
+                             struct spex_error *error) {
     sqlite3_stmt *statement = NULL;
-    int err = spex_store_prepare(store, "UPDATE exploration SET directory = ?", &statement, why);
+    int err = spex_store_prepare(store, "UPDATE exploration SET directory = ?", &statement, error);
     if (!err && directory)
         sqlite3_bind_text(statement, 1, directory, -1, SQLITE_STATIC);
     if (!err && sqlite3_step(statement) != SQLITE_DONE)
-        err = spex_store_fail(store, "write to the store", why);
+        err = spex_store_fail(store, "write to the store", error);
     sqlite3_finalize(statement);
     return err;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Reads the recorded quantities of all trials as named numbers. */
 #include "explore/store/store_metrics.h"
 
 #include <errno.h>
@@ -13,14 +14,14 @@ struct taking {
     void *user;
 };
 
-/* What is measured of a probe: the column, and whether it has a unit of its own. */
+/* Columns of trial_metric; unit NULL: the unit of the probe's values. */
 static const struct {
     const char *name;
     const char *unit; /* NULL: that of the values */
 } columns[] = {{"throughput", "/s"}, {"mean", NULL}, {"deviation", NULL}, {"min", NULL},
                {"p50", NULL},        {"p90", NULL},  {"p99", NULL},       {"max", NULL}};
 
-/* trial, type, field, name, probe, then the columns. */
+/* Columns of the query: these, then those above. */
 enum { TRIAL, TYPE, FIELD, NAME, PROBE, FIRST };
 
 static void probe_text(sqlite3_stmt *row, char *text, size_t size) {
@@ -40,8 +41,8 @@ static const char *unit_of(sqlite3_stmt *row) {
     return spex_probe_type_ticks(known) && sqlite3_column_int(row, FIELD) == 0 ? "s" : "";
 }
 
-/* Of a probe with several values the throughput is said with the first. */
-static int take_probe(const struct taking *taking, sqlite3_stmt *row) {
+/* The throughput of a probe with several values is reported with the first. */
+static int take_probe_row(const struct taking *taking, sqlite3_stmt *row) {
     char probe[160], name[192];
     int err = 0;
     probe_text(row, probe, sizeof(probe));
@@ -57,8 +58,8 @@ static int take_probe(const struct taking *taking, sqlite3_stmt *row) {
     return err;
 }
 
-/* Every column that is a number. */
-static int take_usage(const struct taking *taking, sqlite3_stmt *row) {
+/* Reports every numeric column. */
+static int take_usage_row(const struct taking *taking, sqlite3_stmt *row) {
     int count = sqlite3_column_count(row), err = 0;
     for (int c = 1; c < count && !err; c++) {
         char name[192];
@@ -74,29 +75,30 @@ static int take_usage(const struct taking *taking, sqlite3_stmt *row) {
 }
 
 static int each_row(struct spex_store *store, const char *sql, const struct taking *taking,
-                    int (*take)(const struct taking *, sqlite3_stmt *), struct spex_error *why) {
+                    int (*take)(const struct taking *, sqlite3_stmt *), struct spex_error *error) {
     sqlite3_stmt *rows = NULL;
-    int got = SQLITE_ROW, err = spex_store_prepare(store, sql, &rows, why);
+    int got = SQLITE_ROW, err = spex_store_prepare(store, sql, &rows, error);
     while (!err && (got = sqlite3_step(rows)) == SQLITE_ROW)
         if ((err = take(taking, rows)))
-            err = spex_fail(why, err, "out of memory");
+            err = spex_fail(error, err, "out of memory");
     if (!err && got != SQLITE_DONE)
-        err = spex_store_fail(store, "read", why);
+        err = spex_store_fail(store, "read", error);
     sqlite3_finalize(rows);
     return err;
 }
 
 int spex_store_metrics(struct spex_store *store, spex_metric_taker *take, void *user,
-                       struct spex_error *why) {
+                       struct spex_error *error) {
     const struct taking taking = {take, user};
     bool usage = false;
     int err =
         each_row(store,
                  "SELECT trial - 1, type, field, name, probe, rate, mean, deviation, min, p50,"
                  " p90, p99, max FROM trial_metric",
-                 &taking, take_probe, why);
-    err = err ? err : spex_store_has_table(store, "trial_usage", &usage, why);
+                 &taking, take_probe_row, error);
+    err = err ? err : spex_store_has_table(store, "trial_usage", &usage, error);
     if (!err && usage)
-        err = each_row(store, "SELECT trial - 1, * FROM trial_usage", &taking, take_usage, why);
+        err =
+            each_row(store, "SELECT trial - 1, * FROM trial_usage", &taking, take_usage_row, error);
     return err;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What trials have used, in the store: tables trial_usage, trial_load and trial_note. */
+/* Resources that trials have used, in the tables trial_usage, trial_load and trial_note. */
 #ifndef SPEX_EXPLORE_STORE_STORE_USAGE_H
 #define SPEX_EXPLORE_STORE_STORE_USAGE_H
 
@@ -12,7 +12,7 @@
     " read_bytes INTEGER, written_bytes INTEGER, storage_read_bytes INTEGER,"                      \
     " storage_written_bytes INTEGER"
 
-/* NULL is what is not known. */
+/* NULL: not known. */
 #define SPEX_STORE_USAGE_SCHEMA                                                                    \
     "CREATE TABLE trial_usage (trial INTEGER PRIMARY KEY REFERENCES "                              \
     "trial," SPEX_STORE_USAGE_COLUMNS ");"                                                         \
@@ -21,10 +21,10 @@
     ", PRIMARY KEY (trial, load)) WITHOUT ROWID;"                                                  \
     "CREATE TABLE trial_note (trial INTEGER PRIMARY KEY REFERENCES trial, note TEXT NOT NULL);"
 
-/* All of these within a transaction of the caller's. */
+/* To be called within a transaction. */
 int spex_store_put_usage(struct spex_store *store, sqlite3_int64 number,
-                         const struct spex_trial *trial, struct spex_error *why);
+                         const struct spex_trial *trial, struct spex_error *error);
 int spex_store_get_usage(struct spex_store *store, sqlite3_int64 number, struct spex_trial *trial,
-                         struct spex_error *why);
+                         struct spex_error *error);
 
 #endif

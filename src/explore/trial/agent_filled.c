@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Fills in the templates of the program's arguments and of the space's agent for one
+ * configuration. */
 #define _GNU_SOURCE
 #include "explore/trial/agent_filled.h"
 
@@ -11,13 +13,13 @@
 #include "text/number.h"
 
 int spex_agent_check_arguments(const struct spex_space *space, char *const *argv,
-                               struct spex_error *why) {
+                               struct spex_error *error) {
     struct spex_error reason;
     uint64_t named;
     for (size_t i = 0; argv[i]; i++) {
         int err = spex_template_check(argv[i], space, &named, &reason);
         if (err)
-            return spex_fail(why, err, "argument %zu of the program, \"%.80s\": %s", i, argv[i],
+            return spex_fail(error, err, "argument %zu of the program, \"%.80s\": %s", i, argv[i],
                              reason.text);
     }
     return 0;
@@ -28,7 +30,7 @@ struct filling {
     const size_t *levels;
 };
 
-static int fill(const struct filling *filling, const char *template, char **text) {
+static int fill_template(const struct filling *filling, const char *template, char **text) {
     return spex_template_fill(template, filling->space, filling->levels, text);
 }
 
@@ -43,7 +45,7 @@ static void list_free(char **list) {
 }
 
 static int fill_argv(const struct filling *filling, char *const *argv, char ***list,
-                     struct spex_error *why) {
+                     struct spex_error *error) {
     size_t count = 0;
     while (argv[count])
         count++;
@@ -51,16 +53,16 @@ static int fill_argv(const struct filling *filling, char *const *argv, char ***l
     if (!*list)
         return -ENOMEM;
     for (size_t i = 0, to = 0; i < count; i++) {
-        if (fill(filling, argv[i], &(*list)[to]))
+        if (fill_template(filling, argv[i], &(*list)[to]))
             return -ENOMEM;
         if (i == 0 && !(*list)[0])
-            return spex_fail(why, -EINVAL, "%s names a parameter that does not apply", argv[0]);
+            return spex_fail(error, -EINVAL, "%s names a parameter that does not apply", argv[0]);
         to += (*list)[to] != NULL;
     }
     return 0;
 }
 
-/* "NAME=value"; "NAME" when there is no value. */
+/* "NAME=value", or "NAME" without a value. */
 static char *assignment(const char *name, const char *value) {
     char *text;
     return asprintf(&text, "%s%s%s", name, value ? "=" : "", value ? value : "") < 0 ? NULL : text;
@@ -72,7 +74,7 @@ static int fill_variables(const struct filling *filling, const struct spex_agent
     int err = *list ? 0 : -ENOMEM;
     for (size_t v = 0; v < agent->variable_count && !err; v++) {
         char *value;
-        err = fill(filling, agent->variables[v].value, &value);
+        err = fill_template(filling, agent->variables[v].value, &value);
         if (!err && !((*list)[v] = assignment(agent->variables[v].name, value)))
             err = -ENOMEM;
         free(value);
@@ -99,7 +101,7 @@ static int fill_parameters(const struct filling *filling, char ***list) {
     return 0;
 }
 
-/* Separated by blanks. *applies: whether all do. */
+/* Fills in options, separated by blanks. *applies: all parameters that they name apply. */
 static int fill_options(const struct filling *filling, const char *options, char ***list,
                         bool *applies) {
     char *words = strdup(options), *rest = NULL;
@@ -108,7 +110,7 @@ static int fill_options(const struct filling *filling, const char *options, char
     size_t to = 0;
     for (char *word = err ? NULL : strtok_r(words, " ", &rest); word && *applies && !err;
          word = strtok_r(NULL, " ", &rest)) {
-        err = fill(filling, word, &(*list)[to]);
+        err = fill_template(filling, word, &(*list)[to]);
         *applies = (*list)[to++] != NULL;
     }
     free(words);
@@ -121,7 +123,7 @@ static int fill_load(const struct filling *filling, const struct spex_agent_load
     int64_t number = 0;
     bool applies = true;
     filled->stressor = load->stressor;
-    if (fill(filling, load->workers, &workers) ||
+    if (fill_template(filling, load->workers, &workers) ||
         fill_options(filling, load->options, &filled->options, &applies)) {
         free(workers);
         return -ENOMEM;
@@ -134,22 +136,22 @@ static int fill_load(const struct filling *filling, const struct spex_agent_load
 
 static int fill_command(const struct filling *filling, const struct spex_agent_command *command,
                         char **text) {
-    return command->text ? fill(filling, command->text, text) : 0;
+    return command->text ? fill_template(filling, command->text, text) : 0;
 }
 
 int spex_agent_fill(const struct spex_space_file *file, char *const *argv, const size_t *levels,
-                    struct spex_agent_filled *filled, struct spex_error *why) {
+                    struct spex_agent_filled *filled, struct spex_error *error) {
     const struct spex_agent *agent = file->agent;
     const struct filling filling = {&file->space, levels};
     *filled = (struct spex_agent_filled){.load_count = agent->load_count};
-    int err = fill_argv(&filling, argv, &filled->argv, why);
+    int err = fill_argv(&filling, argv, &filled->argv, error);
     err = err ? err : fill_variables(&filling, agent, &filled->variables);
     err = err ? err : fill_parameters(&filling, &filled->parameters);
     err = err ? err : fill_command(&filling, &agent->setup, &filled->setup);
     err = err ? err : fill_command(&filling, &agent->teardown, &filled->teardown);
     for (size_t l = 0; l < agent->load_count && !err; l++)
         err = fill_load(&filling, &agent->loads[l], &filled->loads[l]);
-    return err == -ENOMEM ? spex_fail(why, err, "out of memory") : err;
+    return err == -ENOMEM ? spex_fail(error, err, "out of memory") : err;
 }
 
 void spex_agent_filled_free(struct spex_agent_filled *filled) {

@@ -8,14 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whole cores, in the order of their first CPUs, as many to each part. Cores of which we have only
- * some CPUs count by these; where cores differ in that, every part gets at least as many CPUs as
- * the smallest. */
+/* Divides cores, in the order of their first CPUs, into parts of equally many. A core counts as one
+ * even if only some of its CPUs are ours; *cpus is the number of CPUs of the smallest part. */
 int spex_cpu_parts_divide(const size_t *cores, size_t count, size_t parts, size_t *part_of,
                           size_t *cpus) {
     size_t core_count = 0;
-    size_t *order =
-        calloc(count ? count : 1, sizeof(*order)); /* which core, by order, a CPU is of */
+    /* The number of each CPU's core, in the order of cores. */
+    size_t *order = calloc(count ? count : 1, sizeof(*order));
     size_t *sizes = calloc(parts ? parts : 1, sizeof(*sizes));
     int err = order && sizes ? 0 : -ENOMEM;
     for (size_t c = 0; c < count && !err; c++) {
@@ -40,7 +39,7 @@ int spex_cpu_parts_divide(const size_t *cores, size_t count, size_t parts, size_
     return err;
 }
 
-/* The lowest of the CPUs that share a core with this one; itself where the kernel does not say. */
+/* The lowest CPU of the same core, from sysfs; the CPU itself where the kernel does not tell. */
 static size_t core_of(size_t cpu) {
     char path[96];
     char line[32] = "";
@@ -51,12 +50,12 @@ static size_t core_of(size_t cpu) {
         return cpu;
     char *got = fgets(line, sizeof(line), in), *end;
     fclose(in);
-    unsigned long first = strtoul(line, &end, 10); /* of "0-1" or "0,4" */
+    unsigned long first = strtoul(line, &end, 10); /* the first of "0-1" or "0,4" */
     return got && end != line ? first : cpu;
 }
 
-static int divide_ours(const cpu_set_t *ours, struct spex_cpu_parts *parts,
-                       struct spex_error *why) {
+static int parts_divide_cpus(const cpu_set_t *ours, struct spex_cpu_parts *parts,
+                             struct spex_error *error) {
     size_t cpus[CPU_SETSIZE], cores[CPU_SETSIZE], part_of[CPU_SETSIZE], count = 0;
     for (size_t c = 0; c < CPU_SETSIZE; c++)
         if (CPU_ISSET(c, ours)) {
@@ -65,23 +64,23 @@ static int divide_ours(const cpu_set_t *ours, struct spex_cpu_parts *parts,
         }
     int err = spex_cpu_parts_divide(cores, count, parts->count, part_of, &parts->cpus);
     if (err == -EINVAL)
-        return spex_fail(why, err,
+        return spex_fail(error, err,
                          "%zu trials at a time would disturb each other on %zu CPUs: at most one a "
                          "core was expected, or that they may share CPUs",
                          parts->count, count);
     for (size_t c = 0; c < count && !err; c++)
         if (part_of[c] < parts->count)
             CPU_SET(cpus[c], &parts->parts[part_of[c]]);
-    return err ? spex_fail(why, err, "out of memory") : 0;
+    return err ? spex_fail(error, err, "out of memory") : 0;
 }
 
-int spex_cpu_parts_make(size_t count, struct spex_cpu_parts *parts, struct spex_error *why) {
+int spex_cpu_parts_make(size_t count, struct spex_cpu_parts *parts, struct spex_error *error) {
     cpu_set_t ours;
     *parts = (struct spex_cpu_parts){.parts = calloc(count, sizeof(cpu_set_t)), .count = count};
-    int err = parts->parts ? 0 : spex_fail(why, -ENOMEM, "out of memory");
+    int err = parts->parts ? 0 : spex_fail(error, -ENOMEM, "out of memory");
     if (!err && sched_getaffinity(0, sizeof(ours), &ours) < 0)
-        err = spex_fail(why, -errno, "cannot tell which CPUs may be used: %s", strerror(errno));
-    err = err ? err : divide_ours(&ours, parts, why);
+        err = spex_fail(error, -errno, "cannot tell which CPUs may be used: %s", strerror(errno));
+    err = err ? err : parts_divide_cpus(&ours, parts, error);
     if (err)
         spex_cpu_parts_free(parts);
     return err;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Finds processes by a variable in /proc/PID/environ, which they have inherited from the
+ * program. */
 #define _GNU_SOURCE
 #include "explore/trial/leftovers.h"
 
@@ -16,10 +18,11 @@
 
 #include "text/number.h"
 
-/* A process that forks while it is looked for shows up in a later pass. */
+/* Passes over /proc: a process may fork while it is being looked at, and its child is then found in
+ * a later pass. */
 #define PASSES_MAX 16
 
-/* Environments larger than this are looked at so far. */
+/* Bytes of an environment that are searched. */
 #define ENVIRONMENT_BYTES (256 * 1024)
 
 static bool has_variable(const char *pid, const char *variable, char *environment) {
@@ -33,7 +36,7 @@ static bool has_variable(const char *pid, const char *variable, char *environmen
         if ((got = read(fd, environment + length, ENVIRONMENT_BYTES - length)) <= 0)
             break;
     close(fd);
-    /* With the zero byte that ends it. */
+    /* including the terminating zero byte */
     return memmem(environment, length, variable, strlen(variable) + 1) != NULL;
 }
 
@@ -48,9 +51,9 @@ void spex_leftovers_let_go(int before) {
     prctl(PR_SET_CHILD_SUBREAPER, before);
 }
 
-/* Whether a look at our children has told that there is nothing: /proc has every process of the
- * machine. */
-static bool nothing_is_left(void) {
+/* Whether the process adopts orphans and has no children, so that nothing is left. This saves
+ * reading /proc for every process of the machine. */
+static bool leftovers_none(void) {
     siginfo_t info;
     int adopting = 0;
     prctl(PR_GET_CHILD_SUBREAPER, &adopting);
@@ -58,8 +61,8 @@ static bool nothing_is_left(void) {
            errno == ECHILD;
 }
 
-/* Whether there was one to kill. One that we have adopted is waited for. */
-static bool kill_once(const char *variable, char *environment) {
+/* Kills the processes found in one pass; true if there was one. Those adopted are reaped. */
+static bool leftovers_kill_pass(const char *variable, char *environment) {
     bool found = false;
     DIR *processes = opendir("/proc");
     if (!processes)
@@ -77,14 +80,14 @@ static bool kill_once(const char *variable, char *environment) {
 }
 
 void spex_leftovers_kill(const char *variable) {
-    if (!nothing_is_left())
+    if (!leftovers_none())
         spex_leftovers_kill_anywhere(variable);
 }
 
 void spex_leftovers_kill_anywhere(const char *variable) {
     char *environment = malloc(ENVIRONMENT_BYTES);
     for (int pass = 0; environment && pass < PASSES_MAX; pass++)
-        if (!kill_once(variable, environment))
+        if (!leftovers_kill_pass(variable, environment))
             break;
     free(environment);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Loads are run by stress-ng, one process for each <load>, whose children are the workers. */
 #define _GNU_SOURCE
 #include "explore/trial/load.h"
 
@@ -11,7 +12,7 @@
 
 #define STRESS_NG "stress-ng"
 
-/* Whether a list of words has this one. */
+/* Whether a list of words contains this one. */
 static bool has_word(const char *list, const char *word) {
     size_t length = strlen(word);
     for (const char *at = list; *at; at += strcspn(at, " \n")) {
@@ -22,7 +23,7 @@ static bool has_word(const char *list, const char *word) {
     return false;
 }
 
-/* The names of all stressors, to be freed; NULL when there is no stress-ng. */
+/* The names of all stressors, to be freed; NULL when stress-ng cannot be run. */
 static char *list_stressors(void) {
     char *list = NULL;
     size_t room = 0;
@@ -36,18 +37,18 @@ static char *list_stressors(void) {
     return NULL;
 }
 
-int spex_load_check(const struct spex_agent *agent, struct spex_error *why) {
+int spex_load_check(const struct spex_agent *agent, struct spex_error *error) {
     if (agent->load_count == 0)
         return 0;
     char *list = list_stressors();
     if (!list)
-        return spex_fail(why, -ENOENT,
+        return spex_fail(error, -ENOENT,
                          "the space has a <load>, which needs stress-ng: install Debian's package "
                          "\"stress-ng\"");
     int err = 0;
     for (size_t l = 0; l < agent->load_count && !err; l++)
         if (!has_word(list, agent->loads[l].stressor))
-            err = spex_fail(why, -EINVAL,
+            err = spex_fail(error, -EINVAL,
                             "<load>: stressor=\"%s\": one of those that \"stress-ng --stressors\" "
                             "lists was expected",
                             agent->loads[l].stressor);
@@ -56,29 +57,31 @@ int spex_load_check(const struct spex_agent *agent, struct spex_error *why) {
 }
 
 int spex_load_start(struct spex_program *program, const struct spex_load_filled *load,
-                    const struct spex_launch *base, const char *directory, struct spex_error *why) {
+                    const struct spex_launch *base, const char *directory,
+                    struct spex_error *error) {
     char stressor[128], workers[16];
     size_t options = 0;
     while (load->options[options])
         options++;
-    const char *const first[] = {STRESS_NG,          stressor,      workers,  "--timeout",
-                                 "0" /* for ever */, "--temp-path", directory};
+    const char *const first[] = {STRESS_NG, stressor, workers, "--timeout",
+                                 /* no limit */
+                                 "0", "--temp-path", directory};
     enum { FIRST = sizeof(first) / sizeof(first[0]) };
     const char **argv = calloc(FIRST + options + 1, sizeof(*argv));
     if (!argv)
-        return spex_fail(why, -ENOMEM, "out of memory");
+        return spex_fail(error, -ENOMEM, "out of memory");
     snprintf(stressor, sizeof(stressor), "--%s", load->stressor);
     snprintf(workers, sizeof(workers), "%u", load->workers);
     memcpy(argv, first, sizeof(first));
     memcpy(argv + FIRST, load->options, options * sizeof(*argv));
     const struct spex_launch launch = {
         .argv = (char *const *)(uintptr_t)argv, .config = base->config, .cpus = base->cpus};
-    int err = spex_program_launch(program, &launch, why);
+    int err = spex_program_launch(program, &launch, error);
     free(argv);
     return err;
 }
 
-static int remove_one(const char *path, const struct stat *file, int kind, struct FTW *where) {
+static int remove_file(const char *path, const struct stat *file, int kind, struct FTW *where) {
     (void)file;
     (void)kind;
     (void)where;
@@ -86,10 +89,10 @@ static int remove_one(const char *path, const struct stat *file, int kind, struc
 }
 
 void spex_load_remove_files(const char *directory) {
-    nftw(directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    nftw(directory, remove_file, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-/* A child takes its stressor's name, "stress-ng-cpu", right before it begins. */
+/* Whether a child of stress-ng has begun: it takes the name "stress-ng-STRESSOR" right before. */
 static bool is_worker(long pid) {
     char path[64], name[32] = "";
     snprintf(path, sizeof(path), "/proc/%ld/comm", pid);
@@ -108,7 +111,7 @@ bool spex_load_runs(const struct spex_program *program, unsigned workers) {
     snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)program->pid, (int)program->pid);
     FILE *children = fopen(path, "re");
     if (!children)
-        return true; /* a kernel that does not tell */
+        return true; /* kernel without /proc/PID/task/TID/children */
     ssize_t length = getdelim(&list, &room, '\0', children);
     fclose(children);
     for (const char *at = list; length > 0; at = end) {

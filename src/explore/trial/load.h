@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What else runs on the machine during a trial: a stressor of stress-ng's. */
+/* Runs a load beside the program during a trial: a stressor of stress-ng. */
 #ifndef SPEX_EXPLORE_TRIAL_LOAD_H
 #define SPEX_EXPLORE_TRIAL_LOAD_H
 
@@ -7,21 +7,23 @@
 #include "explore/trial/program.h"
 #include "text/error.h"
 
-/* In a trial's directory: where loads have their files. */
+/* The directory of the loads' files, in a trial's directory. */
 #define SPEX_TRIAL_LOADS "load"
 
-/* Before the first trial: whether stress-ng is there and has the stressors. 0; -ENOENT; -EINVAL. */
-int spex_load_check(const struct spex_agent *agent, struct spex_error *why);
+/* Checks, before the first trial, that stress-ng is installed and has the stressors. 0; -ENOENT;
+ * -EINVAL. */
+int spex_load_check(const struct spex_agent *agent, struct spex_error *error);
 
-/* Starts one of at least one worker. Its files are in `directory`; of `base` it has the
- * configuration's path, by which whatever it leaves can be found, and the CPUs. */
+/* Starts a load with at least one worker. Its temporary files are in `directory`. Of `base`, the
+ * CPUs are used, and the configuration's path, by which leftover processes are found. */
 int spex_load_start(struct spex_program *program, const struct spex_load_filled *load,
-                    const struct spex_launch *base, const char *directory, struct spex_error *why);
+                    const struct spex_launch *base, const char *directory,
+                    struct spex_error *error);
 
-/* What loads have left in their directory, and the directory. */
+/* Removes the loads' directory with all files in it. */
 void spex_load_remove_files(const char *directory);
 
-/* Whether all of its workers are at work. */
+/* Whether all of its workers have begun. */
 bool spex_load_runs(const struct spex_program *program, unsigned workers);
 
 #endif

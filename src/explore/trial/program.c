@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Launches programs by vfork and exec and ends them. A pidfd tells of the end; the process is
+ * reaped only in teardown, so that its number, which is the process group's, is not used again
+ * before. */
 #define _GNU_SOURCE
 #include "explore/trial/program.h"
 
@@ -21,17 +24,18 @@
 
 #define TEARDOWN_SECONDS 5
 
-/* Variables that we set. Others of spex's, such as SPEX_RING_RECORDS, are the user's. */
-static const char *const ours[] = {"SPEX_CONFIG", "SPEX_PROBES", "SPEX_OUT", NULL};
+/* Variables that spex sets for the program. Others of spex, such as SPEX_RING_RECORDS, are the
+ * user's. */
+static const char *const own_variables[] = {"SPEX_CONFIG", "SPEX_PROBES", "SPEX_OUT", NULL};
 
 static bool is_name_of(const char *name, size_t length, const char *variable) {
     return strncmp(variable, name, length) == 0 && variable[length] == '=';
 }
 
-/* Whether a variable that we have is not to be handed on. */
+/* Whether a variable of this process is not passed on. */
 static bool is_replaced(const struct spex_launch *launch, const char *variable) {
-    for (size_t i = 0; ours[i]; i++)
-        if (is_name_of(ours[i], strlen(ours[i]), variable))
+    for (size_t i = 0; own_variables[i]; i++)
+        if (is_name_of(own_variables[i], strlen(own_variables[i]), variable))
             return true;
     for (size_t i = 0; launch->variables && launch->variables[i]; i++)
         if (is_name_of(launch->variables[i], strcspn(launch->variables[i], "="), variable))
@@ -39,8 +43,9 @@ static bool is_replaced(const struct spex_launch *launch, const char *variable) 
     return false;
 }
 
-/* The environment's first strings: 1 to 3, the mark first, or 0. */
-static size_t make_ours(const struct spex_launch *launch, char **environment) {
+/* Makes the 1 to 3 variables that spex sets; with a socket, SPEX_OUT is the first. Returns how
+ * many; fewer than wanted when out of memory. */
+static size_t environment_add_own(const struct spex_launch *launch, char **environment) {
     size_t made = 0;
     if (launch->socket && asprintf(&environment[made], "SPEX_OUT=unix:%s", launch->socket) >= 0)
         made++;
@@ -51,9 +56,9 @@ static size_t make_ours(const struct spex_launch *launch, char **environment) {
     return made;
 }
 
-/* The environment with our variables in it; only the first `*made` strings are to be freed. NULL
- * when out of memory. */
-static char **make_environment(const struct spex_launch *launch, size_t *made) {
+/* The program's environment. Only its first *made strings are to be freed. NULL when out of
+ * memory. */
+static char **environment_make(const struct spex_launch *launch, size_t *made) {
     size_t count = 0, more = 0;
     while (environ[count])
         count++;
@@ -63,7 +68,7 @@ static char **make_environment(const struct spex_launch *launch, size_t *made) {
     *made = 0;
     if (!environment)
         return NULL;
-    *made = make_ours(launch, environment);
+    *made = environment_add_own(launch, environment);
     size_t to = *made;
     for (size_t from = 0; from < more; from++)
         if (strchr(launch->variables[from], '='))
@@ -75,17 +80,19 @@ static char **make_environment(const struct spex_launch *launch, size_t *made) {
     return environment;
 }
 
-static void free_environment(char **environment, size_t made) {
+static void environment_free(char **environment, size_t made) {
     for (size_t i = 0; environment && i < made; i++)
         free(environment[i]);
     free(environment);
 }
 
+/* Children of the program inherit the CPUs. */
 static int limit_cpus(const cpu_set_t *cpus) {
     return cpus ? sched_setaffinity(0, sizeof(*cpus), cpus) : 0;
 }
 
-/* Where the program expects its configuration, no descriptor of ours may be. */
+/* Opens the configuration on the descriptor where the program expects it. *status moves if it is
+ * there; false after an error. */
 static bool open_configuration(const struct spex_launch *launch, int *status) {
     if (!launch->descriptor)
         return true;
@@ -98,7 +105,9 @@ static bool open_configuration(const struct spex_launch *launch, int *status) {
     return fd >= 0 && dup2(fd, launch->descriptor) >= 0;
 }
 
-/* In the child, which is in its parent's memory: only what is allowed there. Never returns. */
+/* Runs in the child of vfork, which shares the parent's memory: only async-signal-safe calls, and
+ * no changes of the parent's data. The checks of getppid() and PR_SET_PDEATHSIG end the child if
+ * the parent was killed before. Does not return. */
 static void child_run(const struct spex_launch *launch, char **environment, int output, int status,
                       pid_t parent) {
     sigset_t none;
@@ -116,8 +125,9 @@ static void child_run(const struct spex_launch *launch, char **environment, int 
     spex_exec_failed(status, errno);
 }
 
-/* vfork copies no page tables, which an explorer has many of; until the program runs this thread
- * stands still. No handler of ours may run in the child. */
+/* Starts the program by vfork, which copies no page tables; this thread waits until the program
+ * runs. All signals are blocked meanwhile, since a handler of this process must not run in the
+ * child. */
 static int vfork_program(struct spex_program *program, const struct spex_launch *launch,
                          char **environment, int output, int status) {
     sigset_t all, before;
@@ -133,12 +143,14 @@ static int vfork_program(struct spex_program *program, const struct spex_launch 
     return err;
 }
 
+/* Starts the program with a pipe for its output and one that tells whether exec failed, which
+ * closes without a byte when it succeeded. */
 static int start_program(struct spex_program *program, const struct spex_launch *launch,
                          char **environment) {
     int output[2] = {-1, -1}, status[2] = {-1, -1};
     int err =
         pipe2(output, O_CLOEXEC | O_NONBLOCK) < 0 || pipe2(status, O_CLOEXEC) < 0 ? -errno : 0;
-    /* The program writes to its end as to any pipe. */
+    /* Only the reading end is non-blocking. */
     if (!err && fcntl(output[1], F_SETFL, 0) < 0)
         err = -errno;
     err = err ? err : vfork_program(program, launch, environment, output[1], status[1]);
@@ -147,7 +159,8 @@ static int start_program(struct spex_program *program, const struct spex_launch 
     if (status[1] >= 0)
         close(status[1]);
     if (!err) {
-        setpgid(program->pid, program->pid); /* whichever of the two is first */
+        /* parent and child both call it: either may be first */
+        setpgid(program->pid, program->pid);
         err = spex_exec_status(status[0]);
         program->output = output[0];
         if (err)
@@ -160,6 +173,7 @@ static int start_program(struct spex_program *program, const struct spex_launch 
     return err;
 }
 
+/* Without a pidfd the program could not be watched, so it is killed. */
 static int open_pidfd(struct spex_program *program) {
     program->pidfd = pidfd_open(program->pid, 0);
     if (program->pidfd >= 0)
@@ -172,10 +186,10 @@ static int open_pidfd(struct spex_program *program) {
 }
 
 int spex_program_launch(struct spex_program *program, const struct spex_launch *launch,
-                        struct spex_error *why) {
+                        struct spex_error *error) {
     size_t made;
     *program = (struct spex_program){.pid = -1, .pidfd = -1, .output = -1};
-    char **environment = make_environment(launch, &made);
+    char **environment = environment_make(launch, &made);
     size_t wanted = 1 + (launch->socket != NULL) + (launch->probes != NULL);
     int err = environment && made == wanted ? 0 : -ENOMEM;
     err = err ? err : start_program(program, launch, environment);
@@ -184,12 +198,13 @@ int spex_program_launch(struct spex_program *program, const struct spex_launch *
         program->mark = environment[0];
         environment[0] = NULL;
     }
-    free_environment(environment, made);
+    environment_free(environment, made);
     if (err)
-        return spex_fail(why, err, "did not start: %s: %s", launch->argv[0], strerror(-err));
+        return spex_fail(error, err, "did not start: %s: %s", launch->argv[0], strerror(-err));
     return 0;
 }
 
+/* Keeps the last SPEX_OUTPUT_TAIL_BYTES of the output. */
 static void tail_append(struct spex_program *program, const char *text, size_t length) {
     if (length > sizeof(program->tail)) {
         text += length - sizeof(program->tail);
@@ -205,7 +220,8 @@ static void tail_append(struct spex_program *program, const char *text, size_t l
 
 void spex_program_output(struct spex_program *program) {
     char text[4096];
-    /* At most so much at once, so that a program that writes without end cannot hold us here. */
+    /* Reads a bounded amount, so that a program that writes without end cannot occupy this
+     * thread. */
     for (int reads = 0; reads < 16 && program->output >= 0; reads++) {
         ssize_t got = read(program->output, text, sizeof(text));
         if (got > 0) {
@@ -221,7 +237,8 @@ void spex_program_output(struct spex_program *program) {
 
 bool spex_program_ended(struct spex_program *program) {
     siginfo_t info = {.si_pid = 0};
-    /* Its number stays taken until teardown has killed what is left of its group. */
+    /* WNOWAIT keeps the process number in use until teardown has killed the rest of its process
+     * group. */
     if (!program->ended &&
         waitid(P_PID, (id_t)program->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid) {
         program->ended = true;
@@ -231,7 +248,7 @@ bool spex_program_ended(struct spex_program *program) {
     return program->ended;
 }
 
-/* The last line of the output that is not blank; its length. */
+/* Sets *line to the last line of the output that is not blank; returns its length. */
 static size_t last_line(const struct spex_program *program, const char **line) {
     size_t end = program->tail_length;
     while (end > 0 && (unsigned char)program->tail[end - 1] <= ' ')
@@ -256,7 +273,7 @@ void spex_program_describe(const struct spex_program *program, char *text, size_
         used = snprintf(text, size, "exited with status %d", program->status);
     if (length > 0 && (size_t)used < size)
         snprintf(text + used, size - (size_t)used, ": %.*s", (int)length, line);
-    spex_make_printable(text); /* a program may write anything */
+    spex_make_printable(text); /* output may contain any bytes */
 }
 
 void spex_program_last_output(const struct spex_program *program, char *text, size_t size) {
@@ -268,7 +285,7 @@ void spex_program_last_output(const struct spex_program *program, char *text, si
     spex_make_printable(text);
 }
 
-/* Its output is read on, or it might never get to its end. */
+/* Waits for the program's end. Its output is read meanwhile, since a full pipe would block it. */
 static void wait_for_end(struct spex_program *program) {
     struct spex_deadline deadline = spex_deadline_in(TEARDOWN_SECONDS);
     while (!spex_program_ended(program)) {
@@ -282,19 +299,19 @@ static void wait_for_end(struct spex_program *program) {
     }
 }
 
-/* To its process group, and to itself where it has left that. */
+/* Signals the program's process group, and the program itself if it has left that. */
 static void signal_program(const struct spex_program *program, int signal_number) {
     kill(-program->pid, signal_number);
     if (getpgid(program->pid) != program->pid)
         kill(program->pid, signal_number);
 }
 
-int spex_program_teardown(struct spex_program *program, struct spex_error *why) {
+int spex_program_teardown(struct spex_program *program, struct spex_error *error) {
     if (program->pid <= 0 || program->pidfd < 0)
         return 0;
     if (!spex_program_ended(program)) {
         signal_program(program, SIGTERM);
-        signal_program(program, SIGCONT); /* a stopped one could not obey */
+        signal_program(program, SIGCONT); /* a stopped process handles SIGTERM only after it */
         wait_for_end(program);
     }
     signal_program(program, SIGKILL);
@@ -303,7 +320,7 @@ int spex_program_teardown(struct spex_program *program, struct spex_error *why) 
     if (program->ended)
         spex_usage_reap(program->pid, &program->usage);
     else
-        err = spex_fail(why, -EPERM, "cannot end the program, process %d", (int)program->pid);
+        err = spex_fail(error, -EPERM, "cannot end the program, process %d", (int)program->pid);
     if (program->mark)
         spex_leftovers_kill(program->mark);
     close(program->pidfd);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The observed program as a process: launched for one run with its configuration, watched, ended
- * with all that it has started. When we are killed, the kernel kills it, too, but not what it
- * has started. */
+/* The observed program as a process: launched for one run with its configuration, watched, and
+ * ended with all processes that it has started. When spex is killed, the kernel kills the program
+ * as well (PR_SET_PDEATHSIG), but not its children. */
 #ifndef SPEX_EXPLORE_TRIAL_PROGRAM_H
 #define SPEX_EXPLORE_TRIAL_PROGRAM_H
 
@@ -17,49 +17,50 @@
 
 struct spex_program {
     pid_t pid;
-    char *mark; /* the variable that all its descendants inherit, owned; NULL: see sweep */
+    char *mark; /* variable that all its descendants inherit; owned; NULL without `sweep` */
     int pidfd;  /* readable once the program has ended */
-    int output; /* its standard output and error; -1 once closed */
+    int output; /* standard output and error; -1 once closed */
     bool ended;
-    bool by_signal;                    /* when ended: how, */
-    int status;                        /*   and the signal or the exit status */
-    char tail[SPEX_OUTPUT_TAIL_BYTES]; /* the last of its output */
+    bool by_signal;                    /* ended by a signal */
+    int status;                        /* the signal, or the exit status */
+    char tail[SPEX_OUTPUT_TAIL_BYTES]; /* end of its output */
     size_t tail_length;
-    struct spex_usage usage; /* after teardown */
+    struct spex_usage usage; /* valid after teardown */
 };
 
 struct spex_launch {
-    char *const *argv;  /* ends with NULL; argv[0] is looked for in PATH */
-    const char *config; /* path: SPEX_CONFIG */
-    const char *probes; /* SPEX_PROBES; NULL for what is not to make records, */
-    const char *socket; /*   and the path that is SPEX_OUT */
-    /* With a socket: what it has started is looked for at its end, wherever it has gone. */
+    char *const *argv;  /* ends with NULL; argv[0] is searched in PATH */
+    const char *config; /* path of the configuration, for SPEX_CONFIG */
+    const char *probes; /* for SPEX_PROBES; NULL: not set */
+    const char *socket; /* path for SPEX_OUT; NULL: not set */
+    /* With a socket: teardown looks for processes that the program has started, by their
+     * environment. */
     bool sweep;
-    /* Besides those that we have: "NAME=value", or "NAME" for one that is not to be there; ends
-     * with NULL; or is NULL. */
+    /* Further variables: "NAME=value", or "NAME" for one to be removed; ends with NULL; may be
+     * NULL. */
     char *const *variables;
-    int descriptor;        /* where `config` is open, too; 0: nowhere */
-    const cpu_set_t *cpus; /* that it may use, with all that it starts; NULL: those that we may */
+    int descriptor;        /* descriptor on which `config` is opened as well; 0: none */
+    const cpu_set_t *cpus; /* CPUs of the program and its children; NULL: those of this process */
 };
 
-/* 0; or a negative errno value with "did not start: …" in `why`. */
+/* Starts the program. 0; or a negative errno value with "did not start: …" in `error`. */
 int spex_program_launch(struct spex_program *program, const struct spex_launch *launch,
-                        struct spex_error *why);
+                        struct spex_error *error);
 
-/* Takes what the program has written, without waiting. */
+/* Reads the program's output, without waiting. */
 void spex_program_output(struct spex_program *program);
 
-/* Whether the program has ended; without waiting. */
+/* Whether the program has ended, without waiting. */
 bool spex_program_ended(struct spex_program *program);
 
-/* How it ended, "exited with status 3: last line of its output". */
+/* How it ended, as "exited with status 3: last line of its output". */
 void spex_program_describe(const struct spex_program *program, char *text, size_t size);
 
-/* "; its last output: …", or nothing when there was none. */
+/* "; its last output: …", or "" when there was none. */
 void spex_program_last_output(const struct spex_program *program, char *text, size_t size);
 
-/* Asks the program to end (SIGTERM); makes it (SIGKILL) when it has not after five seconds. Then
- * whatever it has started and left. 0, or -EPERM when it will not end. */
-int spex_program_teardown(struct spex_program *program, struct spex_error *why);
+/* Ends the program with SIGTERM, after five seconds with SIGKILL, then the processes that it has
+ * left. 0; -EPERM when it does not end. */
+int spex_program_teardown(struct spex_program *program, struct spex_error *error);
 
 #endif

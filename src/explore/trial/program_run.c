@@ -16,23 +16,24 @@ void spex_program_run_init(struct spex_program_run *run, const char *directory, 
 }
 
 int spex_program_run_prepare(struct spex_program_run *run, const struct spex_space *space,
-                             const size_t *levels, struct spex_error *why) {
+                             const size_t *levels, struct spex_error *error) {
     if (asprintf(&run->config, "%s/" SPEX_TRIAL_CONFIG, run->directory) < 0)
         run->config = NULL;
     if (asprintf(&run->socket, "%s/" SPEX_TRIAL_SOCKET, run->directory) < 0)
         run->socket = NULL;
     if (!run->config || !run->socket)
-        return spex_fail(why, -ENOMEM, "out of memory");
-    int err = spex_config_write(run->config, space, levels, why);
-    return err ? err : spex_receiver_open(run->socket, &run->receiver, why);
+        return spex_fail(error, -ENOMEM, "out of memory");
+    int err = spex_config_write(run->config, space, levels, error);
+    return err ? err : spex_receiver_open(run->socket, &run->receiver, error);
 }
 
 int spex_program_run_begin(struct spex_program_run *run, const struct spex_space_file *file,
                            char *const *argv, const size_t *levels, const char *probes,
-                           const cpu_set_t *cpus, struct spex_error *why) {
+                           const cpu_set_t *cpus, struct spex_error *error) {
     struct spex_launch launch = {.config = run->config, .cpus = cpus};
-    int over = spex_trial_agent_init(&run->around, file, argv, levels, &launch, run->stop_fd, why);
-    over = over ? over : spex_trial_agent_begin(&run->around, run->directory, why);
+    int over =
+        spex_trial_agent_init(&run->around, file, argv, levels, &launch, run->stop_fd, error);
+    over = over ? over : spex_trial_agent_begin(&run->around, run->directory, error);
     if (over)
         return over;
     launch.argv = run->around.filled.argv;
@@ -40,13 +41,14 @@ int spex_program_run_begin(struct spex_program_run *run, const struct spex_space
     launch.descriptor = file->agent->descriptor;
     launch.probes = probes;
     launch.socket = run->socket;
-    /* The teardown meets none of its processes; without one a look at the run's end will do. */
+    /* Before a teardown command, the program's processes are ended. Without one,
+     * spex_trial_agent_end's search at the end of the run is enough. */
     launch.sweep = run->around.filled.teardown != NULL;
-    return spex_program_launch(&run->program, &launch, why) ? 1 : 0;
+    return spex_program_launch(&run->program, &launch, error) ? 1 : 0;
 }
 
 int spex_program_run_wait(const struct spex_program_run *run, struct pollfd fds[SPEX_RUN_FDS],
-                          int timeout_ms, struct spex_error *why) {
+                          int timeout_ms, struct spex_error *error) {
     const int wanted[] = {[SPEX_RUN_STOP] = run->stop_fd,
                           [SPEX_RUN_OUTPUT] = run->program.output,
                           [SPEX_RUN_PROGRAM] = run->program.pidfd};
@@ -58,20 +60,21 @@ int spex_program_run_wait(const struct spex_program_run *run, struct pollfd fds[
             .fd = f < SPEX_RUN_STREAM ? wanted[f] : streams[f - SPEX_RUN_STREAM], .events = POLLIN};
     int ready = poll(fds, SPEX_RUN_FDS, timeout_ms);
     if (ready < 0 && errno != EINTR)
-        return spex_fail(why, -errno, "cannot wait for the program: %s", strerror(errno));
+        return spex_fail(error, -errno, "cannot wait for the program: %s", strerror(errno));
     return ready < 0 ? 0 : ready;
 }
 
-/* First the stream: the program's collector must not wait for us while it ends. */
+/* The stream is closed first: the program's collector would wait for this process while the program
+ * ends. */
 int spex_program_run_end(struct spex_program_run *run, int err, struct spex_trial *trial,
-                         struct spex_error *why) {
+                         struct spex_error *error) {
     struct spex_error left;
     spex_receiver_close(run->receiver);
     if (spex_program_teardown(&run->program, &left))
-        err = spex_fail(why, -EPERM, "%s", left.text);
+        err = spex_fail(error, -EPERM, "%s", left.text);
     trial->usage = run->program.usage;
     if (run->around.agent && spex_trial_agent_end(&run->around, trial) && !err)
-        err = spex_fail(why, -ENOMEM, "out of memory");
+        err = spex_fail(error, -ENOMEM, "out of memory");
     return err;
 }
 

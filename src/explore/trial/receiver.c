@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Receives the stream, one frame a datagram (SOCK_SEQPACKET), and checks each before it is used: a
+ * program may send anything. Records wait in `records` until the watermarks of all collectors have
+ * passed them. */
 #define _GNU_SOURCE
 #include "explore/trial/receiver.h"
 
@@ -29,26 +32,26 @@ struct spex_receiver {
     uint32_t collectors;
     uint64_t watermarks[SPEX_MAX_COLLECTORS];
     uint64_t lost;
-    struct spex_context_node *contexts; /* by number; NULL: none yet */
+    struct spex_context_node *contexts; /* by number; NULL: none told */
     struct spex_stream_site *sites;
     size_t site_count;
     struct spex_in_order records;
-    char *frame; /* SPEX_STREAM_FRAME_BYTES */
+    char *frame; /* buffer of SPEX_STREAM_FRAME_BYTES */
 };
 
-static int listen_at(const char *path, struct spex_error *why) {
+static int socket_listen(const char *path, struct spex_error *error) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof(address.sun_path))
-        return spex_fail(why, -ENAMETOOLONG,
+        return spex_fail(error, -ENAMETOOLONG,
                          "the path of the socket %s is too long; set TMPDIR to a shorter one",
                          path);
     memcpy(address.sun_path, path, strlen(path));
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
-        return spex_fail(why, -errno, "cannot make a socket: %s", strerror(errno));
+        return spex_fail(error, -errno, "cannot make a socket: %s", strerror(errno));
     if (bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0 && listen(fd, 1) == 0)
         return fd;
-    int err = spex_fail(why, -errno, "cannot listen at %s: %s", path, strerror(errno));
+    int err = spex_fail(error, -errno, "cannot listen at %s: %s", path, strerror(errno));
     close(fd);
     return err;
 }
@@ -63,22 +66,22 @@ static struct spex_receiver *receiver_make(void) {
     return receiver;
 }
 
-int spex_receiver_of(int socket, struct spex_receiver **out, struct spex_error *why) {
+int spex_receiver_of(int socket, struct spex_receiver **out, struct spex_error *error) {
     *out = receiver_make();
     if (!*out)
-        return spex_fail(why, -ENOMEM, "out of memory");
+        return spex_fail(error, -ENOMEM, "out of memory");
     fcntl(socket, F_SETFL, fcntl(socket, F_GETFL) | O_NONBLOCK);
     (*out)->connection = socket;
     (*out)->connected = true;
     return 0;
 }
 
-int spex_receiver_open(const char *path, struct spex_receiver **out, struct spex_error *why) {
+int spex_receiver_open(const char *path, struct spex_receiver **out, struct spex_error *error) {
     *out = NULL;
     struct spex_receiver *receiver = receiver_make();
     if (!receiver)
-        return spex_fail(why, -ENOMEM, "out of memory");
-    receiver->listener = listen_at(path, why);
+        return spex_fail(error, -ENOMEM, "out of memory");
+    receiver->listener = socket_listen(path, error);
     if (receiver->listener < 0) {
         int err = receiver->listener;
         spex_receiver_close(receiver);
@@ -111,8 +114,9 @@ void spex_receiver_fds(const struct spex_receiver *receiver, int fds[SPEX_RECEIV
     fds[1] = receiver->connection;
 }
 
-/* Which of several streams were meant nobody could tell. */
-static int accept_program(struct spex_receiver *receiver, struct spex_error *why) {
+/* Accepts the program's connection. A second one is an error, since it is not known which of them
+ * is meant. */
+static int receiver_accept(struct spex_receiver *receiver, struct spex_error *error) {
     if (receiver->listener < 0)
         return 0;
     int fd = accept4(receiver->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -121,7 +125,7 @@ static int accept_program(struct spex_receiver *receiver, struct spex_error *why
     if (receiver->connected) {
         close(fd);
         return spex_fail(
-            why, -EPROTO,
+            error, -EPROTO,
             "spex_start was called again, in another process or after spex_stop: once, "
             "in one process, was expected");
     }
@@ -130,32 +134,35 @@ static int accept_program(struct spex_receiver *receiver, struct spex_error *why
     return 0;
 }
 
+/* Whether a record's members are in their ranges: later stages use them as indices. */
 static bool record_is_sound(const struct spex_record *record) {
     return spex_probe_type_valid(record->probe_type) &&
            (record->weight >= 1 || record->probe_type == SPEX_KERNEL) &&
            record->field_count <= SPEX_MAX_FIELDS && record->marks < 1u << SPEX_MARKS;
 }
 
-static int take_records(struct spex_receiver *receiver, const struct spex_stream_header *header,
-                        struct spex_error *why) {
+static int receiver_take_records(struct spex_receiver *receiver,
+                                 const struct spex_stream_header *header,
+                                 struct spex_error *error) {
     const struct spex_record *records = (const void *)(receiver->frame + sizeof(*header));
     for (uint32_t r = 0; r < header->count; r++)
         if (!record_is_sound(&records[r]))
-            return spex_fail(why, -EPROTO, "the program's stream holds a malformed record");
+            return spex_fail(error, -EPROTO, "the program's stream holds a malformed record");
     if (spex_in_order_add(&receiver->records, records, header->count))
-        return spex_fail(why, -ENOMEM, "out of memory");
+        return spex_fail(error, -ENOMEM, "out of memory");
     return 0;
 }
 
-static int take_sites(struct spex_receiver *receiver, const struct spex_stream_header *header,
-                      struct spex_error *why) {
+/* Copies sites and terminates their texts. */
+static int receiver_take_sites(struct spex_receiver *receiver,
+                               const struct spex_stream_header *header, struct spex_error *error) {
     const struct spex_stream_site *sites = (const void *)(receiver->frame + sizeof(*header));
     if (receiver->site_count + header->count > SITES_MAX)
-        return spex_fail(why, -EPROTO, "the program's stream holds too many sites");
+        return spex_fail(error, -EPROTO, "the program's stream holds too many sites");
     struct spex_stream_site *all =
         realloc(receiver->sites, (receiver->site_count + header->count) * sizeof(*all));
     if (!all)
-        return spex_fail(why, -ENOMEM, "out of memory");
+        return spex_fail(error, -ENOMEM, "out of memory");
     receiver->sites = all;
     for (uint32_t s = 0; s < header->count; s++) {
         struct spex_stream_site *site = &all[receiver->site_count++];
@@ -167,26 +174,29 @@ static int take_sites(struct spex_receiver *receiver, const struct spex_stream_h
     return 0;
 }
 
-static int take_contexts(struct spex_receiver *receiver, const struct spex_stream_header *header,
-                         struct spex_error *why) {
+/* Notes contexts by number. A parent has a lower number than its child, so paths cannot be
+ * circular. */
+static int receiver_take_contexts(struct spex_receiver *receiver,
+                                  const struct spex_stream_header *header,
+                                  struct spex_error *error) {
     const struct spex_stream_context *contexts = (const void *)(receiver->frame + sizeof(*header));
     if (!receiver->contexts)
         receiver->contexts = calloc(SPEX_CONTEXTS_MAX + 1, sizeof(*receiver->contexts));
     if (!receiver->contexts)
-        return spex_fail(why, -ENOMEM, "out of memory");
+        return spex_fail(error, -ENOMEM, "out of memory");
     for (uint32_t c = 0; c < header->count; c++) {
         const struct spex_stream_context *context = &contexts[c];
         if (context->number > SPEX_CONTEXTS_MAX || context->parent < SPEX_CONTEXT_ROOT ||
             context->parent >= context->number || context->kernel > UINT16_MAX)
-            return spex_fail(why, -EPROTO, "the program's stream holds a malformed context");
+            return spex_fail(error, -EPROTO, "the program's stream holds a malformed context");
         receiver->contexts[context->number] = (struct spex_context_node){
             .parent = context->parent, .kernel = (uint16_t)context->kernel};
     }
     return 0;
 }
 
-/* Bytes of one entry of a frame of this kind; 0 for a kind without entries, -1 for no kind at all.
- */
+/* The size of an entry in a frame of this kind; 0 for a kind without entries, -1 for an unknown
+ * kind. */
 static long entry_bytes(uint16_t kind) {
     switch (kind) {
     case SPEX_STREAM_HELLO:
@@ -204,13 +214,15 @@ static long entry_bytes(uint16_t kind) {
     }
 }
 
-static int check_frame(const struct spex_receiver *receiver,
-                       const struct spex_stream_header *header, size_t length,
-                       struct spex_error *why) {
+/* Checks a header: magic and version, length, and order (HELLO first, the same number of collectors
+ * in all frames). */
+static int receiver_check_frame(const struct spex_receiver *receiver,
+                                const struct spex_stream_header *header, size_t length,
+                                struct spex_error *error) {
     if (length < sizeof(*header) || header->magic != SPEX_STREAM_MAGIC)
-        return spex_fail(why, -EPROTO, "the program's stream is not spex's");
+        return spex_fail(error, -EPROTO, "the program's stream is not spex's");
     if (header->version != SPEX_STREAM_VERSION)
-        return spex_fail(why, -EPROTO,
+        return spex_fail(error, -EPROTO,
                          "the program's spex speaks stream version %u, this one %u: build both "
                          "with the same release",
                          header->version, SPEX_STREAM_VERSION);
@@ -218,20 +230,22 @@ static int check_frame(const struct spex_receiver *receiver,
     bool counted = entry == 0 ? header->count == 0 : header->count > 0;
     if (entry < 0 || !counted ||
         length != sizeof(*header) + (uint64_t)header->count * (uint64_t)entry)
-        return spex_fail(why, -EPROTO, "the program's stream holds a malformed frame");
+        return spex_fail(error, -EPROTO, "the program's stream holds a malformed frame");
     if ((header->kind == SPEX_STREAM_HELLO) != (receiver->collectors == 0) ||
         header->collectors < 1 || header->collectors > SPEX_MAX_COLLECTORS ||
         (receiver->collectors && header->collectors != receiver->collectors) ||
         header->collector >= header->collectors)
-        return spex_fail(why, -EPROTO, "the program's stream is out of order");
+        return spex_fail(error, -EPROTO, "the program's stream is out of order");
     return 0;
 }
 
-static int take_frame(struct spex_receiver *receiver, size_t length, struct spex_error *why) {
+/* Handles one frame of `length` bytes in receiver->frame. */
+static int receiver_take_frame(struct spex_receiver *receiver, size_t length,
+                               struct spex_error *error) {
     struct spex_stream_header header;
     memset(&header, 0, sizeof(header));
     memcpy(&header, receiver->frame, length < sizeof(header) ? length : sizeof(header));
-    int err = check_frame(receiver, &header, length, why);
+    int err = receiver_check_frame(receiver, &header, length, error);
     if (err)
         return err;
     receiver->collectors = header.collectors;
@@ -241,11 +255,11 @@ static int take_frame(struct spex_receiver *receiver, size_t length, struct spex
     case SPEX_STREAM_HELLO:
         return 0;
     case SPEX_STREAM_SITES:
-        return take_sites(receiver, &header, why);
+        return receiver_take_sites(receiver, &header, error);
     case SPEX_STREAM_RECORDS:
-        return take_records(receiver, &header, why);
+        return receiver_take_records(receiver, &header, error);
     case SPEX_STREAM_CONTEXTS:
-        return take_contexts(receiver, &header, why);
+        return receiver_take_contexts(receiver, &header, error);
     case SPEX_STREAM_PASS:
         receiver->watermarks[header.collector] = header.watermark;
         return 0;
@@ -256,11 +270,12 @@ static int take_frame(struct spex_receiver *receiver, size_t length, struct spex
     return 0;
 }
 
-int spex_receiver_take(struct spex_receiver *receiver, struct spex_error *why) {
-    int err = accept_program(receiver, why);
+int spex_receiver_take(struct spex_receiver *receiver, struct spex_error *error) {
+    int err = receiver_accept(receiver, error);
     if (err)
         return err;
-    /* At most so many frames at once: a program that sends without end cannot hold us here. */
+    /* Reads a bounded number of frames, so that a program that sends without end cannot occupy this
+     * thread. */
     for (int frames = 0; frames < 256; frames++) {
         if (receiver->connection < 0)
             return 0;
@@ -273,15 +288,16 @@ int spex_receiver_take(struct spex_receiver *receiver, struct spex_error *why) {
         if (length <= 0)
             close_fd(&receiver->connection);
         else if (length > SPEX_STREAM_FRAME_BYTES)
-            return spex_fail(why, -EPROTO, "the program's stream holds a malformed frame");
-        err = length > 0 ? take_frame(receiver, (size_t)length, why) : 0;
+            return spex_fail(error, -EPROTO, "the program's stream holds a malformed frame");
+        err = length > 0 ? receiver_take_frame(receiver, (size_t)length, error) : 0;
         if (err)
             return err;
     }
     return 1;
 }
 
-static uint64_t watermark(const struct spex_receiver *receiver) {
+/* The time up to which all collectors have sent their records. */
+static uint64_t receiver_watermark(const struct spex_receiver *receiver) {
     uint64_t lowest = UINT64_MAX;
     for (uint32_t c = 0; c < receiver->collectors; c++)
         if (receiver->watermarks[c] < lowest)
@@ -291,7 +307,8 @@ static uint64_t watermark(const struct spex_receiver *receiver) {
 
 const struct spex_record *spex_receiver_records(struct spex_receiver *receiver, bool all,
                                                 size_t *count) {
-    uint64_t before = all || spex_receiver_ended(receiver) ? UINT64_MAX : watermark(receiver);
+    uint64_t before =
+        all || spex_receiver_ended(receiver) ? UINT64_MAX : receiver_watermark(receiver);
     return spex_in_order_take(&receiver->records, before, count);
 }
 
@@ -311,9 +328,9 @@ static uint64_t probe_key(const struct spex_stream_site *site) {
     return ((uint64_t)site->probe_id << 16 | site->probe_type) + 1;
 }
 
-/* The site whose probe comes next after `key`, by id and type; NULL at the end. */
-static const struct spex_stream_site *next_probe(const struct spex_receiver *receiver,
-                                                 uint64_t key) {
+/* The site of the next probe after `key`, by id and type; NULL at the end. */
+static const struct spex_stream_site *receiver_next_probe(const struct spex_receiver *receiver,
+                                                          uint64_t key) {
     const struct spex_stream_site *next = NULL;
     for (size_t s = 0; s < receiver->site_count; s++) {
         const struct spex_stream_site *site = &receiver->sites[s];
@@ -324,9 +341,10 @@ static const struct spex_stream_site *next_probe(const struct spex_receiver *rec
 }
 
 void spex_receiver_list_probes(const struct spex_receiver *receiver, char *list, size_t size) {
-    const struct spex_stream_site *site = next_probe(receiver, 0);
+    const struct spex_stream_site *site = receiver_next_probe(receiver, 0);
     snprintf(list, size, "none");
-    for (size_t length = 0; site && length < size; site = next_probe(receiver, probe_key(site))) {
+    for (size_t length = 0; site && length < size;
+         site = receiver_next_probe(receiver, probe_key(site))) {
         char number[8];
         snprintf(number, sizeof(number), "%u", site->probe_id);
         length += (size_t)snprintf(list + length, size - length, "%s%s:%s", length ? ", " : "",

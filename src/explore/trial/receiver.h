@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The command's end of a program's stream (../stream_format.h): checks every frame and hands
- * records out in the order of their time, once no collector can bring an earlier one. */
+/* Receives a program's stream (wire/stream_format.h): checks every frame and returns records in the
+ * order of their time, once no collector can send an earlier one. For one thread. */
 #ifndef SPEX_EXPLORE_TRIAL_RECEIVER_H
 #define SPEX_EXPLORE_TRIAL_RECEIVER_H
 
@@ -16,49 +16,49 @@
 
 struct spex_receiver;
 
-/* Listens at `path`. 0, or as making the socket failed. */
-int spex_receiver_open(const char *path, struct spex_receiver **out, struct spex_error *why);
+/* Listens at `path`. 0 or a negative errno value. */
+int spex_receiver_open(const char *path, struct spex_receiver **out, struct spex_error *error);
 
-/* Of a program that is connected already; takes over its socket when it succeeds. */
-int spex_receiver_of(int socket, struct spex_receiver **out, struct spex_error *why);
+/* For a program that is connected already; takes over its socket on success. */
+int spex_receiver_of(int socket, struct spex_receiver **out, struct spex_error *error);
 void spex_receiver_close(struct spex_receiver *receiver);
 
-/* What to poll for input: the listening socket and the program's, -1 for one that is closed. */
+/* Descriptors to poll for input: the listening socket and the program's; -1 for a closed one. */
 #define SPEX_RECEIVER_FDS 2
 void spex_receiver_fds(const struct spex_receiver *receiver, int fds[SPEX_RECEIVER_FDS]);
 
-/* Takes what has come, without waiting. 0; 1 when there may be more; -EPROTO for a stream that
+/* Receives what has arrived, without waiting. 0; 1 when there may be more; -EPROTO when the stream
  * breaks the format; -ENOMEM. */
-int spex_receiver_take(struct spex_receiver *receiver, struct spex_error *why);
+int spex_receiver_take(struct spex_receiver *receiver, struct spex_error *error);
 
-/* The records that are complete, oldest first, valid until the next call; none are handed out
- * twice. With `all`, also those that earlier ones could still follow. */
+/* The records that are in order, oldest first; each is returned once. Valid until the next call.
+ * With `all`, also records that earlier ones could still follow. */
 const struct spex_record *spex_receiver_records(struct spex_receiver *receiver, bool all,
                                                 size_t *count);
 
-bool spex_receiver_connected(const struct spex_receiver *receiver); /* ever */
-bool spex_receiver_ended(const struct spex_receiver *receiver);     /* orderly or not */
+bool spex_receiver_connected(const struct spex_receiver *receiver); /* has connected once */
+bool spex_receiver_ended(const struct spex_receiver *receiver); /* with or without an END frame */
 
-/* Whether a frame was taken over a second after it had been sent: something has held us up (a stop
- * signal, a machine that is far too busy), and the program may have given us up meanwhile. */
+/* Whether a frame was received over a second after it was sent: this process was held up (a stop
+ * signal, an overloaded machine), and the program may have given up the connection meanwhile. */
 bool spex_receiver_late(const struct spex_receiver *receiver);
 
-/* "query:tpt, 7:lat", by id: the probes told so far; "none". */
+/* The probes told so far, by id, as "query:tpt, 7:lat"; "none". */
 void spex_receiver_list_probes(const struct spex_receiver *receiver, char *list, size_t size);
 
-/* Sites told so far. */
+/* The sites told so far; valid until the next spex_receiver_take. */
 const struct spex_stream_site *spex_receiver_sites(const struct spex_receiver *receiver,
                                                    size_t *count);
 
-/* Of a number that a record holds. False: the program has told of none such. A node's parent has a
- * lower number. */
+/* The context of a number in a record. False when the program has not told it. A context's parent
+ * has a lower number. */
 bool spex_receiver_context(const struct spex_receiver *receiver, uint64_t number,
                            struct spex_context_node *node);
 
-/* Its kernels, as it has told of them. */
+/* The program's kernels, for functions of kernels/kernel_paths.h. */
 struct spex_kernels_known spex_receiver_kernels(const struct spex_receiver *receiver);
 
-/* Records the program has lost so far, as of its last frame. */
+/* Records that the program has lost up to its last frame. */
 uint64_t spex_receiver_lost(const struct spex_receiver *receiver);
 
 #endif

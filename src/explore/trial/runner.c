@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Runs trials on threads, one for each place. A thread runs a single trial; it sets place->done
+ * under the runner's lock and raises the event `done`. The caller's thread joins it then, so that
+ * all other members of a place need no lock: thread start and join order the accesses. */
 #define _GNU_SOURCE
 #include "explore/trial/runner.h"
 
@@ -12,38 +15,38 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* How often a trial is run when this process was held up meanwhile. */
+/* Attempts of a trial that fails because this process was held up. */
 #define HELD_UP_ATTEMPTS 5
 
 struct place {
     struct spex_runner *runner;
     pthread_t thread;
-    bool running; /* from start to wait */
-    bool done;    /* under the runner's lock */
+    bool running; /* from spex_runner_start to spex_runner_wait */
+    bool done;    /* guarded by the runner's lock */
     char *directory;
     const cpu_set_t *cpus; /* NULL: all */
     size_t *levels;
     char *probes;
     struct spex_plan plan;
-    uint64_t asked, told; /* of the trial */
+    uint64_t asked, told; /* numbers of the plan and of the trials told before it */
     struct spex_trial trial;
     int err;
-    struct spex_error why;
+    struct spex_error error;
 };
 
 struct spex_runner {
     struct spex_trial_setup setup;
-    int stop_fd;          /* the caller's */
-    int stop;             /* readable: all trials are to end */
-    int done;             /* readable: a trial has ended */
-    pthread_mutex_t lock; /* of what the threads say */
-    pthread_mutex_t policy;
+    int stop_fd;            /* stop_fd of the caller's setup */
+    int stop;               /* eventfd: all trials are to end */
+    int done;               /* eventfd: a trial has ended */
+    pthread_mutex_t lock;   /* guards `done` of the places */
+    pthread_mutex_t policy; /* held in every call of the policy */
     struct place *places;
     size_t place_count;
     size_t running;
     bool stopping;
-    int err; /* why */
-    struct spex_error why;
+    int err; /* first error of a place */
+    struct spex_error error;
 };
 
 static void raise_event(int fd) {
@@ -54,20 +57,22 @@ static void raise_event(int fd) {
     while (put < 0 && errno == EINTR);
 }
 
-/* A trial that failed because we were held up says nothing about the program. */
+/* Runs a trial again while it fails because this process was held up, which says nothing about the
+ * program. */
 static int run_until_valid(const struct spex_trial_setup *setup, struct place *place) {
     int err = -EAGAIN;
     for (int attempt = 0; attempt < HELD_UP_ATTEMPTS && err == -EAGAIN; attempt++) {
         spex_trial_free(&place->trial);
         if (spex_trial_init(&place->trial, &setup->file->space, place->plan.levels))
-            return spex_fail(&place->why, -ENOMEM, "out of memory");
+            return spex_fail(&place->error, -ENOMEM, "out of memory");
         place->trial.asked = place->asked;
         place->trial.told = place->told;
-        err = spex_trial_run(setup, &place->plan, &place->trial, &place->why);
+        err = spex_trial_run(setup, &place->plan, &place->trial, &place->error);
     }
     return err;
 }
 
+/* The thread of a place. */
 static void *place_run(void *argument) {
     struct place *place = argument;
     struct spex_runner *runner = place->runner;
@@ -82,8 +87,9 @@ static void *place_run(void *argument) {
     return NULL;
 }
 
+/* Makes the directory of a place and assigns its CPUs. */
 static int place_init(struct spex_runner *runner, size_t p, const struct spex_cpu_parts *parts,
-                      struct spex_error *why) {
+                      struct spex_error *error) {
     struct place *place = &runner->places[p];
     size_t parameters = runner->setup.file->space.parameter_count;
     place->runner = runner;
@@ -92,18 +98,18 @@ static int place_init(struct spex_runner *runner, size_t p, const struct spex_cp
     if (asprintf(&place->directory, "%s/%zu", runner->setup.directory, p) < 0)
         place->directory = NULL;
     if (!place->levels || !place->directory)
-        return spex_fail(why, -ENOMEM, "out of memory");
+        return spex_fail(error, -ENOMEM, "out of memory");
     if (mkdir(place->directory, 0700) < 0)
-        return spex_fail(why, -errno, "cannot make a directory %s: %s", place->directory,
+        return spex_fail(error, -errno, "cannot make a directory %s: %s", place->directory,
                          strerror(errno));
     return 0;
 }
 
 int spex_runner_create(const struct spex_trial_setup *setup, const struct spex_cpu_parts *parts,
-                       struct spex_runner **out, struct spex_error *why) {
+                       struct spex_runner **out, struct spex_error *error) {
     struct spex_runner *runner = *out = calloc(1, sizeof(*runner));
     if (!runner)
-        return spex_fail(why, -ENOMEM, "out of memory");
+        return spex_fail(error, -ENOMEM, "out of memory");
     runner->setup = *setup;
     runner->stop_fd = setup->stop_fd;
     runner->place_count = parts ? parts->count : 1;
@@ -116,11 +122,11 @@ int spex_runner_create(const struct spex_trial_setup *setup, const struct spex_c
     runner->setup.policy_lock = &runner->policy;
     int err = 0;
     if (!runner->places)
-        err = spex_fail(why, -ENOMEM, "out of memory");
+        err = spex_fail(error, -ENOMEM, "out of memory");
     else if (runner->stop < 0 || runner->done < 0)
-        err = spex_fail(why, -errno, "cannot make an event: %s", strerror(errno));
+        err = spex_fail(error, -errno, "cannot make an event: %s", strerror(errno));
     for (size_t p = 0; p < runner->place_count && !err; p++)
-        err = place_init(runner, p, parts, why);
+        err = place_init(runner, p, parts, error);
     if (err) {
         spex_runner_destroy(runner);
         *out = NULL;
@@ -135,7 +141,7 @@ static void place_free(struct place *place) {
     free(place->levels);
 }
 
-/* The thread has ended, or is about to. */
+/* Joins the place's thread, which is done or was told to stop, and frees the place. */
 static void place_take(struct place *place, struct spex_trial *trial) {
     pthread_join(place->thread, NULL);
     *trial = place->trial;
@@ -185,7 +191,7 @@ size_t spex_runner_places(const struct spex_runner *runner) {
 }
 
 int spex_runner_start(struct spex_runner *runner, const struct spex_plan *plan, uint64_t asked,
-                      uint64_t told, struct spex_error *why) {
+                      uint64_t told, struct spex_error *error) {
     struct place *place = runner->places;
     size_t parameters = runner->setup.file->space.parameter_count;
     while (place->running)
@@ -197,12 +203,12 @@ int spex_runner_start(struct spex_runner *runner, const struct spex_plan *plan, 
     place->asked = asked;
     place->told = told;
     if (!place->probes)
-        return spex_fail(why, -ENOMEM, "out of memory");
+        return spex_fail(error, -ENOMEM, "out of memory");
     int err = pthread_create(&place->thread, NULL, place_run, place);
     if (err) {
         free(place->probes);
         place->probes = NULL;
-        return spex_fail(why, -err, "cannot start a thread: %s", strerror(err));
+        return spex_fail(error, -err, "cannot start a thread: %s", strerror(err));
     }
     place->running = true;
     runner->running++;
@@ -218,7 +224,8 @@ size_t spex_runner_unfinished(const struct spex_runner *runner, struct spex_unfi
     return count;
 }
 
-static struct place *find_done(struct spex_runner *runner) {
+/* A running place whose trial has ended, or NULL. */
+static struct place *runner_find_done(struct spex_runner *runner) {
     struct place *found = NULL;
     pthread_mutex_lock(&runner->lock);
     for (size_t p = 0; p < runner->place_count && !found; p++)
@@ -228,16 +235,16 @@ static struct place *find_done(struct spex_runner *runner) {
     return found;
 }
 
-/* Until a trial has ended, or has been told to. */
-static int wait_for_events(struct spex_runner *runner, struct spex_error *why) {
+/* Waits for the end of a trial or for stop_fd, which ends all trials. */
+static int runner_wait_for_events(struct spex_runner *runner, struct spex_error *error) {
     uint64_t events;
     struct pollfd fds[2] = {{.fd = runner->done, .events = POLLIN},
                             {.fd = runner->stopping ? -1 : runner->stop_fd, .events = POLLIN}};
     int ready = poll(fds, 2, -1);
     if (ready < 0 && errno != EINTR)
-        return spex_fail(why, -errno, "cannot wait for the trials: %s", strerror(errno));
+        return spex_fail(error, -errno, "cannot wait for the trials: %s", strerror(errno));
     if (ready > 0 && fds[0].revents && read(runner->done, &events, sizeof(events)) < 0)
-        return errno == EAGAIN ? 0 : spex_fail(why, -errno, "cannot wait: %s", strerror(errno));
+        return errno == EAGAIN ? 0 : spex_fail(error, -errno, "cannot wait: %s", strerror(errno));
     if (ready > 0 && fds[1].revents) {
         runner->stopping = true;
         raise_event(runner->stop);
@@ -245,32 +252,34 @@ static int wait_for_events(struct spex_runner *runner, struct spex_error *why) {
     return 0;
 }
 
-/* The first error of ours, but for the interruptions that it makes. All others end, too. */
-static void take_error(struct spex_runner *runner, const struct place *place) {
+/* Keeps the first error; an error that is no interruption replaces -EINTR, which other trials
+ * return because of it. All trials are told to end. */
+static void runner_note_error(struct spex_runner *runner, const struct place *place) {
     if (!runner->err || (runner->err == -EINTR && place->err != -EINTR)) {
         runner->err = place->err;
-        runner->why = place->why;
+        runner->error = place->error;
     }
     runner->stopping = true;
     raise_event(runner->stop);
 }
 
-int spex_runner_wait(struct spex_runner *runner, struct spex_trial *trial, struct spex_error *why) {
+int spex_runner_wait(struct spex_runner *runner, struct spex_trial *trial,
+                     struct spex_error *error) {
     while (runner->running) {
-        struct place *place = find_done(runner);
-        int err = place ? 0 : wait_for_events(runner, why);
+        struct place *place = runner_find_done(runner);
+        int err = place ? 0 : runner_wait_for_events(runner, error);
         if (err)
             return err;
         if (!place)
             continue;
         if (place->err)
-            take_error(runner, place);
+            runner_note_error(runner, place);
         err = place->err;
         place_take(place, trial);
         if (!err)
             return 0;
         spex_trial_free(trial);
     }
-    *why = runner->why;
+    *error = runner->error;
     return runner->err;
 }

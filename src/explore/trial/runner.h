@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Trials under way, one or several at a time, each in a thread of its own that waits for its
- * program. All functions are for one thread. */
+/* Runs trials, one or several at a time, each on a thread of its own that waits for its program.
+ * All functions are for the one thread that created the runner. */
 #ifndef SPEX_EXPLORE_TRIAL_RUNNER_H
 #define SPEX_EXPLORE_TRIAL_RUNNER_H
 
@@ -10,32 +10,35 @@
 
 struct spex_runner;
 
-/* `setup` is copied but for what it points to; its directory is where each place at which a trial
- * runs gets one of its own, and its stop_fd is not looked at by the trials but by spex_runner_wait.
- * `parts` has one part for each place; NULL: one place, on all CPUs. */
+/* `setup` is copied, but not what it points to. Each place where a trial runs has a directory of
+ * its own in setup->directory. setup->stop_fd is watched by spex_runner_wait. `parts` has the CPUs
+ * of each place; NULL: one place, on all CPUs. */
 int spex_runner_create(const struct spex_trial_setup *setup, const struct spex_cpu_parts *parts,
-                       struct spex_runner **out, struct spex_error *why);
+                       struct spex_runner **out, struct spex_error *error);
 
-/* Ends what is running; results that have come by then are lost. */
+/* Ends the trials under way; their results are lost. */
 void spex_runner_destroy(struct spex_runner *runner);
 
-/* Around every call of the policy: a trial under way asks it, too. */
+/* To be held in every call of the policy, since the trials' threads call its stop_run. */
 void spex_runner_lock(struct spex_runner *runner);
 void spex_runner_unlock(struct spex_runner *runner);
 
 size_t spex_runner_running(const struct spex_runner *runner);
 size_t spex_runner_places(const struct spex_runner *runner);
 
-/* Where a place is free: runs a plan, which is copied. */
+/* Runs a plan, which is copied, in a free place; there has to be one. `asked` and `told` are for
+ * the trial. */
 int spex_runner_start(struct spex_runner *runner, const struct spex_plan *plan, uint64_t asked,
-                      uint64_t told, struct spex_error *why);
+                      uint64_t told, struct spex_error *error);
 
-/* The plans under way: into room for as many as there are places; how many. */
+/* Fills all[], which has room for as many as there are places, with the plans under way. Returns
+ * how many. */
 size_t spex_runner_unfinished(const struct spex_runner *runner, struct spex_unfinished *all);
 
-/* Waits until one of the trials under way has finished. 0 with the trial, which is the caller's.
- * When stop_fd becomes readable, or something goes wrong on our side, all are ended; once none is
- * left that had finished by then, -EINTR or what went wrong. */
-int spex_runner_wait(struct spex_runner *runner, struct spex_trial *trial, struct spex_error *why);
+/* Waits until a trial has finished: 0 with the trial, which the caller frees. When stop_fd becomes
+ * readable or a trial has an error, all trials are ended, and once those that finished by then are
+ * returned: -EINTR or the error. */
+int spex_runner_wait(struct spex_runner *runner, struct spex_trial *trial,
+                     struct spex_error *error);
 
 #endif

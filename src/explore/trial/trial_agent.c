@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Setup and teardown are run by /bin/sh, loads by stress-ng, each as a struct spex_program. */
 #define _GNU_SOURCE
 #include "explore/trial/trial_agent.h"
 
@@ -13,17 +14,17 @@
 #include "explore/trial/leftovers.h"
 #include "explore/trial/load.h"
 
-/* In which a load has to have all of its workers at work. */
+/* Seconds within which all workers of a load have to begin. */
 #define LOAD_SECONDS 60
 
-/* Between two looks at what a load has started. */
+/* Seconds between two checks of a load's workers. */
 #define LOAD_LOOK_SECONDS 0.005
 
 static const struct spex_program no_program = {.pid = -1, .pidfd = -1, .output = -1};
 
 int spex_trial_agent_init(struct spex_trial_agent *around, const struct spex_space_file *file,
                           char *const *argv, const size_t *levels, const struct spex_launch *base,
-                          int stop_fd, struct spex_error *why) {
+                          int stop_fd, struct spex_error *error) {
     struct spex_error reason;
     *around = (struct spex_trial_agent){
         .agent = file->agent, .base = *base, .stop_fd = stop_fd, .setup = no_program};
@@ -31,31 +32,32 @@ int spex_trial_agent_init(struct spex_trial_agent *around, const struct spex_spa
         around->loads[l] = no_program;
     int err = spex_agent_fill(file, argv, levels, &around->filled, &reason);
     if (err)
-        spex_error_set(why, "did not start: %s", reason.text);
+        spex_error_set(error, "did not start: %s", reason.text);
     return err == -EINVAL ? 1 : err;
 }
 
-enum event { SOMETHING, STOP, OVERDUE };
+enum event { EVENT_ANY, EVENT_STOP, EVENT_OVERDUE };
 
-/* Waits for the end of a program, its output, or the like, or until it has to have happened. */
-static enum event wait_for(struct spex_program *program, int stop_fd,
-                           struct spex_deadline deadline) {
+/* Waits for output or the end of a program, for stop_fd, or until the deadline. */
+static enum event program_wait(struct spex_program *program, int stop_fd,
+                               struct spex_deadline deadline) {
     struct pollfd fds[3] = {{.fd = stop_fd, .events = POLLIN},
                             {.fd = program->pidfd, .events = POLLIN},
                             {.fd = program->output, .events = POLLIN}};
     int left = spex_deadline_left_ms(deadline);
     if (left == 0)
-        return OVERDUE;
+        return EVENT_OVERDUE;
     int ready = poll(fds, 3, left);
     if (ready > 0)
         spex_program_output(program);
-    return ready > 0 && fds[0].revents ? STOP : SOMETHING;
+    return ready > 0 && fds[0].revents ? EVENT_STOP : EVENT_ANY;
 }
 
-/* 0; 1 when it has failed, as `why` says; -EINTR. The program is to be torn down in any case. */
-static int run_command(const struct spex_trial_agent *around, const char *what, const char *text,
-                       double timeout, int stop_fd, struct spex_program *program,
-                       struct spex_error *why) {
+/* Runs a command to its end. 0; 1 when it has failed, with the reason in `error`; -EINTR. The
+ * program is to be torn down in any case. */
+static int agent_run_command(const struct spex_trial_agent *around, const char *what,
+                             const char *text, double timeout, int stop_fd,
+                             struct spex_program *program, struct spex_error *error) {
     const char *const argv[] = {"/bin/sh", "-c", text, NULL};
     const struct spex_launch launch = {.argv = (char *const *)(uintptr_t)argv,
                                        .config = around->base.config,
@@ -65,96 +67,99 @@ static int run_command(const struct spex_trial_agent *around, const char *what, 
     struct spex_error reason;
     char words[384];
     if (spex_program_launch(program, &launch, &reason))
-        return spex_fail(why, 1, "%s: %s", what, reason.text);
+        return spex_fail(error, 1, "%s: %s", what, reason.text);
     while (!spex_program_ended(program)) {
-        enum event event = wait_for(program, stop_fd, deadline);
-        if (event == STOP)
-            return spex_fail(why, -EINTR, "interrupted");
-        if (event == SOMETHING || spex_program_ended(program))
+        enum event event = program_wait(program, stop_fd, deadline);
+        if (event == EVENT_STOP)
+            return spex_fail(error, -EINTR, "interrupted");
+        if (event == EVENT_ANY || spex_program_ended(program))
             continue;
         spex_program_last_output(program, words, sizeof(words));
-        return spex_fail(why, 1, "%s: did not end in %g s%s", what, timeout, words);
+        return spex_fail(error, 1, "%s: did not end in %g s%s", what, timeout, words);
     }
     spex_program_output(program);
     spex_program_describe(program, words, sizeof(words));
-    return program->by_signal || program->status ? spex_fail(why, 1, "%s: %s", what, words) : 0;
+    return program->by_signal || program->status ? spex_fail(error, 1, "%s: %s", what, words) : 0;
 }
 
-static int fail_load(const struct spex_load_filled *load, const char *words,
-                     struct spex_error *why) {
-    return spex_fail(why, 1, "load %s: %s", load->stressor, words);
+static int load_fail(const struct spex_load_filled *load, const char *words,
+                     struct spex_error *error) {
+    return spex_fail(error, 1, "load %s: %s", load->stressor, words);
 }
 
-/* A load that has ended. */
-static int fail_ended(struct spex_program *program, const struct spex_load_filled *load,
-                      struct spex_error *why) {
+/* Reports that a load has ended. */
+static int load_fail_ended(struct spex_program *program, const struct spex_load_filled *load,
+                           struct spex_error *error) {
     char words[384];
     spex_program_output(program);
     spex_program_describe(program, words, sizeof(words));
-    return fail_load(load, words, why);
+    return load_fail(load, words, error);
 }
 
-static int wait_for_load(const struct spex_trial_agent *around, struct spex_program *program,
-                         const struct spex_load_filled *load, struct spex_error *why) {
+/* Waits until all workers have begun: a trial measured before would have less load. */
+static int load_wait_for_workers(const struct spex_trial_agent *around,
+                                 struct spex_program *program, const struct spex_load_filled *load,
+                                 struct spex_error *error) {
     struct spex_deadline deadline = spex_deadline_in(LOAD_SECONDS);
     while (!spex_load_runs(program, load->workers)) {
-        if (wait_for(program, around->stop_fd, spex_deadline_in(LOAD_LOOK_SECONDS)) == STOP)
-            return spex_fail(why, -EINTR, "interrupted");
+        if (program_wait(program, around->stop_fd, spex_deadline_in(LOAD_LOOK_SECONDS)) ==
+            EVENT_STOP)
+            return spex_fail(error, -EINTR, "interrupted");
         if (spex_program_ended(program))
-            return fail_ended(program, load, why);
+            return load_fail_ended(program, load, error);
         if (spex_deadline_left_ms(deadline) == 0)
-            return spex_fail(why, 1, "load %s: had not %u workers at work in %d s", load->stressor,
-                             load->workers, LOAD_SECONDS);
+            return spex_fail(error, 1, "load %s: had not %u workers at work in %d s",
+                             load->stressor, load->workers, LOAD_SECONDS);
     }
     return 0;
 }
 
-static int make_load_directory(struct spex_trial_agent *around, const char *directory,
-                               struct spex_error *why) {
+static int agent_make_load_directory(struct spex_trial_agent *around, const char *directory,
+                                     struct spex_error *error) {
     if (around->load_directory)
         return 0;
     if (asprintf(&around->load_directory, "%s/" SPEX_TRIAL_LOADS, directory) < 0) {
         around->load_directory = NULL;
-        return spex_fail(why, -ENOMEM, "out of memory");
+        return spex_fail(error, -ENOMEM, "out of memory");
     }
     if (mkdir(around->load_directory, 0700) < 0)
-        return spex_fail(why, -errno, "cannot make a directory %s: %s", around->load_directory,
+        return spex_fail(error, -errno, "cannot make a directory %s: %s", around->load_directory,
                          strerror(errno));
     return 0;
 }
 
-static int begin_load(struct spex_trial_agent *around, size_t l, const char *directory,
-                      struct spex_error *why) {
+static int agent_begin_load(struct spex_trial_agent *around, size_t l, const char *directory,
+                            struct spex_error *error) {
     const struct spex_load_filled *load = &around->filled.loads[l];
     struct spex_error reason;
     if (load->workers == 0)
         return 0;
-    int err = make_load_directory(around, directory, why);
+    int err = agent_make_load_directory(around, directory, error);
     if (err)
         return err;
     if (spex_load_start(&around->loads[l], load, &around->base, around->load_directory, &reason))
-        return fail_load(load, reason.text, why);
-    return wait_for_load(around, &around->loads[l], load, why);
+        return load_fail(load, reason.text, error);
+    return load_wait_for_workers(around, &around->loads[l], load, error);
 }
 
-/* One that has failed does not go on while the teardown runs. */
-static int begin_setup(struct spex_trial_agent *around, struct spex_error *why) {
+/* Runs the setup. A setup that has failed is ended before the teardown command runs. */
+static int agent_begin_setup(struct spex_trial_agent *around, struct spex_error *error) {
     struct spex_error left;
     if (!around->filled.setup)
         return 0;
-    int over =
-        run_command(around, "setup", around->filled.setup, around->agent->setup.timeout_seconds,
-                    around->stop_fd, &around->setup, why);
+    int over = agent_run_command(around, "setup", around->filled.setup,
+                                 around->agent->setup.timeout_seconds, around->stop_fd,
+                                 &around->setup, error);
     if (over && spex_program_teardown(&around->setup, &left))
-        return spex_fail(why, -EPERM, "setup: %s", left.text);
+        return spex_fail(error, -EPERM, "setup: %s", left.text);
     return over;
 }
 
 int spex_trial_agent_begin(struct spex_trial_agent *around, const char *directory,
-                           struct spex_error *why) {
-    int over = begin_setup(around, why);
+                           struct spex_error *error) {
+    int over = agent_begin_setup(around, error);
     for (size_t l = 0; l < around->filled.load_count && !over; l++)
-        over = begin_load(around, l, directory, why);
+        over = agent_begin_load(around, l, directory, error);
     return over;
 }
 
@@ -166,30 +171,31 @@ void spex_trial_agent_fds(const struct spex_trial_agent *around, struct pollfd *
     }
 }
 
-int spex_trial_agent_step(struct spex_trial_agent *around, struct spex_error *why) {
-    spex_program_output(&around->setup); /* of what it has left running */
+int spex_trial_agent_step(struct spex_trial_agent *around, struct spex_error *error) {
+    spex_program_output(&around->setup); /* output of processes that the setup has left running */
     for (size_t l = 0; l < around->filled.load_count; l++) {
         struct spex_program *program = &around->loads[l];
         spex_program_output(program);
         if (program->pid > 0 && spex_program_ended(program))
-            return fail_ended(program, &around->filled.loads[l], why);
+            return load_fail_ended(program, &around->filled.loads[l], error);
     }
     return 0;
 }
 
-static void note(struct spex_trial *trial, const char *text) {
+/* Replaces the trial's note. */
+static void trial_set_note(struct spex_trial *trial, const char *text) {
     free(trial->note);
     trial->note = strdup(text);
 }
 
-static int end_loads(struct spex_trial_agent *around, struct spex_trial *trial) {
-    struct spex_error why;
+static int agent_end_loads(struct spex_trial_agent *around, struct spex_trial *trial) {
+    struct spex_error error;
     int err = 0;
     for (size_t l = 0; l < around->filled.load_count; l++) {
         struct spex_program *program = &around->loads[l];
         const struct spex_load_filled *load = &around->filled.loads[l];
-        if (spex_program_teardown(program, &why))
-            note(trial, why.text);
+        if (spex_program_teardown(program, &error))
+            trial_set_note(trial, error.text);
         if (spex_trial_add_load(trial, load->stressor, load->workers, &program->usage))
             err = -ENOMEM;
     }
@@ -199,18 +205,18 @@ static int end_loads(struct spex_trial_agent *around, struct spex_trial *trial) 
     return err;
 }
 
-static void run_teardown(const struct spex_trial_agent *around, struct spex_trial *trial) {
+static void agent_run_teardown(const struct spex_trial_agent *around, struct spex_trial *trial) {
     struct spex_program program = no_program;
-    struct spex_error why;
-    if (run_command(around, "teardown", around->filled.teardown,
-                    around->agent->teardown.timeout_seconds, -1, &program, &why))
-        note(trial, why.text);
-    if (spex_program_teardown(&program, &why))
-        note(trial, why.text);
+    struct spex_error error;
+    if (agent_run_command(around, "teardown", around->filled.teardown,
+                          around->agent->teardown.timeout_seconds, -1, &program, &error))
+        trial_set_note(trial, error.text);
+    if (spex_program_teardown(&program, &error))
+        trial_set_note(trial, error.text);
 }
 
-/* Whatever carries the trial's configuration in its environment. */
-static void kill_leftovers(const struct spex_trial_agent *around) {
+/* Kills all processes that have the trial's configuration in their environment. */
+static void agent_kill_leftovers(const struct spex_trial_agent *around) {
     char *variable;
     if (asprintf(&variable, "SPEX_CONFIG=%s", around->base.config) < 0)
         return;
@@ -219,13 +225,13 @@ static void kill_leftovers(const struct spex_trial_agent *around) {
 }
 
 int spex_trial_agent_end(struct spex_trial_agent *around, struct spex_trial *trial) {
-    struct spex_error why;
-    int err = end_loads(around, trial);
+    struct spex_error error;
+    int err = agent_end_loads(around, trial);
     if (around->filled.teardown)
-        run_teardown(around, trial);
-    if (spex_program_teardown(&around->setup, &why))
-        note(trial, why.text);
-    kill_leftovers(around);
+        agent_run_teardown(around, trial);
+    if (spex_program_teardown(&around->setup, &error))
+        trial_set_note(trial, error.text);
+    agent_kill_leftovers(around);
     spex_agent_filled_free(&around->filled);
     return err;
 }

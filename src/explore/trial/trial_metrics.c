@@ -8,8 +8,9 @@
 
 #include "ring/probe_type.h"
 
-static int name_of(const struct spex_metrics *metrics, const struct spex_stream_site *sites,
-                   size_t site_count, char **name) {
+/* Sets *name to a copy of the probe's name, NULL when it has none. 0 or -ENOMEM. */
+static int metrics_copy_name(const struct spex_metrics *metrics,
+                             const struct spex_stream_site *sites, size_t site_count, char **name) {
     *name = NULL;
     for (size_t s = 0; s < site_count; s++)
         if (sites[s].probe_id == metrics->probe_id && sites[s].probe_type == metrics->probe_type &&
@@ -18,8 +19,8 @@ static int name_of(const struct spex_metrics *metrics, const struct spex_stream_
     return 0;
 }
 
-static void take_values(struct spex_trial_metric *metric, struct spex_tracer *tracer, size_t probe,
-                        double scale) {
+static void metric_set_values(struct spex_trial_metric *metric, struct spex_tracer *tracer,
+                              size_t probe, double scale) {
     struct spex_series series;
     spex_tracer_series(tracer, probe, metric->field, &series);
     metric->mean = series.mean * scale;
@@ -31,8 +32,9 @@ static void take_values(struct spex_trial_metric *metric, struct spex_tracer *tr
     metric->max = series.max * scale;
 }
 
-static struct spex_trial_metric *append(struct spex_trial *trial,
-                                        const struct spex_metrics *metrics, unsigned field) {
+static struct spex_trial_metric *trial_append_metric(struct spex_trial *trial,
+                                                     const struct spex_metrics *metrics,
+                                                     unsigned field) {
     size_t bytes = (trial->metric_count + 1) * sizeof(*trial->metrics);
     struct spex_trial_metric *all = realloc(trial->metrics, bytes);
     if (!all)
@@ -65,13 +67,13 @@ int spex_trial_metrics(struct spex_trial *trial, struct spex_tracer *tracer,
         spex_tracer_metrics(tracer, p, &metrics);
         double scale = spex_probe_type_ticks(metrics.probe_type) ? 1 / ticks_per_second : 1;
         for (unsigned f = 0; f < (metrics.series ? metrics.series : 1); f++) {
-            struct spex_trial_metric *metric = append(trial, &metrics, f);
-            if (!metric || name_of(&metrics, sites, site_count, &metric->name))
+            struct spex_trial_metric *metric = trial_append_metric(trial, &metrics, f);
+            if (!metric || metrics_copy_name(&metrics, sites, site_count, &metric->name))
                 return -ENOMEM;
             if (seconds > 0)
                 metric->rate = metrics.count / seconds;
             if (f < metrics.series)
-                take_values(metric, tracer, p, scale);
+                metric_set_values(metric, tracer, p, scale);
         }
     }
     return 0;

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Runs a trial on the calling thread: one loop of poll() over the program, its output, its stream,
+ * the agent and the stop descriptor, with a deadline for the first record and then for the run.
+ * measure/measured_run.h decides when enough was measured. */
 #include "explore/trial/trial_run.h"
 
 #include <errno.h>
@@ -15,14 +18,14 @@ struct run {
     struct spex_measured_run of;
     struct spex_program_run in;
     struct spex_deadline deadline;
-    bool stream_ended; /* and the deadline is for the program to end, too */
+    bool stream_ended; /* no more records will come; the deadline is for the program's end */
 };
 
-static int fail_memory(struct spex_error *why) {
-    return spex_fail(why, -ENOMEM, "out of memory");
+static int fail_memory(struct spex_error *error) {
+    return spex_fail(error, -ENOMEM, "out of memory");
 }
 
-static bool site_of(const void *user, size_t index, struct spex_selection_probe *site) {
+static bool site_describe(const void *user, size_t index, struct spex_selection_probe *site) {
     const struct spex_stream_site *told = (const struct spex_stream_site *)user + index;
     *site = (struct spex_selection_probe){
         .name = told->name,
@@ -33,12 +36,12 @@ static bool site_of(const void *user, size_t index, struct spex_selection_probe 
     return true;
 }
 
-/* Feeds the records that are complete to the measure and the policy. 1: the run is over; negative:
- * our error. */
-static int take_records(struct run *run, bool all, struct spex_error *why) {
+/* Passes the records that are in order to the measurement and the policy. 1: the run is over; or a
+ * negative errno value. */
+static int run_take_records(struct run *run, bool all, struct spex_error *error) {
     size_t count;
     const struct spex_stream_site *sites = spex_receiver_sites(run->in.receiver, &count);
-    int over = spex_measured_run_find_probes(&run->of, site_of, sites, count);
+    int over = spex_measured_run_find_probes(&run->of, site_describe, sites, count);
     if (over)
         return over;
     bool started = spex_measure_started(run->of.measure);
@@ -46,43 +49,43 @@ static int take_records(struct run *run, bool all, struct spex_error *why) {
     over = spex_measured_run_add(&run->of, records, count);
     if (!started && spex_measure_started(run->of.measure))
         run->deadline = spex_deadline_in(run->of.plan->duration_seconds);
-    return over < 0 ? fail_memory(why) : over;
+    return over < 0 ? fail_memory(error) : over;
 }
 
-/* No more records will be taken. */
-static int end_records(struct run *run, struct spex_error *why) {
+/* Tells the measurement that no more records will come. 1: the run is over. */
+static int run_end_records(struct run *run, struct spex_error *error) {
     int over = spex_measured_run_end_records(&run->of);
-    return over < 0 ? fail_memory(why) : over;
+    return over < 0 ? fail_memory(error) : over;
 }
 
-/* *more: whether another call would find something without waiting. */
-static int take_stream(struct run *run, bool *more, struct spex_error *why) {
+/* Receives part of the stream. *more: another call finds something without waiting. */
+static int run_take_stream(struct run *run, bool *more, struct spex_error *error) {
     struct spex_error reason;
     int got = spex_receiver_take(run->in.receiver, &reason);
     *more = got > 0;
     if (got == -ENOMEM)
-        return spex_fail(why, got, "%s", reason.text);
+        return spex_fail(error, got, "%s", reason.text);
     if (got < 0)
         return spex_trial_end(run->of.trial, "%s", reason.text);
-    return take_records(run, false, why);
+    return run_take_records(run, false, error);
 }
 
-/* What has come so far; of a program that keeps sending, as much as it can have sent meanwhile. */
-static int take_all(struct run *run, struct spex_error *why) {
+/* Receives what has arrived; of a program that keeps sending, a bounded amount. */
+static int run_take_all(struct run *run, struct spex_error *error) {
     bool more = true;
     int over = 0;
     for (int rounds = 0; !over && more && rounds < 64; rounds++)
-        over = take_stream(run, &more, why);
+        over = run_take_stream(run, &more, error);
     return over;
 }
 
-/* The program is gone: what it had sent may still be enough. Its end of the stream need not be
- * closed: a child of it may hold it. */
-static int take_the_rest(struct run *run, struct spex_error *why) {
+/* The program has ended: what it had sent may still be enough. The stream need not be closed, since
+ * a child of the program may hold it open. */
+static int run_take_rest(struct run *run, struct spex_error *error) {
     spex_program_output(&run->in.program);
-    int over = take_all(run, why);
-    over = over ? over : take_records(run, true, why);
-    over = over ? over : end_records(run, why);
+    int over = run_take_all(run, error);
+    over = over ? over : run_take_records(run, true, error);
+    over = over ? over : run_end_records(run, error);
     if (over)
         return over;
     char how[384];
@@ -90,8 +93,8 @@ static int take_the_rest(struct run *run, struct spex_error *why) {
     return spex_trial_end(run->of.trial, "%s", how);
 }
 
-/* Too long for a first record. */
-static int fail_startup(struct run *run, const char *words) {
+/* Fails the trial: no first record within the startup time. */
+static int run_fail_startup(struct run *run, const char *words) {
     const char *objective = run->of.space->criteria[0].probe;
     double limit = run->of.space->rules.startup_seconds;
     char probes[256];
@@ -104,14 +107,15 @@ static int fail_startup(struct run *run, const char *words) {
     return spex_trial_end(run->of.trial, "has no probe %s; it has: %s", objective, probes);
 }
 
-/* We may have been late ourselves: what has come meanwhile is looked at first. */
-static int deadline_over(struct run *run, struct spex_error *why) {
+/* Handles a deadline. This process may have been late itself, so what has arrived is taken first,
+ * which may have moved the deadline. */
+static int run_deadline_over(struct run *run, struct spex_error *error) {
     char words[256];
     int64_t before = run->deadline.monotonic_ns;
-    int over = take_all(run, why);
+    int over = run_take_all(run, error);
     if (over || run->deadline.monotonic_ns != before)
         return over;
-    over = end_records(run, why);
+    over = run_end_records(run, error);
     if (over)
         return over;
     spex_program_output(&run->in.program);
@@ -119,60 +123,60 @@ static int deadline_over(struct run *run, struct spex_error *why) {
     if (run->stream_ended)
         return spex_trial_end(run->of.trial, "ended its records before the run was over%s", words);
     if (!spex_measure_started(run->of.measure))
-        return fail_startup(run, words);
+        return run_fail_startup(run, words);
     over = spex_measured_run_end_by_duration(&run->of, spex_ticks(), words);
-    return over < 0 ? fail_memory(why) : over;
+    return over < 0 ? fail_memory(error) : over;
 }
 
-/* No more records will come. A program that ends has a moment to show how. */
-static void expect_end(struct run *run) {
+/* The stream has ended. A program that is ending has a second to show how. */
+static void run_expect_end(struct run *run) {
     struct spex_deadline soon = spex_deadline_in(1);
     run->stream_ended = true;
     if (soon.monotonic_ns < run->deadline.monotonic_ns)
         run->deadline = soon;
 }
 
-/* A trial whose load has ended is none. */
-static int look_around(struct run *run) {
+/* Fails the trial when a load has ended. 0 or 1. */
+static int run_check_agent(struct run *run) {
     struct spex_error reason;
     return spex_trial_agent_step(&run->in.around, &reason)
                ? spex_trial_end(run->of.trial, "%s", reason.text)
                : 0;
 }
 
-/* One wait, and what came of it. 0: go on; 1: the trial is over; negative: our error. */
-static int step(struct run *run, struct spex_error *why) {
+/* Waits for an event and handles it. 0: go on; 1: the trial is over; or a negative errno value. */
+static int run_step(struct run *run, struct spex_error *error) {
     struct pollfd fds[SPEX_RUN_FDS];
-    int ready = spex_program_run_wait(&run->in, fds, spex_deadline_left_ms(run->deadline), why);
+    int ready = spex_program_run_wait(&run->in, fds, spex_deadline_left_ms(run->deadline), error);
     if (ready < 0)
         return ready;
     if (fds[SPEX_RUN_STOP].revents && ready)
-        return spex_fail(why, -EINTR, "interrupted");
+        return spex_fail(error, -EINTR, "interrupted");
     if (ready && fds[SPEX_RUN_OUTPUT].revents)
         spex_program_output(&run->in.program);
-    if (ready && look_around(run))
+    if (ready && run_check_agent(run))
         return 1;
     if (ready && fds[SPEX_RUN_PROGRAM].revents && spex_program_ended(&run->in.program))
-        return take_the_rest(run, why);
+        return run_take_rest(run, error);
     if (spex_deadline_left_ms(run->deadline) == 0)
-        return deadline_over(run, why);
+        return run_deadline_over(run, error);
     bool more;
-    int over = ready ? take_stream(run, &more, why) : 0;
+    int over = ready ? run_take_stream(run, &more, error) : 0;
     if (!over && !run->stream_ended && spex_receiver_ended(run->in.receiver))
-        expect_end(run);
+        run_expect_end(run);
     return over;
 }
 
-static int run_watch(struct run *run, struct spex_error *why) {
+static int run_watch(struct run *run, struct spex_error *error) {
     int over = 0;
     run->deadline = spex_deadline_in(run->of.space->rules.startup_seconds);
     while (!over)
-        over = step(run, why);
+        over = run_step(run, error);
     return over < 0 ? over : 0;
 }
 
-/* What the trial has besides the criteria's values. */
-static int run_account(struct run *run, struct spex_error *why) {
+/* Stores what the trial has besides the criteria's values. */
+static int run_account(struct run *run, struct spex_error *error) {
     struct spex_trial *trial = run->of.trial;
     size_t site_count;
     const struct spex_stream_site *sites = spex_receiver_sites(run->in.receiver, &site_count);
@@ -181,32 +185,33 @@ static int run_account(struct run *run, struct spex_error *why) {
     err = err ? err
               : spex_trial_metrics(trial, spex_measure_tracer(run->of.measure),
                                    run->setup->ticks_per_second, trial->seconds, sites, site_count);
-    return err ? fail_memory(why) : 0;
+    return err ? fail_memory(error) : 0;
 }
 
-/* 0; 1: the trial has failed; or negative. */
-static int run_begin(struct run *run, struct spex_error *why) {
+/* 0; 1: the trial has failed; or a negative errno value. */
+static int run_begin(struct run *run, struct spex_error *error) {
     const struct spex_trial_setup *setup = run->setup;
     struct spex_error reason;
     int over = spex_program_run_begin(&run->in, setup->file, setup->argv, run->of.plan->levels,
                                       run->of.plan->probes, setup->cpus, &reason);
     if (over < 0)
-        return spex_fail(why, over, "%s", reason.text);
+        return spex_fail(error, over, "%s", reason.text);
     return over ? spex_trial_end(run->of.trial, "%s", reason.text) : 0;
 }
 
-static int run_trial(struct run *run, struct spex_error *why) {
-    int over = run_begin(run, why);
+/* -EAGAIN when the trial failed and this process was held up. */
+static int run_trial(struct run *run, struct spex_error *error) {
+    int over = run_begin(run, error);
     if (over)
-        return over < 0 ? over : run_account(run, why);
-    int err = run_watch(run, why);
+        return over < 0 ? over : run_account(run, error);
+    int err = run_watch(run, error);
     if (!err && !run->of.trial->ok && spex_receiver_late(run->in.receiver))
-        err = spex_fail(why, -EAGAIN, "spex was held up for over a second");
-    return err ? err : run_account(run, why);
+        err = spex_fail(error, -EAGAIN, "spex was held up for over a second");
+    return err ? err : run_account(run, error);
 }
 
 int spex_trial_run(const struct spex_trial_setup *setup, const struct spex_plan *plan,
-                   struct spex_trial *trial, struct spex_error *why) {
+                   struct spex_trial *trial, struct spex_error *error) {
     struct run run = {.setup = setup,
                       .of = {.space = &setup->file->space,
                              .plan = plan,
@@ -217,10 +222,10 @@ int spex_trial_run(const struct spex_trial_setup *setup, const struct spex_plan 
                              .unknown = "has made no record of",
                              .hung = "hung: "}};
     spex_program_run_init(&run.in, setup->directory, setup->stop_fd);
-    int err = spex_measured_run_open(&run.of, setup->ticks_per_second, why);
-    err = err ? err : spex_program_run_prepare(&run.in, run.of.space, plan->levels, why);
-    err = err ? err : run_trial(&run, why);
-    err = spex_program_run_end(&run.in, err, trial, why);
+    int err = spex_measured_run_open(&run.of, setup->ticks_per_second, error);
+    err = err ? err : spex_program_run_prepare(&run.in, run.of.space, plan->levels, error);
+    err = err ? err : run_trial(&run, error);
+    err = spex_program_run_end(&run.in, err, trial, error);
     spex_measured_run_close(&run.of);
     spex_program_run_release(&run.in);
     return err;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs one trial: configure, run, watch, tear down. What the program does wrong is a result, not an
- * error. */
+/* Runs one trial: setup, program, measurement, teardown. A failure of the program is an outcome,
+ * not an error. */
 #ifndef SPEX_EXPLORE_TRIAL_TRIAL_RUN_H
 #define SPEX_EXPLORE_TRIAL_TRIAL_RUN_H
 
@@ -17,16 +17,17 @@ struct spex_trial_setup {
     void *policy_state;
     pthread_mutex_t *policy_lock; /* held in every call of the policy */
     char *const *argv;
-    const char *directory; /* private; the configuration and the socket are made here */
+    const char *directory; /* private; has the configuration and the socket */
     double ticks_per_second;
     int stop_fd;           /* readable: give up; -1 for none */
-    const cpu_set_t *cpus; /* that the program may use; NULL: all that we may */
+    const cpu_set_t *cpus; /* CPUs of the program; NULL: those of this process */
 };
 
-/* Runs plan->levels, which `trial` has been initialised with, and fills it in. 0 whatever the
- * program did; -EINTR when stop_fd became readable; -EAGAIN when the trial failed because we were
- * held up, and is to be run again, from its initialisation; or what went wrong on our side. */
+/* Runs plan->levels, with which `trial` has been initialised, and fills in the trial. 0 whatever
+ * the program did; -EINTR when stop_fd became readable; -EAGAIN when the trial failed because this
+ * process was held up, and is to be run again from its initialisation; or another negative errno
+ * value. */
 int spex_trial_run(const struct spex_trial_setup *setup, const struct spex_plan *plan,
-                   struct spex_trial *trial, struct spex_error *why);
+                   struct spex_trial *trial, struct spex_error *error);
 
 #endif
