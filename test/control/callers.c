@@ -166,7 +166,7 @@ static void a_thousand_callers_leave_nothing_behind(void **state) {
     assert_int_equal(last, first);
 }
 
-/* Fewer than wait at a door at once, more than there are places. */
+/* Fewer callers than the queue of the listening socket holds, more than there are places. */
 static void silent_clients_make_way(void **state) {
     int silent[PLACES + 8];
     (void)state;
@@ -238,7 +238,8 @@ static void descriptors_run_out(rlim_t limit, const struct rlimit *before, int f
     assert_int_equal(dup(0), -1);
 }
 
-/* Callers whom it can give no descriptor wait at the door, and are let in when there is one. */
+/* Callers for whom there is no descriptor wait in the queue of the listening socket, and are served
+ * when there is one. */
 static void callers_wait_for_descriptors(rlim_t limit) {
     struct spex_profile_reader reader = {0};
     char name[SPEX_CONTROL_NAME_BYTES];

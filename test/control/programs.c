@@ -233,7 +233,7 @@ static void call_a_command(const char *control, const char *probes, int *listeni
     assert_true(*command >= 0);
 }
 
-/* Whether there is a door or not. */
+/* With a listening socket or without. */
 static void probes_go_off_with_the_command(const char *control) {
     struct spex_profile_reader reader = {0};
     int listening, command;
