@@ -323,17 +323,17 @@ static void looks_on_both_sides_of_a_pause_are_no_pair(void **state) {
     assert_int_equal(spex_stop(), 0);
 }
 
-static void the_controller_may_have_it_probed(void **state) {
+static void the_controller_may_have_it_polled(void **state) {
     struct worker worker;
     bool loaded;
     (void)state;
     assert_int_equal(start("1:lat,3"), 0);
-    spex_probe_throttle(first_site(WORK), SPEX_SITE_PROBED);
-    spex_probe_throttle(first_site(STATE), SPEX_SITE_PROBED);
+    spex_probe_throttle(first_site(WORK), SPEX_SITE_POLLED);
+    spex_probe_throttle(first_site(STATE), SPEX_SITE_POLLED);
     send(&worker, once);
     to_next_stop(&worker);
     assert_int_equal(threads_in(WORK), 1);
-    assert_int_equal(spex_site_sampling(first_site(WORK), &loaded).kind, SPEX_SAMPLING_PROBING);
+    assert_int_equal(spex_site_sampling(first_site(WORK), &loaded).kind, SPEX_SAMPLING_POLLING);
     assert_int_equal(spex_site_sampling(first_site(STATE), &loaded).kind, SPEX_SAMPLING_PERIODIC);
     spex_probe_throttle(first_site(WORK), 0);
     assert_int_equal(look(WORK, 1).looks, 0);
@@ -342,20 +342,20 @@ static void the_controller_may_have_it_probed(void **state) {
     assert_int_equal(spex_stop(), 0);
 }
 
-static void time_that_is_probed_is_told_apart(void **state) {
+static void time_that_is_polled_is_told_apart(void **state) {
     uint32_t site = first_site(WORK);
     (void)state;
     assert_int_equal(start("1:lat@probe"), 0);
     struct spex_probe_state probed = spex_probe_state(site, spex_ticks());
     assert_true(probed.by_hand);
     assert_true(probed.on_ticks > 0);
-    assert_int_equal(probed.probed_ticks, probed.on_ticks);
+    assert_int_equal(probed.polled_ticks, probed.on_ticks);
     assert_true(spex_set("1:lat@10") > 0);
     struct spex_probe_state first = spex_probe_state(site, spex_ticks());
     struct spex_probe_state later = spex_probe_state(site, spex_ticks() + 1000);
     assert_false(first.by_hand);
-    assert_true(first.probed_ticks >= probed.probed_ticks);
-    assert_int_equal(later.probed_ticks, first.probed_ticks);
+    assert_true(first.polled_ticks >= probed.polled_ticks);
+    assert_int_equal(later.polled_ticks, first.polled_ticks);
     assert_true(later.on_ticks > first.on_ticks);
     assert_int_equal(spex_stop(), 0);
 }
@@ -372,7 +372,7 @@ static void snapshots_stay_off_and_it_is_said(void **state) {
     assert_string_equal(messages_end(), "spex: snapshots take no time and cannot be probed, so "
                                         "they stay off: 3, 4\n");
     assert_int_equal(spex_site_sampling(first_site(STATE), &loaded).period, 0);
-    assert_int_equal(spex_site_sampling(first_site(WORK), &loaded).kind, SPEX_SAMPLING_PROBING);
+    assert_int_equal(spex_site_sampling(first_site(WORK), &loaded).kind, SPEX_SAMPLING_POLLING);
     messages_begin();
     assert_true(spex_set("*@probe,:snapshot") > 0);
     assert_string_equal(messages_end(), "");
@@ -434,8 +434,8 @@ int main(void) {
         cmocka_unit_test(switching_in_mid_execution),
         cmocka_unit_test(switching_while_threads_execute),
         cmocka_unit_test(looks_on_both_sides_of_a_pause_are_no_pair),
-        cmocka_unit_test(the_controller_may_have_it_probed),
-        cmocka_unit_test(time_that_is_probed_is_told_apart),
+        cmocka_unit_test(the_controller_may_have_it_polled),
+        cmocka_unit_test(time_that_is_polled_is_told_apart),
         cmocka_unit_test(snapshots_stay_off_and_it_is_said),
         cmocka_unit_test(a_forked_child_has_nothing_of_it),
         cmocka_unit_test(each_collection_begins_anew),

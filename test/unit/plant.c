@@ -399,7 +399,7 @@ void spex_doorbell_ring(void) {
 
 /* Nothing is left to probing by the policies here. */
 
-double spex_cost_probed(void) {
+double spex_cost_polled(void) {
     return 0;
 }
 

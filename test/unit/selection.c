@@ -96,8 +96,8 @@ static void kinds_of_sampling(void **state) {
 
 static void probing(void **state) {
     (void)state;
-    assert_int_equal(sampling("*@probe", SPEX_LAT).kind, SPEX_SAMPLING_PROBING);
-    assert_int_equal(sampling("*@probe", SPEX_CNT).kind, SPEX_SAMPLING_PROBING);
+    assert_int_equal(sampling("*@probe", SPEX_LAT).kind, SPEX_SAMPLING_POLLING);
+    assert_int_equal(sampling("*@probe", SPEX_CNT).kind, SPEX_SAMPLING_POLLING);
     assert_true(sampling("*@probe", SPEX_LAT).period > 0);
     assert_int_equal(sampling("*@probe", SPEX_SNAPSHOT).period, 0);
     assert_int_equal(sampling("*@probe,:snapshot", SPEX_SNAPSHOT).period, SC);
