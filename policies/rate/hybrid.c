@@ -144,10 +144,10 @@ static struct spex_rate_decision decide_sampled(const struct spex_rate_problem *
     return (struct spex_rate_decision){
         .mode = SPEX_RATE_PROBED,
         .frequency = probing * cls->share,
-        .reason = cls->pinned ? "pinned, but probed: the budget does not pay for tracing it"
+        .reason = cls->pinned ? "pinned, but polled: the budget does not pay for tracing it"
                   : tracing_cost(problem, c) > probing
-                      ? "probed: with what is traced the budget does not pay for tracing it, too"
-                      : "probed: tracing it tells less than the samples that it would take away",
+                      ? "polled: with what is traced the budget does not pay for tracing it, too"
+                      : "polled: tracing it tells less than the samples that it would take away",
     };
 }
 
@@ -210,7 +210,7 @@ static int hybrid_decide(const struct spex_rate_problem *problem, void *workspac
         if (layout.traced[c])
             decide_traced(problem, plan, c,
                           problem->classes[c].pinned ? "pinned"
-                                                     : "traced: it tells more so than by probing");
+                                                     : "traced: it tells more so than by polling");
         else
             plan->decisions[c] = decide_sampled(problem, c, plan->probing_frequency);
     }
