@@ -69,12 +69,12 @@ static size_t recorded(const struct recording *recording, size_t group) {
 }
 
 static void read_stores(struct recording *recording, char **paths, size_t count) {
-    struct spex_error why = {""};
+    struct spex_error error = {""};
     recording->studies = allocate(count, sizeof(*recording->studies));
     recording->study_count = count;
     for (size_t s = 0; s < count; s++) {
-        if (spex_study_read(&recording->studies[s], paths[s], &why))
-            errx(1, "%s", why.text);
+        if (spex_study_read(&recording->studies[s], paths[s], &error))
+            errx(1, "%s", error.text);
         recording->trial_count += recording->studies[s].trials.count;
     }
     recording->trials = allocate(recording->trial_count, sizeof(void *));
@@ -191,14 +191,14 @@ static void explore(struct replay *replay) {
                                        .probes = "",
                                        .levels = levels};
     struct spex_plan plan;
-    struct spex_error why = {""};
+    struct spex_error error = {""};
     int got = replay->policy->init(state, replay->space);
     if (got)
         errx(1, "%s: %s", replay->policy->name, strerror(-got));
-    while ((got = spex_plan_ask(&asking, &plan, &why)) > 0)
+    while ((got = spex_plan_ask(&asking, &plan, &error)) > 0)
         tell(replay, state, take(replay, plan.levels));
     if (got < 0)
-        errx(1, "%s", why.text);
+        errx(1, "%s", error.text);
     if (replay->policy->fini)
         replay->policy->fini(state);
     free(state);
@@ -325,7 +325,7 @@ int main(int argc, char **argv) {
     static struct recording recording;
     size_t seeds = SEEDS_DEFAULT;
     bool json;
-    struct spex_error why = {""};
+    struct spex_error error = {""};
     bench_options(argc, argv, 1, SEEDS_MAX, &seeds, &json);
     unsigned long each = optind + 2 < argc ? strtoul(argv[optind], NULL, 10) : 0;
     if (each < 1 || each > UINT32_MAX)
@@ -340,8 +340,8 @@ int main(int argc, char **argv) {
     else if (spex_json_write(json_pack("{s:O, s:o, s:o}", "results", results, "wanted",
                                        wanted_json(&recording), "ranked",
                                        ranked_json(&recording.summary)),
-                             stdout, &why))
-        errx(1, "%s", why.text);
+                             stdout, &error))
+        errx(1, "%s", error.text);
     json_decref(results);
     recording_free(&recording);
     return 0;

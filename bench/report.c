@@ -86,17 +86,17 @@ static void make_trial(struct spex_trial *trial, uint64_t *state) {
 }
 
 static void make_store(const char *path) {
-    struct spex_error why = {""};
+    struct spex_error error = {""};
     struct spex_space_file *file;
     struct spex_store *store;
     struct spex_circumstances now;
     size_t levels[6] = {0};
     uint64_t state = 1;
-    if (spex_space_parse("made", space_xml, &file, &why) ||
-        spex_store_open(path, file, "random", program, &store, &why))
-        give_up(why.text);
-    if (spex_circumstances_now(program[0], &now) || spex_store_begin(store, &now, true, &why))
-        give_up(why.text);
+    if (spex_space_parse("made", space_xml, &file, &error) ||
+        spex_store_open(path, file, "random", program, &store, &error))
+        give_up(error.text);
+    if (spex_circumstances_now(program[0], &now) || spex_store_begin(store, &now, true, &error))
+        give_up(error.text);
     for (size_t t = 0; t < TRIALS; t++) {
         struct spex_trial trial;
         for (size_t p = 0; p < 6 && t % PER_CONFIG == 0; p++)
@@ -106,8 +106,8 @@ static void make_store(const char *path) {
         trial.asked = t + 1;
         trial.told = t;
         make_trial(&trial, &state);
-        if (spex_store_put(store, t + 1, &file->space, &trial, NULL, 0, &why))
-            give_up(why.text);
+        if (spex_store_put(store, t + 1, &file->space, &trial, NULL, 0, &error))
+            give_up(error.text);
         trial.status = NULL;
         trial.metrics = NULL;
         trial.metric_count = 0;

@@ -122,15 +122,15 @@ static int call(void) {
 }
 
 static void ask(int fd, enum spex_control_kind kind, const char *text) {
-    char why[256];
-    if (spex_client_send(fd, kind, 0, text, why, sizeof(why)) != 0)
-        fail(why);
+    struct spex_error error;
+    if (spex_client_send(fd, kind, 0, text, &error) != 0)
+        fail(error.text);
 }
 
 static int answer(int fd, struct spex_profile_reader *reader) {
-    char why[256] = "";
-    if (spex_client_receive(fd, reader, DEADLINE_S * 1000, why, sizeof(why)) != 1)
-        fail(why);
+    struct spex_error error = {""};
+    if (spex_client_receive(fd, reader, DEADLINE_S * 1000, &error) != 1)
+        fail(error.text);
     return reader->status;
 }
 

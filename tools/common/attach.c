@@ -107,8 +107,8 @@ static int back_note(struct spex_attached *attached, const struct spex_profile *
 
 static int attached_ask(const struct spex_attached *attached, enum spex_control_kind kind,
                         const char *text, struct spex_profile_reader *reader,
-                        struct spex_error *why) {
-    return spex_client_ask(attached->process, kind, text, reader, why->text, sizeof(why->text));
+                        struct spex_error *error) {
+    return spex_client_ask(attached->process, kind, text, reader, error);
 }
 
 static void print_answer(const struct spex_profile_reader *reader) {
@@ -118,79 +118,79 @@ static void print_answer(const struct spex_profile_reader *reader) {
 
 /* Adds to the selection, and keeps how to undo that. */
 static int switch_on(struct spex_attached *attached, const char *selection,
-                     const struct spex_profile *before, struct spex_error *why) {
+                     const struct spex_profile *before, struct spex_error *error) {
     struct spex_profile_reader reader = {0};
-    int err = attached_ask(attached, SPEX_CONTROL_SELECT, selection, &reader, why);
+    int err = attached_ask(attached, SPEX_CONTROL_SELECT, selection, &reader, error);
     attached->switched = !err;
     if (!err)
         print_answer(&reader);
-    err = err ? err : attached_ask(attached, SPEX_CONTROL_PROFILE, NULL, &reader, why);
+    err = err ? err : attached_ask(attached, SPEX_CONTROL_PROFILE, NULL, &reader, error);
     if (!err) {
         memcpy(attached->after, reader.profile.process.selection, sizeof(attached->after));
         if (back_note(attached, before, &reader.profile))
-            err = spex_fail(why, -ENOMEM, "out of memory");
+            err = spex_fail(error, -ENOMEM, "out of memory");
     }
     spex_profile_reader_free(&reader);
     return err;
 }
 
 static int select_probes(struct spex_attached *attached, const char *probes,
-                         const struct spex_profile *before, struct spex_error *why) {
+                         const struct spex_profile *before, struct spex_error *error) {
     char *relative = NULL;
     if (asprintf(&relative, "%s%s", probes[0] == '+' ? "" : "+", probes) < 0)
-        return spex_fail(why, -ENOMEM, "out of memory");
-    int err = switch_on(attached, relative, before, why);
+        return spex_fail(error, -ENOMEM, "out of memory");
+    int err = switch_on(attached, relative, before, error);
     free(relative);
     return err;
 }
 
 static int select_models(struct spex_attached *attached, const struct spex_models *models,
                          const char *sampling, const struct spex_profile *before,
-                         struct spex_error *why) {
+                         struct spex_error *error) {
     unsigned known;
     struct kernel_list list = kernels_of(before, models, sampling, &known);
     int err = list.err;
     if (err)
-        spex_error_set(why, "out of memory");
+        spex_error_set(error, "out of memory");
     else if (known == 0)
-        err = spex_fail(why, -ENOENT,
+        err = spex_fail(error, -ENOENT,
                         "process %d (%s) has none of the kernels that the models are of",
                         (int)attached->process, before->process.command);
     else if (list.count > NAMED_MAX)
-        err = switch_on(attached, *sampling ? "+*:kernel@probe" : "+*:kernel", before, why);
+        err = switch_on(attached, *sampling ? "+*:kernel@probe" : "+*:kernel", before, error);
     else if (list.count > 0)
-        err = switch_on(attached, list.text, before, why);
+        err = switch_on(attached, list.text, before, error);
     free(list.text);
     return err;
 }
 
-static int stream_open(struct spex_attached *attached, struct spex_error *why) {
-    int fd = spex_client_stream(attached->process, "kernel", why->text, sizeof(why->text));
-    int err = fd < 0 ? fd : spex_receiver_of(fd, &attached->receiver, why);
+static int stream_open(struct spex_attached *attached, struct spex_error *error) {
+    int fd = spex_client_stream(attached->process, "kernel", error);
+    int err = fd < 0 ? fd : spex_receiver_of(fd, &attached->receiver, error);
     if (fd >= 0 && err)
         close(fd);
     if (!err)
-        err = spex_receiver_take(attached->receiver, why);
+        err = spex_receiver_take(attached->receiver, error);
     if (err >= 0)
         attached->lost_before = spex_receiver_lost(attached->receiver);
     return err < 0 ? err : 0;
 }
 
 int spex_attach(struct spex_attached *attached, pid_t process, const char *probes,
-                const struct spex_models *models, const char *sampling, struct spex_error *why) {
+                const struct spex_models *models, const char *sampling, struct spex_error *error) {
     struct spex_profile_reader reader = {0};
     *attached = (struct spex_attached){.process = process, .begin = spex_instant_now()};
     attached->process_fd = (int)syscall(SYS_pidfd_open, process, 0);
-    int err = attached_ask(attached, SPEX_CONTROL_PROFILE, NULL, &reader, why);
+    int err = attached_ask(attached, SPEX_CONTROL_PROFILE, NULL, &reader, error);
     const struct spex_profile *profile = &reader.profile;
     if (!err) {
         memcpy(attached->before, profile->process.selection, sizeof(attached->before));
         memcpy(attached->command, profile->process.command, sizeof(attached->command));
-        err = stream_open(attached, why);
+        err = stream_open(attached, error);
     }
     if (!err)
-        err = probes ? select_probes(attached, probes, profile, why)
-                     : select_models(attached, models, sampling, profile, why);
+        err = probes ? select_probes(attached, probes, profile, error)
+                     : select_models(attached, models, sampling, profile, error);
     attached->ticks_per_second = spex_tick_rate_since(attached->begin);
     spex_profile_reader_free(&reader);
     return err;
@@ -200,16 +200,16 @@ int spex_attach(struct spex_attached *attached, pid_t process, const char *probe
  * too long for the profile, only the added kernels are switched off. */
 static void put_back(const struct spex_attached *attached) {
     struct spex_profile_reader reader = {0};
-    struct spex_error why;
-    int err = attached_ask(attached, SPEX_CONTROL_PROFILE, NULL, &reader, &why);
+    struct spex_error error;
+    int err = attached_ask(attached, SPEX_CONTROL_PROFILE, NULL, &reader, &error);
     const char *now = reader.profile.process.selection, *to = attached->before;
     if (!err && (strcmp(now, attached->after) != 0 || strcmp(to, too_long) == 0))
         to = attached->back;
     if (!err && to)
-        err = attached_ask(attached, SPEX_CONTROL_SELECT, to, &reader, &why);
+        err = attached_ask(attached, SPEX_CONTROL_SELECT, to, &reader, &error);
     if (err && !spex_attached_over(attached) && err != -ESRCH)
         spex_complain(0, "the selection of process %d cannot be put back to \"%s\": %s",
-                      (int)attached->process, attached->before, why.text);
+                      (int)attached->process, attached->before, error.text);
     spex_profile_reader_free(&reader);
 }
 
@@ -238,8 +238,9 @@ bool spex_attached_wait(const struct spex_attached *attached, int stop_fd, int t
 }
 
 int spex_attached_take(const struct spex_attached *attached, bool all,
-                       const struct spex_record **records, size_t *count, struct spex_error *why) {
-    int more = spex_receiver_take(attached->receiver, why);
+                       const struct spex_record **records, size_t *count,
+                       struct spex_error *error) {
+    int more = spex_receiver_take(attached->receiver, error);
     *records = more < 0 ? NULL : spex_receiver_records(attached->receiver, all, count);
     return more;
 }

@@ -18,7 +18,7 @@ struct cursor {
     unsigned line, column; /* the latter of `counted` */
     const char *counted;
     size_t room; /* for cells */
-    struct spex_error *why;
+    struct spex_error *error;
 };
 
 /* The column of `at`, which is in the current line and not before the last position asked for. */
@@ -30,8 +30,8 @@ static unsigned column_of(struct cursor *cursor, const char *at) {
 }
 
 static int cursor_complain(const struct cursor *cursor, unsigned column, const char *what) {
-    return spex_fail(cursor->why, -EINVAL, "%s:%u:%u: %s", cursor->csv->name, cursor->line, column,
-                     what);
+    return spex_fail(cursor->error, -EINVAL, "%s:%u:%u: %s", cursor->csv->name, cursor->line,
+                     column, what);
 }
 
 static int add_cell(struct cursor *cursor) {
@@ -40,7 +40,7 @@ static int add_cell(struct cursor *cursor) {
         size_t room = cursor->room ? 2 * cursor->room : 64;
         struct spex_csv_cell *cells = reallocarray(csv->cells, room, sizeof(*cells));
         if (!cells)
-            return spex_fail(cursor->why, -ENOMEM, "out of memory");
+            return spex_fail(cursor->error, -ENOMEM, "out of memory");
         csv->cells = cells;
         cursor->room = room;
     }
@@ -143,14 +143,15 @@ static void finish_plain(struct spex_csv_cell *cell) {
 }
 
 int spex_csv_parse(struct spex_csv *csv, const char *name, char *text, size_t length,
-                   struct spex_error *why) {
+                   struct spex_error *error) {
     *csv = (struct spex_csv){.name = name, .text = text};
-    struct cursor cursor = {.csv = csv, .at = text, .end = text + length, .line = 1, .why = why};
+    struct cursor cursor = {
+        .csv = csv, .at = text, .end = text + length, .line = 1, .error = error};
     if (strncmp(text, "\xef\xbb\xbf", 3) == 0) /* a byte order mark, from spreadsheets */
         cursor.at += 3;
     int err = 0;
     if (strlen(text) != length)
-        err = spex_fail(why, -EINVAL, "%s: text was expected; there is a zero byte in it", name);
+        err = spex_fail(error, -EINVAL, "%s: text was expected; there is a zero byte in it", name);
     else
         err = read_rows(&cursor);
     if (err) {
@@ -163,7 +164,7 @@ int spex_csv_parse(struct spex_csv *csv, const char *name, char *text, size_t le
 }
 
 static int read_all(FILE *file, const char *name, char **text, size_t *length,
-                    struct spex_error *why) {
+                    struct spex_error *error) {
     size_t room = 0;
     *text = NULL;
     *length = 0;
@@ -171,20 +172,20 @@ static int read_all(FILE *file, const char *name, char **text, size_t *length,
         room = room ? 2 * room : 4096;
         char *grown = realloc(*text, room + 1);
         if (!grown)
-            return spex_fail(why, -ENOMEM, "out of memory");
+            return spex_fail(error, -ENOMEM, "out of memory");
         *text = grown;
         *length += fread(*text + *length, 1, room - *length, file);
     } while (*length == room && room <= LARGEST_TABLE);
     (*text)[*length] = '\0';
     if (ferror(file))
-        return spex_fail(why, -errno, "%s cannot be read: %s", name, strerror(errno));
+        return spex_fail(error, -errno, "%s cannot be read: %s", name, strerror(errno));
     if (*length > LARGEST_TABLE)
-        return spex_fail(why, -EFBIG, "%s: a table of at most %d MiB was expected", name,
+        return spex_fail(error, -EFBIG, "%s: a table of at most %d MiB was expected", name,
                          LARGEST_TABLE >> 20);
     return 0;
 }
 
-int spex_csv_read(struct spex_csv *csv, const char *path, struct spex_error *why) {
+int spex_csv_read(struct spex_csv *csv, const char *path, struct spex_error *error) {
     bool standard = strcmp(path, "-") == 0;
     const char *name = standard ? "standard input" : path;
     char *text;
@@ -192,12 +193,12 @@ int spex_csv_read(struct spex_csv *csv, const char *path, struct spex_error *why
     *csv = (struct spex_csv){.name = name};
     FILE *file = standard ? stdin : fopen(path, "re");
     if (!file)
-        return spex_fail(why, -errno, "%s cannot be opened: %s", path, strerror(errno));
-    int err = read_all(file, name, &text, &length, why);
+        return spex_fail(error, -errno, "%s cannot be opened: %s", path, strerror(errno));
+    int err = read_all(file, name, &text, &length, error);
     if (!standard)
         fclose(file);
     if (!err)
-        return spex_csv_parse(csv, name, text, length, why);
+        return spex_csv_parse(csv, name, text, length, error);
     free(text);
     return err;
 }
@@ -209,13 +210,13 @@ void spex_csv_free(struct spex_csv *csv) {
 }
 
 int spex_csv_complain(const struct spex_csv *csv, const struct spex_csv_cell *cell,
-                      struct spex_error *why, const char *format, ...) {
+                      struct spex_error *error, const char *format, ...) {
     struct spex_error what;
     va_list args;
     va_start(args, format);
     vsnprintf(what.text, sizeof(what.text), format, args);
     va_end(args);
-    return spex_fail(why, -EINVAL, "%s:%u:%u: %.300s", csv->name, cell->line, cell->column,
+    return spex_fail(error, -EINVAL, "%s:%u:%u: %.300s", csv->name, cell->line, cell->column,
                      what.text);
 }
 

@@ -40,12 +40,12 @@ struct program {
 };
 
 static int ask_profile(pid_t process, struct spex_profile_reader *reader) {
-    char why[512];
-    int fd = spex_client_connect(process, why, sizeof(why));
+    struct spex_error error;
+    int fd = spex_client_connect(process, &error);
     if (fd < 0)
         return fd;
-    int err = spex_client_send(fd, SPEX_CONTROL_PROFILE, 0, NULL, why, sizeof(why));
-    err = err ? err : spex_client_receive(fd, reader, ANSWER_MS, why, sizeof(why));
+    int err = spex_client_send(fd, SPEX_CONTROL_PROFILE, 0, NULL, &error);
+    err = err ? err : spex_client_receive(fd, reader, ANSWER_MS, &error);
     close(fd);
     return err > 0 ? 0 : err;
 }

@@ -36,9 +36,9 @@ static const struct spex_syntax probes_syntax = {
     "probes", probes_usage, "one program or process was expected", 1, 1, SPEX_OPTIONS_ANYWHERE};
 
 /* Messages may quote text from a file, which may not be printable. */
-static int complain_why(int status, struct spex_error *why) {
-    spex_make_printable(why->text);
-    return spex_complain(status, "%s", why->text);
+static int complain_why(int status, struct spex_error *error) {
+    spex_make_printable(error->text);
+    return spex_complain(status, "%s", error->text);
 }
 
 static int out_of_memory(void) {
@@ -72,21 +72,21 @@ static char *find_program(const char *name) {
 
 /* The sites of the object behind `fd`. */
 static int add_object(struct spex_probe_list *list, const char *path, int fd,
-                      struct spex_error *why) {
+                      struct spex_error *error) {
     struct spex_object_sites sites;
-    int err = spex_object_sites_read(fd, path, &sites, why);
+    int err = spex_object_sites_read(fd, path, &sites, error);
     if (!err)
         err = spex_probe_list_add(list, path, &sites);
     if (err == -ENOMEM)
-        spex_error_set(why, "out of memory");
+        spex_error_set(error, "out of memory");
     return err;
 }
 
-static int add_file(struct spex_probe_list *list, const char *path, struct spex_error *why) {
-    int fd = spex_regular_file_open(path, why);
+static int add_file(struct spex_probe_list *list, const char *path, struct spex_error *error) {
+    int fd = spex_regular_file_open(path, error);
     if (fd < 0)
         return fd;
-    int err = add_object(list, path, fd, why);
+    int err = add_object(list, path, fd, error);
     close(fd);
     return err;
 }
@@ -94,10 +94,10 @@ static int add_file(struct spex_probe_list *list, const char *path, struct spex_
 /* Libraries that cannot be found or read are reported, and the others are listed. */
 static void add_libraries(struct spex_probe_list *list, const char *path) {
     struct spex_linked_objects objects;
-    struct spex_error why = {""}, told = {""};
-    int err = spex_linked_objects_find(path, &objects, &why);
+    struct spex_error error = {""}, told = {""};
+    int err = spex_linked_objects_find(path, &objects, &error);
     if (err) {
-        spex_error_set(&told, "the libraries of %s were not looked at: %.300s", path, why.text);
+        spex_error_set(&told, "the libraries of %s were not looked at: %.300s", path, error.text);
         complain_why(0, &told);
     }
     for (size_t m = 0; m < objects.missing_count; m++) {
@@ -105,23 +105,23 @@ static void add_libraries(struct spex_probe_list *list, const char *path) {
         complain_why(0, &told);
     }
     for (size_t f = 0; f < objects.found_count; f++)
-        if (add_file(list, objects.found[f], &why) != 0)
-            complain_why(0, &why);
+        if (add_file(list, objects.found[f], &error) != 0)
+            complain_why(0, &error);
     spex_linked_objects_free(&objects);
 }
 
 static int collect_program(struct spex_probe_list *list, const char *name) {
-    struct spex_error why = {""};
+    struct spex_error error = {""};
     int status = SPEX_EXIT_OK;
     char *path = find_program(name);
     if (!path) {
-        spex_error_set(&why, "%s was found neither in PATH nor in this directory", name);
-        return complain_why(SPEX_EXIT_FAILED, &why);
+        spex_error_set(&error, "%s was found neither in PATH nor in this directory", name);
+        return complain_why(SPEX_EXIT_FAILED, &error);
     }
     if (spex_probe_list_set_program(list, path) != 0)
         status = out_of_memory();
-    else if (add_file(list, path, &why) != 0)
-        status = complain_why(SPEX_EXIT_FAILED, &why);
+    else if (add_file(list, path, &error) != 0)
+        status = complain_why(SPEX_EXIT_FAILED, &error);
     else
         add_libraries(list, path);
     free(path);
@@ -129,14 +129,14 @@ static int collect_program(struct spex_probe_list *list, const char *name) {
 }
 
 static void add_mapped(void *user, const char *path, int fd, const char *unreadable) {
-    struct spex_error why = {""};
+    struct spex_error error = {""};
     int err = -EIO;
     if (fd >= 0)
-        err = add_object(user, path, fd, &why);
+        err = add_object(user, path, fd, &error);
     else
-        spex_error_set(&why, "%s", unreadable);
+        spex_error_set(&error, "%s", unreadable);
     if (err && err != -ENOEXEC) /* code need not come from an ELF object */
-        complain_why(0, &why);
+        complain_why(0, &error);
 }
 
 /* The list names the program that the process runs. */
@@ -148,9 +148,9 @@ static int set_process_name(struct spex_probe_list *list, pid_t pid) {
 }
 
 static int collect_process(struct spex_probe_list *list, pid_t pid) {
-    struct spex_error why = {""};
-    if (spex_mapped_objects_visit(pid, add_mapped, list, &why) != 0)
-        return complain_why(SPEX_EXIT_FAILED, &why);
+    struct spex_error error = {""};
+    if (spex_mapped_objects_visit(pid, add_mapped, list, &error) != 0)
+        return complain_why(SPEX_EXIT_FAILED, &error);
     return set_process_name(list, pid) == 0 ? SPEX_EXIT_OK : out_of_memory();
 }
 
@@ -206,12 +206,12 @@ static int show_live(const struct spex_profile *profile, pid_t pid, bool json) {
 
 static int list_process(pid_t pid, bool json) {
     struct spex_profile_reader reader = {.complete = false};
-    char why[256];
-    int status, err = spex_client_ask(pid, SPEX_CONTROL_PROFILE, NULL, &reader, why, sizeof(why));
+    struct spex_error error;
+    int status, err = spex_client_ask(pid, SPEX_CONTROL_PROFILE, NULL, &reader, &error);
     if (err == -ESRCH) {
-        status = spex_complain(SPEX_EXIT_FAILED, "%s", why);
+        status = spex_complain(SPEX_EXIT_FAILED, "%s", error.text);
     } else if (err) {
-        spex_complain(0, "%s; what follows is from its files", why);
+        spex_complain(0, "%s; what follows is from its files", error.text);
         status = list_mapped(pid, json);
     } else {
         status = show_live(&reader.profile, pid, json);

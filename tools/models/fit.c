@@ -216,14 +216,14 @@ int spex_command_fit(int argc, char **argv) {
     struct request request = {.path = NULL};
     struct spex_fit_table table;
     struct spex_csv csv;
-    struct spex_error why = {""};
+    struct spex_error error = {""};
     int status = fit_parse(argc, argv, &request);
     if (status)
         return status;
-    if (spex_csv_read(&csv, request.path, &why) != 0 ||
-        spex_fit_table_make(&table, &csv, &why) != 0) {
-        spex_make_printable(why.text);
-        return spex_complain(SPEX_EXIT_FAILED, "%s", why.text);
+    if (spex_csv_read(&csv, request.path, &error) != 0 ||
+        spex_fit_table_make(&table, &csv, &error) != 0) {
+        spex_make_printable(error.text);
+        return spex_complain(SPEX_EXIT_FAILED, "%s", error.text);
     }
     status = fit_table(&request, &table);
     spex_fit_table_free(&table);

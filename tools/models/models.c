@@ -142,9 +142,10 @@ static int draw_graph(const char *path, const struct spex_models *models,
     const struct spex_models_graph graph = {models, groups};
     const struct spex_picture picture = {
         .name = "kernels", .draw = spex_draw_models, .subject = &graph, .graph = true};
-    struct spex_error why;
-    return spex_picture_file(&picture, path, &why) ? spex_complain(SPEX_EXIT_FAILED, "%s", why.text)
-                                                   : SPEX_EXIT_OK;
+    struct spex_error error;
+    return spex_picture_file(&picture, path, &error)
+               ? spex_complain(SPEX_EXIT_FAILED, "%s", error.text)
+               : SPEX_EXIT_OK;
 }
 
 static int show_models(const struct request *request, const struct spex_models *models) {

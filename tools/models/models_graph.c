@@ -34,10 +34,10 @@ static void put_group(FILE *out, const struct spex_models_graph *graph, size_t g
     fputs("}\n", out);
 }
 
-int spex_draw_models(const void *subject, struct spex_script *script, struct spex_error *why) {
+int spex_draw_models(const void *subject, struct spex_script *script, struct spex_error *error) {
     const struct spex_models_graph *graph = subject;
     FILE *out = script->out;
-    (void)why;
+    (void)error;
     fprintf(out, "digraph %s {\nnode [shape=box, style=\"rounded,filled\", fontname=\"sans\"];\n",
             script->name);
     fputs("graph [style=\"rounded,dashed\", fontname=\"sans\", fontsize=10];\n", out);

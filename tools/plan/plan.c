@@ -242,11 +242,11 @@ static int plan_table(const struct request *request, const struct spex_plan_poli
     struct spex_plan_table table;
     struct spex_rate_problem problem;
     struct spex_csv csv;
-    struct spex_error why = {""};
-    if (spex_csv_read(&csv, request->path, &why) != 0 ||
-        spex_plan_table_make(&table, &csv, &why) != 0) {
-        spex_make_printable(why.text);
-        return spex_complain(SPEX_EXIT_FAILED, "%s", why.text);
+    struct spex_error error = {""};
+    if (spex_csv_read(&csv, request->path, &error) != 0 ||
+        spex_plan_table_make(&table, &csv, &error) != 0) {
+        spex_make_printable(error.text);
+        return spex_complain(SPEX_EXIT_FAILED, "%s", error.text);
     }
     int status = make_problem(request, &table, &problem);
     if (status == SPEX_EXIT_OK)

@@ -25,7 +25,7 @@ static const char *const mode_names[] = {
 enum { MODES = sizeof(mode_names) / sizeof(mode_names[0]) };
 
 int spex_plan_policy_choose(struct spex_plan_policy *policy, const char *text) {
-    struct spex_error why;
+    struct spex_error error;
     *policy = (struct spex_plan_policy){.ops = spex_builtin_rate_policy(text)};
     if (policy->ops)
         return SPEX_EXIT_OK;
@@ -34,8 +34,8 @@ int spex_plan_policy_choose(struct spex_plan_policy *policy, const char *text) {
                              "plan: --policy %s: fair, fixed, budget or hybrid was expected, or "
                              "the path of an object, with a \"/\"",
                              text);
-    if (spex_shared_object_open(&policy->object, text, &spex_rate_object_kind, &why) != 0)
-        return spex_complain(SPEX_EXIT_FAILED, "plan: --policy %s: %s", text, why.text);
+    if (spex_shared_object_open(&policy->object, text, &spex_rate_object_kind, &error) != 0)
+        return spex_complain(SPEX_EXIT_FAILED, "plan: --policy %s: %s", text, error.text);
     policy->ops = policy->object.found;
     return SPEX_EXIT_OK;
 }

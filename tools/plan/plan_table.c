@@ -56,34 +56,35 @@ static bool has_column(const struct header *header, const struct column *column)
 }
 
 static int check_required(const struct spex_csv *csv, const struct header *header,
-                          struct spex_error *why) {
+                          struct spex_error *error) {
     for (size_t c = 0; c < COLUMNS; c++)
         if (columns[c].required && !has_column(header, &columns[c]))
-            return spex_csv_complain(csv, &csv->cells[0], why, "a column \"%s\" was expected",
+            return spex_csv_complain(csv, &csv->cells[0], error, "a column \"%s\" was expected",
                                      columns[c].name);
     return 0;
 }
 
-static int read_header(const struct spex_csv *csv, struct header *header, struct spex_error *why) {
+static int read_header(const struct spex_csv *csv, struct header *header,
+                       struct spex_error *error) {
     bool ended = false;
     if (csv->count == 0)
-        return spex_fail(why, -EINVAL, "%s:1:1: a header was expected: name,share,frequency,weight",
-                         csv->name);
+        return spex_fail(error, -EINVAL,
+                         "%s:1:1: a header was expected: name,share,frequency,weight", csv->name);
     for (size_t at = 0; !ended; at++) {
         const struct spex_csv_cell *cell = &csv->cells[at];
         const struct column *column = find_column(cell->text);
         if (!column)
-            return spex_csv_complain(csv, cell, why,
+            return spex_csv_complain(csv, cell, error,
                                      "name, share, frequency, weight, report_cost, detect_cost, "
                                      "min_frequency or pinned was expected, not \"%.60s\"",
                                      cell->text);
         if (has_column(header, column))
-            return spex_csv_complain(csv, cell, why, "one column \"%s\" was expected, not two",
+            return spex_csv_complain(csv, cell, error, "one column \"%s\" was expected, not two",
                                      column->name);
         header->order[header->count++] = column;
         ended = cell->ends_row;
     }
-    return check_required(csv, header, why);
+    return check_required(csv, header, error);
 }
 
 static bool read_number(const char *text, double *value) {
@@ -115,20 +116,20 @@ static bool read_cell(const struct column *column, const char *text, struct spex
 
 /* The class in the row that begins at cells[*at], which is moved to the next. */
 static int read_class(const struct spex_csv *csv, const struct header *header, size_t *at,
-                      struct spex_rate_class *cls, struct spex_error *why) {
+                      struct spex_rate_class *cls, struct spex_error *error) {
     for (size_t c = 0; c < header->count; c++) {
         const struct spex_csv_cell *cell = &csv->cells[(*at)++];
         bool last = c + 1 == header->count;
         if (cell->ends_row && !last)
-            return spex_csv_complain(csv, cell, why,
+            return spex_csv_complain(csv, cell, error,
                                      "%zu cells were expected, as in the header, not %zu",
                                      header->count, c + 1);
         if (!read_cell(header->order[c], cell->text, cls))
-            return spex_csv_complain(csv, cell, why, "%s was expected, not \"%.60s\"",
+            return spex_csv_complain(csv, cell, error, "%s was expected, not \"%.60s\"",
                                      header->order[c]->expected, cell->text);
         if (!cell->ends_row && last)
             return spex_csv_complain(
-                csv, &csv->cells[*at], why,
+                csv, &csv->cells[*at], error,
                 "the end of the line was expected after %zu cells, as in the header",
                 header->count);
     }
@@ -158,44 +159,44 @@ static int find_duplicate(const struct spex_plan_table *table, const char **name
     return 0;
 }
 
-static int check_names(const struct spex_plan_table *table, struct spex_error *why) {
+static int check_names(const struct spex_plan_table *table, struct spex_error *error) {
     const char *name;
     if (find_duplicate(table, &name) != 0)
-        return spex_fail(why, -ENOMEM, "out of memory");
+        return spex_fail(error, -ENOMEM, "out of memory");
     for (size_t c = 0; name && c < table->csv.count; c++)
         if (table->csv.cells[c].text == name)
-            return spex_csv_complain(&table->csv, &table->csv.cells[c], why,
+            return spex_csv_complain(&table->csv, &table->csv.cells[c], error,
                                      "a name of its own was expected, not \"%.60s\" again", name);
     return 0;
 }
 
 static int read_classes(struct spex_plan_table *table, const struct header *header,
-                        struct spex_error *why) {
+                        struct spex_error *error) {
     const struct spex_csv *csv = &table->csv;
     size_t at = header->count;
     if (at == csv->count)
-        return spex_fail(why, -EINVAL,
+        return spex_fail(error, -EINVAL,
                          "%s:%u:1: a line for each class was expected below the header", csv->name,
                          csv->cells[0].line + 1);
     table->classes = calloc(csv->count, sizeof(*table->classes));
     if (!table->classes)
-        return spex_fail(why, -ENOMEM, "out of memory");
+        return spex_fail(error, -ENOMEM, "out of memory");
     for (; at < csv->count; table->class_count++) {
-        int err = read_class(csv, header, &at, &table->classes[table->class_count], why);
+        int err = read_class(csv, header, &at, &table->classes[table->class_count], error);
         if (err)
             return err;
     }
-    return check_names(table, why);
+    return check_names(table, error);
 }
 
 int spex_plan_table_make(struct spex_plan_table *table, struct spex_csv *csv,
-                         struct spex_error *why) {
+                         struct spex_error *error) {
     struct header header = {.count = 0};
     *table = (struct spex_plan_table){.csv = *csv};
     *csv = (struct spex_csv){.name = csv->name};
-    int err = read_header(&table->csv, &header, why);
+    int err = read_header(&table->csv, &header, error);
     if (!err)
-        err = read_classes(table, &header, why);
+        err = read_classes(table, &header, error);
     if (err) {
         spex_plan_table_free(table);
         return err;

@@ -100,16 +100,16 @@ static void fill_streams(void) {
 }
 
 static int open_watch(struct spex_run_watch *watch, const struct request *request) {
-    char why[SPEX_CONTROL_PATH_BYTES + 128] = "";
+    struct spex_error error = {""};
     watch->output.json = request->json;
     watch->output.intervals = request->interval > 0;
     int err = spex_run_output_open(&watch->output, request->out);
     if (err)
         return spex_complain(SPEX_EXIT_FAILED, "run: cannot open %s: %s", request->out,
                              strerror(-err));
-    err = spex_listener_open(&watch->listener, why, sizeof(why));
+    err = spex_listener_open(&watch->listener, &error);
     if (err)
-        return spex_complain(SPEX_EXIT_FAILED, "run: %s", why);
+        return spex_complain(SPEX_EXIT_FAILED, "run: %s", error.text);
     err = spex_passed_signals_open(&watch->signals);
     if (err)
         return spex_complain(SPEX_EXIT_FAILED, "run: cannot wait for signals: %s", strerror(-err));
@@ -168,7 +168,7 @@ static int run_finish(struct spex_run_watch *watch, const struct request *reques
 }
 
 int spex_command_run(int argc, char **argv) {
-    static struct spex_run_watch watch = {.listener.door.socket.number = -1};
+    static struct spex_run_watch watch = {.listener.listening.socket.number = -1};
     struct request request = {.probes = NULL};
     int status = run_parse(argc, argv, &request);
     status = status ? status : choose_probes(&request);

@@ -89,7 +89,7 @@ static enum state state_of(const struct spex_listener *listener, size_t c) {
         return STOPPED;
     if (later && spex_caller_same(caller, later))
         return SILENT;
-    if (caller->why[0])
+    if (caller->error.text[0])
         return BROKEN;
     if (spex_caller_silent(caller) && runs && caller->socket < 0)
         return SILENT;
@@ -179,7 +179,7 @@ static void print_state(FILE *file, const struct spex_caller *caller, enum state
     if (state == RUNNING)
         fputs("still runs; its probes go off now\n", file);
     else if (state == BROKEN)
-        fprintf(file, "was broken off: %s\n", caller->why);
+        fprintf(file, "was broken off: %s\n", caller->error.text);
     else if (caller->reader.complete)
         fprintf(file, "%s: figures are those up to %.0f ms before its end\n", texts[state],
                 unseen_seconds(caller) * 1e3);

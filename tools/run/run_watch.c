@@ -10,7 +10,7 @@
 /* How long to wait for the answers of processes that run, and the end of those that are ending. */
 #define SETTLE_NS 1000000000u
 
-enum { SIGNALS, PROGRAM, DOOR, FIRST, POLLED = FIRST + SPEX_CALLERS_MAX };
+enum { SIGNALS, PROGRAM, LISTENER, FIRST, POLLED = FIRST + SPEX_CALLERS_MAX };
 
 static double seconds_since_start(const struct spex_run_watch *watch) {
     return (double)(spex_clock_ns(CLOCK_MONOTONIC) - watch->start_ns) / 1e9;
@@ -55,7 +55,7 @@ static nfds_t fill_fds(const struct spex_run_watch *watch, struct pollfd fds[POL
     const struct spex_listener *listener = &watch->listener;
     fds[SIGNALS] = (struct pollfd){.fd = watch->signals.fd, .events = POLLIN};
     fds[PROGRAM] = (struct pollfd){.fd = watch->program.pidfd, .events = POLLIN};
-    fds[DOOR] = (struct pollfd){.fd = listener->door.socket.number, .events = POLLIN};
+    fds[LISTENER] = (struct pollfd){.fd = listener->listening.socket.number, .events = POLLIN};
     for (size_t c = 0; c < listener->count; c++)
         fds[FIRST + c] = (struct pollfd){.fd = listener->callers[c]->socket, .events = POLLIN};
     return FIRST + listener->count;

@@ -79,12 +79,12 @@ static unsigned sites_loaded(const struct spex_profile *profile) {
 /* Reports how many sites are on. `reader` has the answer to the selection. The number of all sites
  * is left out when the program has ended meanwhile. */
 static int print_selected(pid_t process, const char *text, struct spex_profile_reader *reader) {
-    char why[512];
+    struct spex_error error;
     int on = reader->status;
     bool warned = reader->text[0] != '\0';
     if (warned)
         fprintf(stderr, "spex: %s\n", reader->text);
-    if (spex_client_ask(process, SPEX_CONTROL_PROFILE, NULL, reader, why, sizeof(why)) != 0) {
+    if (spex_client_ask(process, SPEX_CONTROL_PROFILE, NULL, reader, &error) != 0) {
         printf("%d probe sites are on\n", on);
         return SPEX_EXIT_OK;
     }
@@ -94,13 +94,13 @@ static int print_selected(pid_t process, const char *text, struct spex_profile_r
 
 static int select_probes(pid_t process, const char *text) {
     struct spex_profile_reader reader = {0};
-    char why[SPEX_CONTROL_ANSWER_BYTES];
-    int status,
-        err = spex_client_ask(process, SPEX_CONTROL_SELECT, text, &reader, why, sizeof(why));
+    struct spex_error error;
+    int status, err = spex_client_ask(process, SPEX_CONTROL_SELECT, text, &reader, &error);
+    const char *reason = reader.text[0] ? reader.text : error.text;
     if (err == -EINVAL)
-        status = spex_complain(SPEX_EXIT_USAGE, "%s", why);
+        status = spex_complain(SPEX_EXIT_USAGE, "%s", reason);
     else if (err)
-        status = spex_complain(SPEX_EXIT_FAILED, "%s", why);
+        status = spex_complain(SPEX_EXIT_FAILED, "%s", reason);
     else
         status = print_selected(process, text, &reader);
     spex_profile_reader_free(&reader);

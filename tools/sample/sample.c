@@ -196,17 +196,17 @@ static char *selection_of(const struct spex_models *models) {
 }
 
 static int drain_records(struct spex_receiver *receiver, struct spex_sampled *sampled, bool all,
-                         struct spex_error *why) {
+                         struct spex_error *error) {
     int more = 1;
     while (more > 0) {
-        more = spex_receiver_take(receiver, why);
+        more = spex_receiver_take(receiver, error);
         if (more < 0)
             return more;
         size_t count;
         const struct spex_record *records =
             spex_receiver_records(receiver, all && more == 0, &count);
         if (spex_sampled_take(sampled, records, count))
-            return spex_fail(why, -ENOMEM, "out of memory");
+            return spex_fail(error, -ENOMEM, "out of memory");
     }
     return 0;
 }
@@ -223,7 +223,7 @@ static int sample_run(const struct request *request, struct spex_sample_program 
         {NULL, NULL}};
     struct spex_instant begin = spex_instant_now();
     struct spex_sampled *sampled = NULL;
-    struct spex_error why = {""};
+    struct spex_error error = {""};
     int status = spex_sample_program_start(run, request->argv, variables);
     if (status)
         return status;
@@ -232,12 +232,12 @@ static int sample_run(const struct request *request, struct spex_sample_program 
     /* Waits for the program's end also after an error. */
     for (bool ended = false; !ended;) {
         ended = spex_sample_program_wait(run, !err);
-        err = err ? err : drain_records(run->receiver, sampled, ended, &why);
+        err = err ? err : drain_records(run->receiver, sampled, ended, &error);
     }
     double seconds = (double)(spex_instant_now().monotonic_ns - begin.monotonic_ns) / 1e9;
     if (err)
-        status =
-            spex_complain(SPEX_EXIT_FAILED, "sample: %s", why.text[0] ? why.text : strerror(-err));
+        status = spex_complain(SPEX_EXIT_FAILED, "sample: %s",
+                               error.text[0] ? error.text : strerror(-err));
     else if (!spex_receiver_connected(run->receiver))
         status = spex_complain(SPEX_EXIT_FAILED, "sample: %s did not start spex", request->argv[0]);
     else
@@ -265,13 +265,14 @@ static int sample_program(const struct request *request) {
 }
 
 /* Has the program sample by a file of models, or for NULL by those that it was started with. */
-static int send_models(const struct request *request, const char *models, struct spex_error *why) {
+static int send_models(const struct request *request, const char *models,
+                       struct spex_error *error) {
     struct spex_profile_reader reader = {0};
     char *text = NULL;
     if (models && asprintf(&text, "%.6f %.9f %s", request->samples, request->share, models) < 0)
-        return spex_fail(why, -ENOMEM, "out of memory");
-    int err = spex_client_ask(request->process, SPEX_CONTROL_MODELS, models ? text : "", &reader,
-                              why->text, sizeof(why->text));
+        return spex_fail(error, -ENOMEM, "out of memory");
+    int err =
+        spex_client_ask(request->process, SPEX_CONTROL_MODELS, models ? text : "", &reader, error);
     free(text);
     spex_profile_reader_free(&reader);
     return err;
@@ -280,14 +281,14 @@ static int send_models(const struct request *request, const char *models, struct
 /* Takes records until the program ends, the time is over, or `stop_fd` is readable. 0 or a negative
  * errno value. */
 static int follow_process(const struct request *request, const struct spex_attached *attached,
-                          struct spex_sampled *sampled, int stop_fd, struct spex_error *why) {
+                          struct spex_sampled *sampled, int stop_fd, struct spex_error *error) {
     const double end = request->seconds > 0 ? request->seconds : INFINITY;
     for (bool over = false; !over;) {
         double left = end - spex_attached_seconds(attached);
         over = left <= 0 || spex_attached_over(attached) ||
                spex_attached_wait(attached, stop_fd,
                                   left < INT_MAX / 1000 ? (int)(left * 1000) + 1 : -1);
-        int err = drain_records(attached->receiver, sampled, over, why);
+        int err = drain_records(attached->receiver, sampled, over, error);
         if (err)
             return err;
     }
@@ -297,24 +298,24 @@ static int follow_process(const struct request *request, const struct spex_attac
 static int sample_attached(const struct request *request, const char *models, int stop_fd) {
     struct spex_attached attached = {.process = 0};
     struct spex_sampled *sampled = NULL;
-    struct spex_error why = {""};
-    int err = send_models(request, models, &why);
+    struct spex_error error = {""};
+    int err = send_models(request, models, &error);
     bool gone_by = !err;
     if (!err)
-        err = spex_attach(&attached, request->process, NULL, &request->models, "@probe", &why);
+        err = spex_attach(&attached, request->process, NULL, &request->models, "@probe", &error);
     if (!err)
         err = spex_sampled_create(&sampled, &request->models,
                                   spex_receiver_kernels(attached.receiver), request->samples,
                                   attached.ticks_per_second);
-    err = err ? err : follow_process(request, &attached, sampled, stop_fd, &why);
-    int status = err ? spex_complain(SPEX_EXIT_FAILED, "sample: %s", why.text)
+    err = err ? err : follow_process(request, &attached, sampled, stop_fd, &error);
+    int status = err ? spex_complain(SPEX_EXIT_FAILED, "sample: %s", error.text)
                      : print_account(request, sampled, spex_attached_seconds(&attached),
                                      spex_attached_lost(&attached));
     bool over = attached.process && spex_attached_over(&attached);
     if (attached.process)
         spex_detach(&attached);
     if (gone_by && !over)
-        send_models(request, NULL, &why);
+        send_models(request, NULL, &error);
     spex_sampled_destroy(sampled);
     return status;
 }

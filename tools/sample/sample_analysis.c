@@ -47,7 +47,7 @@ static int kernel_make(struct spex_sampled *sampled, const struct spex_record *r
     struct spex_kernel_described *described = &sampled->described;
     uint64_t context = record->fields[1];
     struct spex_context_node node;
-    struct spex_error why;
+    struct spex_error error;
     if (sampled->count == sampled->room) {
         size_t room = sampled->room ? 2 * sampled->room : 64;
         struct spex_sampled_kernel *kernels = realloc(sampled->kernels, room * sizeof(*kernels));
@@ -56,7 +56,7 @@ static int kernel_make(struct spex_sampled *sampled, const struct spex_record *r
         sampled->kernels = kernels;
         sampled->room = room;
     }
-    bool known = spex_kernel_describe(&sampled->known, record, described, &why) == 0;
+    bool known = spex_kernel_describe(&sampled->known, record, described, &error) == 0;
     sampled->known.node(sampled->known.by, context, &node);
     struct spex_sampled_kernel *kernel = &sampled->kernels[sampled->count];
     *kernel = (struct spex_sampled_kernel){.path = strdup(known ? described->path : "?"),

@@ -14,27 +14,27 @@
 
 enum { VARIABLES_MAX = 8 };
 
-static int listen_there(struct spex_sample_program *run, struct spex_error *why) {
-    int err = spex_private_directory("sample", run->directory, why);
+static int listen_there(struct spex_sample_program *run, struct spex_error *error) {
+    int err = spex_private_directory("sample", run->directory, error);
     if (err)
         return err;
     snprintf(run->socket, sizeof(run->socket), "%s/records", run->directory);
-    return spex_receiver_open(run->socket, &run->receiver, why);
+    return spex_receiver_open(run->socket, &run->receiver, error);
 }
 
 int spex_sample_program_start(struct spex_sample_program *run, char *const *argv,
                               const struct spex_launch_variable *variables) {
     struct spex_launch_variable all[VARIABLES_MAX + 2] = {{.name = NULL}};
     char output[sizeof(run->socket) + 8];
-    struct spex_error why;
+    struct spex_error error;
     size_t count = 0;
     *run = (struct spex_sample_program){.signals.fd = -1, .program.pidfd = -1};
     int err = spex_passed_signals_open(&run->signals);
     if (err)
         return spex_complain(SPEX_EXIT_FAILED, "sample: cannot wait for signals: %s",
                              strerror(-err));
-    if (listen_there(run, &why))
-        return spex_complain(SPEX_EXIT_FAILED, "sample: %s", why.text);
+    if (listen_there(run, &error))
+        return spex_complain(SPEX_EXIT_FAILED, "sample: %s", error.text);
     snprintf(output, sizeof(output), "unix:%s", run->socket);
     all[count++] = (struct spex_launch_variable){spex_variable_name(SPEX_VARIABLE_OUT), output};
     for (; variables->name && count <= VARIABLES_MAX; variables++)

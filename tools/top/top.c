@@ -86,7 +86,7 @@ static int print_intervals(struct spex_top_feed *feed, unsigned long count) {
         }
     }
     if (feed->state == SPEX_TOP_LEFT)
-        return spex_complain(feed->final ? SPEX_EXIT_OK : SPEX_EXIT_FAILED, "%s", feed->why.text);
+        return spex_complain(feed->final ? SPEX_EXIT_OK : SPEX_EXIT_FAILED, "%s", feed->error.text);
     return SPEX_EXIT_OK;
 }
 
@@ -101,7 +101,7 @@ int spex_command_top(int argc, char **argv) {
                                               "prints tables without one");
     setlocale(LC_CTYPE, "");
     if (spex_top_feed_open(&feed, request.process, (uint32_t)lround(request.interval * 1000)) != 0)
-        status = spex_complain(SPEX_EXIT_FAILED, "%s", feed.why.text);
+        status = spex_complain(SPEX_EXIT_FAILED, "%s", feed.error.text);
     else if (request.batch)
         status = print_intervals(&feed, request.count);
     else

@@ -37,11 +37,10 @@ static void feed_leave(struct spex_top_feed *feed) {
 }
 
 static int connect_and_subscribe(struct spex_top_feed *feed) {
-    int fd = spex_client_connect(feed->process, feed->why.text, sizeof(feed->why.text));
+    int fd = spex_client_connect(feed->process, &feed->error);
     if (fd < 0)
         return fd;
-    int err = spex_client_send(fd, SPEX_CONTROL_SUBSCRIBE, feed->interval_ms, NULL, feed->why.text,
-                               sizeof(feed->why.text));
+    int err = spex_client_send(fd, SPEX_CONTROL_SUBSCRIBE, feed->interval_ms, NULL, &feed->error);
     if (err) {
         close(fd);
         return err;
@@ -70,7 +69,7 @@ void spex_top_feed_close(struct spex_top_feed *feed) {
 void spex_top_feed_subscribe(struct spex_top_feed *feed, uint32_t interval_ms) {
     feed->interval_ms = interval_ms;
     if (feed->socket >= 0 && spex_client_send(feed->socket, SPEX_CONTROL_SUBSCRIBE, interval_ms,
-                                              NULL, feed->why.text, sizeof(feed->why.text)) != 0)
+                                              NULL, &feed->error) != 0)
         feed_lose(feed);
 }
 
@@ -107,7 +106,7 @@ static bool take_answer(struct spex_top_feed *feed) {
     bool report = feed->reader.complete;
     int err = report ? take_profile(feed) : 0;
     if (err || feed->reader.status < 0) {
-        spex_error_set(&feed->why, "%.500s", err ? "out of memory" : feed->reader.text);
+        spex_error_set(&feed->error, "%.500s", err ? "out of memory" : feed->reader.text);
         feed_leave(feed);
     } else if (feed->final) {
         feed_lose(feed);
@@ -124,7 +123,7 @@ static void find_again(struct spex_top_feed *feed) {
         feed->has_now = false;
         /* `final` stays until the program has answered: its socket may be about to close. */
     } else if (spex_clock_ns(CLOCK_MONOTONIC) - feed->lost_ns > GIVE_UP_NS) {
-        spex_error_set(&feed->why, "process %d %s", (int)feed->process,
+        spex_error_set(&feed->error, "process %d %s", (int)feed->process,
                        feed->final ? "has stopped spex" : "cannot be reached any more");
         feed->state = SPEX_TOP_LEFT;
     }
@@ -133,8 +132,7 @@ static void find_again(struct spex_top_feed *feed) {
 bool spex_top_feed_take(struct spex_top_feed *feed) {
     while (feed->state == SPEX_TOP_FOLLOWS) {
         bool ended = process_ended(feed); /* before looking for what it may have sent last */
-        int got = spex_client_receive(feed->socket, &feed->reader, 0, feed->why.text,
-                                      sizeof(feed->why.text));
+        int got = spex_client_receive(feed->socket, &feed->reader, 0, &feed->error);
         if (got == 1 && take_answer(feed))
             return true;
         if (got == -ETIMEDOUT && !ended)

@@ -61,13 +61,13 @@ static void live_draw(const struct live *live) {
 
 /* Sends the selection that a key has made of a row, or shows why there is none. */
 static void switch_probe(struct live *live, int err, const char *selection) {
-    struct spex_error why;
+    struct spex_error error;
     if (err)
         live_say(live, selection, true);
     else if (live->feed->state == SPEX_TOP_ENDED)
         live_say(live, "the program has ended", true);
-    else if (spex_top_switch_send(&live->by, selection, &why) != 0)
-        live_say(live, why.text, true);
+    else if (spex_top_switch_send(&live->by, selection, &error) != 0)
+        live_say(live, error.text, true);
     else
         live_say(live, selection, false);
 }
@@ -238,7 +238,7 @@ static void take_reports(struct live *live, unsigned long count) {
     if (feed->state == SPEX_TOP_ENDED)
         live_say(live, "the program has ended; q quits", true);
     else if (feed->state == SPEX_TOP_LEFT)
-        live_say(live, feed->why.text, true);
+        live_say(live, feed->error.text, true);
     else if (feed->state == SPEX_TOP_SEARCHES)
         live_say(live, "the program has gone; looking for it again", true);
 }

@@ -28,15 +28,14 @@ void spex_top_switch_close(struct spex_top_switch *by) {
 }
 
 int spex_top_switch_send(struct spex_top_switch *by, const char *selection,
-                         struct spex_error *why) {
+                         struct spex_error *error) {
     if (by->unanswered == UNANSWERED_MAX)
-        return spex_fail(why, -ETIMEDOUT, "the program does not answer");
+        return spex_fail(error, -ETIMEDOUT, "the program does not answer");
     if (by->socket < 0)
-        by->socket = spex_client_connect(by->process, why->text, sizeof(why->text));
+        by->socket = spex_client_connect(by->process, error);
     if (by->socket < 0)
         return by->socket;
-    int err = spex_client_send(by->socket, SPEX_CONTROL_SELECT, 0, selection, why->text,
-                               sizeof(why->text));
+    int err = spex_client_send(by->socket, SPEX_CONTROL_SELECT, 0, selection, error);
     if (err)
         hang_up(by);
     else
@@ -47,11 +46,12 @@ int spex_top_switch_send(struct spex_top_switch *by, const char *selection,
 /* A program closes connections that are silent, so the connection is closed here once every
  * selection is answered. */
 int spex_top_switch_take(struct spex_top_switch *by, char *line, size_t size) {
-    int got =
-        by->socket < 0 ? -ETIMEDOUT : spex_client_receive(by->socket, &by->reader, 0, line, size);
+    struct spex_error error;
+    int got = by->socket < 0 ? -ETIMEDOUT : spex_client_receive(by->socket, &by->reader, 0, &error);
     if (got == -ETIMEDOUT || got == -EINTR)
         return -EAGAIN;
     if (got < 0) {
+        snprintf(line, size, "%s", error.text);
         hang_up(by);
         return got;
     }

@@ -171,11 +171,11 @@ static int train_running(const struct request *request, struct spex_training *tr
 }
 
 static int train_runs(struct request *request, struct spex_training *training) {
-    struct spex_error why = {""};
-    int err = spex_train(&request->options, training, &why);
+    struct spex_error error = {""};
+    int err = spex_train(&request->options, training, &error);
     if (err == -EINTR)
         return spex_complain(SPEX_EXIT_INTERRUPTED, "interrupted; nothing is written");
-    return err ? spex_complain(SPEX_EXIT_FAILED, "%s", why.text) : write_runs(request, training);
+    return err ? spex_complain(SPEX_EXIT_FAILED, "%s", error.text) : write_runs(request, training);
 }
 
 int spex_command_train(int argc, char **argv) {

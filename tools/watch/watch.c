@@ -129,26 +129,26 @@ static void look_at_threads(struct watch *watch) {
 }
 
 /* 0; 1 when there may be more; or a negative errno value. */
-static int take_records(struct watch *watch, bool all, struct spex_error *why) {
+static int take_records(struct watch *watch, bool all, struct spex_error *error) {
     const struct spex_record *records;
     size_t count;
-    int more = spex_attached_take(&watch->attached, all, &records, &count, why);
+    int more = spex_attached_take(&watch->attached, all, &records, &count, error);
     if (more < 0)
         return more;
     int err = spex_record_judge_take(watch->judge, records, count);
-    return err ? spex_fail(why, err, "out of memory") : more;
+    return err ? spex_fail(error, err, "out of memory") : more;
 }
 
-static int take_the_rest(struct watch *watch, struct spex_error *why) {
+static int take_the_rest(struct watch *watch, struct spex_error *error) {
     int more = 1;
     while (more > 0)
-        more = take_records(watch, true, why);
+        more = take_records(watch, true, error);
     return more;
 }
 
 /* Takes records until the program ends, the time is over, or `stop_fd` is readable. 0 or a negative
  * errno value. */
-static int follow_process(struct watch *watch, int stop_fd, struct spex_error *why) {
+static int follow_process(struct watch *watch, int stop_fd, struct spex_error *error) {
     double next = 0;
     for (;;) {
         double now = spex_attached_seconds(&watch->attached);
@@ -158,22 +158,22 @@ static int follow_process(struct watch *watch, int stop_fd, struct spex_error *w
         }
         double until = watch->seconds > 0 ? fmin(next, watch->seconds) : next;
         if (watch->seconds > 0 && now >= watch->seconds)
-            return take_the_rest(watch, why);
+            return take_the_rest(watch, error);
         bool over = spex_attached_over(&watch->attached);
         if (over)
-            return take_the_rest(watch, why);
+            return take_the_rest(watch, error);
         if (spex_attached_wait(&watch->attached, stop_fd, (int)(fmax(until - now, 0) * 1000) + 1))
-            return take_the_rest(watch, why);
-        int err = take_records(watch, false, why);
+            return take_the_rest(watch, error);
+        int err = take_records(watch, false, error);
         if (err < 0)
             return err;
         if (ferror(watch->output.file))
-            return spex_fail(why, -EIO, "%s cannot be written",
+            return spex_fail(error, -EIO, "%s cannot be written",
                              watch->out ? watch->out : "standard output");
     }
 }
 
-static int watch_prepare(struct watch *watch, struct spex_error *why) {
+static int watch_prepare(struct watch *watch, struct spex_error *error) {
     struct timespec now;
     watch->known = spex_receiver_kernels(watch->attached.receiver);
     clock_gettime(CLOCK_REALTIME, &now);
@@ -181,12 +181,12 @@ static int watch_prepare(struct watch *watch, struct spex_error *why) {
         (double)now.tv_sec + (double)now.tv_nsec / 1e9 - spex_attached_seconds(&watch->attached);
     int err = spex_thread_samples_open(watch->process, &watch->samples);
     if (err)
-        return spex_fail(why, err, "process %d: %s", (int)watch->process, strerror(-err));
+        return spex_fail(error, err, "process %d: %s", (int)watch->process, strerror(-err));
     if (spex_anomalies_create(&watch->anomalies, &watch->models, watch->alarms, take_event,
                               watch) ||
         spex_record_judge_create(&watch->judge, watch->anomalies, &watch->known,
                                  watch->attached.begin, watch->attached.ticks_per_second))
-        return spex_fail(why, -ENOMEM, "out of memory");
+        return spex_fail(error, -ENOMEM, "out of memory");
     return 0;
 }
 
@@ -209,12 +209,12 @@ static int watch_finish(struct watch *watch) {
 }
 
 static int watch_attached(struct watch *watch, int stop_fd) {
-    struct spex_error why = {""};
+    struct spex_error error = {""};
     int err =
-        spex_attach(&watch->attached, watch->process, watch->probes, &watch->models, "", &why);
-    err = err ? err : watch_prepare(watch, &why);
-    err = err ? err : follow_process(watch, stop_fd, &why);
-    int status = err < 0 ? spex_complain(SPEX_EXIT_FAILED, "%s", why.text) : watch_finish(watch);
+        spex_attach(&watch->attached, watch->process, watch->probes, &watch->models, "", &error);
+    err = err ? err : watch_prepare(watch, &error);
+    err = err ? err : follow_process(watch, stop_fd, &error);
+    int status = err < 0 ? spex_complain(SPEX_EXIT_FAILED, "%s", error.text) : watch_finish(watch);
     spex_detach(&watch->attached);
     spex_record_judge_destroy(watch->judge);
     spex_anomalies_destroy(watch->anomalies);
