@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Reads and writes files of models with the messages of a command. */
 #include "tools/common/models_file.h"
 
 #include <errno.h>
@@ -10,6 +11,7 @@
 #include "text/printable.h"
 #include "tools/common/complain.h"
 
+/* A message may quote the file, which may have any bytes. */
 int spex_models_file_read(const char *path, struct spex_models *models) {
     struct spex_error error = {""};
     FILE *in = fopen(path, "re");
@@ -22,6 +24,8 @@ int spex_models_file_read(const char *path, struct spex_models *models) {
     return err ? spex_complain(SPEX_EXIT_FAILED, "%s", error.text) : SPEX_EXIT_OK;
 }
 
+/* spex_models_write needs a stream. The descriptor is duplicated for it, since
+ * spex_whole_file_end still needs the original. */
 int spex_models_file_write(const char *path, const struct spex_models *models) {
     struct spex_whole_file file;
     struct spex_error error;
