@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Starts the program with SPEX_OUT set to a socket in a private directory, to which it streams
+ * its records. */
 #define _GNU_SOURCE
 #include "tools/sample/sample_program.h"
 
@@ -12,9 +14,12 @@
 #include "text/variables.h"
 #include "tools/common/complain.h"
 
+/* Variables besides SPEX_OUT. */
 enum { VARIABLES_MAX = 8 };
 
-static int listen_there(struct spex_sample_program *run, struct spex_error *error) {
+/* Listens in a directory that only this user can enter. 0, or a negative errno value with the
+ * reason. */
+static int receiver_listen(struct spex_sample_program *run, struct spex_error *error) {
     int err = spex_private_directory("sample", run->directory, error);
     if (err)
         return err;
@@ -22,6 +27,7 @@ static int listen_there(struct spex_sample_program *run, struct spex_error *erro
     return spex_receiver_open(run->socket, &run->receiver, error);
 }
 
+/* Signals are blocked before the program starts, so that none is lost in between. */
 int spex_sample_program_start(struct spex_sample_program *run, char *const *argv,
                               const struct spex_launch_variable *variables) {
     struct spex_launch_variable all[VARIABLES_MAX + 2] = {{.name = NULL}};
@@ -33,7 +39,7 @@ int spex_sample_program_start(struct spex_sample_program *run, char *const *argv
     if (err)
         return spex_complain(SPEX_EXIT_FAILED, "sample: cannot wait for signals: %s",
                              strerror(-err));
-    if (listen_there(run, &error))
+    if (receiver_listen(run, &error))
         return spex_complain(SPEX_EXIT_FAILED, "sample: %s", error.text);
     snprintf(output, sizeof(output), "unix:%s", run->socket);
     all[count++] = (struct spex_launch_variable){spex_variable_name(SPEX_VARIABLE_OUT), output};
@@ -46,6 +52,7 @@ int spex_sample_program_start(struct spex_sample_program *run, char *const *argv
     return SPEX_EXIT_OK;
 }
 
+/* poll ignores descriptors that are -1. */
 bool spex_sample_program_wait(struct spex_sample_program *run, bool wanted) {
     int streams[SPEX_RECEIVER_FDS];
     struct pollfd fds[2 + SPEX_RECEIVER_FDS] = {{.fd = run->signals.fd, .events = POLLIN},

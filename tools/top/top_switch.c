@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* The connection that sends selections. It is opened by the first selection, and closed when
+ * every selection is answered. */
 #include "tools/top/top_switch.h"
 
 #include <errno.h>
@@ -8,14 +10,15 @@
 
 #include "observe/control_client.h"
 
-/* Selections that a socket holds while the program does not read them. */
+/* Limit of selections without an answer: the socket would be full, and sending would wait,
+ * while the program does not read them. */
 enum { UNANSWERED_MAX = 32 };
 
 void spex_top_switch_open(struct spex_top_switch *by, pid_t process) {
     *by = (struct spex_top_switch){.process = process, .socket = -1};
 }
 
-static void hang_up(struct spex_top_switch *by) {
+static void switch_disconnect(struct spex_top_switch *by) {
     if (by->socket >= 0)
         close(by->socket);
     by->socket = -1;
@@ -23,7 +26,7 @@ static void hang_up(struct spex_top_switch *by) {
 }
 
 void spex_top_switch_close(struct spex_top_switch *by) {
-    hang_up(by);
+    switch_disconnect(by);
     spex_profile_reader_free(&by->reader);
 }
 
@@ -37,14 +40,14 @@ int spex_top_switch_send(struct spex_top_switch *by, const char *selection,
         return by->socket;
     int err = spex_client_send(by->socket, SPEX_CONTROL_SELECT, 0, selection, error);
     if (err)
-        hang_up(by);
+        switch_disconnect(by);
     else
         by->unanswered++;
     return err;
 }
 
-/* A program closes connections that are silent, so the connection is closed here once every
- * selection is answered. */
+/* A program closes connections that are silent, so that this end closes the connection once
+ * every selection is answered. */
 int spex_top_switch_take(struct spex_top_switch *by, char *line, size_t size) {
     struct spex_error error;
     int got = by->socket < 0 ? -ETIMEDOUT : spex_client_receive(by->socket, &by->reader, 0, &error);
@@ -52,11 +55,11 @@ int spex_top_switch_take(struct spex_top_switch *by, char *line, size_t size) {
         return -EAGAIN;
     if (got < 0) {
         snprintf(line, size, "%s", error.text);
-        hang_up(by);
+        switch_disconnect(by);
         return got;
     }
     if (--by->unanswered == 0)
-        hang_up(by);
+        switch_disconnect(by);
     const char *text = by->reader.text;
     int status = by->reader.status;
     if (text[0])
