@@ -28,7 +28,7 @@ static bool screen_has_colours;
 /* The first row on the screen, as drawn last. */
 static size_t screen_first_row;
 
-/* On a narrow screen_terminal columns with the highest rank are left out first. */
+/* On a narrow terminal, columns with the highest rank are left out first. */
 static const struct {
     int width;
     int rank;
