@@ -49,6 +49,7 @@ void spex_caller_open(struct spex_caller *caller, int socket) {
     caller_read_command(caller);
 }
 
+/* Keeps the caller with its last report; only the socket is gone. */
 static void caller_close_socket(struct spex_caller *caller) {
     close(caller->socket);
     caller->socket = -1;
@@ -111,6 +112,8 @@ static int caller_take_frame(struct spex_caller *caller, bool *more) {
     return taken < 0 ? -1 : taken;
 }
 
+/* The limit of frames keeps one busy process from starving the others. The connection is closed
+ * at its end, and after a malformed frame, of which the reason stays in the caller. */
 int spex_caller_take(struct spex_caller *caller) {
     int taken = caller->socket >= 0 ? 0 : -1;
     bool more = true;
@@ -133,6 +136,7 @@ bool spex_caller_runs(struct spex_caller *caller) {
     return caller->pidfd >= 0;
 }
 
+/* A profile begins with the process, whose id is never 0. */
 bool spex_caller_silent(const struct spex_caller *caller) {
     return !caller->reader.complete && !caller->reader.incoming.process.process_id;
 }

@@ -54,6 +54,8 @@ const char *spex_cause_text(enum spex_cause cause) {
     return texts[cause];
 }
 
+/* A frequency must change by an amount and by a factor: a small amount is noise, and a small
+ * factor is no cause. */
 static bool used_has_changed(const struct spex_cause_found *found, int what) {
     double before = found->before.used[what], during = found->during.used[what];
     if (!used_kinds[what].unit)
@@ -86,6 +88,7 @@ static enum spex_cause cause_interpret(const struct spex_cause_found *found) {
     return SPEX_CAUSE_NONE;
 }
 
+/* Only figures that are known before and during the anomaly are compared. */
 struct spex_cause_found spex_cause_of(const struct spex_thread_use *before,
                                       const struct spex_thread_use *during) {
     struct spex_cause_found found = {.before = *before, .during = *during};
@@ -112,6 +115,7 @@ static void used_number_text(double value, const char *unit, char *text, size_t 
         snprintf(text, size, "%.0f%s", value, unit);
 }
 
+/* Lists the changed figures in the order of enum spex_used. */
 void spex_cause_changes(const struct spex_cause_found *found, char *text, size_t size) {
     size_t length = 0;
     text[0] = '\0';

@@ -128,6 +128,7 @@ static int connect_explain(const struct spex_process_place *place, int err,
     return err == -EACCES || err == -EPERM ? -EACCES : -ENOENT;
 }
 
+/* The message names the process and its command, so that the user sees which program was meant. */
 int spex_client_connect(pid_t process, struct spex_error *error) {
     struct spex_process_place place;
     int err = spex_process_place(process, &place);
@@ -143,6 +144,8 @@ int spex_client_connect(pid_t process, struct spex_error *error) {
     return fd;
 }
 
+/* Header and text go in one packet: SOCK_SEQPACKET keeps its boundaries. EPIPE and ECONNRESET
+ * both mean that the program has closed the connection. */
 int spex_client_send(int socket, enum spex_control_kind kind, uint32_t interval_ms,
                      const char *text, struct spex_error *error) {
     struct spex_control_request request = {
@@ -171,6 +174,8 @@ int spex_client_send(int socket, enum spex_control_kind kind, uint32_t interval_
     return err;
 }
 
+/* MSG_TRUNC returns the whole length of a packet, so that one that is longer than a frame is
+ * recognized. */
 int spex_client_receive(int socket, struct spex_profile_reader *reader, int timeout_ms,
                         struct spex_error *error) {
     char *frame = malloc(SPEX_CONTROL_FRAME_BYTES);
@@ -200,6 +205,7 @@ int spex_client_receive(int socket, struct spex_profile_reader *reader, int time
     return err;
 }
 
+/* One attempt of spex_client_ask. */
 static int ask_once(pid_t process, enum spex_control_kind kind, const char *text,
                     struct spex_profile_reader *reader, struct spex_error *error) {
     int fd = spex_client_connect(process, error);
@@ -253,6 +259,7 @@ static int stream_refusal(int socket, struct spex_error *error) {
     return err;
 }
 
+/* The first frame tells whether the program streams or refuses: their magic numbers differ. */
 int spex_client_stream_over(int socket, const char *types, struct spex_error *error) {
     int err = spex_client_send(socket, SPEX_CONTROL_STREAM, 0, types, error);
     if (!err && next_magic(socket) != SPEX_STREAM_MAGIC)
@@ -260,6 +267,7 @@ int spex_client_stream_over(int socket, const char *types, struct spex_error *er
     return err;
 }
 
+/* One attempt of spex_client_stream. The socket, or a negative errno value. */
 static int stream_once(pid_t process, const char *types, struct spex_error *error) {
     int fd = spex_client_connect(process, error);
     int err = fd < 0 ? fd : spex_client_stream_over(fd, types, error);

@@ -41,6 +41,8 @@ static int open_pidfd(struct spex_launched *program) {
     return err;
 }
 
+/* The pipe is closed by a successful exec, on which spex_exec_status returns 0. waitpid removes
+ * a child whose exec has failed. */
 int spex_launch_program(struct spex_launched *program, char *const *argv,
                         const struct spex_launch_variable *variables, const sigset_t *mask) {
     int status[2];
@@ -81,6 +83,8 @@ bool spex_launched_stopped(const struct spex_launched *program) {
            info.si_pid;
 }
 
+/* Without core files: the program has written its own. The signal is blocked here, and ends the
+ * process when it is unblocked. */
 void spex_launched_die_of(int signal_number) {
     const struct rlimit none = {0, 0};
     sigset_t mask;

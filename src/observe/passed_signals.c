@@ -13,6 +13,8 @@
 /* Faults of this process, which the program must not get. */
 static const int fault_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
 
+/* Blocks all signals but faults before the program starts, so that none is lost until the first
+ * poll. */
 int spex_passed_signals_open(struct spex_passed_signals *signals) {
     sigset_t mask;
     *signals = (struct spex_passed_signals){.fd = -1};
@@ -26,6 +28,7 @@ int spex_passed_signals_open(struct spex_passed_signals *signals) {
     return signals->fd < 0 ? -errno : 0;
 }
 
+/* The signals by which a terminal stops a job. SIGSTOP cannot be received. */
 static bool is_stop(int number) {
     return number == SIGTSTP || number == SIGTTIN || number == SIGTTOU;
 }
@@ -39,6 +42,8 @@ static bool is_for_program(const struct signalfd_siginfo *info,
            info->ssi_pid != (uint32_t)program->process;
 }
 
+/* SIGCHLD only wakes the poll. A stop is not passed here unless a process has sent it; this
+ * process stops once the program has stopped. */
 static void signal_pass(struct spex_passed_signals *signals, const struct signalfd_siginfo *info,
                         const struct spex_launched *program) {
     int number = (int)info->ssi_signo;
@@ -54,6 +59,7 @@ static void signal_pass(struct spex_passed_signals *signals, const struct signal
         pidfd_send_signal(program->pidfd, number, NULL, 0);
 }
 
+/* SIGSTOP stops this process as the shell expects of a job whose program has stopped. */
 void spex_passed_signals_pass(struct spex_passed_signals *signals,
                               const struct spex_launched *program) {
     struct signalfd_siginfo info;

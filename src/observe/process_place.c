@@ -57,6 +57,8 @@ static void read_status_line(struct spex_process_place *place, const char *line,
     }
 }
 
+/* Sets the users, the command, and *inside, the process id in its own PID namespace. -ESRCH
+ * when the process does not exist. */
 static int read_status(struct spex_process_place *place, pid_t *inside) {
     FILE *file = proc_open(place->process, "status");
     char line[512];
@@ -101,6 +103,8 @@ static char *copy_variable(const char *entry, const char *name) {
                : NULL;
 }
 
+/* Reads /proc/PID/environ, which has the variables as they were at exec. SPEX_CONTROL that the
+ * program has set later is not seen. */
 static void read_environment(struct spex_process_place *place) {
     FILE *file = proc_open(place->process, "environ");
     char *text = file ? malloc(ENVIRONMENT_MAX + 1) : NULL;
@@ -118,6 +122,8 @@ static void read_environment(struct spex_process_place *place) {
         fclose(file);
 }
 
+/* The socket has the process id of the innermost PID namespace and the number of that namespace
+ * in its name. */
 int spex_process_place(pid_t process, struct spex_process_place *place) {
     pid_t inside = process;
     *place = (struct spex_process_place){.process = process};

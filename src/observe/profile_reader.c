@@ -46,6 +46,7 @@ static void text_finish(char *text, size_t size) {
 /* No figure of a program is larger; sums of squares of such figures are finite. */
 #define FIGURE_MAX 1e30
 
+/* False also for NAN, which no comparison holds for. */
 static bool is_figure(double value) {
     return fabs(value) <= FIGURE_MAX;
 }
@@ -88,6 +89,7 @@ static int take_process(struct spex_profile_reader *reader, const char *entries,
                : -EPROTO;
 }
 
+/* 0, -EPROTO or -ENOMEM, as all functions that take the entries of a frame. */
 static int take_types(struct spex_profile_reader *reader, const char *entries,
                       const struct spex_control_frame *head) {
     struct spex_profile *profile = &reader->incoming;
@@ -104,6 +106,7 @@ static int take_types(struct spex_profile_reader *reader, const char *entries,
     return err;
 }
 
+/* Sites come in several frames, since a frame has a limited length. */
 static int take_sites(struct spex_profile_reader *reader, const char *entries,
                       const struct spex_control_frame *head) {
     struct spex_profile *profile = &reader->incoming;
@@ -146,6 +149,7 @@ static int take_probe(struct spex_profile_reader *reader, const char *entries,
                : -EPROTO;
 }
 
+/* Buckets that are not empty, each with its index. */
 static int fill_histogram(struct spex_values *values, const char *buckets, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         struct spex_control_bucket bucket;
@@ -205,6 +209,7 @@ static int take_values(struct spex_profile_reader *reader, const char *entries,
     return fill_histogram(values, entries + head->entry_bytes, head->count);
 }
 
+/* The index of the row comes from the program, and is checked. */
 static int take_variance_row(struct spex_values *values, const struct spex_control_spread *entry) {
     for (unsigned way = 0; way < SPEX_VARIANCE_WAYS; way++)
         if (!is_figure((double)entry->ways[way]))
@@ -370,6 +375,7 @@ static void types_subtract(struct spex_profile *difference, const struct spex_pr
     }
 }
 
+/* Counters that wrap or start again do not become negative: spex_grown. */
 static void process_subtract(struct spex_profile_process *now,
                              const struct spex_profile_process *before) {
     now->seconds -= before->seconds;
@@ -384,6 +390,8 @@ static void process_subtract(struct spex_profile_process *now,
     now->unrecorded = spex_grown(before->unrecorded, now->unrecorded);
 }
 
+/* Rows that only the earlier profile has are left out: a probe that has gone has done nothing
+ * since. */
 int spex_profile_since(const struct spex_profile *now, const struct spex_profile *before,
                        struct spex_profile *difference) {
     *difference = (struct spex_profile){.process = now->process, .type_count = now->type_count};

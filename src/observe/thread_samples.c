@@ -44,6 +44,7 @@ struct spex_thread_samples {
     struct thread threads[SPEX_SAMPLED_THREADS];
 };
 
+/* The descriptor of /proc/PID stays that of this process when its number is used again. */
 int spex_thread_samples_open(pid_t process, struct spex_thread_samples **samples) {
     char path[32];
     snprintf(path, sizeof(path), "/proc/%d", (int)process);
@@ -190,6 +191,8 @@ static void thread_take_sample(struct spex_thread_samples *samples, const char *
         samples->missing |= ~sample->known & ((1u << SPEX_USED_COUNT) - 1);
 }
 
+/* Threads that end while the directory is read are skipped. The resident size is read once for
+ * all threads. */
 void spex_thread_samples_take(struct spex_thread_samples *samples, double now) {
     char text[128];
     double pages = -1;
@@ -225,6 +228,7 @@ static const struct sample *sample_at(const struct thread *thread, double when, 
     return found;
 }
 
+/* The samples around the interval cover it wholly, and a little more. */
 struct spex_thread_use spex_thread_samples_between(const struct spex_thread_samples *samples,
                                                    uint32_t thread, double from, double until) {
     struct spex_thread_use use = {.seconds = 0};

@@ -159,6 +159,8 @@ static int selection_add_probes(struct spex_attached *attached, const char *prob
     return err;
 }
 
+/* -ENOENT when the program has none of the kernels. An empty list means that all of them are on
+ * already. */
 static int selection_add_models(struct spex_attached *attached, const struct spex_models *models,
                                 const char *sampling, const struct spex_profile *before,
                                 struct spex_error *error) {
@@ -245,6 +247,7 @@ void spex_detach(struct spex_attached *attached) {
     free(attached->back);
 }
 
+/* poll ignores descriptors that are -1, such as a pidfd that could not be opened. */
 bool spex_attached_wait(const struct spex_attached *attached, int stop_fd, int timeout_ms) {
     int streams[SPEX_RECEIVER_FDS];
     struct pollfd fds[2 + SPEX_RECEIVER_FDS] = {{.fd = stop_fd, .events = POLLIN},
@@ -256,6 +259,7 @@ bool spex_attached_wait(const struct spex_attached *attached, int stop_fd, int t
     return fds[0].revents != 0;
 }
 
+/* Without waiting: spex_attached_wait waits. */
 int spex_attached_take(const struct spex_attached *attached, bool all,
                        const struct spex_record **records, size_t *count,
                        struct spex_error *error) {

@@ -100,6 +100,7 @@ static int cursor_pass_end(struct cursor *cursor, bool *row) {
     return 0;
 }
 
+/* The last cell is marked, since rows may have different lengths. */
 static int cursor_read_row(struct cursor *cursor) {
     bool row = false;
     while (!row) {
@@ -126,6 +127,7 @@ static bool cursor_skip_empty_line(struct cursor *cursor) {
     return true;
 }
 
+/* Counts lines and columns for messages. Empty lines are no rows. */
 static int cursor_read_rows(struct cursor *cursor) {
     for (; cursor->at < cursor->end; cursor->line++) {
         cursor->counted = cursor->at;
@@ -154,6 +156,7 @@ static void cell_finish_plain(struct spex_csv_cell *cell) {
     *end = '\0';
 }
 
+/* A zero byte would end the text early, and is refused. */
 int spex_csv_parse(struct spex_csv *csv, const char *name, char *text, size_t length,
                    struct spex_error *error) {
     *csv = (struct spex_csv){.name = name, .text = text};

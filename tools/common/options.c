@@ -131,6 +131,7 @@ static int find_separator(int argc, char **argv) {
     return separator;
 }
 
+/* getopt_long has moved the operands behind the options, to argv[optind] and on. */
 int spex_options_take(const struct spex_syntax *syntax, const struct spex_option *options, int argc,
                       char **argv, struct spex_operands *operands) {
     bool has_program = syntax->end == SPEX_OPTIONS_PROGRAM;

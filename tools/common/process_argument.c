@@ -27,6 +27,7 @@ int spex_process_argument(const char *command, const char *text, pid_t *process)
     return SPEX_EXIT_OK;
 }
 
+/* The selection is parsed for its errors only; the program parses it itself. */
 int spex_probes_argument(const char *command, const char *origin, const char *text) {
     struct spex_selection selection;
     char why[256] = "out of memory";

@@ -44,6 +44,7 @@ struct request {
     struct spex_progress last;
 };
 
+/* Called by the exploration after each trial; `user` is the request. */
 static void take_progress(void *user, const struct spex_progress *progress) {
     struct request *request = user;
     request->last = *progress;

@@ -41,6 +41,7 @@ struct request {
     const char *csv;
 };
 
+/* Checks which options go together. An exit status. */
 static int report_parse(int argc, char **argv, struct request *request) {
     struct spex_report_options *options = &request->options;
     bool json = false;

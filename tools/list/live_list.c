@@ -49,6 +49,7 @@ static bool entry_is_same(const struct entry *one, const struct entry *other) {
     return order_by_place(one, other) == 0 && one->site->detail == other->site->detail;
 }
 
+/* The figures of the probe of a site; NULL when it was never on. */
 static const struct spex_profile_row *site_row(const struct spex_profile *profile,
                                                const struct spex_profile_site *site) {
     for (size_t r = 0; r < profile->row_count; r++)
@@ -96,6 +97,7 @@ static struct entry *make_entries(const struct spex_profile *profile, size_t *co
     return entries;
 }
 
+/* Executions a second while the probe was on. */
 static double entry_rate(const struct entry *entry) {
     const struct spex_profile_row *row = entry->row;
     return row ? spex_profile_rate(&row->probe) : 0;
@@ -228,6 +230,7 @@ static json_t *entry_json(const struct spex_profile *profile, const struct entry
     return json;
 }
 
+/* Rates and costs that are unknown are null. */
 int spex_live_list_print_json(const struct spex_profile *profile, FILE *out) {
     size_t count;
     const struct spex_profile_process *process = &profile->process;

@@ -86,6 +86,7 @@ void spex_probe_list_add_copies(struct spex_columns *columns, uint32_t copies) {
         spex_columns_add(columns, "%s", "");
 }
 
+/* `object`: the file of the site, or "". */
 static void site_add_row(struct spex_columns *columns, const struct spex_object_site *site,
                          const char *object) {
     spex_probe_list_add_name(columns, site->name, site->probe_id);

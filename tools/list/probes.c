@@ -48,6 +48,7 @@ static int out_of_memory(void) {
     return spex_complain(SPEX_EXIT_FAILED, "out of memory");
 }
 
+/* A directory may be executable, and is no program. */
 static bool is_runnable(const char *path) {
     struct stat status;
     return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
@@ -212,6 +213,8 @@ static int profile_show(const struct spex_profile *profile, pid_t pid, bool json
     return SPEX_EXIT_OK;
 }
 
+/* A process without a control socket is listed from its files, which have no state and no
+ * figures. */
 static int list_process(pid_t pid, bool json) {
     struct spex_profile_reader reader = {.complete = false};
     struct spex_error error;

@@ -138,6 +138,7 @@ static json_t *term_json(const struct spex_fit_table *table, const struct spex_m
                      interval_json(model, term->coefficient, term->error), "factors", factors);
 }
 
+/* An exit status. */
 static int print_json(const struct spex_fit_table *table, const struct result *result,
                       const char *text) {
     const struct spex_model *model = &result->fit.model;
@@ -165,6 +166,7 @@ static int print_json(const struct spex_fit_table *table, const struct result *r
     return SPEX_EXIT_OK;
 }
 
+/* A coefficient with half of its 95 % interval. */
 static void print_margin(const struct spex_model *model, const char *what, double value,
                          double error) {
     double margin = spex_student_two_sided(0.05, fmax(model->freedom, 1)) * error;

@@ -67,6 +67,7 @@ static bool option_read_budget(const char *text, double *share) {
     return *end == '\0' && *share >= NUMBER_LEAST && *share <= 1;
 }
 
+/* --top and --policy exclude each other. An exit status. */
 static int plan_parse(int argc, char **argv, struct request *request) {
     const struct spex_option known[] = {
         {"max-f", .number = &request->max_f, .range = {NUMBER_LEAST, NUMBER_MOST},

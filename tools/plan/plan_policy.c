@@ -26,6 +26,7 @@ static const char *const mode_names[] = {
 
 enum { MODES = sizeof(mode_names) / sizeof(mode_names[0]) };
 
+/* A name with a "/" is the path of a shared object, as in SPEX_RATE_POLICY. */
 int spex_plan_policy_choose(struct spex_plan_policy *policy, const char *text) {
     struct spex_error error;
     *policy = (struct spex_plan_policy){.ops = spex_builtin_rate_policy(text)};

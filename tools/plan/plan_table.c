@@ -90,6 +90,7 @@ static int header_read(const struct spex_csv *csv, struct header *header,
     return header_check_required(csv, header, error);
 }
 
+/* The range is that of all figures of rate policies. */
 static bool cell_read_number(const char *text, double *value) {
     return spex_csv_number(text, value) && spex_rate_is_number(*value);
 }
@@ -197,6 +198,7 @@ static int table_read_classes(struct spex_plan_table *table, const struct header
     return table_check_names(table, error);
 }
 
+/* The table owns the cells, since the names of the classes point into them. */
 int spex_plan_table_make(struct spex_plan_table *table, struct spex_csv *csv,
                          struct spex_error *error) {
     struct header header = {.count = 0};

@@ -224,6 +224,7 @@ static size_t connection_states(const struct spex_listener *listener, enum state
     return shown;
 }
 
+/* Several processes have a heading each, and a blank line between them. */
 static void final_print_text(struct spex_run_output *output, const struct spex_listener *listener) {
     enum state states[SPEX_CALLERS_MAX];
     size_t shown = connection_states(listener, states), headed = shown > 1, printed = 0;
@@ -252,6 +253,7 @@ static json_t *program_json(char *const *argv) {
     return json;
 }
 
+/* The status is null after a signal, and the signal is null otherwise. */
 static void final_print_json(struct spex_run_output *output, char *const *argv,
                              const struct spex_launched *program,
                              const struct spex_listener *listener, double seconds) {

@@ -49,6 +49,7 @@ static void live_say(struct live *live, const char *text, bool alarming) {
     live->alarming = alarming;
 }
 
+/* Gives the screen what is not in the view: mode, message and prompt. */
 static void live_draw(const struct live *live) {
     struct spex_top_picture picture = {
         .help = live->mode == HELP,
@@ -313,6 +314,7 @@ static void live_run(struct live *live, unsigned long count) {
     }
 }
 
+/* The terminal is restored before this returns, whatever has ended the loop. */
 int spex_top_live(struct spex_top_feed *feed, unsigned long count) {
     struct live live = {.feed = feed, .view = {.sort = SPEX_TOP_PROBE}, .signals = open_signals()};
     if (live.signals < 0)

@@ -193,6 +193,7 @@ static void head_second_line(char *line, const struct spex_profile *profile) {
              collector);
 }
 
+/* The first line is the same for both spans; the second has figures of the span. */
 static void view_fill_head(struct spex_top_view *view, const struct spex_profile *now,
                            const struct spex_profile *difference) {
     for (int span = 0; span < SPEX_TOP_SPANS; span++) {
@@ -320,6 +321,7 @@ struct spex_top_row *spex_top_view_current(const struct spex_top_view *view) {
     return view->cursor < view->shown_count ? &view->rows[view->shown[view->cursor]] : NULL;
 }
 
+/* The row under the cursor becomes the one that the user has chosen. */
 void spex_top_view_move(struct spex_top_view *view, long by) {
     long last = (long)view->shown_count - 1, to = (long)view->cursor + by;
     if (last < 0)
@@ -402,6 +404,7 @@ static void row_period_text(const struct spex_top_row *row, char *text, size_t s
         snprintf(text, size, "%s", sampling);
 }
 
+/* A figure that is unknown is an empty cell. */
 void spex_top_cell(const struct spex_top_row *row, enum spex_top_span span,
                    enum spex_top_column column, char *text, size_t size) {
     double number = spex_top_column_is_text(column) ? 0 : row_number(row, span, column);

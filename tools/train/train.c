@@ -126,6 +126,7 @@ static void print_models(const struct spex_models *models) {
     spex_columns_print(&columns, stdout);
 }
 
+/* Records that are left out have a time that is not that of the kernel alone. */
 static void print_account(const struct spex_train_progress *last) {
     fprintf(stderr, "spex: %llu run%s, %llu failed; %llu records of kernels, %llu lost\n",
             (unsigned long long)last->done, last->done == 1 ? "" : "s",

@@ -141,6 +141,7 @@ void spex_watch_output_event(const struct spex_watch_output *output, enum spex_a
     (output->json ? event_print_json : event_print_text)(output, event, anomaly, cause);
 }
 
+/* Executions that were not judged are counted by their reason. */
 static void account_print_text(FILE *file, const struct spex_watch_account *account) {
     const struct spex_anomalies_account *judged = account->judged;
     fprintf(file, "%llu executions of %llu kernel%s judged in %.1f s: %llu anomal%s, of %llu\n",

@@ -63,6 +63,7 @@ static bool table_is_in_file(const struct spex_elf_file *file, uint64_t offset, 
     return offset <= file->bytes && count <= (file->bytes - offset) / entry_bytes;
 }
 
+/* -ENOTSUP for valid files of another kind, -EINVAL for malformed ones. */
 static int header_check(const struct spex_elf_file *file, struct spex_error *error) {
     const Elf64_Ehdr *header = &file->header;
     if (header->e_type == ET_REL)
@@ -107,6 +108,7 @@ static int header_read(struct spex_elf_file *file, struct spex_error *error) {
     return header_check(file, error);
 }
 
+/* The table is within the file: header_check. */
 static int segments_read(struct spex_elf_file *file, struct spex_error *error) {
     size_t bytes = file->header.e_phnum * sizeof(Elf64_Phdr);
     file->segments = malloc(bytes ? bytes : 1);

@@ -139,6 +139,7 @@ static bool visit_remember(struct visit *visit, const struct identity *identity)
     return true;
 }
 
+/* The kernel appends " (deleted)" to the path of a file that was removed. */
 static void text_drop_suffix(char *path, const char *suffix) {
     size_t length = strlen(path), tail = strlen(suffix);
     if (length > tail && strcmp(path + length - tail, suffix) == 0)
@@ -172,6 +173,8 @@ static int visit_fail(pid_t pid, int err, struct spex_error *error) {
     return spex_fail(error, -err, "process %d cannot be looked at: %s", (int)pid, strerror(err));
 }
 
+/* getline leaves errno at 0 at the end of the file; a kernel thread and a process that has
+ * ended have an empty file. */
 int spex_mapped_objects_visit(pid_t pid, spex_mapped_object_seen seen, void *user,
                               struct spex_error *error) {
     struct visit visit = {.pid = pid, .seen = seen, .user = user};

@@ -125,6 +125,7 @@ static int take_names(struct reading *reading, const GElf_Shdr *header, const vo
     return 0;
 }
 
+/* Names come from the section spex_names, which was read before. */
 static void site_set_name(const struct reading *reading, struct spex_object_site *site) {
     uint32_t name = reading->name_of_id[site->probe_id];
     if (name == 0)
@@ -177,6 +178,8 @@ static uint32_t raw_site_type(const struct spex_site *raw) {
     return raw->type_number <= SPEX_PROBE_TYPES ? spex_site_type_(raw) : 0;
 }
 
+/* `address`: that of the site when the object is loaded. The offset of the file name is
+ * relative to its own member. */
 static int take_site(struct reading *reading, const struct spex_site *raw, uint64_t address) {
     struct spex_object_site *site = &reading->sites->items[reading->sites->count++];
     *site = (struct spex_object_site){
