@@ -100,7 +100,7 @@ static int take_types(struct spex_profile_reader *reader, const char *entries,
         copy_entry(type, sizeof(*type), entries + (size_t)i * head->entry_bytes, head->entry_bytes);
         text_finish(type->text, sizeof(type->text));
         if (!spex_probe_type_valid(type->probe_type) || !is_figure(type->test) ||
-            !is_figure(type->skip) || !is_figure(type->record) || !is_figure(type->probed))
+            !is_figure(type->skip) || !is_figure(type->record) || !is_figure(type->polled))
             err = -EPROTO;
     }
     return err;
@@ -143,7 +143,7 @@ static int take_probe(struct spex_profile_reader *reader, const char *entries,
     return spex_probe_type_valid(row->probe.probe_type) && is_amount(row->probe.on_seconds) &&
                    is_amount(row->probe.count) && is_amount(row->probe.weight_squares) &&
                    is_amount(row->probe.lost) && is_amount(row->probe.count_variance) &&
-                   is_amount(row->probe.weight) && is_amount(row->probe.probed_seconds) &&
+                   is_amount(row->probe.weight) && is_amount(row->probe.polled_seconds) &&
                    spex_occupancy_valid(&row->probe.activity)
                ? 0
                : -EPROTO;
@@ -348,7 +348,7 @@ static int row_subtract(struct spex_profile_row *row, const struct spex_profile_
     if (!before)
         return 0;
     probe->on_seconds -= before->probe.on_seconds;
-    probe->probed_seconds -= before->probe.probed_seconds;
+    probe->polled_seconds -= before->probe.polled_seconds;
     spex_occupancy_subtract(&probe->activity, &before->probe.activity);
     probe->count -= before->probe.count;
     probe->weight -= before->probe.weight;

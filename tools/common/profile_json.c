@@ -106,7 +106,7 @@ static json_t *with_activity(json_t *json, const struct spex_profile_probe *prob
                              "active_margin", number_or_null(share, share >= 0), "active_threads",
                              number_or_null(spex_occupancy_threads(activity), true),
                              "active_threads_margin", number_or_null(threads, threads >= 0),
-                             "probed_seconds", number_or_null(probe->probed_seconds, true));
+                             "probed_seconds", number_or_null(probe->polled_seconds, true));
     int err = !json || !more || json_object_update(json, more);
     json_decref(more);
     if (!err)
@@ -142,7 +142,7 @@ json_t *spex_profile_type_json(const struct spex_profile *profile,
             ? json_pack("{s:o, s:o, s:o, s:o}", "off", number_or_null(type->test * ns, true),
                         "skipped", number_or_null(type->skip * ns, true), "recorded",
                         number_or_null(type->record * ns, true), "probed",
-                        number_or_null(type->probed * ns, type->probed > 0))
+                        number_or_null(type->polled * ns, type->polled > 0))
             : json_null();
     return json_pack("{s:s, s:o, s:o, s:s?}", "type", spex_probe_type_name(type->probe_type),
                      "pcid",

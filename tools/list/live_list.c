@@ -123,7 +123,7 @@ static void entry_add_state(struct spex_columns *columns, const struct entry *en
     spex_sampling_text(&sampling, text, sizeof(text));
     if (entry->site->period == 0)
         spex_columns_add(columns, "off");
-    else if (entry->site->kind == SPEX_SAMPLING_PROBING)
+    else if (entry->site->kind == SPEX_SAMPLING_POLLING)
         spex_columns_add(columns, "probed");
     else if (strcmp(text, "1") == 0)
         spex_columns_add(columns, "on");
@@ -217,7 +217,7 @@ static json_t *entry_json(const struct spex_profile *profile, const struct entry
         "record_cost_ns", number_or_null(cost > 0, cost * 1e9), "lost",
         number_or_null(row != NULL, row ? row->probe.lost : 0), "event",
         entry->type && entry->type->text[0] ? json_string(entry->type->text) : json_null());
-    if (site->kind == SPEX_SAMPLING_PROBING && site->period)
+    if (site->kind == SPEX_SAMPLING_POLLING && site->period)
         json_object_set_new(json, "probed", json_true());
     if (row && row->probe.why[0])
         json_object_set_new(json, "why", json_string(row->probe.why));

@@ -60,7 +60,7 @@ static int order_by_probe(const void *a, const void *b) {
 
 /* Whether the site is polled instead of recorded. */
 static bool site_is_probed(const struct spex_profile_site *site) {
-    return site->loaded && site->period && site->kind == SPEX_SAMPLING_PROBING;
+    return site->loaded && site->period && site->kind == SPEX_SAMPLING_POLLING;
 }
 
 /* A row for one site. Sites whose library was unloaded count neither as sites nor as on. */
@@ -70,7 +70,7 @@ static void row_fill_from_site(struct spex_top_row *row, const struct spex_profi
                                  .sites = site->loaded != 0,
                                  .sites_on = site->loaded && site->period,
                                  .period = site_is_probed(site) || !site->loaded ? 0 : site->period,
-                                 .probed = site_is_probed(site),
+                                 .polled = site_is_probed(site),
                                  .kind = site->kind,
                                  .burst = site->burst,
                                  .subsample = site->subsample};
@@ -92,7 +92,7 @@ static void row_merge(struct spex_top_row *row, const struct spex_top_row *other
         row->subsample = other->subsample;
     row->sites += other->sites;
     row->sites_on += other->sites_on;
-    row->probed += other->probed;
+    row->polled += other->polled;
 }
 
 /* Sorts the rows, and merges those of the same probe. Returns how many are left. */
@@ -133,7 +133,7 @@ static void figures_fill_values(struct spex_top_figures *figures,
 static void figures_fill_activity(struct spex_top_figures *figures,
                                   const struct spex_profile *profile,
                                   const struct spex_profile_probe *probe) {
-    double seconds = spex_occupancy_threads(&probe->activity) * probe->probed_seconds;
+    double seconds = spex_occupancy_threads(&probe->activity) * probe->polled_seconds;
     if (!probe->activity.looks || profile->process.seconds <= 0)
         return;
     figures->has_share = true;
@@ -348,7 +348,7 @@ int spex_top_row_toggle(struct spex_top_row *row, char *selection, size_t size) 
     row->sites_on = off ? 0 : row->sites;
     row->period = off ? 0 : row->subsample;
     row->kind = SPEX_SAMPLING_PERIODIC;
-    row->probed = 0;
+    row->polled = 0;
     return 0;
 }
 
@@ -366,7 +366,7 @@ int spex_top_row_period(struct spex_top_row *row, bool longer, char *selection, 
         snprintf(selection, size, "%s is off", row->name);
         return -EINVAL;
     }
-    if (row->probed == row->sites_on) {
+    if (row->polled == row->sites_on) {
         snprintf(selection, size, "%s is probed, and has no period", row->name);
         return -EINVAL;
     }
@@ -396,7 +396,7 @@ static void row_period_text(const struct spex_top_row *row, char *text, size_t s
         snprintf(text, size, "gone");
     else if (!row->sites_on)
         snprintf(text, size, "off");
-    else if (row->probed == row->sites_on)
+    else if (row->polled == row->sites_on)
         snprintf(text, size, "probed");
     else if (row->sites_on < row->sites)
         snprintf(text, size, "%s (%u/%u)", sampling, row->sites_on, row->sites);
