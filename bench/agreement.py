@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Whether the throughput that `spex explore` reports is the program's: the same configurations of
-the SQLite example, explored, and timed by the same program built without probes, in turn.
+"""Compares the throughput that `spex explore` reports with that of the program: the same configurations of the
+SQLite example are explored, and timed by the same program built without probes, in turn.
 
 usage: agreement.py [--json] [--rounds N] [--seconds S] BUILD DB_DIR
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""How surely and how soon `spex watch` finds that a disk has become slow, in a program that reads from an SQLite database
-(served.c): delays are injected by a preloaded library (slow_disk.c), for a second each.
+"""Measures how reliably and how soon `spex watch` finds that a disk has become slow, in a program that reads from
+an SQLite database (served.c). A preloaded library (slow_disk.c) injects delays for a second each.
 
-Once with a budget, with which spex records what is rare in full, and once with one fixed period for all kernels that makes as
-many records a second: the same injections.
+The same injections are made twice: with a budget, with which spex records rare kernels in full, and with one fixed
+period for all kernels that makes as many records a second.
 
 usage: anomalies.py [--json] [--injections N] [--alarms RATE] [--budget SHARE] BUILD FOLDER
 """
@@ -70,7 +70,7 @@ class Bench:
 
 
 class Watch:
-    """What it tells, with the time at which it did."""
+    """The lines that it prints, with the time of each."""
 
     def __init__(self, command):
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -89,7 +89,7 @@ class Watch:
         return found
 
     def end(self):
-        """The rest, of which the last is the account."""
+        """The remaining lines, of which the last is the account."""
         self.process.terminate()
         rest = []
         while not rest or rest[-1][1] is not None:
@@ -99,7 +99,7 @@ class Watch:
 
 
 def inject(bench, watch, injections, seed):
-    """[(begin, end)], and all that was told meanwhile."""
+    """[(begin, end)] of the injections, and all lines printed meanwhile."""
     draw, windows, told = random.Random(seed), [], []
     for _ in range(injections):
         time.sleep(draw.uniform(*BETWEEN_SECONDS))
@@ -113,11 +113,11 @@ def inject(bench, watch, injections, seed):
 
 
 def judge(windows, told):
-    """Seconds to each detection (None: it was not found), and alarms that belong to no injection."""
+    """Seconds to each detection (None: not found), and the alarms that belong to no injection."""
     begins = [(when, event) for when, event in told if event["event"] == "begins"]
     delays, belonging = [], 0
     for begin, end in windows:
-        # What is late by an execution and the way here still belongs to it.
+        # An alarm that is late by an execution and the transport still belongs to the injection.
         inside = [when - begin for when, event in begins if begin <= when <= end + 1]
         belonging += len(inside)
         seen = [when - begin for when, event in begins if begin <= when <= end and event["kernel"] in KERNELS]

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Medians with intervals, and the options that benches share. */
 #define _GNU_SOURCE
 #include "bench.h"
 
@@ -7,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static int ascending(const void *a, const void *b) {
+static int order_ascending(const void *a, const void *b) {
     double one = *(const double *)a, other = *(const double *)b;
     return (one > other) - (one < other);
 }
@@ -15,7 +16,7 @@ static int ascending(const void *a, const void *b) {
 /* The ranks n/2 ± 0.98 √n hold the median with 95 % confidence (normal approximation of the
  * binomial distribution with p = 1/2). */
 struct bench_result bench_median(double *values, size_t count) {
-    qsort(values, count, sizeof(*values), ascending);
+    qsort(values, count, sizeof(*values), order_ascending);
     double half = 0.98 * sqrt((double)count);
     double low = floor((double)(count - 1) / 2 - half);
     double high = ceil((double)(count - 1) / 2 + half);

@@ -1,23 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether a program with a budget is slowed down by no more than that, and whether the library knows how much it is.
+/* Measures whether a program with a budget is slowed down by no more than the budget, and
+ * whether the library knows by how much.
  *
  *     budget [--json] [--alone] [--workload NAME] [--budget PERCENT]… [--seconds N]
  *
- * Each workload runs in two processes, A with all probes on and a budget, and B without spex, which is the same code.
- * One runs at a time, for a slice of 20 ms, in the order A B B A, both on the same CPU; the first second of each is not
- * counted. Its slowdown is how much more CPU time, that of spex's threads included, an operation takes
- * (budget_estimate.h has the statistics). For the library's clock it does not exist while it is stopped
- * (budget_clock.h). A measurement ends when the interval is ± 0.3 % or less, or after so many seconds (30).
+ * Each workload runs in two processes, A with all probes on and a budget, and B without spex,
+ * which is the same code. One runs at a time, for a slice of 20 ms, in the order A B B A, both
+ * on the same CPU; the first second of each is not counted. The slowdown is how much more CPU
+ * time, that of the threads of spex included, an operation takes (budget_estimate.h has the
+ * statistics). The clock of the library stands still while A is stopped (budget_clock.h). A
+ * measurement ends when the interval is ± 0.3 % or less, or after so many seconds (30).
  *
- * What the library believes is made the same quantity: what it says it has spent, over the CPU time without that. Of
- * the budget, which is a share of the time that goes by, it has used what it has spent over that time.
+ * What the library believes is made comparable: `believed` is what it says it has spent, over
+ * the CPU time without that; `used` is the share of the budget, which is a share of the time
+ * that goes by, that it has spent.
  *
- * Both processes have another thread, that sleeps, as most programs have some: libc saves itself locks where there is
- * none, and a program that had none has one when spex has started its collector (--alone measures that). Of controls
- * there are two: `off`, spex started and no probe on, which is the bench's own error; and `thread`, no spex, and the
- * other thread in A alone, which is what the first collector costs a program without threads beside all else.
+ * Both processes have a second thread, which sleeps, as most programs have several: libc omits
+ * locks in a process with one thread, and spex starts a thread, its collector (--alone measures
+ * a process without the second thread). There are two controls: `off`, spex started and no
+ * probe on, which is the error of the bench itself; and `thread`, no spex, and the second
+ * thread in A alone, which is what the first thread besides its own costs a program.
  *
- * SPEX_PROBES and SPEX_RATE_POLICY hold for what is measured: `fixed` measures what is selected instead of a budget. */
+ * SPEX_PROBES and SPEX_RATE_POLICY hold for what is measured: `fixed` measures what is selected
+ * instead of a budget. */
 #define _GNU_SOURCE
 #include <err.h>
 #include <getopt.h>
@@ -33,15 +38,15 @@
 #include "budget_workload.h"
 
 #define SLICE_NS      20000000u
-#define WARM_UP       1.0 /* seconds, or as long as is measured */
+#define WARM_UP       1.0 /* seconds; at most as long as the measurement */
 #define PRECISION     0.003
-#define BATCHES_LEAST 15 /* before the interval is believed */
+#define BATCHES_LEAST 15 /* before the interval counts */
 #define SECONDS_LEAST 0.1
 #define SECONDS_MOST  3600.0
 
 enum { BUDGETS_MAX = 16 };
 
-/* What A has that B has not. */
+/* What A has and B has not. */
 enum what { BUDGET, SPEX_OFF, THREAD };
 
 struct budget {
@@ -50,21 +55,23 @@ struct budget {
     double share;
 };
 
-/* Of the process with spex, as of the begin of a slice. */
+/* The process with spex, at the beginning of a slice. */
 struct account {
     double cpu_seconds;
     double seconds;
     struct budget_belief belief;
 };
 
-/* Of the process with spex while it was counted. */
+/* The process with spex, while it was counted. */
 struct result {
     const struct budget_workload *workload;
     const struct budget *budget;
     struct budget_estimate estimate;
-    size_t figures; /* of four slices */
+    /* Figures, each of four slices. */
+    size_t figures;
     double cpu_seconds;
-    double cpus; /* that it kept busy, of the time that it was let run */
+    /* CPUs that it kept busy while it ran. */
+    double cpus;
     double believed;
     double used;
     double seconds; /* that it ran */
@@ -73,15 +80,18 @@ struct result {
 
 struct side {
     struct budget_process process;
-    double cpu_seconds; /* all told */
-    double seconds;     /* that it was let run */
+    /* CPU time in all, and how long it ran. */
+    double cpu_seconds;
+    double seconds;
     struct account first, last;
     bool known; /* first and last are set */
 };
 
-static void account(struct side *side, const struct account *begin) {
+/* Keeps the first and the last account. The process reports its belief at the beginning of a
+ * slice, unless it did not get the processor. */
+static void side_take_account(struct side *side, const struct account *begin) {
     const struct budget_shared *shared = side->process.shared;
-    if (shared->told != shared->slice) /* it did not get the processor */
+    if (shared->told != shared->slice)
         return;
     side->last = *begin;
     side->last.belief = shared->belief;
@@ -91,7 +101,7 @@ static void account(struct side *side, const struct account *begin) {
 }
 
 /* Seconds of CPU time for an operation; 0: there was none. */
-static double slice(struct side *side) {
+static double side_run_slice(struct side *side) {
     const struct account begin = {.cpu_seconds = side->cpu_seconds, .seconds = side->seconds};
     uint64_t operations = budget_process_operations(&side->process);
     uint64_t cpu_ns = budget_process_cpu_ns(&side->process);
@@ -99,37 +109,38 @@ static double slice(struct side *side) {
     double cpu_seconds = (double)(budget_process_cpu_ns(&side->process) - cpu_ns) / 1e9;
     side->cpu_seconds += cpu_seconds;
     operations = budget_process_operations(&side->process) - operations;
-    account(side, &begin);
+    side_take_account(side, &begin);
     return operations ? cpu_seconds / (double)operations : 0;
 }
 
-static void warm_up(struct side *side, double seconds) {
+static void side_warm_up(struct side *side, double seconds) {
     while (side->cpu_seconds < (seconds < WARM_UP ? seconds : WARM_UP))
-        slice(side);
+        side_run_slice(side);
     side->known = false;
 }
 
-static bool precise(const struct result *result) {
+static bool result_is_precise(const struct result *result) {
     return result->figures >= (size_t)BATCHES_LEAST * BUDGET_BATCH &&
            result->estimate.ci95 <= PRECISION;
 }
 
-/* A B B A. False: one of the processes did not get the processor. */
-static bool four_slices(struct side *with, struct side *without, struct budget_figure *figure) {
-    double first = slice(with), others = slice(without), second = slice(without);
-    figure->with = first + slice(with);
+/* Runs A B B A. False: one of the processes did not get the processor. */
+static bool run_four_slices(struct side *with, struct side *without, struct budget_figure *figure) {
+    double first = side_run_slice(with), others = side_run_slice(without),
+           second = side_run_slice(without);
+    figure->with = first + side_run_slice(with);
     figure->without = others + second;
     return first > 0 && figure->with > first && second > 0 && others > 0;
 }
 
-static void compare(struct side *with, struct side *without, double seconds,
-                    struct result *result) {
+static void sides_compare(struct side *with, struct side *without, double seconds,
+                          struct result *result) {
     size_t most = (size_t)(seconds * 1e9 / (4.0 * SLICE_NS)) + 2 * (size_t)BUDGET_BATCH;
     struct budget_figure *figures = calloc(most, sizeof(*figures));
     if (!figures)
         err(1, "calloc");
-    for (size_t f = 0; f < most && !precise(result); f++) {
-        if (!four_slices(with, without, &figures[result->figures]))
+    for (size_t f = 0; f < most && !result_is_precise(result); f++) {
+        if (!run_four_slices(with, without, &figures[result->figures]))
             continue;
         result->figures++;
         if (result->figures >= 2 * BUDGET_BATCH && result->figures % BUDGET_BATCH == 0)
@@ -140,7 +151,7 @@ static void compare(struct side *with, struct side *without, double seconds,
         errx(1, "%s: the processes hardly got the processor", result->workload->name);
 }
 
-static void believe(const struct side *side, struct result *result) {
+static void result_set_belief(const struct side *side, struct result *result) {
     const struct budget_belief *from = &side->first.belief, *to = &side->last.belief;
     double spent = to->spent - from->spent, seconds = to->seconds - from->seconds;
     result->cpu_seconds = side->last.cpu_seconds - side->first.cpu_seconds;
@@ -155,8 +166,8 @@ static void believe(const struct side *side, struct result *result) {
                                           .lost = to->lost - from->lost};
 }
 
-static struct result measure(const struct budget_workload *workload, const struct budget *budget,
-                             double seconds, bool alone) {
+static struct result workload_measure(const struct budget_workload *workload,
+                                      const struct budget *budget, double seconds, bool alone) {
     const struct budget_setting b = {.threads = budget->what != THREAD && !alone,
                                      .cpu = sched_getcpu()};
     struct budget_setting a = b;
@@ -169,16 +180,17 @@ static struct result measure(const struct budget_workload *workload, const struc
     a.budget = budget->text;
     budget_process_start(&without.process, workload, &b);
     budget_process_start(&with.process, workload, &a);
-    warm_up(&with, seconds);
-    warm_up(&without, seconds);
-    compare(&with, &without, seconds, &result);
-    believe(&with, &result);
+    side_warm_up(&with, seconds);
+    side_warm_up(&without, seconds);
+    sides_compare(&with, &without, seconds, &result);
+    result_set_belief(&with, &result);
     budget_process_end(&with.process);
     budget_process_end(&without.process);
     return result;
 }
 
-static bool kept(const struct result *result) {
+/* Whether the slowdown is within the budget, given the interval. */
+static bool budget_is_kept(const struct result *result) {
     return result->estimate.slowdown - result->estimate.ci95 <= result->budget->share;
 }
 
@@ -186,8 +198,8 @@ static void print_json_measured(const struct result *result) {
     const struct budget_estimate *estimate = &result->estimate;
     printf("\"slowdown\": %.5f, \"ci95\": %.5f, \"precise\": %s, \"figures\": %zu, "
            "\"of_sums\": %.5f, \"noise\": %.5f, \"seconds\": %.2f, \"cpus\": %.3f",
-           estimate->slowdown, estimate->ci95, precise(result) ? "true" : "false", result->figures,
-           estimate->of_sums, estimate->noise, result->seconds, result->cpus);
+           estimate->slowdown, estimate->ci95, result_is_precise(result) ? "true" : "false",
+           result->figures, estimate->of_sums, estimate->noise, result->seconds, result->cpus);
 }
 
 static void print_json_result(const struct result *result, const char *before) {
@@ -196,31 +208,32 @@ static void print_json_result(const struct result *result, const char *before) {
     print_json_measured(result);
     printf(", \"kept\": %s, \"believed\": %.5f, \"used\": %.3f,\n   \"executions\": %.0f, "
            "\"records\": %" PRIu64 ", \"lost\": %" PRIu64 "}",
-           kept(result) ? "true" : "false", result->believed, result->used, result->done.executions,
-           result->done.records, result->done.lost);
+           budget_is_kept(result) ? "true" : "false", result->believed, result->used,
+           result->done.executions, result->done.records, result->done.lost);
     fflush(stdout);
 }
 
-static const char *what_of(const struct result *result) {
+static const char *control_name(const struct result *result) {
     static const char *const names[] = {[SPEX_OFF] = "off", [THREAD] = "thread"};
     return result->budget->what == BUDGET ? result->budget->text : names[result->budget->what];
 }
 
 static void print_json_control(const struct result *result, const char *before) {
     printf("%s\n  {\"workload\": \"%s\", \"what\": \"%s\", ", before, result->workload->name,
-           what_of(result));
+           control_name(result));
     print_json_measured(result);
     putchar('}');
     fflush(stdout);
 }
 
 static void print_line(const struct result *result) {
-    printf("%-7s %-6s slowdown %6.2f %% ± %.2f", result->workload->name, what_of(result),
+    printf("%-7s %-6s slowdown %6.2f %% ± %.2f", result->workload->name, control_name(result),
            100 * result->estimate.slowdown, 100 * result->estimate.ci95);
     if (result->budget->what == BUDGET)
         printf(", believed %.2f %% (%.0f %% of the budget): %s; a second %.3g executions, %.3g "
                "records, %.3g lost",
-               100 * result->believed, 100 * result->used, kept(result) ? "kept" : "NOT KEPT",
+               100 * result->believed, 100 * result->used,
+               budget_is_kept(result) ? "kept" : "NOT KEPT",
                result->done.executions / result->seconds,
                (double)result->done.records / result->seconds,
                (double)result->done.lost / result->seconds);
@@ -230,7 +243,7 @@ static void print_line(const struct result *result) {
 }
 
 struct plan {
-    const struct budget_workload *only; /* NULL: all */
+    const struct budget_workload *only; /* NULL: all workloads */
     struct budget budgets[BUDGETS_MAX];
     size_t budget_count;
     double seconds;
@@ -238,16 +251,16 @@ struct plan {
     bool alone;
 };
 
-/* Measures the controls, or what has a budget. */
-static void run(const struct plan *plan, const struct budget *budgets, size_t count,
-                void (*print)(const struct result *, const char *)) {
+/* Measures the controls, or the budgets. */
+static void plan_run(const struct plan *plan, const struct budget *budgets, size_t count,
+                     void (*print)(const struct result *, const char *)) {
     const char *before = "";
     for (size_t w = 0; budget_workloads[w]; w++) {
         if (plan->only && budget_workloads[w] != plan->only)
             continue;
         for (size_t b = 0; b < count; b++) {
             struct result result =
-                measure(budget_workloads[w], &budgets[b], plan->seconds, plan->alone);
+                workload_measure(budget_workloads[w], &budgets[b], plan->seconds, plan->alone);
             if (plan->json)
                 print(&result, before);
             else
@@ -257,22 +270,22 @@ static void run(const struct plan *plan, const struct budget *budgets, size_t co
     }
 }
 
-static void run_all(const struct plan *plan) {
+static void plan_run_all(const struct plan *plan) {
     static const struct budget controls[] = {{SPEX_OFF, NULL, 0}, {THREAD, NULL, 0}};
     if (plan->json)
         printf("{\"bench\": \"budget\", \"slice_ms\": %g, \"precision\": %g, \"alone\": %s,\n "
                "\"control\": [",
                SLICE_NS / 1e6, PRECISION, plan->alone ? "true" : "false");
-    run(plan, controls, 2, print_json_control);
+    plan_run(plan, controls, 2, print_json_control);
     if (plan->json)
         printf("],\n \"results\": [");
-    run(plan, plan->budgets, plan->budget_count, print_json_result);
+    plan_run(plan, plan->budgets, plan->budget_count, print_json_result);
     if (plan->json)
         puts("]}");
 }
 
 /* As SPEX_BUDGET: "2%". */
-static bool add_budget(struct plan *plan, const char *text) {
+static bool plan_add_budget(struct plan *plan, const char *text) {
     char *end;
     double percent = strtod(text, &end);
     if (plan->budget_count == BUDGETS_MAX || strcmp(end, "%") != 0 ||
@@ -294,7 +307,7 @@ static void options_parse(int argc, char **argv, struct plan *plan) {
             plan->alone = true;
         else if (option == 'w' && !(plan->only = budget_workload_find(optarg)))
             errx(2, "--workload: sqlite, hash or json was expected");
-        else if (option == 'b' && !add_budget(plan, optarg))
+        else if (option == 'b' && !plan_add_budget(plan, optarg))
             errx(2, "--budget: a percentage as 2%% was expected, %d times at most", BUDGETS_MAX);
         else if (option == 's')
             plan->seconds = strtod(optarg, NULL);
@@ -310,10 +323,10 @@ int main(int argc, char **argv) {
     struct plan plan = {.seconds = 30};
     options_parse(argc, argv, &plan);
     if (plan.budget_count == 0) {
-        add_budget(&plan, "1%");
-        add_budget(&plan, "2%");
-        add_budget(&plan, "5%");
+        plan_add_budget(&plan, "1%");
+        plan_add_budget(&plan, "2%");
+        plan_add_budget(&plan, "5%");
     }
-    run_all(&plan);
+    plan_run_all(&plan);
     return 0;
 }

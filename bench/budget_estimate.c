@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/* The estimate of the slowdown: budget_estimate.h explains it. */
 #include "budget_estimate.h"
 
 #include <err.h>
 #include <math.h>
 #include <stdlib.h>
 
-#define NORMAL 1.96
+#define NORMAL_95 1.96
 
-static int ascending(const void *a, const void *b) {
+static int order_ascending(const void *a, const void *b) {
     double one = *(const double *)a, other = *(const double *)b;
     return (one > other) - (one < other);
 }
@@ -26,15 +27,16 @@ static double deviation_of(const double *values, size_t count) {
     return sqrt(sum / (double)(count - 1));
 }
 
-/* Of the logarithms, which are left sorted in `sorted`. */
-static double midmean(const struct budget_figure *figures, size_t count, double *sorted) {
+/* The midmean of the logarithms of the ratios, which are left in `sorted`, in ascending order. */
+static double midmean_of_logarithms(const struct budget_figure *figures, size_t count,
+                                    double *sorted) {
     for (size_t f = 0; f < count; f++)
         sorted[f] = log(figures[f].with / figures[f].without);
-    qsort(sorted, count, sizeof(*sorted), ascending);
+    qsort(sorted, count, sizeof(*sorted), order_ascending);
     return mean_of(sorted + count / 4, count - 2 * (count / 4));
 }
 
-static double of_sums(const struct budget_figure *figures, size_t count) {
+static double slowdown_of_sums(const struct budget_figure *figures, size_t count) {
     double with = 0, without = 0;
     for (size_t f = 0; f < count; f++) {
         with += figures[f].with;
@@ -50,13 +52,13 @@ struct budget_estimate budget_estimate(const struct budget_figure *figures, size
     if (!sorted || !of_batches)
         err(1, "malloc");
     for (size_t b = 0; b < batches; b++)
-        of_batches[b] = midmean(figures + b * BUDGET_BATCH, BUDGET_BATCH, sorted);
-    double ratio = exp(midmean(figures, count, sorted));
+        of_batches[b] = midmean_of_logarithms(figures + b * BUDGET_BATCH, BUDGET_BATCH, sorted);
+    double ratio = exp(midmean_of_logarithms(figures, count, sorted));
     double error = deviation_of(of_batches, batches) / sqrt((double)batches);
     struct budget_estimate estimate = {
         .slowdown = ratio - 1,
-        .ci95 = ratio * NORMAL * error,
-        .of_sums = of_sums(figures, count),
+        .ci95 = ratio * NORMAL_95 * error,
+        .of_sums = slowdown_of_sums(figures, count),
         .noise = (sorted[count * 3 / 4] - sorted[count / 4]) / 2,
     };
     free(sorted);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A cache of the last million keys: an open hash table, linear probing, that mostly finds what it is asked
- * for. Operations take tens of nanoseconds, so that its probes execute many million times a second. */
+/* A cache of the last million keys: an open hash table with linear probing, whose lookups
+ * mostly succeed. Operations take tens of nanoseconds, so that its probes execute many million
+ * times a second. */
 #include <err.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,8 +21,8 @@ SPEX_PROBE_NAME(WINDOW, "window");
 enum {
     ENTRIES = 1000000,
     SLOTS = 1 << 21, /* a power of two */
-    LOOKUPS = 16,    /* for each key that is new */
-    REPETITIONS = 8, /* of that at a time */
+    LOOKUPS = 16,    /* for each new key */
+    REPETITIONS = 8, /* new keys in a call of hash_work */
 };
 
 struct entry {
@@ -31,33 +32,37 @@ struct entry {
 
 struct table {
     uint64_t random;
-    uint64_t newest; /* keys are newest - ENTRIES + 1 to newest */
-    uint64_t found;  /* sum of values */
+    /* Keys are newest - ENTRIES + 1 to newest. */
+    uint64_t newest;
+    /* Sum of the values that were found. */
+    uint64_t found;
     struct entry slots[SLOTS];
 };
 
-static size_t home(uint64_t key) {
-    return (size_t)((key * 0x9E3779B97F4A7C15u) >> 43) & (SLOTS - 1); /* Fibonacci hashing */
+/* Fibonacci hashing. */
+static size_t slot_of_key(uint64_t key) {
+    return (size_t)((key * 0x9E3779B97F4A7C15u) >> 43) & (SLOTS - 1);
 }
 
-/* Where the key is, or the empty slot where it would be. */
-static size_t find(const struct table *table, uint64_t key) {
-    size_t slot = home(key);
+/* The slot of the key, or the empty slot where it would be. */
+static size_t table_find(const struct table *table, uint64_t key) {
+    size_t slot = slot_of_key(key);
     while (table->slots[slot].key && table->slots[slot].key != key)
         slot = (slot + 1) & (SLOTS - 1);
     return slot;
 }
 
-static void insert(struct table *table, uint64_t key) {
-    table->slots[find(table, key)] = (struct entry){.key = key, .value = key ^ table->found};
+static void table_insert(struct table *table, uint64_t key) {
+    table->slots[table_find(table, key)] = (struct entry){.key = key, .value = key ^ table->found};
 }
 
-/* What follows moves up, as far as that brings it no further than to its home (Knuth, volume 3, 6.4, R). */
-static void erase(struct table *table, uint64_t key) {
-    size_t hole = find(table, key);
+/* Moves the following entries up, each at most to its own slot (Knuth, volume 3, section 6.4,
+ * algorithm R). */
+static void table_erase(struct table *table, uint64_t key) {
+    size_t hole = table_find(table, key);
     for (size_t next = (hole + 1) & (SLOTS - 1); table->slots[next].key;
          next = (next + 1) & (SLOTS - 1)) {
-        size_t wanted = home(table->slots[next].key);
+        size_t wanted = slot_of_key(table->slots[next].key);
         if (((next - wanted) & (SLOTS - 1)) < ((next - hole) & (SLOTS - 1)))
             continue;
         table->slots[hole] = table->slots[next];
@@ -66,41 +71,41 @@ static void erase(struct table *table, uint64_t key) {
     table->slots[hole].key = 0;
 }
 
-static void look_up(struct table *table) {
+static void table_look_up(struct table *table) {
     uint64_t key = table->newest - budget_random(&table->random, ENTRIES);
     SPEX_LAT_PROBE_BEGIN(LOOKUP, 1);
-    table->found += table->slots[find(table, key)].value;
+    table->found += table->slots[table_find(table, key)].value;
     SPEX_LAT_PROBE_END(LOOKUP);
 }
 
-static void renew(struct table *table) {
+static void table_renew(struct table *table) {
     SPEX_CNT_PROBE_BEGIN(INSERT, 1);
-    insert(table, ++table->newest);
+    table_insert(table, ++table->newest);
     SPEX_CNT_PROBE_END(INSERT);
     SPEX_CNT_PROBE_BEGIN(ERASE, 1);
-    erase(table, table->newest - ENTRIES);
+    table_erase(table, table->newest - ENTRIES);
     SPEX_CNT_PROBE_END(ERASE);
 }
 
-static void *prepare(void) {
+static void *hash_prepare(void) {
     struct table *table = calloc(1, sizeof(*table));
     if (!table)
         err(1, "hash");
     table->random = 1;
     while (table->newest < ENTRIES)
-        insert(table, ++table->newest);
+        table_insert(table, ++table->newest);
     return table;
 }
 
-static unsigned work(void *state) {
+static unsigned hash_work(void *state) {
     struct table *table = state;
     for (unsigned r = 0; r < REPETITIONS; r++) {
         for (unsigned l = 0; l < LOOKUPS; l++)
-            look_up(table);
-        renew(table);
+            table_look_up(table);
+        table_renew(table);
     }
     SPEX_SNAPSHOT_PROBE(WINDOW, 1, table->newest, table->found);
     return REPETITIONS * (LOOKUPS + 1);
 }
 
-const struct budget_workload budget_hash = {"hash", prepare, work};
+const struct budget_workload budget_hash = {"hash", hash_prepare, hash_work};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Documents of 4 to 16 KiB, parsed and gone through, as a server does with what it is sent. */
+/* Parses documents of 4 to 16 KiB and reads all their items, as a server does with requests. */
 #include <err.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -44,10 +44,11 @@ static char *make_document(uint64_t *random) {
     return text;
 }
 
-static void *prepare(void) {
+static void *json_prepare(void) {
     struct documents *documents = calloc(1, sizeof(*documents));
     uint64_t random = 1;
-    json_object_seed(1); /* else each process has its own order of members */
+    /* Otherwise each process has its own order of members. */
+    json_object_seed(1);
     if (!documents)
         err(1, "json");
     for (unsigned d = 0; d < DOCUMENTS; d++)
@@ -56,7 +57,7 @@ static void *prepare(void) {
     return documents;
 }
 
-static double value_of(json_t *item) {
+static double item_value(json_t *item) {
     double value = 0;
     SPEX_LAT_PROBE_BEGIN(ITEM, 1);
     const json_t *stock = json_object_get(item, "stock");
@@ -67,7 +68,7 @@ static double value_of(json_t *item) {
     return json_is_true(json_object_get(item, "sold")) ? 0 : value;
 }
 
-static json_t *parse(const char *text) {
+static json_t *document_parse(const char *text) {
     json_error_t error;
     SPEX_LAT_PROBE_BEGIN(PARSE, 1);
     json_t *items = json_loads(text, 0, &error);
@@ -77,22 +78,22 @@ static json_t *parse(const char *text) {
     return items;
 }
 
-static unsigned answer(struct documents *documents, const char *text) {
+static unsigned document_sum(struct documents *documents, const char *text) {
     SPEX_TPT_PROBE_BEGIN(DOCUMENT, 1);
-    json_t *items = parse(text);
+    json_t *items = document_parse(text);
     unsigned count = (unsigned)json_array_size(items);
     for (unsigned i = 0; i < count; i++)
-        documents->sum += value_of(json_array_get(items, i));
+        documents->sum += item_value(json_array_get(items, i));
     SPEX_SNAPSHOT_PROBE(SIZE, 1, count, strlen(text));
     json_decref(items);
     SPEX_TPT_PROBE_END(DOCUMENT);
     return count;
 }
 
-/* An operation is an item, since documents are of different sizes. */
-static unsigned work(void *state) {
+/* An operation is an item, since documents have different sizes. */
+static unsigned json_work(void *state) {
     struct documents *documents = state;
-    return answer(documents, documents->texts[documents->next++ % DOCUMENTS]);
+    return document_sum(documents, documents->texts[documents->next++ % DOCUMENTS]);
 }
 
-const struct budget_workload budget_json = {"json", prepare, work};
+const struct budget_workload budget_json = {"json", json_prepare, json_work};

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The child process: runs the workload, and reports what its spex believes. */
 #define _GNU_SOURCE
 #include "budget_process.h"
 
@@ -28,9 +29,9 @@ static uint64_t now_ns(clockid_t clock) {
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* The environment's word is stronger than options: which probes are measured, and by which policy, may be said by it;
- * but not the budget. */
-static void spex_begin(const struct budget_setting *setting) {
+/* The environment overrides the options: SPEX_PROBES and SPEX_RATE_POLICY may say what is
+ * measured, but not SPEX_BUDGET. */
+static void child_start_spex(const struct budget_setting *setting) {
     struct spex_options options = {.size = sizeof(options),
                                    .probes = setting->probes,
                                    .budget = setting->budget,
@@ -44,7 +45,7 @@ static void spex_begin(const struct budget_setting *setting) {
         errx(1, "cannot start spex");
 }
 
-/* As of the same moment, by the metrics' lock. */
+/* The lock of the metrics makes the figures those of one moment. */
 static struct budget_belief belief_now(void) {
     struct budget_belief belief = {0};
     spex_metrics_lock();
@@ -61,9 +62,9 @@ static struct budget_belief belief_now(void) {
     return belief;
 }
 
-/* Both workloads run there: the other CPUs may be slower for a while, by whatever else uses their cores. spex's threads,
- * which are there already, go where they like. */
-static void stay_on(int cpu) {
+/* Binds this thread to the CPU on which both workloads run: other CPUs may be slower for a
+ * while. The threads of spex exist already, and are not bound. */
+static void child_stay_on(int cpu) {
     cpu_set_t one;
     CPU_ZERO(&one);
     CPU_SET((unsigned)cpu, &one);
@@ -71,8 +72,9 @@ static void stay_on(int cpu) {
         err(1, "sched_setaffinity");
 }
 
-static void work(struct budget_shared *shared, const struct budget_workload *workload, void *state,
-                 bool believes) {
+/* The parent reads `told` and `belief` while this process is stopped. */
+static void child_work(struct budget_shared *shared, const struct budget_workload *workload,
+                       void *state, bool believes) {
     uint64_t slice = 0, operations = 0;
     for (;;) {
         operations += workload->work(state);
@@ -82,32 +84,32 @@ static void work(struct budget_shared *shared, const struct budget_workload *wor
         slice = shared->slice;
         if (believes)
             shared->belief = belief_now();
-        spex_store_relaxed(&shared->told,
-                           slice); /* the parent looks when this process is stopped */
+        spex_store_relaxed(&shared->told, slice);
     }
 }
 
-static void *sleep_always(void *arg) {
+static void *thread_sleep(void *arg) {
     for (;;)
         pause();
     return arg;
 }
 
-static void run(pid_t parent, struct budget_shared *shared, const struct budget_workload *workload,
-                const struct budget_setting *setting) {
+static void child_run(pid_t parent, struct budget_shared *shared,
+                      const struct budget_workload *workload,
+                      const struct budget_setting *setting) {
     pthread_t other;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(1);
-    if (setting->threads && pthread_create(&other, NULL, sleep_always, NULL) != 0)
+    if (setting->threads && pthread_create(&other, NULL, thread_sleep, NULL) != 0)
         errx(1, "cannot start a thread");
     void *state = workload->prepare();
     budget_clock_set(&shared->stopped_ns);
     if (setting->probes)
-        spex_begin(setting);
-    stay_on(setting->cpu);
+        child_start_spex(setting);
+    child_stay_on(setting->cpu);
     raise(SIGSTOP);
-    work(shared, workload, state, setting->probes != NULL);
+    child_work(shared, workload, state, setting->probes != NULL);
 }
 
 static void wait_until_stopped(struct budget_process *process) {
@@ -133,7 +135,7 @@ void budget_process_start(struct budget_process *process, const struct budget_wo
     if (process->pid < 0)
         err(1, "fork");
     if (process->pid == 0)
-        run(parent, process->shared, workload, setting);
+        child_run(parent, process->shared, workload, setting);
     wait_until_stopped(process);
     if (clock_getcpuclockid(process->pid, &process->cpu_clock) != 0)
         errx(1, "%s: no clock of its CPU time", workload->name);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A process that does a workload without end, and runs only while it is let. */
+/* A process that executes a workload without end, and runs only during slices that its parent
+ * grants. */
 #ifndef SPEX_BENCH_BUDGET_PROCESS_H
 #define SPEX_BENCH_BUDGET_PROCESS_H
 
@@ -10,21 +11,25 @@
 
 #include "budget_workload.h"
 
-/* What the library believes and has done since it was started, as of the begin of the present slice. */
+/* What the library believes and has done since its start, at the beginning of the present
+ * slice. */
 struct budget_belief {
-    double seconds; /* of the time that budgets go by */
-    double spent;   /* seconds */
+    /* The time of which the budget is a share, and what probes have taken, in seconds. */
+    double seconds;
+    double spent;
     double executions;
     uint64_t records;
     uint64_t lost;
 };
 
-/* What the process shares with its parent. */
+/* The memory that the process shares with its parent. */
 struct budget_shared {
-    uint64_t stopped_ns; /* by the parent, while the process is stopped, as is the next */
+    /* Written by the parent while the process is stopped. */
+    uint64_t stopped_ns;
     uint64_t slice;
-    uint64_t operations; /* by the process */
-    uint64_t told;       /* the slice in which it last set belief */
+    /* Written by the process. `told` is the slice in which it last set `belief`. */
+    uint64_t operations;
+    uint64_t told;
     struct budget_belief belief;
 };
 
@@ -33,11 +38,13 @@ struct budget_process {
     pid_t pid;
     clockid_t cpu_clock;
     struct budget_shared *shared;
-    uint64_t stopped_since; /* ns */
+    /* Nanoseconds of CLOCK_MONOTONIC. */
+    uint64_t stopped_since;
 };
 
-/* `probes`: NULL: spex is not started. `threads`: it has another, which sleeps; where a process has one alone, libc
- * saves itself the locks of malloc and the atomic instructions of mutexes. `cpu`: that it works on. */
+/* `probes`: NULL: spex is not started. `threads`: the process has a second thread, which
+ * sleeps; in a process with one thread, libc omits the locks of malloc and the atomic
+ * instructions of mutexes. `cpu`: the CPU on which it works. */
 struct budget_setting {
     const char *probes;
     const char *budget;
@@ -45,16 +52,17 @@ struct budget_setting {
     int cpu;
 };
 
-/* It is stopped when this returns. What goes wrong in any of these ends the bench. */
+/* The process is stopped when this returns. An error in any of these functions ends the bench. */
 void budget_process_start(struct budget_process *process, const struct budget_workload *workload,
                           const struct budget_setting *setting);
 void budget_process_end(struct budget_process *process);
 
-/* Nanoseconds of CPU time and operations done, as of now that it is stopped. */
+/* Nanoseconds of CPU time, and operations, so far. The process must be stopped. */
 uint64_t budget_process_cpu_ns(const struct budget_process *process);
 uint64_t budget_process_operations(const struct budget_process *process);
 
-/* Lets it run for about so long. Its belief is then that of the slice's begin. The nanoseconds that it took. */
+/* Lets the process run for about `ns`. Its belief is then that of the beginning of the slice.
+ * Returns the nanoseconds that it ran. */
 uint64_t budget_process_run(struct budget_process *process, uint64_t ns);
 
 #endif

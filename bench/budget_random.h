@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* 0 to `below` - 1; xorshift64* (Vigna 2016), so `state` is never 0. */
+/* 0 to `below` - 1, by xorshift64* (Vigna 2016). `state` must not be 0. */
 static inline uint32_t budget_random(uint64_t *state, uint32_t below) {
     *state ^= *state >> 12;
     *state ^= *state << 25;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A database in memory: mostly one row by its key, sometimes the sum over two hundred rows. */
+/* A database in memory: mostly queries for one row by its key, some for the sum over two
+ * hundred rows. */
 #include <err.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@ SPEX_PROBE_NAME(RESULT, "result");
 enum {
     ROWS = 100000,
     RANGE_ROWS = 200,
-    POINTS = 15, /* queries for one row, for each for a range */
+    POINTS = 15, /* queries for one row, for each query for a range */
 };
 
 struct database {
@@ -30,15 +31,15 @@ struct database {
     double sum;
 };
 
-static const char fill[] =
+static const char fill_sql[] =
     "CREATE TABLE accounts (id INTEGER PRIMARY KEY, holder TEXT, balance REAL);"
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)"
     " INSERT INTO accounts SELECT i, printf('holder %%d', i * 7919 %% 1000003), i * 0.25 FROM n;";
 
-static void *prepare(void) {
+static void *sqlite_prepare(void) {
     struct database *database = calloc(1, sizeof(*database));
-    char sql[sizeof(fill) + 16];
-    snprintf(sql, sizeof(sql), fill, ROWS);
+    char sql[sizeof(fill_sql) + 16];
+    snprintf(sql, sizeof(sql), fill_sql, ROWS);
     if (!database)
         err(1, "sqlite");
     database->random = 1;
@@ -53,20 +54,21 @@ static void *prepare(void) {
     return database;
 }
 
-static int step(sqlite3_stmt *statement) {
+static int statement_step(sqlite3_stmt *statement) {
     SPEX_LAT_PROBE_BEGIN(STEP, 1);
     int result = sqlite3_step(statement);
     SPEX_LAT_PROBE_END(STEP);
     return result;
 }
 
-static void query(struct database *database, sqlite3_stmt *statement, int first, int last) {
+static void database_query(struct database *database, sqlite3_stmt *statement, int first,
+                           int last) {
     unsigned rows = 0, bytes = 0;
     SPEX_LAT_PROBE_BEGIN(QUERY, 1);
     sqlite3_bind_int(statement, 1, first);
     if (last > first)
         sqlite3_bind_int(statement, 2, last);
-    while (step(statement) == SQLITE_ROW) {
+    while (statement_step(statement) == SQLITE_ROW) {
         bytes += (unsigned)sqlite3_column_bytes(statement, 0);
         database->sum += sqlite3_column_double(statement, 1);
         rows++;
@@ -76,15 +78,15 @@ static void query(struct database *database, sqlite3_stmt *statement, int first,
     SPEX_SNAPSHOT_PROBE(RESULT, 1, rows, bytes);
 }
 
-static unsigned work(void *state) {
+static unsigned sqlite_work(void *state) {
     struct database *database = state;
     for (unsigned p = 0; p < POINTS; p++) {
         int id = 1 + (int)budget_random(&database->random, ROWS);
-        query(database, database->point, id, id);
+        database_query(database, database->point, id, id);
     }
     int first = 1 + (int)budget_random(&database->random, ROWS - RANGE_ROWS);
-    query(database, database->range, first, first + RANGE_ROWS - 1);
+    database_query(database, database->range, first, first + RANGE_ROWS - 1);
     return POINTS + 1;
 }
 
-const struct budget_workload budget_sqlite = {"sqlite", prepare, work};
+const struct budget_workload budget_sqlite = {"sqlite", sqlite_prepare, sqlite_work};

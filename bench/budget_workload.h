@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The programs that bench/budget measures, as a real program of that kind would have its probes. */
+/* The programs that bench/budget measures. They have probes as a real program of that kind
+ * would. */
 #ifndef SPEX_BENCH_BUDGET_WORKLOAD_H
 #define SPEX_BENCH_BUDGET_WORKLOAD_H
 
@@ -7,9 +8,10 @@
 
 struct budget_workload {
     const char *name;
-    /* What it works on, the same in every process. Ends the process when there is no memory for it. */
+    /* Makes the data, the same in every process. Ends the process when memory is short. */
     void *(*prepare)(void);
-    /* Some microseconds of work, always as much of each kind in the long run; how many operations it was. */
+    /* Works for some microseconds, with a constant mix of operations in the long run. Returns how
+     * many operations there were. */
     unsigned (*work)(void *state);
 };
 
@@ -17,10 +19,10 @@ extern const struct budget_workload budget_hash;
 extern const struct budget_workload budget_json;
 extern const struct budget_workload budget_sqlite;
 
-/* NULL: there is none of that name. */
+/* NULL: there is no workload of that name. */
 const struct budget_workload *budget_workload_find(const char *name);
 
-/* All of them, NULL behind the last. */
+/* All workloads; NULL after the last. */
 extern const struct budget_workload *const budget_workloads[];
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether the collector keeps up with threads that do nothing but record, with the metrics computed:
+/* Measures whether the collector keeps up with threads that only record, with the metrics
+ * computed.
  *
  *     drain [--json] [--seconds S] [--ring-records N]
  *
- * One producer leaves the collector a CPU of its own; with as many producers as there are CPUs it has
- * none, records are lost, and every one must have been counted. */
+ * One producer leaves the collector a CPU of its own. With as many producers as CPUs the
+ * collector has none, records are lost, and every record must have been counted. */
 #define _GNU_SOURCE
 #include <err.h>
 #include <getopt.h>
@@ -34,17 +35,17 @@ struct result {
     uint64_t produced, consumed, lost;
 };
 
-static bool ended;
+static bool producers_end;
 static struct producer producers[PRODUCERS_MAX];
 
-static void *produce(void *arg) {
+static void *producer_run(void *arg) {
     struct producer *self = arg;
     cpu_set_t own;
     CPU_ZERO(&own);
     CPU_SET(self->cpu, &own);
     if (sched_setaffinity(0, sizeof(own), &own) != 0)
         err(1, "CPU %d", self->cpu);
-    while (!spex_load_relaxed(&ended)) {
+    while (!spex_load_relaxed(&producers_end)) {
         for (int i = 0; i < PAIRS_PER_LOOK; i++) {
             LAT_PROBE_BEGIN(PAIR, 1);
             LAT_PROBE_END(PAIR);
@@ -54,7 +55,7 @@ static void *produce(void *arg) {
     return NULL;
 }
 
-/* The CPU numbers that this process may use. */
+/* The numbers of the CPUs that this process may use. */
 static unsigned cpus_allowed(int *cpus, unsigned max) {
     cpu_set_t allowed;
     unsigned count = 0;
@@ -72,35 +73,36 @@ static struct spex_status status_now(void) {
     return status;
 }
 
-static double now(void) {
+static double seconds_now(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-static struct result run(const char *name, unsigned count, const int *cpus, double seconds,
-                         const struct spex_options *options) {
+/* Ends the bench when the counts of produced, consumed and lost records do not add up. */
+static struct result scenario_run(const char *name, unsigned count, const int *cpus, double seconds,
+                                  const struct spex_options *options) {
     struct spex_status before = status_now();
     if (spex_start(options) != 0)
         errx(1, "cannot start");
     struct result result = {.name = name, .producers = count};
     uint64_t pairs = 0;
-    ended = false;
-    double begin = now();
+    producers_end = false;
+    double begin = seconds_now();
     for (unsigned p = 0; p < count; p++) {
         producers[p] = (struct producer){.cpu = cpus[p]};
-        if (pthread_create(&producers[p].thread, NULL, produce, &producers[p]) != 0)
+        if (pthread_create(&producers[p].thread, NULL, producer_run, &producers[p]) != 0)
             errx(1, "cannot start a thread");
     }
     nanosleep(&(struct timespec){.tv_sec = (time_t)seconds,
                                  .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)},
               NULL);
-    spex_store_relaxed(&ended, true);
+    spex_store_relaxed(&producers_end, true);
     for (unsigned p = 0; p < count; p++) {
         pthread_join(producers[p].thread, NULL);
         pairs += producers[p].pairs;
     }
-    result.seconds = now() - begin;
+    result.seconds = seconds_now() - begin;
     spex_stop();
     struct spex_status after = status_now();
     result.produced = after.produced - before.produced;
@@ -165,11 +167,11 @@ int main(int argc, char **argv) {
     struct result results[2];
     size_t count = 0;
     if (cpu_count > 1)
-        results[count++] = run("a CPU left for the collector", 1, cpus, seconds, &options);
+        results[count++] = scenario_run("a CPU left for the collector", 1, cpus, seconds, &options);
     else
         fputs("one CPU only: the scenario in which the collector has its own is left out\n",
               stderr);
-    results[count++] = run("a producer on every CPU", cpu_count, cpus, seconds, &options);
+    results[count++] = scenario_run("a producer on every CPU", cpu_count, cpus, seconds, &options);
     (json ? print_json : print_table)(results, count, options.ring_records);
     return 0;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes docs/performance_exploration.md of what the benches print.
+"""Makes docs/performance_exploration.md from the output of the benches.
 
 usage: exploration_page.py TRIALS.json REPORT.json POLICIES.json EXPLORED.json...
 """

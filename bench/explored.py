@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""How good is what policies find in a real program's space, and what does it take? All configurations are run several
-times, in an order of chance: that is the recording. The default policy, with --all each, explores it with one seed after
-another (bench/replayed); of what they ask for more often than it was recorded, more is recorded, until nothing is missing.
-What they recommend and what looks best in the recording is then run for longer, in turns: that is the truth.
+"""Measures how good the recommendations of policies are in the space of a real program, and what they cost.
+
+The recording has several trials of every configuration, in random order. The default policy (with --all, each policy)
+explores the recording with one seed after another (bench/replayed). Configurations that a policy asks for more often than
+they were recorded are recorded again, until none is missing. The recommended configurations and those that look best
+in the recording are then run for longer, in turns: these runs are taken for the truth.
 
 usage: explored.py [--json] [--seeds N] [--rounds N] [--repeats N] [--all] [--precision 5%] [--duration S] [--truth S] BUILD SPACE.xml FOLDER -- PROGRAM [ARGUMENT...]
 
-BUILD is meson's folder. --rounds: trials of each configuration; --repeats: of those that the truth is asked about, for S
-seconds (--truth). With --precision brute force stops its runs by it, which is compared with brute force that does not.
-With --duration all runs end after so many seconds, warm-up included, instead of by their records. Stores are kept in
-FOLDER; what is in them is not run again. Only the space's first objective counts.
+BUILD is the build folder of meson. --rounds: trials of each configuration. --repeats: runs of S seconds (--truth) for the
+truth. With --precision brute force ends its runs by it, and is compared with brute force that does not. With --duration
+all runs end after so many seconds, warm-up included, instead of by their records. Stores are kept in FOLDER; trials in
+them are not run again. Only the first objective of the space counts.
 """
 
 import argparse
@@ -27,10 +29,10 @@ import sys
 DEFAULT = "gaussian"
 POLICIES = "gaussian", "grid", "halving", "climb", "random", "sensitivity", "tpe"
 STOPPED = "grid, stopped"
-EACH = 2  # brute force's trials of each configuration
-CONTENDERS = 16  # that look best in the recording, besides what is recommended
-MORE_EACH = 10  # of a configuration, at most, each time that more is recorded
-MORE_MAX = 6  # times that more is recorded
+EACH = 2  # trials of each configuration by brute force
+CONTENDERS = 16  # configurations that look best in the recording, besides those recommended
+MORE_EACH = 10  # trials of a configuration, at most, in one extension of the recording
+MORE_MAX = 6  # extensions of the recording
 
 
 class Explorations:
@@ -85,7 +87,7 @@ def key(config):
 
 
 def measured(report):
-    """Seconds that all trials were measured for: what does not depend on how fast the program starts."""
+    """Seconds for which all trials were measured, without the time to start the program."""
     return sum(trial["seconds"] for trial in report["trials"])
 
 
@@ -127,7 +129,7 @@ class Truth:
                 self.gaps[config].append(1 - math.exp(value - best))
 
     def behind(self, config):
-        """By how much it is expected to be worse than the best, as a share."""
+        """The share by which it is expected to be worse than the best."""
         return statistics.mean(self.gaps[key(config)])
 
     def within(self, config, share):
@@ -136,7 +138,7 @@ class Truth:
 
 
 def line_of(name, choices, truth, brute_seconds):
-    """What a policy's seeds come to."""
+    """The summary of the seeds of a policy."""
     behind = sorted(truth.behind(choice["config"]) for choice in choices)
     return {"policy": name, "seeds": len(choices),
             "within_5_percent": statistics.mean(truth.within(choice["config"], 0.05) for choice in choices),
@@ -159,14 +161,14 @@ def replay(explorations, arguments, stores):
 
 
 def record(explorations, arguments):
-    """The recording's report, and what is replayed of it when there is as much as is asked for."""
+    """The report of the recording, and its replay once all trials asked for are recorded."""
     stores, chance = ["recording"], random.Random(1)
     recorded = explorations.run("recording", "grid", explorations.with_run(trials_per_config=arguments.rounds))
     for _ in range(MORE_MAX):
         replayed = replay(explorations, arguments, stores)
         if not replayed["wanted"]:
             break
-        # Other seeds will want some, too; and none as many as when it is told the same again and again.
+        # Other seeds ask for trials, too. A seed that gets the same trials repeatedly asks for more than otherwise.
         trials = [wanted["levels"] for wanted in replayed["wanted"]
                   for _ in range(min(wanted["trials"] * 3 // 2 + 1, MORE_EACH))]
         chance.shuffle(trials)
@@ -177,7 +179,7 @@ def record(explorations, arguments):
 
 
 def find_truth(explorations, arguments, replayed, choices):
-    """The best in the recording and what was recommended, run in turns, so that a machine that drifts does so for all."""
+    """The best in the recording and the recommended ones, run in turns, so that a drift of the machine affects all."""
     levels = {key(one["config"]): one["levels"] for one in replayed["ranked"]}
     contenders = {key(one["config"]) for one in replayed["ranked"][:CONTENDERS]}
     contenders |= {key(one["config"]) for of in choices.values() for one in of}

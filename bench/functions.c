@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What a function costs that was compiled with -finstrument-functions, beyond the same function without it: while it is
- * no kernel, and as one that is off, skipped and recorded; next to a kernel in the source.
+/* Measures what a function costs that was compiled with -finstrument-functions, beyond the same
+ * function without it: while it is no kernel, and as a kernel that is off, skipped and
+ * recorded; beside a kernel in the source.
  *
  *     functions [--json] [--rounds N]
  *
- * Every round times the plain function, then the instrumented one; a figure is the median over the rounds of the
- * difference, in ticks an execution. */
+ * Each round times the plain function, then the instrumented one. A figure is the median over
+ * the rounds of the difference, in ticks an execution. */
 #define _GNU_SOURCE
 #include <err.h>
 #include <stdbool.h>
@@ -21,7 +22,7 @@ enum { EXECUTIONS = 2000, ROUNDS_MAX = 100000, KERNEL = 1 };
 
 SPEX_PROBE_NAME(KERNEL, "bench_kernel");
 
-static volatile uint64_t sink;
+static volatile uint64_t result_sink;
 
 static __attribute__((noinline)) uint64_t kernel(uint64_t value) {
     KERNEL_PROBE_BEGIN(KERNEL, 1);
@@ -32,13 +33,14 @@ static __attribute__((noinline)) uint64_t kernel(uint64_t value) {
 
 struct bench_case {
     const char *what;
-    const char *functions; /* NULL: none are kernels */
+    /* NULL: no function is a kernel. */
+    const char *functions;
     const char *selection;
     uint64_t (*run)(uint64_t);
 };
 
-/* Once functions are kernels they stay so. */
-static const struct bench_case cases[] = {
+/* A function that is a kernel once stays a kernel, so that the case without comes first. */
+static const struct bench_case bench_cases[] = {
     {"no kernel", NULL, "off", bench_instrumented},
     {"off", "bench_instrumented", "off", bench_instrumented},
     {"skipped", "bench_instrumented", "bench_instrumented@1000", bench_instrumented},
@@ -46,28 +48,28 @@ static const struct bench_case cases[] = {
     {"kernel, recorded", "bench_instrumented", "bench_kernel", kernel},
 };
 
-enum { CASES = sizeof(cases) / sizeof(cases[0]) };
+enum { CASES = sizeof(bench_cases) / sizeof(bench_cases[0]) };
 
-static double *added[CASES];
+static double *added_ticks[CASES];
 
 static double ticks_of(uint64_t (*run)(uint64_t)) {
     uint64_t sum = 0, begin = spex_ticks();
     for (uint64_t i = 0; i < EXECUTIONS; i++)
         sum += run(i);
     double ticks = (double)(spex_ticks() - begin) / EXECUTIONS;
-    sink = sum;
+    result_sink = sum;
     return ticks;
 }
 
 static void time_case(size_t c, size_t round) {
-    if (spex_set(cases[c].selection) < 0)
-        errx(1, "cannot select %s", cases[c].selection);
-    ticks_of(cases[c].run);
+    if (spex_set(bench_cases[c].selection) < 0)
+        errx(1, "cannot select %s", bench_cases[c].selection);
+    ticks_of(bench_cases[c].run);
     double plain = ticks_of(bench_plain);
-    added[c][round] = ticks_of(cases[c].run) - plain;
+    added_ticks[c][round] = ticks_of(bench_cases[c].run) - plain;
 }
 
-/* The cases of one start in turn. */
+/* Times the cases of one start in turn. */
 static void time_all(const char *functions, size_t rounds) {
     const struct spex_options options = {
         .size = sizeof(options), .out = "/dev/null", .functions = functions};
@@ -75,12 +77,12 @@ static void time_all(const char *functions, size_t rounds) {
         errx(1, "cannot start");
     for (size_t round = 0; round < rounds; round++)
         for (size_t c = 0; c < CASES; c++)
-            if (!cases[c].functions == !functions)
+            if (!bench_cases[c].functions == !functions)
                 time_case(c, round);
     spex_stop();
 }
 
-static void print(bool json, size_t rounds) {
+static void print_results(bool json, size_t rounds) {
     if (json)
         printf("{\"bench\": \"functions\", \"rounds\": %zu, \"results\": [", rounds);
     else
@@ -88,12 +90,12 @@ static void print(bool json, size_t rounds) {
                "rounds, 95 %% interval.\n\n",
                rounds);
     for (size_t c = 0; c < CASES; c++) {
-        struct bench_result result = bench_median(added[c], rounds);
+        struct bench_result result = bench_median(added_ticks[c], rounds);
         if (json)
             printf("%s\n  {\"what\": \"%s\", \"ticks\": %.3f, \"ci95\": [%.3f, %.3f]}",
-                   c ? "," : "", cases[c].what, result.median, result.low, result.high);
+                   c ? "," : "", bench_cases[c].what, result.median, result.low, result.high);
         else
-            printf("%-18s %8.2f (%.2f to %.2f)\n", cases[c].what, result.median, result.low,
+            printf("%-18s %8.2f (%.2f to %.2f)\n", bench_cases[c].what, result.median, result.low,
                    result.high);
     }
     if (json)
@@ -107,10 +109,10 @@ int main(int argc, char **argv) {
     if (setenv("SPEX_CONTROL", "off", 1) != 0)
         err(1, "setenv");
     for (size_t c = 0; c < CASES; c++)
-        if (!(added[c] = calloc(rounds, sizeof(double))))
+        if (!(added_ticks[c] = calloc(rounds, sizeof(double))))
             errx(1, "out of memory");
     time_all(NULL, rounds);
     time_all("bench_instrumented", rounds);
-    print(json, rounds);
+    print_results(json, rounds);
     return 0;
 }

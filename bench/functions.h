@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The same function, compiled with -finstrument-functions and without it. */
+/* The same function, compiled with -finstrument-functions and without. */
 #ifndef SPEX_BENCH_FUNCTIONS_H
 #define SPEX_BENCH_FUNCTIONS_H
 

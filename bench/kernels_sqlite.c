@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A small application on SQLite, all of whose functions, SQLite's too, are kernels by -finstrument-functions: what
- * kernels_sqlite.py trains and samples.
+/* A small application on SQLite. All its functions, and those of SQLite, are kernels by
+ * -finstrument-functions: samples.py trains and samples them.
  *
  *     kernels_sqlite ROWS [ROUNDS] */
 #include <stdint.h>
@@ -20,7 +20,7 @@ static unsigned random_below(unsigned below) {
     return (unsigned)(random_state >> 33) % below;
 }
 
-static void run(const char *sql) {
+static void run_sql(const char *sql) {
     if (sqlite3_exec(database, sql, NULL, NULL, NULL) != SQLITE_OK) {
         fprintf(stderr, "%s: %s\n", sql, sqlite3_errmsg(database));
         exit(1);
@@ -41,55 +41,56 @@ static void insert_trip(sqlite3_stmt *insert, int64_t id) {
 
 static void load_trips(int64_t rows) {
     sqlite3_stmt *insert;
-    run("BEGIN");
+    run_sql("BEGIN");
     sqlite3_prepare_v2(database, "INSERT INTO trips VALUES(?,?,?,?,?)", -1, &insert, NULL);
     for (int64_t row = 0; row < rows; row++)
         insert_trip(insert, row);
     sqlite3_finalize(insert);
-    run("COMMIT");
+    run_sql("COMMIT");
 }
 
 static void make_table(void) {
-    run("CREATE TABLE trips(id INTEGER PRIMARY KEY, zone INT, driver INT, fare REAL, note TEXT)");
+    run_sql(
+        "CREATE TABLE trips(id INTEGER PRIMARY KEY, zone INT, driver INT, fare REAL, note TEXT)");
 }
 
 static void index_zones(void) {
-    run("CREATE INDEX by_zone ON trips(zone)");
+    run_sql("CREATE INDEX by_zone ON trips(zone)");
 }
 
 static void fares_by_zone(void) {
-    run("SELECT zone, count(*), avg(fare) FROM trips GROUP BY zone");
+    run_sql("SELECT zone, count(*), avg(fare) FROM trips GROUP BY zone");
 }
 
 static void best_drivers(void) {
-    run("SELECT driver, sum(fare) s FROM trips GROUP BY driver ORDER BY s DESC LIMIT 10");
+    run_sql("SELECT driver, sum(fare) s FROM trips GROUP BY driver ORDER BY s DESC LIMIT 10");
 }
 
 static void search_notes(void) {
-    run("SELECT count(*) FROM trips WHERE note LIKE '%7 of 3%'");
+    run_sql("SELECT count(*) FROM trips WHERE note LIKE '%7 of 3%'");
 }
 
 static void join_zones(void) {
-    run("SELECT a.id FROM trips a JOIN trips b ON a.id = b.zone WHERE b.fare > 90");
+    run_sql("SELECT a.id FROM trips a JOIN trips b ON a.id = b.zone WHERE b.fare > 90");
 }
 
 static void raise_fares(void) {
-    run("UPDATE trips SET fare = fare * 1.1 WHERE zone < 130");
+    run_sql("UPDATE trips SET fare = fare * 1.1 WHERE zone < 130");
 }
 
 static void sort_notes(void) {
-    run("SELECT note FROM trips ORDER BY note LIMIT 5");
+    run_sql("SELECT note FROM trips ORDER BY note LIMIT 5");
 }
 
 static void forget_zones(void) {
-    run("DELETE FROM trips WHERE zone % 3 = 0");
+    run_sql("DELETE FROM trips WHERE zone % 3 = 0");
 }
 
 static void tidy_up(void) {
-    run("VACUUM");
+    run_sql("VACUUM");
 }
 
-static void one_round(int64_t rows) {
+static void run_round(int64_t rows) {
     if (sqlite3_open(":memory:", &database) != SQLITE_OK)
         exit(1);
     make_table();
@@ -117,6 +118,6 @@ int main(int argc, char **argv) {
         return 1;
     spex_parameter("rows", rows);
     for (long round = 0; round < rounds; round++)
-        one_round(rows);
+        run_round(rows);
     return spex_stop() != 0;
 }

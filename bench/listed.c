@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* An exploration policy that runs what a list says, in its order: for explored.py. The file whose path is in
- * BENCH_LIST has a line a trial, with the level of every parameter, from 0. */
+/* An exploration policy that runs the trials of a list in its order, for explored.py. The file
+ * whose path is in BENCH_LIST has a line for each trial, with the level of every parameter,
+ * from 0. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -25,7 +26,7 @@ static int listed_init(void *state, const struct spex_space *space) {
     return self->list ? 0 : path ? -errno : -EINVAL;
 }
 
-/* The levels of one line. */
+/* Reads the levels of one line. False when there are too few. */
 static bool read_levels(const struct spex_space *space, char *line, size_t *levels) {
     for (size_t p = 0; p < space->parameter_count; p++) {
         char *end;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* How long it takes to find a model, and to ask one:
+/* Measures how long it takes to find a model, and to evaluate one.
  *
  *     models [--json] [--rounds SEEDS]
  *
- * Fits are of the made-up cases of the tests, SEEDS of each kind, and of 1,000 points of three parameters; a prediction is
- * of a model with five terms, next to reading the time stamp counter. */
+ * Fits are those of the generated cases of the tests, SEEDS of each kind, and one of 1,000
+ * points of three parameters. A prediction is that of a model with five terms, beside reading
+ * the time stamp counter. */
 #include <err.h>
 #include <math.h>
 #include <stdio.h>
@@ -38,6 +39,7 @@ static double time_fit(const struct spex_measurements *measured) {
     return milliseconds_now() - begin;
 }
 
+/* The median over all cases, and the longest time in *most. */
 static struct bench_result time_cases(size_t seeds, double *most) {
     size_t kinds = model_case_kinds(), count = 0;
     double *times = calloc(kinds * seeds, sizeof(*times));
@@ -68,7 +70,7 @@ static struct bench_result time_large(void) {
         x[0] = exp2((double)(3 + i % LARGE_SIDE));
         x[1] = exp2((double)(2 + second % LARGE_SIDE));
         x[2] = 10 * (double)(third + 1);
-        /* Noise of 5 % that needs no generator: what is left of the golden ratio's multiples. */
+        /* Noise of 5 % without a generator: the fractions of the multiples of the golden ratio. */
         double noise = 0.05 * (fmod((double)i * 0.6180339887498949, 1) - 0.5);
         times[i] = (1e-6 + 3e-9 * x[0] * x[1] + 2e-8 * x[2]) * (1 + noise);
     }
@@ -77,7 +79,7 @@ static struct bench_result time_large(void) {
     return bench_median(taken, LARGE_ROUNDS);
 }
 
-static double cycles_a_prediction(const struct spex_model *model) {
+static double ticks_of_prediction(const struct spex_model *model) {
     volatile double sink = 0;
     double x = 1000;
     uint64_t begin = spex_ticks();
@@ -87,7 +89,7 @@ static double cycles_a_prediction(const struct spex_model *model) {
     return (double)(spex_ticks() - begin) / PREDICTIONS;
 }
 
-static double cycles_a_reading(void) {
+static double ticks_of_reading(void) {
     volatile uint64_t sink = 0;
     uint64_t begin = spex_ticks();
     for (int i = 0; i < PREDICTIONS; i++)
@@ -107,14 +109,15 @@ static struct bench_result time_predictions(struct bench_result *reading) {
                                                       {5, 0, {{18, 0}}}}};
     double taken[LARGE_ROUNDS], read[LARGE_ROUNDS];
     for (size_t r = 0; r < LARGE_ROUNDS; r++) {
-        taken[r] = cycles_a_prediction(&model);
-        read[r] = cycles_a_reading();
+        taken[r] = ticks_of_prediction(&model);
+        read[r] = ticks_of_reading();
     }
     *reading = bench_median(read, LARGE_ROUNDS);
     return bench_median(taken, LARGE_ROUNDS);
 }
 
-static void print(const char *name, const char *what, struct bench_result result, bool json) {
+static void print_result(const char *name, const char *what, struct bench_result result,
+                         bool json) {
     if (json)
         printf(",\n  \"%s\": {\"median\": %.4g, \"ci95\": [%.4g, %.4g]}", name, result.median,
                result.low, result.high);
@@ -135,10 +138,10 @@ int main(int argc, char **argv) {
                model_case_kinds() * seeds, most);
     else
         printf("%-40s %9.3f\n", "the slowest fit of a case, ms", most);
-    print("fit_ms", "fit of a case, ms", cases, json);
-    print("large_fit_ms", "fit of 1,000 points of 3 parameters, ms", large, json);
-    print("prediction_cycles", "prediction of 5 terms, ticks", prediction, json);
-    print("rdtsc_cycles", "reading the time stamp counter, ticks", reading, json);
+    print_result("fit_ms", "fit of a case, ms", cases, json);
+    print_result("large_fit_ms", "fit of 1,000 points of 3 parameters, ms", large, json);
+    print_result("prediction_cycles", "prediction of 5 terms, ticks", prediction, json);
+    print_result("rdtsc_cycles", "reading the time stamp counter, ticks", reading, json);
     if (json)
         puts("\n}");
     return 0;

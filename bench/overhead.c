@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What a probe costs the thread that executes it, next to reading the time stamp counter, and what that
- * comes to against the limits that spex has set itself.
+/* Measures what a probe costs the thread that executes it, beside reading the time stamp
+ * counter, and compares that with the limits that spex has set itself.
  *
  *     overhead [--json] [--rounds N]
  *
- * Every round times each case once, in a process for each setting, the settings in turn, one of them without a
- * control socket (closed); a case's figure
- * is the median over the rounds of its ticks beyond the same round's empty loop. */
+ * Each setting has a process of its own; one of them has no control socket (closed). Each round
+ * times each case once, in each process in turn. The figure of a case is the median over the
+ * rounds of its ticks beyond those of the empty loop of the same round. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <err.h>
@@ -38,7 +38,8 @@ struct process {
     bool closed;
     int socket;
     pid_t pid;
-    double *net[CASES_MAX]; /* by case: a figure a round, less the empty loop's */
+    /* By case and round: ticks beyond those of the empty loop. */
+    double *net[CASES_MAX];
     double *empty;
 };
 
@@ -51,11 +52,11 @@ static struct process processes[SETTINGS] = {
 
 static char control_directory[] = "/tmp/spex-overhead-XXXXXX";
 
-static bool in_setting(size_t c, enum bench_setting setting) {
+static bool case_in_setting(size_t c, enum bench_setting setting) {
     return bench_cases[c].settings & 1u << setting;
 }
 
-/* Stays on one CPU, and goes once through its rings, so that their memory is there. */
+/* Stays on one CPU, and writes the whole ring once, so that its memory is there. */
 static void warm_up_large(void) {
     cpu_set_t here;
     CPU_ZERO(&here);
@@ -64,11 +65,11 @@ static void warm_up_large(void) {
         err(1, "sched_setaffinity");
     spex_set("*");
     for (size_t c = FIRST_PROBE; c < bench_case_count; c++)
-        if (in_setting(c, LARGE))
+        if (case_in_setting(c, LARGE))
             bench_cases[c].run(LARGE_RECORDS);
 }
 
-/* Figures of an open control socket would say nothing if it were not there. */
+/* Figures with an open control socket need a control thread that runs. */
 static bool control_thread_runs(void) {
     DIR *threads = opendir("/proc/self/task");
     bool found = false;
@@ -85,12 +86,12 @@ static bool control_thread_runs(void) {
     return found;
 }
 
-static void start(const struct process *process) {
+static void process_start_spex(const struct process *process) {
     struct spex_options options = {.size = sizeof(options),
                                    .out = "/dev/null",
                                    .commit = process->commit,
                                    .ring_records = process->ring_records};
-    /* Stronger than options. */
+    /* The environment overrides the options. */
     if (setenv("SPEX_CONTROL", process->closed ? "off" : control_directory, 1) != 0 ||
         spex_start(&options) != 0)
         errx(1, "cannot start");
@@ -98,13 +99,13 @@ static void start(const struct process *process) {
         errx(1, "the control socket is not as it is to be");
 }
 
-/* Answers each byte with the figures of a round, until there is no more to answer. */
-static void serve(enum bench_setting setting, int socket) {
+/* Answers each byte with the figures of a round, until the socket is closed. */
+static void process_serve(enum bench_setting setting, int socket) {
     double ticks[CASES_MAX];
     char asked;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     bench_counter_setup();
-    start(&processes[setting]);
+    process_start_spex(&processes[setting]);
     if (setting == LARGE)
         warm_up_large();
     bench_round(setting, ticks);
@@ -126,7 +127,7 @@ static void process_start(enum bench_setting setting, size_t rounds) {
         err(1, "fork");
     if (process->pid == 0) {
         close(sockets[0]);
-        serve(setting, sockets[1]);
+        process_serve(setting, sockets[1]);
         exit(0);
     }
     close(sockets[1]);
@@ -138,7 +139,8 @@ static void process_start(enum bench_setting setting, size_t rounds) {
 
 static void process_end(const struct process *process) {
     int status;
-    shutdown(process->socket, SHUT_RDWR); /* which processes started later have, too */
+    /* Processes that were started later have the socket, too, so that closing is not enough. */
+    shutdown(process->socket, SHUT_RDWR);
     close(process->socket);
     if (waitpid(process->pid, &status, 0) != process->pid || status != 0)
         errx(1, "a measuring process has failed");
@@ -187,20 +189,20 @@ static struct bench_result figure_of(const struct limit *limit, size_t rounds) {
     return result;
 }
 
-static bool kept(const struct limit *limit, double figure) {
+static bool limit_is_kept(const struct limit *limit, double figure) {
     return limit->at_least ? figure >= limit->limit : figure <= limit->limit;
 }
 
-static bool counted_here(const char *type) {
+static bool type_is_counted(const char *type) {
     char text[512];
     return strcmp(type, "LLC") != 0 ||
            (spex_describe(SPEX_LLC, 0, text, sizeof(text)) == 0 && !strstr(text, "not available"));
 }
 
-/* In the tables of figures; what else CLOSED has run it has needed for these. */
-static bool shown(int setting, size_t c) {
+/* Whether the case is in the tables: CLOSED also runs cases that only limits need. */
+static bool case_is_shown(int setting, size_t c) {
     const struct bench_case *one = &bench_cases[c];
-    if (!in_setting(c, (enum bench_setting)setting) || !counted_here(one->type))
+    if (!case_in_setting(c, (enum bench_setting)setting) || !type_is_counted(one->type))
         return false;
     return setting != CLOSED ||
            (one->state && (strcmp(one->state, "off") == 0 || strcmp(one->state, "skipped") == 0));
@@ -254,7 +256,7 @@ static size_t limits_make(struct limit *limits) {
         {"atomic push / rseq push", BEST, PUSH_ATOMIC, EMPTY, PUSH_RSEQ, 1, 3, true},
     };
     for (size_t l = 0; l < sizeof(others) / sizeof(others[0]); l++)
-        if (counted_here(bench_cases[others[l].of].type))
+        if (type_is_counted(bench_cases[others[l].of].type))
             limits[count++] = others[l];
     return count;
 }
@@ -263,7 +265,7 @@ static void print_json_results(size_t rounds) {
     const char *comma = "";
     for (int s = 0; s < SETTINGS; s++)
         for (size_t c = LAT_ONE_THREAD; c < bench_case_count; c++) {
-            if (!shown(s, c) || s == LARGE)
+            if (!case_is_shown(s, c) || s == LARGE)
                 continue;
             struct bench_result result = result_of(s, c, rounds);
             printf(
@@ -296,7 +298,7 @@ static void print_json(size_t rounds, const struct limit *limits, size_t count) 
             "\"%s\": %g, \"kept\": %s}",
             l ? "," : "", bench_cases[limits[l].of].type, limits[l].text, result.median, result.low,
             result.high, limits[l].at_least ? "at_least" : "at_most", limits[l].limit,
-            kept(&limits[l], result.median) ? "true" : "false");
+            limit_is_kept(&limits[l], result.median) ? "true" : "false");
     }
     puts("]}");
 }
@@ -306,7 +308,7 @@ static void print_table(size_t rounds, const struct limit *limits, size_t count)
            rounds);
     for (int s = 0; s < SETTINGS; s++)
         for (size_t c = RDTSC; c < bench_case_count; c++) {
-            if (!shown(s, c))
+            if (!case_is_shown(s, c))
                 continue;
             struct bench_result result = result_of(s, c, rounds);
             printf("%-8s %-14s %-8s",
@@ -324,7 +326,7 @@ static void print_table(size_t rounds, const struct limit *limits, size_t count)
         printf("%-14s %-40s %7.3f (%.3f to %.3f), %s %g: %s\n", bench_cases[limits[l].of].type,
                limits[l].text, result.median, result.low, result.high,
                limits[l].at_least ? "at least" : "at most", limits[l].limit,
-               kept(&limits[l], result.median) ? "kept" : "NOT KEPT");
+               limit_is_kept(&limits[l], result.median) ? "kept" : "NOT KEPT");
     }
 }
 
@@ -347,7 +349,7 @@ int main(int argc, char **argv) {
     if (rmdir(control_directory) != 0)
         warn("%s", control_directory);
     setenv("SPEX_CONTROL", "off", 1);
-    /* What stands behind LLC, asked in this process. */
+    /* This process describes what LLC counts. */
     struct spex_options quiet = {.size = sizeof(quiet), .out = "/dev/null", .probes = "5"};
     spex_start(&quiet);
     struct limit limits[64];

@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* The cases of bench/overhead: loops that differ in what stands in them. */
+/* The cases of bench/overhead: loops with different contents. */
 #ifndef SPEX_BENCH_OVERHEAD_H
 #define SPEX_BENCH_OVERHEAD_H
 
 #include <stddef.h>
 
-/* Processes the cases run in, since a process has one way of committing and one size of rings, and a control
- * socket that is open, though nobody calls, or none at all (CLOSED). */
+/* The settings, each with a process: a process has one way of committing, one size of rings,
+ * and a control socket that is open without clients, or none (CLOSED). */
 enum bench_setting { BEST, ATOMIC, LARGE, CLOSED, SETTINGS };
 
 struct bench_case {
-    const char *type;   /* probe type, or what else stands in the loop */
-    const char *state;  /* off, skipped, probed, on or scoped; NULL where no probe stands */
-    const char *probes; /* selection while it runs; NULL: every probe off */
+    /* The type of the probe, or what else is in the loop. */
+    const char *type;
+    /* off, skipped, probed, on or scoped; NULL: the loop has no probe. */
+    const char *state;
+    /* The selection during the loop; NULL: every probe is off. */
+    const char *probes;
     void (*run)(size_t repetitions);
     size_t repetitions;
-    unsigned threads;  /* 0: one, timed by the clock; else so many, by their CPU time */
-    unsigned settings; /* mask of 1 << enum bench_setting */
+    /* 0: one thread, timed by the clock; else so many, timed by their CPU time. */
+    unsigned threads;
+    /* A mask of 1 << enum bench_setting. */
+    unsigned settings;
 };
 
 /* Cases that others are compared with. */
@@ -39,16 +44,17 @@ enum {
 extern const struct bench_case bench_cases[];
 extern const size_t bench_case_count;
 
-/* Memory and rings of the cases themselves. */
+/* Makes the memory and rings of the cases. */
 void bench_cases_setup(void);
 
-/* The counter, in the process that reads it. */
+/* Opens the counter; called in the process that reads it. */
 void bench_counter_setup(void);
 
-/* The case's index; bench_case_count when there is none such. */
+/* The index of the case; bench_case_count when there is none. */
 size_t bench_case_find(const char *type, const char *state);
 
-/* Ticks for one repetition of each case of a setting, of all its threads together; 0 for the others. */
+/* Ticks for one repetition of each case of the setting, of all its threads together; 0 for
+ * other cases. */
 void bench_round(enum bench_setting setting, double ticks[]);
 
 #endif

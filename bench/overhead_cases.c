@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The loops of bench/overhead, and how they are timed. */
 #define _GNU_SOURCE
 #include "overhead.h"
 
@@ -22,7 +23,7 @@
 enum { CNT = 1, LAT, TPT, SNAPSHOT, LLC, FLT, CTXSW, PERFCNTR, CHASE_OFF_ID, CHASE_ON_ID, KERNEL };
 enum { THREADS_MAX = 8 };
 
-/* What is between BEGIN and END; the compiler cannot take it away. */
+/* What is between BEGIN and END: the compiler cannot remove it. */
 #define WORK() __asm__ volatile("" ::: "memory")
 
 #define LOOP(name, ...)                                                                            \
@@ -33,8 +34,8 @@ enum { THREADS_MAX = 8 };
     }
 
 static volatile uint64_t ticks_sink[2];
-static int counter = -1;
-static __thread void **chased;
+static int counter_fd = -1;
+static __thread void **chased_line;
 static struct spex_rseq_set push_set;
 static struct spex_ring push_ring;
 
@@ -42,7 +43,7 @@ static struct spex_ring push_ring;
 LOOP(run_empty, WORK();)
 LOOP(run_rdtsc, WORK(); ticks_sink[0] = spex_ticks();)
 LOOP(run_two_rdtsc, ticks_sink[0] = spex_ticks(); WORK(); ticks_sink[1] = spex_ticks();)
-LOOP(run_counter, uint64_t value[3]; if (read(counter, value, sizeof(value)) < 0) abort();)
+LOOP(run_counter, uint64_t value[3]; if (read(counter_fd, value, sizeof(value)) < 0) abort();)
 
 LOOP(run_cnt, CNT_PROBE_BEGIN(CNT, 1); WORK(); CNT_PROBE_END(CNT);)
 LOOP(run_lat, LAT_PROBE_BEGIN(LAT, 1); WORK(); LAT_PROBE_END(LAT);)
@@ -64,10 +65,10 @@ LOOP(run_ctxsw_scope, SPEX_CTXSW_SCOPE(CTXSW, 1); WORK();)
 LOOP(run_perfcntr_scope, SPEX_PERFCNTR_SCOPE(PERFCNTR, 1, 0); WORK();)
 LOOP(run_kernel_scope, SPEX_KERNEL_SCOPE(KERNEL, 1); WORK();)
 
-LOOP(run_chase, chased = *chased; WORK();)
-LOOP(run_chase_off, LAT_PROBE_BEGIN(CHASE_OFF_ID, 1); chased = *chased; WORK();
+LOOP(run_chase, chased_line = *chased_line; WORK();)
+LOOP(run_chase_off, LAT_PROBE_BEGIN(CHASE_OFF_ID, 1); chased_line = *chased_line; WORK();
      LAT_PROBE_END(CHASE_OFF_ID);)
-LOOP(run_chase_on, LAT_PROBE_BEGIN(CHASE_ON_ID, 1); chased = *chased; WORK();
+LOOP(run_chase_on, LAT_PROBE_BEGIN(CHASE_ON_ID, 1); chased_line = *chased_line; WORK();
      LAT_PROBE_END(CHASE_ON_ID);)
 
 LOOP(run_push_rseq, if (!spex_rseq_push3(&push_set, i, i, i)) abort();)
@@ -81,15 +82,15 @@ enum {
     CHASE_REPETITIONS = 2000,
     IN_ALL = 1 << BEST | 1 << ATOMIC | 1 << LARGE | 1 << CLOSED,
     IN_RINGS = 1 << BEST | 1 << ATOMIC | 1 << CLOSED,
-    IN_DOORS = 1 << BEST | 1 << CLOSED,
+    IN_SOCKETS = 1 << BEST | 1 << CLOSED,
     IN_BEST = 1 << BEST
 };
 
 /* For each probe type: off, skipped, polled, on, scoped. */
 #define PROBES(type, id, run, settings_on, repetitions)                                            \
-    {type, "off", NULL, run, IDLE_REPETITIONS, 0, IN_DOORS},                                       \
+    {type, "off", NULL, run, IDLE_REPETITIONS, 0, IN_SOCKETS},                                     \
         {type, "skipped", #id "@1000", run, IDLE_REPETITIONS, 0, IN_RINGS},                        \
-        {type, "polled", #id "@poll", run, IDLE_REPETITIONS, 0, IN_BEST},                         \
+        {type, "polled", #id "@poll", run, IDLE_REPETITIONS, 0, IN_BEST},                          \
         {type, "on", #id, run, repetitions, 0, settings_on}, {                                     \
         type, "scoped", #id, run##_scope, repetitions, 0, IN_BEST                                  \
     }
@@ -115,15 +116,16 @@ const struct bench_case bench_cases[] = {
     PROBES("CTXSW", 7, run_ctxsw, IN_RINGS, BUSY_REPETITIONS),
     PROBES("PERFCNTR", 8, run_perfcntr, IN_RINGS, SLOW_REPETITIONS),
     PROBES("KERNEL", 11, run_kernel, IN_RINGS, BUSY_REPETITIONS),
-    {"SNAPSHOT", "off", NULL, run_snapshot, IDLE_REPETITIONS, 0, IN_DOORS},
+    {"SNAPSHOT", "off", NULL, run_snapshot, IDLE_REPETITIONS, 0, IN_SOCKETS},
     {"SNAPSHOT", "skipped", "4@1000", run_snapshot, IDLE_REPETITIONS, 0, IN_RINGS},
     {"SNAPSHOT", "on", "4", run_snapshot, BUSY_REPETITIONS, 0, IN_RINGS},
 };
 
 const size_t bench_case_count = sizeof(bench_cases) / sizeof(bench_cases[0]);
 
-/* PERFCNTR counts page faults here, which every machine can, read by a system call as any counter is
- * that the processor does not let programs read; the bare read is that of the same event. */
+/* PERFCNTR counts page faults here, which every machine can count. They are read by a system
+ * call, as any counter that the processor does not let programs read. The read alone is that of
+ * the same event. */
 void bench_counter_setup(void) {
     struct perf_event_attr attr = {
         .type = PERF_TYPE_SOFTWARE,
@@ -133,14 +135,14 @@ void bench_counter_setup(void) {
         .exclude_hv = 1,
         .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
     };
-    counter = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-    if (counter < 0)
+    counter_fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    if (counter_fd < 0)
         warn("perf_event_open: no figures of counter reads");
     SET_PERFCNTR_NAME(0, "perf::PAGE-FAULTS:u");
 }
 
-/* A cycle through all lines of a block that no cache holds, in random order (Sattolo's shuffle); in huge
- * pages, where there are some, so that it is the memory that takes the time. */
+/* A cycle through all lines of a block that no cache holds, in random order (the shuffle of
+ * Sattolo). Huge pages, where there are some, avoid that address translation takes the time. */
 static void chase_setup(void) {
     enum { LINES = 1 << 21, LINE_POINTERS = 64 / sizeof(void *) };
     void **block = aligned_alloc((size_t)2 << 20, (size_t)LINES * 64);
@@ -160,10 +162,10 @@ static void chase_setup(void) {
     for (size_t i = 0; i < LINES; i++)
         block[order[i] * LINE_POINTERS] = &block[order[(i + 1) % LINES] * LINE_POINTERS];
     free(order);
-    chased = block;
+    chased_line = block;
 }
 
-/* A ring of each way that nobody reads. */
+/* A ring of each way of committing, which nobody reads. */
 static void push_setup(void) {
     enum { RECORDS = 8192, WORDS = 3 };
     size_t cpus = (size_t)sysconf(_SC_NPROCESSORS_CONF);
@@ -216,9 +218,10 @@ static double cpu_seconds(void) {
     return (double)used.tv_sec + (double)used.tv_nsec / 1e9;
 }
 
-static void *run_in_thread(void *arg) {
+static void *thread_run(void *arg) {
     struct run *run = arg;
-    run->bench_case->run(run->bench_case->repetitions / 8); /* its first record is another matter */
+    /* The first record of a thread takes longer, and is not timed. */
+    run->bench_case->run(run->bench_case->repetitions / 8);
     pthread_barrier_wait(run->begin);
     double before = cpu_seconds();
     run->bench_case->run(run->bench_case->repetitions);
@@ -248,7 +251,7 @@ static double time_threads(const struct bench_case *bench_case) {
     pthread_barrier_init(&begin, NULL, bench_case->threads);
     for (unsigned t = 0; t < bench_case->threads; t++) {
         runs[t] = (struct run){bench_case, &begin, 0};
-        if (pthread_create(&threads[t], NULL, run_in_thread, &runs[t]) != 0)
+        if (pthread_create(&threads[t], NULL, thread_run, &runs[t]) != 0)
             errx(1, "cannot start a thread");
     }
     for (unsigned t = 0; t < bench_case->threads; t++) {
@@ -264,7 +267,8 @@ static void select_probes(const struct bench_case *bench_case) {
         errx(1, "cannot switch on %s", bench_case->probes);
 }
 
-/* After all that came before: loads that are under way would else be somebody else's time. */
+/* The ticks after all earlier instructions: loads under way would otherwise be counted in the
+ * next interval. */
 static uint64_t settled_ticks(void) {
 #if defined(__x86_64__)
     __asm__ volatile("lfence" ::: "memory");
@@ -274,7 +278,8 @@ static uint64_t settled_ticks(void) {
     return spex_ticks();
 }
 
-/* Memory's mood changes faster than one of these cases runs: a little of each in turn. */
+/* The speed of memory changes while one of these cases runs: a few steps of each are timed in
+ * turn. */
 static void time_chases(double ticks[]) {
     enum { BLOCK = 100 };
     uint64_t sums[3] = {0};
@@ -309,7 +314,7 @@ void bench_round(enum bench_setting setting, double ticks[]) {
     if (setting == BEST)
         time_chases(ticks + CHASE);
     spex_set("");
-    /* The one in a thousand that is recorded is not part of what it costs to be skipped. */
+    /* Subtracts the one execution in a thousand that is recorded. */
     for (size_t c = FIRST_PROBE; c < bench_case_count; c++)
         if (ticks[c] > 0 && strcmp(bench_cases[c].state, "skipped") == 0) {
             double recorded = ticks[bench_case_find(bench_cases[c].type, "on")];

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What exploration policies find in made-up programs whose true figures are known, and for what measuring time:
+/* Measures what exploration policies find in generated programs whose true figures are known,
+ * and in what measuring time.
  *
  *     policies [--json] [--rounds SEEDS]
  *
- * Brute force is the grid with two trials of each configuration. A seed is good when the configuration that would be
- * recommended is truly within 5 % of the best, and keeps the limits. Spaces too large for brute force have no line of
- * the grid. The last lines are of runs that may end early by what they have shown (rules.precision), against such that
- * may not. */
+ * Brute force is the grid with two trials of each configuration. A seed is good when the
+ * recommended configuration is truly within 5 % of the best, and keeps the limits. Spaces that
+ * are too large for brute force have no line of the grid. The last lines compare runs that may
+ * end early by their precision (rules.precision) with runs that may not. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -20,19 +21,22 @@ struct figures {
     const char *landscape;
     const char *policy;
     double precision;
-    double good; /* share of seeds */
+    /* Share of seeds. */
+    double good;
     double mean_share;
-    double time; /* of brute force's */
+    /* Share of the time of brute force. */
+    double time;
     double trials;
     double configs;
     double front;
     double covered;
-    double milliseconds; /* of the policy's own, for a trial */
+    /* Time of the policy itself for a trial. */
+    double milliseconds;
 };
 
-static struct figures measure(const struct landscape *landscape,
-                              const struct spex_policy_ops *policy, size_t seeds,
-                              double full_seconds) {
+static struct figures policy_measure(const struct landscape *landscape,
+                                     const struct spex_policy_ops *policy, size_t seeds,
+                                     double full_seconds) {
     struct figures figures = {.landscape = landscape->name,
                               .policy = policy->name,
                               .precision = landscape->space.rules.precision};
@@ -57,7 +61,7 @@ static struct figures measure(const struct landscape *landscape,
     return figures;
 }
 
-static void print(const struct figures *figures, bool json, bool *first) {
+static void print_figures(const struct figures *figures, bool json, bool *first) {
     if (json)
         printf("%s  {\"landscape\": \"%s\", \"policy\": \"%s\", \"precision\": %g, \"good\": %.3f, "
                "\"share\": %.4f, \"time\": %.5f, \"trials\": %.1f, \"configurations\": %.1f, "
@@ -75,7 +79,7 @@ static void print(const struct figures *figures, bool json, bool *first) {
     *first = false;
 }
 
-static void every_policy(size_t seeds, bool json, bool *first) {
+static void measure_policies(size_t seeds, bool json, bool *first) {
     for (size_t l = 0; l < LANDSCAPES; l++) {
         struct landscape landscape;
         landscape_make(&landscape, l);
@@ -85,14 +89,14 @@ static void every_policy(size_t seeds, bool json, bool *first) {
                 spex_space_configurations(&landscape.space) > BRUTE_MAX)
                 continue;
             struct figures figures =
-                measure(&landscape, policy, seeds, landscape.space.rules.duration_seconds);
-            print(&figures, json, first);
+                policy_measure(&landscape, policy, seeds, landscape.space.rules.duration_seconds);
+            print_figures(&figures, json, first);
         }
     }
 }
 
-/* Long runs, which are there to be ended. */
-static void early_ends(size_t seeds, bool json, bool *first) {
+/* Long runs, so that there is time to be saved. */
+static void measure_early_ends(size_t seeds, bool json, bool *first) {
     static const double precisions[] = {0, 0.05, 0.03};
     static const char *const policies[] = {"grid", SPEX_BUILTIN_DEFAULT};
     for (size_t l = 0; l < 2; l++)
@@ -103,8 +107,8 @@ static void early_ends(size_t seeds, bool json, bool *first) {
                 landscape.space.rules.duration_seconds = 1;
                 landscape.space.rules.precision = precisions[i];
                 struct figures figures =
-                    measure(&landscape, spex_builtin_policy(policies[p]), seeds, 1);
-                print(&figures, json, first);
+                    policy_measure(&landscape, spex_builtin_policy(policies[p]), seeds, 1);
+                print_figures(&figures, json, first);
             }
 }
 
@@ -114,8 +118,8 @@ int main(int argc, char **argv) {
     bench_options(argc, argv, 1, SEEDS_MAX, &seeds, &json);
     if (json)
         printf("{\"bench\": \"policies\", \"seeds\": %zu, \"results\": [\n", seeds);
-    every_policy(seeds, json, &first);
-    early_ends(seeds, json, &first);
+    measure_policies(seeds, json, &first);
+    measure_early_ends(seeds, json, &first);
     if (json)
         puts("\n ]}");
     return 0;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* How the controller reacts when a probe executes a hundred times as often, and back:
+/* Measures how the controller reacts when a probe executes a hundred times as often, and back.
  *
  *     reaction [--json] [--rounds N] [--seconds S]
  *
- * A loop works for 30 us between executions, then for 0.3 us, then for 30 us again, S seconds each, with a budget of 2 %.
- * About every millisecond it notes what the controller believes was spent, and the probe's period. Figures are
- * medians over the rounds, and the worst of them. Where others use the CPUs, the loop's rate is not as steady as it
- * means it to be, and the period follows. */
+ * A loop works for 30 us between executions, then for 0.3 us, then for 30 us again, S seconds
+ * each, with a budget of 2 %. About every millisecond it notes what the controller believes was
+ * spent, and the period of the probe. Figures are medians over the rounds, and the worst of
+ * them. Where other programs use the CPUs, the rate of the loop is not steady, and the period
+ * follows it. */
 #define _GNU_SOURCE
 #include <err.h>
 #include <getopt.h>
@@ -36,15 +37,17 @@
 enum { STEPPED = 1, PHASES = 3 };
 
 struct note {
-    double seconds; /* since the round began */
-    double allowed; /* seconds of CPUs that there were */
+    /* Since the beginning of the round. */
+    double seconds;
+    /* Seconds that the budget allowed so far. */
+    double allowed;
     double spent;
     uint32_t period;
 };
 
 enum figure { WORST, UP, UP_REVERSALS, DOWN, DOWN_REVERSALS, DENIED, FIGURES };
 
-static const char *const names[FIGURES] = {
+static const char *const figure_names[FIGURES] = {
     "most in a second, over the budget",
     "seconds to settle, x100",
     "reversals, x100",
@@ -55,7 +58,7 @@ static const char *const names[FIGURES] = {
 
 static struct note *notes;
 static size_t notes_count, notes_max;
-static volatile unsigned sink;
+static volatile unsigned work_sink;
 
 static double seconds_of(clockid_t clock) {
     struct timespec time;
@@ -63,21 +66,21 @@ static double seconds_of(clockid_t clock) {
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-static double now(void) {
+static double seconds_now(void) {
     return seconds_of(CLOCK_MONOTONIC);
 }
 
-static void work(unsigned turns) {
+static void work_turns(unsigned turns) {
     for (unsigned i = 0; i < turns; i++)
-        sink = i;
+        work_sink = i;
 }
 
-/* Turns of work that take about WORK_NS. */
+/* How many turns take about WORK_NS. */
 static unsigned turns_of_work(void) {
     enum { TURNS = 20000000 };
-    double begin = now();
-    work(TURNS);
-    double turns = TURNS * WORK_NS * 1e-9 / (now() - begin);
+    double begin = seconds_now();
+    work_turns(TURNS);
+    double turns = TURNS * WORK_NS * 1e-9 / (seconds_now() - begin);
     return turns > 1 ? (unsigned)turns : 1;
 }
 
@@ -88,7 +91,7 @@ static uint32_t stepped_site(void) {
     return site;
 }
 
-static void note(double begin) {
+static void take_note(double begin) {
     if (notes_count == notes_max)
         return;
     uint32_t site = stepped_site();
@@ -97,25 +100,25 @@ static void note(double begin) {
     struct spex_controller_totals totals = spex_controller_totals();
     spex_metrics_unlock();
     uint32_t period = spex_site_sampling(site, &loaded).period;
-    notes[notes_count++] = (struct note){.seconds = now() - begin,
+    notes[notes_count++] = (struct note){.seconds = seconds_now() - begin,
                                          .allowed = totals.seconds * totals.share,
                                          .spent = totals.spent,
                                          .period = period ? period : SPEX_SITE_HELD};
 }
 
-static void phase(double begin, double until, unsigned turns) {
+static void run_phase(double begin, double until, unsigned turns) {
     enum { TURNS_PER_LOOK = 10000 };
     unsigned since = 0;
     double noted = 0, time;
-    while ((time = now() - begin) < until) {
+    while ((time = seconds_now() - begin) < until) {
         if (time - noted >= NOTE_NS / 1e9) {
-            note(begin);
+            take_note(begin);
             noted = time;
         }
         for (since = 0; since < TURNS_PER_LOOK; since += turns) {
             LAT_PROBE_BEGIN(STEPPED, 1);
             LAT_PROBE_END(STEPPED);
-            work(turns);
+            work_turns(turns);
         }
     }
 }
@@ -127,7 +130,7 @@ static size_t note_at(double seconds) {
     return n;
 }
 
-/* Of the windows that end after `from`. */
+/* The largest share of the budget that was spent in a window that ends after `from`. */
 static double worst_window(double from) {
     double worst = 0;
     for (size_t a = 0, b = note_at(from); b < notes_count; b++) {
@@ -146,7 +149,7 @@ static bool is_near(uint32_t a, uint32_t b) {
     return high <= low * NEAR || high - low <= 1;
 }
 
-static int compare(const void *a, const void *b) {
+static int order_periods(const void *a, const void *b) {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return x < y ? -1 : x > y;
 }
@@ -159,13 +162,14 @@ static uint32_t final_period(double from, double to) {
         errx(1, "out of memory");
     for (size_t i = 0; i < count; i++)
         periods[i] = notes[first + i].period;
-    qsort(periods, count, sizeof(*periods), compare);
+    qsort(periods, count, sizeof(*periods), order_periods);
     uint32_t median = periods[count / 2];
     free(periods);
     return median;
 }
 
-static double settled(double from, double to) {
+/* The time until the period stays near its final value. */
+static double seconds_to_settle(double from, double to) {
     uint32_t final = final_period(from, to);
     double last = from;
     for (size_t i = note_at(from); i < note_at(to); i++)
@@ -174,7 +178,8 @@ static double settled(double from, double to) {
     return last - from;
 }
 
-static double reversals(double from, double to) {
+/* How often the period has changed its direction; changes within NEAR count as none. */
+static double count_reversals(double from, double to) {
     unsigned count = 0;
     int direction = 0;
     uint32_t extreme = notes[note_at(from)].period;
@@ -190,29 +195,29 @@ static double reversals(double from, double to) {
     return count;
 }
 
-static void run(double seconds, unsigned turns, double *figures) {
+static void run_round(double seconds, unsigned turns, double *figures) {
     const struct spex_options options = {
         .size = sizeof(options), .probes = "*", .out = "/dev/null", .budget = BUDGET};
     if (spex_start(&options) != 0)
         errx(1, "cannot start");
     notes_count = 0;
-    double begin = now(), cpu = seconds_of(CLOCK_THREAD_CPUTIME_ID);
+    double begin = seconds_now(), cpu = seconds_of(CLOCK_THREAD_CPUTIME_ID);
     for (int p = 0; p < PHASES; p++)
-        phase(begin, seconds * (p + 1), p == 1 ? turns : turns * FACTOR);
+        run_phase(begin, seconds * (p + 1), p == 1 ? turns : turns * FACTOR);
     cpu = seconds_of(CLOCK_THREAD_CPUTIME_ID) - cpu;
-    double denied = 1 - cpu / (now() - begin);
+    double denied = 1 - cpu / (seconds_now() - begin);
     spex_stop();
     if (!notes_count)
         errx(1, "there was no time to note anything");
     figures[WORST] = worst_window(seconds);
     figures[DENIED] = denied > 0 ? denied : 0;
-    figures[UP] = settled(seconds, 2 * seconds);
-    figures[UP_REVERSALS] = reversals(seconds, 2 * seconds);
-    figures[DOWN] = settled(2 * seconds, 3 * seconds);
-    figures[DOWN_REVERSALS] = reversals(2 * seconds, 3 * seconds);
+    figures[UP] = seconds_to_settle(seconds, 2 * seconds);
+    figures[UP_REVERSALS] = count_reversals(seconds, 2 * seconds);
+    figures[DOWN] = seconds_to_settle(2 * seconds, 3 * seconds);
+    figures[DOWN_REVERSALS] = count_reversals(2 * seconds, 3 * seconds);
 }
 
-static void print(bool json, const char *name, double *values, size_t rounds, bool last) {
+static void print_result(bool json, const char *name, double *values, size_t rounds, bool last) {
     struct bench_result result = bench_median(values, rounds);
     double worst = values[rounds - 1];
     if (json)
@@ -251,7 +256,7 @@ int main(int argc, char **argv) {
     unsigned turns = turns_of_work();
     for (size_t r = 0; r < rounds; r++) {
         double figures[FIGURES];
-        run(seconds, turns, figures);
+        run_round(seconds, turns, figures);
         for (int f = 0; f < FIGURES; f++)
             values[f][r] = figures[f];
     }
@@ -260,7 +265,7 @@ int main(int argc, char **argv) {
                "\"results\": [\n",
                rounds, seconds, SHARE);
     for (int f = 0; f < FIGURES; f++)
-        print(json, names[f], values[f], rounds, f + 1 == FIGURES);
+        print_result(json, figure_names[f], values[f], rounds, f + 1 == FIGURES);
     if (json)
         puts(" ]}");
     free(notes);

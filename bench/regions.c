@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What ten probes cost with about 30 cycles of work between them, in a region and without one, next to the same loop
- * without probes, at several rates; and what that comes to against the limits that spex has set itself.
+/* Measures what ten probes cost with about 30 cycles of work between them, in a region and
+ * without one, beside the same loop without probes, at several rates; and compares that with
+ * the limits that spex has set itself.
  *
  *     regions [--json] [--rounds N]
  *
- * Every round times each case once; a figure is the median over the rounds of a case's time over that of the loop
- * without probes, which was timed right before it. */
+ * Each round times each case once. A figure is the median over the rounds of the time of a case
+ * over that of the loop without probes, which is timed before and after it. */
 #define _GNU_SOURCE
 #include <err.h>
 #include <stdbool.h>
@@ -20,11 +21,11 @@
 enum { SITES = 10, PASSES = 4000, ROUNDS_MAX = 100000 };
 
 /* What a loop computes, so that the compiler keeps it. */
-static volatile uint64_t sink;
+static volatile uint64_t result_sink;
 
-/* About 30 cycles of work, with regard to which a probe's instructions are either in parallel or in addition:
+/* About 30 cycles of work, in which the instructions of a probe run in parallel or add to the time:
  *   chain  each step waits for the one before
- *   wide   steps of four chains, as many at a time as the processor has units for */
+ *   wide   steps of four chains, which keep the units of the processor busy */
 #define STEP(x)                                                                                    \
     x ^= x << 13;                                                                                  \
     x ^= x >> 7;
@@ -47,7 +48,7 @@ static volatile uint64_t sink;
         uint64_t a = 1, b = 2, c = 3, d = 4;                                                       \
         for (size_t i = 0; i < PASSES; i++)                                                        \
             __VA_ARGS__                                                                            \
-        sink = a + b + c + d;                                                                      \
+        result_sink = a + b + c + d;                                                               \
     }
 
 /* clang-format off */
@@ -78,14 +79,14 @@ struct bench_case {
         "wide", "region", rate, wide_in_region, wide_plain, selection, limit_in_region             \
     }
 
-static const struct bench_case cases[] = {
+static const struct bench_case bench_cases[] = {
     AT("off", "off", 0, 0),
     AT("1/100", "*@~100", 0, 0),
     AT("1/1000", "*@~1000", 1.10, 1.03),
     AT("1/10000", "*@~10000", 0, 0),
 };
 
-enum { CASES = sizeof(cases) / sizeof(cases[0]) };
+enum { CASES = sizeof(bench_cases) / sizeof(bench_cases[0]) };
 
 static double *ratios[CASES], *plain_ticks[CASES];
 
@@ -95,43 +96,44 @@ static double ticks_of(void (*run)(void)) {
     return (double)(spex_ticks() - begin) / PASSES;
 }
 
-static void switch_to(const struct bench_case *one) {
+static void case_select(const struct bench_case *one) {
     if (spex_set(one->selection) < 0)
         errx(1, "cannot select %s", one->selection);
     one->run();
 }
 
-/* The loop without probes before and after: the machine's clock goes up and down. */
+/* The loop without probes is timed before and after, since the clock of the processor changes. */
 static void time_case(size_t c, size_t round) {
-    switch_to(&cases[c]);
-    double before = ticks_of(cases[c].plain);
-    double with = ticks_of(cases[c].run);
-    double after = ticks_of(cases[c].plain);
+    case_select(&bench_cases[c]);
+    double before = ticks_of(bench_cases[c].plain);
+    double with = ticks_of(bench_cases[c].run);
+    double after = ticks_of(bench_cases[c].plain);
     ratios[c][round] = 2 * with / (before + after);
     plain_ticks[c][round] = before;
 }
 
 static void print_case(bool json, size_t c, size_t rounds) {
     struct bench_result result = bench_median(ratios[c], rounds);
-    bool kept = result.median <= cases[c].limit;
+    bool kept = result.median <= bench_cases[c].limit;
     if (json) {
         printf("%s\n  {\"work\": \"%s\", \"how\": \"%s\", \"rate\": \"%s\", \"ratio\": %.4f, "
                "\"ci95\": [%.4f, %.4f]",
-               c ? "," : "", cases[c].work, cases[c].how, cases[c].rate, result.median, result.low,
-               result.high);
-        if (cases[c].limit > 0)
-            printf(", \"at_most\": %g, \"kept\": %s", cases[c].limit, kept ? "true" : "false");
+               c ? "," : "", bench_cases[c].work, bench_cases[c].how, bench_cases[c].rate,
+               result.median, result.low, result.high);
+        if (bench_cases[c].limit > 0)
+            printf(", \"at_most\": %g, \"kept\": %s", bench_cases[c].limit,
+                   kept ? "true" : "false");
         printf("}");
         return;
     }
-    printf("%-6s %-7s %-8s %7.4f (%.4f to %.4f)", cases[c].work, cases[c].how, cases[c].rate,
-           result.median, result.low, result.high);
-    if (cases[c].limit > 0)
-        printf(", at most %g: %s", cases[c].limit, kept ? "kept" : "NOT KEPT");
+    printf("%-6s %-7s %-8s %7.4f (%.4f to %.4f)", bench_cases[c].work, bench_cases[c].how,
+           bench_cases[c].rate, result.median, result.low, result.high);
+    if (bench_cases[c].limit > 0)
+        printf(", at most %g: %s", bench_cases[c].limit, kept ? "kept" : "NOT KEPT");
     puts("");
 }
 
-static void print(bool json, size_t rounds) {
+static void print_results(bool json, size_t rounds) {
     double chain = bench_median(plain_ticks[0], rounds).median;
     double wide = bench_median(plain_ticks[2], rounds).median;
     if (json)
@@ -164,6 +166,6 @@ int main(int argc, char **argv) {
         for (size_t c = 0; c < CASES; c++)
             time_case(c, round);
     spex_stop();
-    print(json, rounds);
+    print_results(json, rounds);
     return 0;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What exploration policies recommend when they are told trials of a real program that were run
- * before:
+/* Shows what exploration policies recommend when they are given trials of a real program that
+ * were recorded before.
  *
  *     replayed [--json] [--rounds SEEDS] TRIALS_PER_CONFIG POLICY,… STORE…
  *
- * The stores have to have trials of every configuration, in an order of chance. A policy that asks
- * for one gets one of them, each once, in another order with every seed. When there are none left
- * they begin again: `again` counts them, and `wanted` says how many more there would have to be.
- * What is recommended is what `spex report` would recommend. */
+ * The stores must have trials of every configuration, in random order. A policy that asks for a
+ * configuration gets one of its trials, each once, in another order with every seed. When none
+ * is left, they start again: `again` counts these, and `wanted` says how many more trials are
+ * needed. The recommendation is that of `spex report`. */
 #define _GNU_SOURCE
 #include <err.h>
 #include <errno.h>
@@ -25,16 +25,19 @@
 
 enum { SEEDS_DEFAULT = 20, SEEDS_MAX = 1000 };
 
-/* The trials of each configuration, by the group of the summary. */
+/* The trials of each configuration, by the groups of the summary. */
 struct recording {
     struct spex_study *studies;
     size_t study_count;
     const struct spex_trial **trials;
     size_t trial_count;
-    struct spex_summary summary; /* of all */
-    size_t *of;                  /* trials, group by group */
-    size_t *first;               /* in `of`, of each group, and one more */
-    size_t *most;                /* that were asked for of each group, by any one seed */
+    /* The summary of all trials. */
+    struct spex_summary summary;
+    /* Indices of the trials, group by group; `first` has the first index of each group in it. */
+    size_t *of;
+    size_t *first;
+    /* The most trials of each group that any seed has asked for. */
+    size_t *most;
 };
 
 struct replay {
@@ -42,11 +45,14 @@ struct replay {
     const struct spex_space *space;
     const struct spex_policy_ops *policy;
     struct spex_draw draw;
-    size_t *order; /* as recording->of, shuffled within groups */
-    size_t *taken; /* of each group */
+    /* As recording->of, shuffled within groups. */
+    size_t *order;
+    /* Trials taken of each group. */
+    size_t *taken;
     struct spex_trials trials;
     struct spex_summary summary;
-    size_t again; /* trials that were told more than once */
+    /* Trials that were given more than once. */
+    size_t again;
     double seconds;
 };
 
@@ -64,17 +70,17 @@ static size_t group_of(const struct recording *recording, const size_t *levels) 
     return (size_t)(group - recording->summary.groups);
 }
 
-static size_t recorded(const struct recording *recording, size_t group) {
+static size_t recorded_count(const struct recording *recording, size_t group) {
     return recording->first[group + 1] - recording->first[group];
 }
 
 static void read_stores(struct recording *recording, char **paths, size_t count) {
-    struct spex_error why = {""};
+    struct spex_error error = {""};
     recording->studies = allocate(count, sizeof(*recording->studies));
     recording->study_count = count;
     for (size_t s = 0; s < count; s++) {
-        if (spex_study_read(&recording->studies[s], paths[s], &why))
-            errx(1, "%s", why.text);
+        if (spex_study_read(&recording->studies[s], paths[s], &error))
+            errx(1, "%s", error.text);
         recording->trial_count += recording->studies[s].trials.count;
     }
     recording->trials = allocate(recording->trial_count, sizeof(void *));
@@ -116,7 +122,7 @@ static void recording_free(struct recording *recording) {
     free(recording->most);
 }
 
-static void shuffle(struct replay *replay) {
+static void replay_shuffle(struct replay *replay) {
     const struct recording *recording = replay->recording;
     for (size_t g = 0; g < recording->summary.count; g++)
         for (size_t i = recording->first[g + 1]; i > recording->first[g] + 1; i--) {
@@ -135,7 +141,7 @@ static void replay_begin(struct replay *replay, uint64_t seed) {
     replay->order = allocate(count, sizeof(size_t));
     replay->taken = allocate(recording->summary.count, sizeof(size_t));
     memcpy(replay->order, recording->of, count * sizeof(size_t));
-    shuffle(replay);
+    replay_shuffle(replay);
     spex_summary_init(&replay->summary, replay->space);
 }
 
@@ -146,15 +152,15 @@ static void replay_end(struct replay *replay) {
     free(replay->taken);
 }
 
-static const struct spex_trial *take(struct replay *replay, const size_t *levels) {
+static const struct spex_trial *replay_take(struct replay *replay, const size_t *levels) {
     const struct recording *recording = replay->recording;
-    size_t group = group_of(recording, levels), count = recorded(recording, group);
+    size_t group = group_of(recording, levels), count = recorded_count(recording, group);
     size_t taken = replay->taken[group]++;
     replay->again += taken >= count;
     return recording->trials[replay->order[recording->first[group] + taken % count]];
 }
 
-static void keep(struct replay *replay, const struct spex_trial *trial) {
+static void replay_keep(struct replay *replay, const struct spex_trial *trial) {
     struct spex_trial copy;
     if (spex_trial_init(&copy, replay->space, trial->levels))
         errx(1, "out of memory");
@@ -168,7 +174,7 @@ static void keep(struct replay *replay, const struct spex_trial *trial) {
         errx(1, "out of memory");
 }
 
-static void tell(struct replay *replay, void *state, const struct spex_trial *trial) {
+static void replay_tell(struct replay *replay, void *state, const struct spex_trial *trial) {
     const struct spex_result result = {.size = sizeof(result),
                                        .levels = trial->levels,
                                        .ok = trial->ok,
@@ -177,12 +183,12 @@ static void tell(struct replay *replay, void *state, const struct spex_trial *tr
                                        .records_lost = trial->records_lost,
                                        .seconds = trial->seconds};
     replay->seconds += trial->seconds;
-    keep(replay, trial);
+    replay_keep(replay, trial);
     if (replay->policy->run_finished)
         replay->policy->run_finished(state, &result);
 }
 
-static void explore(struct replay *replay) {
+static void replay_explore(struct replay *replay) {
     size_t *levels = allocate(replay->space->parameter_count, sizeof(*levels));
     void *state = allocate(1, replay->policy->state_size(replay->space));
     const struct spex_asking asking = {.policy = replay->policy,
@@ -191,14 +197,14 @@ static void explore(struct replay *replay) {
                                        .probes = "",
                                        .levels = levels};
     struct spex_plan plan;
-    struct spex_error why = {""};
+    struct spex_error error = {""};
     int got = replay->policy->init(state, replay->space);
     if (got)
         errx(1, "%s: %s", replay->policy->name, strerror(-got));
-    while ((got = spex_plan_ask(&asking, &plan, &why)) > 0)
-        tell(replay, state, take(replay, plan.levels));
+    while ((got = spex_plan_ask(&asking, &plan, &error)) > 0)
+        replay_tell(replay, state, replay_take(replay, plan.levels));
     if (got < 0)
-        errx(1, "%s", why.text);
+        errx(1, "%s", error.text);
     if (replay->policy->fini)
         replay->policy->fini(state);
     free(state);
@@ -233,7 +239,7 @@ static json_t *replay_one(struct recording *recording, const struct spex_space *
     struct replay replay = {.recording = recording, .space = space, .policy = policy};
     struct spex_findings findings;
     replay_begin(&replay, space->rules.seed);
-    explore(&replay);
+    replay_explore(&replay);
     for (size_t g = 0; g < recording->summary.count; g++)
         if (replay.taken[g] > recording->most[g])
             recording->most[g] = replay.taken[g];
@@ -251,7 +257,7 @@ static json_t *replay_one(struct recording *recording, const struct spex_space *
 static json_t *wanted_json(const struct recording *recording) {
     json_t *list = json_array();
     for (size_t g = 0; g < recording->summary.count; g++) {
-        size_t there = recorded(recording, g);
+        size_t there = recorded_count(recording, g);
         if (recording->most[g] <= there)
             continue;
         json_t *wanted = config_json(recording->summary.space, recording->summary.groups[g].levels);
@@ -284,7 +290,7 @@ static json_t *ranked_json(struct spex_summary *summary) {
     return list;
 }
 
-static void print(const json_t *results) {
+static void print_results(const json_t *results) {
     size_t r;
     const json_t *result;
     json_array_foreach(results, r, result) {
@@ -308,7 +314,7 @@ static const struct spex_policy_ops *policy_named(const char *name) {
     return policy;
 }
 
-/* Each of the policies whose names are in the list, which is taken apart. */
+/* Replays each of the policies in the list, which is changed. */
 static json_t *replay_all(struct recording *recording, struct spex_space *space, char *policies,
                           size_t seeds) {
     json_t *results = json_array();
@@ -325,7 +331,7 @@ int main(int argc, char **argv) {
     static struct recording recording;
     size_t seeds = SEEDS_DEFAULT;
     bool json;
-    struct spex_error why = {""};
+    struct spex_error error = {""};
     bench_options(argc, argv, 1, SEEDS_MAX, &seeds, &json);
     unsigned long each = optind + 2 < argc ? strtoul(argv[optind], NULL, 10) : 0;
     if (each < 1 || each > UINT32_MAX)
@@ -336,12 +342,12 @@ int main(int argc, char **argv) {
     space.rules.trials_per_config = (uint32_t)each;
     json_t *results = replay_all(&recording, &space, argv[optind + 1], seeds);
     if (!json)
-        print(results);
+        print_results(results);
     else if (spex_json_write(json_pack("{s:O, s:o, s:o}", "results", results, "wanted",
                                        wanted_json(&recording), "ranked",
                                        ranked_json(&recording.summary)),
-                             stdout, &why))
-        errx(1, "%s", why.text);
+                             stdout, &error))
+        errx(1, "%s", error.text);
     json_decref(results);
     recording_free(&recording);
     return 0;

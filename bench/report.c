@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How long a report of many trials takes, next to reading the rows with SQLite alone: 10,000 trials of a space of two
- * objectives and six parameters. Their results are made up; where a store takes them does not matter. */
+/* Measures how long a report of many trials takes, beside reading the rows with SQLite alone:
+ * 10,000 trials of a space of two objectives and six parameters. Their results are generated. */
 #include <errno.h>
 #include <math.h>
 #include <stdint.h>
@@ -36,8 +36,8 @@ static const char space_xml[] =
 
 static char *const program[] = {(char *)(uintptr_t) "./made", NULL};
 
-/* Steele, Lea and Flood's SplitMix. */
-static double draw(uint64_t *state) {
+/* 0 to 1, by SplitMix (Steele, Lea and Flood). */
+static double random_draw(uint64_t *state) {
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
@@ -52,7 +52,7 @@ static _Noreturn void give_up(const char *what) {
 static void fill_metrics(struct spex_trial *trial, uint64_t *state) {
     static struct spex_trial_metric metrics[METRICS];
     for (size_t m = 0; m < METRICS; m++) {
-        double value = 1e-3 * (1 + draw(state));
+        double value = 1e-3 * (1 + random_draw(state));
         metrics[m] = (struct spex_trial_metric){.probe_id = (uint16_t)(m + 1),
                                                 .probe_type = SPEX_LAT,
                                                 .records = 100,
@@ -73,12 +73,13 @@ static void fill_metrics(struct spex_trial *trial, uint64_t *state) {
 static void make_trial(struct spex_trial *trial, uint64_t *state) {
     static char ok[] = "ok", failed[] = "killed by signal 11 (Segmentation fault)";
     double threads = (double)trial->levels[0] + 1, share = (double)trial->levels[2] / 1000;
-    trial->ok = draw(state) > 0.02;
+    trial->ok = random_draw(state) > 0.02;
     trial->status = trial->ok ? ok : failed;
     trial->measured[0].value =
-        1000 * threads / (1 + threads / 8) * (1 + share) * (0.98 + 0.04 * draw(state));
+        1000 * threads / (1 + threads / 8) * (1 + share) * (0.98 + 0.04 * random_draw(state));
     trial->measured[0].error = trial->measured[0].value / 100;
-    trial->measured[1].value = 1e-3 * (1 + share * share * 3) * threads * (0.9 + 0.2 * draw(state));
+    trial->measured[1].value =
+        1e-3 * (1 + share * share * 3) * threads * (0.9 + 0.2 * random_draw(state));
     trial->measured[1].error = NAN;
     trial->records_used = 1000;
     trial->seconds = 0.5;
@@ -86,28 +87,28 @@ static void make_trial(struct spex_trial *trial, uint64_t *state) {
 }
 
 static void make_store(const char *path) {
-    struct spex_error why = {""};
+    struct spex_error error = {""};
     struct spex_space_file *file;
     struct spex_store *store;
     struct spex_circumstances now;
     size_t levels[6] = {0};
     uint64_t state = 1;
-    if (spex_space_parse("made", space_xml, &file, &why) ||
-        spex_store_open(path, file, "random", program, &store, &why))
-        give_up(why.text);
-    if (spex_circumstances_now(program[0], &now) || spex_store_begin(store, &now, true, &why))
-        give_up(why.text);
+    if (spex_space_parse("made", space_xml, &file, &error) ||
+        spex_store_open(path, file, "random", program, &store, &error))
+        give_up(error.text);
+    if (spex_circumstances_now(program[0], &now) || spex_store_begin(store, &now, true, &error))
+        give_up(error.text);
     for (size_t t = 0; t < TRIALS; t++) {
         struct spex_trial trial;
         for (size_t p = 0; p < 6 && t % PER_CONFIG == 0; p++)
-            levels[p] = (size_t)(draw(&state) * (double)file->space.parameters[p].count);
+            levels[p] = (size_t)(random_draw(&state) * (double)file->space.parameters[p].count);
         if (spex_trial_init(&trial, &file->space, levels))
             give_up("out of memory");
         trial.asked = t + 1;
         trial.told = t;
         make_trial(&trial, &state);
-        if (spex_store_put(store, t + 1, &file->space, &trial, NULL, 0, &why))
-            give_up(why.text);
+        if (spex_store_put(store, t + 1, &file->space, &trial, NULL, 0, &error))
+            give_up(error.text);
         trial.status = NULL;
         trial.metrics = NULL;
         trial.metric_count = 0;
@@ -160,7 +161,7 @@ static double time_rows(const char *path) {
 int main(int argc, char **argv) {
     size_t rounds = ROUNDS_DEFAULT;
     bool json = false;
-    /* In memory where there is room for it: each trial is put in on its own, and waits for the disk. */
+    /* In memory where possible: each trial is written by itself, and would wait for the disk. */
     char path[64];
     double text[100], as_json[100], rows[100];
     bench_options(argc, argv, 1, 100, &rounds, &json);

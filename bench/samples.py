@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Kernels of a real program: SQLite and a small application of it (kernels_sqlite.c), all of whose functions can be kernels
-by -finstrument-functions. How many are of a class, how many switching points they need, and whether each has the samples
-that were asked for, when it is sampled as often as its model says and when all are at one rate.
+"""Measures the sampling of the kernels of a real program: SQLite and a small application of it (kernels_sqlite.c), all
+of whose functions can be kernels by -finstrument-functions. Reports how many kernels are of each class, how many switching
+points they need, and whether each has the samples that were asked for: sampled as often as its model says, and all
+at one rate.
 
-FOLDER has sqlite3.c and sqlite3.h, of the sqlite3 that is to be measured ("apt-get source sqlite3", "./configure", "make
-sqlite3.c"), and gets what is made of them. The functions are those that take --least seconds on average in a first run.
+FOLDER has sqlite3.c and sqlite3.h of the sqlite3 to be measured ("apt-get source sqlite3", "./configure", "make
+sqlite3.c"), and gets the files that are built. The functions are those that take --least seconds on average in a first run.
 
 usage: samples.py [--json] [--least SECONDS] [--runs N] [--rounds N] [--samples N] BUILD FOLDER
 """
@@ -41,7 +42,7 @@ class Bench:
                               stderr=subprocess.PIPE, **options).stdout
 
     def build(self):
-        """The application's functions are not put into each other, so that each query has a context of its own."""
+        """The functions of the application are not inlined, so that each query has a context of its own."""
         here = os.path.dirname(os.path.abspath(__file__))
         common = ["cc", "-O2", "-finstrument-functions", "-I", os.path.join(here, "..", "include"), "-I", self.folder, "-c"]
         self.run(*common, self.path("sqlite3.c"), "-o", self.path("sqlite3.o"))
@@ -75,7 +76,7 @@ class Bench:
 
 
 def misses(samples, required):
-    """By which factor: of 1, none; without any sample, of as many as there were to be."""
+    """The factor by which the samples miss the required number; 1: not at all. Without a sample: the required number."""
     return max(samples / required, required / max(samples, 1)) if samples else max(required, 1)
 
 
@@ -87,7 +88,7 @@ def figures(kernels, samples_of):
 
 
 def best_rate(kernels, samples_at):
-    """Of rates a quarter of a power of two apart, the one that does most kernels justice."""
+    """The one rate that suits most kernels, of rates a quarter of a power of two apart."""
     rates = [2 ** (exponent / 4) for exponent in range(-120, 121)]
     best = max(rates, key=lambda rate: figures(kernels, lambda kernel: samples_at(kernel, rate))["within_2"])
     return figures(kernels, lambda kernel: samples_at(kernel, best))
@@ -113,7 +114,7 @@ def measure(options):
         "lost": account["lost"],
         "by_models": figures(modelled, of),
         "by_models_all_contexts": figures(account["kernels"], of),
-        # What one rate for all comes to, from what they executed: one in so many executions, and looks at all times.
+        # The samples at one rate for all kernels, by their executions: one in so many executions, and looks at all times.
         "one_period": best_rate(modelled, lambda kernel, rate: math.floor(kernel["executions"] * rate)),
         "one_frequency": best_rate(modelled, lambda kernel, rate: math.floor(kernel["executions"] * kernel["mean_seconds"] *
                                                                            rate)),

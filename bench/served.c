@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* For anomalies.py: requests to an SQLite database that does not fit into its cache, so that each reads from the file.
+/* Serves requests to an SQLite database that does not fit into its cache, so that each request
+ * reads from the file; for anomalies.py.
  *
- *     served DATABASE REQUESTS [ROWS]    REQUESTS of ROWS rows, of 100 to 1600 in turn otherwise; 0: until the input ends
+ *     served DATABASE REQUESTS [ROWS]    REQUESTS of ROWS rows, else of 100 to 1600 in turn;
+ *                                        0: until the input ends
  *
  *     request(rows) ──┬── query(rows)
  *                     └── format(bytes) a row
  *
- * A database that is not there is made. At the end: what was done, as JSON. */
+ * A database that does not exist is made. The end is a summary as JSON. */
 #include <err.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -28,16 +30,16 @@ SPEX_PROBE_NAME(FORMAT, "format");
 static sqlite3 *db;
 static sqlite3_stmt *select_rows;
 static uint64_t formatted;
-static unsigned char text[400];
-static volatile unsigned sink;
+static unsigned char row_text[400];
+static volatile unsigned result_sink;
 
-static void must(int result) {
+static void check_sqlite(int result) {
     if (result != SQLITE_OK)
         errx(1, "%s", sqlite3_errmsg(db));
 }
 
-static void make(void) {
-    must(sqlite3_exec(
+static void make_database(void) {
+    check_sqlite(sqlite3_exec(
         db,
         "BEGIN; CREATE TABLE trip(id INTEGER PRIMARY KEY, zone INT, fare REAL, note TEXT);"
         "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 199999)"
@@ -48,38 +50,39 @@ static void make(void) {
 
 static void open_database(const char *path) {
     int there = access(path, F_OK) == 0;
-    must(sqlite3_open(path, &db));
+    check_sqlite(sqlite3_open(path, &db));
     if (!there)
-        make();
-    must(sqlite3_exec(db, "PRAGMA cache_size = 10", NULL, NULL, NULL));
-    must(sqlite3_prepare_v2(db, "SELECT fare, note FROM trip WHERE id BETWEEN ?1 AND ?1 + ?2 - 1",
-                            -1, &select_rows, NULL));
+        make_database();
+    check_sqlite(sqlite3_exec(db, "PRAGMA cache_size = 10", NULL, NULL, NULL));
+    check_sqlite(
+        sqlite3_prepare_v2(db, "SELECT fare, note FROM trip WHERE id BETWEEN ?1 AND ?1 + ?2 - 1",
+                           -1, &select_rows, NULL));
 }
 
-static void format(unsigned row, const unsigned char *from, unsigned bytes) {
+static void format_row(unsigned row, const unsigned char *from, unsigned bytes) {
     KERNEL_PROBE_BEGIN(FORMAT, 1, bytes);
     unsigned sum = row;
     for (unsigned b = 0; b < bytes; b++)
         sum = sum * 31 + from[b];
-    sink = sum;
+    result_sink = sum;
     KERNEL_PROBE_END(FORMAT);
 }
 
-static void query(uint64_t from, unsigned rows) {
+static void query_rows(uint64_t from, unsigned rows) {
     KERNEL_PROBE_BEGIN(QUERY, 1, rows);
     sqlite3_bind_int64(select_rows, 1, (sqlite3_int64)from);
     sqlite3_bind_int64(select_rows, 2, rows);
     while (sqlite3_step(select_rows) == SQLITE_ROW)
-        sink = sink + (unsigned)sqlite3_column_int(select_rows, 0);
-    must(sqlite3_reset(select_rows));
+        result_sink = result_sink + (unsigned)sqlite3_column_int(select_rows, 0);
+    check_sqlite(sqlite3_reset(select_rows));
     KERNEL_PROBE_END(QUERY);
 }
 
-static void request(uint64_t from, unsigned rows) {
+static void serve_request(uint64_t from, unsigned rows) {
     KERNEL_PROBE_BEGIN(REQUEST, 1, rows);
-    query(from, rows);
+    query_rows(from, rows);
     for (unsigned r = 0; r < rows; r++)
-        format(r, text, sizeof(text));
+        format_row(r, row_text, sizeof(row_text));
     formatted += rows;
     KERNEL_PROBE_END(REQUEST);
 }
@@ -106,7 +109,7 @@ int main(int argc, char **argv) {
     for (; requests ? done < requests : !input_ended(); done++) {
         unsigned rows = fixed ? fixed : (unsigned)ROWS_LEAST << done % SIZES;
         random = random * 6364136223846793005u + 1442695040888963407u;
-        request((random >> 33) % (ROWS - ROWS_MOST), rows);
+        serve_request((random >> 33) % (ROWS - ROWS_MOST), rows);
     }
     clock_gettime(CLOCK_MONOTONIC, &end);
     spex_stop();

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What exploring adds to each run of a program: by how much an exploration of many trials takes longer than one of few,
- * next to as many runs of the same program, which makes the same records for a socket that nobody reads, started and
- * waited for by this one. What is the same for both, an exploration takes once.
+/* Measures what exploring adds to each run of a program: how much longer an exploration of many
+ * trials takes than one of few, beside as many runs of the same program by this one, with the
+ * same records for a socket that nobody reads. What an exploration does once cancels.
  *
  *     trials [--json] [--rounds N]
  *
- * The program is this one, too. Explorations and bare runs take turns; figures are milliseconds, medians over the
- * rounds: of a bare run, of one more trial, what that adds, and what an exploration takes besides its trials. */
+ * The program is this file as well. Explorations and bare runs take turns. Figures are
+ * milliseconds, medians over the rounds: of a bare run, of one more trial, what that adds, and
+ * what an exploration takes besides its trials. */
 #define _GNU_SOURCE
 #include <err.h>
 #include <errno.h>
@@ -29,12 +30,12 @@
 enum { FEW = 8, MANY = 72, RECORDS = 200, ROUNDS_DEFAULT = 15, ROUNDS_MAX = 1000, WORK = 1 };
 SPEX_PROBE_NAME(WORK, "work");
 
-static const char space[] =
+static const char space_format[] =
     "<space name='trials'><parameter name='a' type='integer' min='1' max='%d'/>"
     "<objective probe='work:tpt' metric='throughput' goal='maximise'/>"
     "<run records_per_thread='100' warmup='0'/></space>";
 
-static char folder[] = "/tmp/spex-bench-XXXXXX";
+static char work_directory[] = "/tmp/spex-bench-XXXXXX";
 static char space_path[64], store_path[64], socket_path[64];
 
 static double seconds_now(void) {
@@ -44,7 +45,7 @@ static double seconds_now(void) {
 }
 
 /* The program: makes its records and ends. */
-static int work(void) {
+static int program_work(void) {
     if (spex_start(NULL) != 0)
         return 1;
     for (int i = 0; i < RECORDS; i++) {
@@ -56,11 +57,11 @@ static int work(void) {
 
 static void write_space(int configurations) {
     FILE *out = fopen(space_path, "we");
-    if (!out || fprintf(out, space, configurations) < 0 || fclose(out) != 0)
+    if (!out || fprintf(out, space_format, configurations) < 0 || fclose(out) != 0)
         err(1, "%s", space_path);
 }
 
-/* Streams are taken by the kernel as far as its buffers go, which is far enough. */
+/* The buffers of the kernel hold the streams of all runs. */
 static int listen_only(void) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -131,17 +132,17 @@ static void print_result(const char *name, struct bench_result result, bool json
 
 int main(int argc, char **argv) {
     if (argc == 2 && strcmp(argv[1], "work") == 0)
-        return work();
+        return program_work();
     static double bare[ROUNDS_MAX], explored[ROUNDS_MAX], added[ROUNDS_MAX], once[ROUNDS_MAX];
     size_t rounds = ROUNDS_DEFAULT;
     bool json = false;
     bench_options(argc, argv, 1, ROUNDS_MAX, &rounds, &json);
     char *self = realpath("/proc/self/exe", NULL);
-    if (!self || !mkdtemp(folder))
-        err(1, "%s", folder);
-    snprintf(space_path, sizeof(space_path), "%s/space.xml", folder);
-    snprintf(store_path, sizeof(store_path), "%s/trials.db", folder);
-    snprintf(socket_path, sizeof(socket_path), "%s/socket", folder);
+    if (!self || !mkdtemp(work_directory))
+        err(1, "%s", work_directory);
+    snprintf(space_path, sizeof(space_path), "%s/space.xml", work_directory);
+    snprintf(store_path, sizeof(store_path), "%s/trials.db", work_directory);
+    snprintf(socket_path, sizeof(socket_path), "%s/socket", work_directory);
     for (size_t r = 0; r < rounds; r++) {
         double few = milliseconds(run_explored, self, FEW);
         explored[r] = (milliseconds(run_explored, self, MANY) - few) / (MANY - FEW);
@@ -150,7 +151,7 @@ int main(int argc, char **argv) {
         once[r] = few - FEW * explored[r];
     }
     unlink(space_path);
-    rmdir(folder);
+    rmdir(work_directory);
     free(self);
     if (json)
         printf("{\n  \"bench\": \"trials\",\n  \"rounds\": %zu,\n", rounds);

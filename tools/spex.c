@@ -8,6 +8,7 @@
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
 
+/* In alphabetical order, as --help prints them. */
 static const struct {
     const char *name;
     const char *summary;

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* The connection of one process that reports to a command. All sockets are non-blocking; the
+ * command polls them and calls spex_caller_take. One thread uses these functions; there is no
+ * lock. */
 #define _GNU_SOURCE
 #include "observe/caller.h"
 
@@ -13,11 +16,13 @@
 #include "base/clock.h"
 #include "text/printable.h"
 
-/* Of one turn, so that a process that sends without end cannot keep the others waiting. */
-enum { FRAMES_AT_ONCE = 1024 };
+/* Frames that one call of spex_caller_take receives, so that a process that sends without end
+ * does not keep the others waiting. */
+enum { FRAMES_MAX = 1024 };
 
-/* Until it has said it itself. */
-static void read_command(struct spex_caller *caller) {
+/* Takes the name of the command from /proc. The first report replaces it by the name that the
+ * process gives itself. */
+static void caller_read_command(struct spex_caller *caller) {
     char path[32];
     snprintf(path, sizeof(path), "/proc/%d/comm", (int)caller->process);
     FILE *file = fopen(path, "re");
@@ -29,6 +34,8 @@ static void read_command(struct spex_caller *caller) {
     fclose(file);
 }
 
+/* SO_PEERCRED has the process as this PID namespace sees it: 0 for a process of a namespace
+ * that is not below ours. */
 void spex_caller_open(struct spex_caller *caller, int socket) {
     struct ucred peer = {.pid = 0};
     socklen_t size = sizeof(peer);
@@ -39,10 +46,11 @@ void spex_caller_open(struct spex_caller *caller, int socket) {
     if (peer.pid <= 0)
         return;
     caller->pidfd = pidfd_open(peer.pid, 0);
-    read_command(caller);
+    caller_read_command(caller);
 }
 
-static void close_socket(struct spex_caller *caller) {
+/* Keeps the caller with its last report; only the socket is gone. */
+static void caller_close_socket(struct spex_caller *caller) {
     close(caller->socket);
     caller->socket = -1;
     caller->closed_ns = spex_clock_ns(CLOCK_MONOTONIC);
@@ -57,6 +65,8 @@ void spex_caller_free(struct spex_caller *caller) {
     spex_profile_free(&caller->shown);
 }
 
+/* A request that cannot be sent is dropped: the socket is full or closed, and the caller ends
+ * by itself. */
 void spex_caller_ask(struct spex_caller *caller, enum spex_control_kind kind, uint32_t number,
                      uint32_t interval_ms) {
     const struct spex_control_request request = {
@@ -70,8 +80,9 @@ void spex_caller_ask(struct spex_caller *caller, enum spex_control_kind kind, ui
         send(caller->socket, &request, sizeof(request), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* A complete report. */
-static void note(struct spex_caller *caller) {
+/* After a complete report: takes the time, the name, and the process id where SO_PEERCRED gave
+ * none. */
+static void caller_note_report(struct spex_caller *caller) {
     const struct spex_profile_process *process = &caller->reader.profile.process;
     caller->heard_ns = spex_clock_ns(CLOCK_MONOTONIC);
     if (process->command[0])
@@ -80,38 +91,42 @@ static void note(struct spex_caller *caller) {
         caller->process = (pid_t)process->process_id;
 }
 
-/* As spex_caller_take, of one frame. */
-static int take_frame(struct spex_caller *caller, bool *more) {
+/* Receives one frame. Returns as spex_caller_take; *more becomes false when no frame is
+ * waiting. The buffer is static because a frame has 64 KiB. */
+static int caller_take_frame(struct spex_caller *caller, bool *more) {
     static char frame[SPEX_CONTROL_FRAME_BYTES];
     ssize_t length = recv(caller->socket, frame, sizeof(frame), MSG_DONTWAIT | MSG_TRUNC);
     if (length < 0 && errno == EAGAIN)
         *more = false;
-    /* A process that ends with a request of ours unread resets the connection; what it has sent is there still. */
+    /* A process that ends without reading our request resets the connection. The frames that it has
+     * sent before can still be received. */
     if (length < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNRESET))
         return 0;
     if (length <= 0)
         return -1;
     if ((size_t)length > sizeof(frame)) {
-        snprintf(caller->why, sizeof(caller->why), "its report is malformed");
+        spex_error_set(&caller->error, "its report is malformed");
         return -1;
     }
-    int taken = spex_profile_reader_take(&caller->reader, frame, (size_t)length, caller->why,
-                                         sizeof(caller->why));
+    int taken = spex_profile_reader_take(&caller->reader, frame, (size_t)length, &caller->error);
     return taken < 0 ? -1 : taken;
 }
 
+/* The limit of frames keeps one busy process from starving the others. The connection is closed
+ * at its end, and after a malformed frame, of which the reason stays in the caller. */
 int spex_caller_take(struct spex_caller *caller) {
     int taken = caller->socket >= 0 ? 0 : -1;
     bool more = true;
-    for (int frames = 0; taken == 0 && more && frames < FRAMES_AT_ONCE; frames++)
-        taken = take_frame(caller, &more);
+    for (int frames = 0; taken == 0 && more && frames < FRAMES_MAX; frames++)
+        taken = caller_take_frame(caller, &more);
     if (taken > 0)
-        note(caller);
+        caller_note_report(caller);
     if (taken < 0 && caller->socket >= 0)
-        close_socket(caller);
+        caller_close_socket(caller);
     return taken;
 }
 
+/* A pidfd is readable when its process has ended. */
 bool spex_caller_runs(struct spex_caller *caller) {
     struct pollfd fd = {.fd = caller->pidfd, .events = POLLIN};
     if (caller->pidfd >= 0 && poll(&fd, 1, 0) > 0) {
@@ -121,11 +136,13 @@ bool spex_caller_runs(struct spex_caller *caller) {
     return caller->pidfd >= 0;
 }
 
+/* A profile begins with the process, whose id is never 0. */
 bool spex_caller_silent(const struct spex_caller *caller) {
     return !caller->reader.complete && !caller->reader.incoming.process.process_id;
 }
 
-/* What has said nothing is told by the time: a program that was loaded by then can only be the same. */
+/* `loaded_ns` is when the program was loaded. A caller that has sent no report has none. The
+ * later caller is the same program then if it was loaded before the first one called. */
 bool spex_caller_same(const struct spex_caller *caller, const struct spex_caller *later) {
     uint64_t loaded = caller->reader.profile.process.loaded_ns;
     uint64_t later_loaded = later->reader.profile.process.loaded_ns;

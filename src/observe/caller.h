@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A process that has called a command's socket: its connection, and the last that it has reported. */
+/* A process that has connected to the socket of a command: its connection, and its last report. */
 #ifndef SPEX_OBSERVE_CALLER_H
 #define SPEX_OBSERVE_CALLER_H
 
@@ -10,43 +10,55 @@
 
 #include "observe/profile_reader.h"
 
-/* Numbers of requests, to know answers by. What it reports of its own accord has 0. */
+/* Numbers of requests, by which answers are recognized. Reports that no request asked for have
+ * the number 0. */
 enum { SPEX_CALLER_INTERVAL = 1, SPEX_CALLER_LAST };
 
 struct spex_caller {
-    pid_t process; /* as seen here; 0: it is in another namespace */
-    int socket;    /* -1: closed */
-    int pidfd;     /* -1: the process is gone, or could not be opened */
+    /* As this PID namespace sees it; 0 for a process of another namespace that has not reported. */
+    pid_t process;
+    /* -1: closed. */
+    int socket;
+    /* -1: the process has ended, or pidfd_open has failed. */
+    int pidfd;
     char command[SPEX_PROFILE_NAME_BYTES];
     struct spex_profile_reader reader;
-    struct spex_profile shown; /* what the last interval ended with, and */
-    bool subscribed;           /*   whether the first has begun; for who prints intervals */
-    uint64_t called_ns;        /* when it was let in, */
-    uint64_t heard_ns;         /*   when the last report was complete, and */
-    uint64_t closed_ns;        /*   when the connection ended: CLOCK_MONOTONIC */
-    char why[128];             /* it was broken off for; mostly empty */
+    /* For commands that print intervals: the profile at the end of the last interval, and whether
+     * the first interval has begun. */
+    struct spex_profile shown;
+    bool subscribed;
+    /* Times of CLOCK_MONOTONIC: of the connection, of the last complete report, and of the end of
+     * the connection. */
+    uint64_t called_ns;
+    uint64_t heard_ns;
+    uint64_t closed_ns;
+    /* Why the connection was given up; empty while it is not. */
+    struct spex_error error;
 };
 
-/* Takes the socket over, non-blocking. */
+/* Owns `socket` from here on. The socket must be non-blocking. */
 void spex_caller_open(struct spex_caller *caller, int socket);
 void spex_caller_free(struct spex_caller *caller);
 
-/* Asks for a report now (SPEX_CONTROL_PROFILE) or every so often (SPEX_CONTROL_SUBSCRIBE). A process that cannot be
- * asked is about to close. */
+/* Asks for a report now (SPEX_CONTROL_PROFILE) or one every `interval_ms`
+ * (SPEX_CONTROL_SUBSCRIBE). Does not wait, and reports no error: spex_caller_take finds out
+ * when the connection is closed. */
 void spex_caller_ask(struct spex_caller *caller, enum spex_control_kind kind, uint32_t number,
                      uint32_t interval_ms);
 
-/* Takes in what has come, without waiting, up to the end of a report: 1 when it is there, 0 when there is no more
- * to take, -1 when nothing will come any more: the connection is closed. */
+/* Takes the frames that have arrived, up to the end of a report. Does not wait. 1: a report is
+ * complete. 0: no frame is waiting, or many were taken. -1: the connection is closed, and no
+ * other report comes. */
 int spex_caller_take(struct spex_caller *caller);
 
-/* Whether its process runs. */
+/* Whether the process runs. False also when its pidfd could not be opened. */
 bool spex_caller_runs(struct spex_caller *caller);
 
-/* Whether it has said nothing at all. */
+/* Whether no report has begun to arrive. */
 bool spex_caller_silent(const struct spex_caller *caller);
 
-/* Whether `later` is the same program in the same process, which has lost its first connection and called again. */
+/* Whether `later` is the same program in the same process, which has lost its first connection
+ * and has connected again. */
 bool spex_caller_same(const struct spex_caller *caller, const struct spex_caller *later);
 
 #endif

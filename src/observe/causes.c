@@ -1,22 +1,29 @@
 /* SPDX-License-Identifier: MIT */
+/* Compares the figures of a thread during an anomaly with those before it. A figure has changed
+ * when it differs by a least amount and, unless it is a share of the time, by a least factor.
+ * The changed figures name the cause by fixed rules, tried in order: see cause_interpret. */
 #include "observe/causes.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* A share of the time has changed by at least this; a frequency by a factor of 2 and so much a second. */
+/* The least change of a share of the time, and the least factor between two frequencies. A
+ * frequency must also differ by used_kinds[].least. */
 #define SHARE_LEAST  0.05
 #define FACTOR_LEAST 2.0
 
-/* One that is on the CPU so much, and has no other change, computes. */
-#define BUSY 0.5
+/* A thread that is on the CPU for at least this share of the time, with no other change,
+ * computes. */
+#define BUSY_SHARE 0.5
 
 static const struct {
     const char *text;
-    const char *unit; /* NULL: a share of the time */
-    double least;     /* a second */
-} used[SPEX_USED_COUNT] = {
+    /* NULL: a share of the time. */
+    const char *unit;
+    /* The least change, in units a second. */
+    double least;
+} used_kinds[SPEX_USED_COUNT] = {
     [SPEX_USED_CPU] = {"on the CPU", NULL, 0},
     [SPEX_USED_USER] = {"in the program", NULL, 0},
     [SPEX_USED_SYSTEM] = {"in the system", NULL, 0},
@@ -31,7 +38,7 @@ static const struct {
 };
 
 const char *spex_used_text(enum spex_used what) {
-    return used[what].text;
+    return used_kinds[what].text;
 }
 
 const char *spex_cause_text(enum spex_cause cause) {
@@ -47,52 +54,59 @@ const char *spex_cause_text(enum spex_cause cause) {
     return texts[cause];
 }
 
-static bool has_changed(const struct spex_cause_found *found, int what) {
+/* A frequency must change by an amount and by a factor: a small amount is noise, and a small
+ * factor is no cause. */
+static bool used_has_changed(const struct spex_cause_found *found, int what) {
     double before = found->before.used[what], during = found->during.used[what];
-    if (!used[what].unit)
+    if (!used_kinds[what].unit)
         return fabs(during - before) >= SHARE_LEAST;
-    return fabs(during - before) >= used[what].least &&
+    return fabs(during - before) >= used_kinds[what].least &&
            fmax(during, before) >= FACTOR_LEAST * fmin(during, before);
 }
 
-static bool has_risen(const struct spex_cause_found *found, enum spex_used what) {
+static bool used_has_risen(const struct spex_cause_found *found, enum spex_used what) {
     return (found->changed >> what & 1) && found->during.used[what] > found->before.used[what];
 }
 
-static bool has_fallen(const struct spex_cause_found *found, enum spex_used what) {
+static bool used_has_fallen(const struct spex_cause_found *found, enum spex_used what) {
     return (found->changed >> what & 1) && found->during.used[what] < found->before.used[what];
 }
 
-static enum spex_cause interpret(const struct spex_cause_found *found) {
-    if (has_risen(found, SPEX_USED_WAIT) || has_risen(found, SPEX_USED_INVOLUNTARY))
+/* The order of the rules matters: a thread that waits for a CPU or for a page is also less on
+ * the CPU, so that the more specific causes come first. */
+static enum spex_cause cause_interpret(const struct spex_cause_found *found) {
+    if (used_has_risen(found, SPEX_USED_WAIT) || used_has_risen(found, SPEX_USED_INVOLUNTARY))
         return SPEX_CAUSE_CPU_TAKEN;
-    if (has_risen(found, SPEX_USED_MAJOR))
+    if (used_has_risen(found, SPEX_USED_MAJOR))
         return SPEX_CAUSE_PAGES_READ;
-    if (has_fallen(found, SPEX_USED_CPU) || has_risen(found, SPEX_USED_VOLUNTARY))
+    if (used_has_fallen(found, SPEX_USED_CPU) || used_has_risen(found, SPEX_USED_VOLUNTARY))
         return SPEX_CAUSE_BLOCKED;
-    if (has_risen(found, SPEX_USED_MINOR) || has_risen(found, SPEX_USED_MEMORY))
+    if (used_has_risen(found, SPEX_USED_MINOR) || used_has_risen(found, SPEX_USED_MEMORY))
         return SPEX_CAUSE_MEMORY;
-    if (has_risen(found, SPEX_USED_CPU) || found->during.used[SPEX_USED_CPU] >= BUSY)
+    if (used_has_risen(found, SPEX_USED_CPU) || found->during.used[SPEX_USED_CPU] >= BUSY_SHARE)
         return SPEX_CAUSE_COMPUTES;
     return SPEX_CAUSE_NONE;
 }
 
+/* Only figures that are known before and during the anomaly are compared. */
 struct spex_cause_found spex_cause_of(const struct spex_thread_use *before,
                                       const struct spex_thread_use *during) {
     struct spex_cause_found found = {.before = *before, .during = *during};
     if (before->seconds == 0 || during->seconds == 0)
         return found;
     uint32_t known = before->known & during->known;
-    /* What is coarse would seem to change by itself. */
+    /* The kernel counts these two in clock ticks, so that they differ from sample to sample without
+     * a change of the program. */
     known &= ~(1u << SPEX_USED_USER | 1u << SPEX_USED_SYSTEM);
     for (int u = 0; u < SPEX_USED_COUNT; u++)
-        if (known >> u & 1 && has_changed(&found, u))
+        if (known >> u & 1 && used_has_changed(&found, u))
             found.changed |= 1u << u;
-    found.cause = interpret(&found);
+    found.cause = cause_interpret(&found);
     return found;
 }
 
-static void number_text(double value, const char *unit, char *text, size_t size) {
+/* "98 %", "1.5 MB/s" or "160/s". */
+static void used_number_text(double value, const char *unit, char *text, size_t size) {
     if (!unit)
         snprintf(text, size, "%.0f %%", value * 100);
     else if (value >= 1e6)
@@ -101,6 +115,7 @@ static void number_text(double value, const char *unit, char *text, size_t size)
         snprintf(text, size, "%.0f%s", value, unit);
 }
 
+/* Lists the changed figures in the order of enum spex_used. */
 void spex_cause_changes(const struct spex_cause_found *found, char *text, size_t size) {
     size_t length = 0;
     text[0] = '\0';
@@ -108,9 +123,9 @@ void spex_cause_changes(const struct spex_cause_found *found, char *text, size_t
         char before[32], during[32];
         if (!(found->changed >> u & 1))
             continue;
-        number_text(found->before.used[u], used[u].unit, before, sizeof(before));
-        number_text(found->during.used[u], used[u].unit, during, sizeof(during));
+        used_number_text(found->before.used[u], used_kinds[u].unit, before, sizeof(before));
+        used_number_text(found->during.used[u], used_kinds[u].unit, during, sizeof(during));
         length += (size_t)snprintf(text + length, size - length, "%s%s %s → %s", length ? ", " : "",
-                                   used[u].text, before, during);
+                                   used_kinds[u].text, before, during);
     }
 }

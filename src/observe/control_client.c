@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* The client of control sockets. A socket may be in several directories, which depend on the
+ * user, the environment and the mount namespace of the process: process_place.h. Each of them
+ * is tried, first below the root directory of the process, /proc/PID/root, and then below our
+ * own. */
 #define _GNU_SOURCE
 #include "observe/control_client.h"
 
@@ -17,17 +21,20 @@
 #include "observe/process_place.h"
 #include "wire/stream_format.h"
 
-/* For one frame of an answer. */
+/* Timeout for one frame of an answer. */
 #define ANSWER_MS 10000
 
-/* For a program to let us in; one that is stopped never does. */
+/* Timeout for connect, which waits while the queue of the listening socket is full: a program
+ * that is stopped never empties it. */
 #define CONNECT_MS 1000
 
-/* A program that has lost its socket opens another when it is called. */
-enum { CALLS = 3 };
+/* Attempts to connect. A program whose listening socket is lost opens a new one when a client
+ * connects; that connection is reset, and must be made again. */
+enum { CALLS_MAX = 3 };
 
-/* Whoever may write to a directory can listen there in the name of another process. */
-static int check_peer(int fd, pid_t process) {
+/* Checks that the process itself listens: anyone who may write to the directory could listen
+ * there under its name. 0, or a negative errno value. */
+static int peer_check(int fd, pid_t process) {
     struct ucred peer;
     socklen_t size = sizeof(peer);
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
@@ -35,7 +42,8 @@ static int check_peer(int fd, pid_t process) {
     return peer.pid == process ? 0 : -ENOENT;
 }
 
-/* Until it is let in, or a time has gone by: then the process is there and does not answer. */
+/* Connects with a timeout, which SO_SNDTIMEO gives to connect. -ETIMEDOUT: the process exists
+ * and does not accept. */
 static int connect_at(int fd, int place, const char *name) {
     const struct timeval limit = {.tv_sec = CONNECT_MS / 1000}, ever = {0};
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
@@ -44,22 +52,23 @@ static int connect_at(int fd, int place, const char *name) {
     return err == -EAGAIN ? -ETIMEDOUT : err;
 }
 
-/* The process's socket of that name in a directory. */
+/* Connects to the socket `name` in a directory. The socket, or a negative errno value. */
 static int connect_in(const char *directory, const char *name, pid_t process) {
     int place = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (place < 0)
         return -errno;
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     int err = fd < 0 ? -errno : connect_at(fd, place, name);
-    err = err ? err : check_peer(fd, process);
+    err = err ? err : peer_check(fd, process);
     close(place);
     if (err && fd >= 0)
         close(fd);
     return err ? err : fd;
 }
 
-/* What is to be told of two failures: the one that says more. */
-static int worse(int one, int other) {
+/* Chooses which of two failures is reported: -ENOENT of one directory says less than -EACCES of
+ * another. */
+static int worse_error(int one, int other) {
     static const int order[] = {-EACCES, -EPERM, -ECONNREFUSED};
     for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
         if (one == order[i] || other == order[i])
@@ -67,7 +76,8 @@ static int worse(int one, int other) {
     return other;
 }
 
-/* In all places below `root`. */
+/* Tries each directory below `root`. A timeout ends the search, since each other directory
+ * would cost as much time. */
 static int connect_below(const struct spex_process_place *place, const char *root) {
     char path[SPEX_CONTROL_PATH_BYTES], whole[SPEX_CONTROL_PATH_BYTES + 32];
     int err = -ENOENT;
@@ -76,59 +86,68 @@ static int connect_below(const struct spex_process_place *place, const char *roo
              spex_control_directory(n, place->chosen, place->runtime, place->users[u], path); n++) {
             snprintf(whole, sizeof(whole), "%s%s", root, path);
             int fd = connect_in(whole, place->name, place->process);
-            if (fd >= 0 || fd == -ETIMEDOUT) /* which takes long enough once */
+            if (fd >= 0 || fd == -ETIMEDOUT)
                 return fd;
-            err = worse(err, fd);
+            err = worse_error(err, fd);
         }
     return err;
 }
 
+/* /proc/PID/root cannot be entered by other users. A process in our own mount namespace is
+ * found without it. */
 static int connect_to(const struct spex_process_place *place) {
     char root[32];
     snprintf(root, sizeof(root), "/proc/%d/root", (int)place->process);
     int fd = connect_below(place, root);
     if (fd >= 0 || fd == -ETIMEDOUT)
         return fd;
-    int other = connect_below(place, ""); /* whose root we may not look into */
-    return other >= 0 ? other : worse(fd, other);
+    int other = connect_below(place, "");
+    return other >= 0 ? other : worse_error(fd, other);
 }
 
-static int explain(const struct spex_process_place *place, int err, char *why, size_t size) {
+/* Sets the message for a failure, and reduces it to -ETIMEDOUT, -EACCES or -ENOENT. */
+static int connect_explain(const struct spex_process_place *place, int err,
+                           struct spex_error *error) {
     if (err == -ETIMEDOUT)
-        snprintf(why, size, "process %d (%s) does not answer", (int)place->process, place->command);
+        spex_error_set(error, "process %d (%s) does not answer", (int)place->process,
+                       place->command);
     else if (err == -EACCES || err == -EPERM)
-        snprintf(why, size, "process %d (%s) is not yours: its user or root was expected",
-                 (int)place->process, place->command);
+        spex_error_set(error, "process %d (%s) is not yours: its user or root was expected",
+                       (int)place->process, place->command);
     else if (place->chosen && strcmp(place->chosen, "off") == 0)
-        snprintf(why, size, "process %d (%s) has SPEX_CONTROL=off", (int)place->process,
-                 place->command);
+        spex_error_set(error, "process %d (%s) has SPEX_CONTROL=off", (int)place->process,
+                       place->command);
     else
-        snprintf(why, size,
-                 "process %d (%s) has no control socket: it was not built with spex, or has not "
-                 "called spex_start",
-                 (int)place->process, place->command);
+        spex_error_set(
+            error,
+            "process %d (%s) has no control socket: it was not built with spex, or has not "
+            "called spex_start",
+            (int)place->process, place->command);
     if (err == -ETIMEDOUT)
         return err;
     return err == -EACCES || err == -EPERM ? -EACCES : -ENOENT;
 }
 
-int spex_client_connect(pid_t process, char *why, size_t why_size) {
+/* The message names the process and its command, so that the user sees which program was meant. */
+int spex_client_connect(pid_t process, struct spex_error *error) {
     struct spex_process_place place;
     int err = spex_process_place(process, &place);
     if (err) {
-        snprintf(why, why_size, err == -ESRCH ? "there is no process %d" : "process %d: %s",
-                 (int)process, strerror(-err));
+        spex_error_set(error, err == -ESRCH ? "there is no process %d" : "process %d: %s",
+                       (int)process, strerror(-err));
         return err;
     }
     int fd = connect_to(&place);
     if (fd < 0)
-        fd = explain(&place, fd, why, why_size);
+        fd = connect_explain(&place, fd, error);
     spex_process_place_free(&place);
     return fd;
 }
 
+/* Header and text go in one packet: SOCK_SEQPACKET keeps its boundaries. EPIPE and ECONNRESET
+ * both mean that the program has closed the connection. */
 int spex_client_send(int socket, enum spex_control_kind kind, uint32_t interval_ms,
-                     const char *text, char *why, size_t why_size) {
+                     const char *text, struct spex_error *error) {
     struct spex_control_request request = {
         .magic = SPEX_CONTROL_MAGIC,
         .version = SPEX_CONTROL_VERSION,
@@ -141,7 +160,7 @@ int spex_client_send(int socket, enum spex_control_kind kind, uint32_t interval_
     };
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
     if (parts[1].iov_len > SPEX_CONTROL_TEXT_BYTES) {
-        snprintf(why, why_size, "the selection is longer than %d bytes", SPEX_CONTROL_TEXT_BYTES);
+        spex_error_set(error, "the selection is longer than %d bytes", SPEX_CONTROL_TEXT_BYTES);
         return -E2BIG;
     }
     ssize_t sent;
@@ -151,12 +170,14 @@ int spex_client_send(int socket, enum spex_control_kind kind, uint32_t interval_
     if (sent >= 0)
         return 0;
     int err = errno == EPIPE ? -ECONNRESET : -errno;
-    snprintf(why, why_size, "the program cannot be reached: %s", strerror(-err));
+    spex_error_set(error, "the program cannot be reached: %s", strerror(-err));
     return err;
 }
 
-int spex_client_receive(int socket, struct spex_profile_reader *reader, int timeout_ms, char *why,
-                        size_t why_size) {
+/* MSG_TRUNC returns the whole length of a packet, so that one that is longer than a frame is
+ * recognized. */
+int spex_client_receive(int socket, struct spex_profile_reader *reader, int timeout_ms,
+                        struct spex_error *error) {
     char *frame = malloc(SPEX_CONTROL_FRAME_BYTES);
     struct pollfd fd = {.fd = socket, .events = POLLIN};
     int err = frame ? 0 : -ENOMEM;
@@ -170,43 +191,46 @@ int spex_client_receive(int socket, struct spex_profile_reader *reader, int time
         else if ((length = recv(socket, frame, SPEX_CONTROL_FRAME_BYTES, MSG_TRUNC)) <= 0)
             err = length < 0 && errno == EINTR ? 0 : -ECONNRESET;
         else if (length > SPEX_CONTROL_FRAME_BYTES)
-            err = -EPROTO;
+            err = spex_fail(error, -EPROTO, "the program's answer is malformed");
         else
-            err = spex_profile_reader_take(reader, frame, (size_t)length, why, why_size);
+            err = spex_profile_reader_take(reader, frame, (size_t)length, error);
     }
     free(frame);
     if (err == -ETIMEDOUT)
-        snprintf(why, why_size, "the program does not answer");
+        spex_error_set(error, "the program does not answer");
     else if (err == -ECONNRESET)
-        snprintf(why, why_size, "the program has gone");
+        spex_error_set(error, "the program has gone");
+    else if (err == -ENOMEM)
+        spex_error_set(error, "out of memory");
     return err;
 }
 
+/* One attempt of spex_client_ask. */
 static int ask_once(pid_t process, enum spex_control_kind kind, const char *text,
-                    struct spex_profile_reader *reader, char *why, size_t why_size) {
-    int fd = spex_client_connect(process, why, why_size);
+                    struct spex_profile_reader *reader, struct spex_error *error) {
+    int fd = spex_client_connect(process, error);
     if (fd < 0)
         return fd;
-    int err = spex_client_send(fd, kind, 0, text, why, why_size);
-    err = err ? err : spex_client_receive(fd, reader, ANSWER_MS, why, why_size);
+    int err = spex_client_send(fd, kind, 0, text, error);
+    err = err ? err : spex_client_receive(fd, reader, ANSWER_MS, error);
     close(fd);
     return err > 0 ? 0 : err;
 }
 
 int spex_client_ask(pid_t process, enum spex_control_kind kind, const char *text,
-                    struct spex_profile_reader *reader, char *why, size_t why_size) {
+                    struct spex_profile_reader *reader, struct spex_error *error) {
     int err = -ECONNRESET;
-    for (int call = 0; call < CALLS && err == -ECONNRESET; call++)
-        err = ask_once(process, kind, text, reader, why, why_size);
+    for (int call = 0; call < CALLS_MAX && err == -ECONNRESET; call++)
+        err = ask_once(process, kind, text, reader, error);
     if (!err && reader->status < 0) {
-        snprintf(why, why_size, "%s", reader->text[0] ? reader->text : strerror(-reader->status));
+        spex_error_set(error, "%s", reader->text[0] ? reader->text : strerror(-reader->status));
         err = reader->status;
     }
     return err;
 }
 
-/* Of the next frame that comes; 0: none has come. */
-static uint32_t magic_of(int socket) {
+/* The magic number of the next frame, which stays in the socket; 0 when none comes. */
+static uint32_t next_magic(int socket) {
     struct pollfd fd = {.fd = socket, .events = POLLIN};
     uint32_t magic = 0;
     int ready;
@@ -218,32 +242,35 @@ static uint32_t magic_of(int socket) {
     return magic;
 }
 
-/* What stands in the way of a stream. */
-static int refusal(int socket, char *why, size_t why_size) {
+/* Receives the answer to a request for a stream that was refused, and sets the message. */
+static int stream_refusal(int socket, struct spex_error *error) {
     struct spex_profile_reader reader = {0};
-    int err = spex_client_receive(socket, &reader, 0, why, why_size);
+    int err = spex_client_receive(socket, &reader, 0, error);
     if (err > 0) {
         err = reader.status < 0 ? reader.status : -EPROTO;
-        snprintf(why, why_size, "%s",
-                 err == -ENOSYS   ? "this program's spex is of a release that cannot be asked for "
-                                    "a stream of its records"
-                 : reader.text[0] ? reader.text
-                                  : strerror(-err));
+        spex_error_set(error, "%s",
+                       err == -ENOSYS
+                           ? "this program's spex is of a release that cannot be asked for "
+                             "a stream of its records"
+                       : reader.text[0] ? reader.text
+                                        : strerror(-err));
     }
     spex_profile_reader_free(&reader);
     return err;
 }
 
-int spex_client_stream_over(int socket, const char *types, char *why, size_t why_size) {
-    int err = spex_client_send(socket, SPEX_CONTROL_STREAM, 0, types, why, why_size);
-    if (!err && magic_of(socket) != SPEX_STREAM_MAGIC)
-        err = refusal(socket, why, why_size);
+/* The first frame tells whether the program streams or refuses: their magic numbers differ. */
+int spex_client_stream_over(int socket, const char *types, struct spex_error *error) {
+    int err = spex_client_send(socket, SPEX_CONTROL_STREAM, 0, types, error);
+    if (!err && next_magic(socket) != SPEX_STREAM_MAGIC)
+        err = stream_refusal(socket, error);
     return err;
 }
 
-static int stream_once(pid_t process, const char *types, char *why, size_t why_size) {
-    int fd = spex_client_connect(process, why, why_size);
-    int err = fd < 0 ? fd : spex_client_stream_over(fd, types, why, why_size);
+/* One attempt of spex_client_stream. The socket, or a negative errno value. */
+static int stream_once(pid_t process, const char *types, struct spex_error *error) {
+    int fd = spex_client_connect(process, error);
+    int err = fd < 0 ? fd : spex_client_stream_over(fd, types, error);
     if (!err)
         return fd;
     if (fd >= 0)
@@ -251,22 +278,23 @@ static int stream_once(pid_t process, const char *types, char *why, size_t why_s
     return err;
 }
 
-int spex_client_stream(pid_t process, const char *types, char *why, size_t why_size) {
+int spex_client_stream(pid_t process, const char *types, struct spex_error *error) {
     int err = -ECONNRESET;
-    for (int call = 0; call < CALLS && err == -ECONNRESET; call++)
-        err = stream_once(process, types, why, why_size);
+    for (int call = 0; call < CALLS_MAX && err == -ECONNRESET; call++)
+        err = stream_once(process, types, error);
     return err;
 }
 
-/* Whether it has a socket, without disturbing it. */
+/* Whether the process has a control socket. Connecting does not disturb the program. */
 static bool has_socket(pid_t process) {
-    char why[256];
-    int fd = spex_client_connect(process, why, sizeof(why));
+    struct spex_error error;
+    int fd = spex_client_connect(process, &error);
     if (fd >= 0)
         close(fd);
     return fd >= 0 || fd == -ETIMEDOUT;
 }
 
+/* Tries every process in /proc. */
 long spex_client_list(pid_t **processes) {
     DIR *entries = opendir("/proc");
     const struct dirent *entry;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The commands' end of control sockets: finds that of a process, asks, takes the answers. */
+/* The client of control sockets, for commands: finds the socket of a process, sends requests,
+ * and receives the answers. Functions that take a `struct spex_error` set it whenever they
+ * fail, unless stated otherwise. */
 #ifndef SPEX_OBSERVE_CONTROL_CLIENT_H
 #define SPEX_OBSERVE_CONTROL_CLIENT_H
 
@@ -9,35 +11,38 @@
 
 #include "observe/profile_reader.h"
 
-/* Connects to a process's control socket, also in another PID or mount namespace. The socket, or a negative errno
- * value with the reason: -ESRCH no such process, -ENOENT it has no socket, -EACCES not ours, -ETIMEDOUT it does not
- * let us in. */
-int spex_client_connect(pid_t process, char *why, size_t why_size);
+/* Connects to the control socket of a process, which may be in another PID or mount namespace.
+ * The socket, or -ESRCH: no such process; -ENOENT: it has no socket; -EACCES: it belongs to
+ * another user; -ETIMEDOUT: it does not accept the connection; or another negative errno value. */
+int spex_client_connect(pid_t process, struct spex_error *error);
 
-/* Sends a request; `text` of a selection, or NULL. 0 or a negative errno value with the reason. */
+/* Sends a request. `text`: the selection or argument of the request, or NULL. 0 or a negative
+ * errno value. */
 int spex_client_send(int socket, enum spex_control_kind kind, uint32_t interval_ms,
-                     const char *text, char *why, size_t why_size);
+                     const char *text, struct spex_error *error);
 
-/* Takes in what has come, waiting up to `timeout_ms` for the next frame (-1: for ever). 1 when an answer is complete,
- * 0 when there is more to come, or, after the time, -ETIMEDOUT; -ECONNRESET when the program has gone; or as
+/* Receives frames until an answer is complete, and waits up to `timeout_ms` (-1: for ever) for
+ * each. 1: the answer is complete. -ETIMEDOUT: no frame has come in time; call again to go on.
+ * -ECONNRESET: the program has closed the connection. -EINTR, without a message; or an error of
  * spex_profile_reader_take. */
-int spex_client_receive(int socket, struct spex_profile_reader *reader, int timeout_ms, char *why,
-                        size_t why_size);
+int spex_client_receive(int socket, struct spex_profile_reader *reader, int timeout_ms,
+                        struct spex_error *error);
 
-/* All of it: connects, asks, waits for the answer, closes. 0, or a negative errno value, of the program's answer too,
- * with the reason. */
+/* Connects, sends a request, receives the answer and closes. 0, or a negative errno value,
+ * which may be the status of the answer. */
 int spex_client_ask(pid_t process, enum spex_control_kind kind, const char *text,
-                    struct spex_profile_reader *reader, char *why, size_t why_size);
+                    struct spex_profile_reader *reader, struct spex_error *error);
 
-/* Connects and asks for a stream of records of these types of probes ("kernel,llc"; "": all). The socket, on which the
- * stream's frames come, or a negative errno value with the reason; -ENOSYS from a release that has no such streams. */
-int spex_client_stream(pid_t process, const char *types, char *why, size_t why_size);
+/* Connects and asks for a stream of the records of these types of probes ("kernel,llc"; "":
+ * all). The socket, on which the frames of the stream come, or a negative errno value; -ENOSYS
+ * from a release that has no streams. */
+int spex_client_stream(pid_t process, const char *types, struct spex_error *error);
 
-/* The same over a socket that is connected: 0, or what stands in the way. */
-int spex_client_stream_over(int socket, const char *types, char *why, size_t why_size);
+/* Asks for a stream over a connected socket. 0, or a negative errno value. */
+int spex_client_stream_over(int socket, const char *types, struct spex_error *error);
 
-/* Processes of this user, or, for root, of all, that have a control socket here: their numbers into `processes`, to be
- * freed. How many, or -ENOMEM. */
+/* Finds the processes that have a control socket and that this user may connect to. Free
+ * `*processes`. Returns their number, or -ENOMEM. */
 long spex_client_list(pid_t **processes);
 
 #endif

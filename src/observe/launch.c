@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Starts a program by fork and exec. A pipe that exec closes carries the error of a failed exec
+ * back: base/exec_status.h. */
 #define _GNU_SOURCE
 #include "observe/launch.h"
 
@@ -13,7 +15,8 @@
 
 #include "base/exec_status.h"
 
-/* In the child. This process has one thread, so that it may do more than is allowed to others. */
+/* Runs in the child. setenv allocates, which a child of a program with several threads must
+ * not; this process has one thread. */
 _Noreturn static void child_run(char *const *argv, const struct spex_launch_variable *variables,
                                 const sigset_t *mask, int status) {
     int err = 0;
@@ -28,6 +31,7 @@ _Noreturn static void child_run(char *const *argv, const struct spex_launch_vari
     spex_exec_failed(status, err);
 }
 
+/* A program without a pidfd could not be waited for; it is killed. */
 static int open_pidfd(struct spex_launched *program) {
     program->pidfd = pidfd_open(program->process, 0);
     if (program->pidfd >= 0)
@@ -37,6 +41,8 @@ static int open_pidfd(struct spex_launched *program) {
     return err;
 }
 
+/* The pipe is closed by a successful exec, on which spex_exec_status returns 0. waitpid removes
+ * a child whose exec has failed. */
 int spex_launch_program(struct spex_launched *program, char *const *argv,
                         const struct spex_launch_variable *variables, const sigset_t *mask) {
     int status[2];
@@ -58,6 +64,7 @@ int spex_launch_program(struct spex_launched *program, char *const *argv,
     return err;
 }
 
+/* Without WNOWAIT: the first call that finds the end also removes the zombie. */
 bool spex_launched_ended(struct spex_launched *program) {
     siginfo_t info = {.si_pid = 0};
     if (!program->ended && waitid(P_PID, (id_t)program->process, &info, WEXITED | WNOHANG) == 0 &&
@@ -69,17 +76,21 @@ bool spex_launched_ended(struct spex_launched *program) {
     return program->ended;
 }
 
+/* WNOWAIT keeps the state for a later call. */
 bool spex_launched_stopped(const struct spex_launched *program) {
     siginfo_t info = {.si_pid = 0};
     return waitid(P_PID, (id_t)program->process, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
            info.si_pid;
 }
 
+/* Without core files: the program has written its own. The signal is blocked here, and ends the
+ * process when it is unblocked. */
 void spex_launched_die_of(int signal_number) {
     const struct rlimit none = {0, 0};
     sigset_t mask;
     setrlimit(RLIMIT_CORE, &none);
-    prctl(PR_SET_DUMPABLE, 0); /* where cores go into a pipe, there is no limit to them */
+    /* The kernel ignores RLIMIT_CORE where core_pattern is a pipe. */
+    prctl(PR_SET_DUMPABLE, 0);
     signal(signal_number, SIG_DFL);
     sigemptyset(&mask);
     sigaddset(&mask, signal_number);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A program that runs in front of its user as if nobody had started it in between: with our input and output, in our
- * process group, with the signal mask that we were given. */
+/* Runs a program in the foreground, as if the user had started it directly: with the input and
+ * output of this process, in its process group, and with the signal mask that this process was
+ * given. */
 #ifndef SPEX_OBSERVE_LAUNCH_H
 #define SPEX_OBSERVE_LAUNCH_H
 
@@ -10,28 +11,33 @@
 
 struct spex_launched {
     pid_t process;
-    int pidfd;     /* readable once it has ended */
-    bool ended;    /* then: */
-    int status;    /* its exit status, or */
-    int by_signal; /*   the signal that it died of */
+    /* Readable when the program has ended. */
+    int pidfd;
+    /* Set by spex_launched_ended, with the exit status or the signal that killed the program. */
+    bool ended;
+    int status;
+    int by_signal;
 };
 
+/* A variable of the environment to set in the program. */
 struct spex_launch_variable {
     const char *name;
     const char *value;
 };
 
-/* `argv` ends with NULL, argv[0] is looked for in PATH; `variables` end with one without a name. 0, or a negative errno
- * value: what exec has failed with, or fork. */
+/* Starts the program argv[0], which is looked for in PATH. `argv` ends with NULL, `variables`
+ * with one without a name. `mask` is the signal mask of the program. 0, or the negative errno
+ * value of fork, exec or pidfd_open. */
 int spex_launch_program(struct spex_launched *program, char *const *argv,
                         const struct spex_launch_variable *variables, const sigset_t *mask);
 
-/* Without waiting. */
+/* Whether the program has ended, or is stopped by a signal such as SIGSTOP. Both return at
+ * once. */
 bool spex_launched_ended(struct spex_launched *program);
 bool spex_launched_stopped(const struct spex_launched *program);
 
-/* Dies of a signal as the program has, for who waits for us to see; without a core of our own. Returns when the
- * signal does not kill. */
+/* Ends this process by the signal that has killed the program, for a parent that looks at our
+ * status. Writes no core file. Returns when the signal does not kill. */
 void spex_launched_die_of(int signal_number);
 
 #endif

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* The listening socket of a command, and the connections it has accepted. The socket is in the
+ * first directory for control sockets that can be used: the one of SPEX_CONTROL, then the
+ * user's own. */
 #include "observe/listener.h"
 
 #include <errno.h>
@@ -10,46 +13,52 @@
 
 #include "text/variables.h"
 
-/* Programs connect by the whole path. */
-static bool path_fits(const struct spex_listening_socket *door) {
-    return strlen(door->path) + 1 + strlen(door->name) <
+/* Whether the whole path fits into sockaddr_un, by which programs connect. */
+static bool socket_path_fits(const struct spex_listening_socket *listening) {
+    return strlen(listening->path) + 1 + strlen(listening->name) <
            sizeof(((struct sockaddr_un *)NULL)->sun_path);
 }
 
-/* In one of the places of `chosen`, or of everybody. */
-static int open_in(struct spex_listening_socket *door, const char *chosen, char *why,
-                   size_t why_size) {
+/* Opens the socket in the first usable directory of those that `chosen` gives; NULL: of those
+ * that programs use by default. 0, or a negative errno value with the reason. */
+static int listening_socket_open_in(struct spex_listening_socket *listening, const char *chosen,
+                                    struct spex_error *error) {
     const char *runtime = spex_listening_socket_runtime_directory();
     int err = -ENOENT;
-    for (unsigned n = 0; spex_control_directory(n, chosen, runtime, geteuid(), door->path); n++) {
-        err = path_fits(door) ? spex_listening_socket_open_at(door) : -ENAMETOOLONG;
+    for (unsigned n = 0; spex_control_directory(n, chosen, runtime, geteuid(), listening->path);
+         n++) {
+        err =
+            socket_path_fits(listening) ? spex_listening_socket_open_at(listening) : -ENAMETOOLONG;
         if (!err)
             return 0;
-        snprintf(why, why_size, "no socket in %s: %s", door->path,
-                 err == -EPERM ? "it does not belong to this user alone" : strerror(-err));
+        spex_error_set(error, "no socket in %s: %s", listening->path,
+                       err == -EPERM ? "it does not belong to this user alone" : strerror(-err));
     }
     return err;
 }
 
-/* Its name begins as that of this process's control socket would, so that it is cleaned away when this process is
- * gone and not before. */
-int spex_listener_open(struct spex_listener *listener, char *why, size_t why_size) {
+/* The name begins as the name of the control socket of this process would. Programs that remove
+ * files of dead processes by that name keep it while this process runs. */
+int spex_listener_open(struct spex_listener *listener, struct spex_error *error) {
     char name[SPEX_CONTROL_NAME_BYTES];
     const char *chosen = spex_variable_text(SPEX_VARIABLE_CONTROL);
     int err = -ENOENT;
-    *listener = (struct spex_listener){.door.socket = SPEX_NO_DESCRIPTOR};
+    *listener = (struct spex_listener){.listening.socket = SPEX_NO_DESCRIPTOR};
     spex_control_name(name);
-    snprintf(listener->door.name, sizeof(listener->door.name), "%.40s" SPEX_CONTROL_RUN, name);
+    snprintf(listener->listening.name, sizeof(listener->listening.name), "%.40s" SPEX_CONTROL_RUN,
+             name);
     if (chosen && strcmp(chosen, "off") != 0)
-        err = open_in(&listener->door, chosen, why, why_size);
-    return err ? open_in(&listener->door, NULL, why, why_size) : 0;
+        err = listening_socket_open_in(&listener->listening, chosen, error);
+    return err ? listening_socket_open_in(&listener->listening, NULL, error) : 0;
 }
 
 void spex_listener_output(const struct spex_listener *listener, char *text, size_t size) {
-    snprintf(text, size, "metrics:%s/%s", listener->door.path, listener->door.name);
+    snprintf(text, size, "metrics:%s/%s", listener->listening.path, listener->listening.name);
 }
 
-static struct spex_caller *let_in(struct spex_listener *listener, int socket) {
+/* Accepts a connection unless there are SPEX_CALLERS_MAX already, or memory is short. NULL: the
+ * connection was closed and counted as refused. */
+static struct spex_caller *listener_add(struct spex_listener *listener, int socket) {
     struct spex_caller *caller =
         listener->count < SPEX_CALLERS_MAX ? calloc(1, sizeof(*caller)) : NULL;
     if (!caller) {
@@ -62,29 +71,31 @@ static struct spex_caller *let_in(struct spex_listener *listener, int socket) {
     return caller;
 }
 
+/* -EPERM means that a process of another user was refused; the next connection is tried. After
+ * another error, mostly for lack of descriptors, the socket is closed: poll would report it
+ * again and again. */
 struct spex_caller *spex_listener_accept(struct spex_listener *listener) {
     struct spex_caller *caller = NULL;
     while (!caller) {
-        int socket = listener->door.socket.number >= 0
-                         ? spex_listening_socket_accept(&listener->door)
+        int socket = listener->listening.socket.number >= 0
+                         ? spex_listening_socket_accept(&listener->listening)
                          : -EAGAIN;
         if (socket == -EPERM)
             continue;
-        if (socket < 0 &&
-            socket != -EAGAIN) { /* no descriptors mostly: it would come up for ever */
+        if (socket < 0 && socket != -EAGAIN) {
             listener->refused++;
             spex_listener_shut(listener);
         }
         if (socket < 0)
             return NULL;
-        caller = let_in(listener, socket);
+        caller = listener_add(listener, socket);
     }
     return caller;
 }
 
 void spex_listener_shut(struct spex_listener *listener) {
-    spex_listening_socket_close(&listener->door);
-    listener->door.socket = SPEX_NO_DESCRIPTOR;
+    spex_listening_socket_close(&listener->listening);
+    listener->listening.socket = SPEX_NO_DESCRIPTOR;
 }
 
 void spex_listener_close(struct spex_listener *listener) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The socket of a command that programs call when they start spex (SPEX_OUT=metrics:PATH), and all who have
- * called. */
+/* The socket of a command to which programs connect when they start spex with
+ * SPEX_OUT=metrics:PATH, and all connections so far. */
 #ifndef SPEX_OBSERVE_LISTENER_H
 #define SPEX_OBSERVE_LISTENER_H
 
@@ -9,28 +9,31 @@
 #include "observe/caller.h"
 #include "wire/listening_socket.h"
 
-/* Beyond these nobody is let in. */
+/* Further connections are refused. */
 #define SPEX_CALLERS_MAX 256
 
 struct spex_listener {
-    struct spex_listening_socket door;
-    struct spex_caller *callers[SPEX_CALLERS_MAX]; /* in the order of their calls */
+    struct spex_listening_socket listening;
+    /* In the order in which they have connected. */
+    struct spex_caller *callers[SPEX_CALLERS_MAX];
     size_t count;
-    size_t refused; /* who came when there was no room, or no descriptor */
+    /* Connections for which there was no room, no descriptor or no memory. */
+    size_t refused;
 };
 
-/* In the first place for control sockets that can be had. 0, or a negative errno value with the reason. */
-int spex_listener_open(struct spex_listener *listener, char *why, size_t why_size);
+/* 0, or a negative errno value with the reason. */
+int spex_listener_open(struct spex_listener *listener, struct spex_error *error);
 
-/* What SPEX_OUT is for those who are to call. */
+/* The value of SPEX_OUT with which a program connects here. */
 void spex_listener_output(const struct spex_listener *listener, char *text, size_t size);
 
-/* Lets in one who waits. NULL: there is none. */
+/* Accepts a connection that is waiting; NULL when there is none. Call it until it returns NULL. */
 struct spex_caller *spex_listener_accept(struct spex_listener *listener);
 
-/* Nobody comes any more; who is there stays. */
+/* Closes the listening socket. Connections stay open. */
 void spex_listener_shut(struct spex_listener *listener);
 
+/* Closes the listening socket and all connections. */
 void spex_listener_close(struct spex_listener *listener);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Signals that are sent to us and meant for the program that we run. Those of the terminal go to our whole process
- * group, so the program has them already; those of a process it gets from us. When the user stops the program at
- * the terminal (Ctrl-Z), we stop, too. */
+/* Passes signals on to the program that this process runs. Signals of the terminal reach the
+ * program by itself, since it is in our process group; signals that a process sends to us are
+ * sent on. When the user stops the program at the terminal (Ctrl-Z), this process stops as
+ * well. */
 #ifndef SPEX_OBSERVE_PASSED_SIGNALS_H
 #define SPEX_OBSERVE_PASSED_SIGNALS_H
 
@@ -11,15 +12,20 @@
 #include "observe/launch.h"
 
 struct spex_passed_signals {
-    int fd;          /* readable when there is something to be done */
-    sigset_t before; /* the mask that we were given */
-    bool stop_asked; /* and not heard yet: the program runs */
+    /* Readable when signals have arrived. */
+    int fd;
+    /* The signal mask that this process was given. */
+    sigset_t before;
+    /* A stop was requested, and the program has not stopped yet. */
+    bool stop_asked;
 };
 
-/* Before the program starts. 0 or a negative errno value. */
+/* Blocks the signals, and must be called before the program starts. 0 or a negative errno
+ * value. */
 int spex_passed_signals_open(struct spex_passed_signals *signals);
 
-/* Does what is to be done, without waiting; except that this process may be stopped for a while. */
+/* Handles the signals that have arrived. Does not wait, but may stop this process until it is
+ * continued. */
 void spex_passed_signals_pass(struct spex_passed_signals *signals,
                               const struct spex_launched *program);
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Reads from /proc what the path of a control socket depends on: users, namespaces and
+ * environment of the process. Files that this user may not read are skipped. */
 #define _GNU_SOURCE
 #include "observe/process_place.h"
 
@@ -11,7 +13,7 @@
 
 #include "text/printable.h"
 
-/* The environment a process was started with; more of it is not looked at. */
+/* Bytes of the environment that are read: a process can have more. */
 enum { ENVIRONMENT_MAX = 1 << 20 };
 
 static FILE *proc_open(pid_t process, const char *file) {
@@ -20,7 +22,7 @@ static FILE *proc_open(pid_t process, const char *file) {
     return fopen(path, "re");
 }
 
-/* Numbers that stand one after another, as many as there are; how many. */
+/* Reads the numbers at the beginning of `text`; returns how many there are, `most` at most. */
 static int read_numbers(const char *text, unsigned *numbers, int most) {
     int count = 0;
     for (char *end; count < most; count++, text = end) {
@@ -32,27 +34,31 @@ static int read_numbers(const char *text, unsigned *numbers, int most) {
     return count;
 }
 
-/* What stands behind `name`; NULL: it is another line. */
-static const char *behind(const char *line, const char *name) {
+/* The text after `name` at the beginning of the line; NULL when the line does not begin so. */
+static const char *text_after(const char *line, const char *name) {
     size_t length = strlen(name);
     return strncmp(line, name, length) == 0 ? line + length : NULL;
 }
 
+/* "Uid:" has the real, effective, saved and file system user; the effective one names the
+ * directory most often. The last number of "NSpid:" is the process id in its own namespace. */
 static void read_status_line(struct spex_process_place *place, const char *line, pid_t *inside) {
     unsigned uids[4];
     const char *text;
-    if ((text = behind(line, "Uid:")) && read_numbers(text, uids, 4) == 4) {
+    if ((text = text_after(line, "Uid:")) && read_numbers(text, uids, 4) == 4) {
         place->users[0] = uids[1];
         place->users[1] = uids[0];
         place->users[2] = uids[2];
         place->users[3] = uids[3];
-    } else if ((text = behind(line, "Name:\t"))) {
+    } else if ((text = text_after(line, "Name:\t"))) {
         snprintf(place->command, sizeof(place->command), "%.*s", (int)strcspn(text, "\n"), text);
-    } else if ((text = behind(line, "NSpid:")) && (text = strrchr(text, '\t'))) {
+    } else if ((text = text_after(line, "NSpid:")) && (text = strrchr(text, '\t'))) {
         *inside = (pid_t)strtol(text + 1, NULL, 10);
     }
 }
 
+/* Sets the users, the command, and *inside, the process id in its own PID namespace. -ESRCH
+ * when the process does not exist. */
 static int read_status(struct spex_process_place *place, pid_t *inside) {
     FILE *file = proc_open(place->process, "status");
     char line[512];
@@ -65,11 +71,12 @@ static int read_status(struct spex_process_place *place, pid_t *inside) {
     return 0;
 }
 
-/* A user's number in the process's own user namespace. */
-static uid_t user_inside(pid_t process, uid_t user) {
+/* A user's number in the user namespace of the process, by the lines "inside outside count" of
+ * uid_map. */
+static uid_t user_in_namespace(pid_t process, uid_t user) {
     FILE *file = proc_open(process, "uid_map");
     char line[128];
-    unsigned map[3]; /* inside, outside, how many */
+    unsigned map[3];
     uid_t found = user;
     while (file && fgets(line, sizeof(line), file) && read_numbers(line, map, 3) == 3)
         if (user >= map[1] && user - map[1] < map[2])
@@ -79,14 +86,16 @@ static uid_t user_inside(pid_t process, uid_t user) {
     return found;
 }
 
-/* Of a process that we may not look at: ours, most likely. */
-static unsigned long namespace_of(pid_t process) {
+/* The PID namespace of the process. Where this user may not read it, our own is the best guess. */
+static unsigned long pid_namespace_of(pid_t process) {
     char path[64];
     snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)process);
     unsigned long number = spex_control_namespace(path);
     return number ? number : spex_control_namespace("/proc/self/ns/pid");
 }
 
+/* The value of the variable, to be freed, if the entry is of that name and has a value; else
+ * NULL. */
 static char *copy_variable(const char *entry, const char *name) {
     size_t length = strlen(name);
     return strncmp(entry, name, length) == 0 && entry[length] == '=' && entry[length + 1]
@@ -94,6 +103,8 @@ static char *copy_variable(const char *entry, const char *name) {
                : NULL;
 }
 
+/* Reads /proc/PID/environ, which has the variables as they were at exec. SPEX_CONTROL that the
+ * program has set later is not seen. */
 static void read_environment(struct spex_process_place *place) {
     FILE *file = proc_open(place->process, "environ");
     char *text = file ? malloc(ENVIRONMENT_MAX + 1) : NULL;
@@ -111,15 +122,17 @@ static void read_environment(struct spex_process_place *place) {
         fclose(file);
 }
 
+/* The socket has the process id of the innermost PID namespace and the number of that namespace
+ * in its name. */
 int spex_process_place(pid_t process, struct spex_process_place *place) {
     pid_t inside = process;
     *place = (struct spex_process_place){.process = process};
     int err = read_status(place, &inside);
     if (err)
         return err;
-    place->users[4] = user_inside(process, place->users[0]);
+    place->users[4] = user_in_namespace(process, place->users[0]);
     place->users[5] = 0;
-    snprintf(place->name, sizeof(place->name), "%d-%lu", (int)inside, namespace_of(process));
+    snprintf(place->name, sizeof(place->name), "%d-%lu", (int)inside, pid_namespace_of(process));
     read_environment(place);
     return 0;
 }

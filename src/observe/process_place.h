@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a process's control socket would be: what /proc tells of its users, namespaces and environment. */
+/* Where the control socket of a process would be, by what /proc says of its users, namespaces
+ * and environment. */
 #ifndef SPEX_OBSERVE_PROCESS_PLACE_H
 #define SPEX_OBSERVE_PROCESS_PLACE_H
 
@@ -8,19 +9,25 @@
 
 #include "wire/directory.h"
 
+/* Users in whose directories the socket may be. */
 #define SPEX_PLACE_USERS 6
 
 struct spex_process_place {
-    pid_t process;                 /* as we see it */
-    uid_t users[SPEX_PLACE_USERS]; /* effective, real, saved, that of the file system, as in its own
-                                           namespace, root */
+    /* As this PID namespace sees it. */
+    pid_t process;
+    /* Effective, real, saved, of the file system, the effective one as numbered in the namespace of
+     * the process, and root. */
+    uid_t users[SPEX_PLACE_USERS];
     char command[64];
-    char name[SPEX_CONTROL_NAME_BYTES]; /* of the socket */
-    char *chosen;                       /* its SPEX_CONTROL, NULL: not set */
-    char *runtime;                      /* its XDG_RUNTIME_DIR */
+    /* The name of the socket in its directory. */
+    char name[SPEX_CONTROL_NAME_BYTES];
+    /* The SPEX_CONTROL and XDG_RUNTIME_DIR of the process; NULL: not set, or not readable. */
+    char *chosen;
+    char *runtime;
 };
 
-/* 0; -ESRCH; or another negative errno value. What this user may not look at is left out. */
+/* What this user may not read is left out. 0; -ESRCH: no such process; or another negative
+ * errno value. */
 int spex_process_place(pid_t process, struct spex_process_place *place);
 void spex_process_place_free(struct spex_process_place *place);
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* Puts profiles together from frames, and subtracts profiles. Whatever a frame says is checked
+ * before it is used: counts and sizes against limits, probe types, and figures, which must be
+ * finite and so small that sums of squares of them cannot overflow. Texts are terminated and
+ * made printable. Other releases of spex may send longer or shorter entries: see copy_entry. */
 #include "observe/profile_reader.h"
 
 #include <errno.h>
@@ -10,17 +14,12 @@
 #include "ring/probe_type.h"
 #include "text/printable.h"
 
-/* At least as many as a program can have. Values are 50 KB each. */
+/* Limits of a profile: at least as many as a program can have. One VALUES frame takes 50 KB
+ * here. */
 enum { TYPES_MAX = 64, SITES_MAX = 65536, ROWS_MAX = 65536, VALUES_MAX = 4096 * SPEX_MAX_FIELDS };
 
-static int malformed(char *why, size_t size) {
-    snprintf(why, size, "the program's answer is malformed");
-    return -EPROTO;
-}
-
-static int no_memory(char *why, size_t size) {
-    snprintf(why, size, "out of memory");
-    return -ENOMEM;
+static int fail_malformed(struct spex_error *error) {
+    return spex_fail(error, -EPROTO, "the program's answer is malformed");
 }
 
 void spex_profile_free(struct spex_profile *profile) {
@@ -38,14 +37,16 @@ void spex_profile_reader_free(struct spex_profile_reader *reader) {
     spex_profile_free(&reader->profile);
 }
 
-static void end_text(char *text, size_t size) {
+/* Terminates a text of the program, and makes it printable. */
+static void text_finish(char *text, size_t size) {
     text[size - 1] = '\0';
     spex_make_printable(text);
 }
 
-/* Beyond what any program's figures reach; sums and squares of smaller ones can be reckoned with. */
+/* No figure of a program is larger; sums of squares of such figures are finite. */
 #define FIGURE_MAX 1e30
 
+/* False also for NAN, which no comparison holds for. */
 static bool is_figure(double value) {
     return fabs(value) <= FIGURE_MAX;
 }
@@ -54,14 +55,15 @@ static bool is_amount(double value) {
     return value >= 0 && is_figure(value);
 }
 
-/* Members that the other side does not have are 0; those that we do not know are left out. */
+/* Copies an entry of another release: members that it does not have are 0, members that only it
+ * has are ignored. */
 static void copy_entry(void *to, size_t size, const char *from, size_t entry_bytes) {
     memset(to, 0, size);
     memcpy(to, from, entry_bytes < size ? entry_bytes : size);
 }
 
-/* Room for `more` behind the `count` there are, at most `most` in all. */
-static int grow(void **array, size_t count, size_t more, size_t most, size_t size) {
+/* Makes room for `more` elements after `count`. -EPROTO when that is more than `most`. */
+static int array_grow(void **array, size_t count, size_t more, size_t most, size_t size) {
     if (count + more > most)
         return -EPROTO;
     void *grown = realloc(*array, (count + more) * size);
@@ -71,30 +73,32 @@ static int grow(void **array, size_t count, size_t more, size_t most, size_t siz
     return 0;
 }
 
+/* The first frame of a profile: discards what has come of another. */
 static int take_process(struct spex_profile_reader *reader, const char *entries,
                         const struct spex_control_frame *head) {
     struct spex_profile_process *process = &reader->incoming.process;
     spex_profile_free(&reader->incoming);
     reader->values = 0;
     copy_entry(process, sizeof(*process), entries, head->entry_bytes);
-    end_text(process->command, sizeof(process->command));
-    end_text(process->selection, sizeof(process->selection));
-    end_text(process->rate_policy, sizeof(process->rate_policy));
+    text_finish(process->command, sizeof(process->command));
+    text_finish(process->selection, sizeof(process->selection));
+    text_finish(process->rate_policy, sizeof(process->rate_policy));
     return is_amount(process->ticks_per_second) && is_amount(process->seconds) &&
                    is_amount(process->program_seconds) && is_amount(process->collector_seconds)
                ? 0
                : -EPROTO;
 }
 
+/* 0, -EPROTO or -ENOMEM, as all functions that take the entries of a frame. */
 static int take_types(struct spex_profile_reader *reader, const char *entries,
                       const struct spex_control_frame *head) {
     struct spex_profile *profile = &reader->incoming;
-    int err = grow((void **)&profile->types, profile->type_count, head->count, TYPES_MAX,
-                   sizeof(*profile->types));
+    int err = array_grow((void **)&profile->types, profile->type_count, head->count, TYPES_MAX,
+                         sizeof(*profile->types));
     for (uint32_t i = 0; !err && i < head->count; i++) {
         struct spex_profile_type *type = &profile->types[profile->type_count++];
         copy_entry(type, sizeof(*type), entries + (size_t)i * head->entry_bytes, head->entry_bytes);
-        end_text(type->text, sizeof(type->text));
+        text_finish(type->text, sizeof(type->text));
         if (!spex_probe_type_valid(type->probe_type) || !is_figure(type->test) ||
             !is_figure(type->skip) || !is_figure(type->record) || !is_figure(type->polled))
             err = -EPROTO;
@@ -102,36 +106,39 @@ static int take_types(struct spex_profile_reader *reader, const char *entries,
     return err;
 }
 
+/* Sites come in several frames, since a frame has a limited length. */
 static int take_sites(struct spex_profile_reader *reader, const char *entries,
                       const struct spex_control_frame *head) {
     struct spex_profile *profile = &reader->incoming;
-    int err = grow((void **)&profile->sites, profile->site_count, head->count, SITES_MAX,
-                   sizeof(*profile->sites));
+    int err = array_grow((void **)&profile->sites, profile->site_count, head->count, SITES_MAX,
+                         sizeof(*profile->sites));
     for (uint32_t i = 0; !err && i < head->count; i++) {
         struct spex_profile_site *site = &profile->sites[profile->site_count++];
         copy_entry(site, sizeof(*site), entries + (size_t)i * head->entry_bytes, head->entry_bytes);
-        end_text(site->name, sizeof(site->name));
-        end_text(site->file, sizeof(site->file));
-        end_text(site->parameters, sizeof(site->parameters));
+        text_finish(site->name, sizeof(site->name));
+        text_finish(site->file, sizeof(site->file));
+        text_finish(site->parameters, sizeof(site->parameters));
         if (!spex_probe_type_valid(site->probe_type))
             err = -EPROTO;
     }
     return err;
 }
 
+/* Starts a row; the frames of its values follow. */
 static int take_probe(struct spex_profile_reader *reader, const char *entries,
                       const struct spex_control_frame *head) {
     struct spex_profile *profile = &reader->incoming;
-    int err =
-        grow((void **)&profile->rows, profile->row_count, 1, ROWS_MAX, sizeof(*profile->rows));
+    int err = array_grow((void **)&profile->rows, profile->row_count, 1, ROWS_MAX,
+                         sizeof(*profile->rows));
     if (err)
         return err;
     struct spex_profile_row *row = &profile->rows[profile->row_count];
     memset(row, 0, sizeof(*row));
     copy_entry(&row->probe, sizeof(row->probe), entries, head->entry_bytes);
-    end_text(row->probe.name, sizeof(row->probe.name));
-    end_text(row->probe.why, sizeof(row->probe.why));
-    row->probe.series = 0; /* as many as follow */
+    text_finish(row->probe.name, sizeof(row->probe.name));
+    text_finish(row->probe.why, sizeof(row->probe.why));
+    /* Counts the frames of values that follow. */
+    row->probe.series = 0;
     profile->row_count++;
     return spex_probe_type_valid(row->probe.probe_type) && is_amount(row->probe.on_seconds) &&
                    is_amount(row->probe.count) && is_amount(row->probe.weight_squares) &&
@@ -142,6 +149,7 @@ static int take_probe(struct spex_profile_reader *reader, const char *entries,
                : -EPROTO;
 }
 
+/* Buckets that are not empty, each with its index. */
 static int fill_histogram(struct spex_values *values, const char *buckets, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         struct spex_control_bucket bucket;
@@ -154,7 +162,8 @@ static int fill_histogram(struct spex_values *values, const char *buckets, uint3
     return 0;
 }
 
-static bool spread_good(const struct spex_control_values *described) {
+/* Whether the sums of the variance estimate are in range: products of three figures. */
+static bool variance_is_figures(const struct spex_control_values *described) {
     const double most = FIGURE_MAX * FIGURE_MAX * FIGURE_MAX;
     return is_figure(described->origin) && fabs(described->distances) <= most &&
            fabs(described->products) <= most && fabs(described->weights) <= most &&
@@ -162,7 +171,8 @@ static bool spread_good(const struct spex_control_values *described) {
            fabs(described->local) <= most;
 }
 
-/* Values beyond those that this build knows of are left out. */
+/* One series of values of the current row; the series come in order. Series that this build has
+ * no room for are ignored. */
 static int take_values(struct spex_profile_reader *reader, const char *entries,
                        const struct spex_control_frame *head) {
     struct spex_profile *profile = &reader->incoming;
@@ -177,10 +187,10 @@ static int take_values(struct spex_profile_reader *reader, const char *entries,
         return 0;
     if (!is_amount(described.weight) || !is_figure(described.mean) ||
         !(fabs(described.squares) <= FIGURE_MAX * FIGURE_MAX * FIGURE_MAX) ||
-        !spread_good(&described) || reader->values++ == VALUES_MAX)
+        !variance_is_figures(&described) || reader->values++ == VALUES_MAX)
         return -EPROTO;
-    struct spex_values *values =
-        calloc(1, sizeof(*values)); /* which leaves untouched what stays empty */
+    /* calloc does not touch the pages of buckets that stay empty. */
+    struct spex_values *values = calloc(1, sizeof(*values));
     if (!values)
         return -ENOMEM;
     values->weight = described.weight;
@@ -199,7 +209,8 @@ static int take_values(struct spex_profile_reader *reader, const char *entries,
     return fill_histogram(values, entries + head->entry_bytes, head->count);
 }
 
-static int take_row(struct spex_values *values, const struct spex_control_spread *entry) {
+/* The index of the row comes from the program, and is checked. */
+static int take_variance_row(struct spex_values *values, const struct spex_control_spread *entry) {
     for (unsigned way = 0; way < SPEX_VARIANCE_WAYS; way++)
         if (!is_figure((double)entry->ways[way]))
             return -EPROTO;
@@ -209,8 +220,9 @@ static int take_row(struct spex_values *values, const struct spex_control_spread
     return 0;
 }
 
-static int take_spread(struct spex_profile_reader *reader, const char *entries,
-                       const struct spex_control_frame *head) {
+/* The rows of the variance estimate of the series that came last. */
+static int take_variance(struct spex_profile_reader *reader, const char *entries,
+                         const struct spex_control_frame *head) {
     struct spex_profile *profile = &reader->incoming;
     if (profile->row_count == 0 || head->entry_bytes < sizeof(struct spex_control_spread))
         return -EPROTO;
@@ -221,13 +233,16 @@ static int take_spread(struct spex_profile_reader *reader, const char *entries,
         copy_entry(&entry, sizeof(entry), entries + (size_t)i * head->entry_bytes,
                    head->entry_bytes);
         if (entry.series + 1 == row->probe.series)
-            err = take_row((struct spex_values *)(uintptr_t)row->values[entry.series], &entry);
+            err = take_variance_row((struct spex_values *)(uintptr_t)row->values[entry.series],
+                                    &entry);
         else if (entry.series < SPEX_MAX_FIELDS)
             err = -EPROTO;
     }
     return err;
 }
 
+/* The last frame of an answer: its text and status. A profile that has come before it is
+ * complete now, and is sorted for bsearch. */
 static int take_done(struct spex_profile_reader *reader, const char *text,
                      const struct spex_control_frame *head) {
     size_t length = head->count < sizeof(reader->text) ? head->count : sizeof(reader->text) - 1;
@@ -236,7 +251,8 @@ static int take_done(struct spex_profile_reader *reader, const char *text,
     spex_make_printable(reader->text);
     reader->status = head->status;
     reader->number = head->number;
-    if (!reader->incoming.types) /* an answer without a profile */
+    /* An answer without a profile. */
+    if (!reader->incoming.types)
         return 1;
     if (reader->incoming.row_count)
         qsort(reader->incoming.rows, reader->incoming.row_count, sizeof(*reader->incoming.rows),
@@ -249,8 +265,9 @@ static int take_done(struct spex_profile_reader *reader, const char *text,
     return 1;
 }
 
-/* Whether the frame is as long as it says. */
-static bool well_formed(const struct spex_control_frame *head, size_t bytes) {
+/* Whether the frame has the length that its head says, and one entry where there can be only
+ * one. */
+static bool frame_is_well_formed(const struct spex_control_frame *head, size_t bytes) {
     uint64_t entries = (uint64_t)head->entry_bytes * head->count;
     if (head->kind == SPEX_CONTROL_VALUES)
         entries = head->entry_bytes + (uint64_t)head->count * sizeof(struct spex_control_bucket);
@@ -259,6 +276,7 @@ static bool well_formed(const struct spex_control_frame *head, size_t bytes) {
            (head->kind != SPEX_CONTROL_DONE || head->entry_bytes == 1);
 }
 
+/* 1: the answer is complete. 0, -EPROTO or -ENOMEM. */
 static int take_entries(struct spex_profile_reader *reader, const char *entries,
                         const struct spex_control_frame *head) {
     switch (head->kind) {
@@ -273,7 +291,7 @@ static int take_entries(struct spex_profile_reader *reader, const char *entries,
     case SPEX_CONTROL_VALUES:
         return take_values(reader, entries, head);
     case SPEX_CONTROL_SPREAD:
-        return take_spread(reader, entries, head);
+        return take_variance(reader, entries, head);
     case SPEX_CONTROL_DONE:
         return take_done(reader, entries, head);
     default:
@@ -282,28 +300,29 @@ static int take_entries(struct spex_profile_reader *reader, const char *entries,
 }
 
 int spex_profile_reader_take(struct spex_profile_reader *reader, const char *frame, size_t bytes,
-                             char *why, size_t why_size) {
+                             struct spex_error *error) {
     struct spex_control_frame head;
     if (bytes < sizeof(head))
-        return malformed(why, why_size);
+        return fail_malformed(error);
     memcpy(&head, frame, sizeof(head));
     if (head.magic != SPEX_CONTROL_MAGIC)
-        return malformed(why, why_size);
-    /* DONE stays as it is in all versions, since it is what says that they differ. */
+        return fail_malformed(error);
+    /* The frame DONE is the same in all versions, so that it can tell that the versions differ. */
     if (head.version != SPEX_CONTROL_VERSION && head.kind != SPEX_CONTROL_DONE) {
-        snprintf(why, why_size,
-                 "the program's spex speaks version %u of the control protocol, this one %d",
-                 head.version, SPEX_CONTROL_VERSION);
-        return -EPROTONOSUPPORT;
+        return spex_fail(
+            error, -EPROTONOSUPPORT,
+            "the program's spex speaks version %u of the control protocol, this one %d",
+            head.version, SPEX_CONTROL_VERSION);
     }
-    if (!well_formed(&head, bytes))
-        return malformed(why, why_size);
+    if (!frame_is_well_formed(&head, bytes))
+        return fail_malformed(error);
     int err = take_entries(reader, frame + sizeof(head), &head);
     if (err == -ENOMEM)
-        return no_memory(why, why_size);
-    return err < 0 ? malformed(why, why_size) : err;
+        return spex_fail(error, -ENOMEM, "out of memory");
+    return err < 0 ? fail_malformed(error) : err;
 }
 
+/* The row of the same probe, by bsearch; NULL when there is none. */
 static const struct spex_profile_row *row_of(const struct spex_profile *profile,
                                              const struct spex_profile_row *like) {
     return profile->row_count ? bsearch(like, profile->rows, profile->row_count, sizeof(*like),
@@ -311,7 +330,9 @@ static const struct spex_profile_row *row_of(const struct spex_profile *profile,
                               : NULL;
 }
 
-static int row_since(struct spex_profile_row *row, const struct spex_profile_row *before) {
+/* Subtracts what `before`, which may be NULL, had of the probe. The row owns copies of its
+ * values afterwards. */
+static int row_subtract(struct spex_profile_row *row, const struct spex_profile_row *before) {
     struct spex_profile_probe *probe = &row->probe;
     for (unsigned s = 0; s < probe->series; s++) {
         struct spex_values *values = malloc(sizeof(*values));
@@ -332,20 +353,19 @@ static int row_since(struct spex_profile_row *row, const struct spex_profile_row
     probe->count -= before->probe.count;
     probe->weight -= before->probe.weight;
     probe->weight_squares -= before->probe.weight_squares;
-    probe->count_variance = probe->count_variance > before->probe.count_variance
-                                ? probe->count_variance - before->probe.count_variance
-                                : 0;
-    probe->lost = probe->lost > before->probe.lost ? probe->lost - before->probe.lost
-                                                   : 0; /* a share may fall */
+    probe->count_variance = fmax(probe->count_variance - before->probe.count_variance, 0);
+    /* The share of a probe in the losses of its ring is estimated, and may fall. */
+    probe->lost = fmax(probe->lost - before->probe.lost, 0);
     probe->records -= before->probe.records;
     for (unsigned m = 0; m < SPEX_MARKS; m++)
         probe->marked[m] -= before->probe.marked[m];
-    if (probe->count < 0) /* what threads are executing is counted to within a few */
-        probe->count = 0;
+    /* Executions under way are counted to within a few. */
+    probe->count = fmax(probe->count, 0);
     return 0;
 }
 
-static void types_since(struct spex_profile *difference, const struct spex_profile *before) {
+/* The types are in the same order in both profiles; a type that is not is left as it is. */
+static void types_subtract(struct spex_profile *difference, const struct spex_profile *before) {
     for (size_t t = 0; t < difference->type_count && t < before->type_count; t++) {
         struct spex_profile_type *type = &difference->types[t];
         if (type->probe_type != before->types[t].probe_type || type->pcid != before->types[t].pcid)
@@ -355,8 +375,9 @@ static void types_since(struct spex_profile *difference, const struct spex_profi
     }
 }
 
-static void process_since(struct spex_profile_process *now,
-                          const struct spex_profile_process *before) {
+/* Counters that wrap or start again do not become negative: spex_grown. */
+static void process_subtract(struct spex_profile_process *now,
+                             const struct spex_profile_process *before) {
     now->seconds -= before->seconds;
     now->program_seconds -= before->program_seconds;
     now->collector_seconds -= before->collector_seconds;
@@ -369,21 +390,23 @@ static void process_since(struct spex_profile_process *now,
     now->unrecorded = spex_grown(before->unrecorded, now->unrecorded);
 }
 
+/* Rows that only the earlier profile has are left out: a probe that has gone has done nothing
+ * since. */
 int spex_profile_since(const struct spex_profile *now, const struct spex_profile *before,
                        struct spex_profile *difference) {
     *difference = (struct spex_profile){.process = now->process, .type_count = now->type_count};
     difference->types = calloc(now->type_count + 1, sizeof(*difference->types));
     difference->rows = calloc(now->row_count + 1, sizeof(*difference->rows));
     int err = difference->types && difference->rows ? 0 : -ENOMEM;
-    process_since(&difference->process, &before->process);
+    process_subtract(&difference->process, &before->process);
     if (!err && now->type_count)
         memcpy(difference->types, now->types, now->type_count * sizeof(*now->types));
     if (!err)
-        types_since(difference, before);
+        types_subtract(difference, before);
     for (size_t r = 0; !err && r < now->row_count; r++) {
         struct spex_profile_row *row = &difference->rows[difference->row_count];
         *row = now->rows[r];
-        err = row_since(row, row_of(before, row));
+        err = row_subtract(row, row_of(before, row));
         for (unsigned s = row->probe.series; s < SPEX_MAX_FIELDS; s++)
             row->values[s] = NULL;
         difference->row_count++;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Puts a profile together from the frames of a control socket, of which it trusts none. */
+/* Puts profiles together from the frames of a control socket, none of which is trusted. */
 #ifndef SPEX_OBSERVE_PROFILE_READER_H
 #define SPEX_OBSERVE_PROFILE_READER_H
 
@@ -8,31 +8,36 @@
 #include <stdint.h>
 
 #include "profile/profile.h"
+#include "text/error.h"
 #include "wire/control_format.h"
 
+/* All zero is an empty reader. */
 struct spex_profile_reader {
+    /* The profile that is being received, and how many series of values its rows have. */
     struct spex_profile incoming;
-    size_t values;               /* of all its rows */
-    struct spex_profile profile; /* the last that was complete */
-    bool complete;               /* there is one */
-    bool final;                  /* and no other will come */
-    int32_t status;              /* of the last answer, */
-    uint32_t number;             /*   and its request's number */
+    size_t values;
+    /* The last complete profile, if `complete`; the program sends no other if `final`. */
+    struct spex_profile profile;
+    bool complete;
+    bool final;
+    /* Of the last answer: its status, the number of its request, and its text. */
+    int32_t status;
+    uint32_t number;
     char text[SPEX_CONTROL_ANSWER_BYTES];
 };
 
-/* All zero is an empty reader. */
 void spex_profile_reader_free(struct spex_profile_reader *reader);
 
-/* Takes one frame. 1 when it ends an answer; 0 when there is more; -EPROTO, -EPROTONOSUPPORT or -ENOMEM, with the
- * reason. Texts of the program are made printable. */
+/* Takes one frame. 1: an answer is complete. 0: more frames of it come. -EPROTO,
+ * -EPROTONOSUPPORT or -ENOMEM, with the reason. Texts of the program are made printable. */
 int spex_profile_reader_take(struct spex_profile_reader *reader, const char *frame, size_t bytes,
-                             char *why, size_t why_size);
+                             struct spex_error *error);
 
-/* Frees what a profile points to. */
+/* Frees what a profile points to, and makes it empty. */
 void spex_profile_free(struct spex_profile *profile);
 
-/* What happened between two profiles of one process, into `difference`, to be freed. 0 or -ENOMEM. */
+/* Sets `difference` to what has happened between two profiles of one process. Free it. 0 or
+ * -ENOMEM. */
 int spex_profile_since(const struct spex_profile *now, const struct spex_profile *before,
                        struct spex_profile *difference);
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* Samples the threads of a process from the files in /proc/PID/task/TID (proc(5)): stat,
+ * schedstat, status and io, and the size of the process from /proc/PID/statm. The counters are
+ * cumulative; a use is the difference of two samples. Each thread has a ring of the last
+ * SPEX_SAMPLES samples. One thread uses these functions; there is no lock. */
 #define _GNU_SOURCE
 #include "observe/thread_samples.h"
 
@@ -10,29 +14,37 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Cumulative figures at one time, in seconds of the caller's clock. */
 struct sample {
     double at;
     uint32_t known;
-    double used[SPEX_USED_COUNT]; /* since the thread's beginning */
+    double used[SPEX_USED_COUNT];
 };
 
 struct thread {
     uint32_t number;
-    bool seen; /* in this round */
+    /* Has a sample of this round. */
+    bool seen;
+    /* Samples so far; the last ones are in the ring, at their number modulo SPEX_SAMPLES. */
     uint32_t taken;
     struct sample ring[SPEX_SAMPLES];
 };
 
 struct spex_thread_samples {
-    int process; /* its directory in /proc */
+    /* A descriptor of /proc/PID. */
+    int process;
+    /* Clock ticks a second, the unit of times in stat. */
     double ticks;
     double page_bytes;
-    uint32_t missing; /* a bit for each that could not be told */
-    uint32_t told;    /* of these, that there is nothing more to be said of */
+    /* Bits of enum spex_used: figures that could not be read, and those of them that
+     * spex_thread_samples_missing has reported. */
+    uint32_t missing;
+    uint32_t told;
     size_t count;
     struct thread threads[SPEX_SAMPLED_THREADS];
 };
 
+/* The descriptor of /proc/PID stays that of this process when its number is used again. */
 int spex_thread_samples_open(pid_t process, struct spex_thread_samples **samples) {
     char path[32];
     snprintf(path, sizeof(path), "/proc/%d", (int)process);
@@ -59,8 +71,8 @@ void spex_thread_samples_close(struct spex_thread_samples *samples) {
     free(samples);
 }
 
-/* The beginning of a small file, as text. False: it cannot be read. */
-static bool read_text(int directory, const char *name, char *text, size_t size) {
+/* Reads the beginning of a small file as text. False when it cannot be read. */
+static bool file_read_text(int directory, const char *name, char *text, size_t size) {
     int fd = openat(directory, name, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false;
@@ -70,14 +82,14 @@ static bool read_text(int directory, const char *name, char *text, size_t size) 
     return length > 0;
 }
 
-static void put(struct sample *sample, enum spex_used what, double value) {
+static void sample_set(struct sample *sample, enum spex_used what, double value) {
     sample->used[what] = value;
     sample->known |= 1u << what;
 }
 
-/* The number behind `label` at the beginning of a line. */
-static void put_labelled(struct sample *sample, enum spex_used what, const char *text,
-                         const char *label) {
+/* Takes the number after `label` at the beginning of a line. */
+static void sample_set_labelled(struct sample *sample, enum spex_used what, const char *text,
+                                const char *label) {
     const char *line = text;
     size_t length = strlen(label);
     while (line && strncmp(line, label, length) != 0) {
@@ -85,10 +97,10 @@ static void put_labelled(struct sample *sample, enum spex_used what, const char 
         line += line != NULL;
     }
     if (line)
-        put(sample, what, strtod(line + length, NULL));
+        sample_set(sample, what, strtod(line + length, NULL));
 }
 
-/* The `n`th of numbers or words with blanks between them, from 0 on. */
+/* Number `n`, from 0 on, of a line of words with blanks between them. */
 static double number_at(const char *text, unsigned n) {
     text += strspn(text, " ");
     for (; n > 0; n--) {
@@ -98,41 +110,44 @@ static double number_at(const char *text, unsigned n) {
     return strtod(text, NULL);
 }
 
-/* Behind the name in brackets, which may hold anything, comes field 3 (proc(5)). */
-static void take_stat(const struct spex_thread_samples *samples, const char *text,
-                      struct sample *sample) {
+/* Fields are numbered as in proc(5). The name of the command, field 2, is in brackets and may
+ * contain any character, so that fields are counted from field 3 after the last bracket. */
+static void sample_take_stat(const struct spex_thread_samples *samples, const char *text,
+                             struct sample *sample) {
     const char *behind = strrchr(text, ')');
     if (!behind)
         return;
-    put(sample, SPEX_USED_MINOR, number_at(behind + 1, 10 - 3));
-    put(sample, SPEX_USED_MAJOR, number_at(behind + 1, 12 - 3));
-    put(sample, SPEX_USED_USER, number_at(behind + 1, 14 - 3) / samples->ticks);
-    put(sample, SPEX_USED_SYSTEM, number_at(behind + 1, 15 - 3) / samples->ticks);
+    sample_set(sample, SPEX_USED_MINOR, number_at(behind + 1, 10 - 3));
+    sample_set(sample, SPEX_USED_MAJOR, number_at(behind + 1, 12 - 3));
+    sample_set(sample, SPEX_USED_USER, number_at(behind + 1, 14 - 3) / samples->ticks);
+    sample_set(sample, SPEX_USED_SYSTEM, number_at(behind + 1, 15 - 3) / samples->ticks);
 }
 
-static void take_files(const struct spex_thread_samples *samples, const char *thread,
-                       struct sample *sample) {
+/* schedstat has nanoseconds on a CPU and waiting for one. */
+static void sample_take_files(const struct spex_thread_samples *samples, const char *thread,
+                              struct sample *sample) {
     char name[64], text[4096];
     snprintf(name, sizeof(name), "task/%.16s/stat", thread);
-    if (read_text(samples->process, name, text, sizeof(text)))
-        take_stat(samples, text, sample);
+    if (file_read_text(samples->process, name, text, sizeof(text)))
+        sample_take_stat(samples, text, sample);
     snprintf(name, sizeof(name), "task/%.16s/schedstat", thread);
-    if (read_text(samples->process, name, text, sizeof(text))) {
-        put(sample, SPEX_USED_CPU, number_at(text, 0) / 1e9);
-        put(sample, SPEX_USED_WAIT, number_at(text, 1) / 1e9);
+    if (file_read_text(samples->process, name, text, sizeof(text))) {
+        sample_set(sample, SPEX_USED_CPU, number_at(text, 0) / 1e9);
+        sample_set(sample, SPEX_USED_WAIT, number_at(text, 1) / 1e9);
     }
     snprintf(name, sizeof(name), "task/%.16s/status", thread);
-    if (read_text(samples->process, name, text, sizeof(text))) {
-        put_labelled(sample, SPEX_USED_VOLUNTARY, text, "voluntary_ctxt_switches:");
-        put_labelled(sample, SPEX_USED_INVOLUNTARY, text, "nonvoluntary_ctxt_switches:");
+    if (file_read_text(samples->process, name, text, sizeof(text))) {
+        sample_set_labelled(sample, SPEX_USED_VOLUNTARY, text, "voluntary_ctxt_switches:");
+        sample_set_labelled(sample, SPEX_USED_INVOLUNTARY, text, "nonvoluntary_ctxt_switches:");
     }
     snprintf(name, sizeof(name), "task/%.16s/io", thread);
-    if (read_text(samples->process, name, text, sizeof(text))) {
-        put_labelled(sample, SPEX_USED_READ, text, "read_bytes:");
-        put_labelled(sample, SPEX_USED_WRITTEN, text, "write_bytes:");
+    if (file_read_text(samples->process, name, text, sizeof(text))) {
+        sample_set_labelled(sample, SPEX_USED_READ, text, "read_bytes:");
+        sample_set_labelled(sample, SPEX_USED_WRITTEN, text, "write_bytes:");
     }
 }
 
+/* The entry of a thread, which may be new; NULL when there are too many threads. */
 static struct thread *thread_of(struct spex_thread_samples *samples, uint32_t number) {
     for (size_t t = 0; t < samples->count; t++)
         if (samples->threads[t].number == number)
@@ -145,8 +160,8 @@ static struct thread *thread_of(struct spex_thread_samples *samples, uint32_t nu
     return thread;
 }
 
-/* Those that have ended make room. */
-static void forget_the_ended(struct spex_thread_samples *samples) {
+/* Removes the threads that have no sample of this round. */
+static void forget_ended_threads(struct spex_thread_samples *samples) {
     size_t kept = 0;
     for (size_t t = 0; t < samples->count; t++) {
         if (!samples->threads[t].seen)
@@ -158,26 +173,30 @@ static void forget_the_ended(struct spex_thread_samples *samples) {
     samples->count = kept;
 }
 
-static void take_thread(struct spex_thread_samples *samples, const char *name, double now,
-                        double memory) {
+/* `memory`: bytes of the process; negative: unknown. */
+static void thread_take_sample(struct spex_thread_samples *samples, const char *name, double now,
+                               double memory) {
     struct thread *thread = thread_of(samples, (uint32_t)strtoul(name, NULL, 10));
     if (!thread)
         return;
     struct sample *sample = &thread->ring[thread->taken++ % SPEX_SAMPLES];
     *sample = (struct sample){.at = now};
     thread->seen = true;
-    take_files(samples, name, sample);
+    sample_take_files(samples, name, sample);
     if (memory >= 0)
-        put(sample, SPEX_USED_MEMORY, memory);
-    /* Of one that has just ended nothing is known, which says nothing of the system. */
+        sample_set(sample, SPEX_USED_MEMORY, memory);
+    /* A thread that has just ended has no figures at all: that does not mean that the system lacks
+     * them. */
     if (sample->known & 1u << SPEX_USED_MINOR)
         samples->missing |= ~sample->known & ((1u << SPEX_USED_COUNT) - 1);
 }
 
+/* Threads that end while the directory is read are skipped. The resident size is read once for
+ * all threads. */
 void spex_thread_samples_take(struct spex_thread_samples *samples, double now) {
     char text[128];
     double pages = -1;
-    if (read_text(samples->process, "statm", text, sizeof(text)))
+    if (file_read_text(samples->process, "statm", text, sizeof(text)))
         pages = number_at(text, 1);
     int fd = openat(samples->process, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *entries = fd < 0 ? NULL : fdopendir(fd);
@@ -189,13 +208,13 @@ void spex_thread_samples_take(struct spex_thread_samples *samples, double now) {
     const struct dirent *entry;
     while ((entry = readdir(entries)))
         if (entry->d_name[0] != '.')
-            take_thread(samples, entry->d_name, now, pages * samples->page_bytes);
+            thread_take_sample(samples, entry->d_name, now, pages * samples->page_bytes);
     closedir(entries);
-    forget_the_ended(samples);
+    forget_ended_threads(samples);
 }
 
-/* The last one that was taken at `when` or before, or, with `after`, the first one at `when` or later; the first or the
- * last that there is, otherwise. */
+/* The last sample at `when` or before, or with `after` the first one at `when` or later. Where
+ * there is none, the oldest sample, or with `after` the latest. */
 static const struct sample *sample_at(const struct thread *thread, double when, bool after) {
     uint32_t first = thread->taken > SPEX_SAMPLES ? thread->taken - SPEX_SAMPLES : 0;
     const struct sample *found = &thread->ring[(after ? thread->taken - 1 : first) % SPEX_SAMPLES];
@@ -209,6 +228,7 @@ static const struct sample *sample_at(const struct thread *thread, double when, 
     return found;
 }
 
+/* The samples around the interval cover it wholly, and a little more. */
 struct spex_thread_use spex_thread_samples_between(const struct spex_thread_samples *samples,
                                                    uint32_t thread, double from, double until) {
     struct spex_thread_use use = {.seconds = 0};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the threads of another process use, as the system tells it, sampled now and then; the last of it is kept. */
+/* Samples what the threads of another process use, as /proc says it, and keeps the last samples
+ * of each thread. */
 #ifndef SPEX_OBSERVE_THREAD_SAMPLES_H
 #define SPEX_OBSERVE_THREAD_SAMPLES_H
 
@@ -8,45 +9,54 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Threads that are looked at, and samples of each that are kept. */
+/* Threads that are sampled at most, and samples of each that are kept. */
 enum { SPEX_SAMPLED_THREADS = 256, SPEX_SAMPLES = 64 };
 
 enum spex_used {
-    SPEX_USED_CPU,         /* seconds of each second: on a CPU, */
-    SPEX_USED_USER,        /*   of these in the program (coarse), */
-    SPEX_USED_SYSTEM,      /*   and in the system (coarse); */
-    SPEX_USED_WAIT,        /*   ready to run, without a CPU */
-    SPEX_USED_MINOR,       /* each second: page faults without reading, */
-    SPEX_USED_MAJOR,       /*   and with; */
-    SPEX_USED_VOLUNTARY,   /*   switches, since it waited, */
-    SPEX_USED_INVOLUNTARY, /*   and since others were to run; */
-    SPEX_USED_READ,        /*   bytes from storage, */
-    SPEX_USED_WRITTEN,     /*   and to it; */
-    SPEX_USED_MEMORY,      /*   bytes by which the process has grown */
+    /* Seconds of each second: on a CPU; of these in the program and in the kernel, both counted in
+     * clock ticks; and ready to run, without a CPU. */
+    SPEX_USED_CPU,
+    SPEX_USED_USER,
+    SPEX_USED_SYSTEM,
+    SPEX_USED_WAIT,
+    /* Page faults a second, without and with reading from storage. */
+    SPEX_USED_MINOR,
+    SPEX_USED_MAJOR,
+    /* Context switches a second, because the thread waited, and because others were to run. */
+    SPEX_USED_VOLUNTARY,
+    SPEX_USED_INVOLUNTARY,
+    /* Bytes a second from and to storage. */
+    SPEX_USED_READ,
+    SPEX_USED_WRITTEN,
+    /* Bytes a second by which the resident memory of the process has grown. */
+    SPEX_USED_MEMORY,
     SPEX_USED_COUNT
 };
 
-/* Of one thread, a second. */
+/* What one thread has used a second over some time. */
 struct spex_thread_use {
-    double seconds; /* that it is of; 0: there is none */
-    uint32_t known; /* a bit for each that could be told */
+    /* The time it covers; 0: unknown. */
+    double seconds;
+    /* Bit u: used[u] is known. */
+    uint32_t known;
     double used[SPEX_USED_COUNT];
 };
 
 struct spex_thread_samples;
 
-/* 0 or a negative errno value. */
+/* 0 or a negative errno value. Close it with spex_thread_samples_close, which takes NULL, too. */
 int spex_thread_samples_open(pid_t process, struct spex_thread_samples **samples);
 void spex_thread_samples_close(struct spex_thread_samples *samples);
 
-/* `now`: seconds of the caller's clock. */
+/* Takes a sample of each thread. `now`: seconds of any clock that the caller chooses. */
 void spex_thread_samples_take(struct spex_thread_samples *samples, double now);
 
-/* Between the samples that lie around [from, until], as far as there are such. */
+/* What a thread has used between the samples around [from, until], or the nearest ones to those
+ * times. `seconds` is 0 when there are no two samples. */
 struct spex_thread_use spex_thread_samples_between(const struct spex_thread_samples *samples,
                                                    uint32_t thread, double from, double until);
 
-/* What the system does not tell of this process, once: as text; NULL: nothing more to be said. */
+/* A message about a figure that this system or user cannot read; each comes once, then NULL. */
 const char *spex_thread_samples_missing(struct spex_thread_samples *samples);
 
 #endif

@@ -49,9 +49,9 @@ static int serve(const char *what) {
     return read(0, &byte, 1) == 0 ? 0 : 1;
 }
 
-static int profile_of(pid_t process, pid_t *told, char *why, size_t size) {
+static int profile_of(pid_t process, pid_t *told, struct spex_error *error) {
     struct spex_profile_reader reader = {0};
-    int err = spex_client_ask(process, SPEX_CONTROL_PROFILE, NULL, &reader, why, size);
+    int err = spex_client_ask(process, SPEX_CONTROL_PROFILE, NULL, &reader, error);
     *told = (pid_t)reader.profile.process.process_id;
     spex_profile_reader_free(&reader);
     return err;
@@ -70,39 +70,40 @@ static bool is_listed(pid_t process) {
 static void a_process_is_found_by_its_number(void **state) {
     struct program program;
     pid_t told;
-    char why[256];
+    struct spex_error error;
     (void)state;
     program_start(&program, "serve");
-    assert_int_equal(profile_of(program.process, &told, why, sizeof(why)), 0);
+    assert_int_equal(profile_of(program.process, &told, &error), 0);
     assert_int_equal(told, program.process);
     assert_true(is_listed(program.process));
     assert_false(is_listed(getpid()));
     program_end(&program);
     assert_false(is_listed(program.process));
-    assert_int_equal(profile_of(program.process, &told, why, sizeof(why)), -ESRCH);
+    assert_int_equal(profile_of(program.process, &told, &error), -ESRCH);
 }
 
 static void it_is_said_why_a_process_cannot_be_called(void **state) {
     struct program program;
     pid_t told;
-    char why[256];
+    struct spex_error error;
     (void)state;
     program_start(&program, "idle");
-    assert_int_equal(profile_of(program.process, &told, why, sizeof(why)), -ENOENT);
-    assert_non_null(strstr(why, "has no control socket"));
+    assert_int_equal(profile_of(program.process, &told, &error), -ENOENT);
+    assert_non_null(strstr(error.text, "has no control socket"));
     program_end(&program);
     setenv("SPEX_CONTROL", "off", 1);
     program_start(&program, "serve");
     setenv("SPEX_CONTROL", serving_directory, 1);
-    assert_int_equal(profile_of(program.process, &told, why, sizeof(why)), -ENOENT);
-    assert_non_null(strstr(why, "SPEX_CONTROL=off"));
+    assert_int_equal(profile_of(program.process, &told, &error), -ENOENT);
+    assert_non_null(strstr(error.text, "SPEX_CONTROL=off"));
     program_end(&program);
 }
 
 /* Whoever can write to a directory could: nobody listens there for another process. */
 static void who_pretends_to_be_another_is_not_believed(void **state) {
     struct program program;
-    char name[64], why[256];
+    char name[64];
+    struct spex_error error;
     pid_t told;
     (void)state;
     program_start(&program, "serve");
@@ -114,9 +115,9 @@ static void who_pretends_to_be_another_is_not_believed(void **state) {
     assert_int_equal(renameat(place, name, place, "away"), 0);
     assert_int_equal(spex_control_bind_at(fd, place, name), 0);
     assert_int_equal(listen(fd, 16), 0);
-    assert_int_equal(profile_of(program.process, &told, why, sizeof(why)), -ENOENT);
+    assert_int_equal(profile_of(program.process, &told, &error), -ENOENT);
     assert_int_equal(renameat(place, "away", place, name), 0);
-    assert_int_equal(profile_of(program.process, &told, why, sizeof(why)), 0);
+    assert_int_equal(profile_of(program.process, &told, &error), 0);
     close(fd);
     close(place);
     program_end(&program);
@@ -125,20 +126,20 @@ static void who_pretends_to_be_another_is_not_believed(void **state) {
 /* Its queue is full of those who have called before and gone. */
 static void a_stopped_process_does_not_hold_up_its_callers(void **state) {
     struct program program;
-    char why[256];
+    struct spex_error error;
     pid_t told;
     int status, fd;
     (void)state;
     program_start(&program, "serve");
     assert_int_equal(kill(program.process, SIGSTOP), 0);
     assert_int_equal(waitpid(program.process, &status, WUNTRACED), program.process);
-    while ((fd = spex_client_connect(program.process, why, sizeof(why))) >= 0)
+    while ((fd = spex_client_connect(program.process, &error)) >= 0)
         close(fd);
     assert_int_equal(fd, -ETIMEDOUT);
-    assert_non_null(strstr(why, "does not answer"));
+    assert_non_null(strstr(error.text, "does not answer"));
     assert_true(is_listed(program.process));
     assert_int_equal(kill(program.process, SIGCONT), 0);
-    while (profile_of(program.process, &told, why, sizeof(why)) == -ETIMEDOUT)
+    while (profile_of(program.process, &told, &error) == -ETIMEDOUT)
         continue;
     assert_int_equal(told, program.process);
     program_end(&program);

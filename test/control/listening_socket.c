@@ -327,9 +327,9 @@ static int try_descriptor(int place) {
 
 /* As the commands do. */
 static int try_client(int parent) {
-    char why[256];
-    return spex_client_connect(parent, why, sizeof(why)) == -EACCES && strstr(why, "not yours") ? 0
-                                                                                                : 1;
+    struct spex_error error;
+    int fd = spex_client_connect(parent, &error);
+    return fd == -EACCES && strstr(error.text, "not yours") ? 0 : 1;
 }
 
 static void other_users_are_kept_out(void **state) {

@@ -106,14 +106,14 @@ static inline bool caller_send_bytes(int fd, const void *bytes, size_t length) {
 
 static inline bool caller_send(int fd, enum spex_control_kind kind, uint32_t interval_ms,
                                const char *text) {
-    char why[256];
-    return spex_client_send(fd, kind, interval_ms, text, why, sizeof(why)) == 0;
+    struct spex_error error;
+    return spex_client_send(fd, kind, interval_ms, text, &error) == 0;
 }
 
 /* 1, or what went wrong. */
 static inline int caller_receive(int fd, struct spex_profile_reader *reader) {
-    char why[256];
-    return spex_client_receive(fd, reader, 60000, why, sizeof(why));
+    struct spex_error error;
+    return spex_client_receive(fd, reader, 60000, &error);
 }
 
 /* The status of one request's answer, whose text stays in `reader`. */

@@ -42,17 +42,17 @@ __attribute__((noinline)) static void work(uint64_t first, uint64_t executions) 
 }
 
 static int stream_open(const char *types) {
-    char why[256];
+    struct spex_error error;
     int fd = caller_connect();
-    if (spex_client_stream_over(fd, types, why, sizeof(why)) != 0)
-        fail_msg("%s", why);
+    if (spex_client_stream_over(fd, types, &error) != 0)
+        fail_msg("%s", error.text);
     return fd;
 }
 
 /* The status and the reason of a request that is refused. */
-static int refused(const char *types, char *why, size_t size) {
+static int refused(const char *types, struct spex_error *error) {
     int fd = caller_connect();
-    int err = spex_client_stream_over(fd, types, why, size);
+    int err = spex_client_stream_over(fd, types, error);
     close(fd);
     return err;
 }
@@ -140,12 +140,12 @@ static void two_get_the_same(void **state) {
 
 static void so_many_and_no_more(void **state) {
     int fds[4];
-    char why[256];
+    struct spex_error error;
     (void)state;
     for (size_t s = 0; s < COUNT_OF(fds); s++)
         fds[s] = stream_open("");
-    assert_int_equal(refused("", why, sizeof(why)), -EUSERS);
-    assert_non_null(strstr(why, "streams to 4 others already"));
+    assert_int_equal(refused("", &error), -EUSERS);
+    assert_non_null(strstr(error.text, "streams to 4 others already"));
     /* One that has gone makes room, though all is at rest. */
     close(fds[2]);
     fds[2] = stream_open("");
@@ -198,10 +198,11 @@ static void a_reader_that_sleeps_holds_nobody_up(void **state) {
 
 static void what_is_no_type_is_refused(void **state) {
     struct spex_profile_reader reader = {0};
-    char why[256];
+    struct spex_error error;
     (void)state;
-    assert_int_equal(refused("kernel,soup", why, sizeof(why)), -EINVAL);
-    assert_string_equal(why, "types of probes were expected for a stream, not \"kernel,soup\"");
+    assert_int_equal(refused("kernel,soup", &error), -EINVAL);
+    assert_string_equal(error.text,
+                        "types of probes were expected for a stream, not \"kernel,soup\"");
     int fd = caller_connect();
     assert_true(caller_send(fd, SPEX_CONTROL_SUBSCRIBE, 60000, NULL));
     assert_int_equal(caller_receive(fd, &reader), 1);

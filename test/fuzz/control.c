@@ -45,12 +45,12 @@ static bool receive(int client, struct spex_profile_reader *reader, uint32_t num
     bool ended = false;
     ssize_t length;
     while ((length = recv(client, frame, sizeof(frame), MSG_DONTWAIT | MSG_TRUNC)) > 0) {
-        char why[128] = "";
+        struct spex_error error;
         struct spex_control_frame head;
         FUZZ_CHECK(!ended && (size_t)length <= sizeof(frame));
         memcpy(&head, frame, sizeof(head));
         FUZZ_CHECK(head.number == number);
-        int err = spex_profile_reader_take(reader, frame, (size_t)length, why, sizeof(why));
+        int err = spex_profile_reader_take(reader, frame, (size_t)length, &error);
         FUZZ_CHECK(err >= 0);
         ended = err == 1;
     }

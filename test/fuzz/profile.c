@@ -77,10 +77,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     size_t length;
     int err = 0;
     while (err >= 0 && packet_next(&data, &size, &packet, &length)) {
-        char why[128] = "";
-        err = spex_profile_reader_take(&reader, (const char *)packet, length, why, sizeof(why));
+        struct spex_error error = {""};
+        err = spex_profile_reader_take(&reader, (const char *)packet, length, &error);
         FUZZ_CHECK(err == 0 || err == 1 || err == -EPROTO || err == -EPROTONOSUPPORT);
-        FUZZ_CHECK((err < 0) == (*why != '\0') && !strchr(why, '\n'));
+        FUZZ_CHECK((err < 0) == (*error.text != '\0') && !strchr(error.text, '\n'));
         if (err != 1)
             continue;
         check_text(reader.text, sizeof(reader.text));

@@ -108,7 +108,7 @@ size_t fuzz_seed(unsigned number, uint8_t *data, size_t room) {
 }
 
 const char *const fuzz_words[] = {
-    "*",    "query",  ",",     ":lat", ":cnt",  ":snapshot", "@",    "@off",     "@5",
-    "off",  "+",      "\n+",   "\n",   "file=", "net.c",     "/",    "[",        "[!a-",
-    "]",    "?",      "\\",    " ",    "\t",    "7",         "0",    "16777214", "~10",
+    "*",    "query", ",",     ":lat", ":cnt",  ":snapshot", "@",    "@off",     "@5",
+    "off",  "+",     "\n+",   "\n",   "file=", "net.c",     "/",    "[",        "[!a-",
+    "]",    "?",     "\\",    " ",    "\t",    "7",         "0",    "16777214", "~10",
     "4x64", "@poll", "65536", ":",    "a",     "\xc3\xa9",  "\xff", "\033[31m", NULL};

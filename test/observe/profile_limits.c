@@ -14,7 +14,7 @@ enum { ROWS = 4096, VALUES_MAX = ROWS * SPEX_MAX_FIELDS };
 static int take(struct spex_profile_reader *reader, uint16_t kind, const void *entries,
                 size_t bytes, uint32_t count) {
     static char frame[SPEX_CONTROL_FRAME_BYTES];
-    char why[128];
+    struct spex_error error;
     struct spex_control_frame head = {
         .magic = SPEX_CONTROL_MAGIC,
         .version = SPEX_CONTROL_VERSION,
@@ -26,7 +26,7 @@ static int take(struct spex_profile_reader *reader, uint16_t kind, const void *e
     memcpy(frame, &head, sizeof(head));
     if (bytes)
         memcpy(frame + sizeof(head), entries, bytes);
-    return spex_profile_reader_take(reader, frame, sizeof(head) + bytes, why, sizeof(why));
+    return spex_profile_reader_take(reader, frame, sizeof(head) + bytes, &error);
 }
 
 static void begin(struct spex_profile_reader *reader) {

@@ -122,15 +122,15 @@ static int call(void) {
 }
 
 static void ask(int fd, enum spex_control_kind kind, const char *text) {
-    char why[256];
-    if (spex_client_send(fd, kind, 0, text, why, sizeof(why)) != 0)
-        fail(why);
+    struct spex_error error;
+    if (spex_client_send(fd, kind, 0, text, &error) != 0)
+        fail(error.text);
 }
 
 static int answer(int fd, struct spex_profile_reader *reader) {
-    char why[256] = "";
-    if (spex_client_receive(fd, reader, DEADLINE_S * 1000, why, sizeof(why)) != 1)
-        fail(why);
+    struct spex_error error = {""};
+    if (spex_client_receive(fd, reader, DEADLINE_S * 1000, &error) != 1)
+        fail(error.text);
     return reader->status;
 }
 
@@ -149,7 +149,7 @@ static uint64_t now_ns(void) {
 /* A few requests at once, so that neither end waits for the other each time. */
 static void change(int fd, uint64_t *seed) {
     static const char *const selections[] = {
-        "40",      "",    "40:lat,40:cnt", "40:lat@7",     "plugin.*", "*",         "-40:tpt",
+        "40",      "",    "40:lat,40:cnt", "40:lat@7",     "plugin.*", "*",        "-40:tpt",
         "+40:tpt", "*@3", "40:snapshot",   "+40:flt@1000", "-*",       "+40@poll", "*@poll"};
     struct spex_profile_reader reader = {0};
     for (int a = 0; a < AHEAD; a++) {

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* Attaches to a running program by its control socket. Three requests go over connections of
+ * their own: a profile, for the selection to restore; the stream, which is opened before the
+ * selection changes, so that no record of the new kernels is missed; and the addition to the
+ * selection. */
 #define _GNU_SOURCE
 #include "tools/common/attach.h"
 
@@ -14,12 +18,12 @@
 #include "observe/control_client.h"
 #include "tools/common/complain.h"
 
-/* With more kernels than this all of the program's kernels are selected, since a selection is
- * limited. */
+/* A selection has a limited length: with more kernels than this, all kernels of the program are
+ * selected. */
 enum { NAMED_MAX = 500 };
 
 /* A profile has this text in place of a selection that is too long for it. */
-static const char too_long[] = "a long selection";
+static const char long_selection_text[] = "a long selection";
 
 /* A selection of kernels that grows: "3:kernel,7:kernel@off". */
 struct kernel_list {
@@ -29,6 +33,8 @@ struct kernel_list {
     unsigned count;
 };
 
+/* `behind`: what follows the kernel, such as "@off". The first item begins with "+", which
+ * makes the selection relative. An error is kept in the list. */
 static void kernel_list_add(struct kernel_list *list, unsigned kernel, const char *behind) {
     char item[48];
     int length =
@@ -44,12 +50,14 @@ static void kernel_list_add(struct kernel_list *list, unsigned kernel, const cha
     list->count++;
 }
 
-static bool is_kernel(const struct spex_profile_site *site) {
+static bool site_is_kernel(const struct spex_profile_site *site) {
     return site->loaded && site->probe_type == SPEX_KERNEL;
 }
 
-/* Whether the path of any model names this kernel. */
-static bool is_known(const struct spex_models *models, const struct spex_profile_site *site) {
+/* Whether the path of any model names the kernel of this site, by its name or, without a name,
+ * by its id. A path has the names of its kernels with "/" between them. */
+static bool models_know_site(const struct spex_models *models,
+                             const struct spex_profile_site *site) {
     char number[8];
     snprintf(number, sizeof(number), "%u", site->probe_id);
     const char *name = site->name[0] ? site->name : number;
@@ -63,24 +71,27 @@ static bool is_known(const struct spex_models *models, const struct spex_profile
     return false;
 }
 
-static bool is_first(const struct spex_profile *profile, size_t at) {
+/* Whether no site before `at` belongs to the same kernel: a kernel may have several sites, and
+ * is selected once. */
+static bool site_is_first_of_kernel(const struct spex_profile *profile, size_t at) {
     for (size_t s = 0; s < at; s++)
-        if (is_kernel(&profile->sites[s]) &&
+        if (site_is_kernel(&profile->sites[s]) &&
             profile->sites[s].probe_id == profile->sites[at].probe_id)
             return false;
     return true;
 }
 
-/* Selects the kernels that the models know: those that are off, or, with `sampling`, all of them.
- * `known`: how many kernels the models know. */
-static struct kernel_list kernels_of(const struct spex_profile *profile,
-                                     const struct spex_models *models, const char *sampling,
-                                     unsigned *known) {
+/* Makes the selection of the kernels that the models know: of those that are off, or with
+ * `sampling` of all. `*known`: how many kernels the models know. Free the text of the list. */
+static struct kernel_list select_known_kernels(const struct spex_profile *profile,
+                                               const struct spex_models *models,
+                                               const char *sampling, unsigned *known) {
     struct kernel_list list = {.text = NULL};
     *known = 0;
     for (size_t s = 0; s < profile->site_count; s++) {
         const struct spex_profile_site *site = &profile->sites[s];
-        if (!is_kernel(site) || !is_first(profile, s) || !is_known(models, site))
+        if (!site_is_kernel(site) || !site_is_first_of_kernel(profile, s) ||
+            !models_know_site(models, site))
             continue;
         ++*known;
         if (!site->period || *sampling)
@@ -89,13 +100,13 @@ static struct kernel_list kernels_of(const struct spex_profile *profile,
     return list;
 }
 
-/* Makes the selection that switches off the kernels that were off before. */
-static int back_note(struct spex_attached *attached, const struct spex_profile *before,
-                     const struct spex_profile *after) {
+/* Makes the selection that switches off again the kernels that were off before. 0 or -ENOMEM. */
+static int selection_note_undo(struct spex_attached *attached, const struct spex_profile *before,
+                               const struct spex_profile *after) {
     struct kernel_list list = {.text = NULL};
     for (size_t s = 0; s < before->site_count; s++) {
         const struct spex_profile_site *site = &before->sites[s];
-        for (size_t a = s; a < after->site_count && is_kernel(site) && !site->period; a++)
+        for (size_t a = s; a < after->site_count && site_is_kernel(site) && !site->period; a++)
             if (after->sites[a].index == site->index && after->sites[a].period) {
                 kernel_list_add(&list, site->probe_id, "@off");
                 break;
@@ -105,111 +116,121 @@ static int back_note(struct spex_attached *attached, const struct spex_profile *
     return list.err;
 }
 
+/* Each request has a connection of its own: the program closes connections that are silent. */
 static int attached_ask(const struct spex_attached *attached, enum spex_control_kind kind,
                         const char *text, struct spex_profile_reader *reader,
-                        struct spex_error *why) {
-    return spex_client_ask(attached->process, kind, text, reader, why->text, sizeof(why->text));
+                        struct spex_error *error) {
+    return spex_client_ask(attached->process, kind, text, reader, error);
 }
 
-static void print_answer(const struct spex_profile_reader *reader) {
+/* Prints the warning of an answer, such as that a selection matches no probe. */
+static void answer_print(const struct spex_profile_reader *reader) {
     if (reader->text[0])
         fprintf(stderr, "spex: %s\n", reader->text);
 }
 
-/* Adds to the selection, and keeps how to undo that. */
-static int switch_on(struct spex_attached *attached, const char *selection,
-                     const struct spex_profile *before, struct spex_error *why) {
+/* Adds to the selection. Notes the selection before, after, and what undoes the change, for
+ * selection_restore. */
+static int selection_add(struct spex_attached *attached, const char *selection,
+                         const struct spex_profile *before, struct spex_error *error) {
     struct spex_profile_reader reader = {0};
-    int err = attached_ask(attached, SPEX_CONTROL_SELECT, selection, &reader, why);
+    int err = attached_ask(attached, SPEX_CONTROL_SELECT, selection, &reader, error);
     attached->switched = !err;
     if (!err)
-        print_answer(&reader);
-    err = err ? err : attached_ask(attached, SPEX_CONTROL_PROFILE, NULL, &reader, why);
+        answer_print(&reader);
+    err = err ? err : attached_ask(attached, SPEX_CONTROL_PROFILE, NULL, &reader, error);
     if (!err) {
         memcpy(attached->after, reader.profile.process.selection, sizeof(attached->after));
-        if (back_note(attached, before, &reader.profile))
-            err = spex_fail(why, -ENOMEM, "out of memory");
+        if (selection_note_undo(attached, before, &reader.profile))
+            err = spex_fail(error, -ENOMEM, "out of memory");
     }
     spex_profile_reader_free(&reader);
     return err;
 }
 
-static int select_probes(struct spex_attached *attached, const char *probes,
-                         const struct spex_profile *before, struct spex_error *why) {
+/* Adds the probes that the user has named. A leading "+" makes the selection relative. */
+static int selection_add_probes(struct spex_attached *attached, const char *probes,
+                                const struct spex_profile *before, struct spex_error *error) {
     char *relative = NULL;
     if (asprintf(&relative, "%s%s", probes[0] == '+' ? "" : "+", probes) < 0)
-        return spex_fail(why, -ENOMEM, "out of memory");
-    int err = switch_on(attached, relative, before, why);
+        return spex_fail(error, -ENOMEM, "out of memory");
+    int err = selection_add(attached, relative, before, error);
     free(relative);
     return err;
 }
 
-static int select_models(struct spex_attached *attached, const struct spex_models *models,
-                         const char *sampling, const struct spex_profile *before,
-                         struct spex_error *why) {
+/* -ENOENT when the program has none of the kernels. An empty list means that all of them are on
+ * already. */
+static int selection_add_models(struct spex_attached *attached, const struct spex_models *models,
+                                const char *sampling, const struct spex_profile *before,
+                                struct spex_error *error) {
     unsigned known;
-    struct kernel_list list = kernels_of(before, models, sampling, &known);
+    struct kernel_list list = select_known_kernels(before, models, sampling, &known);
     int err = list.err;
     if (err)
-        spex_error_set(why, "out of memory");
+        spex_error_set(error, "out of memory");
     else if (known == 0)
-        err = spex_fail(why, -ENOENT,
+        err = spex_fail(error, -ENOENT,
                         "process %d (%s) has none of the kernels that the models are of",
                         (int)attached->process, before->process.command);
     else if (list.count > NAMED_MAX)
-        err = switch_on(attached, *sampling ? "+*:kernel@poll" : "+*:kernel", before, why);
+        err = selection_add(attached, *sampling ? "+*:kernel@poll" : "+*:kernel", before, error);
     else if (list.count > 0)
-        err = switch_on(attached, list.text, before, why);
+        err = selection_add(attached, list.text, before, error);
     free(list.text);
     return err;
 }
 
-static int stream_open(struct spex_attached *attached, struct spex_error *why) {
-    int fd = spex_client_stream(attached->process, "kernel", why->text, sizeof(why->text));
-    int err = fd < 0 ? fd : spex_receiver_of(fd, &attached->receiver, why);
+/* The receiver owns the socket unless it fails. The first frames are taken at once: losses that
+ * they report happened before this command. */
+static int attached_stream_open(struct spex_attached *attached, struct spex_error *error) {
+    int fd = spex_client_stream(attached->process, "kernel", error);
+    int err = fd < 0 ? fd : spex_receiver_of(fd, &attached->receiver, error);
     if (fd >= 0 && err)
         close(fd);
     if (!err)
-        err = spex_receiver_take(attached->receiver, why);
+        err = spex_receiver_take(attached->receiver, error);
     if (err >= 0)
         attached->lost_before = spex_receiver_lost(attached->receiver);
     return err < 0 ? err : 0;
 }
 
+/* The caller calls spex_detach after a failure as well, which undoes what was done before it. */
 int spex_attach(struct spex_attached *attached, pid_t process, const char *probes,
-                const struct spex_models *models, const char *sampling, struct spex_error *why) {
+                const struct spex_models *models, const char *sampling, struct spex_error *error) {
     struct spex_profile_reader reader = {0};
     *attached = (struct spex_attached){.process = process, .begin = spex_instant_now()};
     attached->process_fd = (int)syscall(SYS_pidfd_open, process, 0);
-    int err = attached_ask(attached, SPEX_CONTROL_PROFILE, NULL, &reader, why);
+    int err = attached_ask(attached, SPEX_CONTROL_PROFILE, NULL, &reader, error);
     const struct spex_profile *profile = &reader.profile;
     if (!err) {
         memcpy(attached->before, profile->process.selection, sizeof(attached->before));
         memcpy(attached->command, profile->process.command, sizeof(attached->command));
-        err = stream_open(attached, why);
+        err = attached_stream_open(attached, error);
     }
     if (!err)
-        err = probes ? select_probes(attached, probes, profile, why)
-                     : select_models(attached, models, sampling, profile, why);
+        err = probes ? selection_add_probes(attached, probes, profile, error)
+                     : selection_add_models(attached, models, sampling, profile, error);
     attached->ticks_per_second = spex_tick_rate_since(attached->begin);
     spex_profile_reader_free(&reader);
     return err;
 }
 
-/* Restores the selection as it was before. Where another client has changed it meanwhile, or it was
- * too long for the profile, only the added kernels are switched off. */
-static void put_back(const struct spex_attached *attached) {
+/* Restores the selection. Where another client has changed it meanwhile, or it was too long for
+ * the profile, only the kernels that were added are switched off. A program that has ended
+ * needs no restoring. */
+static void selection_restore(const struct spex_attached *attached) {
     struct spex_profile_reader reader = {0};
-    struct spex_error why;
-    int err = attached_ask(attached, SPEX_CONTROL_PROFILE, NULL, &reader, &why);
+    struct spex_error error;
+    int err = attached_ask(attached, SPEX_CONTROL_PROFILE, NULL, &reader, &error);
     const char *now = reader.profile.process.selection, *to = attached->before;
-    if (!err && (strcmp(now, attached->after) != 0 || strcmp(to, too_long) == 0))
+    if (!err && (strcmp(now, attached->after) != 0 || strcmp(to, long_selection_text) == 0))
         to = attached->back;
     if (!err && to)
-        err = attached_ask(attached, SPEX_CONTROL_SELECT, to, &reader, &why);
+        err = attached_ask(attached, SPEX_CONTROL_SELECT, to, &reader, &error);
     if (err && !spex_attached_over(attached) && err != -ESRCH)
         spex_complain(0, "the selection of process %d cannot be put back to \"%s\": %s",
-                      (int)attached->process, attached->before, why.text);
+                      (int)attached->process, attached->before, error.text);
     spex_profile_reader_free(&reader);
 }
 
@@ -220,12 +241,13 @@ void spex_detach(struct spex_attached *attached) {
     spex_receiver_close(attached->receiver);
     attached->receiver = NULL;
     if (attached->switched && !over)
-        put_back(attached);
+        selection_restore(attached);
     if (attached->process_fd >= 0)
         close(attached->process_fd);
     free(attached->back);
 }
 
+/* poll ignores descriptors that are -1, such as a pidfd that could not be opened. */
 bool spex_attached_wait(const struct spex_attached *attached, int stop_fd, int timeout_ms) {
     int streams[SPEX_RECEIVER_FDS];
     struct pollfd fds[2 + SPEX_RECEIVER_FDS] = {{.fd = stop_fd, .events = POLLIN},
@@ -237,13 +259,16 @@ bool spex_attached_wait(const struct spex_attached *attached, int stop_fd, int t
     return fds[0].revents != 0;
 }
 
+/* Without waiting: spex_attached_wait waits. */
 int spex_attached_take(const struct spex_attached *attached, bool all,
-                       const struct spex_record **records, size_t *count, struct spex_error *why) {
-    int more = spex_receiver_take(attached->receiver, why);
+                       const struct spex_record **records, size_t *count,
+                       struct spex_error *error) {
+    int more = spex_receiver_take(attached->receiver, error);
     *records = more < 0 ? NULL : spex_receiver_records(attached->receiver, all, count);
     return more;
 }
 
+/* poll reports a pidfd as readable after the end of its process. */
 bool spex_attached_over(const struct spex_attached *attached) {
     struct pollfd process = {.fd = attached->process_fd, .events = POLLIN};
     return (attached->receiver && spex_receiver_ended(attached->receiver)) ||

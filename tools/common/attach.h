@@ -36,7 +36,7 @@ struct spex_attached {
  * also changes kernels that are on already. 0, or a negative errno value with the reason. Call
  * spex_detach in either case. */
 int spex_attach(struct spex_attached *attached, pid_t process, const char *probes,
-                const struct spex_models *models, const char *sampling, struct spex_error *why);
+                const struct spex_models *models, const char *sampling, struct spex_error *error);
 
 /* Ends the stream, and restores the selection if the program is still there. A failure to restore
  * it is reported on standard error. */
@@ -50,7 +50,7 @@ bool spex_attached_wait(const struct spex_attached *attached, int stop_fd, int t
  * see spex_receiver_take and spex_receiver_records. 0; 1 when there may be more; or a negative
  * errno value with the reason. */
 int spex_attached_take(const struct spex_attached *attached, bool all,
-                       const struct spex_record **records, size_t *count, struct spex_error *why);
+                       const struct spex_record **records, size_t *count, struct spex_error *error);
 
 /* Whether the process has ended or has stopped spex, after which the stream brings no more. */
 bool spex_attached_over(const struct spex_attached *attached);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Messages of commands to standard error, and errors of their output. */
 #include "tools/common/complain.h"
 
 #include <errno.h>
@@ -14,6 +15,8 @@ int spex_complain(int status, const char *format, ...) {
     return status;
 }
 
+/* fflush may succeed after an earlier write has failed, so that ferror is asked as well; it
+ * does not keep errno. */
 int spex_written(FILE *out) {
     errno = 0;
     if (fflush(out) != 0 || ferror(out))

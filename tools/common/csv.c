@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* A parser of CSV in two passes over one buffer. The first pass checks the whole text and notes
+ * where each cell begins; the text is unchanged, so that messages can count columns in it. The
+ * second pass removes the quotes and terminates the cells in place. A cell needs no memory of
+ * its own. */
 #include "tools/common/csv.h"
 
 #include <errno.h>
@@ -9,38 +13,42 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LARGEST_TABLE = 128 << 20 };
+enum { TABLE_BYTES_MAX = 128 << 20 };
 
 /* The position of the reader. The text is changed only after all of it has been checked. */
 struct cursor {
     struct spex_csv *csv;
     char *at, *end;
-    unsigned line, column; /* the latter of `counted` */
+    /* `column` is that of `counted`, a position in the current line. */
+    unsigned line, column;
     const char *counted;
-    size_t room; /* for cells */
-    struct spex_error *why;
+    /* Cells for which there is memory. */
+    size_t room;
+    struct spex_error *error;
 };
 
-/* The column of `at`, which is in the current line and not before the last position asked for. */
+/* The column of `at`. `at` is in the current line, and not before the position of the call
+ * before, so that a line costs one pass in all. Bytes that continue a UTF-8 character do not
+ * count. */
 static unsigned column_of(struct cursor *cursor, const char *at) {
     for (; cursor->counted < at; cursor->counted++)
-        /* Bytes that continue a character in UTF-8 do not count. */
         cursor->column += ((unsigned char)cursor->counted[1] & 0xc0) != 0x80;
     return cursor->column;
 }
 
 static int cursor_complain(const struct cursor *cursor, unsigned column, const char *what) {
-    return spex_fail(cursor->why, -EINVAL, "%s:%u:%u: %s", cursor->csv->name, cursor->line, column,
-                     what);
+    return spex_fail(cursor->error, -EINVAL, "%s:%u:%u: %s", cursor->csv->name, cursor->line,
+                     column, what);
 }
 
-static int add_cell(struct cursor *cursor) {
+/* The cell begins at the cursor. Memory doubles, so that adding is O(1) on average. */
+static int cursor_add_cell(struct cursor *cursor) {
     struct spex_csv *csv = cursor->csv;
     if (csv->count == cursor->room) {
         size_t room = cursor->room ? 2 * cursor->room : 64;
         struct spex_csv_cell *cells = reallocarray(csv->cells, room, sizeof(*cells));
         if (!cells)
-            return spex_fail(cursor->why, -ENOMEM, "out of memory");
+            return spex_fail(cursor->error, -ENOMEM, "out of memory");
         csv->cells = cells;
         cursor->room = room;
     }
@@ -49,12 +57,13 @@ static int add_cell(struct cursor *cursor) {
     return 0;
 }
 
-static char *after_blanks(char *at) {
+static char *skip_blanks(char *at) {
     return at + strspn(at, " \t");
 }
 
-/* From the opening quote to what follows the closing one. */
-static int pass_quoted(struct cursor *cursor) {
+/* Moves from the opening quote to what follows the closing one and blanks. Two quotes within
+ * the cell are one quote of its text. */
+static int cursor_pass_quoted(struct cursor *cursor) {
     unsigned column = column_of(cursor, cursor->at);
     for (cursor->at++;; cursor->at++) {
         if (cursor->at == cursor->end || *cursor->at == '\n')
@@ -63,11 +72,12 @@ static int pass_quoted(struct cursor *cursor) {
         if (*cursor->at == '"' && *++cursor->at != '"')
             break;
     }
-    cursor->at = after_blanks(cursor->at);
+    cursor->at = skip_blanks(cursor->at);
     return 0;
 }
 
-static int pass_plain(struct cursor *cursor) {
+/* The cell ends at a comma or at the end of the line. RFC 4180 allows no quote in it. */
+static int cursor_pass_plain(struct cursor *cursor) {
     cursor->at += strcspn(cursor->at, ",\r\n\"");
     if (*cursor->at == '"')
         return cursor_complain(cursor, column_of(cursor, cursor->at),
@@ -75,8 +85,9 @@ static int pass_plain(struct cursor *cursor) {
     return 0;
 }
 
-/* Skips the end of a cell. *row: it is the end of the row, too. */
-static int pass_end(struct cursor *cursor, bool *row) {
+/* Moves over the comma or line end after a cell. *row: the row ends here. The last line needs
+ * no line end. */
+static int cursor_pass_end(struct cursor *cursor, bool *row) {
     *row = *cursor->at != ',';
     if (cursor->at == cursor->end)
         return 0;
@@ -89,15 +100,16 @@ static int pass_end(struct cursor *cursor, bool *row) {
     return 0;
 }
 
-static int read_row(struct cursor *cursor) {
+/* The last cell is marked, since rows may have different lengths. */
+static int cursor_read_row(struct cursor *cursor) {
     bool row = false;
     while (!row) {
-        cursor->at = after_blanks(cursor->at);
-        int err = add_cell(cursor);
+        cursor->at = skip_blanks(cursor->at);
+        int err = cursor_add_cell(cursor);
         if (!err)
-            err = *cursor->at == '"' ? pass_quoted(cursor) : pass_plain(cursor);
+            err = *cursor->at == '"' ? cursor_pass_quoted(cursor) : cursor_pass_plain(cursor);
         if (!err)
-            err = pass_end(cursor, &row);
+            err = cursor_pass_end(cursor, &row);
         if (err)
             return err;
     }
@@ -105,9 +117,9 @@ static int read_row(struct cursor *cursor) {
     return 0;
 }
 
-/* Skips the line and returns true if it is empty. */
-static bool skip_empty_line(struct cursor *cursor) {
-    char *at = after_blanks(cursor->at);
+/* Moves over the line and returns true if it has nothing but blanks. */
+static bool cursor_skip_empty_line(struct cursor *cursor) {
+    char *at = skip_blanks(cursor->at);
     at += at[0] == '\r' && at[1] == '\n';
     if (*at != '\n' && at != cursor->end)
         return false;
@@ -115,19 +127,20 @@ static bool skip_empty_line(struct cursor *cursor) {
     return true;
 }
 
-static int read_rows(struct cursor *cursor) {
+/* Counts lines and columns for messages. Empty lines are no rows. */
+static int cursor_read_rows(struct cursor *cursor) {
     for (; cursor->at < cursor->end; cursor->line++) {
         cursor->counted = cursor->at;
         cursor->column = 1;
-        int err = skip_empty_line(cursor) ? 0 : read_row(cursor);
+        int err = cursor_skip_empty_line(cursor) ? 0 : cursor_read_row(cursor);
         if (err)
             return err;
     }
     return 0;
 }
 
-/* Removes the quotes and terminates the text. */
-static void finish_quoted(struct spex_csv_cell *cell) {
+/* Removes the quotes, makes one of each pair within, and terminates the text. */
+static void cell_finish_quoted(struct spex_csv_cell *cell) {
     const char *from = cell->text + 1;
     char *to = cell->text;
     for (; *from != '"' || *++from == '"'; from++)
@@ -135,35 +148,39 @@ static void finish_quoted(struct spex_csv_cell *cell) {
     *to = '\0';
 }
 
-static void finish_plain(struct spex_csv_cell *cell) {
+/* Terminates the text before the blanks at its end. */
+static void cell_finish_plain(struct spex_csv_cell *cell) {
     char *end = cell->text + strcspn(cell->text, ",\r\n");
     while (end > cell->text && (end[-1] == ' ' || end[-1] == '\t'))
         end--;
     *end = '\0';
 }
 
+/* A zero byte would end the text early, and is refused. */
 int spex_csv_parse(struct spex_csv *csv, const char *name, char *text, size_t length,
-                   struct spex_error *why) {
+                   struct spex_error *error) {
     *csv = (struct spex_csv){.name = name, .text = text};
-    struct cursor cursor = {.csv = csv, .at = text, .end = text + length, .line = 1, .why = why};
+    struct cursor cursor = {
+        .csv = csv, .at = text, .end = text + length, .line = 1, .error = error};
     if (strncmp(text, "\xef\xbb\xbf", 3) == 0) /* a byte order mark, from spreadsheets */
         cursor.at += 3;
     int err = 0;
     if (strlen(text) != length)
-        err = spex_fail(why, -EINVAL, "%s: text was expected; there is a zero byte in it", name);
+        err = spex_fail(error, -EINVAL, "%s: text was expected; there is a zero byte in it", name);
     else
-        err = read_rows(&cursor);
+        err = cursor_read_rows(&cursor);
     if (err) {
         spex_csv_free(csv);
         return err;
     }
     for (size_t c = 0; c < csv->count; c++)
-        (csv->cells[c].text[0] == '"' ? finish_quoted : finish_plain)(&csv->cells[c]);
+        (csv->cells[c].text[0] == '"' ? cell_finish_quoted : cell_finish_plain)(&csv->cells[c]);
     return 0;
 }
 
-static int read_all(FILE *file, const char *name, char **text, size_t *length,
-                    struct spex_error *why) {
+/* Reads the whole file, and terminates it with a zero byte. Free `*text`, also after a failure. */
+static int file_read_all(FILE *file, const char *name, char **text, size_t *length,
+                         struct spex_error *error) {
     size_t room = 0;
     *text = NULL;
     *length = 0;
@@ -171,20 +188,20 @@ static int read_all(FILE *file, const char *name, char **text, size_t *length,
         room = room ? 2 * room : 4096;
         char *grown = realloc(*text, room + 1);
         if (!grown)
-            return spex_fail(why, -ENOMEM, "out of memory");
+            return spex_fail(error, -ENOMEM, "out of memory");
         *text = grown;
         *length += fread(*text + *length, 1, room - *length, file);
-    } while (*length == room && room <= LARGEST_TABLE);
+    } while (*length == room && room <= TABLE_BYTES_MAX);
     (*text)[*length] = '\0';
     if (ferror(file))
-        return spex_fail(why, -errno, "%s cannot be read: %s", name, strerror(errno));
-    if (*length > LARGEST_TABLE)
-        return spex_fail(why, -EFBIG, "%s: a table of at most %d MiB was expected", name,
-                         LARGEST_TABLE >> 20);
+        return spex_fail(error, -errno, "%s cannot be read: %s", name, strerror(errno));
+    if (*length > TABLE_BYTES_MAX)
+        return spex_fail(error, -EFBIG, "%s: a table of at most %d MiB was expected", name,
+                         TABLE_BYTES_MAX >> 20);
     return 0;
 }
 
-int spex_csv_read(struct spex_csv *csv, const char *path, struct spex_error *why) {
+int spex_csv_read(struct spex_csv *csv, const char *path, struct spex_error *error) {
     bool standard = strcmp(path, "-") == 0;
     const char *name = standard ? "standard input" : path;
     char *text;
@@ -192,12 +209,12 @@ int spex_csv_read(struct spex_csv *csv, const char *path, struct spex_error *why
     *csv = (struct spex_csv){.name = name};
     FILE *file = standard ? stdin : fopen(path, "re");
     if (!file)
-        return spex_fail(why, -errno, "%s cannot be opened: %s", path, strerror(errno));
-    int err = read_all(file, name, &text, &length, why);
+        return spex_fail(error, -errno, "%s cannot be opened: %s", path, strerror(errno));
+    int err = file_read_all(file, name, &text, &length, error);
     if (!standard)
         fclose(file);
     if (!err)
-        return spex_csv_parse(csv, name, text, length, why);
+        return spex_csv_parse(csv, name, text, length, error);
     free(text);
     return err;
 }
@@ -209,22 +226,24 @@ void spex_csv_free(struct spex_csv *csv) {
 }
 
 int spex_csv_complain(const struct spex_csv *csv, const struct spex_csv_cell *cell,
-                      struct spex_error *why, const char *format, ...) {
+                      struct spex_error *error, const char *format, ...) {
     struct spex_error what;
     va_list args;
     va_start(args, format);
     vsnprintf(what.text, sizeof(what.text), format, args);
     va_end(args);
-    return spex_fail(why, -EINVAL, "%s:%u:%u: %.300s", csv->name, cell->line, cell->column,
+    return spex_fail(error, -EINVAL, "%s:%u:%u: %.300s", csv->name, cell->line, cell->column,
                      what.text);
 }
 
+/* Returns how many digits there were. */
 static size_t skip_digits(const char **at) {
     size_t count = strspn(*at, "0123456789");
     *at += count;
     return count;
 }
 
+/* strtod alone would accept signs, "nan", "inf" and hexadecimal numbers. */
 bool spex_csv_number(const char *text, double *value) {
     const char *at = text;
     size_t digits = skip_digits(&at);

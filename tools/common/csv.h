@@ -29,15 +29,15 @@ struct spex_csv {
 /* Owns `text` from here on, also on failure; it was allocated and is zero-terminated at `length`.
  * 0, -EINVAL or -ENOMEM. */
 int spex_csv_parse(struct spex_csv *csv, const char *name, char *text, size_t length,
-                   struct spex_error *why);
+                   struct spex_error *error);
 
 /* The file at `path`, or standard input for "-". As above, or another negative errno value. */
-int spex_csv_read(struct spex_csv *csv, const char *path, struct spex_error *why);
+int spex_csv_read(struct spex_csv *csv, const char *path, struct spex_error *error);
 
 /* Sets the message about a cell, "FILE:LINE:COLUMN: …". Returns -EINVAL. */
 __attribute__((format(printf, 4, 5))) int spex_csv_complain(const struct spex_csv *csv,
                                                             const struct spex_csv_cell *cell,
-                                                            struct spex_error *why,
+                                                            struct spex_error *error,
                                                             const char *format, ...);
 
 /* A finite decimal number without a sign, "2", "0.25" or "1e-3". */

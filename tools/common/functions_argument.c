@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* The library reads the filter from the environment when the program starts; the command checks
+ * it before. */
 #include "tools/common/functions_argument.h"
 
 #include <errno.h>

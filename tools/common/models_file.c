@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Reads and writes files of models with the messages of a command. */
 #include "tools/common/models_file.h"
 
 #include <errno.h>
@@ -10,22 +11,25 @@
 #include "text/printable.h"
 #include "tools/common/complain.h"
 
+/* A message may quote the file, which may have any bytes. */
 int spex_models_file_read(const char *path, struct spex_models *models) {
-    struct spex_error why = {""};
+    struct spex_error error = {""};
     FILE *in = fopen(path, "re");
     *models = (struct spex_models){.count = 0};
     if (!in)
         return spex_complain(SPEX_EXIT_FAILED, "%s: %s", path, strerror(errno));
-    int err = spex_models_read(models, in, path, &why);
+    int err = spex_models_read(models, in, path, &error);
     fclose(in);
-    spex_make_printable(why.text);
-    return err ? spex_complain(SPEX_EXIT_FAILED, "%s", why.text) : SPEX_EXIT_OK;
+    spex_make_printable(error.text);
+    return err ? spex_complain(SPEX_EXIT_FAILED, "%s", error.text) : SPEX_EXIT_OK;
 }
 
+/* spex_models_write needs a stream. The descriptor is duplicated for it, since
+ * spex_whole_file_end still needs the original. */
 int spex_models_file_write(const char *path, const struct spex_models *models) {
     struct spex_whole_file file;
-    struct spex_error why;
-    int err = spex_whole_file_begin(&file, path, &why);
+    struct spex_error error;
+    int err = spex_whole_file_begin(&file, path, &error);
     if (!err) {
         int copy = dup(file.fd);
         FILE *out = copy < 0 ? NULL : fdopen(copy, "w");
@@ -33,8 +37,8 @@ int spex_models_file_write(const char *path, const struct spex_models *models) {
         if (out && fclose(out) != 0 && !err)
             err = -errno;
         if (err)
-            spex_error_set(&why, "%s: cannot be written: %s", path, strerror(-err));
-        err = spex_whole_file_end(&file, err, &why);
+            spex_error_set(&error, "%s: cannot be written: %s", path, strerror(-err));
+        err = spex_whole_file_end(&file, err, &error);
     }
-    return err ? spex_complain(SPEX_EXIT_FAILED, "%s", why.text) : SPEX_EXIT_OK;
+    return err ? spex_complain(SPEX_EXIT_FAILED, "%s", error.text) : SPEX_EXIT_OK;
 }

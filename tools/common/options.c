@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Turns a table of options into the tables of getopt_long, and stores the arguments where the
+ * table says. */
 #include "tools/common/options.h"
 
 #include <errno.h>
@@ -12,11 +14,12 @@
 
 enum { OPTIONS_MAX = 16 };
 
-/* getopt_long returns an option with a name as this plus its index, which is larger than any
- * letter. */
+/* getopt_long returns an option with a name as this plus its index in the table, which is above
+ * every letter. */
 enum { FIRST_NAME = 256 };
 
-/* A table of options in the form that getopt_long takes. */
+/* A table of options in the form that getopt_long takes. --help has an entry besides those of
+ * the table. */
 struct getopt_tables {
     struct option names[OPTIONS_MAX + 2];
     char letters[2 * OPTIONS_MAX + 3];
@@ -26,6 +29,7 @@ static bool is_last(const struct spex_option *option) {
     return !option->name && !option->letter;
 }
 
+/* `first`: options end at the first operand, which a leading "+" tells getopt_long. */
 static void make_getopt_tables(const struct spex_option *options, bool first,
                                struct getopt_tables *tables) {
     struct option *name = tables->names;
@@ -55,7 +59,7 @@ static const struct spex_option *find_option(const struct spex_option *options, 
     return options;
 }
 
-/* Decimal: strtod alone would take "nan", "inf" and "0x1p3". */
+/* Takes decimal numbers alone: strtod would accept "nan", "inf" and "0x1p3". */
 static bool read_number(const struct spex_option *option, const char *text) {
     char *end;
     if (option->read)
@@ -67,6 +71,7 @@ static bool read_number(const struct spex_option *option, const char *text) {
            *option->number <= option->range.most;
 }
 
+/* spex_is_number refuses a sign, which strtoul would accept. */
 static bool read_count(const struct spex_option *option, const char *text) {
     if (!spex_is_number(text))
         return false;
@@ -76,6 +81,7 @@ static bool read_count(const struct spex_option *option, const char *text) {
            (double)*option->count <= option->range.most;
 }
 
+/* The message names the option with the argument as the user has typed it. */
 static int take_option(const char *command, const struct spex_option *option, const char *text) {
     char origin[32];
     if (option->name)
@@ -95,6 +101,7 @@ static int take_option(const char *command, const struct spex_option *option, co
     return option->check ? option->check(command, origin, text) : SPEX_EXIT_OK;
 }
 
+/* --help ends the process here, so that no command needs to handle it. */
 static int take_options(const struct spex_syntax *syntax, const struct spex_option *options,
                         int argc, char **argv) {
     struct getopt_tables tables = {.letters = ""};
@@ -114,7 +121,9 @@ static int take_options(const struct spex_syntax *syntax, const struct spex_opti
     return status;
 }
 
-/* The index of "--", which a program's arguments follow; argc without one. */
+/* The index of "--", after which the program with its arguments follows; argc when there is
+ * none. It is searched before getopt_long sees the arguments, since getopt_long would skip it
+ * silently. */
 static int find_separator(int argc, char **argv) {
     int separator = 1;
     while (separator < argc && strcmp(argv[separator], "--") != 0)
@@ -122,6 +131,7 @@ static int find_separator(int argc, char **argv) {
     return separator;
 }
 
+/* getopt_long has moved the operands behind the options, to argv[optind] and on. */
 int spex_options_take(const struct spex_syntax *syntax, const struct spex_option *options, int argc,
                       char **argv, struct spex_operands *operands) {
     bool has_program = syntax->end == SPEX_OPTIONS_PROGRAM;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Arguments that name processes and probes, checked with the messages of a command. */
 #include "tools/common/process_argument.h"
 
 #include <errno.h>
@@ -13,6 +14,7 @@ bool spex_is_number(const char *text) {
     return *text != '\0' && text[strspn(text, "0123456789")] == '\0';
 }
 
+/* A number that is too large for a process id names no process; it is no error of syntax. */
 int spex_process_argument(const char *command, const char *text, pid_t *process) {
     if (!spex_is_number(text))
         return spex_complain(SPEX_EXIT_USAGE,
@@ -25,6 +27,7 @@ int spex_process_argument(const char *command, const char *text, pid_t *process)
     return SPEX_EXIT_OK;
 }
 
+/* The selection is parsed for its errors only; the program parses it itself. */
 int spex_probes_argument(const char *command, const char *origin, const char *text) {
     struct spex_selection selection;
     char why[256] = "out of memory";

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Profiles as JSON. Functions that return a json_t return a new reference, or NULL when memory
+ * is short; jansson accepts NULL values in its packing functions and fails then, so that checks
+ * come once, at the end. */
 #include "tools/common/profile_json.h"
 
 #include <math.h>
@@ -12,16 +15,18 @@
 #include "ring/probe_type.h"
 #include "text/printable.h"
 
+/* The quantiles of each series of values, with their names in the JSON. */
 static const struct {
     const char *name;
     double share;
-} quantiles[] = {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p999", 0.999}};
+} json_quantiles[] = {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p999", 0.999}};
 
-/* null for a number that is not finite or not known. */
+/* null for a number that is not finite or not known: JSON has neither. */
 static json_t *number_or_null(double value, bool known) {
     return known && isfinite(value) ? json_real(value) : json_null();
 }
 
+/* json_string refuses text that is not UTF-8; spex_make_printable replaces its bytes. */
 json_t *spex_text_json(const char *text) {
     json_t *json = json_string(text);
     char *copy = json ? NULL : strdup(text);
@@ -33,22 +38,24 @@ json_t *spex_text_json(const char *text) {
     return json;
 }
 
-/* Adds p50, p50_low, p50_high. */
+/* Adds the quantile and its 95 % interval: p50, p50_low, p50_high. Without sampling, the value
+ * is exact and is both bounds. Returns 0, or another number when memory is short. */
 static int add_quantile(json_t *json, const struct spex_profile_probe *probe,
                         const struct spex_values *values, unsigned q, double scale) {
-    double value = spex_values_quantile(values, quantiles[q].share), low = value, high = value;
+    double value = spex_values_quantile(values, json_quantiles[q].share), low = value, high = value;
     bool known = !spex_sampled(probe) ||
-                 spex_quantile_bounds(probe, values, quantiles[q].share, &low, &high);
+                 spex_quantile_bounds(probe, values, json_quantiles[q].share, &low, &high);
     bool any = values->weight > 0;
     char name[16];
-    int err = json_object_set_new(json, quantiles[q].name, number_or_null(value * scale, any));
-    snprintf(name, sizeof(name), "%s_low", quantiles[q].name);
+    int err = json_object_set_new(json, json_quantiles[q].name, number_or_null(value * scale, any));
+    snprintf(name, sizeof(name), "%s_low", json_quantiles[q].name);
     err |= json_object_set_new(json, name, number_or_null(low * scale, any && known));
-    snprintf(name, sizeof(name), "%s_high", quantiles[q].name);
+    snprintf(name, sizeof(name), "%s_high", json_quantiles[q].name);
     return err | json_object_set_new(json, name, number_or_null(high * scale, any && known));
 }
 
-/* `unit`: NULL for values that are no times. */
+/* One series of values of a probe. `unit`: NULL for values that are no times. `scale`: seconds
+ * for a tick, or 1. `total` is the mean times the estimated executions. */
 static json_t *values_json(const struct spex_profile_probe *probe, const struct spex_values *values,
                            unsigned series, const char *unit, double scale) {
     double margin = spex_mean_margin(probe, values);
@@ -58,7 +65,7 @@ static json_t *values_json(const struct spex_profile_probe *probe, const struct 
                   "unit", unit, "mean", number_or_null(values->mean * scale, any), "mean_margin",
                   number_or_null(margin * scale, any && margin >= 0));
     int err = !json;
-    for (unsigned q = 0; !err && q < sizeof(quantiles) / sizeof(quantiles[0]); q++)
+    for (unsigned q = 0; !err && q < sizeof(json_quantiles) / sizeof(json_quantiles[0]); q++)
         err = add_quantile(json, probe, values, q, scale);
     err = err || json_object_set_new(json, "min", number_or_null((double)values->min * scale, any));
     err = err || json_object_set_new(json, "max", number_or_null((double)values->max * scale, any));
@@ -70,6 +77,7 @@ static json_t *values_json(const struct spex_profile_probe *probe, const struct 
     return NULL;
 }
 
+/* Times are ticks of the program's clock; they stay ticks where its rate is not known. */
 static json_t *all_values_json(const struct spex_profile *profile,
                                const struct spex_profile_row *row) {
     bool ticks = spex_probe_type_ticks(row->probe.probe_type);
@@ -87,7 +95,8 @@ static json_t *all_values_json(const struct spex_profile *profile,
     return NULL;
 }
 
-/* Adds the figures of probing to a probe that was probed. */
+/* Adds the figures of a probe that was polled, which took looks at the threads within it. Owns
+ * `json`, which may be NULL. */
 static json_t *with_activity(json_t *json, const struct spex_profile_probe *probe) {
     const struct spex_occupancy *activity = &probe->activity;
     double share = spex_occupancy_share_margin(activity);
@@ -124,6 +133,7 @@ json_t *spex_profile_row_json(const struct spex_profile *profile,
     return probe->activity.looks ? with_activity(json, probe) : json;
 }
 
+/* Costs in ns; null where they were not measured. */
 json_t *spex_profile_type_json(const struct spex_profile *profile,
                                const struct spex_profile_type *type) {
     double rate = profile->process.ticks_per_second, ns = 1e9 / rate;
@@ -147,6 +157,7 @@ static json_t *records_json(const struct spex_profile_process *process) {
                      (json_int_t)process->unrecorded);
 }
 
+/* Types that no probe uses are left out. */
 json_t *spex_profile_json(const struct spex_profile *profile) {
     const struct spex_profile_process *process = &profile->process;
     json_t *probes = json_array(), *types = json_array();

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/* The progress line of an exploration: a bar, the trials, the time left and the best result. */
 #include "tools/common/progress.h"
 
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+/* LINE_SECONDS: from one line to the next where there is no terminal. FAILURES_TOLD: failures
+ * that are printed. */
 #define BAR_CELLS       24
-#define LINE_SECONDS    10 /* between two lines where there is no terminal */
+#define LINE_SECONDS    10
 #define COLUMNS_DEFAULT 80
 #define FAILURES_TOLD   5
 
@@ -14,6 +17,7 @@ void spex_progress_bar_init(struct spex_progress_bar *bar, FILE *out) {
     *bar = (struct spex_progress_bar){.out = out, .terminal = isatty(fileno(out)) == 1};
 }
 
+/* A terminal may not know its width, as on a serial line. */
 static size_t terminal_columns(const struct spex_progress_bar *bar) {
     struct winsize window;
     if (ioctl(fileno(bar->out), TIOCGWINSZ, &window) == 0 && window.ws_col > 20)
@@ -21,7 +25,8 @@ static size_t terminal_columns(const struct spex_progress_bar *bar) {
     return COLUMNS_DEFAULT;
 }
 
-static void time_left(const struct spex_progress *progress, char *text, size_t size) {
+/* By the mean time of the trials so far. */
+static void time_left_text(const struct spex_progress *progress, char *text, size_t size) {
     uint64_t left = progress->trials_expected > progress->trials
                         ? progress->trials_expected - progress->trials
                         : 0;
@@ -35,14 +40,15 @@ static void time_left(const struct spex_progress *progress, char *text, size_t s
         snprintf(text, size, "%lu:%02lu left", seconds / 60, seconds % 60);
 }
 
-static void compose_line(const struct spex_progress *progress, char *line, size_t size) {
+/* "[####....] 12/48 trials, 1:05 left, best 812.5: threads=4". */
+static void progress_line(const struct spex_progress *progress, char *line, size_t size) {
     char cells[BAR_CELLS + 1], left[48], best[640] = "no result yet";
     uint64_t expected = progress->trials_expected ? progress->trials_expected : 1;
     size_t full = (size_t)(progress->trials * BAR_CELLS / expected);
     memset(cells, '.', BAR_CELLS);
     memset(cells, '#', full < BAR_CELLS ? full : BAR_CELLS);
     cells[BAR_CELLS] = '\0';
-    time_left(progress, left, sizeof(left));
+    time_left_text(progress, left, sizeof(left));
     if (progress->have_best)
         snprintf(best, sizeof(best), "best %.5g: %s", progress->best_objective, progress->best);
     snprintf(line, size, "[%s] %llu/%llu trials, %s, %s", cells,
@@ -50,7 +56,7 @@ static void compose_line(const struct spex_progress *progress, char *line, size_
              left, best);
 }
 
-/* Reports the first few failures as they come; the others are in the report. */
+/* Reports the first failures as they come; the others are in the report. */
 static void tell_failures(struct spex_progress_bar *bar, const struct spex_progress *progress) {
     if (progress->failed == bar->failed)
         return;
@@ -64,6 +70,7 @@ static void tell_failures(struct spex_progress_bar *bar, const struct spex_progr
     bar->failed = (unsigned long)progress->failed;
 }
 
+/* The first and the last line come in any case. */
 static bool is_line_due(struct spex_progress_bar *bar, const struct spex_progress *progress) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -74,11 +81,13 @@ static bool is_line_due(struct spex_progress_bar *bar, const struct spex_progres
     return true;
 }
 
+/* "\r\033[K" returns to the beginning of the line and erases it. A line that is longer than the
+ * terminal would wrap and could not be erased. */
 void spex_progress_bar_show(void *user, const struct spex_progress *progress) {
     struct spex_progress_bar *bar = user;
     char line[1024];
     tell_failures(bar, progress);
-    compose_line(progress, line, sizeof(line));
+    progress_line(progress, line, sizeof(line));
     if (bar->terminal) {
         fprintf(bar->out, "\r\033[K%.*s", (int)terminal_columns(bar) - 1, line);
         bar->shown = true;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The signals that end a command early, as a descriptor to poll. */
 #include "tools/common/stop_signals.h"
 
 #include <signal.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The signals that end a command early, as a descriptor to poll. */
 #ifndef SPEX_TOOLS_COMMON_STOP_SIGNALS_H
 #define SPEX_TOOLS_COMMON_STOP_SIGNALS_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* `spex explain`: reads the command line, and calls spex_explain. */
 #include <stdio.h>
 
 #include <spex/explore.h>

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* `spex explore`: runs an exploration, shows its progress, and ends it on a signal. Trials that
+ * are in the store stay there, so that the same command continues. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -38,9 +40,11 @@ static const struct spex_syntax explore_syntax = {
 struct request {
     struct spex_explore_options options;
     struct spex_progress_bar bar;
-    struct spex_progress last; /* its texts are not valid any more */
+    /* The last progress, for the final message. Its texts are valid during the call only. */
+    struct spex_progress last;
 };
 
+/* Called by the exploration after each trial; `user` is the request. */
 static void take_progress(void *user, const struct spex_progress *progress) {
     struct request *request = user;
     request->last = *progress;
@@ -73,6 +77,7 @@ static int explore_parse(int argc, char **argv, struct request *request) {
     return SPEX_EXIT_OK;
 }
 
+/* The message and the exit status at the end. `err` and `why` are those of spex_explore. */
 static int explore_finish(const struct request *request, int err, const char *why) {
     const struct spex_progress *last = &request->last;
     unsigned long long done = last->trials, expected = last->trials_expected;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* `spex report`: reads the command line, and calls spex_report, which writes to the streams and
+ * files of its options. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,6 +41,7 @@ struct request {
     const char *csv;
 };
 
+/* Checks which options go together. An exit status. */
 static int report_parse(int argc, char **argv, struct request *request) {
     struct spex_report_options *options = &request->options;
     bool json = false;
@@ -60,7 +63,7 @@ static int report_parse(int argc, char **argv, struct request *request) {
         return status;
     *(json ? &options->json : &options->text) = stdout;
     options->store = operands.list[0];
-    /* NULL after the last argument. */
+    /* NULL when one store was given: the list ends with NULL. */
     options->other = operands.list[1];
     if ((options->heatmap_x || options->heatmap_y) && !options->heatmap && !options->html)
         return spex_complain(SPEX_EXIT_USAGE, "report: --x and --y are for --heatmap or --html");
@@ -70,7 +73,7 @@ static int report_parse(int argc, char **argv, struct request *request) {
     return SPEX_EXIT_OK;
 }
 
-/* A table on standard output replaces the report as text. */
+/* Opens the file of --csv. A table on standard output replaces the report as text. */
 static int open_csv(struct request *request) {
     if (!request->csv)
         return SPEX_EXIT_OK;
@@ -86,6 +89,7 @@ static int open_csv(struct request *request) {
     return SPEX_EXIT_OK;
 }
 
+/* fclose may find that the end of the table could not be written. */
 int spex_command_report(int argc, char **argv) {
     struct request request = {.options = {.size = sizeof(request.options)}};
     char why[512];

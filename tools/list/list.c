@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* `spex list`: asks every process with a control socket for its profile, with a short timeout,
+ * and prints a line for each, also for those that do not answer. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdbool.h>
@@ -33,24 +35,28 @@ static const struct spex_syntax list_syntax = {"list", list_usage, "no argument 
                                                0,      0,          SPEX_OPTIONS_ANYWHERE};
 
 struct program {
-    pid_t process; /* as we see it */
+    /* As this PID namespace sees it. */
+    pid_t process;
     bool answers;
     char command[SPEX_PROFILE_NAME_BYTES];
-    struct spex_profile_process told; /* when it answers */
+    /* Set if it answers. */
+    struct spex_profile_process told;
 };
 
-static int ask_profile(pid_t process, struct spex_profile_reader *reader) {
-    char why[512];
-    int fd = spex_client_connect(process, why, sizeof(why));
+/* 0 or a negative errno value. */
+static int program_ask_profile(pid_t process, struct spex_profile_reader *reader) {
+    struct spex_error error;
+    int fd = spex_client_connect(process, &error);
     if (fd < 0)
         return fd;
-    int err = spex_client_send(fd, SPEX_CONTROL_PROFILE, 0, NULL, why, sizeof(why));
-    err = err ? err : spex_client_receive(fd, reader, ANSWER_MS, why, sizeof(why));
+    int err = spex_client_send(fd, SPEX_CONTROL_PROFILE, 0, NULL, &error);
+    err = err ? err : spex_client_receive(fd, reader, ANSWER_MS, &error);
     close(fd);
     return err > 0 ? 0 : err;
 }
 
-static void take_command(struct program *program) {
+/* Takes the name of the command from /proc, for a program that does not answer. */
+static void program_take_command(struct program *program) {
     struct spex_process_place place;
     if (spex_process_place(program->process, &place) != 0)
         return;
@@ -58,23 +64,24 @@ static void take_command(struct program *program) {
     spex_process_place_free(&place);
 }
 
-/* False when the process has ended meanwhile. */
-static bool ask_program(pid_t process, struct program *program) {
+/* False when the process has ended meanwhile, or has closed its socket. A program that is
+ * stopped, or has another version of the protocol, is listed. */
+static bool program_ask(pid_t process, struct program *program) {
     struct spex_profile_reader reader = {0};
     *program = (struct program){.process = process};
-    int err = ask_profile(process, &reader);
+    int err = program_ask_profile(process, &reader);
     program->answers = !err && reader.complete;
     if (program->answers) {
         program->told = reader.profile.process;
         memcpy(program->command, program->told.command, sizeof(program->command));
     } else {
-        take_command(program);
+        program_take_command(program);
     }
     spex_profile_reader_free(&reader);
     return program->answers || err == -ETIMEDOUT || err == -EPROTONOSUPPORT;
 }
 
-/* Returns their number, or -ENOMEM. */
+/* Returns their number, or -ENOMEM. Free `*programs`. */
 static long find_programs(struct program **programs) {
     pid_t *processes;
     long count = 0, there = spex_client_list(&processes);
@@ -82,17 +89,17 @@ static long find_programs(struct program **programs) {
     if (there > 0 && !*programs)
         count = -ENOMEM;
     for (long i = 0; *programs && i < there; i++)
-        count += ask_program(processes[i], &(*programs)[count]);
+        count += program_ask(processes[i], &(*programs)[count]);
     free(processes);
     return there < 0 ? there : count;
 }
 
-/* A long selection is cut between characters. */
+/* A long selection is cut at a character: bytes 10xxxxxx continue a character in UTF-8. */
 static void add_selection(struct spex_columns *columns, const char *selection) {
     size_t length = strlen(selection);
     if (length > SELECTION_MAX) {
         length = SELECTION_MAX;
-        while (length && ((unsigned char)selection[length] & 0xc0) == 0x80) /* within a letter */
+        while (length && ((unsigned char)selection[length] & 0xc0) == 0x80)
             length--;
         spex_columns_add(columns, "%.*s…", (int)length, selection);
     } else {
@@ -132,19 +139,23 @@ static json_t *program_json(const struct program *program) {
                      told->selection);
 }
 
+/* 0, or another number when memory is short. */
 static int print_programs_json(const struct program *programs, size_t count) {
     json_t *list = json_array();
     int err = list ? 0 : -1;
     for (size_t p = 0; p < count; p++)
         err |= json_array_append_new(list, program_json(&programs[p]));
     if (!err) {
-        json_dumpf(list, stdout, JSON_INDENT(2)); /* the stream keeps an error */
+        /* The stream keeps an error. */
+        json_dumpf(list, stdout, JSON_INDENT(2));
         putchar('\n');
     }
     json_decref(list);
     return err;
 }
 
+/* An empty list is a failure, so that scripts can test for a program; the JSON is an empty
+ * array then. */
 static int list_programs(bool json) {
     struct program *programs = NULL;
     long count = find_programs(&programs);

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Prints the sites of a running program. Sites of the same place, such as copies of an inlined
+ * function, share a line when they also have the same period. The figures of a line are those
+ * of its probe, which may have other lines. */
 #include "tools/list/live_list.h"
 
 #include <errno.h>
@@ -16,13 +19,16 @@
 /* Sites that share a line of the list, such as the copies of an inlined function. */
 struct entry {
     const struct spex_profile_site *site;
-    const struct spex_profile_row *row; /* its probe's; NULL: it has not been on */
+    /* The figures of the probe; NULL: it was never on. */
+    const struct spex_profile_row *row;
     const struct spex_profile_type *type;
+    /* How many sites there are, and how many of them are on. */
     uint32_t copies;
-    uint32_t on; /* of them */
+    uint32_t on;
 };
 
-static int by_place(const void *a, const void *b) {
+/* Sites with the same state at the same place become neighbours. */
+static int order_by_place(const void *a, const void *b) {
     const struct spex_profile_site *one = ((const struct entry *)a)->site;
     const struct spex_profile_site *other = ((const struct entry *)b)->site;
     int order = strcmp(one->name, other->name);
@@ -37,12 +43,15 @@ static int by_place(const void *a, const void *b) {
     return order ? order : (one->period > other->period) - (one->period < other->period);
 }
 
-static bool same_place(const struct entry *one, const struct entry *other) {
-    return by_place(one, other) == 0 && one->site->detail == other->site->detail;
+/* The detail is the counter of a PERFCNTR, or a number of values: sites that differ in it do
+ * different work. */
+static bool entry_is_same(const struct entry *one, const struct entry *other) {
+    return order_by_place(one, other) == 0 && one->site->detail == other->site->detail;
 }
 
-static const struct spex_profile_row *row_of(const struct spex_profile *profile,
-                                             const struct spex_profile_site *site) {
+/* The figures of the probe of a site; NULL when it was never on. */
+static const struct spex_profile_row *site_row(const struct spex_profile *profile,
+                                               const struct spex_profile_site *site) {
     for (size_t r = 0; r < profile->row_count; r++)
         if (profile->rows[r].probe.probe_id == site->probe_id &&
             profile->rows[r].probe.probe_type == site->probe_type)
@@ -50,8 +59,9 @@ static const struct spex_profile_row *row_of(const struct spex_profile *profile,
     return NULL;
 }
 
-static const struct spex_profile_type *type_of(const struct spex_profile *profile,
-                                               const struct spex_profile_site *site) {
+/* The costs of a PERFCNTR depend on its counter. */
+static const struct spex_profile_type *site_type(const struct spex_profile *profile,
+                                                 const struct spex_profile_site *site) {
     for (size_t t = 0; t < profile->type_count; t++)
         if (profile->types[t].probe_type == site->probe_type &&
             (site->probe_type != SPEX_PERFCNTR || profile->types[t].pcid == site->detail))
@@ -59,8 +69,9 @@ static const struct spex_profile_type *type_of(const struct spex_profile *profil
     return NULL;
 }
 
-/* One entry for each place with sites that are loaded. NULL: out of memory. */
-static struct entry *entries_of(const struct spex_profile *profile, size_t *count) {
+/* Makes an entry for each place with sites that are loaded, sorted by place. Free it; NULL: out
+ * of memory. */
+static struct entry *make_entries(const struct spex_profile *profile, size_t *count) {
     struct entry *entries = calloc(profile->site_count + 1, sizeof(*entries));
     size_t all = 0;
     *count = 0;
@@ -68,15 +79,15 @@ static struct entry *entries_of(const struct spex_profile *profile, size_t *coun
         const struct spex_profile_site *site = &profile->sites[s];
         if (site->loaded)
             entries[all++] = (struct entry){.site = site,
-                                            .row = row_of(profile, site),
-                                            .type = type_of(profile, site),
+                                            .row = site_row(profile, site),
+                                            .type = site_type(profile, site),
                                             .copies = 1,
                                             .on = site->period != 0};
     }
     if (entries)
-        qsort(entries, all, sizeof(*entries), by_place);
+        qsort(entries, all, sizeof(*entries), order_by_place);
     for (size_t e = 0; e < all; e++) {
-        if (*count && same_place(&entries[*count - 1], &entries[e])) {
+        if (*count && entry_is_same(&entries[*count - 1], &entries[e])) {
             entries[*count - 1].copies++;
             entries[*count - 1].on += entries[e].on;
         } else {
@@ -86,25 +97,27 @@ static struct entry *entries_of(const struct spex_profile *profile, size_t *coun
     return entries;
 }
 
-static double rate_of(const struct entry *entry) {
+/* Executions a second while the probe was on. */
+static double entry_rate(const struct entry *entry) {
     const struct spex_profile_row *row = entry->row;
     return row ? spex_profile_rate(&row->probe) : 0;
 }
 
-/* Whether the rate is known: not in the first milliseconds, nor of a probe that was always
- * probed. */
-static bool is_counted(const struct entry *entry) {
+/* Whether the rate is known: it is not in the first milliseconds, nor for a probe that was only
+ * polled. */
+static bool entry_has_rate(const struct entry *entry) {
     const struct spex_profile_row *row = entry->row;
     return row && (spex_profile_counted_seconds(&row->probe) > 0 || !row->probe.activity.looks);
 }
 
-/* The cost of a record in seconds; 0 when it is unknown. */
-static double cost_of(const struct spex_profile *profile, const struct entry *entry) {
+/* The cost of a record in seconds; 0: unknown. */
+static double entry_cost(const struct spex_profile *profile, const struct entry *entry) {
     double rate = profile->process.ticks_per_second;
     return entry->type && entry->type->measured && rate > 0 ? entry->type->record / rate : 0;
 }
 
-static void add_state(struct spex_columns *columns, const struct entry *entry) {
+/* "off", "on", "probed", or "1 in N" for a probe that is sampled. */
+static void entry_add_state(struct spex_columns *columns, const struct entry *entry) {
     struct spex_sampling sampling = spex_profile_sampling(entry->site);
     char text[SPEX_SAMPLING_TEXT];
     spex_sampling_text(&sampling, text, sizeof(text));
@@ -118,12 +131,14 @@ static void add_state(struct spex_columns *columns, const struct entry *entry) {
         spex_columns_add(columns, "1 in %s", text);
 }
 
-static void add_figures(struct spex_columns *columns, const struct spex_profile *profile,
-                        const struct entry *entry) {
+/* Adds the cells rate, cost of a record, and lost records. "~": the losses of a ring are shared
+ * among its probes in proportion to their records. */
+static void entry_add_figures(struct spex_columns *columns, const struct spex_profile *profile,
+                              const struct entry *entry) {
     char text[32];
-    double cost = cost_of(profile, entry);
-    if (is_counted(entry))
-        spex_columns_add(columns, "%.6g", rate_of(entry));
+    double cost = entry_cost(profile, entry);
+    if (entry_has_rate(entry))
+        spex_columns_add(columns, "%.6g", entry_rate(entry));
     else
         spex_columns_add(columns, "-");
     spex_columns_add(columns, "%s", cost > 0 ? spex_duration_text(cost, text, sizeof(text)) : "-");
@@ -135,6 +150,7 @@ static void add_figures(struct spex_columns *columns, const struct spex_profile 
         spex_columns_add(columns, "-");
 }
 
+/* Prints what the program says of each type, such as the event that a counter counts. */
 static void print_texts(const struct spex_profile *profile, FILE *out) {
     for (size_t t = 0; t < profile->type_count; t++)
         if (profile->types[t].text[0])
@@ -143,20 +159,21 @@ static void print_texts(const struct spex_profile *profile, FILE *out) {
 }
 
 /* Functions have no line. */
-static void add_place(struct spex_columns *columns, const struct spex_profile_site *site) {
+static void site_add_place(struct spex_columns *columns, const struct spex_profile_site *site) {
     if (site->line)
         spex_columns_add(columns, "%s:%u", site->file, site->line);
     else
         spex_columns_add(columns, "%s", site->file);
 }
 
+/* The mask has the columns of text, which are aligned to the left. */
 int spex_live_list_print(const struct spex_profile *profile, FILE *out) {
     static const char *const headings[] = {"probe", "id",         "type",     "sc",
                                            "state", "per second", "a record", "lost",
                                            "where", "copies",     "why"};
     struct spex_columns columns;
     size_t count;
-    struct entry *entries = entries_of(profile, &count);
+    struct entry *entries = make_entries(profile, &count);
     if (!entries)
         return -ENOMEM;
     spex_columns_init(&columns, headings, sizeof(headings) / sizeof(headings[0]), 0x705);
@@ -167,9 +184,9 @@ int spex_live_list_print(const struct spex_profile *profile, FILE *out) {
         spex_probe_list_add_type(&columns, site->probe_type, site->detail,
                                  site->parameters[0] ? site->parameters : NULL);
         spex_columns_add(&columns, "%u", site->subsample);
-        add_state(&columns, &entries[e]);
-        add_figures(&columns, profile, &entries[e]);
-        add_place(&columns, site);
+        entry_add_state(&columns, &entries[e]);
+        entry_add_figures(&columns, profile, &entries[e]);
+        site_add_place(&columns, site);
         spex_probe_list_add_copies(&columns, entries[e].copies);
         spex_columns_add(&columns, "%s", entries[e].row ? entries[e].row->probe.why : "");
     }
@@ -184,10 +201,11 @@ static json_t *number_or_null(bool known, double number) {
     return known ? json_real(number) : json_null();
 }
 
+/* Keys that only some types have are added at the end. */
 static json_t *entry_json(const struct spex_profile *profile, const struct entry *entry) {
     const struct spex_profile_site *site = entry->site;
     const struct spex_profile_row *row = entry->row;
-    double cost = cost_of(profile, entry);
+    double cost = entry_cost(profile, entry);
     json_t *json = json_pack(
         "{s:i, s:s?, s:s, s:s, s:I, s:I, s:I, s:b, s:I, s:s?, s:o, s:o, s:o, s:o}", "id",
         (int)site->probe_id, "name", site->name[0] ? site->name : NULL, "type",
@@ -195,7 +213,7 @@ static json_t *entry_json(const struct spex_profile *profile, const struct entry
         "sc", (json_int_t)site->subsample, "copies", (json_int_t)entry->copies, "on",
         site->period != 0, "period", (json_int_t)site->period, "sampling",
         site->period ? spex_sampling_kind_name(site->kind) : NULL, "rate",
-        number_or_null(row && spex_profile_counted_seconds(&row->probe) > 0, rate_of(entry)),
+        number_or_null(row && spex_profile_counted_seconds(&row->probe) > 0, entry_rate(entry)),
         "record_cost_ns", number_or_null(cost > 0, cost * 1e9), "lost",
         number_or_null(row != NULL, row ? row->probe.lost : 0), "event",
         entry->type && entry->type->text[0] ? json_string(entry->type->text) : json_null());
@@ -212,10 +230,11 @@ static json_t *entry_json(const struct spex_profile *profile, const struct entry
     return json;
 }
 
+/* Rates and costs that are unknown are null. */
 int spex_live_list_print_json(const struct spex_profile *profile, FILE *out) {
     size_t count;
     const struct spex_profile_process *process = &profile->process;
-    struct entry *entries = entries_of(profile, &count);
+    struct entry *entries = make_entries(profile, &count);
     json_t *sites = json_array();
     int err = entries && sites ? 0 : -ENOMEM;
     for (size_t e = 0; !err && e < count; e++)
@@ -230,7 +249,8 @@ int spex_live_list_print_json(const struct spex_profile *profile, FILE *out) {
         json_decref(json);
         return -ENOMEM;
     }
-    json_dumpf(json, out, JSON_INDENT(2)); /* the stream keeps an error */
+    /* The stream keeps an error. */
+    json_dumpf(json, out, JSON_INDENT(2));
     json_decref(json);
     fputc('\n', out);
     return spex_written(out);

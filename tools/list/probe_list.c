@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* A list of the sites in the files of a program and its libraries, and how it is printed. The
+ * list owns the sites that were read from each file. */
 #define _GNU_SOURCE
 #include "tools/list/probe_list.h"
 
@@ -14,6 +16,8 @@
 #include "text/printable.h"
 #include "tools/common/complain.h"
 
+/* Paths may have any bytes but zero; they are shown in a terminal. To be freed; NULL: out of
+ * memory. */
 static char *printable_copy(const char *text) {
     char *copy = strdup(text);
     if (copy)
@@ -26,6 +30,7 @@ int spex_probe_list_set_program(struct spex_probe_list *list, const char *progra
     return list->program ? 0 : -ENOMEM;
 }
 
+/* Frees the sites when memory is short. */
 int spex_probe_list_add(struct spex_probe_list *list, const char *path,
                         struct spex_object_sites *sites) {
     struct spex_probe_object *objects =
@@ -81,8 +86,9 @@ void spex_probe_list_add_copies(struct spex_columns *columns, uint32_t copies) {
         spex_columns_add(columns, "%s", "");
 }
 
-static void add_site(struct spex_columns *columns, const struct spex_object_site *site,
-                     const char *object) {
+/* `object`: the file of the site, or "". */
+static void site_add_row(struct spex_columns *columns, const struct spex_object_site *site,
+                         const char *object) {
     spex_probe_list_add_name(columns, site->name, site->probe_id);
     spex_columns_add(columns, "%u", site->probe_id);
     spex_probe_list_add_type(columns, site->probe_type, site->detail, site->parameters);
@@ -92,7 +98,8 @@ static void add_site(struct spex_columns *columns, const struct spex_object_site
     spex_columns_add(columns, "%s", object);
 }
 
-/* Whether all sites are in the program itself, the first object. */
+/* Whether all sites are in the program itself, the first object: the column with the object is
+ * empty then. */
 static bool has_one_object(const struct spex_probe_list *list) {
     return list->objects[0].sites.count == list->site_count;
 }
@@ -104,13 +111,14 @@ int spex_probe_list_print(const struct spex_probe_list *list, FILE *out) {
     spex_columns_init(&columns, headings, sizeof(headings) / sizeof(headings[0]), 0x75);
     for (size_t o = 0; o < list->object_count; o++)
         for (size_t s = 0; s < list->objects[o].sites.count; s++)
-            add_site(&columns, &list->objects[o].sites.items[s],
-                     has_one_object(list) ? "" : list->objects[o].path);
+            site_add_row(&columns, &list->objects[o].sites.items[s],
+                         has_one_object(list) ? "" : list->objects[o].path);
     int err = columns.error;
     spex_columns_print(&columns, out);
     return err ? err : spex_written(out);
 }
 
+/* Keys that only some types have are added at the end. */
 static json_t *site_json(const struct spex_object_site *site, const char *object) {
     json_t *json = json_pack("{s:i, s:s?, s:s, s:s, s:I, s:I, s:I, s:s}", "id", (int)site->probe_id,
                              "name", *site->name ? site->name : NULL, "type",
@@ -151,7 +159,8 @@ int spex_probe_list_print_json(const struct spex_probe_list *list, FILE *out) {
     json_t *json = list_json(list);
     if (!json)
         return -ENOMEM;
-    json_dumpf(json, out, JSON_INDENT(2)); /* the stream keeps an error */
+    /* The stream keeps an error. */
+    json_dumpf(json, out, JSON_INDENT(2));
     json_decref(json);
     fputc('\n', out);
     return spex_written(out);

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* `spex probes`: the sites of a program and the libraries it links, read from their files; or
+ * of a process. A process is asked by its control socket. One that does not answer is listed
+ * from the files that it has mapped. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
@@ -35,23 +38,24 @@ static const char probes_usage[] =
 static const struct spex_syntax probes_syntax = {
     "probes", probes_usage, "one program or process was expected", 1, 1, SPEX_OPTIONS_ANYWHERE};
 
-/* Messages may quote text from a file, which may not be printable. */
-static int complain_why(int status, struct spex_error *why) {
-    spex_make_printable(why->text);
-    return spex_complain(status, "%s", why->text);
+/* Messages may quote text from a file, which may have any bytes. */
+static int complain_error(int status, struct spex_error *error) {
+    spex_make_printable(error->text);
+    return spex_complain(status, "%s", error->text);
 }
 
 static int out_of_memory(void) {
     return spex_complain(SPEX_EXIT_FAILED, "out of memory");
 }
 
+/* A directory may be executable, and is no program. */
 static bool is_runnable(const char *path) {
     struct stat status;
     return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
 }
 
-/* The path of the program that a shell would run, or of a file in the current directory. To be
- * freed; NULL when there is none, or no memory. */
+/* The path of the program that a shell would run, or of a file in the current directory. Free
+ * it; NULL when there is none, or memory is short. */
 static char *find_program(const char *name) {
     const char *folder = strchr(name, '/') ? NULL : getenv("PATH");
     char *path = NULL;
@@ -70,92 +74,96 @@ static char *find_program(const char *name) {
     return strdup(name);
 }
 
-/* The sites of the object behind `fd`. */
-static int add_object(struct spex_probe_list *list, const char *path, int fd,
-                      struct spex_error *why) {
+/* Adds the sites of the object behind `fd`. 0, or a negative errno value with the reason. */
+static int list_add_object(struct spex_probe_list *list, const char *path, int fd,
+                           struct spex_error *error) {
     struct spex_object_sites sites;
-    int err = spex_object_sites_read(fd, path, &sites, why);
+    int err = spex_object_sites_read(fd, path, &sites, error);
     if (!err)
         err = spex_probe_list_add(list, path, &sites);
     if (err == -ENOMEM)
-        spex_error_set(why, "out of memory");
+        spex_error_set(error, "out of memory");
     return err;
 }
 
-static int add_file(struct spex_probe_list *list, const char *path, struct spex_error *why) {
-    int fd = spex_regular_file_open(path, why);
+static int list_add_file(struct spex_probe_list *list, const char *path, struct spex_error *error) {
+    int fd = spex_regular_file_open(path, error);
     if (fd < 0)
         return fd;
-    int err = add_object(list, path, fd, why);
+    int err = list_add_object(list, path, fd, error);
     close(fd);
     return err;
 }
 
-/* Libraries that cannot be found or read are reported, and the others are listed. */
-static void add_libraries(struct spex_probe_list *list, const char *path) {
+/* Reports libraries that cannot be found or read, and lists the others. */
+static void list_add_libraries(struct spex_probe_list *list, const char *path) {
     struct spex_linked_objects objects;
-    struct spex_error why = {""}, told = {""};
-    int err = spex_linked_objects_find(path, &objects, &why);
+    struct spex_error error = {""}, told = {""};
+    int err = spex_linked_objects_find(path, &objects, &error);
     if (err) {
-        spex_error_set(&told, "the libraries of %s were not looked at: %.300s", path, why.text);
-        complain_why(0, &told);
+        spex_error_set(&told, "the libraries of %s were not looked at: %.300s", path, error.text);
+        complain_error(0, &told);
     }
     for (size_t m = 0; m < objects.missing_count; m++) {
         spex_error_set(&told, "a library was not found: %s", objects.missing[m]);
-        complain_why(0, &told);
+        complain_error(0, &told);
     }
     for (size_t f = 0; f < objects.found_count; f++)
-        if (add_file(list, objects.found[f], &why) != 0)
-            complain_why(0, &why);
+        if (list_add_file(list, objects.found[f], &error) != 0)
+            complain_error(0, &error);
     spex_linked_objects_free(&objects);
 }
 
-static int collect_program(struct spex_probe_list *list, const char *name) {
-    struct spex_error why = {""};
+/* An exit status. */
+static int list_collect_program(struct spex_probe_list *list, const char *name) {
+    struct spex_error error = {""};
     int status = SPEX_EXIT_OK;
     char *path = find_program(name);
     if (!path) {
-        spex_error_set(&why, "%s was found neither in PATH nor in this directory", name);
-        return complain_why(SPEX_EXIT_FAILED, &why);
+        spex_error_set(&error, "%s was found neither in PATH nor in this directory", name);
+        return complain_error(SPEX_EXIT_FAILED, &error);
     }
     if (spex_probe_list_set_program(list, path) != 0)
         status = out_of_memory();
-    else if (add_file(list, path, &why) != 0)
-        status = complain_why(SPEX_EXIT_FAILED, &why);
+    else if (list_add_file(list, path, &error) != 0)
+        status = complain_error(SPEX_EXIT_FAILED, &error);
     else
-        add_libraries(list, path);
+        list_add_libraries(list, path);
     free(path);
     return status;
 }
 
-static void add_mapped(void *user, const char *path, int fd, const char *unreadable) {
-    struct spex_error why = {""};
+/* For spex_mapped_objects_visit. A mapped file with code that is no ELF object, such as one
+ * that a compiler at run time has made, is skipped silently. */
+static void list_add_mapped(void *user, const char *path, int fd, const char *unreadable) {
+    struct spex_error error = {""};
     int err = -EIO;
     if (fd >= 0)
-        err = add_object(user, path, fd, &why);
+        err = list_add_object(user, path, fd, &error);
     else
-        spex_error_set(&why, "%s", unreadable);
-    if (err && err != -ENOEXEC) /* code need not come from an ELF object */
-        complain_why(0, &why);
+        spex_error_set(&error, "%s", unreadable);
+    if (err && err != -ENOEXEC)
+        complain_error(0, &error);
 }
 
-/* The list names the program that the process runs. */
-static int set_process_name(struct spex_probe_list *list, pid_t pid) {
+/* The program of the list is the one that the process runs. */
+static int list_set_process(struct spex_probe_list *list, pid_t pid) {
     char link[64], path[PATH_MAX + 1] = "";
     snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
     ssize_t length = readlink(link, path, sizeof(path) - 1);
     return spex_probe_list_set_program(list, length > 0 ? path : link);
 }
 
-static int collect_process(struct spex_probe_list *list, pid_t pid) {
-    struct spex_error why = {""};
-    if (spex_mapped_objects_visit(pid, add_mapped, list, &why) != 0)
-        return complain_why(SPEX_EXIT_FAILED, &why);
-    return set_process_name(list, pid) == 0 ? SPEX_EXIT_OK : out_of_memory();
+static int list_collect_process(struct spex_probe_list *list, pid_t pid) {
+    struct spex_error error = {""};
+    if (spex_mapped_objects_visit(pid, list_add_mapped, list, &error) != 0)
+        return complain_error(SPEX_EXIT_FAILED, &error);
+    return list_set_process(list, pid) == 0 ? SPEX_EXIT_OK : out_of_memory();
 }
 
-/* `named`: the program or process, for messages. */
-static int show_list(const struct spex_probe_list *list, const char *named, bool json) {
+/* `named`: the program or process, for messages. An empty list is a failure, but its JSON is
+ * printed. */
+static int list_show(const struct spex_probe_list *list, const char *named, bool json) {
     struct spex_error none = {""};
     int err = 0;
     if (json)
@@ -167,31 +175,32 @@ static int show_list(const struct spex_probe_list *list, const char *named, bool
     if (err)
         return spex_complain(SPEX_EXIT_FAILED, "the probes cannot be written: %s", strerror(-err));
     spex_error_set(&none, "%s has no probes", named);
-    return list->site_count ? SPEX_EXIT_OK : complain_why(SPEX_EXIT_FAILED, &none);
+    return list->site_count ? SPEX_EXIT_OK : complain_error(SPEX_EXIT_FAILED, &none);
 }
 
 static int list_program(const char *name, bool json) {
     struct spex_probe_list list = {NULL, NULL, 0, 0};
-    int status = collect_program(&list, name);
+    int status = list_collect_program(&list, name);
     if (status == SPEX_EXIT_OK)
-        status = show_list(&list, name, json);
+        status = list_show(&list, name, json);
     spex_probe_list_free(&list);
     return status;
 }
 
-/* Lists the probes of a process that does not answer, from its files. */
+/* Lists a process that does not answer, by the files that it has mapped. */
 static int list_mapped(pid_t pid, bool json) {
     struct spex_probe_list list = {NULL, NULL, 0, 0};
     char named[32];
     snprintf(named, sizeof(named), "process %d", (int)pid);
-    int status = collect_process(&list, pid);
+    int status = list_collect_process(&list, pid);
     if (status == SPEX_EXIT_OK)
-        status = show_list(&list, named, json);
+        status = list_show(&list, named, json);
     spex_probe_list_free(&list);
     return status;
 }
 
-static int show_live(const struct spex_profile *profile, pid_t pid, bool json) {
+/* `pid` is for messages. */
+static int profile_show(const struct spex_profile *profile, pid_t pid, bool json) {
     int err = json ? spex_live_list_print_json(profile, stdout) : 0;
     if (!json && profile->site_count)
         err = spex_live_list_print(profile, stdout);
@@ -204,24 +213,26 @@ static int show_live(const struct spex_profile *profile, pid_t pid, bool json) {
     return SPEX_EXIT_OK;
 }
 
+/* A process without a control socket is listed from its files, which have no state and no
+ * figures. */
 static int list_process(pid_t pid, bool json) {
     struct spex_profile_reader reader = {.complete = false};
-    char why[256];
-    int status, err = spex_client_ask(pid, SPEX_CONTROL_PROFILE, NULL, &reader, why, sizeof(why));
+    struct spex_error error;
+    int status, err = spex_client_ask(pid, SPEX_CONTROL_PROFILE, NULL, &reader, &error);
     if (err == -ESRCH) {
-        status = spex_complain(SPEX_EXIT_FAILED, "%s", why);
+        status = spex_complain(SPEX_EXIT_FAILED, "%s", error.text);
     } else if (err) {
-        spex_complain(0, "%s; what follows is from its files", why);
+        spex_complain(0, "%s; what follows is from its files", error.text);
         status = list_mapped(pid, json);
     } else {
-        status = show_live(&reader.profile, pid, json);
+        status = profile_show(&reader.profile, pid, json);
     }
     spex_profile_reader_free(&reader);
     return status;
 }
 
 /* `what`: a process by its number, or a program. */
-static int probes_of(const char *what, bool json) {
+static int show_probes(const char *what, bool json) {
     pid_t process;
     if (!spex_is_number(what))
         return list_program(what, json);
@@ -236,5 +247,5 @@ int spex_command_probes(int argc, char **argv) {
     int status = spex_options_take(&probes_syntax, known, argc, argv, &operands);
     if (status)
         return status;
-    return probes_of(operands.list[0], json);
+    return show_probes(operands.list[0], json);
 }

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* `spex fit`: fits a model to a table of measurements, and prints it with the 95 % intervals of
+ * its coefficients. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +41,7 @@ struct request {
     bool json;
 };
 
-/* What is told. */
+/* The fitted model, how long fitting took, and the prediction if one was asked for. */
 struct result {
     struct spex_fit fit;
     double milliseconds;
@@ -56,15 +58,17 @@ static int fit_parse(int argc, char **argv, struct request *request) {
     return status;
 }
 
-static size_t find_parameter(const struct spex_fit_table *table, const char *name) {
+/* The index of the parameter, or the number of parameters when there is none of that name. */
+static size_t table_find_parameter(const struct spex_fit_table *table, const char *name) {
     size_t p = 0;
     while (p < table->measured.parameter_count && strcmp(table->names[p], name) != 0)
         p++;
     return p;
 }
 
-/* "n=1000,m=2" into values, all of which have to be there. `text` is written to. */
-static int parse_predict(const struct spex_fit_table *table, char *text, double *values) {
+/* Parses "n=1000,m=2", which must give each parameter once. -1 marks values that are not given
+ * yet: values are 0 or more. Changes `text`. */
+static int predict_parse(const struct spex_fit_table *table, char *text, double *values) {
     size_t count = table->measured.parameter_count;
     for (size_t p = 0; p < count; p++)
         values[p] = -1;
@@ -73,7 +77,7 @@ static int parse_predict(const struct spex_fit_table *table, char *text, double 
         char *value = strchr(item, '=');
         if (value)
             *value++ = '\0';
-        size_t p = find_parameter(table, item);
+        size_t p = table_find_parameter(table, item);
         if (p == count)
             return spex_complain(SPEX_EXIT_USAGE,
                                  "fit: --predict: the table has no parameter \"%s\"", item);
@@ -89,11 +93,13 @@ static int parse_predict(const struct spex_fit_table *table, char *text, double 
     return SPEX_EXIT_OK;
 }
 
-static int predict(const struct spex_fit_table *table, const char *text, struct result *result) {
+/* A model with the logarithm of a parameter is not defined below 1. An exit status. */
+static int result_predict(const struct spex_fit_table *table, const char *text,
+                          struct result *result) {
     const struct spex_model *model = &result->fit.model;
     double values[SPEX_MODEL_PARAMETERS_MAX] = {0};
     char *copy = strdup(text);
-    int status = copy ? parse_predict(table, copy, values)
+    int status = copy ? predict_parse(table, copy, values)
                       : spex_complain(SPEX_EXIT_FAILED, "out of memory");
     free(copy);
     for (size_t t = 0; t < model->term_count && !status; t++)
@@ -110,13 +116,15 @@ static int predict(const struct spex_fit_table *table, const char *text, struct 
     return SPEX_EXIT_OK;
 }
 
-/* null, null where there is no telling. */
-static json_t *interval(const struct spex_model *model, double value, double error) {
+/* The 95 % interval; null, null where there are too few measurements for one. */
+static json_t *interval_json(const struct spex_model *model, double value, double error) {
     double margin =
         model->freedom > 0 ? spex_student_two_sided(0.05, model->freedom) * error : INFINITY;
     return json_pack("[o, o]", spex_json_number(value - margin), spex_json_number(value + margin));
 }
 
+/* The factors of a term by parameter: the exponents of the parameter and of its logarithm.
+ * Exponents are stored in twelfths. */
 static json_t *term_json(const struct spex_fit_table *table, const struct spex_model *model,
                          const struct spex_model_term *term) {
     json_t *factors = json_object();
@@ -127,22 +135,23 @@ static json_t *term_json(const struct spex_fit_table *table, const struct spex_m
                                 json_pack("[f, i]", of.twelfths / 12.0, (int)of.log));
     }
     return json_pack("{s:f, s:o, s:o}", "coef", term->coefficient, "interval",
-                     interval(model, term->coefficient, term->error), "factors", factors);
+                     interval_json(model, term->coefficient, term->error), "factors", factors);
 }
 
+/* An exit status. */
 static int print_json(const struct spex_fit_table *table, const struct result *result,
                       const char *text) {
     const struct spex_model *model = &result->fit.model;
     json_t *terms = json_array();
     for (size_t t = 0; t < model->term_count; t++)
         json_array_append_new(terms, term_json(table, model, &model->terms[t]));
-    json_t *all =
-        json_pack("{s:s, s:f, s:o, s:o, s:s, s:f, s:f, s:I, s:I, s:I}", "model", text, "const",
-                  model->constant, "const_interval",
-                  interval(model, model->constant, model->constant_error), "terms", terms, "class",
-                  spex_model_class_name(model->class), "adjusted_r2", model->adjusted_r2, "fit_ms",
-                  result->milliseconds, "measurements", (json_int_t)table->measured.count, "points",
-                  (json_int_t)result->fit.points, "outliers", (json_int_t)result->fit.outliers);
+    json_t *all = json_pack(
+        "{s:s, s:f, s:o, s:o, s:s, s:f, s:f, s:I, s:I, s:I}", "model", text, "const",
+        model->constant, "const_interval",
+        interval_json(model, model->constant, model->constant_error), "terms", terms, "class",
+        spex_model_class_name(model->class), "adjusted_r2", model->adjusted_r2, "fit_ms",
+        result->milliseconds, "measurements", (json_int_t)table->measured.count, "points",
+        (json_int_t)result->fit.points, "outliers", (json_int_t)result->fit.outliers);
     if (all && result->predicted)
         json_object_set_new(all, "prediction",
                             json_pack("{s:f, s:o, s:o}", "value", result->prediction.value, "low",
@@ -157,6 +166,7 @@ static int print_json(const struct spex_fit_table *table, const struct result *r
     return SPEX_EXIT_OK;
 }
 
+/* A coefficient with half of its 95 % interval. */
 static void print_margin(const struct spex_model *model, const char *what, double value,
                          double error) {
     double margin = spex_student_two_sided(0.05, fmax(model->freedom, 1)) * error;
@@ -191,6 +201,7 @@ static void print_text(const struct spex_fit_table *table, const struct result *
                result->prediction.value);
 }
 
+/* Fits, predicts and prints. An exit status. */
 static int fit_table(const struct request *request, const struct spex_fit_table *table) {
     struct result result = {.predicted = false};
     char text[1024];
@@ -199,7 +210,7 @@ static int fit_table(const struct request *request, const struct spex_fit_table 
     result.milliseconds = (double)(spex_monotonic_ns() - begin_ns) / 1e6;
     if (err)
         return spex_complain(SPEX_EXIT_FAILED, "%s: %s", table->csv.name, strerror(-err));
-    int status = request->predict ? predict(table, request->predict, &result) : SPEX_EXIT_OK;
+    int status = request->predict ? result_predict(table, request->predict, &result) : SPEX_EXIT_OK;
     if (status)
         return status;
     spex_model_text(&result.fit.model, table->names, text, sizeof(text));
@@ -216,14 +227,14 @@ int spex_command_fit(int argc, char **argv) {
     struct request request = {.path = NULL};
     struct spex_fit_table table;
     struct spex_csv csv;
-    struct spex_error why = {""};
+    struct spex_error error = {""};
     int status = fit_parse(argc, argv, &request);
     if (status)
         return status;
-    if (spex_csv_read(&csv, request.path, &why) != 0 ||
-        spex_fit_table_make(&table, &csv, &why) != 0) {
-        spex_make_printable(why.text);
-        return spex_complain(SPEX_EXIT_FAILED, "%s", why.text);
+    if (spex_csv_read(&csv, request.path, &error) != 0 ||
+        spex_fit_table_make(&table, &csv, &error) != 0) {
+        spex_make_printable(error.text);
+        return spex_complain(SPEX_EXIT_FAILED, "%s", error.text);
     }
     status = fit_table(&request, &table);
     spex_fit_table_free(&table);

@@ -17,7 +17,8 @@ struct spex_fit_table {
 };
 
 /* Owns the cells of `csv` from here on, also on failure. 0, -EINVAL or -ENOMEM. */
-int spex_fit_table_make(struct spex_fit_table *table, struct spex_csv *csv, struct spex_error *why);
+int spex_fit_table_make(struct spex_fit_table *table, struct spex_csv *csv,
+                        struct spex_error *error);
 void spex_fit_table_free(struct spex_fit_table *table);
 
 #endif

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* `spex models`: counts the kernels of each class (ADLER, table 1), groups kernels whose
+ * sampling frequency can be switched together, and prints or draws them. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +40,8 @@ static const struct spex_syntax models_syntax = {
 
 struct request {
     const char *path;
-    const char *graph; /* NULL: none */
+    /* NULL: no graph is drawn. */
+    const char *graph;
     double samples;
     bool json;
 };
@@ -59,10 +62,11 @@ static int models_parse(int argc, char **argv, struct request *request) {
     return status;
 }
 
-static const enum spex_model_class classes[] = {SPEX_MODEL_CONSTANT, SPEX_MODEL_LOGARITHMIC,
-                                                SPEX_MODEL_LINEAR, SPEX_MODEL_POLYNOMIAL,
-                                                SPEX_MODEL_UNKNOWN};
-enum { CLASSES = sizeof(classes) / sizeof(classes[0]) };
+/* The classes in the order of the table. */
+static const enum spex_model_class shown_classes[] = {SPEX_MODEL_CONSTANT, SPEX_MODEL_LOGARITHMIC,
+                                                      SPEX_MODEL_LINEAR, SPEX_MODEL_POLYNOMIAL,
+                                                      SPEX_MODEL_UNKNOWN};
+enum { CLASSES = sizeof(shown_classes) / sizeof(shown_classes[0]) };
 
 static size_t count_class(const struct spex_models *models, enum spex_model_class class) {
     size_t count = 0;
@@ -71,17 +75,18 @@ static size_t count_class(const struct spex_models *models, enum spex_model_clas
     return count;
 }
 
-/* ADLER, table 1. */
+/* A table as table 1 of ADLER: the kernels of each class, and the points where frequencies are
+ * switched. */
 static void print_counts(const struct spex_models *models, const struct spex_groups *groups) {
     const char *headings[CLASSES + 2] = {"kernels"};
     struct spex_columns columns;
     for (size_t c = 0; c < CLASSES; c++)
-        headings[c + 1] = spex_model_class_name(classes[c]);
+        headings[c + 1] = spex_model_class_name(shown_classes[c]);
     headings[CLASSES + 1] = "switching points";
     spex_columns_init(&columns, headings, CLASSES + 2, 0);
     spex_columns_add(&columns, "%zu", models->count);
     for (size_t c = 0; c < CLASSES; c++)
-        spex_columns_add(&columns, "%zu", count_class(models, classes[c]));
+        spex_columns_add(&columns, "%zu", count_class(models, shown_classes[c]));
     spex_columns_add(&columns, "%zu", groups->count);
     spex_columns_print(&columns, stdout);
 }
@@ -108,6 +113,7 @@ static void print_kernels(const struct spex_models *models, const struct spex_gr
     spex_columns_print(&columns, stdout);
 }
 
+/* Groups are numbered from 1 for users. */
 static json_t *kernel_json(const struct spex_kernel_model *kernel, size_t group) {
     char text[1024];
     spex_model_text(&kernel->model, (const char *const *)kernel->names, text, sizeof(text));
@@ -118,13 +124,14 @@ static json_t *kernel_json(const struct spex_kernel_model *kernel, size_t group)
                      group == SPEX_GROUP_NONE ? json_null() : json_integer((json_int_t)group + 1));
 }
 
+/* A list that is shorter than the models means that memory was short. */
 static int print_json(const struct spex_models *models, const struct spex_groups *groups) {
     json_t *kernels = json_array(), *counts = json_object();
     for (size_t k = 0; k < models->count; k++)
         json_array_append_new(kernels, kernel_json(&models->items[k], groups->of[k]));
     for (size_t c = 0; c < CLASSES; c++)
-        json_object_set_new(counts, spex_model_class_name(classes[c]),
-                            json_integer((json_int_t)count_class(models, classes[c])));
+        json_object_set_new(counts, spex_model_class_name(shown_classes[c]),
+                            json_integer((json_int_t)count_class(models, shown_classes[c])));
     json_t *all =
         json_pack("{s:I, s:o, s:I, s:o}", "kernels", (json_int_t)models->count, "classes", counts,
                   "switching_points", (json_int_t)groups->count, "models", kernels);
@@ -142,11 +149,14 @@ static int draw_graph(const char *path, const struct spex_models *models,
     const struct spex_models_graph graph = {models, groups};
     const struct spex_picture picture = {
         .name = "kernels", .draw = spex_draw_models, .subject = &graph, .graph = true};
-    struct spex_error why;
-    return spex_picture_file(&picture, path, &why) ? spex_complain(SPEX_EXIT_FAILED, "%s", why.text)
-                                                   : SPEX_EXIT_OK;
+    struct spex_error error;
+    return spex_picture_file(&picture, path, &error)
+               ? spex_complain(SPEX_EXIT_FAILED, "%s", error.text)
+               : SPEX_EXIT_OK;
 }
 
+/* Kernels that take less than the shortest time that can be sampled belong to the group of the
+ * kernel around them. */
 static int show_models(const struct request *request, const struct spex_models *models) {
     struct spex_groups groups;
     int status = SPEX_EXIT_OK;

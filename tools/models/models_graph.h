@@ -13,6 +13,6 @@ struct spex_models_graph {
 };
 
 /* For struct spex_picture; `subject` is a struct spex_models_graph. */
-int spex_draw_models(const void *subject, struct spex_script *script, struct spex_error *why);
+int spex_draw_models(const void *subject, struct spex_script *script, struct spex_error *error);
 
 #endif

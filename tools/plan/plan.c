@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* `spex plan`: reads classes of events from a table, and prints the best combinations of traced
+ * classes within a budget, or what one rate policy decides. The combinations come from the
+ * hybrid policy, which can list several. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,9 +42,9 @@ static const struct spex_syntax plan_syntax = {"plan", plan_usage, "one table wa
 /* Combinations that are shown. */
 enum { TOP_DEFAULT = 5 };
 
-/* Above 0 and by spex_rate_is_number. */
-#define SMALLEST 1e-50
-#define LARGEST  1e50
+/* The range of numbers on the command line: above 0, and accepted by spex_rate_is_number. */
+#define NUMBER_LEAST 1e-50
+#define NUMBER_MOST  1e50
 
 struct request {
     const char *path;
@@ -53,24 +56,25 @@ struct request {
     bool json;
 };
 
-/* "5%" or "0.05". */
-static bool read_budget(const char *text, double *share) {
+/* Accepts "5%", as spex_budget_parse does, and a share such as "0.05". */
+static bool option_read_budget(const char *text, double *share) {
     char *end = NULL;
     if (spex_budget_parse(text, share))
         return true;
     if (text[strspn(text, "0123456789.eE-")] != '\0')
         return false;
     *share = strtod(text, &end);
-    return *end == '\0' && *share >= SMALLEST && *share <= 1;
+    return *end == '\0' && *share >= NUMBER_LEAST && *share <= 1;
 }
 
+/* --top and --policy exclude each other. An exit status. */
 static int plan_parse(int argc, char **argv, struct request *request) {
     const struct spex_option known[] = {
-        {"max-f", .number = &request->max_f, .range = {SMALLEST, LARGEST},
+        {"max-f", .number = &request->max_f, .range = {NUMBER_LEAST, NUMBER_MOST},
          .error = "a number above 0 was expected"},
-        {"budget", .number = &request->budget, .read = read_budget,
+        {"budget", .number = &request->budget, .read = option_read_budget,
          .error = "a part of the time such as 5% or 0.05 was expected"},
-        {"sample-cost", .number = &request->sample_cost, .range = {SMALLEST, LARGEST},
+        {"sample-cost", .number = &request->sample_cost, .range = {NUMBER_LEAST, NUMBER_MOST},
          .error = "a number above 0 was expected"},
         {"top", .count = &request->top, .range = {1, 10000}, .error = "1 to 10000 was expected"},
         {"policy", .text = &request->policy},
@@ -86,7 +90,7 @@ static int plan_parse(int argc, char **argv, struct request *request) {
     return status;
 }
 
-/* The default cost of a sample: that of the dearest record. */
+/* The default cost of a sample: that of the most expensive record. */
 static double greatest_report_cost(const struct spex_plan_table *table) {
     double greatest = 0;
     for (size_t c = 0; c < table->class_count; c++)
@@ -95,19 +99,22 @@ static double greatest_report_cost(const struct spex_plan_table *table) {
     return greatest;
 }
 
-/* For a policy the default is 0, which is no probing, as in a program. */
-static double sample_cost(const struct request *request, const struct spex_plan_table *table) {
+/* A policy gets 0 by default, which means that it cannot probe, as in a program. */
+static double problem_sample_cost(const struct request *request,
+                                  const struct spex_plan_table *table) {
     return request->sample_cost > 0 || request->policy ? request->sample_cost
                                                        : greatest_report_cost(table);
 }
 
-static int make_problem(const struct request *request, const struct spex_plan_table *table,
+/* With --max-f the budget is a number of records and samples a second, which all cost the same;
+ * otherwise each class needs its cost. An exit status. */
+static int problem_make(const struct request *request, const struct spex_plan_table *table,
                         struct spex_rate_problem *problem) {
     *problem = (struct spex_rate_problem){
         .size = sizeof(*problem),
         .budget = request->budget,
         .max_frequency = request->max_f,
-        .sample_cost = sample_cost(request, table),
+        .sample_cost = problem_sample_cost(request, table),
         .class_count = table->class_count,
         .classes = table->classes,
     };
@@ -138,8 +145,8 @@ static json_t *combination_json(const struct spex_rate_problem *problem,
                      "traced", traced);
 }
 
-static int print_json(const struct spex_rate_problem *problem,
-                      const struct spex_rate_combination *best, size_t count) {
+static int print_combinations_json(const struct spex_rate_problem *problem,
+                                   const struct spex_rate_combination *best, size_t count) {
     json_t *json = json_array();
     for (size_t b = 0; b < count; b++)
         json_array_append_new(json, combination_json(problem, &best[b]));
@@ -162,8 +169,9 @@ static void print_traced(const struct spex_rate_problem *problem, const bool *tr
     puts(*separator ? "" : "nothing");
 }
 
-/* Notes below the table: whether the budget pays for tracing everything, and whether there may be
- * better combinations. */
+/* Prints below the table whether the budget pays for tracing everything, and whether there may
+ * be better combinations: the search is exact up to SPEX_HYBRID_EXACT classes that are not
+ * pinned. */
 static void print_notes(const struct spex_rate_problem *problem) {
     double overhead = 0, information = 0;
     size_t free_classes = 0;
@@ -182,8 +190,8 @@ static void print_notes(const struct spex_rate_problem *problem) {
                SPEX_HYBRID_EXACT);
 }
 
-static int print_table(const struct spex_rate_problem *problem,
-                       const struct spex_rate_combination *best, size_t count) {
+static int print_combinations(const struct spex_rate_problem *problem,
+                              const struct spex_rate_combination *best, size_t count) {
     printf("%4s %14s %10s %14s  %s\n", "", "information", "overhead", "polling", "traced");
     for (size_t b = 0; b < count; b++) {
         printf("%4zu %14.2f %9.2f%% %11.2f Hz  ", b + 1, best[b].information,
@@ -194,7 +202,7 @@ static int print_table(const struct spex_rate_problem *problem,
     return SPEX_EXIT_OK;
 }
 
-/* Gives the reason why there is no combination, which the policy's decision has. */
+/* Says why there is no combination. The decision of the policy has the reason. */
 static int complain_of_budget(const struct spex_rate_problem *problem,
                               const struct spex_rate_policy_ops *policy) {
     struct spex_rate_plan plan = {.size = sizeof(plan), .reason = "out of memory"};
@@ -214,6 +222,7 @@ static int flush_plan(int status) {
     return status;
 }
 
+/* Each combination needs its array `traced`; all of them are in one allocation. */
 static int plan_problem(const struct request *request, const struct spex_rate_problem *problem) {
     const struct spex_rate_policy_ops *policy = spex_builtin_rate_policy("hybrid");
     size_t count = request->top ? request->top : TOP_DEFAULT, classes = problem->class_count;
@@ -226,7 +235,8 @@ static int plan_problem(const struct request *request, const struct spex_rate_pr
             best[b].traced = traced + b * (classes + 1);
         found = policy->combinations(problem, workspace, best, count);
         if (found > 0)
-            status = (request->json ? print_json : print_table)(problem, best, (size_t)found);
+            status = (request->json ? print_combinations_json : print_combinations)(problem, best,
+                                                                                    (size_t)found);
         else
             status = complain_of_budget(problem, policy);
     } else {
@@ -238,17 +248,18 @@ static int plan_problem(const struct request *request, const struct spex_rate_pr
     return status;
 }
 
+/* An exit status. */
 static int plan_table(const struct request *request, const struct spex_plan_policy *policy) {
     struct spex_plan_table table;
     struct spex_rate_problem problem;
     struct spex_csv csv;
-    struct spex_error why = {""};
-    if (spex_csv_read(&csv, request->path, &why) != 0 ||
-        spex_plan_table_make(&table, &csv, &why) != 0) {
-        spex_make_printable(why.text);
-        return spex_complain(SPEX_EXIT_FAILED, "%s", why.text);
+    struct spex_error error = {""};
+    if (spex_csv_read(&csv, request->path, &error) != 0 ||
+        spex_plan_table_make(&table, &csv, &error) != 0) {
+        spex_make_printable(error.text);
+        return spex_complain(SPEX_EXIT_FAILED, "%s", error.text);
     }
-    int status = make_problem(request, &table, &problem);
+    int status = problem_make(request, &table, &problem);
     if (status == SPEX_EXIT_OK)
         status = request->policy ? spex_plan_policy_print(policy, &problem, request->json)
                                  : plan_problem(request, &problem);

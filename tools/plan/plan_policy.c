@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Runs one rate policy on a problem. A policy may come from a shared object of the user, so
+ * that its decisions are checked, and its texts made printable, before they are shown. */
 #include "tools/plan/plan_policy.h"
 
 #include <math.h>
@@ -24,8 +26,9 @@ static const char *const mode_names[] = {
 
 enum { MODES = sizeof(mode_names) / sizeof(mode_names[0]) };
 
+/* A name with a "/" is the path of a shared object, as in SPEX_RATE_POLICY. */
 int spex_plan_policy_choose(struct spex_plan_policy *policy, const char *text) {
-    struct spex_error why;
+    struct spex_error error;
     *policy = (struct spex_plan_policy){.ops = spex_builtin_rate_policy(text)};
     if (policy->ops)
         return SPEX_EXIT_OK;
@@ -34,8 +37,8 @@ int spex_plan_policy_choose(struct spex_plan_policy *policy, const char *text) {
                              "plan: --policy %s: fair, fixed, budget or hybrid was expected, or "
                              "the path of an object, with a \"/\"",
                              text);
-    if (spex_shared_object_open(&policy->object, text, &spex_rate_object_kind, &why) != 0)
-        return spex_complain(SPEX_EXIT_FAILED, "plan: --policy %s: %s", text, why.text);
+    if (spex_shared_object_open(&policy->object, text, &spex_rate_object_kind, &error) != 0)
+        return spex_complain(SPEX_EXIT_FAILED, "plan: --policy %s: %s", text, error.text);
     policy->ops = policy->object.found;
     return SPEX_EXIT_OK;
 }
@@ -44,26 +47,29 @@ void spex_plan_policy_free(struct spex_plan_policy *policy) {
     spex_shared_object_close(&policy->object);
 }
 
-/* A policy's text may hold any bytes, or be NULL. */
-static const char *printable(const char *from, char *text) {
+/* Copies a text of the policy, which may be NULL, to TEXT_BYTES, and makes it printable.
+ * Returns `text`. */
+static const char *copy_printable(const char *from, char *text) {
     snprintf(text, TEXT_BYTES, "%s", from ? from : "");
     spex_make_printable(text);
     return text;
 }
 
-static bool is_decision(const struct spex_rate_problem *problem,
-                        const struct spex_rate_decision *decision, size_t c) {
+/* A class can be recorded at most as often as it occurs, within rounding. */
+static bool decision_is_valid(const struct spex_rate_problem *problem,
+                              const struct spex_rate_decision *decision, size_t c) {
     bool recorded = decision->mode == SPEX_RATE_TRACED || decision->mode == SPEX_RATE_SAMPLED;
     double most = problem->classes[c].frequency * (1 + SPEX_RATE_ROUNDING);
     return (unsigned)decision->mode < MODES && decision->frequency >= 0 &&
            isfinite(decision->frequency) && (!recorded || decision->frequency <= most);
 }
 
-/* Checks that there is a valid decision about each class, and that figures are numbers. */
-static int check_plan(const char *name, const struct spex_rate_problem *problem,
+/* Checks that there is a valid decision about each class, and that the figures are numbers. An
+ * exit status. */
+static int plan_check(const char *name, const struct spex_rate_problem *problem,
                       const struct spex_rate_plan *plan) {
     for (size_t c = 0; c < problem->class_count; c++)
-        if (!is_decision(problem, &plan->decisions[c], c))
+        if (!decision_is_valid(problem, &plan->decisions[c], c))
             return spex_complain(SPEX_EXIT_FAILED,
                                  "plan: the policy %s: for class \"%s\" a mode, and a frequency of "
                                  "0 to %g Hz, was expected",
@@ -77,9 +83,10 @@ static int check_plan(const char *name, const struct spex_rate_problem *problem,
     return SPEX_EXIT_OK;
 }
 
-/* Figures are set to NAN first, so that those that the policy does not set are found. */
-static int decide(const struct spex_rate_policy_ops *ops, const struct spex_rate_problem *problem,
-                  struct spex_rate_plan *plan) {
+/* Sets the figures to NAN first, so that plan_check finds those that the policy has not set. A
+ * policy may need no workspace, for which malloc(0) could return NULL. */
+static int policy_decide(const struct spex_rate_policy_ops *ops,
+                         const struct spex_rate_problem *problem, struct spex_rate_plan *plan) {
     char name[TEXT_BYTES];
     size_t size = ops->workspace_size(problem->class_count);
     void *workspace = malloc(size ? size : 1);
@@ -90,10 +97,10 @@ static int decide(const struct spex_rate_policy_ops *ops, const struct spex_rate
     plan->information = plan->overhead = plan->probing_frequency = NAN;
     int err = ops->decide(problem, workspace, plan);
     free(workspace);
-    printable(ops->name, name);
+    copy_printable(ops->name, name);
     return err ? spex_complain(SPEX_EXIT_FAILED, "plan: the policy %s cannot decide: %s", name,
                                strerror(err < 0 ? -err : err))
-               : check_plan(name, problem, plan);
+               : plan_check(name, problem, plan);
 }
 
 static json_t *decision_json(const struct spex_rate_class *cls,
@@ -101,11 +108,11 @@ static json_t *decision_json(const struct spex_rate_class *cls,
     char reason[TEXT_BYTES];
     return json_pack("{s:s, s:s, s:f, s:s}", "name", cls->name, "mode", mode_names[decision->mode],
                      "frequency", decision->frequency, "reason",
-                     printable(decision->reason, reason));
+                     copy_printable(decision->reason, reason));
 }
 
-static int print_json(const char *name, const struct spex_rate_problem *problem,
-                      const struct spex_rate_plan *plan) {
+static int plan_print_json(const char *name, const struct spex_rate_problem *problem,
+                           const struct spex_rate_plan *plan) {
     char reason[TEXT_BYTES];
     json_t *classes = json_array();
     for (size_t c = 0; c < problem->class_count; c++)
@@ -114,7 +121,7 @@ static int print_json(const char *name, const struct spex_rate_problem *problem,
     json_t *json = json_pack("{s:s, s:b, s:f, s:f, s:f, s:s, s:o}", "policy", name, "feasible",
                              plan->feasible, "information", plan->information, "overhead",
                              plan->overhead, "probing_frequency", plan->probing_frequency, "reason",
-                             printable(plan->reason, reason), "classes", classes);
+                             copy_printable(plan->reason, reason), "classes", classes);
     complete =
         complete && json && json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) == 0;
     if (complete)
@@ -123,9 +130,9 @@ static int print_json(const char *name, const struct spex_rate_problem *problem,
     return complete ? SPEX_EXIT_OK : spex_complain(SPEX_EXIT_FAILED, "the plan cannot be written");
 }
 
-static void print_summary(const char *name, const struct spex_rate_plan *plan) {
+static void plan_print_summary(const char *name, const struct spex_rate_plan *plan) {
     char reason[TEXT_BYTES];
-    printf("%s: %s; information %.2f, overhead %.2f%%", name, printable(plan->reason, reason),
+    printf("%s: %s; information %.2f, overhead %.2f%%", name, copy_printable(plan->reason, reason),
            plan->information, 100 * plan->overhead);
     if (plan->probing_frequency > 0)
         printf(", polling %.2f Hz", plan->probing_frequency);
@@ -136,8 +143,8 @@ static const char *mode_text(enum spex_rate_mode mode) {
     return mode == SPEX_RATE_PROBED ? "polled" : mode_names[mode];
 }
 
-static int print_table(const char *name, const struct spex_rate_problem *problem,
-                       const struct spex_rate_plan *plan) {
+static int plan_print_table(const char *name, const struct spex_rate_problem *problem,
+                            const struct spex_rate_plan *plan) {
     static const char *const headings[] = {"class", "mode", "records/s", "of", "why"};
     struct spex_columns columns;
     char reason[TEXT_BYTES];
@@ -148,11 +155,11 @@ static int print_table(const char *name, const struct spex_rate_problem *problem
         spex_columns_add(&columns, "%s", mode_text(decision->mode));
         spex_columns_add(&columns, "%.2f", decision->frequency);
         spex_columns_add(&columns, "%.2f", problem->classes[c].frequency);
-        spex_columns_add(&columns, "%s", printable(decision->reason, reason));
+        spex_columns_add(&columns, "%s", copy_printable(decision->reason, reason));
     }
     int err = columns.error;
     spex_columns_print(&columns, stdout);
-    print_summary(name, plan);
+    plan_print_summary(name, plan);
     return err ? spex_complain(SPEX_EXIT_FAILED, "out of memory") : SPEX_EXIT_OK;
 }
 
@@ -163,10 +170,10 @@ int spex_plan_policy_print(const struct spex_plan_policy *policy,
     plan.decisions = calloc(problem->class_count + 1, sizeof(*plan.decisions));
     if (!plan.decisions)
         return spex_complain(SPEX_EXIT_FAILED, "out of memory");
-    int status = decide(policy->ops, problem, &plan);
-    printable(policy->ops->name, name);
+    int status = policy_decide(policy->ops, problem, &plan);
+    copy_printable(policy->ops->name, name);
     if (status == SPEX_EXIT_OK)
-        status = (json ? print_json : print_table)(name, problem, &plan);
+        status = (json ? plan_print_json : plan_print_table)(name, problem, &plan);
     free(plan.decisions);
     return status;
 }

@@ -18,7 +18,7 @@ struct spex_plan_table {
 
 /* Owns the cells of `csv` from here on, also on failure. 0, -EINVAL or -ENOMEM. */
 int spex_plan_table_make(struct spex_plan_table *table, struct spex_csv *csv,
-                         struct spex_error *why);
+                         struct spex_error *error);
 
 void spex_plan_table_free(struct spex_plan_table *table);
 

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* `spex run`: starts a program with SPEX_PROBES set, and with SPEX_OUT set so that each of its
+ * processes connects to the socket of this command. The exit status is that of the program, and
+ * a signal that kills the program kills this process as well. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -53,8 +56,8 @@ struct request {
     char *const *argv;
 };
 
+/* Checks the budgets, but gives them to the program as text: the program reads them itself. */
 static int run_parse(int argc, char **argv, struct request *request) {
-    /* The program reads both budgets itself. */
     double share;
     const struct spex_option known[] = {
         {"budget", 'b', .text = &request->budget, .number = &share, .read = spex_budget_parse,
@@ -78,8 +81,9 @@ static int run_parse(int argc, char **argv, struct request *request) {
     return status;
 }
 
-/* A selection that the library would refuse is refused before the program is started. */
-static int choose_probes(struct request *request) {
+/* -e, else SPEX_PROBES, else all probes. A selection that the library would refuse is refused
+ * before the program starts. */
+static int request_choose_probes(struct request *request) {
     const char *origin = request->probes ? "-e" : spex_variable_name(SPEX_VARIABLE_PROBES);
     if (!request->probes)
         request->probes = spex_variable_text(SPEX_VARIABLE_PROBES);
@@ -88,9 +92,9 @@ static int choose_probes(struct request *request) {
     return spex_probes_argument("run", origin, request->probes);
 }
 
-/* Opens the standard streams that are closed, so that no other descriptor takes their numbers. The
- * program does not inherit them. */
-static void fill_streams(void) {
+/* Opens the standard streams that are closed, so that no other descriptor takes their numbers.
+ * The program does not inherit them. */
+static void open_standard_streams(void) {
     int fd;
     do
         fd = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -99,23 +103,26 @@ static void fill_streams(void) {
         close(fd);
 }
 
-static int open_watch(struct spex_run_watch *watch, const struct request *request) {
-    char why[SPEX_CONTROL_PATH_BYTES + 128] = "";
+/* Opens the output first, so that a bad path is reported before the program starts. An exit
+ * status. */
+static int watch_open(struct spex_run_watch *watch, const struct request *request) {
+    struct spex_error error = {""};
     watch->output.json = request->json;
     watch->output.intervals = request->interval > 0;
     int err = spex_run_output_open(&watch->output, request->out);
     if (err)
         return spex_complain(SPEX_EXIT_FAILED, "run: cannot open %s: %s", request->out,
                              strerror(-err));
-    err = spex_listener_open(&watch->listener, why, sizeof(why));
+    err = spex_listener_open(&watch->listener, &error);
     if (err)
-        return spex_complain(SPEX_EXIT_FAILED, "run: %s", why);
+        return spex_complain(SPEX_EXIT_FAILED, "run: %s", error.text);
     err = spex_passed_signals_open(&watch->signals);
     if (err)
         return spex_complain(SPEX_EXIT_FAILED, "run: cannot wait for signals: %s", strerror(-err));
     return 0;
 }
 
+/* Variables without a value given are left as the environment has them. An exit status. */
 static int launch_program(struct spex_run_watch *watch, const struct request *request) {
     char output[160];
     spex_listener_output(&watch->listener, output, sizeof(output));
@@ -142,19 +149,21 @@ static int launch_program(struct spex_run_watch *watch, const struct request *re
     return 0;
 }
 
-static bool nobody_called(const struct spex_listener *listener) {
+static bool no_process_reported(const struct spex_listener *listener) {
     for (size_t c = 0; c < listener->count; c++)
         if (!spex_caller_silent(listener->callers[c]))
             return false;
     return true;
 }
 
+/* Prints the final figures. A failure to write counts only when the program itself has
+ * succeeded. */
 static int run_finish(struct spex_run_watch *watch, const struct request *request) {
     const struct spex_launched *program = &watch->program;
     double seconds = (double)(spex_clock_ns(CLOCK_MONOTONIC) - watch->start_ns) / 1e9;
     spex_run_watch_settle(watch);
     spex_run_output_final(&watch->output, request->argv, program, &watch->listener, seconds);
-    if (nobody_called(&watch->listener))
+    if (no_process_reported(&watch->listener))
         spex_complain(0,
                       "no process of %s started spex: it was not built with spex, or does not call "
                       "spex_start, or runs its work in the child of a fork (--follow-forks)",
@@ -167,15 +176,17 @@ static int run_finish(struct spex_run_watch *watch, const struct request *reques
     return err && program->status == 0 ? SPEX_EXIT_FAILED : program->status;
 }
 
+/* After the listener is closed, so that its socket file is removed: the signal ends this
+ * process. */
 int spex_command_run(int argc, char **argv) {
-    static struct spex_run_watch watch = {.listener.door.socket.number = -1};
+    static struct spex_run_watch watch = {.listener.listening.socket.number = -1};
     struct request request = {.probes = NULL};
     int status = run_parse(argc, argv, &request);
-    status = status ? status : choose_probes(&request);
+    status = status ? status : request_choose_probes(&request);
     if (status)
         return status;
-    fill_streams();
-    status = open_watch(&watch, &request);
+    open_standard_streams();
+    status = watch_open(&watch, &request);
     status = status ? status : launch_program(&watch, &request);
     if (!status) {
         spex_run_watch(&watch);

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Prints the figures of the connections. A process may have several: it may exec another
+ * program, or lose its connection and connect again. Each connection has a state; a connection
+ * that is SILENT is not shown. */
 #define _GNU_SOURCE
 #include "tools/run/run_output.h"
 
@@ -12,7 +15,7 @@
 #include "tools/common/complain.h"
 #include "tools/common/profile_json.h"
 
-/* What has become of a process. */
+/* The state of a connection at the time of the output. */
 enum state {
     /* It has stopped spex, and its figures are complete. */
     STOPPED,
@@ -45,15 +48,15 @@ int spex_run_output_open(struct spex_run_output *output, const char *path) {
     return output->file ? 0 : -errno;
 }
 
-/* Flushes the output. The first error is kept for spex_run_output_close. */
-static void flush_output(struct spex_run_output *output) {
+/* Keeps the first error, for spex_run_output_close. */
+static void output_flush(struct spex_run_output *output) {
     int err = spex_written(output->file);
     if (!output->error)
         output->error = err;
 }
 
 int spex_run_output_close(struct spex_run_output *output) {
-    flush_output(output);
+    output_flush(output);
     if (output->file != stderr && output->file != stdout && fclose(output->file) != 0 &&
         !output->error)
         output->error = errno ? -errno : -EIO;
@@ -61,35 +64,39 @@ int spex_run_output_close(struct spex_run_output *output) {
 }
 
 /* Owns `json`; NULL means that memory was short. */
-static void write_json(struct spex_run_output *output, json_t *json) {
+static void output_write_json(struct spex_run_output *output, json_t *json) {
     size_t flags = output->intervals ? JSON_COMPACT : JSON_INDENT(2);
     if (json) {
-        json_dumpf(json, output->file, flags); /* the stream keeps an error */
+        /* The stream keeps an error. */
+        json_dumpf(json, output->file, flags);
         fputc('\n', output->file);
     } else if (!output->error) {
         output->error = -ENOMEM;
     }
     json_decref(json);
-    flush_output(output);
+    output_flush(output);
 }
 
 /* A later connection of the same process; NULL when there is none. */
-static const struct spex_caller *successor(const struct spex_listener *listener, size_t c) {
+static const struct spex_caller *later_connection(const struct spex_listener *listener, size_t c) {
     for (size_t later = c + 1; later < listener->count; later++)
         if (listener->callers[later]->process == listener->callers[c]->process)
             return listener->callers[later];
     return NULL;
 }
 
-static enum state state_of(const struct spex_listener *listener, size_t c) {
+/* The order of the conditions matters: a process that has stopped spex has reported everything,
+ * whatever has become of it since. A process that connected again is shown by its later
+ * connection. */
+static enum state connection_state(const struct spex_listener *listener, size_t c) {
     struct spex_caller *caller = listener->callers[c];
-    const struct spex_caller *later = successor(listener, c);
+    const struct spex_caller *later = later_connection(listener, c);
     bool runs = spex_caller_runs(caller);
     if (caller->reader.final)
         return STOPPED;
     if (later && spex_caller_same(caller, later))
         return SILENT;
-    if (caller->why[0])
+    if (caller->error.text[0])
         return BROKEN;
     if (spex_caller_silent(caller) && runs && caller->socket < 0)
         return SILENT;
@@ -100,11 +107,13 @@ static enum state state_of(const struct spex_listener *listener, size_t c) {
     return runs ? CLOSED : ENDED;
 }
 
+/* The time at the end of a connection that its last report does not cover. */
 static double unseen_seconds(const struct spex_caller *caller) {
     uint64_t end_ns = caller->closed_ns ? caller->closed_ns : spex_clock_ns(CLOCK_MONOTONIC);
     return end_ns > caller->heard_ns ? (double)(end_ns - caller->heard_ns) / 1e9 : 0;
 }
 
+/* Owns nothing. NULL when memory is short. `unseen_seconds` is null when it is unknown. */
 static json_t *caller_json(const struct spex_caller *caller, const struct spex_profile *profile,
                            enum state state) {
     bool unknown = state == BROKEN || !caller->reader.complete;
@@ -123,7 +132,8 @@ static json_t *caller_json(const struct spex_caller *caller, const struct spex_p
     return NULL;
 }
 
-static json_t *array_of(json_t *element) {
+/* An array of one element, which it owns; NULL when memory is short. */
+static json_t *json_array_of(json_t *element) {
     json_t *array = json_array();
     if (json_array_append_new(array, element) == 0)
         return array;
@@ -131,14 +141,14 @@ static json_t *array_of(json_t *element) {
     return NULL;
 }
 
-static void interval_json(struct spex_run_output *output, const struct spex_caller *caller,
-                          const struct spex_profile *since, double seconds) {
-    write_json(output, json_pack("{s:f, s:b, s:o}", "time", seconds, "final", 0, "processes",
-                                 array_of(caller_json(caller, since, RUNNING))));
+static void interval_print_json(struct spex_run_output *output, const struct spex_caller *caller,
+                                const struct spex_profile *since, double seconds) {
+    output_write_json(output, json_pack("{s:f, s:b, s:o}", "time", seconds, "final", 0, "processes",
+                                        json_array_of(caller_json(caller, since, RUNNING))));
 }
 
-static void interval_text(struct spex_run_output *output, const struct spex_caller *caller,
-                          const struct spex_profile *since, double seconds) {
+static void interval_print_text(struct spex_run_output *output, const struct spex_caller *caller,
+                                const struct spex_profile *since, double seconds) {
     fprintf(output->file, "%.3f s: process %d (%s)\n", seconds, (int)caller->process,
             caller->command);
     if (since->row_count)
@@ -146,16 +156,18 @@ static void interval_text(struct spex_run_output *output, const struct spex_call
     else
         fputs("no probe is on\n", output->file);
     fputc('\n', output->file);
-    flush_output(output);
+    output_flush(output);
 }
 
+/* Keeps a copy of the profile: the next interval is what has happened since. The copy is the
+ * difference to an empty profile. */
 void spex_run_output_interval(struct spex_run_output *output, struct spex_caller *caller,
                               double seconds) {
     static const struct spex_profile nothing;
     struct spex_profile since, copy;
     int err = spex_profile_since(&caller->reader.profile, &caller->shown, &since);
     if (!err)
-        (output->json ? interval_json : interval_text)(output, caller, &since, seconds);
+        (output->json ? interval_print_json : interval_print_text)(output, caller, &since, seconds);
     if (!err)
         spex_profile_free(&since);
     err = err ? err : spex_profile_since(&caller->reader.profile, &nothing, &copy);
@@ -167,6 +179,7 @@ void spex_run_output_interval(struct spex_run_output *output, struct spex_caller
     }
 }
 
+/* Says why the figures may be incomplete; nothing for a process that has stopped spex. */
 static void print_state(FILE *file, const struct spex_caller *caller, enum state state) {
     static const char *const texts[] = {
         [ENDED] = "ended without stopping spex",
@@ -179,7 +192,7 @@ static void print_state(FILE *file, const struct spex_caller *caller, enum state
     if (state == RUNNING)
         fputs("still runs; its probes go off now\n", file);
     else if (state == BROKEN)
-        fprintf(file, "was broken off: %s\n", caller->why);
+        fprintf(file, "was broken off: %s\n", caller->error.text);
     else if (caller->reader.complete)
         fprintf(file, "%s: figures are those up to %.0f ms before its end\n", texts[state],
                 unseen_seconds(caller) * 1e3);
@@ -187,6 +200,7 @@ static void print_state(FILE *file, const struct spex_caller *caller, enum state
         fprintf(file, "%s before its first report\n", texts[state]);
 }
 
+/* `headed`: the output has several processes, so that each has a heading. */
 static void print_caller(FILE *file, const struct spex_caller *caller, enum state state,
                          bool headed) {
     const struct spex_profile *profile = &caller->reader.profile;
@@ -201,18 +215,19 @@ static void print_caller(FILE *file, const struct spex_caller *caller, enum stat
 }
 
 /* Sets the state of each connection; returns how many are shown. */
-static size_t states_of(const struct spex_listener *listener, enum state *states) {
+static size_t connection_states(const struct spex_listener *listener, enum state *states) {
     size_t shown = 0;
     for (size_t c = 0; c < listener->count; c++) {
-        states[c] = state_of(listener, c);
+        states[c] = connection_state(listener, c);
         shown += states[c] != SILENT;
     }
     return shown;
 }
 
-static void final_text(struct spex_run_output *output, const struct spex_listener *listener) {
+/* Several processes have a heading each, and a blank line between them. */
+static void final_print_text(struct spex_run_output *output, const struct spex_listener *listener) {
     enum state states[SPEX_CALLERS_MAX];
-    size_t shown = states_of(listener, states), headed = shown > 1, printed = 0;
+    size_t shown = connection_states(listener, states), headed = shown > 1, printed = 0;
     for (size_t c = 0; c < listener->count; c++) {
         if (states[c] == SILENT)
             continue;
@@ -220,9 +235,10 @@ static void final_text(struct spex_run_output *output, const struct spex_listene
             fputc('\n', output->file);
         print_caller(output->file, listener->callers[c], states[c], headed);
     }
-    flush_output(output);
+    output_flush(output);
 }
 
+/* "SIGTERM", or "signal 34" for a signal without a name. */
 static json_t *signal_json(int number) {
     const char *name = number ? sigabbrev_np(number) : NULL;
     if (name)
@@ -237,13 +253,14 @@ static json_t *program_json(char *const *argv) {
     return json;
 }
 
-static void final_json(struct spex_run_output *output, char *const *argv,
-                       const struct spex_launched *program, const struct spex_listener *listener,
-                       double seconds) {
+/* The status is null after a signal, and the signal is null otherwise. */
+static void final_print_json(struct spex_run_output *output, char *const *argv,
+                             const struct spex_launched *program,
+                             const struct spex_listener *listener, double seconds) {
     enum state states[SPEX_CALLERS_MAX];
     json_t *processes = json_array();
     int err = !processes;
-    states_of(listener, states);
+    connection_states(listener, states);
     for (size_t c = 0; c < listener->count; c++) {
         const struct spex_caller *caller = listener->callers[c];
         if (states[c] != SILENT)
@@ -258,14 +275,14 @@ static void final_json(struct spex_run_output *output, char *const *argv,
         json_decref(json);
         json = NULL;
     }
-    write_json(output, json);
+    output_write_json(output, json);
 }
 
 void spex_run_output_final(struct spex_run_output *output, char *const *argv,
                            const struct spex_launched *program, struct spex_listener *listener,
                            double seconds) {
     if (output->json)
-        final_json(output, argv, program, listener, seconds);
+        final_print_json(output, argv, program, listener, seconds);
     else
-        final_text(output, listener);
+        final_print_text(output, listener);
 }

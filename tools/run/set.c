@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* `spex set`: sends a selection to a program, and prints how many sites are on. A selection
+ * that matches no probe is a failure, although the program has taken it. */
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -29,7 +31,7 @@ static const char set_usage[] =
 static const struct spex_syntax set_syntax = {
     "set", set_usage, "a process and probes were expected", 2, INT_MAX, SPEX_OPTIONS_FIRST};
 
-/* To be freed; NULL: out of memory. */
+/* Joins the arguments by commas. Free the text; NULL: out of memory. */
 static char *join_arguments(char *const *arguments, int count) {
     size_t size = 1;
     for (int i = 0; i < count; i++)
@@ -55,8 +57,8 @@ static bool item_matches(const struct spex_selection_item *item,
     return false;
 }
 
-/* Whether any item matches a probe. A text that only the program's release of spex understands
- * counts as a match. */
+/* Whether any item matches a probe. A text that only the spex of the program understands, which
+ * may be of another release, counts as a match. */
 static bool anything_matches(const char *text, const struct spex_profile *profile) {
     struct spex_selection selection;
     char why[256];
@@ -76,15 +78,15 @@ static unsigned sites_loaded(const struct spex_profile *profile) {
     return loaded;
 }
 
-/* Reports how many sites are on. `reader` has the answer to the selection. The number of all sites
- * is left out when the program has ended meanwhile. */
+/* Prints how many sites are on. `reader` has the answer to the selection, and is used for
+ * another request. The number of all sites is left out when the program has ended meanwhile. */
 static int print_selected(pid_t process, const char *text, struct spex_profile_reader *reader) {
-    char why[512];
+    struct spex_error error;
     int on = reader->status;
     bool warned = reader->text[0] != '\0';
     if (warned)
         fprintf(stderr, "spex: %s\n", reader->text);
-    if (spex_client_ask(process, SPEX_CONTROL_PROFILE, NULL, reader, why, sizeof(why)) != 0) {
+    if (spex_client_ask(process, SPEX_CONTROL_PROFILE, NULL, reader, &error) != 0) {
         printf("%d probe sites are on\n", on);
         return SPEX_EXIT_OK;
     }
@@ -92,15 +94,17 @@ static int print_selected(pid_t process, const char *text, struct spex_profile_r
     return warned && !anything_matches(text, &reader->profile) ? SPEX_EXIT_FAILED : SPEX_EXIT_OK;
 }
 
-static int select_probes(pid_t process, const char *text) {
+/* -EINVAL is the status of a selection that the program could not parse: an error of the
+ * command line. The text of an answer may be longer than a struct spex_error holds. */
+static int send_selection(pid_t process, const char *text) {
     struct spex_profile_reader reader = {0};
-    char why[SPEX_CONTROL_ANSWER_BYTES];
-    int status,
-        err = spex_client_ask(process, SPEX_CONTROL_SELECT, text, &reader, why, sizeof(why));
+    struct spex_error error;
+    int status, err = spex_client_ask(process, SPEX_CONTROL_SELECT, text, &reader, &error);
+    const char *reason = reader.text[0] ? reader.text : error.text;
     if (err == -EINVAL)
-        status = spex_complain(SPEX_EXIT_USAGE, "%s", why);
+        status = spex_complain(SPEX_EXIT_USAGE, "%s", reason);
     else if (err)
-        status = spex_complain(SPEX_EXIT_FAILED, "%s", why);
+        status = spex_complain(SPEX_EXIT_FAILED, "%s", reason);
     else
         status = print_selected(process, text, &reader);
     spex_profile_reader_free(&reader);
@@ -118,7 +122,7 @@ int spex_command_set(int argc, char **argv) {
     char *text = join_arguments(operands.list + 1, operands.count - 1);
     if (!text)
         return spex_complain(SPEX_EXIT_FAILED, "out of memory");
-    status = select_probes(process, text);
+    status = send_selection(process, text);
     free(text);
     return status;
 }

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* `spex sample`: has a program sample its kernels by models, receives the samples as a stream,
+ * and prints for each kernel how many there were and should have been. A program that is
+ * started gets the models by its environment; a running one by a request, and is attached to. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
@@ -72,7 +75,8 @@ struct request {
     struct spex_models models;
 };
 
-static int check_request(const struct request *request) {
+/* Options that do not go together. An exit status. */
+static int request_check(const struct request *request) {
     if (request->process && *request->argv)
         return spex_complain(SPEX_EXIT_USAGE,
                              "sample: either --pid or a program to be run was expected, not both");
@@ -110,11 +114,12 @@ static int sample_parse(int argc, char **argv, struct request *request) {
         return status;
     request->models_path = operands.list[0];
     request->argv = operands.program;
-    return check_request(request);
+    return request_check(request);
 }
 
-/* Opens the output first, so that a bad path is reported before the program starts. */
-static int output_open(struct request *request) {
+/* Opens the output first, so that a bad path is reported before the program starts. An exit
+ * status. */
+static int request_open_output(struct request *request) {
     if (request->out && strcmp(request->out, "-") != 0)
         request->file = fopen(request->out, "we");
     else
@@ -124,6 +129,7 @@ static int output_open(struct request *request) {
                                          request->out, strerror(errno));
 }
 
+/* Closes the output. A result without kernels is printed, and is a failure. */
 static int print_account(const struct request *request, struct spex_sampled *sampled,
                          double seconds, uint64_t lost) {
     struct spex_sampled_kernel *kernels;
@@ -150,13 +156,15 @@ static int print_account(const struct request *request, struct spex_sampled *sam
     return SPEX_EXIT_OK;
 }
 
-/* Whether each kernel in the path can be selected by its name. */
-static bool is_plain(const char *path) {
+/* Whether each kernel in the path can be selected by its name: a selection gives a meaning to
+ * other characters. */
+static bool path_is_plain(const char *path) {
     return strspn(path, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_/") ==
            strlen(path);
 }
 
-static bool is_said(const char *selection, const char *name, size_t length) {
+/* Whether the selection has this kernel already: kernels are in the paths of several models. */
+static bool selection_has(const char *selection, const char *name, size_t length) {
     for (const char *at = selection; *at; at++) {
         if (strncmp(at, name, length) == 0 && at[length] == ':')
             return true;
@@ -168,19 +176,19 @@ static bool is_said(const char *selection, const char *name, size_t length) {
 }
 
 /* A selection of the kernels that the models know, or of all kernels where some names cannot be
- * selected or they are too many. To be freed; NULL: out of memory. */
-static char *selection_of(const struct spex_models *models) {
+ * selected or they are too many. Free it; NULL: out of memory. */
+static char *models_selection(const struct spex_models *models) {
     enum { ITEMS_MAX = 500 };
     char *text = NULL;
     size_t size, items = 0;
     bool plain = true;
     FILE *out = open_memstream(&text, &size);
     for (size_t m = 0; out && m < models->count && plain; m++) {
-        plain = is_plain(models->items[m].path);
+        plain = path_is_plain(models->items[m].path);
         for (const char *name = models->items[m].path, *end; plain && *name; name = end + !!*end) {
             end = name + strcspn(name, "/");
             fflush(out);
-            if (is_said(text, name, (size_t)(end - name)))
+            if (selection_has(text, name, (size_t)(end - name)))
                 continue;
             fprintf(out, "%s%.*s:kernel@poll", items++ ? "," : "", (int)(end - name), name);
         }
@@ -195,24 +203,28 @@ static char *selection_of(const struct spex_models *models) {
     return strdup("*:kernel@poll");
 }
 
+/* Takes all records that have arrived. `all`: no more will come, so that records whose order is
+ * not final are taken as well. 0, or a negative errno value with the reason. */
 static int drain_records(struct spex_receiver *receiver, struct spex_sampled *sampled, bool all,
-                         struct spex_error *why) {
+                         struct spex_error *error) {
     int more = 1;
     while (more > 0) {
-        more = spex_receiver_take(receiver, why);
+        more = spex_receiver_take(receiver, error);
         if (more < 0)
             return more;
         size_t count;
         const struct spex_record *records =
             spex_receiver_records(receiver, all && more == 0, &count);
         if (spex_sampled_take(sampled, records, count))
-            return spex_fail(why, -ENOMEM, "out of memory");
+            return spex_fail(error, -ENOMEM, "out of memory");
     }
     return 0;
 }
 
-static int sample_run(const struct request *request, struct spex_sample_program *run,
-                      const char *selection, const char *models) {
+/* Samples a program from its start to its end. The exit status is that of the program if it has
+ * failed. */
+static int sample_started(const struct request *request, struct spex_sample_program *run,
+                          const char *selection, const char *models) {
     char samples[32];
     snprintf(samples, sizeof(samples), "%.6f", request->samples);
     const struct spex_launch_variable variables[] = {
@@ -223,7 +235,7 @@ static int sample_run(const struct request *request, struct spex_sample_program 
         {NULL, NULL}};
     struct spex_instant begin = spex_instant_now();
     struct spex_sampled *sampled = NULL;
-    struct spex_error why = {""};
+    struct spex_error error = {""};
     int status = spex_sample_program_start(run, request->argv, variables);
     if (status)
         return status;
@@ -232,12 +244,12 @@ static int sample_run(const struct request *request, struct spex_sample_program 
     /* Waits for the program's end also after an error. */
     for (bool ended = false; !ended;) {
         ended = spex_sample_program_wait(run, !err);
-        err = err ? err : drain_records(run->receiver, sampled, ended, &why);
+        err = err ? err : drain_records(run->receiver, sampled, ended, &error);
     }
     double seconds = (double)(spex_instant_now().monotonic_ns - begin.monotonic_ns) / 1e9;
     if (err)
-        status =
-            spex_complain(SPEX_EXIT_FAILED, "sample: %s", why.text[0] ? why.text : strerror(-err));
+        status = spex_complain(SPEX_EXIT_FAILED, "sample: %s",
+                               error.text[0] ? error.text : strerror(-err));
     else if (!spex_receiver_connected(run->receiver))
         status = spex_complain(SPEX_EXIT_FAILED, "sample: %s did not start spex", request->argv[0]);
     else
@@ -246,16 +258,17 @@ static int sample_run(const struct request *request, struct spex_sample_program 
     return run->program.status ? run->program.status : status;
 }
 
+/* The path of the models is made absolute, since the program may change its directory. */
 static int sample_program(const struct request *request) {
     struct spex_sample_program run;
-    char *selection = selection_of(&request->models);
+    char *selection = models_selection(&request->models);
     char *models = realpath(request->models_path, NULL);
     if (!selection || !models) {
         free(selection);
         free(models);
         return spex_complain(SPEX_EXIT_FAILED, "sample: %s", strerror(errno));
     }
-    int status = sample_run(request, &run, selection, models);
+    int status = sample_started(request, &run, selection, models);
     spex_sample_program_close(&run);
     free(selection);
     free(models);
@@ -264,57 +277,61 @@ static int sample_program(const struct request *request) {
     return run.program.by_signal ? 128 + run.program.by_signal : status;
 }
 
-/* Has the program sample by a file of models, or for NULL by those that it was started with. */
-static int send_models(const struct request *request, const char *models, struct spex_error *why) {
+/* Has the program sample by a file of models, or for NULL by those with which it was started.
+ * 0, or a negative errno value with the reason. */
+static int send_models(const struct request *request, const char *models,
+                       struct spex_error *error) {
     struct spex_profile_reader reader = {0};
     char *text = NULL;
     if (models && asprintf(&text, "%.6f %.9f %s", request->samples, request->share, models) < 0)
-        return spex_fail(why, -ENOMEM, "out of memory");
-    int err = spex_client_ask(request->process, SPEX_CONTROL_MODELS, models ? text : "", &reader,
-                              why->text, sizeof(why->text));
+        return spex_fail(error, -ENOMEM, "out of memory");
+    int err =
+        spex_client_ask(request->process, SPEX_CONTROL_MODELS, models ? text : "", &reader, error);
     free(text);
     spex_profile_reader_free(&reader);
     return err;
 }
 
-/* Takes records until the program ends, the time is over, or `stop_fd` is readable. 0 or a negative
- * errno value. */
+/* Takes records until the program ends, the time is over, or `stop_fd` is readable. 0 or a
+ * negative errno value. poll takes milliseconds as an int, which 24 days overflow. */
 static int follow_process(const struct request *request, const struct spex_attached *attached,
-                          struct spex_sampled *sampled, int stop_fd, struct spex_error *why) {
+                          struct spex_sampled *sampled, int stop_fd, struct spex_error *error) {
     const double end = request->seconds > 0 ? request->seconds : INFINITY;
     for (bool over = false; !over;) {
         double left = end - spex_attached_seconds(attached);
         over = left <= 0 || spex_attached_over(attached) ||
                spex_attached_wait(attached, stop_fd,
                                   left < INT_MAX / 1000 ? (int)(left * 1000) + 1 : -1);
-        int err = drain_records(attached->receiver, sampled, over, why);
+        int err = drain_records(attached->receiver, sampled, over, error);
         if (err)
             return err;
     }
     return 0;
 }
 
+/* Sends the models before kernels are switched on, and restores both at the end, in the
+ * opposite order. */
 static int sample_attached(const struct request *request, const char *models, int stop_fd) {
     struct spex_attached attached = {.process = 0};
     struct spex_sampled *sampled = NULL;
-    struct spex_error why = {""};
-    int err = send_models(request, models, &why);
-    bool gone_by = !err;
+    struct spex_error error = {""};
+    int err = send_models(request, models, &error);
+    bool models_sent = !err;
     if (!err)
-        err = spex_attach(&attached, request->process, NULL, &request->models, "@poll", &why);
+        err = spex_attach(&attached, request->process, NULL, &request->models, "@poll", &error);
     if (!err)
         err = spex_sampled_create(&sampled, &request->models,
                                   spex_receiver_kernels(attached.receiver), request->samples,
                                   attached.ticks_per_second);
-    err = err ? err : follow_process(request, &attached, sampled, stop_fd, &why);
-    int status = err ? spex_complain(SPEX_EXIT_FAILED, "sample: %s", why.text)
+    err = err ? err : follow_process(request, &attached, sampled, stop_fd, &error);
+    int status = err ? spex_complain(SPEX_EXIT_FAILED, "sample: %s", error.text)
                      : print_account(request, sampled, spex_attached_seconds(&attached),
                                      spex_attached_lost(&attached));
     bool over = attached.process && spex_attached_over(&attached);
     if (attached.process)
         spex_detach(&attached);
-    if (gone_by && !over)
-        send_models(request, NULL, &why);
+    if (models_sent && !over)
+        send_models(request, NULL, &error);
     spex_sampled_destroy(sampled);
     return status;
 }
@@ -332,6 +349,7 @@ static int sample_process(const struct request *request) {
     return status;
 }
 
+/* The table has characters that are not ASCII, whose width depends on the locale. */
 int spex_command_sample(int argc, char **argv) {
     struct request request = {.samples = SPEX_SAMPLES_DEFAULT};
     setlocale(LC_CTYPE, "");
@@ -339,7 +357,7 @@ int spex_command_sample(int argc, char **argv) {
     if (status == SPEX_EXIT_OK)
         status = spex_models_file_read(request.models_path, &request.models);
     if (status == SPEX_EXIT_OK)
-        status = output_open(&request);
+        status = request_open_output(&request);
     if (status == SPEX_EXIT_OK)
         status = request.process ? sample_process(&request) : sample_program(&request);
     spex_models_free(&request.models);

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* Adds up the records of kernels by calling context. Two kinds of records arrive: looks, which
+ * found an execution under way (weight 0), and ends of executions, each with the number of
+ * executions that it stands for. Means and variances are weighted, by the update of West
+ * (1979). */
 #include "tools/sample/sample_analysis.h"
 
 #include <errno.h>
@@ -9,6 +13,8 @@
 #include "base/student.h"
 #include "kernels/sampling_plan.h"
 
+/* `at` and `planned` are indexed by context: 1 + the index of the kernel, or 0; and the
+ * prepared model. */
 struct spex_sampled {
     const struct spex_models *models;
     struct spex_kernels_known known;
@@ -17,8 +23,8 @@ struct spex_sampled {
     struct spex_sampled_kernel *kernels;
     size_t count;
     size_t room;
-    uint32_t at[SPEX_CONTEXTS_MAX + 1];                 /* 1 + where it is, by context */
-    struct spex_planned planned[SPEX_CONTEXTS_MAX + 1]; /* by context */
+    uint32_t at[SPEX_CONTEXTS_MAX + 1];
+    struct spex_planned planned[SPEX_CONTEXTS_MAX + 1];
     struct spex_kernel_described described;
 };
 
@@ -43,11 +49,13 @@ void spex_sampled_destroy(struct spex_sampled *sampled) {
     free(sampled);
 }
 
-static int kernel_make(struct spex_sampled *sampled, const struct spex_record *record) {
+/* Adds the kernel of a context that has no entry yet. A kernel whose path is unknown is "?". 0
+ * or -ENOMEM. */
+static int sampled_add_kernel(struct spex_sampled *sampled, const struct spex_record *record) {
     struct spex_kernel_described *described = &sampled->described;
     uint64_t context = record->fields[1];
     struct spex_context_node node;
-    struct spex_error why;
+    struct spex_error error;
     if (sampled->count == sampled->room) {
         size_t room = sampled->room ? 2 * sampled->room : 64;
         struct spex_sampled_kernel *kernels = realloc(sampled->kernels, room * sizeof(*kernels));
@@ -56,7 +64,7 @@ static int kernel_make(struct spex_sampled *sampled, const struct spex_record *r
         sampled->kernels = kernels;
         sampled->room = room;
     }
-    bool known = spex_kernel_describe(&sampled->known, record, described, &why) == 0;
+    bool known = spex_kernel_describe(&sampled->known, record, described, &error) == 0;
     sampled->known.node(sampled->known.by, context, &node);
     struct spex_sampled_kernel *kernel = &sampled->kernels[sampled->count];
     *kernel = (struct spex_sampled_kernel){.path = strdup(known ? described->path : "?"),
@@ -71,8 +79,8 @@ static int kernel_make(struct spex_sampled *sampled, const struct spex_record *r
     return 0;
 }
 
-/* Adds a thread to those that have executed the kernel. */
-static int note_thread(struct spex_sampled_kernel *kernel, uint32_t thread) {
+/* Adds a thread to those that have executed the kernel. 0 or -ENOMEM. */
+static int kernel_note_thread(struct spex_sampled_kernel *kernel, uint32_t thread) {
     for (uint32_t t = 0; t < kernel->thread_count; t++)
         if (kernel->threads[t] == thread)
             return 0;
@@ -84,7 +92,7 @@ static int note_thread(struct spex_sampled_kernel *kernel, uint32_t thread) {
     return 0;
 }
 
-static void take_time(struct spex_sampled_kernel *kernel, double seconds, double weight) {
+static void kernel_take_time(struct spex_sampled_kernel *kernel, double seconds, double weight) {
     double distance = seconds - kernel->mean;
     kernel->weight += weight;
     kernel->weight_squares += weight * weight;
@@ -92,9 +100,11 @@ static void take_time(struct spex_sampled_kernel *kernel, double seconds, double
     kernel->squares += weight * distance * (seconds - kernel->mean);
 }
 
-static int take_record(struct spex_sampled *sampled, const struct spex_record *record) {
+/* An execution whose predicted time is long enough is sampled while it is under way (`own`); a
+ * shorter one has records only. 0 or -ENOMEM. */
+static int sampled_take_record(struct spex_sampled *sampled, const struct spex_record *record) {
     uint64_t context = record->fields[1];
-    int err = sampled->at[context] ? 0 : kernel_make(sampled, record);
+    int err = sampled->at[context] ? 0 : sampled_add_kernel(sampled, record);
     if (err)
         return err;
     struct spex_sampled_kernel *kernel = &sampled->kernels[sampled->at[context] - 1];
@@ -102,19 +112,20 @@ static int take_record(struct spex_sampled *sampled, const struct spex_record *r
         kernel->looks++;
         return 0;
     }
-    double foretold = kernel->model ? spex_planned_seconds(&sampled->planned[context],
-                                                           record->fields + SPEX_KERNEL_VALUES)
-                                    : 0;
-    bool own = spex_samples_own(sampled->samples, foretold);
+    double prediction = kernel->model ? spex_planned_seconds(&sampled->planned[context],
+                                                             record->fields + SPEX_KERNEL_VALUES)
+                                      : 0;
+    bool own = spex_samples_own(sampled->samples, prediction);
     kernel->executions += record->weight;
     kernel->looked_at += own ? record->weight : 0;
     kernel->records += !own;
-    take_time(kernel, (double)record->fields[0] / sampled->ticks_per_second, record->weight);
-    if (kernel->model && kernel->model->model.class != SPEX_MODEL_UNKNOWN && foretold > 0) {
-        kernel->foretold += record->weight;
-        kernel->predicted += (foretold - kernel->predicted) * record->weight / kernel->foretold;
+    kernel_take_time(kernel, (double)record->fields[0] / sampled->ticks_per_second, record->weight);
+    if (kernel->model && kernel->model->model.class != SPEX_MODEL_UNKNOWN && prediction > 0) {
+        kernel->predicted_weight += record->weight;
+        kernel->predicted +=
+            (prediction - kernel->predicted) * record->weight / kernel->predicted_weight;
     }
-    return note_thread(kernel, record->thread_id);
+    return kernel_note_thread(kernel, record->thread_id);
 }
 
 int spex_sampled_take(struct spex_sampled *sampled, const struct spex_record *records,
@@ -123,13 +134,13 @@ int spex_sampled_take(struct spex_sampled *sampled, const struct spex_record *re
     for (size_t r = 0; r < count && !err; r++)
         if (records[r].probe_type == SPEX_KERNEL &&
             spex_kernel_record_sound(&sampled->known, &records[r]))
-            err = take_record(sampled, &records[r]);
+            err = sampled_take_record(sampled, &records[r]);
     return err;
 }
 
 /* Executions of the nearest kernel around it that was sampled while under way; 0 without one. */
-static double executions_around(const struct spex_sampled *sampled,
-                                const struct spex_sampled_kernel *kernel) {
+static double executions_of_outer_kernel(const struct spex_sampled *sampled,
+                                         const struct spex_sampled_kernel *kernel) {
     uint32_t at = kernel->parent;
     struct spex_context_node node;
     while (at != SPEX_CONTEXT_ROOT && sampled->known.node(sampled->known.by, at, &node)) {
@@ -140,11 +151,14 @@ static double executions_around(const struct spex_sampled *sampled,
     return 0;
 }
 
-static int by_path(const void *a, const void *b) {
+static int order_by_path(const void *a, const void *b) {
     const struct spex_sampled_kernel *one = a, *other = b;
     return strcmp(one->path, other->path);
 }
 
+/* A kernel that is too short to be sampled by itself should have `samples` within each
+ * execution of the kernel around it, or each second of each thread where there is none; and no
+ * more than it has executions. */
 int spex_sampled_account(struct spex_sampled *sampled, double seconds,
                          struct spex_sampled_kernel **kernels, size_t *count) {
     *count = sampled->count;
@@ -153,14 +167,14 @@ int spex_sampled_account(struct spex_sampled *sampled, double seconds,
         return -ENOMEM;
     for (size_t k = 0; k < sampled->count; k++) {
         struct spex_sampled_kernel *kernel = &sampled->kernels[k];
-        double within = executions_around(sampled, kernel),
+        double within = executions_of_outer_kernel(sampled, kernel),
                rest = kernel->executions - kernel->looked_at;
         double times = within > 0 ? within : seconds * kernel->thread_count;
         kernel->required =
             sampled->samples * kernel->looked_at + fmin(rest, sampled->samples * times);
         (*kernels)[k] = *kernel;
     }
-    qsort(*kernels, *count, sizeof(**kernels), by_path);
+    qsort(*kernels, *count, sizeof(**kernels), order_by_path);
     return 0;
 }
 
@@ -169,7 +183,7 @@ bool spex_sampled_enough(const struct spex_sampled_kernel *kernel) {
     return samples >= kernel->required / 2 && samples <= kernel->required * 2;
 }
 
-/* Kish's effective number of samples. */
+/* By Kish's effective number of samples, (sum of weights)² / (sum of squared weights). */
 double spex_sampled_margin(const struct spex_sampled_kernel *kernel) {
     double effective =
         kernel->weight > 0 ? kernel->weight * kernel->weight / kernel->weight_squares : 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The results of sampling kernels by their models (src/samples/), for each calling context. */
+/* The results of sampling kernels by their models (kernels/sampling_plan.h), for each calling
+ * context. */
 #ifndef SPEX_TOOLS_SAMPLE_SAMPLE_ANALYSIS_H
 #define SPEX_TOOLS_SAMPLE_SAMPLE_ANALYSIS_H
 
@@ -34,7 +35,7 @@ struct spex_sampled_kernel {
     double weight, weight_squares, mean, squares;
     /* Weighted mean of the model's predictions of the same executions, and the sum of their
      * weights. */
-    double predicted, foretold;
+    double predicted, predicted_weight;
 };
 
 struct spex_sampled;

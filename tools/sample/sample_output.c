@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Prints the account of `spex sample` as a table or as one JSON object. */
 #include "tools/sample/sample_output.h"
 
 #include <errno.h>
@@ -10,21 +11,23 @@
 #include "profile/columns.h"
 #include "text/printable.h"
 
-static const char *class_of(const struct spex_sampled_kernel *kernel) {
+static const char *kernel_class_name(const struct spex_sampled_kernel *kernel) {
     return kernel->model ? spex_model_class_name(kernel->model->model.class) : "-";
 }
 
-static void add_path(struct spex_columns *columns, const char *path) {
+/* The path comes from the program, and may have any bytes. */
+static void kernel_add_path(struct spex_columns *columns, const char *path) {
     char text[SPEX_KERNEL_PATH_BYTES];
     snprintf(text, sizeof(text), "%s", path);
     spex_make_printable(text);
     spex_columns_add(columns, "%s", text);
 }
 
-static void add_row(struct spex_columns *columns, const struct spex_sampled_kernel *kernel) {
+/* "-" for a figure that is unknown: there are too few samples, or there is no model. */
+static void kernel_add_row(struct spex_columns *columns, const struct spex_sampled_kernel *kernel) {
     double margin = spex_sampled_margin(kernel);
-    add_path(columns, kernel->path);
-    spex_columns_add(columns, "%s", class_of(kernel));
+    kernel_add_path(columns, kernel->path);
+    spex_columns_add(columns, "%s", kernel_class_name(kernel));
     spex_columns_add(columns, "%.0f", kernel->executions);
     spex_columns_add(columns, "%.0f", spex_sampled_samples(kernel));
     spex_columns_add(columns, "%.0f", kernel->required);
@@ -36,7 +39,7 @@ static void add_row(struct spex_columns *columns, const struct spex_sampled_kern
         spex_columns_add(columns, "%.2g", margin);
     else
         spex_columns_add(columns, "-");
-    if (kernel->foretold > 0)
+    if (kernel->predicted_weight > 0)
         spex_columns_add(columns, "%.3g", kernel->predicted);
     else
         spex_columns_add(columns, "-");
@@ -55,7 +58,7 @@ void spex_sample_print(const struct spex_sample_account *account, FILE *file) {
     struct spex_columns columns;
     spex_columns_init(&columns, headings, 8, 1u << 0 | 1u << 1);
     for (size_t k = 0; k < account->count; k++)
-        add_row(&columns, &account->kernels[k]);
+        kernel_add_row(&columns, &account->kernels[k]);
     spex_columns_print(&columns, file);
     fprintf(file,
             "%.1f s; %zu of %zu kernels have half to twice the samples asked for, %g an "
@@ -64,23 +67,23 @@ void spex_sample_print(const struct spex_sample_account *account, FILE *file) {
             (unsigned long long)account->lost);
 }
 
-static json_t *json_of(const struct spex_sampled_kernel *kernel) {
+static json_t *kernel_json(const struct spex_sampled_kernel *kernel) {
     double margin = spex_sampled_margin(kernel);
     return json_pack(
         "{s:s, s:s, s:o, s:o, s:I, s:I, s:o, s:b, s:o, s:o, s:o}", "kernel", kernel->path, "class",
-        kernel->model ? class_of(kernel) : "none", "executions",
+        kernel->model ? kernel_class_name(kernel) : "none", "executions",
         spex_json_number(kernel->executions), "looked_at", spex_json_number(kernel->looked_at),
         "looks", (json_int_t)kernel->looks, "records", (json_int_t)kernel->records, "required",
         spex_json_number(kernel->required), "enough", spex_sampled_enough(kernel), "mean_seconds",
         kernel->weight > 0 ? spex_json_number(kernel->mean) : json_null(), "margin_seconds",
         margin >= 0 ? spex_json_number(margin) : json_null(), "predicted_seconds",
-        kernel->foretold > 0 ? spex_json_number(kernel->predicted) : json_null());
+        kernel->predicted_weight > 0 ? spex_json_number(kernel->predicted) : json_null());
 }
 
 int spex_sample_print_json(const struct spex_sample_account *account, FILE *file) {
     json_t *kernels = json_array();
     for (size_t k = 0; k < account->count; k++)
-        json_array_append_new(kernels, json_of(&account->kernels[k]));
+        json_array_append_new(kernels, kernel_json(&account->kernels[k]));
     json_t *json = json_pack(
         "{s:o, s:o, s:I, s:I, s:o}", "seconds", spex_json_number(account->seconds), "samples",
         spex_json_number(account->samples), "enough", (json_int_t)count_enough(account), "lost",

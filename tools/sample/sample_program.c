@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Starts the program with SPEX_OUT set to a socket in a private directory, to which it streams
+ * its records. */
 #define _GNU_SOURCE
 #include "tools/sample/sample_program.h"
 
@@ -12,29 +14,33 @@
 #include "text/variables.h"
 #include "tools/common/complain.h"
 
+/* Variables besides SPEX_OUT. */
 enum { VARIABLES_MAX = 8 };
 
-static int listen_there(struct spex_sample_program *run, struct spex_error *why) {
-    int err = spex_private_directory("sample", run->directory, why);
+/* Listens in a directory that only this user can enter. 0, or a negative errno value with the
+ * reason. */
+static int receiver_listen(struct spex_sample_program *run, struct spex_error *error) {
+    int err = spex_private_directory("sample", run->directory, error);
     if (err)
         return err;
     snprintf(run->socket, sizeof(run->socket), "%s/records", run->directory);
-    return spex_receiver_open(run->socket, &run->receiver, why);
+    return spex_receiver_open(run->socket, &run->receiver, error);
 }
 
+/* Signals are blocked before the program starts, so that none is lost in between. */
 int spex_sample_program_start(struct spex_sample_program *run, char *const *argv,
                               const struct spex_launch_variable *variables) {
     struct spex_launch_variable all[VARIABLES_MAX + 2] = {{.name = NULL}};
     char output[sizeof(run->socket) + 8];
-    struct spex_error why;
+    struct spex_error error;
     size_t count = 0;
     *run = (struct spex_sample_program){.signals.fd = -1, .program.pidfd = -1};
     int err = spex_passed_signals_open(&run->signals);
     if (err)
         return spex_complain(SPEX_EXIT_FAILED, "sample: cannot wait for signals: %s",
                              strerror(-err));
-    if (listen_there(run, &why))
-        return spex_complain(SPEX_EXIT_FAILED, "sample: %s", why.text);
+    if (receiver_listen(run, &error))
+        return spex_complain(SPEX_EXIT_FAILED, "sample: %s", error.text);
     snprintf(output, sizeof(output), "unix:%s", run->socket);
     all[count++] = (struct spex_launch_variable){spex_variable_name(SPEX_VARIABLE_OUT), output};
     for (; variables->name && count <= VARIABLES_MAX; variables++)
@@ -46,6 +52,7 @@ int spex_sample_program_start(struct spex_sample_program *run, char *const *argv
     return SPEX_EXIT_OK;
 }
 
+/* poll ignores descriptors that are -1. */
 bool spex_sample_program_wait(struct spex_sample_program *run, bool wanted) {
     int streams[SPEX_RECEIVER_FDS];
     struct pollfd fds[2 + SPEX_RECEIVER_FDS] = {{.fd = run->signals.fd, .events = POLLIN},

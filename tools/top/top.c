@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* `spex top`: shows the reports of a program on the terminal, or with -b prints a table for
+ * each interval. */
 #include <locale.h>
 #include <math.h>
 #include <stdbool.h>
@@ -56,6 +58,7 @@ static int top_parse(int argc, char **argv, struct request *request) {
     return status ? status : spex_process_argument("top", operands.list[0], &request->process);
 }
 
+/* 0, or the negative errno value of writing. */
 static int print_interval(const struct spex_top_feed *feed) {
     char when[64] = "";
     time_t now = time(NULL);
@@ -69,6 +72,8 @@ static int print_interval(const struct spex_top_feed *feed) {
     return spex_written(stdout);
 }
 
+/* Prints tables until the program ends, is lost, or `count` tables are printed (0: no limit).
+ * The first report begins the first interval. */
 static int print_intervals(struct spex_top_feed *feed, unsigned long count) {
     struct pollfd fds[SPEX_TOP_FEED_FDS];
     unsigned long printed = 0;
@@ -86,10 +91,11 @@ static int print_intervals(struct spex_top_feed *feed, unsigned long count) {
         }
     }
     if (feed->state == SPEX_TOP_LEFT)
-        return spex_complain(feed->final ? SPEX_EXIT_OK : SPEX_EXIT_FAILED, "%s", feed->why.text);
+        return spex_complain(feed->final ? SPEX_EXIT_OK : SPEX_EXIT_FAILED, "%s", feed->error.text);
     return SPEX_EXIT_OK;
 }
 
+/* Widths of characters and the conversion to wide characters depend on the locale. */
 int spex_command_top(int argc, char **argv) {
     struct request request = {.interval = 1};
     struct spex_top_feed feed;
@@ -101,7 +107,7 @@ int spex_command_top(int argc, char **argv) {
                                               "prints tables without one");
     setlocale(LC_CTYPE, "");
     if (spex_top_feed_open(&feed, request.process, (uint32_t)lround(request.interval * 1000)) != 0)
-        status = spex_complain(SPEX_EXIT_FAILED, "%s", feed.why.text);
+        status = spex_complain(SPEX_EXIT_FAILED, "%s", feed.error.text);
     else if (request.batch)
         status = print_intervals(&feed, request.count);
     else

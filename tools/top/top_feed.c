@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* The connection that has the reports. When it is lost, the feed searches: it connects again
+ * every RETRY_MS until the process has ended or GIVE_UP_NS have passed. A program that executes
+ * another one keeps its process id, and its new program opens a new socket. */
 #define _GNU_SOURCE
 #include "tools/top/top_feed.h"
 
@@ -16,6 +19,7 @@
 #define RETRY_MS   100
 #define GIVE_UP_NS 3000000000u
 
+/* kill with signal 0 only asks whether the process exists. */
 static bool process_ended(const struct spex_top_feed *feed) {
     struct pollfd fd = {.fd = feed->process_fd, .events = POLLIN};
     if (feed->process_fd >= 0)
@@ -23,6 +27,7 @@ static bool process_ended(const struct spex_top_feed *feed) {
     return kill(feed->process, 0) != 0 && errno == ESRCH;
 }
 
+/* The connection is lost; the program may come back. */
 static void feed_lose(struct spex_top_feed *feed) {
     close(feed->socket);
     feed->socket = -1;
@@ -30,18 +35,19 @@ static void feed_lose(struct spex_top_feed *feed) {
     feed->lost_ns = spex_clock_ns(CLOCK_MONOTONIC);
 }
 
+/* Gives the program up, with the reason in feed->error. */
 static void feed_leave(struct spex_top_feed *feed) {
     if (feed->socket >= 0)
         feed_lose(feed);
     feed->state = SPEX_TOP_LEFT;
 }
 
-static int connect_and_subscribe(struct spex_top_feed *feed) {
-    int fd = spex_client_connect(feed->process, feed->why.text, sizeof(feed->why.text));
+/* 0, or a negative errno value with the reason in feed->error. */
+static int feed_connect(struct spex_top_feed *feed) {
+    int fd = spex_client_connect(feed->process, &feed->error);
     if (fd < 0)
         return fd;
-    int err = spex_client_send(fd, SPEX_CONTROL_SUBSCRIBE, feed->interval_ms, NULL, feed->why.text,
-                               sizeof(feed->why.text));
+    int err = spex_client_send(fd, SPEX_CONTROL_SUBSCRIBE, feed->interval_ms, NULL, &feed->error);
     if (err) {
         close(fd);
         return err;
@@ -54,7 +60,7 @@ static int connect_and_subscribe(struct spex_top_feed *feed) {
 int spex_top_feed_open(struct spex_top_feed *feed, pid_t process, uint32_t interval_ms) {
     *feed = (struct spex_top_feed){.process = process, .socket = -1, .interval_ms = interval_ms};
     feed->process_fd = (int)syscall(SYS_pidfd_open, process, 0);
-    return connect_and_subscribe(feed);
+    return feed_connect(feed);
 }
 
 void spex_top_feed_close(struct spex_top_feed *feed) {
@@ -70,10 +76,12 @@ void spex_top_feed_close(struct spex_top_feed *feed) {
 void spex_top_feed_subscribe(struct spex_top_feed *feed, uint32_t interval_ms) {
     feed->interval_ms = interval_ms;
     if (feed->socket >= 0 && spex_client_send(feed->socket, SPEX_CONTROL_SUBSCRIBE, interval_ms,
-                                              NULL, feed->why.text, sizeof(feed->why.text)) != 0)
+                                              NULL, &feed->error) != 0)
         feed_lose(feed);
 }
 
+/* poll ignores descriptors that are -1. The pidfd of a process that has ended stays readable,
+ * and would end every poll at once. */
 int spex_top_feed_wait(const struct spex_top_feed *feed, struct pollfd fds[SPEX_TOP_FEED_FDS]) {
     bool over = feed->state == SPEX_TOP_ENDED || feed->state == SPEX_TOP_LEFT;
     fds[0] = (struct pollfd){.fd = feed->socket, .events = POLLIN};
@@ -81,15 +89,16 @@ int spex_top_feed_wait(const struct spex_top_feed *feed, struct pollfd fds[SPEX_
     return feed->state == SPEX_TOP_SEARCHES ? RETRY_MS : -1;
 }
 
-/* Takes the reader's profile. When the collection has started again, its difference is all of
- * it. */
-static int take_profile(struct spex_top_feed *feed) {
+/* Takes the reader's profile. When the collection has started again, the difference is all of
+ * the profile. 0 or -ENOMEM. */
+static int feed_take_profile(struct spex_top_feed *feed) {
     struct spex_profile before = feed->now, none = {0};
     bool has_before = feed->has_now;
     int err = 0;
     feed->now = feed->reader.profile;
     feed->has_now = true;
-    feed->now.process.process_id = (uint32_t)feed->process; /* as we see it */
+    /* The program may be in another PID namespace, and have another number there. */
+    feed->now.process.process_id = (uint32_t)feed->process;
     feed->reader.profile = (struct spex_profile){0};
     feed->reader.complete = false;
     if (has_before) {
@@ -102,12 +111,14 @@ static int take_profile(struct spex_top_feed *feed) {
     return err;
 }
 
-static bool take_answer(struct spex_top_feed *feed) {
+/* True when the answer has a report. An error of the program ends the feed; after its last
+ * report the connection is closed. */
+static bool feed_take_answer(struct spex_top_feed *feed) {
     feed->final = feed->reader.final;
     bool report = feed->reader.complete;
-    int err = report ? take_profile(feed) : 0;
+    int err = report ? feed_take_profile(feed) : 0;
     if (err || feed->reader.status < 0) {
-        spex_error_set(&feed->why, "%.500s", err ? "out of memory" : feed->reader.text);
+        spex_error_set(&feed->error, "%.500s", err ? "out of memory" : feed->reader.text);
         feed_leave(feed);
     } else if (feed->final) {
         feed_lose(feed);
@@ -115,27 +126,27 @@ static bool take_answer(struct spex_top_feed *feed) {
     return report && !err;
 }
 
-/* Connects again to a program whose connection was lost. */
-static void find_again(struct spex_top_feed *feed) {
+static void feed_reconnect(struct spex_top_feed *feed) {
     if (process_ended(feed)) {
         feed->state = SPEX_TOP_ENDED;
-    } else if (connect_and_subscribe(feed) == 0) {
+    } else if (feed_connect(feed) == 0) {
         feed->found++;
         feed->has_now = false;
         /* `final` stays until the program has answered: its socket may be about to close. */
     } else if (spex_clock_ns(CLOCK_MONOTONIC) - feed->lost_ns > GIVE_UP_NS) {
-        spex_error_set(&feed->why, "process %d %s", (int)feed->process,
+        spex_error_set(&feed->error, "process %d %s", (int)feed->process,
                        feed->final ? "has stopped spex" : "cannot be reached any more");
         feed->state = SPEX_TOP_LEFT;
     }
 }
 
+/* Whether the process has ended is asked before receiving: all that it sent is in the socket by
+ * then. */
 bool spex_top_feed_take(struct spex_top_feed *feed) {
     while (feed->state == SPEX_TOP_FOLLOWS) {
-        bool ended = process_ended(feed); /* before looking for what it may have sent last */
-        int got = spex_client_receive(feed->socket, &feed->reader, 0, feed->why.text,
-                                      sizeof(feed->why.text));
-        if (got == 1 && take_answer(feed))
+        bool ended = process_ended(feed);
+        int got = spex_client_receive(feed->socket, &feed->reader, 0, &feed->error);
+        if (got == 1 && feed_take_answer(feed))
             return true;
         if (got == -ETIMEDOUT && !ended)
             return false;
@@ -145,6 +156,6 @@ bool spex_top_feed_take(struct spex_top_feed *feed) {
             feed_leave(feed);
     }
     if (feed->state == SPEX_TOP_SEARCHES)
-        find_again(feed);
+        feed_reconnect(feed);
     return false;
 }

@@ -42,12 +42,12 @@ struct spex_top_feed {
     /* Since the report before. */
     struct spex_profile difference;
     /* Why the state is SPEX_TOP_LEFT, or why opening failed. */
-    struct spex_error why;
+    struct spex_error error;
 };
 
 enum { SPEX_TOP_FEED_FDS = 2 };
 
-/* 0, or a negative errno value with the reason in feed->why. */
+/* 0, or a negative errno value with the reason in feed->error. */
 int spex_top_feed_open(struct spex_top_feed *feed, pid_t process, uint32_t interval_ms);
 void spex_top_feed_close(struct spex_top_feed *feed);
 

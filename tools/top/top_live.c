@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* The loop of `spex top` on a terminal. The mode says what keys mean: in the list they are
+ * commands, elsewhere they are typed text. Each turn draws the screen, waits, and then takes
+ * signals, answers, reports and keys. */
 #define _GNU_SOURCE
 #include "tools/top/top_live.h"
 
@@ -16,6 +19,7 @@
 #include "tools/top/top_switch.h"
 #include "tools/top/top_view.h"
 
+/* FILTER and DELAY: the user types the text of the filter, or the seconds of the delay. */
 enum mode { LIST, HELP, FILTER, DELAY };
 
 struct live {
@@ -39,11 +43,13 @@ static void live_end(struct live *live, int status) {
     live->status = status;
 }
 
+/* Shows a message until the next one. `alarming`: in the colour of alarms. */
 static void live_say(struct live *live, const char *text, bool alarming) {
     snprintf(live->message, sizeof(live->message), "%s", text);
     live->alarming = alarming;
 }
 
+/* Gives the screen what is not in the view: mode, message and prompt. */
 static void live_draw(const struct live *live) {
     struct spex_top_picture picture = {
         .help = live->mode == HELP,
@@ -59,50 +65,53 @@ static void live_draw(const struct live *live) {
     spex_top_screen_draw(&live->view, &picture);
 }
 
-/* Sends the selection that a key has made of a row, or shows why there is none. */
-static void switch_probe(struct live *live, int err, const char *selection) {
-    struct spex_error why;
+/* Sends the selection that a key has made of a row; with `err`, shows `selection`, which is the
+ * reason why there is none. */
+static void live_switch_probe(struct live *live, int err, const char *selection) {
+    struct spex_error error;
     if (err)
         live_say(live, selection, true);
     else if (live->feed->state == SPEX_TOP_ENDED)
         live_say(live, "the program has ended", true);
-    else if (spex_top_switch_send(&live->by, selection, &why) != 0)
-        live_say(live, why.text, true);
+    else if (spex_top_switch_send(&live->by, selection, &error) != 0)
+        live_say(live, error.text, true);
     else
         live_say(live, selection, false);
 }
 
-static void toggle_probe(struct live *live) {
+static void live_toggle_probe(struct live *live) {
     char selection[128];
     struct spex_top_row *row = spex_top_view_current(&live->view);
     if (row)
-        switch_probe(live, spex_top_row_toggle(row, selection, sizeof(selection)), selection);
+        live_switch_probe(live, spex_top_row_toggle(row, selection, sizeof(selection)), selection);
 }
 
-static void change_period(struct live *live, bool longer) {
+static void live_change_period(struct live *live, bool longer) {
     char selection[128];
     struct spex_top_row *row = spex_top_view_current(&live->view);
     if (row)
-        switch_probe(live, spex_top_row_period(row, longer, selection, sizeof(selection)),
-                     selection);
+        live_switch_probe(live, spex_top_row_period(row, longer, selection, sizeof(selection)),
+                          selection);
 }
 
-static void begin_typing(struct live *live, enum mode mode) {
+/* A filter is changed, a delay is typed anew. */
+static void live_begin_typing(struct live *live, enum mode mode) {
     live->mode = mode;
     live->typed[0] = '\0';
     if (mode == FILTER)
         memcpy(live->typed, live->view.filter, sizeof(live->typed));
 }
 
-static void list_letter(struct live *live, char letter) {
+/* A letter while the list is shown. */
+static void live_list_letter(struct live *live, char letter) {
     struct spex_top_view *view = &live->view;
     switch (letter) {
     case ' ':
-        toggle_probe(live);
+        live_toggle_probe(live);
         break;
     case '+':
     case '-':
-        change_period(live, letter == '+');
+        live_change_period(live, letter == '+');
         break;
     case 's':
     case '>':
@@ -121,10 +130,10 @@ static void list_letter(struct live *live, char letter) {
         live->paused = !live->paused;
         break;
     case '/':
-        begin_typing(live, FILTER);
+        live_begin_typing(live, FILTER);
         break;
     case 'd':
-        begin_typing(live, DELAY);
+        live_begin_typing(live, DELAY);
         break;
     case 'h':
     case '?':
@@ -143,11 +152,12 @@ static void live_filter(struct live *live, const char *text) {
     spex_top_view_arrange(&live->view);
 }
 
-static void list_key(struct live *live, enum spex_top_key key, const char *text) {
+/* A key while the list is shown. */
+static void live_list_key(struct live *live, enum spex_top_key key, const char *text) {
     struct spex_top_view *view = &live->view;
     switch (key) {
     case SPEX_TOP_KEY_TEXT:
-        list_letter(live, text[1] ? '\0' : text[0]);
+        live_list_letter(live, text[1] ? '\0' : text[0]);
         break;
     case SPEX_TOP_KEY_UP:
     case SPEX_TOP_KEY_DOWN:
@@ -173,7 +183,8 @@ static void list_key(struct live *live, enum spex_top_key key, const char *text)
     }
 }
 
-static void change_delay(struct live *live) {
+/* No text leaves the delay as it is. */
+static void live_change_delay(struct live *live) {
     double seconds;
     if (spex_top_delay(live->typed, &seconds))
         spex_top_feed_subscribe(live->feed, (uint32_t)lround(seconds * 1000));
@@ -181,21 +192,22 @@ static void change_delay(struct live *live) {
         live_say(live, "a delay of 0.05 to 3600 seconds was expected", true);
 }
 
-/* Removes the last character, which may have several bytes. */
-static void erase_letter(char *typed) {
+/* Removes the last character: its bytes 10xxxxxx in UTF-8, and the byte before them. */
+static void typed_erase_letter(char *typed) {
     size_t length = strlen(typed);
     while (length && ((unsigned char)typed[--length] & 0xc0) == 0x80)
         continue;
     typed[length] = '\0';
 }
 
-static void typing_key(struct live *live, enum spex_top_key key, const char *text) {
+/* A key while text is typed. The filter takes effect with every key. */
+static void live_typing_key(struct live *live, enum spex_top_key key, const char *text) {
     enum mode mode = live->mode;
     size_t length = strlen(live->typed), more = strlen(text);
     if (key == SPEX_TOP_KEY_TEXT && length + more < sizeof(live->typed))
         memcpy(live->typed + length, text, more + 1);
     if (key == SPEX_TOP_KEY_ERASE)
-        erase_letter(live->typed);
+        typed_erase_letter(live->typed);
     if (key == SPEX_TOP_KEY_ESCAPE)
         live->typed[0] = '\0';
     if (key == SPEX_TOP_KEY_ENTER || key == SPEX_TOP_KEY_ESCAPE)
@@ -203,23 +215,25 @@ static void typing_key(struct live *live, enum spex_top_key key, const char *tex
     if (mode == FILTER)
         live_filter(live, live->typed);
     else if (key == SPEX_TOP_KEY_ENTER)
-        change_delay(live);
+        live_change_delay(live);
 }
 
-static void take_keys(struct live *live) {
+/* Any key leaves the help. */
+static void live_take_keys(struct live *live) {
     char text[SPEX_TOP_LETTER_BYTES];
     enum spex_top_key key;
     while (!live->over && (key = spex_top_screen_key(text)) != SPEX_TOP_KEY_NONE) {
         if (live->mode == HELP)
             live->mode = LIST;
         else if (live->mode == LIST)
-            list_key(live, key, text);
+            live_list_key(live, key, text);
         else
-            typing_key(live, key, text);
+            live_typing_key(live, key, text);
     }
 }
 
-static void take_reports(struct live *live, unsigned long count) {
+/* Reports that come while the display is paused are counted and not shown. */
+static void live_take_reports(struct live *live, unsigned long count) {
     struct spex_top_feed *feed = live->feed;
     enum spex_top_state before = feed->state;
     unsigned found = feed->found;
@@ -238,14 +252,14 @@ static void take_reports(struct live *live, unsigned long count) {
     if (feed->state == SPEX_TOP_ENDED)
         live_say(live, "the program has ended; q quits", true);
     else if (feed->state == SPEX_TOP_LEFT)
-        live_say(live, feed->why.text, true);
+        live_say(live, feed->error.text, true);
     else if (feed->state == SPEX_TOP_SEARCHES)
         live_say(live, "the program has gone; looking for it again", true);
 }
 
-/* After a refusal a new report is requested: the rows were changed as if the selection had been
- * taken. */
-static void take_answers(struct live *live) {
+/* After a refusal a new report is requested, since the row was changed as if the program had
+ * taken the selection. */
+static void live_take_answers(struct live *live) {
     char line[sizeof(live->message)];
     int status;
     while ((status = spex_top_switch_take(&live->by, line, sizeof(line))) != -EAGAIN) {
@@ -255,7 +269,8 @@ static void take_answers(struct live *live) {
     }
 }
 
-static void take_signals(struct live *live) {
+/* A signal that ends the command sets the exit status that shells give to it. */
+static void live_take_signals(struct live *live) {
     struct signalfd_siginfo signal;
     while (read(live->signals, &signal, sizeof(signal)) == (ssize_t)sizeof(signal)) {
         if (signal.ssi_signo == SIGWINCH)
@@ -265,6 +280,7 @@ static void take_signals(struct live *live) {
     }
 }
 
+/* SIGWINCH reports a new size of the terminal. -1 with errno set, as signalfd. */
 static int open_signals(void) {
     static const int taken[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH};
     sigset_t set;
@@ -275,8 +291,10 @@ static int open_signals(void) {
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+/* The order of the descriptors that are polled. */
 enum { INPUT, SIGNALS, ANSWERS, FEED, POLLED = FEED + SPEX_TOP_FEED_FDS };
 
+/* A terminal that has gone stays readable, and is noticed by POLLHUP. */
 static void live_run(struct live *live, unsigned long count) {
     struct pollfd fds[POLLED];
     while (!live->over) {
@@ -287,15 +305,16 @@ static void live_run(struct live *live, unsigned long count) {
         int timeout = spex_top_feed_wait(live->feed, &fds[FEED]);
         if (poll(fds, POLLED, timeout) < 0)
             continue;
-        take_signals(live);
-        if (fds[INPUT].revents & (POLLHUP | POLLERR | POLLNVAL)) /* the terminal has gone */
+        live_take_signals(live);
+        if (fds[INPUT].revents & (POLLHUP | POLLERR | POLLNVAL))
             live_end(live, 128 + SIGHUP);
-        take_answers(live);
-        take_reports(live, count);
-        take_keys(live);
+        live_take_answers(live);
+        live_take_reports(live, count);
+        live_take_keys(live);
     }
 }
 
+/* The terminal is restored before this returns, whatever has ended the loop. */
 int spex_top_live(struct spex_top_feed *feed, unsigned long count) {
     struct live live = {.feed = feed, .view = {.sort = SPEX_TOP_PROBE}, .signals = open_signals()};
     if (live.signals < 0)

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Draws with ncurses. Each column has a width and a rank: a narrow terminal shows the columns
+ * of the lowest ranks. Width that is left over goes to the names of probes. Text is converted
+ * to wide characters, whose widths are known. */
 #define _GNU_SOURCE
 #define NCURSES_WIDECHAR 1
 #include "tools/top/top_screen.h"
@@ -11,23 +14,25 @@
 #include <unistd.h>
 #include <wchar.h>
 
-/* Lines above the rows (head, mode, headings) and below (message, keys). */
+/* Lines above the rows (head, mode, headings) and below (message, keys); characters of a text;
+ * and how long an escape sequence may take to arrive. */
 enum { ABOVE = SPEX_TOP_HEAD_LINES + 2, BELOW = 2, TEXT = 256, ESCAPE_MS = 25 };
 
 enum { COLOUR_ON = 1, COLOUR_ALARM };
 
+/* Widths of the column of names. */
 enum { NARROW_NAME = 12, WIDE_NAME = SPEX_PROFILE_NAME_BYTES };
 
-static SCREEN *terminal;
-static bool colours;
+static SCREEN *screen_terminal;
+static bool screen_has_colours;
 /* The first row on the screen, as drawn last. */
-static size_t first_row;
+static size_t screen_first_row;
 
-/* On a narrow terminal columns with the highest rank are left out first. */
+/* On a narrow terminal, columns with the highest rank are left out first. */
 static const struct {
     int width;
     int rank;
-} layout[SPEX_TOP_COLUMNS] = {
+} column_layout[SPEX_TOP_COLUMNS] = {
     [SPEX_TOP_PERIOD] = {8, 1}, [SPEX_TOP_PROBE] = {NARROW_NAME, 0},
     [SPEX_TOP_ID] = {5, 9},     [SPEX_TOP_TYPE] = {8, 2},
     [SPEX_TOP_RATE] = {9, 3},   [SPEX_TOP_VALUE] = {10, 10},
@@ -36,7 +41,7 @@ static const struct {
     [SPEX_TOP_SHARE] = {7, 6},  [SPEX_TOP_LOST] = {7, 5},
 };
 
-static const char *const help[] = {
+static const char *const help_lines[] = {
     "Up Down PgUp PgDn Home End  choose a probe",
     "space      switch it on or off",
     "+  -       double or halve its period: one execution in so many is recorded",
@@ -54,10 +59,11 @@ static const char *const help[] = {
     "lost       records that were overwritten before they were read; ~: its share by records",
 };
 
+/* NO_COLOR in the environment, unless empty, asks for no colours (no-color.org). */
 bool spex_top_screen_open(void) {
     const char *no_color = getenv("NO_COLOR");
-    terminal = newterm(NULL, stdout, stdin);
-    if (!terminal)
+    screen_terminal = newterm(NULL, stdout, stdin);
+    if (!screen_terminal)
         return false;
     set_escdelay(ESCAPE_MS);
     cbreak();
@@ -66,8 +72,8 @@ bool spex_top_screen_open(void) {
     keypad(stdscr, TRUE);
     nodelay(stdscr, TRUE);
     curs_set(0);
-    colours = has_colors() && !(no_color && *no_color) && start_color() == OK;
-    if (colours) {
+    screen_has_colours = has_colors() && !(no_color && *no_color) && start_color() == OK;
+    if (screen_has_colours) {
         use_default_colors();
         init_pair(COLOUR_ON, COLOR_GREEN, -1);
         init_pair(COLOUR_ALARM, COLOR_RED, -1);
@@ -76,13 +82,14 @@ bool spex_top_screen_open(void) {
 }
 
 void spex_top_screen_close(void) {
-    if (!terminal)
+    if (!screen_terminal)
         return;
     endwin();
-    delscreen(terminal);
-    terminal = NULL;
+    delscreen(screen_terminal);
+    screen_terminal = NULL;
 }
 
+/* SIGWINCH is taken by a signalfd, so that ncurses does not notice the new size by itself. */
 void spex_top_screen_resize(void) {
     struct winsize size;
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row && size.ws_col)
@@ -94,12 +101,13 @@ long spex_top_screen_page(void) {
     return LINES > ABOVE + BELOW ? LINES - ABOVE - BELOW : 1;
 }
 
-static attr_t coloured(short pair, attr_t otherwise) {
-    return colours ? (attr_t)COLOR_PAIR(pair) : otherwise;
+/* The colour, or where the terminal has none, `otherwise`. */
+static attr_t colour_attribute(short pair, attr_t otherwise) {
+    return screen_has_colours ? (attr_t)COLOR_PAIR(pair) : otherwise;
 }
 
-/* Letters that the locale does not have become "?". */
-static void widen(const char *text, wchar_t wide[TEXT]) {
+/* Bytes that are no character of the locale, and characters that have no width, become "?". */
+static void text_to_wide(const char *text, wchar_t wide[TEXT]) {
     mbstate_t state = {0};
     size_t n = 0;
     for (size_t length = strlen(text); length && n + 1 < TEXT; n++) {
@@ -116,15 +124,17 @@ static void widen(const char *text, wchar_t wide[TEXT]) {
     wide[n] = L'\0';
 }
 
-/* In `width` columns of the terminal, cut at their end; `right`: ends there. */
-static void put(int line, int column, int width, const char *text, bool right, attr_t attributes) {
+/* Puts text into `width` columns of the terminal, and cuts it there. `right`: aligned to the
+ * right. */
+static void screen_put(int line, int column, int width, const char *text, bool right,
+                       attr_t attributes) {
     wchar_t wide[TEXT];
     int used = 0, n = 0;
     if (line < 0 || line >= LINES || column >= COLS)
         return;
     if (width > COLS - column)
         width = COLS - column;
-    widen(text, wide);
+    text_to_wide(text, wide);
     for (; wide[n] && used + wcwidth(wide[n]) <= width; n++)
         used += wcwidth(wide[n]);
     attrset(attributes);
@@ -132,35 +142,39 @@ static void put(int line, int column, int width, const char *text, bool right, a
     attrset(A_NORMAL);
 }
 
-/* Which columns fit, and how wide that of the names may be. */
+/* Chooses the columns that fit, by rank; returns the width of the column of names. Each column
+ * is followed by a blank, except for the last one: hence COLS + 1. */
 static int choose_columns(bool chosen[SPEX_TOP_COLUMNS]) {
     int used = 0;
     memset(chosen, 0, SPEX_TOP_COLUMNS * sizeof(*chosen));
     for (int rank = 0; rank <= SPEX_TOP_COLUMNS; rank++)
         for (int c = 0; c < SPEX_TOP_COLUMNS; c++)
-            if (layout[c].rank == rank && used + layout[c].width + 1 <= COLS + 1) {
-                used += layout[c].width + 1;
+            if (column_layout[c].rank == rank && used + column_layout[c].width + 1 <= COLS + 1) {
+                used += column_layout[c].width + 1;
                 chosen[c] = true;
             }
     int name = NARROW_NAME + COLS + 1 - used;
     return name > WIDE_NAME ? WIDE_NAME : name;
 }
 
-static int width_of(int column, int name) {
-    return column == SPEX_TOP_PROBE ? name : layout[column].width;
+static int column_width(int column, int name) {
+    return column == SPEX_TOP_PROBE ? name : column_layout[column].width;
 }
 
+/* The heading of the column by which the table is sorted is underlined. */
 static void draw_headings(const struct spex_top_view *view, const bool *chosen, int name) {
     for (int c = 0, x = 0; c < SPEX_TOP_COLUMNS; c++) {
         if (!chosen[c])
             continue;
         enum spex_top_column column = (enum spex_top_column)c;
-        put(ABOVE - 1, x, width_of(c, name), spex_top_heading(column),
-            !spex_top_column_is_text(column), view->sort == column ? A_BOLD | A_UNDERLINE : A_BOLD);
-        x += width_of(c, name) + 1;
+        screen_put(ABOVE - 1, x, column_width(c, name), spex_top_heading(column),
+                   !spex_top_column_is_text(column),
+                   view->sort == column ? A_BOLD | A_UNDERLINE : A_BOLD);
+        x += column_width(c, name) + 1;
     }
 }
 
+/* The row under the cursor is reversed over its whole width, and has no colours. */
 static void draw_row(const struct spex_top_view *view, int line, size_t at, const bool *chosen,
                      int name) {
     const struct spex_top_row *row = &view->rows[view->shown[at]];
@@ -179,22 +193,23 @@ static void draw_row(const struct spex_top_view *view, int line, size_t at, cons
             continue;
         spex_top_cell(row, view->span, column, text, sizeof(text));
         if (!under && column == SPEX_TOP_PERIOD && row->sites_on)
-            attributes = coloured(COLOUR_ON, A_BOLD);
+            attributes = colour_attribute(COLOUR_ON, A_BOLD);
         if (!under && column == SPEX_TOP_LOST && row->figures[view->span].lost > 0)
-            attributes = coloured(COLOUR_ALARM, A_BOLD);
-        put(line, x, width_of(c, name), text, !spex_top_column_is_text(column), attributes);
-        x += width_of(c, name) + 1;
+            attributes = colour_attribute(COLOUR_ALARM, A_BOLD);
+        screen_put(line, x, column_width(c, name), text, !spex_top_column_is_text(column),
+                   attributes);
+        x += column_width(c, name) + 1;
     }
 }
 
-/* Scrolls so that the cursor is on the screen. */
+/* Scrolls as little as possible so that the cursor is on the screen, and the last page is full. */
 static void scroll_to_cursor(const struct spex_top_view *view, size_t page) {
-    if (view->cursor < first_row)
-        first_row = view->cursor;
-    if (view->cursor >= first_row + page)
-        first_row = view->cursor - page + 1;
-    if (first_row + page > view->shown_count)
-        first_row = view->shown_count > page ? view->shown_count - page : 0;
+    if (view->cursor < screen_first_row)
+        screen_first_row = view->cursor;
+    if (view->cursor >= screen_first_row + page)
+        screen_first_row = view->cursor - page + 1;
+    if (screen_first_row + page > view->shown_count)
+        screen_first_row = view->shown_count > page ? view->shown_count - page : 0;
 }
 
 static void draw_rows(const struct spex_top_view *view) {
@@ -203,50 +218,52 @@ static void draw_rows(const struct spex_top_view *view) {
     size_t page = (size_t)spex_top_screen_page();
     scroll_to_cursor(view, page);
     draw_headings(view, chosen, name);
-    for (size_t r = 0; LINES > ABOVE + BELOW && r < page && first_row + r < view->shown_count; r++)
-        draw_row(view, ABOVE + (int)r, first_row + r, chosen, name);
+    for (size_t r = 0;
+         LINES > ABOVE + BELOW && r < page && screen_first_row + r < view->shown_count; r++)
+        draw_row(view, ABOVE + (int)r, screen_first_row + r, chosen, name);
     if (view->row_count && !view->shown_count)
-        put(ABOVE, 0, COLS, "no probe contains that", false, A_DIM);
+        screen_put(ABOVE, 0, COLS, "no probe contains that", false, A_DIM);
 }
 
 static void draw_head(const struct spex_top_view *view, const struct spex_top_picture *picture) {
     char mode[TEXT];
     for (int line = 0; line < SPEX_TOP_HEAD_LINES; line++)
-        put(line, 0, COLS, view->head[view->span][line], false, line ? A_NORMAL : A_BOLD);
+        screen_put(line, 0, COLS, view->head[view->span][line], false, line ? A_NORMAL : A_BOLD);
     snprintf(mode, sizeof(mode), "%s   sorted by %s%s%s%s%s",
              view->span == SPEX_TOP_START ? "since the start" : "last interval",
              spex_top_heading(view->sort), view->reversed ? ", reversed" : "",
              view->filter[0] ? "   filter: " : "", view->filter,
              picture->paused ? "   paused" : "");
-    put(SPEX_TOP_HEAD_LINES, 0, COLS, mode, false, A_NORMAL);
+    screen_put(SPEX_TOP_HEAD_LINES, 0, COLS, mode, false, A_NORMAL);
     if (COLS < 60)
         return;
     snprintf(mode, sizeof(mode), "every %g s", picture->delay);
-    put(SPEX_TOP_HEAD_LINES, COLS - 16, 16, mode, true, A_NORMAL);
+    screen_put(SPEX_TOP_HEAD_LINES, COLS - 16, 16, mode, true, A_NORMAL);
 }
 
 static void draw_bottom(const struct spex_top_picture *picture) {
     char line[TEXT];
     if (picture->prompt) {
         snprintf(line, sizeof(line), "%s%s_", picture->prompt, picture->typed);
-        put(LINES - 2, 0, COLS, line, false, A_BOLD);
+        screen_put(LINES - 2, 0, COLS, line, false, A_BOLD);
     } else {
-        put(LINES - 2, 0, COLS, picture->message, false,
-            picture->alarming ? coloured(COLOUR_ALARM, A_BOLD) | A_BOLD : A_NORMAL);
+        screen_put(LINES - 2, 0, COLS, picture->message, false,
+                   picture->alarming ? colour_attribute(COLOUR_ALARM, A_BOLD) | A_BOLD : A_NORMAL);
     }
-    put(LINES - 1, 0, COLS,
-        picture->help ? "any key goes back"
-                      : "space on/off  +/- period  s/< sort  r reverse  / filter  t span  p pause  "
-                        "d delay  h help  q quit",
-        false, A_DIM);
+    screen_put(LINES - 1, 0, COLS,
+               picture->help
+                   ? "any key goes back"
+                   : "space on/off  +/- period  s/< sort  r reverse  / filter  t span  p pause  "
+                     "d delay  h help  q quit",
+               false, A_DIM);
 }
 
 void spex_top_screen_draw(const struct spex_top_view *view,
                           const struct spex_top_picture *picture) {
     erase();
     if (picture->help) {
-        for (int line = 0; line < (int)(sizeof(help) / sizeof(help[0])); line++)
-            put(line + 1, 2, COLS - 2, help[line], false, A_NORMAL);
+        for (int line = 0; line < (int)(sizeof(help_lines) / sizeof(help_lines[0])); line++)
+            screen_put(line + 1, 2, COLS - 2, help_lines[line], false, A_NORMAL);
     } else {
         draw_head(view, picture);
         draw_rows(view);
@@ -282,7 +299,9 @@ static enum spex_top_key function_key(wint_t code) {
     }
 }
 
-static enum spex_top_key letter(wint_t code, char text[SPEX_TOP_LETTER_BYTES]) {
+/* The key for a character; its bytes are in `text` when it is SPEX_TOP_KEY_TEXT. 27 is Esc, 8
+ * and 127 are what terminals send for Backspace. */
+static enum spex_top_key letter_key(wint_t code, char text[SPEX_TOP_LETTER_BYTES]) {
     mbstate_t state = {0};
     if (code == L'\r' || code == L'\n')
         return SPEX_TOP_KEY_ENTER;
@@ -305,7 +324,7 @@ enum spex_top_key spex_top_screen_key(char text[SPEX_TOP_LETTER_BYTES]) {
     case KEY_CODE_YES:
         return function_key(code);
     case OK:
-        return letter(code, text);
+        return letter_key(code, text);
     default:
         return SPEX_TOP_KEY_NONE;
     }

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* The connection that sends selections. It is opened by the first selection, and closed when
+ * every selection is answered. */
 #include "tools/top/top_switch.h"
 
 #include <errno.h>
@@ -8,14 +10,15 @@
 
 #include "observe/control_client.h"
 
-/* Selections that a socket holds while the program does not read them. */
+/* Limit of selections without an answer: the socket would be full, and sending would wait,
+ * while the program does not read them. */
 enum { UNANSWERED_MAX = 32 };
 
 void spex_top_switch_open(struct spex_top_switch *by, pid_t process) {
     *by = (struct spex_top_switch){.process = process, .socket = -1};
 }
 
-static void hang_up(struct spex_top_switch *by) {
+static void switch_disconnect(struct spex_top_switch *by) {
     if (by->socket >= 0)
         close(by->socket);
     by->socket = -1;
@@ -23,40 +26,40 @@ static void hang_up(struct spex_top_switch *by) {
 }
 
 void spex_top_switch_close(struct spex_top_switch *by) {
-    hang_up(by);
+    switch_disconnect(by);
     spex_profile_reader_free(&by->reader);
 }
 
 int spex_top_switch_send(struct spex_top_switch *by, const char *selection,
-                         struct spex_error *why) {
+                         struct spex_error *error) {
     if (by->unanswered == UNANSWERED_MAX)
-        return spex_fail(why, -ETIMEDOUT, "the program does not answer");
+        return spex_fail(error, -ETIMEDOUT, "the program does not answer");
     if (by->socket < 0)
-        by->socket = spex_client_connect(by->process, why->text, sizeof(why->text));
+        by->socket = spex_client_connect(by->process, error);
     if (by->socket < 0)
         return by->socket;
-    int err = spex_client_send(by->socket, SPEX_CONTROL_SELECT, 0, selection, why->text,
-                               sizeof(why->text));
+    int err = spex_client_send(by->socket, SPEX_CONTROL_SELECT, 0, selection, error);
     if (err)
-        hang_up(by);
+        switch_disconnect(by);
     else
         by->unanswered++;
     return err;
 }
 
-/* A program closes connections that are silent, so the connection is closed here once every
- * selection is answered. */
+/* A program closes connections that are silent, so that this end closes the connection once
+ * every selection is answered. */
 int spex_top_switch_take(struct spex_top_switch *by, char *line, size_t size) {
-    int got =
-        by->socket < 0 ? -ETIMEDOUT : spex_client_receive(by->socket, &by->reader, 0, line, size);
+    struct spex_error error;
+    int got = by->socket < 0 ? -ETIMEDOUT : spex_client_receive(by->socket, &by->reader, 0, &error);
     if (got == -ETIMEDOUT || got == -EINTR)
         return -EAGAIN;
     if (got < 0) {
-        hang_up(by);
+        snprintf(line, size, "%s", error.text);
+        switch_disconnect(by);
         return got;
     }
     if (--by->unanswered == 0)
-        hang_up(by);
+        switch_disconnect(by);
     const char *text = by->reader.text;
     int status = by->reader.status;
     if (text[0])

@@ -23,7 +23,8 @@ void spex_top_switch_open(struct spex_top_switch *by, pid_t process);
 void spex_top_switch_close(struct spex_top_switch *by);
 
 /* 0, or a negative errno value with the reason. */
-int spex_top_switch_send(struct spex_top_switch *by, const char *selection, struct spex_error *why);
+int spex_top_switch_send(struct spex_top_switch *by, const char *selection,
+                         struct spex_error *error);
 
 /* Takes an answer, as a line for the user. Returns how many sites are on; a negative errno value
  * when nothing was switched; -EAGAIN when there is no answer yet. */

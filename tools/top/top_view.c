@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* The rows of the table. A row is a probe: its sites in the profile are merged into it, whether
+ * they are on or off. `rows` is sorted by id and type, so that figures find their row by
+ * bsearch; `shown` has the indices of rows in the order of the table. */
 #define _GNU_SOURCE
 #include "tools/top/top_view.h"
 
@@ -17,18 +20,18 @@
 static const struct {
     const char *heading;
     bool text;
-} columns[SPEX_TOP_COLUMNS] = {
+} column_table[SPEX_TOP_COLUMNS] = {
     {"1 in", false},   {"probe", true}, {"id", false},    {"type", true},
     {"rate/s", false}, {"value", true}, {"mean", false},  {"p50", false},
     {"p99", false},    {"max", false},  {"share", false}, {"lost", false},
 };
 
 const char *spex_top_heading(enum spex_top_column column) {
-    return columns[column].heading;
+    return column_table[column].heading;
 }
 
 bool spex_top_column_is_text(enum spex_top_column column) {
-    return columns[column].text;
+    return column_table[column].text;
 }
 
 bool spex_top_delay(const char *text, double *seconds) {
@@ -45,28 +48,29 @@ void spex_top_view_free(struct spex_top_view *view) {
     view->row_count = view->shown_count = 0;
 }
 
-static int compare(uint64_t one, uint64_t other) {
+static int number_order(uint64_t one, uint64_t other) {
     return (one > other) - (one < other);
 }
 
-static int by_probe(const void *a, const void *b) {
+static int order_by_probe(const void *a, const void *b) {
     const struct spex_top_row *one = a, *other = b;
-    int order = compare(one->id, other->id);
-    return order ? order : compare(one->type, other->type);
+    int order = number_order(one->id, other->id);
+    return order ? order : number_order(one->type, other->type);
 }
 
-static bool is_polled(const struct spex_profile_site *site) {
+/* Whether the site is polled instead of recorded. */
+static bool site_is_polled(const struct spex_profile_site *site) {
     return site->loaded && site->period && site->kind == SPEX_SAMPLING_POLLING;
 }
 
-/* What the sites say, a row for each at first. */
-static void row_of_site(struct spex_top_row *row, const struct spex_profile_site *site) {
+/* A row for one site. Sites whose library was unloaded count neither as sites nor as on. */
+static void row_fill_from_site(struct spex_top_row *row, const struct spex_profile_site *site) {
     *row = (struct spex_top_row){.type = site->probe_type,
                                  .id = site->probe_id,
                                  .sites = site->loaded != 0,
                                  .sites_on = site->loaded && site->period,
-                                 .period = is_polled(site) || !site->loaded ? 0 : site->period,
-                                 .polled = is_polled(site),
+                                 .period = site_is_polled(site) || !site->loaded ? 0 : site->period,
+                                 .polled = site_is_polled(site),
                                  .kind = site->kind,
                                  .burst = site->burst,
                                  .subsample = site->subsample};
@@ -76,7 +80,9 @@ static void row_of_site(struct spex_top_row *row, const struct spex_profile_site
         snprintf(row->name, sizeof(row->name), "%u", site->probe_id);
 }
 
-static void merge(struct spex_top_row *row, const struct spex_top_row *other) {
+/* Adds the sites of another row of the same probe. The row has the shortest period of those
+ * that are on. */
+static void row_merge(struct spex_top_row *row, const struct spex_top_row *other) {
     if (other->period && (!row->period || other->period < row->period)) {
         row->period = other->period;
         row->kind = other->kind;
@@ -89,19 +95,23 @@ static void merge(struct spex_top_row *row, const struct spex_top_row *other) {
     row->polled += other->polled;
 }
 
+/* Sorts the rows, and merges those of the same probe. Returns how many are left. */
 static size_t merge_rows(struct spex_top_row *rows, size_t count) {
     size_t merged = 0;
-    qsort(rows, count, sizeof(*rows), by_probe);
+    qsort(rows, count, sizeof(*rows), order_by_probe);
     for (size_t r = 0; r < count; r++)
-        if (merged && by_probe(&rows[merged - 1], &rows[r]) == 0)
-            merge(&rows[merged - 1], &rows[r]);
+        if (merged && order_by_probe(&rows[merged - 1], &rows[r]) == 0)
+            row_merge(&rows[merged - 1], &rows[r]);
         else
             rows[merged++] = rows[r];
     return merged;
 }
 
-static void fill_values(struct spex_top_figures *figures, const struct spex_profile *profile,
-                        const struct spex_profile_row *row) {
+/* Figures of the first value. Times are ticks of the program's clock; without its rate they are
+ * unknown. */
+static void figures_fill_values(struct spex_top_figures *figures,
+                                const struct spex_profile *profile,
+                                const struct spex_profile_row *row) {
     const struct spex_values *values = row->values[0];
     double rate = profile->process.ticks_per_second, scale = 1;
     bool ticks = spex_probe_type_ticks(row->probe.probe_type);
@@ -119,9 +129,10 @@ static void fill_values(struct spex_top_figures *figures, const struct spex_prof
         figures->share = figures->mean * row->probe.count / profile->process.seconds;
 }
 
-/* Adds the seconds within the probe while it was probed to those of its records. */
-static void fill_activity(struct spex_top_figures *figures, const struct spex_profile *profile,
-                          const struct spex_profile_probe *probe) {
+/* Adds the seconds within the probe while it was polled to those of its records. */
+static void figures_fill_activity(struct spex_top_figures *figures,
+                                  const struct spex_profile *profile,
+                                  const struct spex_profile_probe *probe) {
     double seconds = spex_occupancy_threads(&probe->activity) * probe->polled_seconds;
     if (!probe->activity.looks || profile->process.seconds <= 0)
         return;
@@ -129,13 +140,14 @@ static void fill_activity(struct spex_top_figures *figures, const struct spex_pr
     figures->share += seconds / profile->process.seconds;
 }
 
-static void fill_figures(struct spex_top_view *view, enum spex_top_span span,
-                         const struct spex_profile *profile) {
+/* `profile` may be NULL: there are no figures of that span yet. */
+static void view_fill_figures(struct spex_top_view *view, enum spex_top_span span,
+                              const struct spex_profile *profile) {
     for (size_t r = 0; profile && r < profile->row_count; r++) {
         const struct spex_profile_probe *probe = &profile->rows[r].probe;
         struct spex_top_row key = {.id = probe->probe_id, .type = probe->probe_type};
         struct spex_top_row *row =
-            bsearch(&key, view->rows, view->row_count, sizeof(key), by_probe);
+            bsearch(&key, view->rows, view->row_count, sizeof(key), order_by_probe);
         if (!row)
             continue;
         struct spex_top_figures *figures = &row->figures[span];
@@ -143,12 +155,12 @@ static void fill_figures(struct spex_top_view *view, enum spex_top_span span,
         figures->rate = spex_profile_rate(probe);
         figures->lost = probe->lost;
         figures->lost_shared = probe->lost > 0 && probe->lost_shared;
-        fill_values(figures, profile, &profile->rows[r]);
-        fill_activity(figures, profile, probe);
+        figures_fill_values(figures, profile, &profile->rows[r]);
+        figures_fill_activity(figures, profile, probe);
     }
 }
 
-static void first_line(char *line, const struct spex_profile *now) {
+static void head_first_line(char *line, const struct spex_profile *now) {
     const struct spex_profile_process *process = &now->process;
     char since[64] = "nothing collected yet";
     unsigned loaded = 0;
@@ -160,7 +172,8 @@ static void first_line(char *line, const struct spex_profile *now) {
              process->process_id, since, process->sites_on, loaded);
 }
 
-static void second_line(char *line, const struct spex_profile *profile) {
+/* A program that streams its records has no figures of its own. */
+static void head_second_line(char *line, const struct spex_profile *profile) {
     const struct spex_profile_process *process = &profile->process;
     double seconds = process->seconds, program = process->program_seconds;
     char overhead[32] = "?", collector[32] = "?";
@@ -180,14 +193,15 @@ static void second_line(char *line, const struct spex_profile *profile) {
              collector);
 }
 
-static void fill_head(struct spex_top_view *view, const struct spex_profile *now,
-                      const struct spex_profile *difference) {
+/* The first line is the same for both spans; the second has figures of the span. */
+static void view_fill_head(struct spex_top_view *view, const struct spex_profile *now,
+                           const struct spex_profile *difference) {
     for (int span = 0; span < SPEX_TOP_SPANS; span++) {
         const struct spex_profile *profile = span == SPEX_TOP_START ? now : difference;
-        first_line(view->head[span][0], now);
+        head_first_line(view->head[span][0], now);
         view->head[span][1][0] = '\0';
         if (profile)
-            second_line(view->head[span][1], profile);
+            head_second_line(view->head[span][1], profile);
     }
 }
 
@@ -201,21 +215,21 @@ int spex_top_view_fill(struct spex_top_view *view, const struct spex_profile *no
         return -ENOMEM;
     }
     for (size_t s = 0; s < now->site_count; s++)
-        row_of_site(&rows[s], &now->sites[s]);
+        row_fill_from_site(&rows[s], &now->sites[s]);
     spex_top_view_free(view);
     view->rows = rows;
     view->shown = shown;
     view->row_count = merge_rows(rows, now->site_count);
-    fill_figures(view, SPEX_TOP_INTERVAL, difference);
-    fill_figures(view, SPEX_TOP_START, now);
-    fill_head(view, now, difference);
+    view_fill_figures(view, SPEX_TOP_INTERVAL, difference);
+    view_fill_figures(view, SPEX_TOP_START, now);
+    view_fill_head(view, now, difference);
     spex_top_view_arrange(view);
     return 0;
 }
 
 /* The figure in a column; -1 when there is none. */
-static double number_of(const struct spex_top_row *row, enum spex_top_span span,
-                        enum spex_top_column column) {
+static double row_number(const struct spex_top_row *row, enum spex_top_span span,
+                         enum spex_top_column column) {
     const struct spex_top_figures *figures = &row->figures[span];
     switch (column) {
     case SPEX_TOP_PERIOD:
@@ -245,7 +259,8 @@ static double number_of(const struct spex_top_row *row, enum spex_top_span span,
     }
 }
 
-static const char *text_of(const struct spex_top_row *row, enum spex_top_column column) {
+/* A counter has no values. */
+static const char *row_text(const struct spex_top_row *row, enum spex_top_column column) {
     switch (column) {
     case SPEX_TOP_PROBE:
         return row->name;
@@ -257,17 +272,17 @@ static const char *text_of(const struct spex_top_row *row, enum spex_top_column 
 }
 
 /* Sorts text, periods and ids upwards, and other figures downwards. Rows without a figure come
- * last. */
-static int by_column(const void *a, const void *b, void *user) {
+ * last, also when the order is reversed. */
+static int order_by_column(const void *a, const void *b, void *user) {
     const struct spex_top_view *view = user;
     const struct spex_top_row *one = &view->rows[*(const size_t *)a];
     const struct spex_top_row *other = &view->rows[*(const size_t *)b];
     int order;
     if (spex_top_column_is_text(view->sort)) {
-        order = strcasecmp(text_of(one, view->sort), text_of(other, view->sort));
+        order = strcasecmp(row_text(one, view->sort), row_text(other, view->sort));
     } else {
-        double x = number_of(one, view->span, view->sort);
-        double y = number_of(other, view->span, view->sort);
+        double x = row_number(one, view->span, view->sort);
+        double y = row_number(other, view->span, view->sort);
         if ((x < 0) != (y < 0))
             return x < 0 ? 1 : -1;
         bool rising = view->sort == SPEX_TOP_PERIOD || view->sort == SPEX_TOP_ID;
@@ -275,26 +290,28 @@ static int by_column(const void *a, const void *b, void *user) {
     }
     if (view->reversed)
         order = -order;
-    return order ? order : by_probe(one, other);
+    return order ? order : order_by_probe(one, other);
 }
 
-/* The filter is applied to the text that selects the probe, "query:lat". */
-static bool passes(const struct spex_top_view *view, const struct spex_top_row *row) {
+/* The filter is applied to the text that selects the probe, such as "query:lat". */
+static bool row_passes_filter(const struct spex_top_view *view, const struct spex_top_row *row) {
     char text[SPEX_PROFILE_NAME_BYTES + 16];
     snprintf(text, sizeof(text), "%s:%s", row->name, spex_probe_type_name(row->type));
     return strcasestr(text, view->filter) != NULL;
 }
 
+/* The cursor stays at the probe that the user chose, wherever it is now; without a choice, at
+ * its place. */
 void spex_top_view_arrange(struct spex_top_view *view) {
     view->shown_count = 0;
     for (size_t r = 0; r < view->row_count; r++)
-        if (passes(view, &view->rows[r]))
+        if (row_passes_filter(view, &view->rows[r]))
             view->shown[view->shown_count++] = r;
     if (view->shown_count == 0)
         return;
-    qsort_r(view->shown, view->shown_count, sizeof(*view->shown), by_column, view);
+    qsort_r(view->shown, view->shown_count, sizeof(*view->shown), order_by_column, view);
     for (size_t s = 0; view->at.type && s < view->shown_count; s++)
-        if (by_probe(&view->rows[view->shown[s]], &view->at) == 0)
+        if (order_by_probe(&view->rows[view->shown[s]], &view->at) == 0)
             view->cursor = s;
     if (view->cursor >= view->shown_count)
         view->cursor = view->shown_count - 1;
@@ -304,6 +321,7 @@ struct spex_top_row *spex_top_view_current(const struct spex_top_view *view) {
     return view->cursor < view->shown_count ? &view->rows[view->shown[view->cursor]] : NULL;
 }
 
+/* The row under the cursor becomes the one that the user has chosen. */
 void spex_top_view_move(struct spex_top_view *view, long by) {
     long last = (long)view->shown_count - 1, to = (long)view->cursor + by;
     if (last < 0)
@@ -318,6 +336,7 @@ void spex_top_view_sort(struct spex_top_view *view, int by) {
     spex_top_view_arrange(view);
 }
 
+/* A site that is switched on gets the period that the developers chose. */
 int spex_top_row_toggle(struct spex_top_row *row, char *selection, size_t size) {
     if (!row->sites) {
         snprintf(selection, size, "the library of %s is not loaded any more", row->name);
@@ -333,6 +352,7 @@ int spex_top_row_toggle(struct spex_top_row *row, char *selection, size_t size) 
     return 0;
 }
 
+/* The sampling as in a selection. Returns `text`. */
 static const char *sampling_text(const struct spex_top_row *row, char *text, size_t size) {
     const struct spex_sampling sampling = {
         .period = row->period, .burst = row->burst, .kind = row->kind};
@@ -340,6 +360,7 @@ static const char *sampling_text(const struct spex_top_row *row, char *text, siz
     return text;
 }
 
+/* The longest period depends on the kind of sampling. */
 int spex_top_row_period(struct spex_top_row *row, bool longer, char *selection, size_t size) {
     if (!row->sites_on) {
         snprintf(selection, size, "%s is off", row->name);
@@ -367,7 +388,8 @@ int spex_top_row_period(struct spex_top_row *row, bool longer, char *selection, 
     return 0;
 }
 
-static void period_cell(const struct spex_top_row *row, char *text, size_t size) {
+/* "2 (1/3)": one of three sites is on. */
+static void row_period_text(const struct spex_top_row *row, char *text, size_t size) {
     char sampling[SPEX_SAMPLING_TEXT];
     sampling_text(row, sampling, sizeof(sampling));
     if (!row->sites)
@@ -382,13 +404,14 @@ static void period_cell(const struct spex_top_row *row, char *text, size_t size)
         snprintf(text, size, "%s", sampling);
 }
 
+/* A figure that is unknown is an empty cell. */
 void spex_top_cell(const struct spex_top_row *row, enum spex_top_span span,
                    enum spex_top_column column, char *text, size_t size) {
-    double number = spex_top_column_is_text(column) ? 0 : number_of(row, span, column);
+    double number = spex_top_column_is_text(column) ? 0 : row_number(row, span, column);
     if (spex_top_column_is_text(column))
-        snprintf(text, size, "%s", text_of(row, column));
+        snprintf(text, size, "%s", row_text(row, column));
     else if (column == SPEX_TOP_PERIOD)
-        period_cell(row, text, size);
+        row_period_text(row, text, size);
     else if (number < 0)
         text[0] = '\0';
     else if (column == SPEX_TOP_SHARE)

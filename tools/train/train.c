@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* `spex train`: runs a program as often as a plan says, or follows a running one, and writes
+ * the models of its kernels. */
 #include <errno.h>
 #include <float.h>
 #include <stdio.h>
@@ -49,12 +51,16 @@ struct request {
     const char *models;
     double least_seconds;
     struct spex_train_options options;
-    struct spex_train_progress last; /* its text is not valid any more */
-    pid_t process;                   /* that runs already; 0: none */
-    double seconds;                  /* it is followed so long; 0: any */
+    /* The last progress, for the account. Its text is valid during the call only. */
+    struct spex_train_progress last;
+    /* The running program to follow; 0: the program is to be run. */
+    pid_t process;
+    /* For how long it is followed; 0: no limit. */
+    double seconds;
 };
 
-static int check_request(const struct request *request) {
+/* Options that do not go together, and the selection. An exit status. */
+static int request_check(const struct request *request) {
     bool has_program = *request->options.argv;
     if (request->process && (has_program || request->options.plan))
         return spex_complain(SPEX_EXIT_USAGE,
@@ -84,9 +90,11 @@ static int train_parse(int argc, char **argv, struct request *request) {
         return status;
     request->models = operands.list[0];
     request->options.argv = operands.program;
-    return check_request(request);
+    return request_check(request);
 }
 
+/* Keeps the progress, and prints each failure. The reason of a failure comes from the program,
+ * and may have any bytes. */
 static void take_progress(void *user, const struct spex_train_progress *progress) {
     struct request *request = user;
     char text[1024];
@@ -118,6 +126,7 @@ static void print_models(const struct spex_models *models) {
     spex_columns_print(&columns, stdout);
 }
 
+/* Records that are left out have a time that is not that of the kernel alone. */
 static void print_account(const struct spex_train_progress *last) {
     fprintf(stderr, "spex: %llu run%s, %llu failed; %llu records of kernels, %llu lost\n",
             (unsigned long long)last->done, last->done == 1 ? "" : "s",
@@ -130,7 +139,9 @@ static void print_account(const struct spex_train_progress *last) {
                 (unsigned long long)last->left_out);
 }
 
-static int write_runs(const struct request *request, const struct spex_training *training) {
+/* Fits and writes the models after the runs. Nothing is written when no run succeeded or no
+ * kernel has a record. An exit status. */
+static int models_write(const struct request *request, const struct spex_training *training) {
     const struct spex_train_progress *last = &request->last;
     struct spex_models models;
     if (last->failed == last->done)
@@ -152,7 +163,7 @@ static int write_runs(const struct request *request, const struct spex_training 
     return status;
 }
 
-/* Of a program that runs already. */
+/* Trains from a program that runs already. An exit status. */
 static int train_running(const struct request *request, struct spex_training *training) {
     const struct spex_train_running running = {
         .process = request->process,
@@ -170,12 +181,14 @@ static int train_running(const struct request *request, struct spex_training *tr
     return status;
 }
 
+/* An exit status. */
 static int train_runs(struct request *request, struct spex_training *training) {
-    struct spex_error why = {""};
-    int err = spex_train(&request->options, training, &why);
+    struct spex_error error = {""};
+    int err = spex_train(&request->options, training, &error);
     if (err == -EINTR)
         return spex_complain(SPEX_EXIT_INTERRUPTED, "interrupted; nothing is written");
-    return err ? spex_complain(SPEX_EXIT_FAILED, "%s", why.text) : write_runs(request, training);
+    return err ? spex_complain(SPEX_EXIT_FAILED, "%s", error.text)
+               : models_write(request, training);
 }
 
 int spex_command_train(int argc, char **argv) {

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Trains from the records of a running program as they arrive. Every second counts as a run of
+ * its own, and every minute the models so far are fitted and written. */
 #include "tools/train/train_running.h"
 
 #include <errno.h>
@@ -11,7 +13,8 @@
 #include "tools/common/complain.h"
 #include "tools/common/models_file.h"
 
-/* How often the models are written, so that little is lost when this command is killed. */
+/* From one writing of the models to the next, so that little is lost when this command is
+ * killed. */
 #define WRITE_SECONDS 60.0
 
 /* Executions within this time count as one run: they may share a disturbance. */
@@ -36,20 +39,21 @@ struct follower {
     size_t left_out_kernels;
 };
 
-/* 0; 1 when there may be more; or a negative errno value. */
-static int take_records(struct follower *follower, bool all, struct spex_error *why) {
+/* Takes the records that have arrived. 0; 1 when there may be more; or a negative errno value
+ * with the reason. */
+static int follower_take_records(struct follower *follower, bool all, struct spex_error *error) {
     const struct spex_record *records;
     size_t count;
-    int more = spex_attached_take(&follower->attached, all, &records, &count, why);
+    int more = spex_attached_take(&follower->attached, all, &records, &count, error);
     if (more < 0)
         return more;
     int err = spex_training_kernels_take(follower->kernels, records, count, &follower->records,
-                                         &follower->left_out, why);
+                                         &follower->left_out, error);
     return err ? err : more;
 }
 
 /* Fits the models to the records so far, and writes them. An exit status. */
-static int write_models(struct follower *follower) {
+static int follower_write_models(struct follower *follower) {
     spex_models_free(follower->models);
     int err = spex_training_fit(follower->training, follower->running->least_seconds,
                                 follower->models, &follower->left_out_kernels);
@@ -58,9 +62,9 @@ static int write_models(struct follower *follower) {
     return spex_models_file_write(follower->running->models, follower->models);
 }
 
-/* Takes records until the program ends, the time is over, or stop_fd is readable. 0 or a negative
- * errno value. */
-static int follow_process(struct follower *follower, struct spex_error *why) {
+/* Takes records until the program ends, the time is over, or stop_fd is readable; then the
+ * records that are left. 0, or a negative errno value with the reason. */
+static int follower_follow(struct follower *follower, struct spex_error *error) {
     const struct spex_train_running *running = follower->running;
     const double end = running->seconds > 0 ? running->seconds : INFINITY;
     double written = 0, changed = 0;
@@ -73,31 +77,32 @@ static int follow_process(struct follower *follower, struct spex_error *why) {
         if (spex_attached_wait(&follower->attached, running->stop_fd,
                                (int)(fmax(until - now, 0) * 1000) + 1))
             break;
-        more = take_records(follower, false, why);
+        more = follower_take_records(follower, false, error);
         if (now >= changed + RUN_SECONDS) {
             spex_training_next_run(follower->training);
             changed = now;
         }
         if (more >= 0 && now >= written + WRITE_SECONDS && follower->records > 0) {
-            if (write_models(follower) != SPEX_EXIT_OK)
-                return spex_fail(why, -EIO, "what has been learnt cannot be written");
+            if (follower_write_models(follower) != SPEX_EXIT_OK)
+                return spex_fail(error, -EIO, "what has been learnt cannot be written");
             written = now;
         }
     }
     if (more < 0)
         return more;
     do
-        more = take_records(follower, true, why);
+        more = follower_take_records(follower, true, error);
     while (more > 0);
     return more;
 }
 
+/* Writes the models, and prints the account. An exit status. */
 static int follower_finish(struct follower *follower) {
     uint64_t lost = spex_attached_lost(&follower->attached);
     if (follower->records == 0)
         return spex_complain(SPEX_EXIT_FAILED,
                              "no kernel has made a record; spex probes lists what the program has");
-    int status = write_models(follower);
+    int status = follower_write_models(follower);
     if (status == SPEX_EXIT_OK)
         fprintf(stderr, "spex: %.1f s; %llu records of kernels, %llu lost, %llu left out\n",
                 spex_attached_seconds(&follower->attached), (unsigned long long)follower->records,
@@ -107,22 +112,22 @@ static int follower_finish(struct follower *follower) {
     return status;
 }
 
-static int follower_prepare(struct follower *follower, struct spex_error *why) {
+static int follower_prepare(struct follower *follower, struct spex_error *error) {
     follower->kernels =
         spex_training_kernels_new(follower->training, follower->attached.receiver, &follower->none,
                                   follower->attached.ticks_per_second);
-    return follower->kernels ? 0 : spex_fail(why, -ENOMEM, "out of memory");
+    return follower->kernels ? 0 : spex_fail(error, -ENOMEM, "out of memory");
 }
 
 int spex_train_running(const struct spex_train_running *running, struct spex_training *training,
                        struct spex_models *models) {
     struct follower follower = {.running = running, .training = training, .models = models};
-    struct spex_error why = {""};
-    int err = spex_attach(&follower.attached, running->process, running->probes, NULL, "", &why);
-    err = err ? err : follower_prepare(&follower, &why);
-    err = err ? err : follow_process(&follower, &why);
+    struct spex_error error = {""};
+    int err = spex_attach(&follower.attached, running->process, running->probes, NULL, "", &error);
+    err = err ? err : follower_prepare(&follower, &error);
+    err = err ? err : follower_follow(&follower, &error);
     int status =
-        err < 0 ? spex_complain(SPEX_EXIT_FAILED, "%s", why.text) : follower_finish(&follower);
+        err < 0 ? spex_complain(SPEX_EXIT_FAILED, "%s", error.text) : follower_finish(&follower);
     spex_detach(&follower.attached);
     spex_training_kernels_free(follower.kernels);
     return status;

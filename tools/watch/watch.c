@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* `spex watch`: attaches to a program, judges the executions of its kernels by their models,
+ * and reports anomalies. Samples of the program's threads are taken every LOOK_SECONDS. An
+ * anomaly is reported after the sample that follows it, since its cause is found by comparing
+ * samples. */
 #include <errno.h>
 #include <locale.h>
 #include <math.h>
@@ -57,10 +61,14 @@ struct event {
 struct watch {
     pid_t process;
     const char *models_path;
-    const char *probes; /* NULL: what the models know */
-    const char *out;    /* NULL: standard output */
+    /* NULL: the kernels that the models know. */
+    const char *probes;
+    /* NULL: standard output. */
+    const char *out;
+    /* False alarms an execution. */
     double alarms;
-    double seconds; /* 0: any */
+    /* 0: no limit. */
+    double seconds;
     struct spex_models models;
     struct spex_attached attached;
     struct spex_anomalies *anomalies;
@@ -68,6 +76,7 @@ struct watch {
     struct spex_record_judge *judge;
     struct spex_thread_samples *samples;
     struct spex_watch_output output;
+    /* Events that wait for the next sample of threads. */
     struct event waiting[WAITING_MAX];
     size_t waits;
 };
@@ -92,7 +101,9 @@ static int watch_parse(int argc, char **argv, struct watch *watch) {
     return spex_process_argument("watch", operands.list[0], &watch->process);
 }
 
-static void tell_event(const struct watch *watch, const struct event *event) {
+/* The time before ends with the sample before the anomaly, so that it has nothing of the
+ * anomaly. */
+static void watch_report_event(const struct watch *watch, const struct event *event) {
     const struct spex_anomaly *anomaly = &event->anomaly;
     struct spex_thread_use before =
         spex_thread_samples_between(watch->samples, anomaly->thread,
@@ -103,77 +114,82 @@ static void tell_event(const struct watch *watch, const struct event *event) {
     spex_watch_output_event(&watch->output, event->event, anomaly, &cause);
 }
 
-static void tell_waiting(struct watch *watch) {
+static void watch_report_waiting(struct watch *watch) {
     for (size_t e = 0; e < watch->waits; e++)
-        tell_event(watch, &watch->waiting[e]);
+        watch_report_event(watch, &watch->waiting[e]);
     watch->waits = 0;
     fflush(watch->output.file);
 }
 
-static void take_event(void *user, enum spex_anomaly_event event,
-                       const struct spex_anomaly *anomaly) {
+/* For spex_anomalies_create; `user` is the struct watch. When too many events wait, they are
+ * reported without another sample. */
+static void watch_take_event(void *user, enum spex_anomaly_event event,
+                             const struct spex_anomaly *anomaly) {
     struct watch *watch = user;
     if (watch->waits == WAITING_MAX)
-        tell_waiting(watch);
+        watch_report_waiting(watch);
     watch->waiting[watch->waits++] = (struct event){.event = event, .anomaly = *anomaly};
 }
 
-static void look_at_threads(struct watch *watch) {
+/* Samples the threads, and reports the events that have waited for it. */
+static void watch_sample_threads(struct watch *watch) {
     double now = spex_attached_seconds(&watch->attached);
     const char *missing;
     spex_thread_samples_take(watch->samples, now);
     while ((missing = spex_thread_samples_missing(watch->samples)))
         fprintf(stderr, "spex: causes: %s\n", missing);
     spex_anomalies_pass(watch->anomalies, now);
-    tell_waiting(watch);
+    watch_report_waiting(watch);
 }
 
-/* 0; 1 when there may be more; or a negative errno value. */
-static int take_records(struct watch *watch, bool all, struct spex_error *why) {
+/* 0; 1 when there may be more; or a negative errno value with the reason. */
+static int watch_take_records(struct watch *watch, bool all, struct spex_error *error) {
     const struct spex_record *records;
     size_t count;
-    int more = spex_attached_take(&watch->attached, all, &records, &count, why);
+    int more = spex_attached_take(&watch->attached, all, &records, &count, error);
     if (more < 0)
         return more;
     int err = spex_record_judge_take(watch->judge, records, count);
-    return err ? spex_fail(why, err, "out of memory") : more;
+    return err ? spex_fail(error, err, "out of memory") : more;
 }
 
-static int take_the_rest(struct watch *watch, struct spex_error *why) {
+/* Takes the records that are left at the end. 0, or a negative errno value with the reason. */
+static int watch_take_rest(struct watch *watch, struct spex_error *error) {
     int more = 1;
     while (more > 0)
-        more = take_records(watch, true, why);
+        more = watch_take_records(watch, true, error);
     return more;
 }
 
-/* Takes records until the program ends, the time is over, or `stop_fd` is readable. 0 or a negative
- * errno value. */
-static int follow_process(struct watch *watch, int stop_fd, struct spex_error *why) {
+/* Takes records until the program ends, the time is over, or `stop_fd` is readable; then the
+ * records that are left. 0, or a negative errno value with the reason. */
+static int watch_follow(struct watch *watch, int stop_fd, struct spex_error *error) {
     double next = 0;
     for (;;) {
         double now = spex_attached_seconds(&watch->attached);
         if (now >= next) {
-            look_at_threads(watch);
+            watch_sample_threads(watch);
             next = now + LOOK_SECONDS;
         }
         double until = watch->seconds > 0 ? fmin(next, watch->seconds) : next;
         if (watch->seconds > 0 && now >= watch->seconds)
-            return take_the_rest(watch, why);
+            return watch_take_rest(watch, error);
         bool over = spex_attached_over(&watch->attached);
         if (over)
-            return take_the_rest(watch, why);
+            return watch_take_rest(watch, error);
         if (spex_attached_wait(&watch->attached, stop_fd, (int)(fmax(until - now, 0) * 1000) + 1))
-            return take_the_rest(watch, why);
-        int err = take_records(watch, false, why);
+            return watch_take_rest(watch, error);
+        int err = watch_take_records(watch, false, error);
         if (err < 0)
             return err;
         if (ferror(watch->output.file))
-            return spex_fail(why, -EIO, "%s cannot be written",
+            return spex_fail(error, -EIO, "%s cannot be written",
                              watch->out ? watch->out : "standard output");
     }
 }
 
-static int watch_prepare(struct watch *watch, struct spex_error *why) {
+/* 0, or a negative errno value with the reason. What was made is freed by watch_attached. */
+static int watch_prepare(struct watch *watch, struct spex_error *error) {
     struct timespec now;
     watch->known = spex_receiver_kernels(watch->attached.receiver);
     clock_gettime(CLOCK_REALTIME, &now);
@@ -181,15 +197,16 @@ static int watch_prepare(struct watch *watch, struct spex_error *why) {
         (double)now.tv_sec + (double)now.tv_nsec / 1e9 - spex_attached_seconds(&watch->attached);
     int err = spex_thread_samples_open(watch->process, &watch->samples);
     if (err)
-        return spex_fail(why, err, "process %d: %s", (int)watch->process, strerror(-err));
-    if (spex_anomalies_create(&watch->anomalies, &watch->models, watch->alarms, take_event,
+        return spex_fail(error, err, "process %d: %s", (int)watch->process, strerror(-err));
+    if (spex_anomalies_create(&watch->anomalies, &watch->models, watch->alarms, watch_take_event,
                               watch) ||
         spex_record_judge_create(&watch->judge, watch->anomalies, &watch->known,
                                  watch->attached.begin, watch->attached.ticks_per_second))
-        return spex_fail(why, -ENOMEM, "out of memory");
+        return spex_fail(error, -ENOMEM, "out of memory");
     return 0;
 }
 
+/* Prints what is left and the account. An exit status. */
 static int watch_finish(struct watch *watch) {
     const struct spex_watch_account account = {
         .judged = spex_anomalies_account(watch->anomalies),
@@ -199,7 +216,7 @@ static int watch_finish(struct watch *watch) {
     };
     spex_thread_samples_take(watch->samples, account.seconds);
     spex_anomalies_end(watch->anomalies);
-    tell_waiting(watch);
+    watch_report_waiting(watch);
     spex_watch_output_account(&watch->output, &account);
     int err = spex_written(watch->output.file);
     if (err)
@@ -208,13 +225,14 @@ static int watch_finish(struct watch *watch) {
     return account.judged->anomalies ? SPEX_EXIT_FOUND : SPEX_EXIT_OK;
 }
 
+/* An exit status. */
 static int watch_attached(struct watch *watch, int stop_fd) {
-    struct spex_error why = {""};
+    struct spex_error error = {""};
     int err =
-        spex_attach(&watch->attached, watch->process, watch->probes, &watch->models, "", &why);
-    err = err ? err : watch_prepare(watch, &why);
-    err = err ? err : follow_process(watch, stop_fd, &why);
-    int status = err < 0 ? spex_complain(SPEX_EXIT_FAILED, "%s", why.text) : watch_finish(watch);
+        spex_attach(&watch->attached, watch->process, watch->probes, &watch->models, "", &error);
+    err = err ? err : watch_prepare(watch, &error);
+    err = err ? err : watch_follow(watch, stop_fd, &error);
+    int status = err < 0 ? spex_complain(SPEX_EXIT_FAILED, "%s", error.text) : watch_finish(watch);
     spex_detach(&watch->attached);
     spex_record_judge_destroy(watch->judge);
     spex_anomalies_destroy(watch->anomalies);
@@ -222,20 +240,20 @@ static int watch_attached(struct watch *watch, int stop_fd) {
     return status;
 }
 
-static int output_open(struct watch *watch) {
+static int watch_open_output(struct watch *watch) {
     watch->output.file = watch->out ? fopen(watch->out, "we") : stdout;
     if (!watch->output.file)
         return spex_complain(SPEX_EXIT_FAILED, "%s: %s", watch->out, strerror(errno));
     return SPEX_EXIT_OK;
 }
 
-static int watch_all(struct watch *watch) {
+static int watch_run(struct watch *watch) {
     int stop_fd = spex_stop_signals_open();
     if (stop_fd < 0)
         return spex_complain(SPEX_EXIT_FAILED, "cannot wait for signals: %s", strerror(errno));
     int status = spex_models_file_read(watch->models_path, &watch->models);
     if (!status)
-        status = output_open(watch);
+        status = watch_open_output(watch);
     if (!status)
         status = watch_attached(watch, stop_fd);
     if (watch->out && watch->output.file && fclose(watch->output.file) != 0 &&
@@ -246,6 +264,7 @@ static int watch_all(struct watch *watch) {
     return status;
 }
 
+/* struct watch is allocated because it is large. The output has characters that are not ASCII. */
 int spex_command_watch(int argc, char **argv) {
     struct watch *watch = calloc(1, sizeof(*watch));
     if (!watch)
@@ -254,7 +273,7 @@ int spex_command_watch(int argc, char **argv) {
     setlocale(LC_CTYPE, "");
     int status = watch_parse(argc, argv, watch);
     if (status == SPEX_EXIT_OK)
-        status = watch_all(watch);
+        status = watch_run(watch);
     free(watch);
     return status;
 }

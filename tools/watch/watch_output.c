@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Prints anomalies and the account as text or as JSON Lines. Times are seconds of the command;
+ * output->begin makes them times of day. */
 #include "tools/watch/watch_output.h"
 
 #include <math.h>
@@ -17,6 +19,7 @@ static const char *const event_names[] = {
     [SPEX_ANOMALY_GOES_ON] = "goes on",
 };
 
+/* The local time of day, with milliseconds. */
 static void print_time(const struct spex_watch_output *output, double seconds) {
     double at = output->begin + seconds;
     time_t whole = (time_t)floor(at);
@@ -31,7 +34,7 @@ static const char *duration_text(double seconds, char text[32]) {
     return spex_duration_text(seconds, text, 32);
 }
 
-/* "report/sort(rows=1000)" */
+/* "report/sort(rows=1000)"; without `parameters`, "report/sort". */
 static void print_kernel(FILE *file, const struct spex_anomaly *anomaly, bool parameters) {
     const struct spex_kernel_model *kernel = anomaly->kernel;
     char path[4096];
@@ -50,6 +53,7 @@ static void print_cause(FILE *file, const struct spex_cause_found *cause) {
     fprintf(file, "; %s%s%s\n", spex_cause_text(cause->cause), *changes ? ": " : "", changes);
 }
 
+/* What was measured and what was expected: the predicted time with its interval, if it has one. */
 static void print_begin(FILE *file, const struct spex_anomaly *anomaly) {
     const struct spex_prediction *predicted = &anomaly->predicted;
     char took[32], low[32], high[32], value[32];
@@ -72,8 +76,9 @@ static void print_end(FILE *file, const struct spex_anomaly *anomaly) {
             anomaly->median, anomaly->worst);
 }
 
-static void print_text(const struct spex_watch_output *output, enum spex_anomaly_event event,
-                       const struct spex_anomaly *anomaly, const struct spex_cause_found *cause) {
+static void event_print_text(const struct spex_watch_output *output, enum spex_anomaly_event event,
+                             const struct spex_anomaly *anomaly,
+                             const struct spex_cause_found *cause) {
     print_time(output, event == SPEX_ANOMALY_BEGINS ? anomaly->begin : anomaly->end);
     fprintf(output->file, "  %-7s  #%llu ", event_names[event],
             (unsigned long long)anomaly->number);
@@ -92,6 +97,7 @@ static json_t *parameters_json(const struct spex_anomaly *anomaly) {
     return json;
 }
 
+/* An array of the figures before and during the anomaly, for each figure that has changed. */
 static json_t *changes_json(const struct spex_cause_found *cause) {
     json_t *json = json_object();
     for (int u = 0; u < SPEX_USED_COUNT; u++)
@@ -102,16 +108,17 @@ static json_t *changes_json(const struct spex_cause_found *cause) {
     return json;
 }
 
-/* Writes a line. The stream keeps an error. */
-static void write_line(FILE *file, json_t *json) {
+/* Owns `json`. The stream keeps an error. */
+static void print_json_line(FILE *file, json_t *json) {
     if (json)
         json_dumpf(json, file, JSON_COMPACT | JSON_REAL_PRECISION(12));
     json_decref(json);
     fputc('\n', file);
 }
 
-static void write_json(const struct spex_watch_output *output, enum spex_anomaly_event event,
-                       const struct spex_anomaly *anomaly, const struct spex_cause_found *cause) {
+static void event_print_json(const struct spex_watch_output *output, enum spex_anomaly_event event,
+                             const struct spex_anomaly *anomaly,
+                             const struct spex_cause_found *cause) {
     json_t *json = json_pack(
         "{s:s, s:I, s:o, s:o, s:I, s:o, s:b, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:s, s:o}",
         "event", event_names[event], "number", (json_int_t)anomaly->number, "time",
@@ -125,16 +132,17 @@ static void write_json(const struct spex_watch_output *output, enum spex_anomaly
         "lasted_seconds", spex_json_number(anomaly->end - anomaly->begin), "median_ratio",
         spex_json_number(anomaly->median), "worst_ratio", spex_json_number(anomaly->worst), "cause",
         spex_cause_text(cause->cause), "changes", changes_json(cause));
-    write_line(output->file, json);
+    print_json_line(output->file, json);
 }
 
 void spex_watch_output_event(const struct spex_watch_output *output, enum spex_anomaly_event event,
                              const struct spex_anomaly *anomaly,
                              const struct spex_cause_found *cause) {
-    (output->json ? write_json : print_text)(output, event, anomaly, cause);
+    (output->json ? event_print_json : event_print_text)(output, event, anomaly, cause);
 }
 
-static void print_account(FILE *file, const struct spex_watch_account *account) {
+/* Executions that were not judged are counted by their reason. */
+static void account_print_text(FILE *file, const struct spex_watch_account *account) {
     const struct spex_anomalies_account *judged = account->judged;
     fprintf(file, "%llu executions of %llu kernel%s judged in %.1f s: %llu anomal%s, of %llu\n",
             (unsigned long long)judged->judged, (unsigned long long)judged->kernels,
@@ -143,10 +151,10 @@ static void print_account(FILE *file, const struct spex_watch_account *account) 
             (unsigned long long)judged->anomalous);
     if (judged->weight > (double)judged->judged)
         fprintf(file, "they stand for %.0f executions\n", judged->weight);
-    for (int why = SPEX_NO_MODEL; why < SPEX_UNJUDGED; why++)
-        if (judged->unjudged[why])
-            fprintf(file, "not judged: %llu %s\n", (unsigned long long)judged->unjudged[why],
-                    spex_unjudged_text((enum spex_unjudged)why));
+    for (int reason = SPEX_NO_MODEL; reason < SPEX_UNJUDGED; reason++)
+        if (judged->unjudged[reason])
+            fprintf(file, "not judged: %llu %s\n", (unsigned long long)judged->unjudged[reason],
+                    spex_unjudged_text((enum spex_unjudged)reason));
     if (account->left_out)
         fprintf(file,
                 "not judged: %llu whose time holds what was prepared meanwhile, or whose context "
@@ -156,29 +164,30 @@ static void print_account(FILE *file, const struct spex_watch_account *account) 
         fprintf(file, "lost: %llu records\n", (unsigned long long)account->lost);
 }
 
-static void write_account(FILE *file, const struct spex_watch_account *account) {
+static void account_print_json(FILE *file, const struct spex_watch_account *account) {
     static const char *const names[] = {[SPEX_NO_MODEL] = "no_model",
                                         [SPEX_OTHER_PARAMETERS] = "other_parameters",
                                         [SPEX_NO_CLASS] = "no_class",
                                         [SPEX_OUT_OF_RANGE] = "out_of_range"};
     const struct spex_anomalies_account *judged = account->judged;
     json_t *unjudged = json_object();
-    for (int why = SPEX_NO_MODEL; why < SPEX_UNJUDGED; why++)
-        json_object_set_new(unjudged, names[why], json_integer((json_int_t)judged->unjudged[why]));
+    for (int reason = SPEX_NO_MODEL; reason < SPEX_UNJUDGED; reason++)
+        json_object_set_new(unjudged, names[reason],
+                            json_integer((json_int_t)judged->unjudged[reason]));
     json_object_set_new(unjudged, "left_out", json_integer((json_int_t)account->left_out));
-    write_line(file,
-               json_pack("{s:s, s:o, s:I, s:o, s:I, s:I, s:I, s:o, s:I}", "event", "account",
-                         "seconds", spex_json_number(account->seconds), "judged",
-                         (json_int_t)judged->judged, "stand_for", spex_json_number(judged->weight),
-                         "kernels", (json_int_t)judged->kernels, "anomalies",
-                         (json_int_t)judged->anomalies, "anomalous", (json_int_t)judged->anomalous,
-                         "not_judged", unjudged, "lost", (json_int_t)account->lost));
+    print_json_line(
+        file, json_pack("{s:s, s:o, s:I, s:o, s:I, s:I, s:I, s:o, s:I}", "event", "account",
+                        "seconds", spex_json_number(account->seconds), "judged",
+                        (json_int_t)judged->judged, "stand_for", spex_json_number(judged->weight),
+                        "kernels", (json_int_t)judged->kernels, "anomalies",
+                        (json_int_t)judged->anomalies, "anomalous", (json_int_t)judged->anomalous,
+                        "not_judged", unjudged, "lost", (json_int_t)account->lost));
 }
 
 void spex_watch_output_account(const struct spex_watch_output *output,
                                const struct spex_watch_account *account) {
     if (output->json)
-        write_account(output->file, account);
+        account_print_json(output->file, account);
     else
-        print_account(output->file, account);
+        account_print_text(output->file, account);
 }

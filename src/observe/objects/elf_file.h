@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A linked ELF object, opened to be read. Its bytes may be anyone's: whatever it says of itself is
- * checked before it is used. */
+/* Opens a linked ELF object for reading. The file may come from anyone: whatever it says of
+ * itself is checked before it is used. */
 #ifndef SPEX_OBSERVE_OBJECTS_ELF_FILE_H
 #define SPEX_OBSERVE_OBJECTS_ELF_FILE_H
 
@@ -16,26 +16,30 @@
 struct spex_elf_file {
     int fd;
     Elf *elf;
-    const char *name; /* for messages */
+    /* For messages. */
+    const char *name;
     Elf64_Ehdr header;
+    /* Length of the file. */
     uint64_t bytes;
     size_t segment_count;
     Elf64_Phdr *segments;
 };
 
-/* A descriptor of the regular file at `path`. -ENOENT and so on; -EISDIR or -EINVAL when it is another
- * kind of file, which is not opened, since that may block or do something. */
-int spex_regular_file_open(const char *path, struct spex_error *why);
+/* A descriptor of the regular file at `path`. Other kinds of files are not opened, since
+ * opening a pipe blocks and opening a device may have effects. -EISDIR or -EINVAL for those, or
+ * what open has failed with. */
+int spex_regular_file_open(const char *path, struct spex_error *error);
 
-/* Reads from `fd`, which stays the caller's, as does `name`.
- * 0; -ENOEXEC: no ELF object; -ENOTSUP: one that is not for 64 bits and little endian, or is not
- * linked; -EINVAL: a malformed one; -ENOMEM; what reading failed with. */
+/* `fd` and `name` stay the caller's, and must outlive `file`. 0; -ENOEXEC: the file is no ELF
+ * object; -ENOTSUP: it is not for 64 bits and little endian, or is not linked; -EINVAL: it is
+ * malformed; -ENOMEM; or what reading has failed with. */
 int spex_elf_file_open(int fd, const char *name, struct spex_elf_file *file,
-                       struct spex_error *why);
+                       struct spex_error *error);
 void spex_elf_file_close(struct spex_elf_file *file);
 
-/* The bytes from this address on, as they are when the object is loaded, as many as the file has of the
- * segment and `room` takes; 0 when it has none. */
+/* Reads the bytes from an address on, as they are when the object is loaded: up to `room`, and
+ * up to the end of the part of the segment that is in the file. Returns how many; 0 when the
+ * address is in no segment. */
 size_t spex_elf_file_at(const struct spex_elf_file *file, uint64_t address, void *bytes,
                         size_t room);
 

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Runs the dynamic loader of the system with --list, as ldd does, and parses what it prints.
+ * The loader is not run for objects that could make it execute code or overwrite memory:
+ * loader_check.h. */
 #define _GNU_SOURCE
 #include "observe/objects/linked_objects.h"
 
@@ -17,24 +20,27 @@
 
 enum {
     OBJECTS_MAX = 65536,
-    LOADER_SECONDS = 30 /* it may wait forever, for a pipe or a server of files */
+    /* Timeout: the loader may open a pipe, or a file on a server that does not answer. */
+    LOADER_SECONDS = 30
 };
 
-static int check(const char *path, struct spex_error *why) {
+/* Whether the loader may be run for this object. */
+static int object_check(const char *path, struct spex_error *error) {
     struct spex_elf_file file;
-    int fd = spex_regular_file_open(path, why);
+    int fd = spex_regular_file_open(path, error);
     if (fd < 0)
         return fd;
-    int err = spex_elf_file_open(fd, path, &file, why);
+    int err = spex_elf_file_open(fd, path, &file, error);
     if (!err) {
-        err = spex_loader_check(&file, why);
+        err = spex_loader_check(&file, error);
         spex_elf_file_close(&file);
     }
     close(fd);
     return err;
 }
 
-/* In the child. These variables make the loader do more than to list. */
+/* Runs in the child. The variables that are removed make the loader run or print more than the
+ * list; standard error goes to the pipe with standard output, for its messages. */
 __attribute__((noreturn)) static void become_loader(const char *path, bool tolerant, int output) {
     static const char *const unwanted[] = {"LD_AUDIT",        "LD_BIND_NOW", "LD_DEBUG",
                                            "LD_DEBUG_OUTPUT", "LD_PROFILE",  "LD_VERBOSE",
@@ -52,11 +58,13 @@ __attribute__((noreturn)) static void become_loader(const char *path, bool toler
     _exit(127);
 }
 
-/* What the loader will say is in *output. The loader's process, or a negative error. */
-static pid_t start_loader(const char *path, bool tolerant, FILE **output, struct spex_error *why) {
+/* `*output` is the output of the loader. The process id of the loader, or a negative errno
+ * value. */
+static pid_t start_loader(const char *path, bool tolerant, FILE **output,
+                          struct spex_error *error) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
-        return spex_fail(why, -errno, "cannot make a pipe: %s", strerror(errno));
+        return spex_fail(error, -errno, "cannot make a pipe: %s", strerror(errno));
     pid_t pid = fork();
     if (pid == 0)
         become_loader(path, tolerant, ends[1]);
@@ -68,10 +76,10 @@ static pid_t start_loader(const char *path, bool tolerant, FILE **output, struct
     close(ends[0]);
     if (pid > 0)
         waitpid(pid, NULL, 0);
-    return spex_fail(why, -err, "cannot start %s: %s", spex_loader_path(), strerror(err));
+    return spex_fail(error, -err, "cannot start %s: %s", spex_loader_path(), strerror(err));
 }
 
-static int add(char ***list, size_t *count, const char *text) {
+static int list_add(char ***list, size_t *count, const char *text) {
     if (*count == OBJECTS_MAX)
         return -E2BIG;
     char **grown = realloc(*list, (*count + 1) * sizeof(*grown));
@@ -82,32 +90,35 @@ static int add(char ***list, size_t *count, const char *text) {
     return grown[*count] ? (++*count, 0) : -ENOMEM;
 }
 
-/* "\tlibx.so.1 => /lib/libx.so.1 (0x…)", "\t/lib/libx.so.1 (0x…)", "\tlibx.so.1 => not found", and
- * what has no file, "\tlinux-vdso.so.1 (0x…)". */
-static int take_line(char *line, struct spex_linked_objects *objects) {
+/* Takes a line after its tab: "libx.so.1 => /lib/libx.so.1 (0x…)", "/lib/libx.so.1 (0x…)",
+ * "libx.so.1 => not found", or "linux-vdso.so.1 (0x…)", which has no file. The last " (0x" ends
+ * the path, since a path may contain one. */
+static int take_loader_line(char *line, struct spex_linked_objects *objects) {
     char *arrow = strstr(line, " => ");
     char *path = arrow ? arrow + 4 : line;
     if (arrow && strcmp(path, "not found") == 0) {
         *arrow = '\0';
-        return add(&objects->missing, &objects->missing_count, line);
+        return list_add(&objects->missing, &objects->missing_count, line);
     }
     for (char *at = path; (at = strstr(at, " (0x")); at++)
         if (!strstr(at + 1, " (0x")) {
             *at = '\0';
             break;
         }
-    return strchr(path, '/') ? add(&objects->found, &objects->found_count, path) : 0;
+    return strchr(path, '/') ? list_add(&objects->found, &objects->found_count, path) : 0;
 }
 
-/* What does not begin with a tab is a message. */
-static int take_output(FILE *output, struct spex_linked_objects *objects, struct spex_error *said) {
+/* Lines of the list begin with a tab; any other line is a message, of which the last is kept in
+ * `said`. */
+static int take_loader_output(FILE *output, struct spex_linked_objects *objects,
+                              struct spex_error *said) {
     char *line = NULL;
     size_t room = 0;
     int err = 0;
     while (getline(&line, &room, output) > 0 && !err) {
         line[strcspn(line, "\n")] = '\0';
         if (*line == '\t')
-            err = take_line(line + 1, objects);
+            err = take_loader_line(line + 1, objects);
         else if (*line)
             spex_error_set(said, "%s", line);
     }
@@ -115,32 +126,35 @@ static int take_output(FILE *output, struct spex_linked_objects *objects, struct
     return err;
 }
 
+/* `tolerant`: see loader_list. */
 static int run_loader(const char *path, bool tolerant, struct spex_linked_objects *objects,
-                      struct spex_error *why) {
+                      struct spex_error *error) {
     struct spex_error said = {"it ended without a word"};
     FILE *output = NULL;
     int status = 0;
-    pid_t pid = start_loader(path, tolerant, &output, why);
+    pid_t pid = start_loader(path, tolerant, &output, error);
     if (pid < 0)
         return pid;
-    int err = take_output(output, objects, &said);
+    int err = take_loader_output(output, objects, &said);
     fclose(output);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     if (err)
-        return spex_fail(why, err, "its libraries cannot be listed: %s", strerror(-err));
+        return spex_fail(error, err, "its libraries cannot be listed: %s", strerror(-err));
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-        return spex_fail(why, -ETIMEDOUT, "the loader was still busy after %d s", LOADER_SECONDS);
+        return spex_fail(error, -ETIMEDOUT, "the loader was still busy after %d s", LOADER_SECONDS);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        return spex_fail(why, -EIO, "the loader failed: %.400s", said.text);
+        return spex_fail(error, -EIO, "the loader failed: %.400s", said.text);
     return 0;
 }
 
-/* `--list` gives up at the first library that is missing. Told by a variable, glibc's loader goes on
- * (which is how `ldd` does it), but one that ignored the variable would run the program: so only where
- * that cannot be. */
-static int list(const char *path, struct spex_linked_objects *objects, struct spex_error *why) {
-    int err = run_loader(path, false, objects, why);
+/* --list fails at the first library that is missing. With LD_TRACE_LOADED_OBJECTS, the loader
+ * of glibc goes on, which is how ldd uses it. A loader that ignored the variable would run the
+ * program: the variable is used only with glibc, and not where AT_SECURE makes the loader
+ * ignore such variables. */
+static int loader_list(const char *path, struct spex_linked_objects *objects,
+                       struct spex_error *error) {
+    int err = run_loader(path, false, objects, error);
 #ifdef __GLIBC__
     struct spex_error second;
     if (err == -EIO && !getauxval(AT_SECURE)) {
@@ -153,28 +167,28 @@ static int list(const char *path, struct spex_linked_objects *objects, struct sp
 }
 
 int spex_linked_objects_find(const char *path, struct spex_linked_objects *objects,
-                             struct spex_error *why) {
+                             struct spex_error *error) {
     char *given = NULL;
     *objects = (struct spex_linked_objects){NULL, 0, NULL, 0};
-    int err = check(path, why);
+    int err = object_check(path, error);
     if (err)
         return err;
-    /* So that it is neither an option nor the name of a library to look for. */
+    /* With a slash, the path is neither an option nor a name that the loader searches for. */
     if (asprintf(&given, "%s%s", *path == '/' ? "" : "./", path) < 0)
-        return spex_fail(why, -ENOMEM, "out of memory");
-    err = list(given, objects, why);
+        return spex_fail(error, -ENOMEM, "out of memory");
+    err = loader_list(given, objects, error);
     free(given);
     return err;
 }
 
-static void free_all(char **list, size_t count) {
+static void list_free(char **list, size_t count) {
     for (size_t i = 0; i < count; i++)
         free(list[i]);
     free(list);
 }
 
 void spex_linked_objects_free(struct spex_linked_objects *objects) {
-    free_all(objects->found, objects->found_count);
-    free_all(objects->missing, objects->missing_count);
+    list_free(objects->found, objects->found_count);
+    list_free(objects->missing, objects->missing_count);
     *objects = (struct spex_linked_objects){NULL, 0, NULL, 0};
 }

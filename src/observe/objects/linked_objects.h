@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The shared libraries that a program links, those that they link and so on, as the dynamic loader
- * finds them here and now (LD_LIBRARY_PATH and LD_PRELOAD included), told by the system's own loader.
- * Nothing of the program runs; nor is the loader run that the program names. The loader was not made
- * for hostile files: those that could use it to run something are left alone (loader_check.h), while
- * libraries are trusted as far as `ldd` trusts them. */
+/* Lists the shared libraries that a program links, directly and indirectly, as the dynamic
+ * loader finds them at present, LD_LIBRARY_PATH and LD_PRELOAD included. The loader is that of
+ * the system, not the one that the program names, and nothing of the program runs. The loader
+ * was not made for hostile files: it is not run for objects that could misuse it
+ * (loader_check.h); their libraries are trusted as far as ldd trusts them. */
 #ifndef SPEX_OBSERVE_OBJECTS_LINKED_OBJECTS_H
 #define SPEX_OBSERVE_OBJECTS_LINKED_OBJECTS_H
 
@@ -12,16 +12,19 @@
 #include "text/error.h"
 
 struct spex_linked_objects {
-    char **found; /* paths, the loader's own included */
+    /* Paths, that of the loader included. */
+    char **found;
     size_t found_count;
-    char **missing; /* names of those that the loader does not find */
+    /* Names of libraries that the loader does not find. */
+    char **missing;
     size_t missing_count;
 };
 
-/* For the program or shared library at `path`. 0; -ENOTSUP, when its libraries were not looked at;
- * -EIO when the loader failed, -ETIMEDOUT when it did not end; an error of spex_elf_file_open, or of starting a process. */
+/* Lists the libraries of the program or shared library at `path`. 0; -ENOTSUP: the object could
+ * misuse the loader; -EIO: the loader has failed; -ETIMEDOUT: it did not end; or an error of
+ * spex_elf_file_open, or of starting a process. Call spex_linked_objects_free in any case. */
 int spex_linked_objects_find(const char *path, struct spex_linked_objects *objects,
-                             struct spex_error *why);
+                             struct spex_error *error);
 void spex_linked_objects_free(struct spex_linked_objects *objects);
 
 #endif

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Reads /proc/PID/maps (proc(5)), and opens each mapped file. A path may lead to another file
+ * by now, so that a file that was opened is mapped here, and its device and inode are compared
+ * as /proc/self/maps shows them. */
 #define _GNU_SOURCE
 #include "observe/objects/mapped_objects.h"
 
@@ -13,20 +16,23 @@
 
 #include "observe/objects/elf_file.h"
 
-/* What the kernel tells of a mapped file. These numbers are not always those of stat: some file systems
- * (overlayfs, btrfs) have two sets of them. */
+/* Device and inode of a mapped file, as /proc/PID/maps has them. stat may give other numbers:
+ * overlayfs and btrfs have two sets. */
 struct identity {
     unsigned device_major, device_minor;
     unsigned long inode;
 };
 
+/* A line of /proc/PID/maps. */
 struct mapping {
     unsigned long start, end;
     bool executable;
     struct identity identity;
-    char *path; /* within the line */
+    /* Points into the line. */
+    char *path;
 };
 
+/* The visit of one process; `known` are the files that were seen before. */
 struct visit {
     pid_t pid;
     spex_mapped_object_seen seen;
@@ -35,12 +41,12 @@ struct visit {
     size_t known_count;
 };
 
-static bool same_identity(const struct identity *a, const struct identity *b) {
+static bool identity_equal(const struct identity *a, const struct identity *b) {
     return a->device_major == b->device_major && a->device_minor == b->device_minor &&
            a->inode == b->inode;
 }
 
-/* Line feeds in a path are written in octal, and nothing else is. */
+/* The kernel writes a line feed in a path as \012, and escapes no other character. */
 static void restore_line_feeds(char *path) {
     for (char *at = path; (at = strstr(at, "\\012")); at++) {
         *at = '\n';
@@ -48,7 +54,7 @@ static void restore_line_feeds(char *path) {
     }
 }
 
-/* A line of /proc/PID/maps: proc(5). */
+/* Parses a line of /proc/PID/maps, and changes it. False when it has another form. */
 static bool parse_mapping(char *line, struct mapping *mapping) {
     char rights[5] = "";
     int path = 0;
@@ -64,8 +70,9 @@ static bool parse_mapping(char *line, struct mapping *mapping) {
     return true;
 }
 
-/* What a mapping of our own shows the file to be. */
-static bool identify(int fd, struct identity *identity) {
+/* Maps a page of the file, and reads its identity from /proc/self/maps. The kernel may show
+ * adjacent mappings of a file as one. */
+static bool file_identify(int fd, struct identity *identity) {
     char *line = NULL;
     size_t room = 0;
     bool found = false;
@@ -73,7 +80,6 @@ static bool identify(int fd, struct identity *identity) {
     FILE *maps = page == MAP_FAILED ? NULL : fopen("/proc/self/maps", "re");
     while (maps && !found && getline(&line, &room, maps) > 0) {
         struct mapping mapping;
-        /* Neighbours of the same file may be shown as one. */
         found = parse_mapping(line, &mapping) && mapping.start <= (uintptr_t)page &&
                 (uintptr_t)page < mapping.end;
         if (found)
@@ -87,22 +93,23 @@ static bool identify(int fd, struct identity *identity) {
     return found;
 }
 
-/* A descriptor of what `path` leads to if that is the mapped file; else -1. */
+/* A descriptor of the file at `path` if that is the mapped file; else -1. */
 static int open_if_same(const char *path, const struct identity *wanted) {
     struct spex_error unused;
     struct identity identity;
     int fd = spex_regular_file_open(path, &unused);
     if (fd < 0)
         return -1;
-    if (identify(fd, &identity) && same_identity(&identity, wanted))
+    if (file_identify(fd, &identity) && identity_equal(&identity, wanted))
         return fd;
     close(fd);
     return -1;
 }
 
-/* By the mapping itself, which takes privileges; by its path in the process's own file system; or as
- * the program that it runs. */
-static int open_mapped(pid_t pid, const struct mapping *mapping) {
+/* Opens the mapped file: by its mapping in map_files, which needs privileges; by its path below
+ * the root directory of the process; or as the program that the process runs. -1: none of them
+ * is the file. */
+static int mapping_open(pid_t pid, const struct mapping *mapping) {
     char link[64], *path = NULL;
     snprintf(link, sizeof(link), "/proc/%d/map_files/%lx-%lx", (int)pid, mapping->start,
              mapping->end);
@@ -118,10 +125,10 @@ static int open_mapped(pid_t pid, const struct mapping *mapping) {
     return fd;
 }
 
-/* True the first time. */
-static bool remember(struct visit *visit, const struct identity *identity) {
+/* True when the file was not seen before. False also when memory is short. */
+static bool visit_remember(struct visit *visit, const struct identity *identity) {
     for (size_t k = 0; k < visit->known_count; k++)
-        if (same_identity(&visit->known[k], identity))
+        if (identity_equal(&visit->known[k], identity))
             return false;
     struct identity *known =
         realloc(visit->known, (visit->known_count + 1) * sizeof(*visit->known));
@@ -132,45 +139,51 @@ static bool remember(struct visit *visit, const struct identity *identity) {
     return true;
 }
 
-static void drop_suffix(char *path, const char *suffix) {
+/* The kernel appends " (deleted)" to the path of a file that was removed. */
+static void text_drop_suffix(char *path, const char *suffix) {
     size_t length = strlen(path), tail = strlen(suffix);
     if (length > tail && strcmp(path + length - tail, suffix) == 0)
         path[length - tail] = '\0';
 }
 
+/* Only executable mappings of files count: a file is mapped several times, and once with its
+ * code. */
 static void visit_mapping(struct visit *visit, struct mapping *mapping) {
-    struct spex_error why = {""};
+    struct spex_error error = {""};
     if (!mapping->executable || mapping->identity.inode == 0 || *mapping->path != '/' ||
-        !remember(visit, &mapping->identity))
+        !visit_remember(visit, &mapping->identity))
         return;
-    int fd = open_mapped(visit->pid, mapping);
-    drop_suffix(mapping->path, " (deleted)");
+    int fd = mapping_open(visit->pid, mapping);
+    text_drop_suffix(mapping->path, " (deleted)");
     if (fd < 0)
-        spex_error_set(&why, "%s was replaced since it was loaded, or cannot be read",
+        spex_error_set(&error, "%s was replaced since it was loaded, or cannot be read",
                        mapping->path);
-    visit->seen(visit->user, mapping->path, fd, why.text);
+    visit->seen(visit->user, mapping->path, fd, error.text);
     if (fd >= 0)
         close(fd);
 }
 
-static int fail(pid_t pid, int err, struct spex_error *why) {
+/* Sets the message for an error of /proc. Returns a negative errno value. */
+static int visit_fail(pid_t pid, int err, struct spex_error *error) {
     if (err == EACCES || err == EPERM)
-        return spex_fail(why, -EACCES,
+        return spex_fail(error, -EACCES,
                          "process %d belongs to someone else, or may not be looked at", (int)pid);
     if (err == ENOENT || err == ESRCH)
-        return spex_fail(why, -ESRCH, "there is no process %d", (int)pid);
-    return spex_fail(why, -err, "process %d cannot be looked at: %s", (int)pid, strerror(err));
+        return spex_fail(error, -ESRCH, "there is no process %d", (int)pid);
+    return spex_fail(error, -err, "process %d cannot be looked at: %s", (int)pid, strerror(err));
 }
 
+/* getline leaves errno at 0 at the end of the file; a kernel thread and a process that has
+ * ended have an empty file. */
 int spex_mapped_objects_visit(pid_t pid, spex_mapped_object_seen seen, void *user,
-                              struct spex_error *why) {
+                              struct spex_error *error) {
     struct visit visit = {.pid = pid, .seen = seen, .user = user};
     char name[64], *line = NULL;
     size_t room = 0, lines = 0;
     snprintf(name, sizeof(name), "/proc/%d/maps", (int)pid);
     FILE *maps = fopen(name, "re");
     if (!maps)
-        return fail(pid, errno, why);
+        return visit_fail(pid, errno, error);
     errno = 0;
     for (; getline(&line, &room, maps) > 0; lines++) {
         struct mapping mapping;
@@ -183,9 +196,9 @@ int spex_mapped_objects_visit(pid_t pid, spex_mapped_object_seen seen, void *use
     free(visit.known);
     fclose(maps);
     if (err)
-        return fail(pid, err, why);
+        return visit_fail(pid, err, error);
     if (lines == 0)
-        return spex_fail(why, -ENOENT, "process %d has no memory: it has ended, or is the kernel's",
-                         (int)pid);
+        return spex_fail(error, -ENOENT,
+                         "process %d has no memory: it has ended, or is the kernel's", (int)pid);
     return 0;
 }

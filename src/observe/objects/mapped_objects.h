@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The files whose code a running process has mapped: its program and its libraries, those loaded
- * later included. They are read as they were when they were loaded, whatever has become of their paths
- * since, and in whatever file system the process lives. */
+/* Visits the files whose code a running process has mapped: its program and its libraries, also
+ * those that it has loaded later. The files are those that were mapped, even when their paths
+ * lead to other files by now, or belong to another mount namespace. */
 #ifndef SPEX_OBSERVE_OBJECTS_MAPPED_OBJECTS_H
 #define SPEX_OBSERVE_OBJECTS_MAPPED_OBJECTS_H
 
@@ -9,12 +9,13 @@
 
 #include "text/error.h"
 
-/* Called once for each file: its path as the process sees it, and a descriptor, which is closed
- * afterwards; or -1 and why there is none. */
-typedef void (*spex_mapped_object_seen)(void *user, const char *path, int fd, const char *why);
+/* Called once for each file, with its path as the process sees it, and a descriptor that is
+ * closed afterwards; or with -1 and the reason why the file cannot be read. */
+typedef void (*spex_mapped_object_seen)(void *user, const char *path, int fd, const char *reason);
 
-/* 0; -ESRCH: no such process; -EACCES: it may not be looked at; -ENOENT: it has nothing mapped. */
+/* 0; -ESRCH: no such process; -EACCES: this user may not read it; -ENOENT: it has nothing
+ * mapped; or another negative errno value. */
 int spex_mapped_objects_visit(pid_t pid, spex_mapped_object_seen seen, void *user,
-                              struct spex_error *why);
+                              struct spex_error *error);
 
 #endif

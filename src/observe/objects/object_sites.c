@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/* Reads the sections "spex_names" and "spex_sites" of an ELF object, in which the macros of
+ * <spex/probe.h> put their probes. A site refers to its source file by a relative offset, so
+ * that the text is read from the segment that has its address. Sites that say the same, such as
+ * copies of inlined code, become one with a count. Sizes are limited, since the file may come
+ * from anyone. */
 #include "observe/objects/object_sites.h"
 
 #include <errno.h>
@@ -14,65 +19,71 @@
 #include "text/printable.h"
 
 enum {
-    FILE_NAME_BYTES = 4096,         /* of a source file, the terminator included */
-    FILE_NAMES_BYTES_MAX = 1 << 24, /* of all of an object's */
+    /* The name of a source file, with its terminator. */
+    FILE_NAME_BYTES = 4096,
+    /* The names of all files and parameters of an object. */
+    FILE_NAMES_BYTES_MAX = 1 << 24,
     SECTION_NAMES_BYTES_MAX = 1 << 24
 };
 
 _Static_assert(sizeof(struct spex_site) == 32 && sizeof(struct spex_probe_name) == 64,
                "the layout that objects of every architecture have");
 
+/* The state of one call of spex_object_sites_read. `name_of_id` has, for each probe id, 1 + the
+ * index of its name; 0: no name. */
 struct reading {
     const struct spex_elf_file *file;
     struct spex_object_sites *sites;
-    struct spex_error *why;
+    struct spex_error *error;
     size_t file_names_bytes;
     struct spex_probe_name *names;
     size_t name_count;
-    uint32_t name_of_id[UINT16_MAX + 1]; /* 1 + which of the names; 0: none */
+    uint32_t name_of_id[UINT16_MAX + 1];
 };
 
+/* Takes the entries of a section, which need not be aligned. 0 or a negative errno value. */
 typedef int (*section_reader)(struct reading *reading, const GElf_Shdr *header, const void *entries,
                               size_t count);
 
-/* The raw contents of a section of `entry_bytes` an entry, handed to `take`. */
+/* Gives the contents of a section to `take`. `most`: the most entries that are accepted. */
 static int read_section(struct reading *reading, Elf_Scn *section, const GElf_Shdr *header,
                         size_t entry_bytes, size_t most, section_reader take) {
     const char *name = reading->file->name;
     if (header->sh_type == SHT_NOBITS)
-        return spex_fail(reading->why, -EINVAL,
+        return spex_fail(reading->error, -EINVAL,
                          "%s has none of its probes' contents: is it a file of debug information?",
                          name);
     if (header->sh_size % entry_bytes != 0)
-        return spex_fail(reading->why, -EINVAL,
+        return spex_fail(reading->error, -EINVAL,
                          "%s is malformed: a section of probes is not made of entries of %zu bytes",
                          name, entry_bytes);
     if (header->sh_size / entry_bytes > most)
-        return spex_fail(reading->why, -EINVAL,
+        return spex_fail(reading->error, -EINVAL,
                          "%s has %llu probes or names; %zu at most were expected", name,
                          (unsigned long long)(header->sh_size / entry_bytes), most);
     if (header->sh_size == 0)
         return 0;
     Elf_Data *data = elf_rawdata(section, NULL);
     if (!data || !data->d_buf || data->d_size != header->sh_size)
-        return spex_fail(reading->why, -EINVAL,
+        return spex_fail(reading->error, -EINVAL,
                          "%s is truncated: a section of probes lies beyond its end", name);
     return take(reading, header, data->d_buf, data->d_size / entry_bytes);
 }
 
-/* The section with the names of sections; libelf reads all of it. */
+/* Finds the section with the names of sections. Its size is checked because libelf reads all of
+ * it. */
 static int find_section_names(const struct reading *reading, size_t *index) {
     Elf *elf = reading->file->elf;
     GElf_Shdr header;
     if (elf_getshdrstrndx(elf, index) != 0 || !gelf_getshdr(elf_getscn(elf, *index), &header) ||
         header.sh_type != SHT_STRTAB || (header.sh_flags & SHF_COMPRESSED) ||
         header.sh_size > SECTION_NAMES_BYTES_MAX)
-        return spex_fail(reading->why, -EINVAL, "%s is malformed: its sections have no names",
+        return spex_fail(reading->error, -EINVAL, "%s is malformed: its sections have no names",
                          reading->file->name);
     return 0;
 }
 
-/* Runs `take` over every allocated section called `wanted`. */
+/* Gives every allocated section called `wanted` to `take`; an object may have several. */
 static int read_sections(struct reading *reading, const char *wanted, size_t entry_bytes,
                          size_t most, section_reader take) {
     Elf *elf = reading->file->elf;
@@ -94,17 +105,17 @@ static int read_sections(struct reading *reading, const char *wanted, size_t ent
     return 0;
 }
 
-/* As in the program itself, the first name of an id counts. */
+/* The first name of a probe id counts, as in the program itself. */
 static int take_names(struct reading *reading, const GElf_Shdr *header, const void *entries,
                       size_t count) {
     (void)header;
     if (reading->name_count + count > SPEX_OBJECT_NAMES_MAX)
-        return spex_fail(reading->why, -EINVAL, "%s has more than %d names of probes",
+        return spex_fail(reading->error, -EINVAL, "%s has more than %d names of probes",
                          reading->file->name, SPEX_OBJECT_NAMES_MAX);
     struct spex_probe_name *names =
         realloc(reading->names, (reading->name_count + count) * sizeof(*names));
     if (!names)
-        return spex_fail(reading->why, -ENOMEM, "out of memory");
+        return spex_fail(reading->error, -ENOMEM, "out of memory");
     reading->names = names;
     memcpy(names + reading->name_count, entries, count * sizeof(*names));
     for (size_t n = reading->name_count; n < reading->name_count + count; n++)
@@ -114,7 +125,8 @@ static int take_names(struct reading *reading, const GElf_Shdr *header, const vo
     return 0;
 }
 
-static void set_name(const struct reading *reading, struct spex_object_site *site) {
+/* Names come from the section spex_names, which was read before. */
+static void site_set_name(const struct reading *reading, struct spex_object_site *site) {
     uint32_t name = reading->name_of_id[site->probe_id];
     if (name == 0)
         return;
@@ -122,9 +134,10 @@ static void set_name(const struct reading *reading, struct spex_object_site *sit
     spex_make_printable(site->name);
 }
 
-/* What stands in the object behind the file's name, of which `got` bytes have been read. */
-static int set_parameters(struct reading *reading, struct spex_object_site *site, const char *text,
-                          size_t got) {
+/* The names of the parameters of a KERNEL follow the name of its file. `text`: the bytes after
+ * that, of which `got` were read. */
+static int site_set_parameters(struct reading *reading, struct spex_object_site *site,
+                               const char *text, size_t got) {
     size_t length = strnlen(text, got);
     if (length == got)
         return 0;
@@ -134,13 +147,13 @@ static int set_parameters(struct reading *reading, struct spex_object_site *site
         return 0;
     site->parameters = strdup(parameters);
     if (!site->parameters)
-        return spex_fail(reading->why, -ENOMEM, "out of memory");
+        return spex_fail(reading->error, -ENOMEM, "out of memory");
     spex_make_printable(site->parameters);
     return 0;
 }
 
-/* The string at this address; "?" when there is none. */
-static int set_file(struct reading *reading, struct spex_object_site *site, uint64_t address) {
+/* Sets the file to the string at `address`, or to "?" when there is none. */
+static int site_set_file(struct reading *reading, struct spex_object_site *site, uint64_t address) {
     char text[FILE_NAME_BYTES];
     size_t got = spex_elf_file_at(reading->file, address, text, sizeof(text));
     size_t length = strnlen(text, got);
@@ -148,76 +161,80 @@ static int set_file(struct reading *reading, struct spex_object_site *site, uint
         got = length = (size_t)(stpcpy(text, "?") - text);
     reading->file_names_bytes += length + 1;
     if (reading->file_names_bytes > FILE_NAMES_BYTES_MAX)
-        return spex_fail(reading->why, -EINVAL,
+        return spex_fail(reading->error, -EINVAL,
                          "%s is malformed: its source files' names have more than %d bytes",
                          reading->file->name, FILE_NAMES_BYTES_MAX);
     site->file = strdup(text);
     if (!site->file)
-        return spex_fail(reading->why, -ENOMEM, "out of memory");
+        return spex_fail(reading->error, -ENOMEM, "out of memory");
     spex_make_printable(site->file);
     return site->probe_type == SPEX_KERNEL && length < got
-               ? set_parameters(reading, site, text + length + 1, got - length - 1)
+               ? site_set_parameters(reading, site, text + length + 1, got - length - 1)
                : 0;
 }
 
-/* Of what a file says, which may be no type. */
-static uint32_t type_of(const struct spex_site *raw) {
+/* The type of the probe; 0 when the number in the file is none. */
+static uint32_t raw_site_type(const struct spex_site *raw) {
     return raw->type_number <= SPEX_PROBE_TYPES ? spex_site_type_(raw) : 0;
 }
 
+/* `address`: that of the site when the object is loaded. The offset of the file name is
+ * relative to its own member. */
 static int take_site(struct reading *reading, const struct spex_site *raw, uint64_t address) {
     struct spex_object_site *site = &reading->sites->items[reading->sites->count++];
     *site = (struct spex_object_site){
         .probe_id = raw->probe_id,
-        .probe_type = (uint16_t)type_of(raw),
+        .probe_type = (uint16_t)raw_site_type(raw),
         .detail = raw->detail,
         .region = raw->region,
         .subsample = raw->subsample,
         .line = raw->line,
         .copies = 1,
     };
-    set_name(reading, site);
+    site_set_name(reading, site);
     uint64_t member = address + offsetof(struct spex_site, file_offset);
-    return set_file(reading, site, member + (uint64_t)raw->file_offset);
+    return site_set_file(reading, site, member + (uint64_t)raw->file_offset);
 }
 
+/* A region has a site of its own without a type, which is no probe. */
 static int take_sites(struct reading *reading, const GElf_Shdr *header, const void *entries,
                       size_t count) {
     struct spex_object_sites *sites = reading->sites;
     if (sites->count + count > SPEX_OBJECT_SITES_MAX)
-        return spex_fail(reading->why, -EINVAL, "%s has more than %d probe sites",
+        return spex_fail(reading->error, -EINVAL, "%s has more than %d probe sites",
                          reading->file->name, SPEX_OBJECT_SITES_MAX);
     struct spex_object_site *items = realloc(sites->items, (sites->count + count) * sizeof(*items));
     if (!items)
-        return spex_fail(reading->why, -ENOMEM, "out of memory");
+        return spex_fail(reading->error, -ENOMEM, "out of memory");
     sites->items = items;
     int err = 0;
     for (size_t s = 0; s < count && !err; s++) {
-        struct spex_site raw; /* the file need not have it at an aligned place */
+        struct spex_site raw;
         memcpy(&raw, (const char *)entries + s * sizeof(raw), sizeof(raw));
-        if (!raw.type_number && raw.region) /* a region's own */
+        if (!raw.type_number && raw.region)
             continue;
         err = take_site(reading, &raw, header->sh_addr + s * sizeof(raw));
     }
     return err;
 }
 
-static int order(uint64_t a, uint64_t b) {
+static int order_of(uint64_t a, uint64_t b) {
     return a < b ? -1 : a > b;
 }
 
-/* 0 when all that is told of two sites is the same. */
-static int compare(const void *left, const void *right) {
+/* Orders sites as struct spex_object_sites has them. 0: everything about the two sites is the
+ * same. */
+static int site_compare(const void *left, const void *right) {
     const struct spex_object_site *a = left, *b = right;
-    int by = order(*a->name == '\0', *b->name == '\0');
+    int by = order_of(*a->name == '\0', *b->name == '\0');
     by = by ? by : strcmp(a->name, b->name);
-    by = by ? by : order(a->probe_id, b->probe_id);
-    by = by ? by : order(a->probe_type, b->probe_type);
+    by = by ? by : order_of(a->probe_id, b->probe_id);
+    by = by ? by : order_of(a->probe_type, b->probe_type);
     by = by ? by : strcmp(a->file, b->file);
-    by = by ? by : order(a->line, b->line);
-    by = by ? by : order(a->subsample, b->subsample);
-    by = by ? by : order(a->region, b->region);
-    by = by ? by : order(a->detail, b->detail);
+    by = by ? by : order_of(a->line, b->line);
+    by = by ? by : order_of(a->subsample, b->subsample);
+    by = by ? by : order_of(a->region, b->region);
+    by = by ? by : order_of(a->detail, b->detail);
     return by ? by : strcmp(a->parameters ? a->parameters : "", b->parameters ? b->parameters : "");
 }
 
@@ -226,12 +243,13 @@ static void site_free(struct spex_object_site *site) {
     free(site->parameters);
 }
 
-static void sort_and_merge(struct spex_object_sites *sites) {
+/* Sorts the sites, and merges equal ones. */
+static void sites_merge(struct spex_object_sites *sites) {
     size_t kept = 0;
     if (sites->count > 1)
-        qsort(sites->items, sites->count, sizeof(*sites->items), compare);
+        qsort(sites->items, sites->count, sizeof(*sites->items), site_compare);
     for (size_t s = 0; s < sites->count; s++) {
-        if (kept && compare(&sites->items[kept - 1], &sites->items[s]) == 0) {
+        if (kept && site_compare(&sites->items[kept - 1], &sites->items[s]) == 0) {
             sites->items[kept - 1].copies++;
             site_free(&sites->items[s]);
         } else {
@@ -241,9 +259,9 @@ static void sort_and_merge(struct spex_object_sites *sites) {
     sites->count = kept;
 }
 
-static int read_all(struct reading *reading) {
+static int object_read(struct reading *reading) {
     if (reading->file->header.e_shoff == 0)
-        return spex_fail(reading->why, -ENOTSUP,
+        return spex_fail(reading->error, -ENOTSUP,
                          "%s has no section table, by which its probes are found",
                          reading->file->name);
     int err = read_sections(reading, "spex_names", sizeof(struct spex_probe_name),
@@ -254,29 +272,30 @@ static int read_all(struct reading *reading) {
     return err;
 }
 
+/* The state is allocated because its table of names has 256 KiB. */
 int spex_object_sites_read(int fd, const char *name, struct spex_object_sites *sites,
-                           struct spex_error *why) {
+                           struct spex_error *error) {
     struct spex_elf_file file;
     *sites = (struct spex_object_sites){NULL, 0};
-    int err = spex_elf_file_open(fd, name, &file, why);
+    int err = spex_elf_file_open(fd, name, &file, error);
     if (err)
         return err;
     struct reading *reading = calloc(1, sizeof(*reading));
     if (reading) {
         reading->file = &file;
         reading->sites = sites;
-        reading->why = why;
-        err = read_all(reading);
+        reading->error = error;
+        err = object_read(reading);
         free(reading->names);
         free(reading);
     } else {
-        err = spex_fail(why, -ENOMEM, "out of memory");
+        err = spex_fail(error, -ENOMEM, "out of memory");
     }
     spex_elf_file_close(&file);
     if (err)
         spex_object_sites_free(sites);
     else
-        sort_and_merge(sites);
+        sites_merge(sites);
     return err;
 }
 

@@ -10,33 +10,39 @@
 
 #include "text/error.h"
 
-/* More than a process has room for; an object with more than these is refused. */
+/* Limits above what a process has room for. An object with more is refused. */
 enum { SPEX_OBJECT_SITES_MAX = 1 << 16, SPEX_OBJECT_NAMES_MAX = 1 << 16 };
 
 struct spex_object_site {
     uint16_t probe_id;
-    uint16_t probe_type; /* 0: the file has none that there is */
-    uint16_t region;     /* that it stands in; 0: none */
-    uint8_t detail;      /* as in struct spex_site */
+    /* 0: the type in the file is unknown. */
+    uint16_t probe_type;
+    /* The region around the site; 0: none. */
+    uint16_t region;
+    /* As in struct spex_site. */
+    uint8_t detail;
     uint32_t subsample;
     uint32_t line;
-    uint32_t copies;                /* so many sites say the same: inlined code, or a template's */
-    char name[SPEX_NAME_BYTES + 1]; /* printable; empty: it has none */
-    char *file;                     /* printable; "?" where the object does not tell */
-    char *
-        parameters; /* printable: of a KERNEL, "n, m"; NULL: it has none, or the object does not tell */
+    /* How many sites say the same: copies of inlined code or of a template. */
+    uint32_t copies;
+    /* Printable; empty: the probe has none. */
+    char name[SPEX_NAME_BYTES + 1];
+    /* Printable; "?": unknown. */
+    char *file;
+    /* The parameters of a KERNEL, printable, such as "n, m"; NULL: none or unknown. */
+    char *parameters;
 };
 
 struct spex_object_sites {
-    struct spex_object_site *items; /* those with a name first, by name; then by id, type, file and
-                                       line */
+    /* Sorted: sites with a name first, by name; then by id, type, file and line. */
+    struct spex_object_site *items;
     size_t count;
 };
 
-/* The sites of the object behind `fd`, which stays the caller's; `name` is for messages. An object
- * without probes has no sites. 0, or an error of spex_elf_file_open. */
+/* Reads the sites of the object behind `fd`, which stays the caller's; `name` is for messages.
+ * An object without probes has no sites. 0, or an error of spex_elf_file_open. */
 int spex_object_sites_read(int fd, const char *name, struct spex_object_sites *sites,
-                           struct spex_error *why);
+                           struct spex_error *error);
 void spex_object_sites_free(struct spex_object_sites *sites);
 
 #endif
