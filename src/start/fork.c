@@ -25,8 +25,8 @@
 
 /* Takes all locks, in the order in which the other code takes them: start and stop, control, sinks,
  * sites, counters. The end of a sink waits for the
- * metrics, which the table and the control thread read together with sites; the table asks about
- * counters under the sinks' lock. */
+ * metrics, which the table and the control thread read together with sites; the table also
+ * reads counters, so that their lock comes after the sinks'. */
 static void fork_prepare(void) {
     pthread_mutex_lock(&spex_life.lock);
     uint64_t until_ns = spex_clock_ns(CLOCK_REALTIME) + FORK_WAIT_NS;

@@ -48,8 +48,8 @@ struct spex_variance_sums {
 /* A unit to which records may still be added. */
 struct spex_variance_unit {
     double distance;
-    double weight; /* 0: there is no unit */
-    double factor; /* f, such that f W² is the variance of its weight */
+    double weight;    /* 0: there is no unit */
+    double factor;    /* f, such that f W² is the variance of its weight */
     double amplitude; /* √factor: what an execution of weight 1 adds to the rows */
     uint32_t signs;
     double former_mean; /* of the unit before, as a distance from the origin */
