@@ -24,9 +24,8 @@
 #define FORK_WAIT_NS 20000000
 
 /* Takes all locks, in the order in which the other code takes them: start and stop, control, sinks,
- * sites, counters. The end of a sink waits for the
- * metrics, which the table and the control thread read together with sites; the table also
- * reads counters, so that their lock comes after the sinks'. */
+ * sites, counters. The end of a sink waits for the metrics, which the table and the control thread
+ * read together with sites; the table also reads counters, so that their lock comes last. */
 static void fork_prepare(void) {
     pthread_mutex_lock(&spex_life.lock);
     uint64_t until_ns = spex_clock_ns(CLOCK_REALTIME) + FORK_WAIT_NS;
