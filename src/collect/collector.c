@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Each collector owns some rings and visits them in passes: it decodes a batch from each and hands
+ * it to the sinks, then tells the sinks how far it is (the watermark). The first collector also
+ * runs the chores. Between passes collectors sleep; the doorbell wakes them. */
 #define _GNU_SOURCE
 #include "collect/collector.h"
 
@@ -19,52 +22,51 @@
 #include "ring/rings.h"
 #include "site/registry.h"
 
-/* Between passes a collector sleeps, so long that the rings stay well below full: the time
- * halves when one was over a quarter full, down to none at all, and doubles while all were below
- * an eighth. A record waits at most the longest sleep; an idle program's collector wakes 100
- * times a second for a few microseconds. */
+/* Sleep between passes. It adapts so that rings stay well below full: it halves, down to none, when
+ * a ring was over a quarter full, and doubles while all were below an eighth. A record waits at
+ * most for the longest sleep. While a site is on, the collector of an idle program wakes 100 times
+ * a second for a few microseconds. */
 #define SLEEP_SHORTEST_NS 50000u
 #define SLEEP_LONGEST_NS  10000000u
 
-/* Records that are still being written when spex stops belong to threads caught between two
- * instructions; the ring passes over one after two visits. So many visits pass over more of them
- * than will ever be in a row. */
+/* Visits at the end. A record that is still unfinished when spex stops belongs to a thread that was
+ * interrupted between two instructions; a ring skips it after two visits. So many visits skip more
+ * unfinished records than can be in a row. */
 #define FINAL_VISITS 256
 
-/* A collector's CPU time is asked for, which is a system call, once in so many passes or
- * records, and whenever it sleeps long: the controller must know of it before it has become
- * much. */
+/* A collector reads its CPU time, which is a system call, once in so many passes or records, and
+ * before a longest sleep: often enough for the controller's accounts. */
 #define CPU_PASSES  16
 #define CPU_RECORDS 4096
 
-/* Held for reading during a pass. A collector may allocate there, and not every allocator can be
- * used in the child of a fork that has happened meanwhile (AddressSanitizer's before gcc 14
- * cannot): with this a fork comes between passes. Writers first, or a collector with a backlog
- * would keep them out. */
-static pthread_rwlock_t passes = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
-static bool passes_held; /* by who forks */
+/* Held for reading during a pass, and for writing during a fork, so that a fork comes between
+ * passes. A collector may allocate in a pass, and not every allocator works in the child after a
+ * fork in the middle of that (AddressSanitizer's before gcc 14 does not). Prefers writers:
+ * otherwise collectors with a backlog would keep the fork waiting. */
+static pthread_rwlock_t pass_lock = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+static bool passes_locked; /* by the thread that forks */
 
 struct collector {
     pthread_t thread;
     unsigned number;
     struct spex_record *records;
     uint64_t *scratch;
-    uint64_t watermark; /* as last passed on */
-    uint64_t cpu_ns;    /* this thread's CPU time, as of its last pass or so */
-    unsigned passes;    /* since then */
-    size_t taken;       /* records, since then */
+    uint64_t watermark; /* in ticks, as the sinks were last told */
+    uint64_t cpu_ns;    /* this thread's CPU time when last noted */
+    unsigned passes;    /* since CPU time was noted */
+    size_t taken;       /* records, since CPU time was noted */
 };
 
 static struct {
-    /* The sinks and the chores are there. */
+    /* The sinks and the chores are there: collectors may read. */
     bool begun;
     bool stopping;
-    /* Of collectors. Anyone may ask for it at any time. */
+    /* Number of collectors. Any thread may read it at any time. */
     unsigned count;
     unsigned batch;
     /* CPU time of collectors that have ended. */
     uint64_t former_cpu_ns;
-    /* Of the first collector. */
+    /* Chores of the first collector. */
     const struct spex_chore *chores;
     size_t chore_count;
     struct collector threads[SPEX_MAX_COLLECTORS];
@@ -76,9 +78,10 @@ struct pass_result {
     double fullest; /* share of its capacity that the fullest ring held */
 };
 
-/* Up to when this collector has handed over a ring that it has just taken `count` records of. Where
- * records were left in it, a batch's worth or behind one that is still being written, that is the
- * last one taken, or as far as it was before. */
+/* The time in ticks up to which all records of a ring have been handed over, after a visit at `now`
+ * that took `count` records. Records may be left in the ring where the batch was full, or where a
+ * record is still being written: then it is the time of the last record taken, or the former
+ * watermark. */
 static uint64_t handed_over(const struct collector *self, const struct spex_ring *ring,
                             size_t count, uint64_t now) {
     if (count < collectors.batch && !spex_ring_stuck(ring))
@@ -86,13 +89,14 @@ static uint64_t handed_over(const struct collector *self, const struct spex_ring
     return count > 0 ? self->records[count - 1].timestamp : self->watermark;
 }
 
-/* Rings of one type belong to different collectors, as do those of one CPU. */
+/* Whether the ring is this collector's. The rings of a type are spread over collectors, as are
+ * those of a CPU. */
 static bool is_own(const struct collector *self, unsigned ring) {
     return (ring / SPEX_PROBE_TYPES + ring % SPEX_PROBE_TYPES) % collectors.count == self->number;
 }
 
-/* The first ring from `ring` on that is this collector's and may hold records; the number of all
- * rings when there is none. */
+/* The first ring from `ring` on that is this collector's and whose type is in use;
+ * spex_rings_count() where there is none. */
 static unsigned own_ring(const struct collector *self, unsigned ring) {
     uint32_t used = spex_rings_used();
     while (ring < spex_rings_count() &&
@@ -101,8 +105,9 @@ static unsigned own_ring(const struct collector *self, unsigned ring) {
     return ring;
 }
 
-static void visit(struct collector *self, unsigned r, struct pass_result *result,
-                  uint64_t *watermark) {
+/* Takes one batch from a ring, and lowers *watermark where records are left in it. */
+static void ring_visit(struct collector *self, unsigned r, struct pass_result *result,
+                       uint64_t *watermark) {
     struct spex_ring ring = spex_rings_at(&spex_rings, r);
     double fill = spex_ring_fill(&ring);
     size_t count = spex_decode_ring(r, self->records, collectors.batch, self->scratch);
@@ -121,12 +126,12 @@ static size_t chores_of(const struct collector *self) {
     return self->number == 0 ? collectors.chore_count : 0;
 }
 
-/* Visits each of this collector's rings once. */
-static struct pass_result pass(struct collector *self) {
+/* Visits each of this collector's rings once, reports the watermark, and runs the chores. */
+static struct pass_result collector_pass(struct collector *self) {
     struct pass_result result = {0, false, 0};
     uint64_t watermark = spex_ticks();
     for (unsigned r = own_ring(self, 0); r < spex_rings_count(); r = own_ring(self, r + 1))
-        visit(self, r, &result, &watermark);
+        ring_visit(self, r, &result, &watermark);
     if (watermark > self->watermark)
         self->watermark = watermark;
     spex_sinks_pass(self->number, self->watermark);
@@ -136,9 +141,9 @@ static struct pass_result pass(struct collector *self) {
 }
 
 static struct pass_result pass_between_forks(struct collector *self) {
-    pthread_rwlock_rdlock(&passes);
-    struct pass_result result = pass(self);
-    pthread_rwlock_unlock(&passes);
+    pthread_rwlock_rdlock(&pass_lock);
+    struct pass_result result = collector_pass(self);
+    pthread_rwlock_unlock(&pass_lock);
     return result;
 }
 
@@ -149,12 +154,12 @@ static bool chores_hold(const struct collector *self) {
     return false;
 }
 
-/* Nothing is left to read, and nothing will be before the doorbell rings. */
+/* There is nothing to read and no chore is due, and neither changes before the doorbell rings. */
 static bool is_idle(const struct collector *self, size_t taken) {
     return taken == 0 && spex_sites_on() == 0 && !chores_hold(self);
 }
 
-/* `fullest`: since the last sleep. 0: no sleep at collectors. */
+/* The next sleep after one of `ns`; 0: none. `fullest`: of all rings since the last sleep. */
 static uint64_t next_sleep(uint64_t ns, double fullest) {
     if (fullest > 0.25)
         return ns / 2 >= SLEEP_SHORTEST_NS ? ns / 2 : 0;
@@ -165,7 +170,7 @@ static uint64_t next_sleep(uint64_t ns, double fullest) {
     return ns;
 }
 
-/* How long the collector may sleep, `ns` at most. */
+/* The sleep until the next chore is due, `ns` at most. */
 static uint64_t until_due(const struct collector *self, uint64_t ns) {
     for (size_t c = 0; c < chores_of(self); c++) {
         uint64_t due = collectors.chores[c].due_ns ? collectors.chores[c].due_ns() : UINT64_MAX;
@@ -183,7 +188,7 @@ static bool all_drained(const struct collector *self) {
     return true;
 }
 
-/* False: collectors are to stop before there was an output. */
+/* Waits for spex_collectors_begin(). False: collectors are to stop before that. */
 static bool wait_for_output(int32_t *seen) {
     while (!spex_load_acquire(&collectors.begun)) {  /* C5 (C6) */
         if (spex_load_acquire(&collectors.stopping)) /* C3 (C4) */
@@ -196,7 +201,7 @@ static bool wait_for_output(int32_t *seen) {
 static void note_cpu(struct collector *self) {
     uint64_t cpu_ns = self->cpu_ns;
     spex_service_cpu_note(&cpu_ns);
-    /* Relaxed: a figure for people. */
+    /* Relaxed: a figure that orders nothing. */
     spex_store_relaxed(&self->cpu_ns, cpu_ns);
     self->passes = 0;
     self->taken = 0;
@@ -228,7 +233,8 @@ static void *collector_run(void *arg) {
         if (ns)
             spex_doorbell_rest(ns, is_idle(self, last.taken), &seen);
     }
-    /* What is in the rings now; not what a probe that is still under way will add for ever. */
+    /* All sites are off. The number of visits is limited, since a thread may be caught in a probe
+     * and keep its ring from draining. */
     for (int visit = 0; visit < FINAL_VISITS && !all_drained(self); visit++)
         while (pass_between_forks(self).taken > 0)
             ;
@@ -318,16 +324,16 @@ unsigned spex_collectors_running(void) {
 void spex_collectors_fork_prepare(uint64_t until_ns) {
     struct timespec limit = {.tv_sec = (time_t)(until_ns / 1000000000),
                              .tv_nsec = (long)(until_ns % 1000000000)};
-    passes_held = pthread_rwlock_timedwrlock(&passes, &limit) == 0;
+    passes_locked = pthread_rwlock_timedwrlock(&pass_lock, &limit) == 0;
 }
 
 void spex_collectors_fork_parent(void) {
-    if (passes_held)
-        pthread_rwlock_unlock(&passes);
+    if (passes_locked)
+        pthread_rwlock_unlock(&pass_lock);
 }
 
 void spex_collectors_fork_child(void) {
-    passes = (pthread_rwlock_t)
+    pass_lock = (pthread_rwlock_t)
         PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP; /* its holders are gone */
     buffers_free();
     spex_decode_fork_child();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Collectors: threads that empty the rings, in batches, into the sinks. */
+/* Collectors: threads that move records from the rings into the sinks, in batches. */
 #ifndef SPEX_COLLECT_COLLECTOR_H
 #define SPEX_COLLECT_COLLECTOR_H
 
@@ -29,17 +29,19 @@ struct spex_chore {
  * order. `chores` stays until the collectors have stopped. */
 void spex_collectors_begin(const struct spex_chore *chores, size_t count);
 
-/* Reads what is in the rings (if it has begun), ends the threads. Nothing may be switched on
- * meanwhile. */
+/* Reads the rings empty, if collectors have begun to read, and joins the threads. No site may be
+ * on, nor be switched on meanwhile. */
 void spex_collectors_stop(void);
 
+/* The number of collector threads. Any thread. */
 unsigned spex_collectors_running(void);
 
-/* CPU time that collectors have used in this process, those that have ended included. */
+/* CPU time of all collectors of this process, ended ones included. Any thread. Collectors note
+ * theirs only every few passes. */
 uint64_t spex_collectors_cpu_ns(void);
 
-/* Around a fork, so that it comes between the collectors' passes if that is before until_ns of
- * CLOCK_REALTIME. In the child there are none. */
+/* Around a fork: waits, at the longest until `until_ns` of CLOCK_REALTIME, until no collector is in
+ * a pass, and keeps them out until the fork is done. The child has no collectors. */
 void spex_collectors_fork_prepare(uint64_t until_ns);
 void spex_collectors_fork_parent(void);
 void spex_collectors_fork_child(void);

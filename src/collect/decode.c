@@ -10,17 +10,17 @@
 #include "ring/rings.h"
 #include "site/registry.h"
 
-/* What the reader of a ring knows of records that were lost in it. */
+/* The account of losses of a ring, kept by its reader. */
 struct ring_loss {
-    /* Records lost as of the last read. */
+    /* Records lost until the last read. */
     uint64_t lost;
-    /* Of them, those that no record has told yet. */
+    /* Lost records that have not been shared out yet. */
     uint64_t owed;
-    /* So many records to come share them: those that were in the ring at the last loss. */
+    /* Number of records to come that share them: those that were in the ring at the last loss. */
     uint64_t over;
 };
 
-/* Of each ring. As long-lived as the rings, whose counts go on when collectors start anew. */
+/* One of each ring. Lives as long as the rings, whose counts go on when collectors start again. */
 static struct ring_loss *losses;
 
 int spex_decode_prepare(void) {
@@ -34,7 +34,7 @@ void spex_decode_fork_child(void) {
     losses = NULL;
 }
 
-/* Fields of values that the record does not have stay as they are. */
+/* Decodes one record. Fields behind its `field_count` keep their former contents. */
 static void unpack(const uint64_t *words, unsigned cpu, struct spex_record *record) {
     const struct spex_site_info *info = spex_site_info(spex_packed_site(words[1]));
     uint32_t type = info->probe_type;
@@ -57,9 +57,9 @@ static void unpack(const uint64_t *words, unsigned cpu, struct spex_record *reco
         record->fields[first + v] = words[SPEX_HEADER_WORDS + v];
 }
 
-/* Of the records lost so far, how many the `count` records that have just been read are to tell:
- * their share, so that what records stand for grows evenly. `*gap`: whether records were lost right
- * before them. */
+/* The number of lost records that the `count` records just read stand for: their share of the
+ * losses, so that the weight of losses is spread evenly over the records that were in the ring.
+ * *gap: records were lost right before these. */
 static uint32_t share_of_losses(const struct spex_ring *from, unsigned ring, size_t count,
                                 uint8_t *gap) {
     struct ring_loss *loss = &losses[ring];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Decodes the words of rings into records. For the collectors. */
+/* Decodes the words of rings into records, and shares out losses among records. For collectors. */
 #ifndef SPEX_COLLECT_DECODE_H
 #define SPEX_COLLECT_DECODE_H
 
@@ -8,12 +8,12 @@
 
 #include <spex/record.h>
 
-/* Rings are there. Reserves, once in a process, memory for the accounts of their losses. 0 or
+/* Reserves memory for the accounts of losses, once in a process, after the rings exist. 0 or
  * -ENOMEM. */
 int spex_decode_prepare(void);
 
-/* Up to `max` records of a ring, by one thread at a time for each ring. `scratch` holds
- * max × SPEX_RECORD_WORDS_MAX words. */
+/* Reads up to `max` records of a ring; returns how many. One thread at a time for each ring.
+ * `scratch` has room for max × SPEX_RECORD_WORDS_MAX words. */
 size_t spex_decode_ring(unsigned ring, struct spex_record *records, size_t max, uint64_t *scratch);
 
 /* In the child of a fork, whose rings are empty. */

@@ -22,16 +22,21 @@ static struct {
     struct spex_tracer *tracer; /* NULL: there are no metrics */
     bool ended;
     struct spex_instant start, end;
-    double tick_rate;    /* once it has ended */
-    uint64_t cpu_ns;     /* at the start, as are the following: of the process */
-    uint64_t own_cpu_ns; /* of spex's own threads */
+    /* Ticks a second, once the metrics have ended. */
+    double tick_rate;
+    /* Counts at the start, to be subtracted: CPU time of the process and of spex's own threads, */
+    uint64_t cpu_ns;
+    uint64_t own_cpu_ns;
     uint64_t undelivered;
     uint64_t unrecorded;
-    struct spex_ring_counts before[SPEX_PROBE_TYPES]; /* what was pending then is in here */
+    /* counts of the rings, by type (records that were pending belong to these metrics), */
+    struct spex_ring_counts before[SPEX_PROBE_TYPES];
+    /* and executions of each site. */
     uint64_t executions[SPEX_MAX_SITES];
 } metrics = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static bool take_records(struct spex_sink *sink, const struct spex_record *records, size_t count) {
+static bool metrics_take_records(struct spex_sink *sink, const struct spex_record *records,
+                                 size_t count) {
     (void)sink;
     pthread_mutex_lock(&metrics.lock);
     int err = spex_tracer_add(metrics.tracer, records, count);
@@ -39,7 +44,7 @@ static bool take_records(struct spex_sink *sink, const struct spex_record *recor
     return err == 0;
 }
 
-static void finish(struct spex_sink *sink) {
+static void metrics_finish(struct spex_sink *sink) {
     (void)sink;
     pthread_mutex_lock(&metrics.lock);
     spex_tracer_destroy(metrics.tracer);
@@ -47,16 +52,17 @@ static void finish(struct spex_sink *sink) {
     pthread_mutex_unlock(&metrics.lock);
 }
 
-/* All is left as it was: a collector that this process has not got may have been at work on it. */
-static void abandon(struct spex_sink *sink) {
+/* In the child of a fork the tracer is leaked: a collector of the parent may have been changing
+ * it. */
+static void metrics_abandon(struct spex_sink *sink) {
     (void)sink;
 }
 
 int spex_metrics_open(struct spex_sink **sink) {
     pthread_mutex_lock(&metrics.lock);
     int err = spex_tracer_create(&metrics.tracer);
-    metrics.sink =
-        (struct spex_sink){.records = take_records, .finish = finish, .abandon = abandon};
+    metrics.sink = (struct spex_sink){
+        .records = metrics_take_records, .finish = metrics_finish, .abandon = metrics_abandon};
     metrics.ended = false;
     metrics.start = spex_instant_now();
     metrics.cpu_ns = spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
@@ -74,7 +80,8 @@ int spex_metrics_open(struct spex_sink **sink) {
 }
 
 void spex_metrics_end(void) {
-    if (!metrics.tracer) /* only this thread makes and ends it */
+    /* Without the lock: only this thread makes and ends the tracer. */
+    if (!metrics.tracer)
         return;
     struct spex_instant end = spex_instant_now();
     double rate = spex_tick_rate_since(metrics.start);
@@ -101,7 +108,7 @@ uint64_t spex_metrics_until(void) {
     return metrics.ended ? metrics.end.ticks : spex_ticks();
 }
 
-/* Of one type, since the start. At the end nobody will read what is still in a ring. */
+/* Counts of a type since the start. Once the metrics have ended, pending records count as lost. */
 static struct spex_ring_counts counts_of(unsigned type_ring) {
     struct spex_ring_counts now = spex_rings_totals_of(type_ring);
     const struct spex_ring_counts *before = &metrics.before[type_ring];
@@ -129,7 +136,7 @@ struct spex_metrics_totals spex_metrics_totals(unsigned type_ring) {
     };
 }
 
-/* False: there are no records of it. */
+/* Finds the probe in the tracer. False: it has no records. */
 static bool find_traced(uint16_t probe_id, uint32_t probe_type, size_t *at) {
     if (!metrics.tracer)
         return false;
@@ -174,7 +181,7 @@ void spex_metrics_executions(uint64_t *by_probe) {
     }
 }
 
-/* Outside of regions, where probes are not counted one by one. */
+/* Counted executions, without those in regions, where sites are not counted one by one. */
 static uint64_t executions_of(const struct spex_profile_probe *probe) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < spex_sites_count(); i++) {
@@ -217,6 +224,7 @@ void spex_metrics_type(struct spex_profile_type *type) {
     type->lost = counts.lost;
 }
 
+/* The probe's share of its type's losses, in proportion to records. */
 static void fill_in_losses(struct spex_profile_probe *probe) {
     unsigned ring = spex_probe_type_ring(probe->probe_type);
     uint64_t lost = counts_of(ring).lost, all = spex_tracer_totals(metrics.tracer, ring).records;
@@ -226,7 +234,7 @@ static void fill_in_losses(struct spex_profile_probe *probe) {
     probe->lost_shared = !all || probe->records != all;
 }
 
-/* What records say; returns how many executions in regions they stand for. */
+/* Fills in the figures that come from records; returns the number of executions in regions. */
 static double fill_in_records(struct spex_profile_probe *probe, const struct spex_values **values) {
     struct spex_metrics found;
     size_t at;
@@ -253,6 +261,6 @@ void spex_metrics_probe(struct spex_profile_probe *probe, const struct spex_valu
 }
 
 void spex_metrics_fork_child(void) {
-    pthread_mutex_init(&metrics.lock, NULL); /* a collector may have held it */
+    pthread_mutex_init(&metrics.lock, NULL); /* a collector of the parent may have held it */
     metrics.tracer = NULL;
 }

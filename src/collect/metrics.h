@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The metrics sink: this process's tracer, from which its table is made and commands are
- * answered. There is at most one. */
+/* The metrics sink: this process's tracer, from which its table is made and commands are answered.
+ * There is at most one. Except where said otherwise, functions are called under the metrics'
+ * lock. */
 #ifndef SPEX_COLLECT_METRICS_H
 #define SPEX_COLLECT_METRICS_H
 
@@ -9,54 +10,55 @@
 #include "collect/sinks.h"
 #include "profile/profile.h"
 
-/* 0 or -ENOMEM. */
+/* Makes the sink. Takes the lock. 0 or -ENOMEM. */
 int spex_metrics_open(struct spex_sink **sink);
 
-/* All collectors have ended: what is in the rings is lost, and times end here. Waits a few
- * milliseconds if need be, until the tick rate is known. */
+/* To be called after all collectors have ended: records in the rings count as lost, and times end
+ * here. Takes the lock. May wait a few milliseconds until the tick rate is known. */
 void spex_metrics_end(void);
 
-/* What follows holds between the two; the collectors wait meanwhile. Not with the registry of sites
- * locked. */
+/* The metrics' lock. Figures stay consistent while it is held, and collectors wait. Not to be taken
+ * while the registry of sites is locked. */
 void spex_metrics_lock(void);
 void spex_metrics_unlock(void);
 
-/* Whether there are any: records are collected here. */
+/* Whether there are metrics: records are collected in this process. */
 bool spex_metrics_there(void);
 
-/* The process's times and accounts, and a type's. */
+/* Fill in the times and record counts of the process, and those of a type. */
 void spex_metrics_process(struct spex_profile_process *process);
 void spex_metrics_type(struct spex_profile_type *type);
 
-/* What is known of a probe beside its sites' state, and its values (valid while it is locked).
- * `probe`'s id and type say which. */
+/* Fills in a probe's figures, except for the state of its sites, and pointers to its values, which
+ * are valid while the lock is held. The id and type in `probe` say which probe. */
 void spex_metrics_probe(struct spex_profile_probe *probe, const struct spex_values **values);
 
-/* Of a type, since records are collected. */
+/* Totals of a type since the metrics were opened. */
 struct spex_metrics_totals {
     uint64_t produced; /* records */
-    uint64_t lost;     /* of them */
-    uint64_t records;  /* of them, that were taken in */
-    double executions; /* which these stand for */
+    uint64_t lost;     /* lost ones of them */
+    uint64_t records;  /* those that the tracer has taken in */
+    double executions; /* that these stand for */
 };
 
 struct spex_metrics_totals spex_metrics_totals(unsigned type_ring);
 
-/* The weights of a probe's records, and the sum of their first values by these; 0 where there
- * are none. */
+/* The sum of the weights of a probe's records, and the weighted sum of their first values; 0 where
+ * there are none. */
 void spex_metrics_sums(uint16_t probe_id, uint32_t probe_type, double *weight, double *sum);
 
-/* Executions of each probe since records are collected, at the index of its first site; of
- * SPEX_MAX_SITES. In regions they are those of the region. */
+/* Executions of each probe since the metrics were opened, at the index of its first site; the array
+ * has room for SPEX_MAX_SITES. Executions in regions are estimated from their records. Takes time
+ * in proportion to threads times sites. */
 void spex_metrics_executions(uint64_t *by_probe);
 
-/* Ticks per second; 0 while it is not known yet, in the first few milliseconds. */
+/* Ticks per second; 0 while it is not known, in the first few milliseconds. */
 double spex_metrics_tick_rate(void);
 
-/* Ticks up to which there are figures: now, or when it ended. */
+/* Time in ticks up to which there are figures: now, or when the metrics ended. */
 uint64_t spex_metrics_until(void);
 
-/* In the child of a fork: there are none. */
+/* In the child of a fork, which has no metrics. Without the lock. */
 void spex_metrics_fork_child(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sinks: where the collector's batches go. An RCU list, so that one can leave (a broken connection)
- * while collectors walk it. */
+/* Sinks: consumers of the collectors' batches, in an RCU list that collectors walk without a
+ * lock. */
 #ifndef SPEX_COLLECT_SINKS_H
 #define SPEX_COLLECT_SINKS_H
 
@@ -16,31 +16,39 @@ struct spex_sink {
     struct cds_list_head node;
 
     /* A batch from one ring, oldest first. Any collector thread, several at once. False: the batch
-     * was not taken and this sink takes no more. */
+     * was not taken, and the sink gets no more: it is marked as broken. */
     bool (*records)(struct spex_sink *sink, const struct spex_record *records, size_t count);
 
-    /* After each pass of a collector over its rings: every record made before `watermark` (ticks)
-     * on those rings has been handed over or is lost, save those whose threads were held up between
-     * the timestamp and the ring. Never falls. False as above. Optional. */
+    /* After each pass of a collector: every record on its rings made before `watermark` (ticks) has
+     * been handed over or is lost, except for those whose threads were suspended between the
+     * timestamp and the ring. The watermark of a collector never falls. False as above.
+     * Optional. */
     bool (*pass)(struct spex_sink *sink, unsigned collector, uint64_t watermark);
 
     /* All collectors have ended. The last call; frees the sink. */
     void (*finish)(struct spex_sink *sink);
 
-    /* In the child of a fork, instead of finish: lets go of what is the parent's, writing nothing.
-     */
+    /* In the child of a fork, instead of finish: closes the parent's resources and writes
+     * nothing. */
     void (*abandon)(struct spex_sink *sink);
 
     bool broken;
 };
 
+/* Adds a sink; collectors may be running. Any thread. */
 void spex_sinks_add(struct spex_sink *sink);
 
-/* Hands a batch to every sink; what a sink does not take is counted as undelivered. */
+/* Hands a batch to every sink. Records that a sink does not take count as undelivered.
+ * Collectors. */
 void spex_sinks_records(const struct spex_record *records, size_t count);
+
+/* Reports a collector's watermark to every sink. */
 void spex_sinks_pass(unsigned collector, uint64_t watermark);
+
+/* Removes and finishes all sinks. No collector runs any more. */
 void spex_sinks_finish(void);
 
+/* Records that a sink did not take, once for each such sink, since the process began. */
 uint64_t spex_sinks_undelivered(void);
 
 /* Around a fork; in the child the sinks are abandoned. */

@@ -26,46 +26,56 @@
 #include "wire/socket_address.h"
 #include "wire/stream_format.h"
 
-/* A reader that takes nothing for so long is gone; the collector waits until then, not the
- * program. */
+/* Time limit of a send to the stream of SPEX_OUT, after which its reader counts as gone. Collectors
+ * wait, not the program's threads. */
 #define SEND_TIMEOUT_SECONDS 2
 
-/* Contexts of one frame: where there are no more than SOME, there is room for another path, which is no longer than
- * there are kernels. */
+/* Contexts of one frame. A frame with at most CONTEXTS_SOME has room for another path, whose length
+ * is at most the number of kernels. */
 enum { CONTEXTS_SOME = 64, CONTEXTS_MAX = CONTEXTS_SOME + SPEX_MAX_SITES };
 
 _Static_assert(CONTEXTS_MAX <= SPEX_STREAM_ENTRIES_MAX(struct spex_stream_context), "one frame");
 
-/* A collector may wait for the reader of an attached stream a tenth of the time, and so long at once: what is read in
- * bursts gets through, and who does not read at all costs little. */
+/* Collectors may wait for the reader of an attached stream for 1/ATTACHED_SHARE of the time, and at
+ * most ATTACHED_WAIT_US at once. So a reader that reads in bursts gets all, and one that does not
+ * read costs little. */
 #define ATTACHED_WAIT_US 20000
 #define ATTACHED_SHARE   10
 
-/* What may be under way to it, as far as the system lets anybody have that. */
+/* Send buffer of an attached stream's socket; the system may limit it. */
 #define ATTACHED_BYTES (1 << 20)
 
 struct stream {
     struct spex_sink sink;
     pthread_mutex_t lock;
-    struct spex_descriptor socket; /* of an attached one, number -1: its reader has gone */
+    /* Number -1: an attached stream without a reader. */
+    struct spex_descriptor socket;
     unsigned collectors;
-    bool attached;       /* asked for by a command */
-    uint32_t types;      /* of probes that are wanted */
-    uint64_t dropped;    /* records that its reader was too slow for */
-    int64_t patience_ns; /* so long it may be waited for, */
-    uint64_t granted_ns; /*   as of then */
+    /* Requested by a command; otherwise by SPEX_OUT. The next five are of attached streams. */
+    bool attached;
+    /* A mask of the types of probes that the reader wants. */
+    uint32_t types;
+    /* Records left out, since the reader was too slow. */
+    uint64_t dropped;
+    /* How long collectors may wait for the reader, as calculated at `granted_ns`. */
+    int64_t patience_ns;
+    uint64_t granted_ns;
     uint32_t sites_sent;
-    uint64_t contexts_sent[SPEX_CONTEXTS_MAX / 64 + 1]; /* a bit for each number */
-    struct spex_stream_context contexts[CONTEXTS_MAX];  /* to be sent */
+    /* A bit for each context's number: it has been sent. */
+    uint64_t contexts_sent[SPEX_CONTEXTS_MAX / 64 + 1];
+    /* Contexts of the next frame. */
+    struct spex_stream_context contexts[CONTEXTS_MAX];
 };
 
+/* Result of a send. FULL: an attached stream's reader has no room now. */
 enum sent { SENT, FULL, BROKEN };
 
-/* Attached streams stay in the list of sinks when their readers go, for the next ones. Changed with spex's start and stop
- * locked. */
-static struct stream *attached[SPEX_STREAMS_MAX];
+/* An attached stream stays in the list of sinks when its reader goes, and serves the next reader.
+ * Changed under the lock of start and stop. */
+static struct stream *attached_streams[SPEX_STREAMS_MAX];
 
-/* Of the time since the last call a share is granted, and what of it was spent waiting, in all, is taken away. */
+/* Updates the time that collectors may wait: grants a share of the time since the last call, and
+ * takes away the time waited. Returns whether any is left. */
 static bool is_patient(struct stream *stream, uint64_t waited_ns) {
     const int64_t most = ATTACHED_WAIT_US * INT64_C(1000);
     uint64_t now_ns = spex_clock_ns(CLOCK_MONOTONIC);
@@ -116,14 +126,15 @@ static enum sent frame_send(struct stream *stream, struct spex_stream_header *he
     return packet_send(stream, &message);
 }
 
-/* The end of a long text says more than its beginning. */
+/* Copies a text; of a long one the end, which says more than the beginning. */
 static void copy_text(char *to, const char *from) {
     size_t length = from ? strlen(from) : 0;
     size_t skip = length < SPEX_STREAM_TEXT_BYTES ? 0 : length - (SPEX_STREAM_TEXT_BYTES - 1);
     snprintf(to, SPEX_STREAM_TEXT_BYTES, "%s", from ? from + skip : "");
 }
 
-/* Sites go out before the first record that could be theirs. */
+/* Sends the sites that have not been sent. Called before records, so that each site precedes its
+ * first record. Regions are not sent. */
 static enum sent sites_send(struct stream *stream) {
     enum { BATCH = 64 };
     uint32_t count = spex_sites_count();
@@ -155,7 +166,8 @@ static enum sent sites_send(struct stream *stream) {
     return SENT;
 }
 
-/* From `number` up to what has been sent before; behind the first `count`. How many there are then. */
+/* Appends the contexts from `number` towards the root that have not been sent, behind the first
+ * `count`. Returns how many there are then. */
 static uint32_t contexts_collect(struct stream *stream, uint64_t number, uint32_t count) {
     struct spex_context_node node;
     while (count < CONTEXTS_MAX && spex_context_node(number, &node) &&
@@ -168,7 +180,7 @@ static uint32_t contexts_collect(struct stream *stream, uint64_t number, uint32_
     return count;
 }
 
-/* They have not gone out after all. */
+/* Marks the first `count` contexts as not sent, after their frame has failed. */
 static void contexts_take_back(struct stream *stream, uint32_t count) {
     for (uint32_t c = 0; c < count; c++) {
         uint32_t number = stream->contexts[c].number;
@@ -195,7 +207,8 @@ static enum sent contexts_send(struct stream *stream, const struct spex_record *
     return SENT;
 }
 
-/* What its reader has no room for is left out and counted; without a reader there is nothing to be said. */
+/* Handles a failed send of an attached stream: counts the records that were left out, or closes the
+ * socket of a reader that has gone. */
 static void attached_missed(struct stream *stream, enum sent sent, size_t records) {
     if (sent == FULL)
         stream->dropped += records;
@@ -203,7 +216,7 @@ static void attached_missed(struct stream *stream, enum sent sent, size_t record
         spex_descriptor_close(&stream->socket);
 }
 
-/* Whether records of this ring, which are all of one type, are wanted. */
+/* Whether the reader wants the batch, whose records are all of one type. */
 static bool is_wanted(const struct stream *stream, const struct spex_record *records) {
     return !stream->attached ||
            (stream->socket.number >= 0 && (stream->types & records->probe_type));
@@ -252,8 +265,8 @@ static bool stream_pass(struct spex_sink *sink, unsigned collector, uint64_t wat
 
 static void attached_forget(const struct stream *stream) {
     for (int s = 0; s < SPEX_STREAMS_MAX; s++)
-        if (attached[s] == stream)
-            attached[s] = NULL;
+        if (attached_streams[s] == stream)
+            attached_streams[s] = NULL;
 }
 
 static void stream_finish(struct spex_sink *sink) {
@@ -267,7 +280,7 @@ static void stream_finish(struct spex_sink *sink) {
     free(stream);
 }
 
-/* The rest is left as it was: a collector that this process has not got may have held the lock. */
+/* In the child of a fork the memory is leaked: a collector of the parent may have held the lock. */
 static void stream_abandon(struct spex_sink *sink) {
     struct stream *stream = (struct stream *)sink;
     spex_descriptor_close(&stream->socket);
@@ -328,8 +341,9 @@ int spex_stream_open(const char *path, unsigned collectors, struct spex_sink **s
     return 0;
 }
 
-/* Whether it has no reader any more, of which nobody has heard where nothing was sent. */
-static bool is_free(struct stream *stream) {
+/* Whether the stream has no reader. Polls the socket, since a stream that sends nothing does not
+ * notice that its reader has gone. */
+static bool has_no_reader(struct stream *stream) {
     pthread_mutex_lock(&stream->lock);
     struct pollfd reader = {.fd = stream->socket.number};
     if (!spex_descriptor_is_ours(&stream->socket) ||
@@ -340,11 +354,11 @@ static bool is_free(struct stream *stream) {
     return is;
 }
 
-/* One without a reader, made where there is none. -EUSERS: there is no place; -ENOMEM. */
+/* Finds an attached stream without a reader, or makes one. -EUSERS: there are too many; -ENOMEM. */
 static int attached_place(unsigned collectors, struct stream **stream) {
     for (int s = 0; s < SPEX_STREAMS_MAX; s++) {
-        *stream = attached[s];
-        if (*stream && is_free(*stream))
+        *stream = attached_streams[s];
+        if (*stream && has_no_reader(*stream))
             return 0;
         if (*stream)
             continue;
@@ -352,15 +366,16 @@ static int attached_place(unsigned collectors, struct stream **stream) {
         if (!*stream)
             return -ENOMEM;
         (*stream)->attached = true;
-        attached[s] = *stream;
+        attached_streams[s] = *stream;
         spex_sinks_add(&(*stream)->sink);
         return 0;
     }
     return -EUSERS;
 }
 
-/* The reader may be waited for, a little: the control thread's sockets never wait. */
-static void make_patient(int fd) {
+/* Makes the socket blocking with a short time limit: it comes from the control thread, whose
+ * sockets never block. */
+static void socket_limit_waiting(int fd) {
     const struct timeval limit = {.tv_usec = ATTACHED_WAIT_US};
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
     setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &(int){ATTACHED_BYTES}, sizeof(int));
@@ -373,7 +388,7 @@ int spex_stream_attach(struct spex_descriptor socket, uint32_t types, unsigned c
     int err = attached_place(collectors, &stream);
     if (err)
         return err;
-    make_patient(socket.number);
+    socket_limit_waiting(socket.number);
     pthread_mutex_lock(&stream->lock);
     stream->socket = socket;
     stream->types = types;
@@ -381,7 +396,7 @@ int spex_stream_attach(struct spex_descriptor socket, uint32_t types, unsigned c
     stream->patience_ns = ATTACHED_WAIT_US * INT64_C(1000);
     stream->granted_ns = spex_clock_ns(CLOCK_MONOTONIC);
     memset(stream->contexts_sent, 0, sizeof(stream->contexts_sent));
-    /* The sites go out with the first records, should there be no room for them now. */
+    /* Sites that do not fit now are sent before the first records. */
     enum sent sent = frame_send(stream, &header, NULL, 0);
     if (sent == SENT)
         sent = sites_send(stream);

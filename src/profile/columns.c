@@ -47,7 +47,7 @@ void spex_columns_end_row(struct spex_columns *columns) {
         continue;
 }
 
-/* In characters, of which UTF-8 may need several bytes for one. */
+/* Width in characters: counts the bytes that do not continue a UTF-8 sequence. */
 static size_t width_of(const char *cell) {
     size_t width = 0;
     for (; cell && *cell; cell++)
@@ -55,7 +55,7 @@ static size_t width_of(const char *cell) {
     return width;
 }
 
-/* 0: rows have nothing below the heading. */
+/* Width of a column; 0: all cells below the heading are empty. */
 static size_t width_of_column(const struct spex_columns *columns, unsigned column) {
     size_t heading = width_of(columns->cells[column]), width = 0;
     for (size_t i = column + columns->columns; i < columns->count; i += columns->columns)
@@ -65,7 +65,7 @@ static size_t width_of_column(const struct spex_columns *columns, unsigned colum
     return (width || !rows) && width < heading ? heading : width;
 }
 
-/* The last cell of a row that is shown and not empty, + 1. */
+/* Number of cells up to the last one that is shown and not empty. */
 static unsigned row_length(const struct spex_columns *columns, size_t row, const size_t *widths) {
     unsigned length = columns->columns;
     while (length > 0 && (!widths[length - 1] || !width_of(columns->cells[row + length - 1])))

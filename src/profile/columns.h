@@ -24,18 +24,18 @@ struct spex_columns {
 void spex_columns_init(struct spex_columns *columns, const char *const *headings, unsigned count,
                        uint32_t left);
 
-/* Fills the next cell. */
+/* Fills the next cell. Without memory, sets `error`. */
 __attribute__((format(printf, 2, 3))) void spex_columns_add(struct spex_columns *columns,
                                                             const char *format, ...);
 
-/* Leaves what is left of the row empty. */
+/* Leaves the remaining cells of the row empty. */
 void spex_columns_end_row(struct spex_columns *columns);
 
-/* Prints all rows, without blanks at their ends and without columns that are empty but for their
- * heading, and frees them. */
+/* Prints all rows and frees them. Rows have no blanks at their ends. A column whose cells are all
+ * empty is left out with its heading. */
 void spex_columns_print(struct spex_columns *columns, FILE *file);
 
-/* Four significant digits at least, and a unit; returns `text`. */
+/* Writes a duration with at least four significant digits and a unit; returns `text`. */
 const char *spex_duration_text(double seconds, char *text, size_t size);
 
 /* A probe's name, or its id, without control characters; returns `text`. */

@@ -10,8 +10,8 @@ bool spex_sampled(const struct spex_profile_probe *probe) {
     return probe->weight > (double)probe->records || probe->lost > 0 || silent;
 }
 
-/* Records of equal weight that would say as much (Kish's effective sample size): no more than there
- * are. */
+/* Kish's effective sample size: the number of records of equal weight with the same variance, at
+ * most the number of records. */
 static double effective_records(const struct spex_profile_probe *probe) {
     double records = (double)probe->records;
     if (!(probe->weight_squares > 0))
@@ -20,7 +20,8 @@ static double effective_records(const struct spex_profile_probe *probe) {
     return effective < records ? effective : records;
 }
 
-/* What the executions that were recorded themselves leave uncertain: nothing, if they are all. */
+/* Finite population correction, as a factor on the deviation: 0 where all executions are
+ * recorded. */
 static double finite_population(const struct spex_profile_probe *probe) {
     double share = probe->count > 0 ? (double)probe->records / probe->count : 1;
     return share < 1 ? sqrt(1 - share) : 0;
@@ -30,24 +31,25 @@ double spex_count_margin(const struct spex_profile_probe *probe) {
     return probe->count_variance > 0 ? SPEX_NORMAL_95 * sqrt(probe->count_variance) : 0;
 }
 
-/* Variance of the mean, and units that would say as much if they were alike. */
+/* Variance of the mean, and the effective number of units. */
 struct estimate {
     double variance;
     double units;
 };
 
-/* All records are alike, taken for independent of each other. */
-static struct estimate of_records(const struct spex_profile_probe *probe,
-                                  const struct spex_values *values) {
+/* Estimate where each record is a unit, independent of the others. */
+static struct estimate estimate_by_records(const struct spex_profile_probe *probe,
+                                           const struct spex_values *values) {
     double records = effective_records(probe), deviation = spex_values_deviation(values);
     return (struct estimate){records > 1 ? deviation * deviation / (records - 1) : 0, records};
 }
 
-/* Of a ratio of sums over units (Cochran, Sampling Techniques, 3rd ed., 6.4), which are as many as
- * have such a spread (Satterthwaite's degrees of freedom, with the mean's distance left out). */
-static struct estimate of_units(const struct spex_profile_probe *probe,
-                                const struct spex_values *values,
-                                const struct spex_variance_sums *sums) {
+/* Estimate of a ratio of sums over units (Cochran, Sampling Techniques, 3rd ed., 6.4). The
+ * effective number of units follows from the spread of their weights (Satterthwaite's degrees of
+ * freedom, without the distances from the mean). */
+static struct estimate estimate_by_units(const struct spex_profile_probe *probe,
+                                         const struct spex_values *values,
+                                         const struct spex_variance_sums *sums) {
     double mean = values->mean - values->spread.origin;
     double squares =
         sums->local + sums->distances - 2 * mean * sums->products + mean * mean * sums->weights;
@@ -63,14 +65,15 @@ static bool units_known(const struct spex_values *values, const struct spex_vari
     return sums->weights_all > 0 && sums->squares > 0 && values->weight > 0;
 }
 
-/* What is uncertain of them is in the units' variance already. */
+/* The variance of units already contains the finite population correction; that of records does
+ * not. */
 static struct estimate estimate_of(const struct spex_profile_probe *probe,
                                    const struct spex_values *values) {
     struct spex_variance_sums sums = spex_variance_sums(&values->spread);
     double unknown = finite_population(probe);
     if (units_known(values, &sums))
-        return of_units(probe, values, &sums);
-    struct estimate estimate = of_records(probe, values);
+        return estimate_by_units(probe, values, &sums);
+    struct estimate estimate = estimate_by_records(probe, values);
     estimate.variance *= unknown * unknown;
     return estimate;
 }
@@ -82,20 +85,21 @@ double spex_mean_margin(const struct spex_profile_probe *probe, const struct spe
     return estimate.units < 3 ? -1 : spex_student_95(estimate.units - 1) * sqrt(estimate.variance);
 }
 
-/* Whether the records are alike, and none were left out together. */
-static bool is_simple(const struct spex_profile_probe *probe, double units) {
+/* Whether records have equal weights and are units of their own. */
+static bool is_simple_sample(const struct spex_profile_probe *probe, double units) {
     return units > 0.999 * (double)probe->records &&
            effective_records(probe) > 0.999 * (double)probe->records;
 }
 
-/* How sure a share q of the weight is: its variance, over q (1 - q), and the degrees of freedom of
- * that. */
+/* Precision of a share q of the weight: its variance divided by q (1 - q), and the degrees of
+ * freedom of this variance. */
 struct share {
     double variance;
     double freedom;
 };
 
-/* Of the limit next to the quantile that leaves no less beyond it. */
+/* The precision from the rows of variance.h, at the row limit next to the quantile. False: the rows
+ * do not tell. */
 static bool share_by_rows(const struct spex_values *values, double q, double units,
                           struct share *share) {
     double weight = (double)values->histogram.total;
@@ -113,14 +117,14 @@ static bool share_by_rows(const struct spex_values *values, double q, double uni
     return variance > 0;
 }
 
-/* Where rows do not tell, what is known of the mean is taken to hold for it. */
+/* The precision of a share q. Where rows do not tell, the design effect of the mean is used. */
 static struct share share_of(const struct spex_profile_probe *probe,
                              const struct spex_values *values, double q) {
     struct spex_variance_sums sums = spex_variance_sums(&values->spread);
     double unknown = finite_population(probe), records = effective_records(probe);
     struct estimate mean = estimate_of(probe, values);
     struct share share = {unknown * unknown / (records > 0 ? records : 1), records - 1};
-    if (!units_known(values, &sums) || is_simple(probe, mean.units))
+    if (!units_known(values, &sums) || is_simple_sample(probe, mean.units))
         return share;
     if (share_by_rows(values, q, mean.units, &share))
         return share;
@@ -129,7 +133,8 @@ static struct share share_of(const struct spex_profile_probe *probe,
                           mean.units - 1};
 }
 
-/* A quantile is known to its bucket: bounds that lie closer together than that are the bucket's. */
+/* Widens bounds within one bucket, or two neighbours, to the buckets' bounds: the histogram has no
+ * finer resolution. */
 static void widen_to_buckets(const struct spex_values *values, double *low, double *high) {
     unsigned first = spex_histogram_bucket((uint64_t)*low),
              last = spex_histogram_bucket((uint64_t)*high);
@@ -142,15 +147,15 @@ static void widen_to_buckets(const struct spex_values *values, double *low, doub
     *high = *high > (double)values->max ? (double)values->max : *high;
 }
 
-/* Ranks, as shares of all, between which the quantile's lies: by the binomial law's expansion of
- * Cornish and Fisher to its skewness. */
+/* Bounds of the quantile's rank, as shares of the weight: by the Cornish-Fisher expansion of the
+ * binomial distribution up to its skewness. */
 struct ranks {
     double low, high;
 };
 
 static struct ranks ranks_of(double q, struct share share) {
     double t = share.freedom > 2 ? spex_student_95(share.freedom) : spex_student_95(2);
-    double variance = fmin(share.variance, 1); /* says nothing */
+    double variance = fmin(share.variance, 1); /* 1: no information */
     double margin = t * sqrt(q * (1 - q) * variance);
     double skew = (1 - 2 * q) * (SPEX_NORMAL_95 * SPEX_NORMAL_95 - 1) / 6 * variance;
     return (struct ranks){q - margin + skew, q + margin + skew};
@@ -162,7 +167,7 @@ bool spex_quantile_bounds(const struct spex_profile_probe *probe, const struct s
     struct ranks ranks = ranks_of(q, share);
     if (effective_records(probe) < 3)
         return false;
-    /* Beyond the smallest and largest record there may be anything. */
+    /* Executions beyond the smallest and the largest record may have any value. */
     *low = spex_values_quantile(values, ranks.low);
     if (share.variance > 0 && ranks.low <= 0)
         *low = 0;

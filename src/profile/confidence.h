@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How far figures that come of sampled records may lie from those of all executions: intervals that
- * hold the truth in 95 % of cases. Records are taken for a random sample of the executions; where
- * they come in bursts, bursts are. */
+/* 95 % confidence intervals of figures that come from sampled records, against those of all
+ * executions. Records, or bursts where they come in bursts, are taken for a random sample of the
+ * executions. */
 #ifndef SPEX_PROFILE_CONFIDENCE_H
 #define SPEX_PROFILE_CONFIDENCE_H
 
@@ -12,13 +12,13 @@
 /* Whether records stand for more executions than themselves. */
 bool spex_sampled(const struct spex_profile_probe *probe);
 
-/* How far the count may be off: 0 where each execution was counted. */
+/* The margin of the count; 0 where each execution was counted. */
 double spex_count_margin(const struct spex_profile_probe *probe);
 
-/* A mean's distance from the truth at most; negative: there is no telling. */
+/* The margin of a mean; negative: there are too few records to tell. */
 double spex_mean_margin(const struct spex_profile_probe *probe, const struct spex_values *values);
 
-/* Between which values the q-quantile lies; false: there is no telling. */
+/* The bounds of the q-quantile; false: there are too few records to tell. */
 bool spex_quantile_bounds(const struct spex_profile_probe *probe, const struct spex_values *values,
                           double q, double *low, double *high);
 #endif

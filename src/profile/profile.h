@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* A profile: what a process's probes have measured up to a moment. The process itself prints one as its table;
- * a command receives one through the control socket. The structures here are what goes over the socket, so
- * members are only ever added at their ends, and a receiver takes what it knows of.
+/* A profile: the figures of a process's probes at a moment. The process itself prints one as its
+ * table; a command receives one through the control socket. The structures are the socket's format:
+ * members are only added at the end, and a receiver ignores members that it does not know.
  *
- *   process   one; all that is said of the process and its rings
+ *   process   one: the process and its rings
  *   type      one for each probe type, one more for each performance counter
  *   site      one for each site that is or was loaded, in the order of their indices
  *   probe     one for each probe that is or was on: its sites, its records
@@ -30,7 +30,7 @@ struct spex_profile_process {
     uint32_t process_id; /* as the process itself sees it */
     uint32_t commit;     /* enum spex_commit */
     uint32_t ring_cpus;
-    uint32_t threads; /* that may have counts that no record has brought yet */
+    uint32_t threads; /* whose state exists */
     uint64_t ring_bytes;
     double ticks_per_second;  /* 0: not known yet */
     double seconds;           /* since records are collected; 0: they are not */
@@ -47,27 +47,32 @@ struct spex_profile_process {
     uint32_t elsewhere; /* 1: records go to another process, and no metrics are made here */
     char command[SPEX_PROFILE_NAME_BYTES];
     char selection[SPEX_PROFILE_TEXT_BYTES]; /* what is on, in the users' syntax; its beginning */
-    uint64_t
-        loaded_ns; /* when the program was loaded, CLOCK_MONOTONIC: exec makes another of the same process */
-    double budget;         /* the share of its time that the program lets probes have; 0: any */
-    double budget_seconds; /* that time so far, of all its CPUs that were busy, */
-    double budget_spent;   /* and what probes and spex's own threads took of it, as believed */
-    char rate_policy[SPEX_PROFILE_NAME_BYTES]; /* that shares it out; empty: not told */
+    /* When the program was loaded, CLOCK_MONOTONIC: exec loads another into the same process. */
+    uint64_t loaded_ns;
+    /* The budget, as a share of the program's time; 0: none. */
+    double budget;
+    /* Time of all busy CPUs so far, and the estimate of what probes and spex's own threads took. */
+    double budget_seconds;
+    double budget_spent;
+    /* The policy that divides the budget; empty: not known. */
+    char rate_policy[SPEX_PROFILE_NAME_BYTES];
 };
 
 struct spex_profile_type {
     uint32_t probe_type;
     uint32_t pcid;     /* of PERFCNTR */
     uint32_t used;     /* a site of it is or was on */
-    uint32_t measured; /* the costs are known; ticks: */
+    uint32_t measured; /* the costs are known */
+    /* Costs in ticks: of a site that is off, of an execution without a record, and of a record. */
     double test;
     double skip;
     double record;
     uint64_t produced; /* records of this type, since records are collected */
     uint64_t lost;
-    char text
-        [SPEX_PROFILE_TEXT_BYTES]; /* how its values are read, or why they are not; may be empty */
-    double polled;                 /* ticks: another of the costs */
+    /* How its values are read, or why they are not; may be empty. */
+    char text[SPEX_PROFILE_TEXT_BYTES];
+    /* Cost of a polled execution, in ticks. */
+    double polled;
 };
 
 struct spex_profile_site {
@@ -94,7 +99,7 @@ struct spex_profile_probe {
     uint32_t sites; /* loaded */
     uint32_t sites_on;
     uint32_t period;      /* the shortest of its sites', 0: off */
-    uint32_t lost_shared; /* 1: of its type's losses this is a share, by records */
+    uint32_t lost_shared; /* 1: `lost` is its share of its type's losses, by records */
     double on_seconds;
     double count; /* executions while it was on, those of lost records included */
     double weight_squares;
@@ -104,13 +109,15 @@ struct spex_profile_probe {
     char name[SPEX_PROFILE_NAME_BYTES];
     double count_variance; /* of `count`, where it is estimated: in regions; 0: it is exact */
     uint32_t period_last;  /* as `period`, but while it is off what it was before */
-    uint32_t kind;         /* enum spex_sampling_kind, of the one or the other */
-    char why[SPEX_PROFILE_NAME_BYTES]; /* it has its period; empty: it is as selected */
+    uint32_t kind;         /* enum spex_sampling_kind of that period */
+    char why[SPEX_PROFILE_NAME_BYTES]; /* reason for its period; empty: as selected */
     double weight;                     /* executions that the records stand for */
     uint32_t burst;                    /* of bursty sampling */
     uint32_t reserved;
-    double polled_seconds; /* of on_seconds: it was probed, and its executions were not counted */
-    struct spex_occupancy activity; /* what was seen meanwhile */
+    /* The part of on_seconds in which it was polled, and its executions were not counted. */
+    double polled_seconds;
+    /* The looks at it in that time. */
+    struct spex_occupancy activity;
 };
 
 struct spex_profile_row {
@@ -128,28 +135,28 @@ struct spex_profile {
     size_t row_count;
 };
 
-/* How the site's executions are sampled now; of period 0: it is off. */
+/* How the site's executions are sampled now. Period 0: it is off. */
 static inline struct spex_sampling spex_profile_sampling(const struct spex_profile_site *site) {
     return (struct spex_sampling){.period = site->period, .burst = site->burst, .kind = site->kind};
 }
 
-/* Executions that a record stands for; 0 where there is none. */
+/* Mean number of executions that a record stands for; 0 where there are no records. */
 static inline double spex_profile_one_in(const struct spex_profile_probe *probe) {
     return probe->records ? probe->weight / ((double)probe->records + probe->lost) : 0;
 }
 
-/* Whether it is, or was last, probed: of its executions the share of time alone is known. */
+/* Whether the probe is polled, or was when it was last on. */
 static inline bool spex_profile_polled(const struct spex_profile_probe *probe) {
     return probe->kind == SPEX_SAMPLING_POLLING;
 }
 
-/* While its executions were counted. */
+/* Seconds for which it was on and its executions were counted. */
 static inline double spex_profile_counted_seconds(const struct spex_profile_probe *probe) {
     return probe->on_seconds > probe->polled_seconds ? probe->on_seconds - probe->polled_seconds
                                                      : 0;
 }
 
-/* Executions a second then; 0 where that was never. */
+/* Executions a second in that time; 0 where there was none. */
 static inline double spex_profile_rate(const struct spex_profile_probe *probe) {
     double seconds = spex_profile_counted_seconds(probe);
     return seconds > 0 ? probe->count / seconds : 0;
@@ -158,19 +165,19 @@ static inline double spex_profile_rate(const struct spex_profile_probe *probe) {
 /* The order of rows, by id and then type: for qsort and bsearch. */
 int spex_profile_row_order(const void *a, const void *b);
 
-/* The cost of a type's probes, if it is known; `pcid` counts for PERFCNTR only. */
+/* The first entry of a type, which holds its costs; NULL: there is none. */
 const struct spex_profile_type *spex_profile_type_of(const struct spex_profile *profile,
                                                      uint32_t probe_type);
 
-/* Whether that is known for all that has been recorded. */
+/* Whether the costs of all types that have records are known. */
 bool spex_profile_costs_known(const struct spex_profile *profile);
 
-/* What a row's probes have cost the program, in seconds: records, and executions skipped; 0 where it is
- * not known. */
+/* Seconds that a row's probe has cost the program, for records and for executions without one; 0
+ * where the costs are not known. */
 double spex_profile_row_cost(const struct spex_profile *profile,
                              const struct spex_profile_probe *probe);
 
-/* And all of them. */
+/* The sum over all rows. */
 double spex_profile_cost(const struct spex_profile *profile);
 
 #endif

@@ -17,13 +17,13 @@ enum { QUANTILES = sizeof(quantiles) / sizeof(quantiles[0]), TEXT = 32 };
 /* Columns: those of the probe, those of a value, and one for losses. */
 enum { HEAD = 5, VALUE = 4 + QUANTILES };
 
-/* What a value is. */
+/* The unit of a value. */
 struct unit {
     bool time;
     double seconds; /* a tick's; 0: not known yet */
 };
 
-/* Six significant digits at least; no exponents, which people do not read, before they must be. */
+/* Adds a number with at least six significant digits, and without an exponent below 1e15. */
 static void add_number(struct spex_columns *columns, double number) {
     spex_columns_add(columns, number >= 1e5 && number < 1e15 ? "%.0f" : "%.6g", number);
 }
@@ -84,7 +84,7 @@ static void add_values(struct spex_columns *columns, const struct spex_profile_r
     add_value(columns, values->mean * executions, unit);
 }
 
-/* As a share of the figure above it, where that is not 0. */
+/* Adds a margin as a percentage of the figure above it; as it is where that figure is 0. */
 static void add_margin(struct spex_columns *columns, const char *sign, double margin,
                        double value) {
     double percent = value > 0 ? 100 * margin / value : 0;
@@ -101,13 +101,14 @@ static void add_quantile_margin(struct spex_columns *columns, const struct spex_
     const struct spex_values *values = row->values[series];
     double low, high, value = spex_values_quantile(values, q);
     bool known = spex_quantile_bounds(&row->probe, values, q, &low, &high);
-    if (known && (value > 0 || high <= 0)) /* not a share of 0 */
+    /* There is no percentage of 0. */
+    if (known && (value > 0 || high <= 0))
         add_margin(columns, "±", high - value > value - low ? high - value : value - low, value);
     else
         spex_columns_add(columns, "?");
 }
 
-/* A total is mean by count, and both may be off. */
+/* Margins of a value's row. That of the total combines those of the mean and of the count. */
 static void add_value_margins(struct spex_columns *columns, const struct spex_profile_row *row,
                               unsigned series) {
     const struct spex_profile_probe *probe = &row->probe;
@@ -130,7 +131,7 @@ static void add_value_margins(struct spex_columns *columns, const struct spex_pr
         spex_columns_add(columns, "?");
 }
 
-/* Below figures that come of a sample: how far from the truth they may be. */
+/* Adds a row with the margins of the figures above it, where they come from a sample. */
 static void add_margins(struct spex_columns *columns, const struct spex_profile_row *row,
                         unsigned series) {
     const struct spex_profile_probe *probe = &row->probe;
@@ -154,7 +155,8 @@ static void add_losses(struct spex_columns *columns, const struct spex_profile_p
                      probe->lost > 0 ? probe->lost : 0);
 }
 
-/* Of executions that were probed nobody knows how many there were. */
+/* Adds the count and the rate; "-" where the probe was always polled, which counts no
+ * executions. */
 static void add_count(struct spex_columns *columns, const struct spex_profile_probe *probe) {
     bool counted = spex_profile_counted_seconds(probe) > 0;
     if (counted || probe->count > 0 || !probe->activity.looks)
@@ -180,7 +182,7 @@ static void add_head(struct spex_columns *columns, const struct spex_profile_pro
     add_count(columns, probe);
 }
 
-/* What was seen by looking: a mean with its margin, and the time that it comes to. */
+/* Adds the cells of a polled probe's figure: a mean with its margin, and the corresponding time. */
 static void add_looked(struct spex_columns *columns, const char *name, double mean, double margin,
                        const char *unit, double seconds) {
     char text[TEXT] = "?";
@@ -201,7 +203,7 @@ static void add_active(struct spex_columns *columns, const struct spex_profile_p
     add_looked(columns, "active", 100 * share, 100 * margin, " %", share * probe->polled_seconds);
 }
 
-/* Where there was never more than one it says the same again. */
+/* Adds the mean number of threads, unless it equals the share, as there was never more than one. */
 static void add_threads(struct spex_columns *columns, const struct spex_profile_probe *probe) {
     const struct spex_occupancy *activity = &probe->activity;
     double threads = spex_occupancy_threads(activity);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A profile as a table for people. */
+/* Prints a profile as a table for people. Reads the profile alone, no state of the process. */
 #ifndef SPEX_PROFILE_TABLE_H
 #define SPEX_PROFILE_TABLE_H
 
@@ -8,6 +8,7 @@
 
 #include "profile/profile.h"
 
+/* Prints the table and the notes below it. */
 void spex_table_print(FILE *file, const struct spex_profile *profile);
 
 /* The name of a probe's `n`th value: "time", "faults", "misses", "v0". */

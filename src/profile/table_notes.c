@@ -9,7 +9,8 @@
 
 #include "queues/ring.h"
 
-/* PERFCNTR has an entry for each counter; the first has the costs. */
+/* Whether any entry of the type is used: PERFCNTR has one for each counter, and the first has the
+ * costs. */
 static bool type_used(const struct spex_profile *profile, uint32_t probe_type) {
     for (size_t t = 0; t < profile->type_count; t++)
         if (profile->types[t].probe_type == probe_type && profile->types[t].used)
@@ -41,7 +42,7 @@ static bool any_polled(const struct spex_profile *profile) {
     return false;
 }
 
-/* The same for all types. */
+/* Prints the cost of a polled execution, which is the same for all types. */
 static void print_polled_cost(FILE *file, const struct spex_profile *profile) {
     double ns_per_tick = 1e9 / profile->process.ticks_per_second;
     for (size_t t = 0; t < profile->type_count; t++)
@@ -51,7 +52,7 @@ static void print_polled_cost(FILE *file, const struct spex_profile *profile) {
         }
 }
 
-/* How records are made, and what one costs. */
+/* Prints how records are made, and what one costs. */
 static void print_engine(FILE *file, const struct spex_profile *profile) {
     const struct spex_profile_process *process = &profile->process;
     fprintf(file, "rings: %s, %u CPUs, %.1f MiB reserved",
@@ -64,7 +65,7 @@ static void print_engine(FILE *file, const struct spex_profile *profile) {
     fputc('\n', file);
 }
 
-/* Calculated: nobody knows what the program would have taken without. */
+/* Prints the estimated overhead: counts times calibrated costs. */
 static void print_overhead(FILE *file, const struct spex_profile *profile) {
     const struct spex_profile_process *process = &profile->process;
     double cost = spex_profile_cost(profile), percent = 100 * cost / process->program_seconds;
@@ -94,7 +95,7 @@ static void print_budget(FILE *file, const struct spex_profile *profile) {
     fputc('\n', file);
 }
 
-/* What the values of a type are, where that is not plain. */
+/* Prints how the values of a type are read, where there is something to say. */
 static void print_counters(FILE *file, const struct spex_profile *profile) {
     for (size_t t = 0; t < profile->type_count; t++)
         if (profile->types[t].used && profile->types[t].text[0])

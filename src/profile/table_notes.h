@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The lines below a profile's table: what its figures rest on. */
+/* Prints the lines below a profile's table: losses, rings, costs, overhead, budget and marks. */
 #ifndef SPEX_PROFILE_TABLE_NOTES_H
 #define SPEX_PROFILE_TABLE_NOTES_H
 

@@ -17,11 +17,11 @@
 #include "site/cost.h"
 #include "site/registry.h"
 
-/* Records worth so much of the budget's, in a CPU's ring, are a reason to look before the
- * collector's sleep is over. */
+/* Records in a CPU's ring that cost so many seconds' worth of the budget wake the collector before
+ * its sleep is over. */
 #define ALARM_SECONDS 0.05
 
-/* How many CPUs are busy is told by so many seconds. */
+/* Shortest interval over which busy CPUs are measured. */
 #define CPUS_SECONDS 0.05
 
 bool spex_accounts_type_costs(uint32_t type, double *skip, double *report) {
@@ -43,22 +43,23 @@ bool spex_accounts_probe_costs(uint32_t first, double *skip, double *report) {
     return known;
 }
 
-/* Collectors look at a CPU's ring before what is in it, and unaccounted for, is much of the
- * budget. Not sooner than need be: being woken costs, too. `seconds`: a record's. */
-static void alarm_at(unsigned ring, double seconds) {
+/* Sets the number of records in a ring at which its writer wakes the collector: before they are
+ * much of the budget, but not earlier, since waking costs time, too. `seconds`: the cost of a
+ * record. */
+static void ring_set_alarm(unsigned ring, double seconds) {
     if (seconds > 0)
         spex_rings_alarm_at(ring, ALARM_SECONDS * spex_controller.budget.share / seconds);
 }
 
-/* What a type's records have cost since it was last asked, or could last tell. */
-static double spent_on(unsigned ring) {
+/* Cost of the records of a type since the last call at which the cost was known. */
+static double spent_on_records(unsigned ring) {
     uint64_t now = spex_metrics_totals(ring).produced, *last = &spex_controller.produced[ring];
     double records = (double)spex_grown(*last, now), skip, report;
     if (!spex_accounts_type_costs(spex_probe_type_of_ring(ring), &skip, &report))
         return 0;
     *last = now;
     double factor = spex_controller.factors[ring] > 0 ? spex_controller.factors[ring] : 1;
-    alarm_at(ring, report * factor + spex_controller.collecting.record);
+    ring_set_alarm(ring, report * factor + spex_controller.collecting.record);
     return records * report * factor;
 }
 
@@ -75,7 +76,7 @@ void spex_accounts_advance(uint64_t ns) {
     double spent = (double)(collectors - spex_controller.collectors_ns) / 1e9 +
                    (double)spex_grown(spex_controller.looker_ns, looker) / 1e9;
     for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)
-        spent += spent_on(t);
+        spent += spent_on_records(t);
     spex_controller.skipped += spex_controller.skipping * seconds;
     spent += spex_controller.skipping * seconds;
     spex_controller.monotonic_ns = ns;
@@ -86,19 +87,19 @@ void spex_accounts_advance(uint64_t ns) {
     book_spent(seconds, spent);
 }
 
-/* Of a probe that is probed, for which its executions are taken to be as frequent as when they
- * were counted. */
-static double publishing(const struct spex_controlled *probe, double seconds) {
+/* Cost of publishing the executions of a polled probe, which are taken to be as frequent as when
+ * they were last counted. */
+static double cost_of_polling(const struct spex_controlled *probe, double seconds) {
     return probe->period == SPEX_SITE_POLLED
                ? probe->frequency * seconds * spex_polling_execution_cost()
                : 0;
 }
 
-/* What executions without a record have really cost since they were last counted. */
-static double skipping_since(uint32_t sites, double seconds) {
+/* Cost of executions without a record since they were last counted. */
+static double cost_of_skipping(uint32_t sites, double seconds) {
     double sum = 0, skip, report;
     for (uint32_t i = 0; i < sites; i++) {
-        sum += publishing(&spex_controller.probes[i], seconds);
+        sum += cost_of_polling(&spex_controller.probes[i], seconds);
         uint64_t fresh =
             spex_grown(spex_controller.probes[i].counted, spex_controller.executions[i]);
         if (!fresh || !spex_accounts_probe_costs(i, &skip, &report))
@@ -112,15 +113,15 @@ static double skipping_since(uint32_t sites, double seconds) {
 void spex_accounts_count_executions(double seconds) {
     uint64_t begin = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     spex_metrics_executions(spex_controller.executions);
-    double cost = skipping_since(spex_sites_count(), seconds);
+    double cost = cost_of_skipping(spex_sites_count(), seconds);
     book_spent(0, cost - spex_controller.skipped);
     spex_controller.skipped = 0;
     spex_controller.skipping = seconds > 0 ? cost / seconds : 0;
     spex_controller.counting = (double)(spex_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin) / 1e9;
 }
 
-/* The program's own, without the collectors that it did not ask for. In a short time it cannot
- * be told apart from what collectors have not noted yet. */
+/* CPU time of the program without the collectors'. Over a short time the two cannot be separated,
+ * since collectors note their CPU time only every few passes. */
 void spex_accounts_note_cpus(void) {
     double seconds = spex_controller.now - spex_controller.process_at;
     if (seconds < CPUS_SECONDS)

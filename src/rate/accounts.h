@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: MIT */
-/* The controller's accounts: what probes and collectors have cost, by the records of each type
- * and by the executions of each probe. Under the metrics' lock. */
+/* The controller's accounts: the cost of probes and collectors so far, from the records of each
+ * type and the executions of each probe. Called by the first collector, under the metrics' lock. */
 #ifndef SPEX_RATE_ACCOUNTS_H
 #define SPEX_RATE_ACCOUNTS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Seconds for an execution that makes no record, and how much more one that makes one takes.
- * False: not known, nor how long a tick is in the first milliseconds; then they are 0. */
+/* Seconds for an execution without a record, and the additional seconds for a record, by
+ * calibration. False, and both 0: not known, as is the length of a tick in the first
+ * milliseconds. */
 bool spex_accounts_type_costs(uint32_t type, double *skip, double *report);
 
-/* The same of a probe, with what experiments have found. `first`: its first site. */
+/* The same of a probe, corrected by what experiments have found. `first`: its first site. */
 bool spex_accounts_probe_costs(uint32_t first, double *skip, double *report);
 
-/* Accounts for what was spent since the last time, and brings the budget up to `ns`: now, of
- * CLOCK_MONOTONIC. What executions without a record cost is taken to go on as it was. */
+/* Accounts for the time from the last call to `ns` (CLOCK_MONOTONIC), and updates the budget. The
+ * cost of executions without a record is extrapolated until they are counted again. */
 void spex_accounts_advance(uint64_t ns);
 
-/* Counts executions, and corrects what those without a record were taken to cost in the last
- * `seconds`. */
+/* Counts executions, and replaces the extrapolated cost of those without a record in the last
+ * `seconds` by the real one. Takes time in proportion to threads times sites. */
 void spex_accounts_count_executions(double seconds);
 
-/* How many CPUs the program keeps busy. */
+/* Updates how many CPUs the program keeps busy. */
 void spex_accounts_note_cpus(void);
 
-/* What collectors cost a record, and without any. */
+/* Updates what collectors cost per record, and without records. */
 void spex_accounts_note_collecting(void);
 
 #endif

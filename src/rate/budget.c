@@ -3,22 +3,22 @@
 
 #include <string.h>
 
-/* So many seconds' worth can be saved, or owed. What is owed is bounded so that one mishap, such
- * as a probe that was held up in the middle of the night, is not paid for all day. */
+/* Seconds' worth of tokens that can be saved, or owed. The debt is bounded, so that one large
+ * error, such as an execution that was suspended for hours, does not keep probes off for long. */
 #define BURST_SECONDS 0.4
 #define DEBT_SECONDS  5.0
 
-/* What is owed is paid back in this time. */
+/* A debt is paid back in this time. */
 #define SETTLING_SECONDS 0.25
 
-/* Of the steady rate, at least, however much is owed. */
+/* Least rate, as a share of the steady rate, whatever is owed. */
 #define LEAST_RATE 0.05
 
 static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-/* Not by strtod, which goes by the program's locale. */
+/* Not by strtod, which depends on the program's locale. */
 bool spex_budget_parse(const char *text, double *share) {
     double percent = 0, unit = 1;
     if (!is_digit(*text))
@@ -35,7 +35,7 @@ bool spex_budget_parse(const char *text, double *share) {
     return true;
 }
 
-static double busy(double cpus) {
+static double busy_cpus(double cpus) {
     return cpus > 1 ? cpus : 1;
 }
 
@@ -44,9 +44,9 @@ void spex_budget_begin(struct spex_budget *budget, double share) {
 }
 
 void spex_budget_advance(struct spex_budget *budget, double seconds, double cpus, double spent) {
-    double most = budget->share * BURST_SECONDS * busy(cpus);
-    double least = -budget->share * DEBT_SECONDS * busy(cpus);
-    budget->tokens += budget->share * busy(cpus) * seconds - spent;
+    double most = budget->share * BURST_SECONDS * busy_cpus(cpus);
+    double least = -budget->share * DEBT_SECONDS * busy_cpus(cpus);
+    budget->tokens += budget->share * busy_cpus(cpus) * seconds - spent;
     if (budget->tokens > most)
         budget->tokens = most;
     if (budget->tokens < least)
@@ -54,7 +54,7 @@ void spex_budget_advance(struct spex_budget *budget, double seconds, double cpus
 }
 
 double spex_budget_steady(const struct spex_budget *budget, double cpus) {
-    return budget->share * busy(cpus);
+    return budget->share * busy_cpus(cpus);
 }
 
 double spex_budget_rate(const struct spex_budget *budget, double cpus) {

@@ -3,13 +3,14 @@
 
 #include "base/grown.h"
 
-/* In seconds: so much of collectors' time tells something; they note theirs now and then. */
+/* Seconds of CPU time that an interval must have: collectors note theirs only every few passes. */
 #define SECONDS_LEAST 500e-6
 
-/* So many records tell what one takes; fewer, what there is without any. */
+/* An interval with at least so many records tells the cost of a record; one with fewer tells the
+ * cost without records. */
 #define RECORDS_LEAST 100.0
 
-/* Of former sums, so much is forgotten each time. */
+/* Share of the former sums that is forgotten with each interval. */
 #define FORGOTTEN 0.25
 
 void spex_collecting_begin(struct spex_collecting *collecting, uint64_t ns) {

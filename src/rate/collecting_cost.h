@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* What collectors cost: a record, and a second in which there are hardly any, since passes cost
- * something, too. Both change slowly: what is still in rings evens out, as does what collectors
- * have not noted yet of their time. */
+/* The collectors' cost per record, and per second with hardly any records, in which passes still
+ * cost something. Both are moving averages, over which records that are still in rings, and CPU
+ * time that collectors have not noted yet, even out. Pure; callers lock. */
 #ifndef SPEX_RATE_COLLECTING_COST_H
 #define SPEX_RATE_COLLECTING_COST_H
 
 #include <stdint.h>
 
 struct spex_collecting {
-    double record; /* seconds for one, lately */
-    double rest;   /* seconds a second without any */
-    double at;     /* when last told, in seconds, as is what follows */
-    uint64_t records;
-    uint64_t ns;
-    double sum_seconds, sum_records; /* of which most was lately */
+    double record;    /* seconds a record */
+    double rest;      /* seconds a second without records */
+    double at;        /* time of the last note, in seconds */
+    uint64_t records; /* at the last note */
+    uint64_t ns;      /* CPU time at the last note */
+    /* Sums over intervals, of which older ones count exponentially less. */
+    double sum_seconds, sum_records;
 };
 
-/* `ns`: CPU time of collectors until now. */
+/* `ns`: CPU time of the collectors until now. */
 void spex_collecting_begin(struct spex_collecting *collecting, uint64_t ns);
 
-/* `now`: in seconds since the beginning; `records`: that were taken in until then. */
+/* `now`: seconds since the beginning; `records`, `ns`: records taken and CPU time used until
+ * then. */
 void spex_collecting_note(struct spex_collecting *collecting, double now, uint64_t records,
                           uint64_t ns);
 

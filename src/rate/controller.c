@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The controller works in two steps. After each pass it accounts for what was spent since the
- * last one, by the records of each type alone, which is quick (accounts.c). Every so often, or
- * as soon as the budget is overdrawn, it decides anew: how often each probe executes, how many
- * records of each the budget can pay, and with which periods. Between decisions it has
- * experiments (experiments.c). */
+/* The controller works in two steps. After each pass of the first collector it accounts for what
+ * was spent since the last pass, from the number of records of each type, which is quick
+ * (accounts.c). Every INTERVAL, or sooner when the budget is overdrawn, it decides: it counts the
+ * executions of each probe, makes a class of each, has the policy divide the budget among the
+ * classes, and sets the sites' periods. Between decisions it runs experiments (experiments.c).
+ *
+ * All runs in the first collector's thread, under the metrics' lock; begin and end run in the
+ * thread that starts and stops spex. */
 #define _GNU_SOURCE
 #include "rate/controller.h"
 
@@ -38,41 +41,43 @@
 
 #include "policies/rate/rates.h"
 
-/* Between decisions, in seconds; the second when the budget is overdrawn or a probe is being
- * tried, which may cost more than all that is saved. */
+/* Seconds between decisions. The second holds while the budget is overdrawn, or a probe is on for a
+ * trial, which may cost more than all saved tokens. */
 #define INTERVAL      0.1
 #define INTERVAL_RUSH 0.002
 
-/* Records a second that a probe gets if it executes so often, before others get more. */
+/* Records a second that each probe gets, as far as it executes so often, before others get more. */
 #define RECORDS_LEAST 100.0
 
-/* Or looks, where it is probed: a policy gives all that is left for more. */
+/* Looks a second that a polled probe needs. A policy spends all that is left on more looks. */
 #define LOOKS_LEAST 10.0
 
-/* A probe that is probed is not counted: after so long, and after twice as long each time that
- * it comes to the same, it is recorded for a moment. */
+/* Executions of a polled probe are not counted. So it is recorded for a moment after
+ * POLLED_SECONDS, and after twice as long each time that the decision is the same, up to
+ * POLLED_SECONDS_MAX. */
 #define POLLED_SECONDS     1.0
 #define POLLED_SECONDS_MAX 16.0
 
-/* Of a look, in seconds, before there was one. */
+/* Seconds that a look is taken to cost before the first look. */
 #define SAMPLE_COST 5e-6
 
-/* So many executions tell how often there are any, however short the time. */
+/* So many executions suffice for a frequency, however short the time. */
 #define EXECUTIONS_SURE 20.0
 
-/* Counting executions may take so much of one CPU; where it takes long, it is done less often. */
+/* Largest share of one CPU for counting executions: where counting takes long, decisions are
+ * rarer. */
 #define COUNTING_SHARE      0.005
 #define COUNTING_SHARE_RUSH 0.1
 
-/* In so many seconds half of what a frequency was too high is forgotten: bursts are remembered
- * as long, whether it is measured often or not. */
+/* Half-life of the excess of a frequency over newer measurements: bursts are remembered equally
+ * long, however often frequencies are measured. */
 #define FALL_SECONDS 0.06
 
-/* What executes less often than that does not execute. */
+/* A lower frequency counts as 0. */
 #define FREQUENCY_LEAST 1e-3
 
-/* What executions may take of the budget, so that something is left for records: a little less
- * than policies let them. */
+/* Largest share of the budget for executions without a record, so that something is left for
+ * records: a little less than policies allow. */
 #define DETECTION_MOST 0.94
 
 static void buffers_free(void) {
@@ -125,7 +130,7 @@ static int controller_begin(double share, const struct spex_rate_policy_ops *pol
     return 0;
 }
 
-/* The control thread may be looking at what there was before. */
+/* Locks, since the control thread may read the former collection's state. */
 int spex_controller_begin(double share, const struct spex_rate_policy_ops *policy) {
     spex_metrics_lock();
     int err = controller_begin(share, policy);
@@ -137,8 +142,8 @@ void spex_controller_end(void) {
     spex_controller_begin(0, NULL);
 }
 
-/* What the probe has done since it was last measured. False: of few executions in a short time
- * nothing follows. */
+/* Measures the frequency from the executions since the last measurement. False: the time is too
+ * short for so few executions. */
 static bool measure_executions(struct spex_controlled *probe, uint64_t count) {
     double executions = (double)spex_grown(probe->count, count);
     if (!probe->seen)
@@ -148,8 +153,8 @@ static bool measure_executions(struct spex_controlled *probe, uint64_t count) {
     if (seconds < INTERVAL_RUSH || (seconds < INTERVAL && executions < EXECUTIONS_SURE))
         return false;
     double fresh = executions / seconds;
-    /* Quick to rise, slow to fall; but what was before it was held off is no reason to hold it
-     * off again. */
+    /* The estimate rises at once and falls slowly. After a trial the former frequency is dropped:
+     * it is no reason to hold the probe off again. */
     bool rises = fresh > probe->frequency || probe->trying;
     double kept = rises ? 0 : exp2(-seconds / FALL_SECONDS);
     probe->frequency = fresh + (probe->frequency - fresh) * kept;
@@ -160,36 +165,37 @@ static bool measure_executions(struct spex_controlled *probe, uint64_t count) {
     return true;
 }
 
-/* Of one that is only probed nothing is counted. */
-static bool measure_all(struct spex_controlled *probe, uint32_t first, uint64_t count) {
-    bool probed = probe->period == SPEX_SITE_POLLED;
-    bool measured = !probed && measure_executions(probe, count);
-    if (probed)
+/* Measures the frequency, and the share where the policy polls. Executions of a polled probe are
+ * not counted. Returns whether a frequency was measured. */
+static bool measure_probe(struct spex_controlled *probe, uint32_t first, uint64_t count) {
+    bool polled = probe->period == SPEX_SITE_POLLED;
+    bool measured = !polled && measure_executions(probe, count);
+    if (polled)
         spex_controlled_measure_from_now(probe, count);
-    if (spex_polling_policy(spex_controller.policy) && (probed || measured))
-        spex_polling_measure(&probe->share, first, probed, probe->frequency);
+    if (spex_polling_policy(spex_controller.policy) && (polled || measured))
+        spex_polling_measure(&probe->share, first, polled, probe->frequency);
     return measured;
 }
 
-/* Few records for a moment, to see how often it executes. */
-static void count_again(uint32_t first, struct spex_controlled *probe) {
+/* Records a polled probe for a moment, with few records, to count its executions. */
+static void probe_count_again(uint32_t first, struct spex_controlled *probe) {
     probe->trying = spex_controller.trying = true;
     probe->period = spex_period_whole(probe->frequency, RECORDS_LEAST);
     probe->why = "recorded for a moment, as executions that are polled are not counted";
     spex_probe_throttle(first, probe->period);
 }
 
-/* Of what does not execute nothing can be known, but that it costs nothing. */
-static void record_all(uint32_t first, struct spex_controlled *probe) {
+/* A probe that does not execute costs nothing: every execution may make a record. */
+static void probe_record_all(uint32_t first, struct spex_controlled *probe) {
     probe->trying = false;
     probe->period = 0;
     probe->why = "traced: it hardly executes";
     spex_probe_throttle(first, 0);
 }
 
-/* False: nothing is to be decided, as it is off, probed by its user's wish, or still being
- * tried. */
-static bool look_at(uint32_t first, struct spex_rate_class *class) {
+/* Fills in the class of a probe for the policy. False: there is nothing to decide, since the probe
+ * is off, polled by the user's selection, held off, or on for a trial. */
+static bool probe_make_class(uint32_t first, struct spex_rate_class *class) {
     struct spex_controlled *probe = &spex_controller.probes[first];
     struct spex_probe_state state = spex_probe_state(first, 0);
     uint64_t count = spex_controller.executions[first];
@@ -208,16 +214,17 @@ static bool look_at(uint32_t first, struct spex_rate_class *class) {
     }
     *class = (struct spex_rate_class){
         .name = spex_site_info(first)->name, .weight = 1, .min_frequency = RECORDS_LEAST};
-    if (probe->held.until > 0) /* to be tried again, of which nothing is known beforehand */
+    /* To be tried again: its frequency is not known. */
+    if (probe->held.until > 0)
         return true;
-    if (measure_all(probe, first, count))
+    if (measure_probe(probe, first, count))
         probe->trying = false;
     if (probe->period == SPEX_SITE_POLLED && probe->polled.until <= spex_controller.now) {
-        count_again(first, probe);
+        probe_count_again(first, probe);
         return false;
     }
     if (spex_polling_policy(spex_controller.policy) && probe->frequency <= 0) {
-        record_all(first, probe);
+        probe_record_all(first, probe);
         return false;
     }
     if (spex_polling_policy(spex_controller.policy)) {
@@ -232,11 +239,12 @@ static bool look_at(uint32_t first, struct spex_rate_class *class) {
     return !probe->trying;
 }
 
-static size_t look_at_all(void) {
+/* Makes the classes of all probes; returns how many there are. */
+static size_t make_classes(void) {
     size_t count = 0;
     for (uint32_t i = spex_profile_next_probe(0); i < spex_sites_count();
          i = spex_profile_next_probe(i + 1))
-        if (look_at(i, &spex_controller.classes[count]))
+        if (probe_make_class(i, &spex_controller.classes[count]))
             spex_controller.firsts[count++] = i;
     return count;
 }
@@ -249,17 +257,16 @@ static void hold_probe(struct spex_controlled *probe, const char *why) {
     probe->why = why;
 }
 
-/* With few records, so that it costs no more than it must. Collectors may be asleep for want of
- * any. */
-static void try_again(struct spex_controlled *probe) {
+/* Switches a probe on after it was held off, with few records, so that the trial costs little. */
+static void probe_try_again(struct spex_controlled *probe) {
     probe->held.until = 0;
     probe->trying = spex_controller.trying = true;
     probe->period = spex_period_whole(probe->frequency, RECORDS_LEAST);
     probe->why = "tried again";
 }
 
-static void give_period(struct spex_controlled *probe, const struct spex_rate_class *class,
-                        const struct spex_rate_decision *decision) {
+static void probe_set_period(struct spex_controlled *probe, const struct spex_rate_class *class,
+                             const struct spex_rate_decision *decision) {
     bool all = decision->frequency >= spex_rate_most(class);
     double exact = all ? 1 : spex_period_exact(class->frequency, decision->frequency);
     if (spex_period_differs(probe->period, exact))
@@ -269,7 +276,7 @@ static void give_period(struct spex_controlled *probe, const struct spex_rate_cl
     probe->why = decision->reason;
 }
 
-static void leave_to_prober(struct spex_controlled *probe, const char *why) {
+static void probe_poll(struct spex_controlled *probe, const char *why) {
     if (probe->period != SPEX_SITE_POLLED)
         spex_hold_off(&probe->polled, spex_controller.now, POLLED_SECONDS, POLLED_SECONDS_MAX);
     probe->period = SPEX_SITE_POLLED;
@@ -277,32 +284,34 @@ static void leave_to_prober(struct spex_controlled *probe, const char *why) {
     probe->why = why;
 }
 
-/* What was decided becomes the probe's period. It is said again when it is the same: sites may
- * have been off by selection in between, or have been loaded since. */
+/* Sets the probe's period by the decision. The period is set again when it is the same: sites may
+ * have been switched off by selection in between, or loaded since. Rings the doorbell when the
+ * probe was held off, since collectors sleep without a time limit while no site is on. */
 static void apply_decision(uint32_t first, const struct spex_rate_class *class,
                            const struct spex_rate_decision *decision) {
     struct spex_controlled *probe = &spex_controller.probes[first];
     uint32_t before = probe->period;
     if (probe->held.until > 0)
-        try_again(probe);
+        probe_try_again(probe);
     else if (decision->mode == SPEX_RATE_OFF)
         hold_probe(probe, decision->reason);
     else if (decision->mode == SPEX_RATE_PROBED &&
              !spex_probe_type_lasts(spex_site_info(first)->probe_type))
         hold_probe(probe, "held off: it is not worth its records, and takes no time to be polled");
     else if (decision->mode == SPEX_RATE_PROBED)
-        leave_to_prober(probe, decision->reason);
-    else if (probe->period != SPEX_SITE_POLLED) /* until it is counted again */
-        give_period(probe, class, decision);
+        probe_poll(probe, decision->reason);
+    /* A polled probe stays polled until its executions are counted again. */
+    else if (probe->period != SPEX_SITE_POLLED)
+        probe_set_period(probe, class, decision);
     spex_probe_throttle(first, probe->period);
     if (before == SPEX_SITE_HELD && probe->period != SPEX_SITE_HELD)
         spex_doorbell_ring();
 }
 
-/* What may be spent at present; but debts are paid by records alone: no probe goes off for want
- * of what its executions cost, when that is within the budget in the long run. */
-static double allowed(size_t count) {
-    /* Where looks wake the collector, they are charged for it. */
+/* Seconds a second that the policy may spend now. Debts are paid with records alone: as long as
+ * executions without records fit into the steady rate, no probe is held off for their cost. */
+static double spending_allowed(size_t count) {
+    /* Where probes are polled, the looks' cost includes the collector's passes. */
     double resting =
         spex_polling_policy(spex_controller.policy) ? 0 : spex_controller.collecting.rest;
     double steady = spex_budget_steady(&spex_controller.budget, spex_controller.cpus) - resting;
@@ -320,7 +329,8 @@ static double allowed(size_t count) {
     return rate > least ? rate : least;
 }
 
-/* What records cost of each type, by how many each probe is believed to make. */
+/* Updates the mean cost factor of each type's records, weighted by the expected records of each
+ * probe. */
 static void note_factors(size_t count) {
     double records[SPEX_PROBE_TYPES] = {0}, sums[SPEX_PROBE_TYPES] = {0};
     for (size_t c = 0; c < count; c++) {
@@ -334,7 +344,8 @@ static void note_factors(size_t count) {
         spex_controller.factors[ring] = records[ring] > 0 ? sums[ring] / records[ring] : 1;
 }
 
-/* Where it costs too much even to be probed, the dearest are held off. How many are left. */
+/* Holds off the dearest probes while polling all of them would exceed the budget. Returns the
+ * number of classes that are left. */
 static size_t hold_dearest_probes(size_t count) {
     double most =
         DETECTION_MOST * spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
@@ -351,23 +362,24 @@ static size_t hold_dearest_probes(size_t count) {
     return count;
 }
 
+/* The problem's sample_cost: seconds a look. */
 static double sample_cost(void) {
     double cost = spex_occupancy_sampler_cost();
     return cost > 0 ? cost : SAMPLE_COST;
 }
 
-/* 0, or what the policy failed with. */
-static int decide(void) {
+/* Decides about all probes. 0, or the policy's error, after which all periods stay. */
+static int controller_decide(void) {
     double seconds = spex_controller.now - spex_controller.decided;
     spex_accounts_note_cpus();
     spex_accounts_count_executions(seconds);
     spex_accounts_note_collecting();
     spex_controller.holding = spex_controller.trying = spex_controller.overdue = false;
-    size_t count = look_at_all();
+    size_t count = make_classes();
     if (spex_polling_policy(spex_controller.policy))
         count = hold_dearest_probes(count);
     struct spex_rate_problem problem = {.size = sizeof(problem),
-                                        .budget = allowed(count),
+                                        .budget = spending_allowed(count),
                                         .sample_cost = sample_cost(),
                                         .class_count = count,
                                         .classes = spex_controller.classes};
@@ -378,7 +390,7 @@ static int decide(void) {
     spex_controller.decided_tokens = spex_controller.budget.tokens;
     int err = spex_controller.policy->decide(&problem, spex_controller.workspace, &plan);
     if (err)
-        return err; /* the periods stay */
+        return err;
     for (size_t c = 0; c < count; c++)
         apply_decision(spex_controller.firsts[c], &spex_controller.classes[c],
                        &spex_controller.decisions[c]);
@@ -388,8 +400,8 @@ static int decide(void) {
     return 0;
 }
 
-/* Once in a collection. */
-static void tell_failure(int err) {
+/* Says once in a collection that the policy fails. Not under the lock: the message may block. */
+static void report_policy_failure(int err) {
     if (err && !spex_controller.failed)
         spex_message("the rate policy %s cannot decide: %s; periods stay as they are",
                      spex_controller.policy->name, strerror(err < 0 ? -err : err));
@@ -407,9 +419,9 @@ void spex_controller_pass(void) {
     double least = spex_controller.counting / (rush ? COUNTING_SHARE_RUSH : COUNTING_SHARE);
     double interval = rush ? INTERVAL_RUSH : INTERVAL;
     if (!busy && (spex_controller.overdue || since >= (least > interval ? least : interval)))
-        err = decide();
+        err = controller_decide();
     spex_metrics_unlock();
-    tell_failure(err);
+    report_policy_failure(err);
 }
 
 void spex_controller_close_accounts(uint64_t end_ns) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The controller: keeps what probes cost within the user's budget, by the periods of their
- * sites. It runs in the first collector, which tells it after each pass. */
+/* The controller: keeps the cost of probes within the user's budget, by setting the periods of
+ * their sites. It runs in the first collector, which calls it after each pass. */
 #ifndef SPEX_RATE_CONTROLLER_H
 #define SPEX_RATE_CONTROLLER_H
 
@@ -9,49 +9,53 @@
 
 #include <spex/rate_policy.h>
 
-/* What it thinks of a probe. */
+/* The controller's view of a probe. */
 struct spex_controller_view {
-    double frequency; /* executions a second, lately */
-    uint32_t period;  /* 0: as selected; SPEX_SITE_HELD: none */
-    const char *why;  /* a constant; NULL: it has not looked yet */
+    double frequency; /* executions a second */
+    uint32_t period;  /* 0: as selected; SPEX_SITE_HELD: held off; SPEX_SITE_POLLED */
+    const char *why;  /* reason, a constant; NULL: not decided yet */
 };
 
-/* A collection begins; `share` as in struct spex_budget, 0: nothing is controlled; `policy`
- * decides how it is spent, until spex_controller_end. 0 or -ENOMEM. Before the metrics begin,
- * and not with them locked. */
+/* A collection begins. `share` as in struct spex_budget; 0: nothing is controlled. `policy` divides
+ * the budget, and stays valid until spex_controller_end(). To be called before the metrics begin.
+ * Takes the metrics' lock. 0 or -ENOMEM. */
 int spex_controller_begin(double share, const struct spex_rate_policy_ops *policy);
 
-/* No collector runs, and nobody will ask any more what it thought of their probes; or in the
- * child of a fork. */
+/* Frees everything. No collector may run, and nobody may ask for views or totals any more. Also in
+ * the child of a fork. */
 void spex_controller_end(void);
 
-/* The first collector has been around. */
+/* Accounts, and decides if a decision is due. The first collector alone, after each pass. Takes the
+ * metrics' lock. */
 void spex_controller_pass(void);
 
-/* The metrics have ended: what is left is accounted for, and nothing is decided. `end_ns`: when
- * no collector ran any more, CLOCK_MONOTONIC. */
+/* The metrics have ended: accounts for the rest, up to `end_ns` (CLOCK_MONOTONIC), when the last
+ * collector had ended. Takes the metrics' lock. */
 void spex_controller_close_accounts(uint64_t end_ns);
 
-/* When it wants to be told again, at the latest: in so many nanoseconds from the last pass. For
- * the first collector alone, as is the next. */
+/* Nanoseconds from the last pass after which the next pass is due; UINT64_MAX: at any time. The
+ * first collector alone. */
 uint64_t spex_controller_due_ns(void);
 
-/* Whether it keeps a probe off that is to be tried again, so that it must go on being told. */
+/* Whether passes are needed though no site is on: a probe that is held off is to be tried again.
+ * The first collector alone. */
 bool spex_controller_holds(void);
 
-/* Under the metrics' lock. `first`: the probe's first site. */
+/* The view of the probe with the first site `first`. Under the metrics' lock. */
 struct spex_controller_view spex_controller_look(uint32_t first);
 
-/* Its policy's name, NULL: nothing is controlled; its budget's share, 0: none; and, in seconds
- * since it began, the time that the program had, on all CPUs that it kept busy, and what probes
- * and collectors took, as it believes. Under the metrics' lock. */
 struct spex_controller_totals {
-    const char *policy; /* as long-lived as the collection */
+    /* Valid as long as the collection; NULL: nothing is controlled. */
+    const char *policy;
+    /* The budget's share; 0: none. */
     double share;
+    /* Since the beginning: time of all CPUs that the program kept busy. */
     double seconds;
+    /* Estimate of what probes and collectors took of it, in seconds. */
     double spent;
 };
 
+/* Under the metrics' lock. */
 struct spex_controller_totals spex_controller_totals(void);
 
 #endif

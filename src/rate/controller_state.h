@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of the controller share: what it knows of each probe, and of the process. In
- * the first collector's thread, under the metrics' lock. */
+/* State that the controller's files share: of each probe, and of the process. Written by the first
+ * collector's thread, under the metrics' lock; read under that lock. */
 #ifndef SPEX_RATE_CONTROLLER_STATE_H
 #define SPEX_RATE_CONTROLLER_STATE_H
 
@@ -16,26 +16,27 @@
 #include "rate/experiment.h"
 #include "rate/polling.h"
 
-/* What is known of a probe, by the index of its first site. */
+/* State of a probe, by the index of its first site. */
 struct spex_controlled {
-    /* What follows is known. */
+    /* `measured` and `count` are set. */
     bool seen;
-    /* When it last was measured, in seconds. */
+    /* When its frequency was last measured, in seconds since the controller began. */
     double measured;
-    /* Executions, as of then. */
+    /* Executions at that time. */
     uint64_t count;
-    /* Executions, as of the last decision. */
+    /* Executions that the accounts have taken in. */
     uint64_t counted;
+    /* Executions a second. */
     double frequency;
     struct spex_hold_off held;
-    /* It was held off, and has not been measured since. */
+    /* It is on after it was held off or polled, and has not been measured since. */
     bool trying;
-    /* What it costs, as a multiple of what calibration says, by experiment; 0: not known. */
+    /* Its cost by experiment, as a multiple of the calibrated cost; 0: not known. */
     double factor;
     uint32_t period;
     const char *why;
-    /* While its period is SPEX_SITE_POLLED: until when it is probed before it is recorded for a
-     * moment. */
+    /* While its period is SPEX_SITE_POLLED: until when, before it is recorded for a moment to count
+     * its executions. */
     struct spex_hold_off polled;
     struct spex_polling_share share;
 };
@@ -53,58 +54,59 @@ struct spex_controller {
     uint32_t *firsts;
     /* Seconds since it began. */
     double now;
-    /* When it last decided, and the tokens that it then had. */
+    /* When it last decided, and the budget's tokens at that time. */
     double decided;
     double decided_tokens;
-    /* As of then, a probe that is selected is held off. */
+    /* At the last decision a selected probe was held off. */
     bool holding;
-    /* A probe that was held off is on, and nothing is known of it yet. */
+    /* A probe is on for a trial, and has not been measured yet. */
     bool trying;
-    /* It is to decide, whatever the interval. */
+    /* The next pass decides, whatever the interval. */
     bool overdue;
-    /* Until when it is not to decide. */
+    /* No decision before this time. */
     double waiting_until;
-    /* The policy has failed, and that has been told. */
+    /* The policy has failed, and a message has said so. */
     bool failed;
-    /* As of when accounts are, CLOCK_MONOTONIC. */
+    /* Up to when accounts are complete, CLOCK_MONOTONIC. */
     uint64_t monotonic_ns;
-    /* When the process's CPU time was last asked for, that time, and what collectors had of it. */
+    /* When busy CPUs were last measured, and the CPU times of the process and of collectors
+     * then. */
     double process_at;
     uint64_t process_ns;
     uint64_t process_collectors_ns;
     uint64_t collectors_ns;
-    /* What samples of kernels by their models have cost. */
+    /* CPU time that the sampling of kernels by their models has cost. */
     uint64_t looker_ns;
-    /* 0: not known yet. */
+    /* Ticks a second; 0: not known yet. */
     double tick_rate;
     /* CPUs that the program keeps busy. */
     double cpus;
-    /* Of all those CPUs, since it began. */
+    /* Time of all busy CPUs since it began, and the time that probes and collectors took of it. */
     double seconds;
     double spent;
     struct spex_collecting collecting;
-    /* Records, when last accounted for. */
+    /* Records of each type that the accounts have taken in. */
     uint64_t produced[SPEX_PROBE_TYPES];
-    /* Of each probe, by the index of its first site. */
+    /* Executions of each probe, by the index of its first site, when last counted. */
     uint64_t *executions;
-    /* Seconds a second that executions took which made no record, when they were last counted. */
+    /* Cost of executions without a record, in seconds a second, when they were last counted. */
     double skipping;
-    /* Seconds accounted for by that since then. */
+    /* Seconds accounted for at that rate since then. */
     double skipped;
-    /* Seconds that counting executions takes. */
+    /* CPU seconds that counting executions took last time. */
     double counting;
-    /* Of records, the mean over probes; 0: 1. */
+    /* Of each type: the mean factor (above) of its records; 0 stands for 1. */
     double factors[SPEX_PROBE_TYPES];
 };
 
 extern struct spex_controller spex_controller;
 
-/* What a probe costs, as a multiple of what calibration says. */
+/* A probe's cost as a multiple of the calibrated cost. */
 static inline double spex_controlled_factor(const struct spex_controlled *probe) {
     return probe->factor > 0 ? probe->factor : 1;
 }
 
-/* Its next measurement is of executions from now on. `count`: of them so far. */
+/* Begins a new measurement of the frequency now, at `count` executions so far. */
 static inline void spex_controlled_measure_from_now(struct spex_controlled *probe, uint64_t count) {
     probe->seen = true;
     probe->count = count;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What probes really cost this program, by trying: for some milliseconds at a time those that are believed to cost the
- * most are held off, in random order, and how far the program gets meanwhile on its own CPU time is told by another
- * probe, the witness, whose executions go on being counted. What a probe costs in a loop of its own (calibration) says
- * little about a program that has better things to do with the same instructions: beside cache misses that overlap, an
- * execution costs several times as much.
+/* Experiments: measure what probes really cost this program. A session switches a group of probes,
+ * the dearest by calibration, off and on for some milliseconds at a time in random order. Another
+ * probe, the witness, whose executions stay counted, measures the program's progress per CPU time.
+ * Calibration measures a probe in a loop of its own; in a program whose instructions overlap with
+ * cache misses an execution may cost several times as much.
  *
- * In the first collector's thread alone. */
+ * Called by the first collector's thread alone. Times are in seconds of one clock of the caller. */
 #ifndef SPEX_RATE_EXPERIMENT_H
 #define SPEX_RATE_EXPERIMENT_H
 
@@ -13,45 +13,45 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A probe, as the controller sees it. */
+/* A probe that may be in a session. */
 struct spex_subject {
     uint32_t first;  /* its first site */
-    uint32_t period; /* what spex_probe_throttle is told when it is on */
+    uint32_t period; /* argument of spex_probe_throttle() while it is on */
     double frequency;
-    /* Seconds an execution, as calibrated, with the records among executions. */
+    /* Calibrated seconds an execution, the share of executions that make records included. */
     double cost;
 };
 
-/* What a session has found about some probes together. */
+/* Result of a session about a group of probes. */
 struct spex_finding {
     const uint32_t *firsts;
     size_t count;
-    double factor; /* what they cost, as a multiple of what calibration says */
-    double error;  /* of it, a standard error */
+    double factor; /* their cost as a multiple of the calibrated cost */
+    double error;  /* standard error of `factor` */
 };
 
-/* A collection begins. */
+/* A collection begins: forgets all findings. */
 void spex_experiment_reset(uint64_t seed);
 
-/* Whether a session may begin, at `now` seconds, and if so begins it. `share`: what all probes
- * may take. */
+/* Begins a session if there is reason for one. `share`: seconds a second that all probes may take.
+ * False: no session has begun. */
 bool spex_experiment_begin(const struct spex_subject *subjects, size_t count, double share,
                            double now);
 
 bool spex_experiment_running(void);
 
-/* Seconds until it wants to be called; while it is running. */
+/* Seconds until the next step is due, while a session runs. */
 double spex_experiment_due(double now);
 
-/* What the program has done, for the next step. */
+/* The program's progress, for the next step. */
 struct spex_progress {
-    uint64_t cpu_ns;            /* of its threads */
-    uint64_t threads;           /* another number: they are others */
-    const uint64_t *executions; /* of each probe, by first sites */
+    uint64_t cpu_ns;            /* CPU time of the program's threads */
+    uint64_t threads;           /* changes when the set of threads changes */
+    const uint64_t *executions; /* of each probe, by the index of its first site */
 };
 
-/* True: the session is over, with *finding, whose `count` is 0 when nothing has come of it. All
- * its probes are on. */
+/* Ends a slice if it is over, and begins the next. True: the session is over, all its probes are
+ * on, and *finding is the result; its `count` is 0 where there is none. */
 bool spex_experiment_step(double now, const struct spex_progress *progress,
                           struct spex_finding *finding);
 

@@ -7,17 +7,19 @@
 #include "rate/controller_state.h"
 #include "site/registry.h"
 
-/* A budget that is overdrawn by less is no reason to hurry: in the long run it evens out. */
+/* Seconds' worth of tokens: a smaller debt is not urgent, since it evens out. */
 #define OVERDRAWN_SECONDS 0.02
 
-/* So much of the budget's, spent beyond it since the last decision, is a reason for the next. */
+/* Seconds' worth of tokens: so much overspending since the last decision makes the next one
+ * urgent. */
 #define SURPRISE_SECONDS 0.1
 
-/* Between the end of a session and the next decision. */
+/* Seconds between the end of a session and the next decision. */
 #define WAITING_SECONDS 0.005
 
-/* Of a factor that an experiment has found, against what was found before; what it differs by
- * less, or by less than so many of its standard errors, is chance. In doubt probes are dear. */
+/* When a factor found by an experiment replaces the former one: where the two differ by more than
+ * FINDING_LEAST, and by so many standard errors. A higher cost is accepted with less certainty than
+ * a lower one, so that the budget is kept. FINDING_WEIGHT is the new factor's part in the mean. */
 #define SURE_DEARER    1.0
 #define SURE_CHEAPER   2.0
 #define FINDING_WEIGHT 0.6
@@ -35,8 +37,8 @@ static void take_finding(const struct spex_finding *finding) {
     }
 }
 
-/* What probes did while some were held off says little about what they do, and nothing about
- * what has just changed: they are looked at for a moment before anything is decided. */
+/* Begins new measurements of all probes after a session: frequencies during it, while some probes
+ * were held off, are no basis for a decision. */
 static void session_over(void) {
     for (uint32_t i = 0; i < spex_sites_count(); i++)
         if (spex_controller.probes[i].seen)
@@ -72,7 +74,7 @@ bool spex_experiments_pass(void) {
     return true;
 }
 
-/* Probes that were just decided about, and are on. */
+/* Fills in the subjects: probes with a decision that are on and record. Returns their number. */
 static size_t subjects_of(size_t count) {
     size_t subjects = 0;
     for (size_t c = 0; c < count; c++) {

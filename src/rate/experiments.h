@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* When the controller has experiments (experiment.h), and what it makes of their findings. Under
- * the metrics' lock. */
+/* When the controller runs experiments (experiment.h), and how it uses their findings. Called by
+ * the first collector, under the metrics' lock. */
 #ifndef SPEX_RATE_EXPERIMENTS_H
 #define SPEX_RATE_EXPERIMENTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The budget is overdrawn, or much of what was saved has gone since the last decision, or little
- * is known of a probe: the next decision is urgent. */
+/* Whether the next decision is urgent: the budget is overdrawn, many saved tokens have been spent
+ * since the last decision, or a probe is on for a trial. */
 bool spex_experiments_rush(void);
 
-/* Goes on with the session. True: nothing is to be decided, as there is a session, or has just
- * been one. It ends when there is a rush. */
+/* Continues the session; ends it when a decision is urgent. True: there is a session or has just
+ * been one, so that nothing is to be decided. */
 bool spex_experiments_pass(void);
 
-/* Decided: a session may begin with the probes that are on, out of the first `classes` classes. */
+/* After a decision: may begin a session with the probes of the first `classes` classes that are
+ * on. */
 void spex_experiments_begin(size_t classes);
 
 #endif

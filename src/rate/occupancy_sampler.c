@@ -16,14 +16,14 @@
 #include "probe/threads.h"
 #include "site/registry.h"
 
-/* So much dearer than the cheapest so far the next may be, at most, for it to be believed. */
-#define AROUND_RISE 1.05
+/* The estimate of a pass's cost rises at most by this factor a look. */
+#define PASS_COST_RISE 1.05
 
-/* Of a probe, by the index of its first site. */
+/* Looks at a probe, by the index of its first site. */
 struct seen {
     struct spex_occupancy activity;
-    uint64_t look; /* the last at it; 0: there was none */
-    uint32_t threads;
+    uint64_t look;    /* number of the last look at it; 0: none */
+    uint32_t threads; /* that this look saw */
 };
 
 static struct {
@@ -31,40 +31,41 @@ static struct {
     struct seen seen[SPEX_MAX_SITES];
     struct spex_random random;
     uint64_t looks;
-    uint64_t due_ns;  /* CLOCK_MONOTONIC; 0: nothing is probed */
-    double begun;     /* Hz */
-    double frequency; /* Hz */
-    double cost;      /* seconds a look, lately */
-    double around; /* seconds that the collector takes for a pass in which there is little to do */
-    uint64_t cpu_ns; /* its CPU time, as of the last look */
-    uint32_t passes; /* since then */
-} prober;
+    uint64_t due_ns;  /* CLOCK_MONOTONIC; 0: nothing is polled */
+    double begun;     /* Hz, as spex_occupancy_sampler_begin() had it */
+    double frequency; /* Hz, as set since */
+    double cost;      /* seconds a look, a moving average */
+    double pass_cost; /* seconds of a pass of the collector with few records */
+    uint64_t cpu_ns;  /* the collector's CPU time, at the last look */
+    uint32_t passes;  /* of the collector, since the last look */
+} sampler;
 
 void spex_occupancy_sampler_begin(double frequency) {
     spex_metrics_lock();
-    memset(prober.seen, 0, spex_sites_count() * sizeof(prober.seen[0]));
-    spex_random_seed(&prober.random, spex_ticks(), (uint64_t)getpid());
-    prober.looks = 0;
-    prober.due_ns = 0;
-    prober.begun = prober.frequency = frequency;
-    prober.cost = prober.around = 0;
-    prober.cpu_ns = 0;
+    memset(sampler.seen, 0, spex_sites_count() * sizeof(sampler.seen[0]));
+    spex_random_seed(&sampler.random, spex_ticks(), (uint64_t)getpid());
+    sampler.looks = 0;
+    sampler.due_ns = 0;
+    sampler.begun = sampler.frequency = frequency;
+    sampler.cost = sampler.pass_cost = 0;
+    sampler.cpu_ns = 0;
     spex_metrics_unlock();
 }
 
 void spex_occupancy_sampler_set(double frequency) {
-    prober.frequency = frequency > 0 ? frequency : prober.begun;
+    sampler.frequency = frequency > 0 ? frequency : sampler.begun;
 }
 
 static bool is_active(const struct spex_thread *thread, uint32_t from, uint32_t to) {
     for (uint32_t i = from; i < to; i++)
         /* Relaxed: what has begun or ended just now may be seen or not. */
-        if (spex_load_relaxed(&thread->countdowns[prober.polled.sites[i]].active))
+        if (spex_load_relaxed(&thread->countdowns[sampler.polled.sites[i]].active))
             return true;
     return false;
 }
 
-/* In the sites of one probe, each counted once. */
+/* Threads in the sites from index `from` to before `to`, which are those of one probe. A thread in
+ * several of them counts once. */
 static uint32_t threads_in(uint32_t from, uint32_t to) {
     uint32_t active = 0;
     for (uint32_t t = 0; t < spex_threads_used(); t++)
@@ -72,83 +73,83 @@ static uint32_t threads_in(uint32_t from, uint32_t to) {
     return active;
 }
 
-static void note(struct seen *seen, uint32_t threads) {
-    bool follows = seen->look && seen->look + 1 == prober.looks;
+static void seen_add(struct seen *seen, uint32_t threads) {
+    bool follows = seen->look && seen->look + 1 == sampler.looks;
     spex_occupancy_add(&seen->activity, threads, follows ? (int64_t)seen->threads : -1);
-    seen->look = prober.looks;
+    seen->look = sampler.looks;
     seen->threads = threads;
 }
 
 void spex_occupancy_sampler_look(void) {
-    const struct spex_sites_polled *polled = &prober.polled;
-    spex_sites_polled(&prober.polled);
-    prober.looks++;
+    const struct spex_sites_polled *polled = &sampler.polled;
+    spex_sites_polled(&sampler.polled);
+    sampler.looks++;
     for (uint32_t from = 0, to; from < polled->count; from = to) {
         uint32_t first = spex_site_info(polled->sites[from])->probe;
         for (to = from + 1; to < polled->count; to++)
             if (spex_site_info(polled->sites[to])->probe != first)
                 break;
-        note(&prober.seen[first], threads_in(from, to));
+        seen_add(&sampler.seen[first], threads_in(from, to));
     }
 }
 
-/* Evenly between a half and one and a half of the mean. */
+/* Uniformly distributed between 0.5 and 1.5 times the mean. */
 static uint64_t interval_ns(void) {
-    double even = (double)(spex_random_next(&prober.random) >> 11) * 0x1p-53;
-    return (uint64_t)((0.5 + even) * 1e9 / prober.frequency);
+    double even = (double)(spex_random_next(&sampler.random) >> 11) * 0x1p-53;
+    return (uint64_t)((0.5 + even) * 1e9 / sampler.frequency);
 }
 
-/* The cheapest pass, lately: others have taken in records, of which the cost is known otherwise. */
-static void note_around(double seconds) {
-    double most = prober.around * AROUND_RISE;
-    if (prober.cpu_ns && prober.passes)
-        prober.around = prober.around > 0 && seconds > most ? most : seconds;
+/* Estimates the cost of a pass by the cheapest lately: dearer passes have taken in records, whose
+ * cost the controller accounts for by itself. */
+static void note_pass_cost(double seconds) {
+    double most = sampler.pass_cost * PASS_COST_RISE;
+    if (sampler.cpu_ns && sampler.passes)
+        sampler.pass_cost = sampler.pass_cost > 0 && seconds > most ? most : seconds;
 }
 
 static void look_and_measure(void) {
     uint64_t begin = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    note_around((double)(begin - prober.cpu_ns) / 1e9 / prober.passes);
+    note_pass_cost((double)(begin - sampler.cpu_ns) / 1e9 / sampler.passes);
     spex_occupancy_sampler_look();
-    prober.cpu_ns = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    prober.passes = 0;
-    double cost = (double)(prober.cpu_ns - begin) / 1e9;
-    prober.cost += (cost - prober.cost) / (prober.cost > 0 ? 8 : 1);
+    sampler.cpu_ns = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    sampler.passes = 0;
+    double cost = (double)(sampler.cpu_ns - begin) / 1e9;
+    sampler.cost += (cost - sampler.cost) / (sampler.cost > 0 ? 8 : 1);
 }
 
-/* A collector that was kept from it for long does not make up for it: looks one after the other
- * say the same. */
+/* Looks that were missed are not made up for: looks in quick succession see the same. */
 static void look_when_due(void) {
-    spex_sites_polled(&prober.polled);
-    if (prober.polled.count == 0 || !spex_metrics_there()) {
-        prober.due_ns = 0;
+    spex_sites_polled(&sampler.polled);
+    if (sampler.polled.count == 0 || !spex_metrics_there()) {
+        sampler.due_ns = 0;
         return;
     }
     uint64_t now = spex_clock_ns(CLOCK_MONOTONIC);
-    if (prober.due_ns && now < prober.due_ns)
+    if (sampler.due_ns && now < sampler.due_ns)
         return;
-    if (prober.due_ns)
+    if (sampler.due_ns)
         look_and_measure();
-    prober.due_ns = now + interval_ns();
+    sampler.due_ns = now + interval_ns();
 }
 
 void spex_occupancy_sampler_pass(void) {
     spex_metrics_lock();
-    prober.passes++;
+    sampler.passes++;
     look_when_due();
     spex_metrics_unlock();
 }
 
 uint64_t spex_occupancy_sampler_wait(void) {
-    if (!prober.due_ns)
+    if (!sampler.due_ns)
         return UINT64_MAX;
     uint64_t now = spex_clock_ns(CLOCK_MONOTONIC);
-    return now < prober.due_ns ? prober.due_ns - now : 0;
+    return now < sampler.due_ns ? sampler.due_ns - now : 0;
 }
 
 double spex_occupancy_sampler_cost(void) {
-    return prober.cost + prober.around;
+    return sampler.cost + sampler.pass_cost;
 }
 
 struct spex_occupancy spex_occupancy_sampler_occupancy(uint32_t first) {
-    return prober.seen[first].activity;
+    return sampler.seen[first].activity;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The prober: looks from time to time which probed probes threads are executing. It runs in the
- * first collector, at random intervals, so that no rhythm of the program's is met. */
+/* The occupancy sampler: counts at random times which threads execute each polled probe
+ * (stats/occupancy.h). It runs in the first collector. Intervals are random, so that looks are not
+ * in step with a period of the program. */
 #ifndef SPEX_RATE_OCCUPANCY_SAMPLER_H
 #define SPEX_RATE_OCCUPANCY_SAMPLER_H
 
@@ -8,33 +9,35 @@
 
 #include "stats/occupancy.h"
 
+/* Looks a second: the default, and the most. */
 #define SPEX_POLLING_HZ     100
 #define SPEX_POLLING_HZ_MAX 1000
 
-/* A collection begins: nothing has been seen yet. `frequency`: looks a second, on average, while
- * nobody asks for another. Not with the metrics locked. */
+/* A collection begins: forgets all looks. `frequency` is the mean number of looks a second until
+ * spex_occupancy_sampler_set() sets another. Takes the metrics' lock. */
 void spex_occupancy_sampler_begin(double frequency);
 
-/* From the next look on; 0: as it was begun. The first collector alone. */
+/* Sets the frequency from the next look on; 0: the frequency at the beginning. The first collector
+ * alone. */
 void spex_occupancy_sampler_set(double frequency);
 
-/* The first collector has been around, and looks if it is time to. */
+/* Looks if a look is due. The first collector alone, after each pass. */
 void spex_occupancy_sampler_pass(void);
 
-/* How long that collector may sleep, in ns; UINT64_MAX: as long as it likes, since nothing is
- * probed. */
+/* Nanoseconds until the next look is due; UINT64_MAX: nothing is polled. The first collector
+ * alone. */
 uint64_t spex_occupancy_sampler_wait(void);
 
-/* CPU time that a look takes, and being around for it, in seconds; 0 where there was none yet.
- * The first collector alone. */
+/* CPU time of a look and of the collector's pass that it needs, in seconds; 0 before the first
+ * look. The first collector alone. */
 double spex_occupancy_sampler_cost(void);
 
 /* The following under the metrics' lock. */
 
-/* Looks now, once. */
+/* Looks once, now. */
 void spex_occupancy_sampler_look(void);
 
-/* What was seen of a probe since the beginning. `first`: its first site. */
+/* The looks at a probe since the beginning. `first`: its first site. */
 struct spex_occupancy spex_occupancy_sampler_occupancy(uint32_t first);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Periods that come to so many records a second: what is exact, what a site can have, and when
- * it is worth a change. */
+/* Periods for a wanted number of records a second: the exact period, the whole one that a site can
+ * have, and the hysteresis of changes. */
 #ifndef SPEX_RATE_PERIOD_H
 #define SPEX_RATE_PERIOD_H
 
@@ -10,11 +10,12 @@
 
 #include <spex/site.h>
 
-/* Periods are left as they are when they would get longer, or shorter, by less than that. */
+/* A period changes only when it gets longer, or shorter, by more than this share. */
 #define SPEX_PERIOD_LONGER  0.05
 #define SPEX_PERIOD_SHORTER 0.15
 
-/* 1 or more. */
+/* The period for `records` records a second of a probe that executes `frequency` times: at least
+ * 1. */
 static inline double spex_period_exact(double frequency, double records) {
     if (frequency <= records)
         return 1;
@@ -22,15 +23,16 @@ static inline double spex_period_exact(double frequency, double records) {
     return period < SPEX_CONTROL_PERIOD_MAX ? period : SPEX_CONTROL_PERIOD_MAX;
 }
 
-/* Rounded up, as the next shorter one would make more records than there may be. 0: all. */
+/* The same rounded up, since the next shorter period would make too many records. 0: every
+ * execution makes a record. */
 static inline uint32_t spex_period_whole(double frequency, double records) {
     double period = ceil(spex_period_exact(frequency, records));
     return period > 1 ? (uint32_t)period : 0;
 }
 
-/* Whether a period, 0 for all, is to become that. One that is a little short may stay, for what
- * that costs shows soon; but a longer one becomes shorter only when that can last. Otherwise
- * short periods, which are far apart, would alternate. */
+/* Whether a period (0: all) is to change to `exact`. A period that is a little short stays: the
+ * accounts soon show what it costs. A period becomes shorter only by a margin: otherwise short
+ * whole periods, which lie far apart in cost, would alternate. */
 static inline bool spex_period_differs(uint32_t period, double exact) {
     double before = period ? period : 1;
     return exact > before * (1 + SPEX_PERIOD_LONGER) ||

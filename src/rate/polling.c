@@ -7,10 +7,10 @@
 #include "site/cost.h"
 #include "site/registry.h"
 
-/* So many looks replace what was known before; fewer have a part in it. */
+/* So many looks replace the former share completely; fewer are weighted against it. */
 #define LOOKS_RENEW 64.0
 
-/* As many records do. */
+/* The same of records. */
 #define RECORDS_RENEW 64.0
 
 double spex_polling_execution_cost(void) {
@@ -18,36 +18,39 @@ double spex_polling_execution_cost(void) {
     return rate > 0 ? spex_cost_polled() / rate : 0;
 }
 
-static void renew(double *value, double fresh, double part) {
+/* Moves `value` towards `fresh` by the share `part` of the distance, at most to it. */
+static void value_renew(double *value, double fresh, double part) {
     *value += (fresh - *value) * (part < 1 ? part : 1);
 }
 
-static void from_looks(struct spex_polling_share *share, uint32_t first) {
+static void share_from_looks(struct spex_polling_share *share, uint32_t first) {
     struct spex_occupancy now = spex_occupancy_sampler_occupancy(first), fresh = now;
     spex_occupancy_subtract(&fresh, &share->activity);
     share->activity = now;
     if (fresh.looks > 0)
-        renew(&share->share, spex_occupancy_threads(&fresh), (double)fresh.looks / LOOKS_RENEW);
+        value_renew(&share->share, spex_occupancy_threads(&fresh),
+                    (double)fresh.looks / LOOKS_RENEW);
 }
 
-/* EventTime / EventPeriod, by what records came in meanwhile. */
-static void from_records(struct spex_polling_share *share, uint32_t first, double frequency) {
+/* The paper's EventTime / EventPeriod: frequency times mean duration of the records since the last
+ * update. */
+static void share_from_records(struct spex_polling_share *share, uint32_t first, double frequency) {
     const struct spex_site_info *info = spex_site_info(first);
     double weight = 0, ticks = 0, rate = spex_metrics_tick_rate();
     spex_metrics_sums(info->probe_id, info->probe_type, &weight, &ticks);
     double records = weight - share->weight, mean = (ticks - share->ticks) / records;
     if (records > 0 && rate > 0 && mean >= 0)
-        renew(&share->share, frequency * mean / rate, records / RECORDS_RENEW);
+        value_renew(&share->share, frequency * mean / rate, records / RECORDS_RENEW);
     share->weight = weight;
     share->ticks = ticks;
 }
 
-void spex_polling_measure(struct spex_polling_share *share, uint32_t first, bool probed,
+void spex_polling_measure(struct spex_polling_share *share, uint32_t first, bool polled,
                           double frequency) {
-    if (probed)
-        from_looks(share, first);
+    if (polled)
+        share_from_looks(share, first);
     else if (spex_probe_type_ticks(spex_site_info(first)->probe_type))
-        from_records(share, first, frequency);
+        share_from_records(share, first, frequency);
 }
 
 double spex_polling_base(const struct spex_rate_class *classes, size_t count) {
@@ -63,7 +66,8 @@ void spex_polling_without_base(struct spex_rate_problem *problem, struct spex_ra
     problem->budget = left > 0 ? left : 0;
     for (size_t c = 0; c < problem->class_count; c++) {
         double more = classes[c].detect_cost - cost;
-        if (more < 0) /* an execution that is counted may be cheaper than one that is published */
+        /* Counting an execution may cost less than publishing it. */
+        if (more < 0)
             classes[c].report_cost += more;
         classes[c].detect_cost = more > 0 ? more : 0;
         if (classes[c].report_cost < 0)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the controller must know where a policy leaves some probes to probing: which share of the
- * time each takes, and what it costs to publish executions for the prober. */
+/* What the controller needs where a policy has some probes polled (the paper's "sampling by
+ * probing"): the mean number of threads in each probe, and the cost of publishing executions. A
+ * polled probe makes no records; its executions are published for the occupancy sampler. Called by
+ * the first collector, under the metrics' lock. */
 #ifndef SPEX_RATE_POLLING_H
 #define SPEX_RATE_POLLING_H
 
@@ -12,38 +14,41 @@
 
 #include "stats/occupancy.h"
 
-/* Of a probe; all zero: nothing is known. */
+/* The share of one probe; all zero: nothing is known. */
 struct spex_polling_share {
-    double share;                   /* threads that execute it, on average */
-    double weight, ticks;           /* that its records stand for and hold, as of last time */
-    struct spex_occupancy activity; /* as of last time */
+    /* Mean number of threads that execute the probe. */
+    double share;
+    /* Sums of the weights and of the weighted ticks of its records, at the last update. */
+    double weight, ticks;
+    /* Its looks, at the last update. */
+    struct spex_occupancy activity;
 };
 
-/* Whether it divides probes into traced ones and probed ones. */
+/* Whether the policy divides probes into traced and polled ones. */
 static inline bool spex_polling_policy(const struct spex_rate_policy_ops *policy) {
     return policy->combinations != NULL;
 }
 
-/* Seconds for an execution that is published; 0: not known. */
+/* Seconds that the publishing of an execution takes; 0: not known yet. */
 double spex_polling_execution_cost(void);
 
-/* Brings the share up to date: of a probe that is `probed` now from what was seen; of one that
- * records times from these, `frequency` of them a second; of others it stays as it is. Under the
- * metrics' lock. */
-void spex_polling_measure(struct spex_polling_share *share, uint32_t first, bool probed,
+/* Updates the share of the probe with the first site `first`. The share of a `polled` probe comes
+ * from looks; that of a probe that records times comes from the records, at `frequency` executions
+ * a second; that of any other probe stays. */
+void spex_polling_measure(struct spex_polling_share *share, uint32_t first, bool polled,
                           double frequency);
 
-/* What all executions cost that are only published, in seconds a second. */
+/* Cost of all classes if each were polled, in seconds a second. */
 double spex_polling_base(const struct spex_rate_class *classes, size_t count);
 
-/* Takes that out of the problem: policies believe that it costs nothing to be probed. So the
- * budget is what is left then, and a class costs what it costs more than that. */
+/* Takes the base cost out of the problem, since policies take a polled class for free: subtracts it
+ * from the budget, and the cost of publishing from each class's costs. */
 void spex_polling_without_base(struct spex_rate_problem *problem, struct spex_rate_class *classes);
 
-/* The class whose executions cost most when they are only published. There must be one. */
+/* Index of the class that costs most when polled. `count` is at least 1. */
 size_t spex_polling_dearest(const struct spex_rate_class *classes, size_t count);
 
-/* Has the prober look as often as the plan says, if it leaves anything to it. */
+/* Sets the occupancy sampler's frequency to the plan's, if the plan has any class polled. */
 void spex_polling_apply(const struct spex_rate_plan *plan, size_t count);
 
 #endif

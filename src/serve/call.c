@@ -12,10 +12,11 @@
 #include "base/clock.h"
 #include "wire/socket_address.h"
 
-/* For a command that is called to let this process in. */
+/* Time limit for the command to accept. */
 #define CALL_SECONDS 2
 
-/* Many processes may call one command at once, which then cannot let all of them in at once. */
+/* Blocks up to the limit: many processes may connect to one command at once. The socket is
+ * non-blocking afterwards. */
 static int connect_within_limit(int fd, const struct sockaddr_un *address) {
     const struct timeval limit = {.tv_sec = CALL_SECONDS};
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));

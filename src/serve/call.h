@@ -14,10 +14,9 @@ int spex_call_connect(const char *path);
 /* The connection over `socket` is subscribed to a report every `interval_ms`, the first at once. */
 void spex_call_open(struct spex_connection *connection, int socket, uint32_t interval_ms);
 
-/* Connects again where the program has closed a connection that this process made, and uses its
- * number for a file of its own: daemons close what they do not know. The command at `path` is
- * there still. True: there is a new connection, or will be at the next attempt, since the
- * program is closing descriptors right now. */
+/* Connects again where the program has closed the descriptor of a connection that this process
+ * made, as daemons do that close all descriptors. True: there is a new connection, or there may be
+ * at the next attempt, since the program is closing descriptors right now. */
 bool spex_call_again(struct spex_connection *connection, const char *path);
 
 #endif

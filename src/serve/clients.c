@@ -6,11 +6,11 @@
 
 #define MS 1000000u
 
-/* A client that says nothing, and one that takes nothing. */
+/* Time after which a client goes that sends no request, and one that does not read its answer. */
 #define SILENT_NS (10000ull * MS)
 #define STUCK_NS  (30000ull * MS)
 
-/* So long they have their place to themselves, though others wait for one. */
+/* The same while other clients wait for a place. */
 #define SILENT_PLACE_NS (200ull * MS)
 #define STUCK_PLACE_NS  (2000ull * MS)
 
@@ -23,8 +23,8 @@ static uint64_t quiet_ns(const struct spex_connection *connection, uint64_t now)
     return now > connection->active_ns ? now - connection->active_ns : 0;
 }
 
-/* Whether another may have its place. */
-static bool may_go(const struct spex_connection *connection, uint64_t now) {
+/* Whether another client may have its place. */
+static bool may_be_replaced(const struct spex_connection *connection, uint64_t now) {
     return !connection->ours && !connection->reports &&
            quiet_ns(connection, now) >
                (spex_connection_busy(connection) ? STUCK_PLACE_NS : SILENT_PLACE_NS);
@@ -36,13 +36,14 @@ struct spex_connection *spex_clients_place(struct spex_control *c, uint64_t now)
         struct spex_connection *connection = &c->connections[i];
         if (!spex_connection_there(connection))
             return connection;
-        if (may_go(connection, now) && (!silent || connection->active_ns < silent->active_ns))
+        if (may_be_replaced(connection, now) &&
+            (!silent || connection->active_ns < silent->active_ns))
             silent = connection;
     }
     return silent;
 }
 
-/* All places are subscribers': waiting does not help. */
+/* Whether all places belong to subscribers, so that waiting for one does not help. */
 static bool subscribed_out(const struct spex_control *c) {
     int stay = 0;
     for (int i = 0; i < SPEX_CONTROL_CONNECTIONS; i++)
@@ -50,7 +51,8 @@ static bool subscribed_out(const struct spex_control *c) {
     return stay == SPEX_CONTROL_CONNECTIONS;
 }
 
-/* The old door stays where there can be no new one, as long as it is ours. */
+/* Opens a new listening socket. Where that fails, the old one stays as long as its descriptor is
+ * still the socket's. */
 static void door_reopen(struct spex_control *c) {
     char why[256];
     struct spex_listening_socket fresh;
@@ -73,7 +75,7 @@ void spex_clients_look_after_door(struct spex_control *c, uint64_t now) {
         door_reopen(c);
 }
 
-/* False: nobody else for now. */
+/* Accepts one connection. False: no more are accepted for now. */
 static bool let_one_in(struct spex_control *c, uint64_t now) {
     struct spex_connection *connection = spex_clients_place(c, now);
     bool away = !connection && subscribed_out(c);
@@ -85,9 +87,8 @@ static bool let_one_in(struct spex_control *c, uint64_t now) {
     if (socket == -EBADF)
         door_reopen(c);
     else if (socket < 0 && socket != -EAGAIN && socket != -EPERM)
-        c->rest_ns =
-            now +
-            SPEX_CONTROL_REST_NS; /* no descriptor is left, and the caller stays at the door */
+        /* No descriptor is left; the client stays in the queue. */
+        c->rest_ns = now + SPEX_CONTROL_REST_NS;
     if (socket < 0)
         return socket == -EPERM;
     if (away) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Who may be connected to this process: the door, the places for clients, and when a client must
- * go. For the control thread, and under its lock. */
+/* The clients of the control thread: its listening socket, the places for connections, and when a
+ * client must go. Called by the control thread, under its lock. */
 #ifndef SPEX_SERVE_CLIENTS_H
 #define SPEX_SERVE_CLIENTS_H
 
@@ -15,12 +15,11 @@
 
 enum { SPEX_CONTROL_CONNECTIONS = 16 };
 
-/* When nobody can be let in, there being no place or no descriptor, the door is looked at again
- * after so long. */
+/* Time until the next attempt to accept, after there was no place or no descriptor. */
 #define SPEX_CONTROL_REST_NS 50000000ull
 
-/* So often the thread looks around, though nobody has called: the program may have put files of
- * its own in the places of ours, of which a sleeping poll hears nothing. */
+/* Longest sleep of the thread: the program may have closed the thread's descriptors and reused
+ * their numbers, which a sleeping poll does not notice. */
 #define SPEX_CONTROL_LOOK_NS 1000000000ull
 
 /* The state of the control thread. */
@@ -29,20 +28,23 @@ struct spex_control {
     pthread_t thread;
     bool running;
     bool stopping;
-    /* The command that this process called is gone: its probes are to go off. */
+    /* The command that this process called is gone: all probes are to go off. */
     bool orphaned;
+    /* There is to be a listening socket, and there is one. */
     bool wants_door;
     bool has_door;
-    /* When the door is looked after next. */
+    /* When the listening socket is checked next. */
     uint64_t look_ns;
-    /* Until then nobody is let in. */
+    /* No connection is accepted before this time. */
     uint64_t rest_ns;
+    /* SPEX_CONTROL's directory, or NULL. Owned. */
     char *chosen;
-    /* The socket of the command that this process called. */
+    /* Path of the socket of the command that this process called. Owned. */
     char *called;
     struct spex_listening_socket door;
-    /* A pair of sockets. */
+    /* A pair of sockets: a byte sent to `waking` wakes the thread, which polls `woken`. */
     struct spex_descriptor waking, woken;
+    /* CPU time that the thread may use now; it pauses while this is negative. */
     int64_t allowance_ns;
     /* Up to when the allowance was earned, and this thread's CPU time as of then. */
     uint64_t earned_ns;
@@ -51,7 +53,7 @@ struct spex_control {
     char buffer[SPEX_CONTROL_FRAME_BYTES];
 };
 
-/* Whether somebody can come in now. */
+/* Whether connections are accepted now. */
 static inline bool spex_clients_door_open(const struct spex_control *control, uint64_t now) {
     return control->has_door && now >= control->rest_ns;
 }
@@ -60,13 +62,13 @@ static inline bool spex_clients_door_open(const struct spex_control *control, ui
  * NULL: there is none. */
 struct spex_connection *spex_clients_place(struct spex_control *control, uint64_t now);
 
-/* Closes a client's connection. */
+/* Closes a client's connection. When the command that this process called goes, probes go off. */
 void spex_clients_drop(struct spex_control *control, struct spex_connection *connection);
 
-/* Lets in those who are at the door. */
+/* Accepts waiting connections. */
 void spex_clients_let_in(struct spex_control *control, uint64_t now);
 
-/* Every so often sees that the door is there still, and opens another where it is not. */
+/* Checks, every SPEX_CONTROL_LOOK_NS, that the socket is still there, and opens another if not. */
 void spex_clients_look_after_door(struct spex_control *control, uint64_t now);
 
 /* How long a client that this process did not call may be quiet, in ns. */

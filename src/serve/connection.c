@@ -13,7 +13,7 @@
 #include "ring/probe_type.h"
 #include "text/number.h"
 
-/* At most so many frames at once, so that one client cannot keep the others waiting. */
+/* Most frames at once, so that one client cannot keep the others waiting. */
 enum { FRAMES_AT_ONCE = 16 };
 
 void spex_connection_open(struct spex_connection *connection, int socket, bool ours) {
@@ -41,16 +41,16 @@ void spex_connection_turn_away(int socket, char buffer[SPEX_CONTROL_FRAME_BYTES]
     close(socket);
 }
 
-static void refuse(struct spex_connection *connection, int status, const char *text) {
+static void request_refuse(struct spex_connection *connection, int status, const char *text) {
     spex_reply_done(&connection->reply, connection->request.number, status);
     snprintf(connection->reply.text, sizeof(connection->reply.text), "%s", text);
 }
 
-static void subscribe(struct spex_connection *connection) {
+static void request_subscribe(struct spex_connection *connection) {
     uint32_t interval = connection->request.interval_ms;
     if (interval &&
         (interval < SPEX_CONTROL_INTERVAL_MIN_MS || interval > SPEX_CONTROL_INTERVAL_MAX_MS)) {
-        refuse(connection, -EINVAL, "an interval of 50 ms to a day was expected");
+        request_refuse(connection, -EINVAL, "an interval of 50 ms to a day was expected");
         return;
     }
     connection->reports = interval != 0;
@@ -61,7 +61,8 @@ static void subscribe(struct spex_connection *connection) {
         spex_reply_done(&connection->reply, connection->request.number, 0);
 }
 
-/* "kernel, llc": a mask; of nothing, all types. 0: one of them is none. */
+/* The mask of types in a text such as "kernel, llc"; all types for an empty text; 0: a type is not
+ * known. */
 static uint32_t types_of(const char *text) {
     uint32_t types = 0;
     if (!*text)
@@ -78,7 +79,8 @@ static uint32_t types_of(const char *text) {
     return types;
 }
 
-/* 0: the socket is the stream's. What goes wrong is answered as for a selection. */
+/* 0: the stream has taken the socket. Otherwise a negative errno value, with a text for the
+ * user. */
 static int stream_begin(struct spex_connection *connection,
                         const struct spex_control_requests *requests, char *answer, size_t size) {
     uint32_t types = types_of(connection->text);
@@ -97,7 +99,7 @@ static int stream_begin(struct spex_connection *connection,
     return err;
 }
 
-/* "10 0.02 /a/file", or nothing. What goes wrong is answered as for a selection. */
+/* Sets models by a text such as "10 0.02 /a/file", or an empty one. Errors as above. */
 static int models_set(const char *text, const struct spex_control_requests *requests, char *answer,
                       size_t size) {
     if (!*text)
@@ -136,8 +138,8 @@ void spex_connection_retry(struct spex_connection *connection,
     memcpy(connection->reply.text, answer, sizeof(answer));
 }
 
-static void carry_out(struct spex_connection *connection,
-                      const struct spex_control_requests *requests) {
+static void request_carry_out(struct spex_connection *connection,
+                              const struct spex_control_requests *requests) {
     switch (connection->request.kind) {
     case SPEX_CONTROL_SELECT:
     case SPEX_CONTROL_STREAM:
@@ -149,30 +151,32 @@ static void carry_out(struct spex_connection *connection,
         spex_reply_profile(&connection->reply, connection->request.number, false);
         break;
     case SPEX_CONTROL_SUBSCRIBE:
-        subscribe(connection);
+        request_subscribe(connection);
         break;
     default:
-        refuse(connection, -ENOSYS, "this program's spex does not know such a request");
+        request_refuse(connection, -ENOSYS, "this program's spex does not know such a request");
     }
 }
 
-/* Sizes and magic have been looked at: it is spex's, though maybe of another release. */
-static void take(struct spex_connection *connection, const struct spex_control_requests *requests,
-                 const char *text, size_t bytes) {
+/* Checks and carries out a request. Its size and magic are right, but it may be of another
+ * release. */
+static void request_take(struct spex_connection *connection,
+                         const struct spex_control_requests *requests, const char *text,
+                         size_t bytes) {
     if (connection->request.version != SPEX_CONTROL_VERSION) {
         char why[96];
         snprintf(why, sizeof(why),
                  "this program's spex speaks version %d of the control protocol, not %u",
                  SPEX_CONTROL_VERSION, connection->request.version);
-        refuse(connection, -EPROTONOSUPPORT, why);
+        request_refuse(connection, -EPROTONOSUPPORT, why);
     } else if (bytes > SPEX_CONTROL_TEXT_BYTES) {
-        refuse(connection, -E2BIG, "the request is too long");
+        request_refuse(connection, -E2BIG, "the request is too long");
     } else if (memchr(text, '\0', bytes)) {
-        refuse(connection, -EINVAL, "the request's text holds a 0");
+        request_refuse(connection, -EINVAL, "the request's text holds a 0");
     } else {
         memcpy(connection->text, text, bytes);
         connection->text[bytes] = '\0';
-        carry_out(connection, requests);
+        request_carry_out(connection, requests);
     }
 }
 
@@ -191,12 +195,12 @@ enum spex_connection_end spex_connection_read(struct spex_connection *connection
     if (connection->request.magic != SPEX_CONTROL_MAGIC)
         return SPEX_CONNECTION_GONE;
     connection->active_ns = spex_clock_ns(CLOCK_MONOTONIC);
-    take(connection, requests, buffer + sizeof(connection->request),
-         (size_t)length - sizeof(connection->request));
+    request_take(connection, requests, buffer + sizeof(connection->request),
+                 (size_t)length - sizeof(connection->request));
     return SPEX_CONNECTION_STAYS;
 }
 
-/* A report that comes when the one before is still under way is left out. */
+/* A report is left out while the answer before it is still under way. */
 void spex_connection_report(struct spex_connection *connection, uint64_t now_ns, bool final) {
     if (!connection->reports || spex_connection_busy(connection) ||
         (!final && now_ns < connection->due_ns))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One client of the control socket: takes its request, sends its answer, both a packet at a time
- * and never waiting for it. For the control thread alone. */
+/* A connection with a client of the control socket: reads requests and writes answers, a packet at
+ * a time, and never blocks. For the control thread alone. */
 #ifndef SPEX_SERVE_CONNECTION_H
 #define SPEX_SERVE_CONNECTION_H
 
@@ -13,21 +13,23 @@
 #include "wire/control_format.h"
 
 struct spex_connection {
-    struct spex_descriptor socket; /* number -1: the place is free */
-    /* This process called: the connection may be silent, and when it is gone all probes go off. */
+    /* Number -1: the place is free. */
+    struct spex_descriptor socket;
+    /* This process has connected to a command: it may be silent, and all probes go off at its
+     * end. */
     bool ours;
     bool reports;           /* subscribed */
-    bool waits;             /* `request` is a selection or a stream that is still to be made */
-    uint32_t interval_ms;   /* of the subscription, */
-    uint32_t report_number; /* its request's number */
-    uint64_t due_ns;        /* and when its next report is */
-    uint64_t active_ns;     /* when something last went over it */
+    bool waits;             /* `request` is still to be carried out */
+    uint32_t interval_ms;   /* of the subscription */
+    uint32_t report_number; /* number of the subscription's request */
+    uint64_t due_ns;        /* time of its next report */
+    uint64_t active_ns;     /* time of the last packet read or written */
     struct spex_reply reply;
     struct spex_control_request request;
     char text[SPEX_CONTROL_TEXT_BYTES + 1];
 };
 
-/* What came of it. */
+/* Result of a read or a write. */
 enum spex_connection_end {
     SPEX_CONNECTION_STAYS,
     SPEX_CONNECTION_WAITS, /* for the other end */
@@ -37,14 +39,14 @@ enum spex_connection_end {
 void spex_connection_open(struct spex_connection *connection, int socket, bool ours);
 void spex_connection_close(struct spex_connection *connection);
 
-/* Tells a caller for whom there is no place, and closes. */
+/* Answers that there is no place, and closes `socket`. */
 void spex_connection_turn_away(int socket, char buffer[SPEX_CONTROL_FRAME_BYTES]);
 
 static inline bool spex_connection_there(const struct spex_connection *connection) {
     return connection->socket.number >= 0;
 }
 
-/* Whether it is at an answer, or has one to make. */
+/* Whether an answer is under way or a request waits. */
 static inline bool spex_connection_busy(const struct spex_connection *connection) {
     return connection->reply.next || connection->waits;
 }
@@ -54,15 +56,15 @@ enum spex_connection_end spex_connection_read(struct spex_connection *connection
                                               const struct spex_control_requests *requests,
                                               char buffer[SPEX_CONTROL_FRAME_BYTES]);
 
-/* Carries out a request that waits for somebody else's to end. One for a stream takes the socket
- * along: the place is free then. */
+/* Retries a request that found spex busy. A request for a stream takes the socket over, and the
+ * place is free. */
 void spex_connection_retry(struct spex_connection *connection,
                            const struct spex_control_requests *requests);
 
-/* Begins the next report when it is time; at the end the last. */
+/* Begins the next report if it is due, or the last one. */
 void spex_connection_report(struct spex_connection *connection, uint64_t now_ns, bool final);
 
-/* Sends what can be sent of the answer. */
+/* Writes as many frames of the answer as the socket takes now. */
 enum spex_connection_end spex_connection_write(struct spex_connection *connection,
                                                char buffer[SPEX_CONTROL_FRAME_BYTES]);
 

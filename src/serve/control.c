@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The thread, its start and its end. The lock is held while the thread serves and not while it
- * sleeps. Of other modules' locks the thread takes those of sites, metrics and counters. The
- * lock of start and stop it only tries, by the requests: its holder may wait for this thread's
- * end. */
+/* The control thread, its start and its end. The thread holds `control_lock` while it serves, and
+ * not while it sleeps. Under it the thread takes the locks of sites, metrics and counters. It only
+ * tries the lock of start and stop, through the requests, since its holder may wait for this
+ * thread's end. */
 #define _GNU_SOURCE
 #include "serve/control.h"
 
@@ -22,16 +22,15 @@
 
 #define MS 1000000u
 
-/* For the last reports. */
+/* Time limit of the last reports. */
 #define FINAL_NS (2000ull * MS)
 
-/* What clients can make this thread use: a quarter of a CPU, and as much at once as it would
- * have had in the last 400 ms. Thirty thousand selections a second of a few probes take about
- * that. */
+/* Limit of the CPU time that clients can make this thread use: 1/CPU_SHARE of a CPU, with at most
+ * 400 ms saved up. Thirty thousand selections a second of a few probes take about so much. */
 #define CPU_SHARE     4
 #define ALLOWANCE_MAX (100 * (int64_t)MS)
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t control_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct spex_control *control; /* made at the first start */
 
 static int wake_open(struct spex_control *c) {
@@ -48,13 +47,15 @@ static void wake_close(struct spex_control *c) {
     spex_descriptor_close(&c->woken);
 }
 
-/* Where the program has closed our ends, this is heard at the next look around. */
-static void wake(const struct spex_control *c) {
+/* Wakes the thread. Where the program has closed the sockets, the thread notices within
+ * SPEX_CONTROL_LOOK_NS. */
+static void control_wake(const struct spex_control *c) {
     if (spex_descriptor_is_ours(&c->waking))
         send(c->waking.number, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* Takes what it was woken with; makes a new pair when the program has closed the old one. */
+/* Empties the socket by which the thread was woken; opens a new pair when the program has closed
+ * it. */
 static void wake_answer(struct spex_control *c) {
     char nothing[8];
     if (!spex_descriptor_is_ours(&c->woken) || !spex_descriptor_is_ours(&c->waking)) {
@@ -66,7 +67,8 @@ static void wake_answer(struct spex_control *c) {
         continue;
 }
 
-static void earn(struct spex_control *c, uint64_t now) {
+/* Adds CPU time to the allowance for the time until `now`, and subtracts the CPU time used. */
+static void allowance_earn(struct spex_control *c, uint64_t now) {
     uint64_t before_ns = c->cpu_ns;
     spex_service_cpu_note(&c->cpu_ns);
     c->allowance_ns +=
@@ -76,9 +78,10 @@ static void earn(struct spex_control *c, uint64_t now) {
     c->earned_ns = now;
 }
 
-/* `events`: what poll has said of it. */
-static void serve(struct spex_control *c, struct spex_connection *connection, short events,
-                  uint64_t now) {
+/* Serves one connection: retries a waiting request, begins a due report, reads, and writes.
+ * `events`: as poll has set them. */
+static void connection_serve(struct spex_control *c, struct spex_connection *connection,
+                             short events, uint64_t now) {
     enum spex_connection_end end = SPEX_CONNECTION_STAYS;
     spex_call_again(connection, c->called);
     spex_connection_retry(connection, c->requests);
@@ -99,9 +102,9 @@ static void probes_off(struct spex_control *c) {
         c->orphaned = false;
 }
 
-enum { WOKEN, DOOR, FIRST, POLLED = FIRST + SPEX_CONTROL_CONNECTIONS };
+enum { WOKEN, DOOR, FIRST, POLL_COUNT = FIRST + SPEX_CONTROL_CONNECTIONS };
 
-static int prepare(const struct spex_control *c, uint64_t now, struct pollfd fds[POLLED]) {
+static int poll_prepare(const struct spex_control *c, uint64_t now, struct pollfd fds[POLL_COUNT]) {
     fds[WOKEN] = (struct pollfd){.fd = c->woken.number, .events = POLLIN};
     if (c->allowance_ns < 0)
         return WOKEN + 1;
@@ -114,15 +117,15 @@ static int prepare(const struct spex_control *c, uint64_t now, struct pollfd fds
             .events = connection->reply.next ? POLLOUT : POLLIN,
         };
     }
-    return POLLED;
+    return POLL_COUNT;
 }
 
-static void sooner(uint64_t *when, uint64_t other) {
+static void make_sooner(uint64_t *when, uint64_t other) {
     if (other < *when)
         *when = other;
 }
 
-/* When something is to be done, whoever calls. */
+/* The next time at which something is due though no descriptor is ready, CLOCK_MONOTONIC. */
 static uint64_t next_time(const struct spex_control *c, uint64_t now) {
     uint64_t when = now + SPEX_CONTROL_LOOK_NS;
     if (c->allowance_ns < 0)
@@ -130,17 +133,17 @@ static uint64_t next_time(const struct spex_control *c, uint64_t now) {
     if (c->orphaned)
         when = now + MS;
     if (c->has_door && !spex_clients_door_open(c, now))
-        sooner(&when, c->rest_ns);
+        make_sooner(&when, c->rest_ns);
     for (int i = 0; i < SPEX_CONTROL_CONNECTIONS; i++) {
         const struct spex_connection *connection = &c->connections[i];
         if (!spex_connection_there(connection))
             continue;
         if (connection->waits)
-            sooner(&when, now + MS);
+            make_sooner(&when, now + MS);
         if (connection->reports && !spex_connection_busy(connection))
-            sooner(&when, connection->due_ns);
+            make_sooner(&when, connection->due_ns);
         else if (!connection->ours)
-            sooner(&when, connection->active_ns + spex_clients_quiet_most(connection));
+            make_sooner(&when, connection->active_ns + spex_clients_quiet_most(connection));
     }
     return when;
 }
@@ -152,25 +155,26 @@ static int timeout_ms(uint64_t when, uint64_t now) {
 static void serve_all(struct spex_control *c, const struct pollfd *fds, int count) {
     uint64_t now = spex_clock_ns(CLOCK_MONOTONIC);
     wake_answer(c);
-    if (count == POLLED) {
+    if (count == POLL_COUNT) {
         for (int i = 0; i < SPEX_CONTROL_CONNECTIONS; i++)
             if (spex_connection_there(&c->connections[i]))
-                serve(c, &c->connections[i],
-                      fds[FIRST + i].fd == c->connections[i].socket.number ? fds[FIRST + i].revents
-                                                                           : 0,
-                      now);
+                connection_serve(c, &c->connections[i],
+                                 fds[FIRST + i].fd == c->connections[i].socket.number
+                                     ? fds[FIRST + i].revents
+                                     : 0,
+                                 now);
         if (c->has_door && (fds[DOOR].revents || !spex_descriptor_is_ours(&c->door.socket)))
             spex_clients_let_in(c, now);
         spex_clients_look_after_door(c, now);
         if (c->orphaned)
             probes_off(c);
     }
-    earn(c, spex_clock_ns(CLOCK_MONOTONIC));
+    allowance_earn(c, spex_clock_ns(CLOCK_MONOTONIC));
 }
 
-/* The last report goes to who has asked for reports, once what was under way is through. False
- * when there is no more to be sent. */
-static bool send_last(struct spex_control *c, struct pollfd fds[POLLED]) {
+/* Continues answers under way, then sends the last report to subscribers. False: nothing is left to
+ * be sent. */
+static bool reports_send_last(struct spex_control *c, struct pollfd fds[POLL_COUNT]) {
     bool more = false;
     for (int i = 0; i < SPEX_CONTROL_CONNECTIONS; i++) {
         struct spex_connection *connection = &c->connections[i];
@@ -193,40 +197,40 @@ static bool send_last(struct spex_control *c, struct pollfd fds[POLLED]) {
     return more;
 }
 
-static void finish(struct spex_control *c) {
-    struct pollfd fds[POLLED];
+static void control_finish(struct spex_control *c) {
+    struct pollfd fds[POLL_COUNT];
     uint64_t until = spex_clock_ns(CLOCK_MONOTONIC) + FINAL_NS;
-    /* First of all: who has got the last report must not find it open still. */
+    /* First, so that a client with the last report does not find the socket still listening. */
     if (c->has_door)
         spex_listening_socket_close(&c->door);
     c->has_door = false;
-    while (send_last(c, fds) && spex_clock_ns(CLOCK_MONOTONIC) < until)
+    while (reports_send_last(c, fds) && spex_clock_ns(CLOCK_MONOTONIC) < until)
         poll(fds, SPEX_CONTROL_CONNECTIONS, 10);
     for (int i = 0; i < SPEX_CONTROL_CONNECTIONS; i++)
         spex_connection_close(&c->connections[i]);
     wake_close(c);
-    earn(c, spex_clock_ns(CLOCK_MONOTONIC));
+    allowance_earn(c, spex_clock_ns(CLOCK_MONOTONIC));
 }
 
 static void *control_run(void *arg) {
     struct spex_control *c = arg;
-    struct pollfd fds[POLLED];
-    pthread_mutex_lock(&lock);
+    struct pollfd fds[POLL_COUNT];
+    pthread_mutex_lock(&control_lock);
     c->cpu_ns = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     c->earned_ns = spex_clock_ns(CLOCK_MONOTONIC);
     while (!c->stopping) {
         uint64_t now = spex_clock_ns(CLOCK_MONOTONIC);
         int timeout = timeout_ms(next_time(c, now), now);
-        int count = prepare(c, now, fds);
-        pthread_mutex_unlock(&lock);
+        int count = poll_prepare(c, now, fds);
+        pthread_mutex_unlock(&control_lock);
         if (poll(fds, (nfds_t)count, timeout) < 0)
-            poll(NULL, 0,
-                 (int)(SPEX_CONTROL_REST_NS / MS)); /* more than the program may have open */
-        pthread_mutex_lock(&lock);
+            /* poll fails where the program has lowered its limit of descriptors: do not spin. */
+            poll(NULL, 0, (int)(SPEX_CONTROL_REST_NS / MS));
+        pthread_mutex_lock(&control_lock);
         serve_all(c, fds, count);
     }
-    finish(c);
-    pthread_mutex_unlock(&lock);
+    control_finish(c);
+    pthread_mutex_unlock(&control_lock);
     return NULL;
 }
 
@@ -281,9 +285,9 @@ static int start_locked(const struct spex_control_requests *requests, const char
 
 int spex_control_start(const struct spex_control_requests *requests, const char *chosen, char *why,
                        size_t why_size) {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&control_lock);
     int err = start_locked(requests, chosen, why, why_size);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&control_lock);
     return err;
 }
 
@@ -308,7 +312,7 @@ static int call_locked(const struct spex_control_requests *requests, const char 
     control->called = strdup(path);
     spex_call_open(connection, fd, interval_ms);
     if (control->running)
-        wake(control);
+        control_wake(control);
     else if ((err = thread_start(control))) {
         spex_connection_close(connection);
         snprintf(why, why_size, "cannot start the control thread: %s", strerror(-err));
@@ -318,34 +322,34 @@ static int call_locked(const struct spex_control_requests *requests, const char 
 
 int spex_control_call(const struct spex_control_requests *requests, const char *path,
                       uint32_t interval_ms, char *why, size_t why_size) {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&control_lock);
     int err = call_locked(requests, path, interval_ms, why, why_size);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&control_lock);
     return err;
 }
 
 void spex_control_stop(void) {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&control_lock);
     bool running = control && control->running;
     if (running) {
         control->stopping = true;
-        wake(control);
+        control_wake(control);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&control_lock);
     if (!running)
         return;
     pthread_join(control->thread, NULL);
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&control_lock);
     control->running = control->wants_door = false;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&control_lock);
 }
 
 void spex_control_fork_prepare(void) {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&control_lock);
 }
 
 void spex_control_fork_parent(void) {
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&control_lock);
 }
 
 void spex_control_fork_child(void) {
@@ -357,5 +361,5 @@ void spex_control_fork_child(void) {
         wake_close(control);
         control->has_door = control->wants_door = control->running = false;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&control_lock);
 }

@@ -19,8 +19,8 @@ struct spex_end_table {
     bool to_stdout; /* which of them */
 };
 
-/* A file that this process has emptied before, or its parent, keeps what is in it: tables come one after
- * another. */
+/* Makes or empties the file. A file that this process or its parent has emptied before keeps its
+ * contents: tables are appended. */
 static int file_prepare(struct spex_end_table *output, const char *out) {
     static char *emptied;
     FILE *file = fopen(out, "ae");
@@ -70,9 +70,8 @@ static bool write_all(int fd, const char *text, size_t size) {
     return true;
 }
 
-/* A file is open while it is written, and not before: the program may close descriptors that it
- * does not know, and use their numbers for files of its own. Written at once, tables of several processes do not
- * get mixed. */
+/* The file is opened only to write it: the program may close descriptors that it does not know, and
+ * reuse their numbers. One write keeps the tables of several processes apart. */
 static bool file_append(const char *path, const char *text, size_t size) {
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     bool good = fd >= 0 && write_all(fd, text, size);

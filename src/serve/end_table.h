@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Where this process's table goes when spex stops. */
+/* The table that this process prints when spex stops. */
 #ifndef SPEX_SERVE_END_TABLE_H
 #define SPEX_SERVE_END_TABLE_H
 
 struct spex_end_table;
 
-/* `out`: "-" for standard output, NULL for standard error, else a file, which is made or emptied now, so that one
- * that cannot be written is noticed at once. 0, or a negative errno value with one line on standard error. */
+/* `out`: "-" for standard output, NULL for standard error, else a file, which is made or emptied
+ * now, so that a file that cannot be written is noticed at once. 0, or a negative errno value with
+ * one line on standard error. */
 int spex_end_table_open(const char *out, struct spex_end_table **output);
 
 /* Prints the table, and frees `output`. */

@@ -34,7 +34,7 @@ static bool is_continued(char byte) {
     return ((unsigned char)byte & 0xc0) == 0x80;
 }
 
-/* What does not fit goes by whole characters, of which UTF-8 may need several bytes for one. */
+/* Copies a text and cuts it, if it is too long, between UTF-8 characters. */
 static void copy_text(char *to, size_t size, const char *from) {
     size_t length = from ? strlen(from) : 0;
     if (length >= size)
@@ -45,7 +45,7 @@ static void copy_text(char *to, size_t size, const char *from) {
     to[length] = '\0';
 }
 
-/* The end of a long path says more than its beginning. */
+/* Copies a path; of a long one the end, which says more than the beginning. */
 static void copy_path(char *to, size_t size, const char *from) {
     size_t length = from ? strlen(from) : 0;
     if (length >= size)
@@ -139,7 +139,7 @@ void spex_profile_site_now(uint32_t index, struct spex_profile_site *site) {
     copy_text(site->parameters, sizeof(site->parameters), info->parameters);
 }
 
-/* Whether there is or was on another probe of the same type: all of its records may have been lost. */
+/* Whether another probe of the same type is or was on, all records of which may have been lost. */
 static bool others_used(uint32_t index) {
     const struct spex_site_info *probe = spex_site_info(index);
     for (uint32_t i = 0; i < spex_sites_count(); i++) {
@@ -175,7 +175,7 @@ void spex_profile_probe_now(uint32_t index, struct spex_profile_row *row) {
         row->probe.lost_shared = others_used(index);
 }
 
-static size_t probes(void) {
+static size_t probes_count(void) {
     size_t count = 0;
     for (uint32_t i = spex_profile_next_probe(0); i < spex_sites_count();
          i = spex_profile_next_probe(i + 1))
@@ -186,7 +186,7 @@ static size_t probes(void) {
 int spex_profile_now(struct spex_profile *profile) {
     *profile = (struct spex_profile){.type_count = SPEX_PROFILE_TYPES};
     profile->types = calloc(SPEX_PROFILE_TYPES, sizeof(*profile->types));
-    profile->rows = calloc(probes() + 1, sizeof(*profile->rows));
+    profile->rows = calloc(probes_count() + 1, sizeof(*profile->rows));
     if (!profile->types || !profile->rows) {
         spex_profile_now_free(profile);
         return -ENOMEM;

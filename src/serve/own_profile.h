@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The profile of this process, part by part. */
+/* The profile of this process, part by part, from the state of the rooms below. */
 #ifndef SPEX_SERVE_OWN_PROFILE_H
 #define SPEX_SERVE_OWN_PROFILE_H
 
@@ -9,7 +9,8 @@ void spex_profile_process_now(struct spex_profile_process *process);
 
 #define SPEX_PROFILE_TYPES (SPEX_PROBE_TYPES + SPEX_PERFCNTRS - 1)
 
-/* The type with number `n`, below SPEX_PROFILE_TYPES: the probe types, PERFCNTR once for each counter. */
+/* The type with number `n`, below SPEX_PROFILE_TYPES: the probe types, PERFCNTR once for each
+ * counter. */
 void spex_profile_type_now(unsigned n, struct spex_profile_type *type);
 
 void spex_profile_site_now(uint32_t index, struct spex_profile_site *site);
@@ -17,8 +18,9 @@ void spex_profile_site_now(uint32_t index, struct spex_profile_site *site);
 /* Between spex_metrics_lock and _unlock, until which `values` is valid. */
 void spex_profile_probe_now(uint32_t index, struct spex_profile_row *row);
 
-/* All of it but the sites, for this process's own table at its end; nothing else may go on. To be freed.
- * 0 or -ENOMEM. */
+/* The whole profile but the sites, for this process's own table at its end, when no other thread of
+ * spex runs. Values stay valid until the metrics are finished. The caller frees it. 0 or
+ * -ENOMEM. */
 int spex_profile_now(struct spex_profile *profile);
 void spex_profile_now_free(struct spex_profile *profile);
 

@@ -131,7 +131,7 @@ static size_t values_write(const struct spex_values *values, unsigned series,
                         sizeof(head) + count * sizeof(struct spex_control_bucket));
 }
 
-/* What the probe has by now, which may be more than when its own frame was made. */
+/* The probe's values as they are now, which may be newer than its PROBE frame. */
 static size_t values_frame(struct spex_reply *after, char *frame) {
     struct spex_profile_row row;
     size_t bytes = 0;
@@ -171,7 +171,7 @@ static size_t spread_write(const struct spex_variance *spread, const struct spex
                  : 0;
 }
 
-/* None where all is known for sure. */
+/* No frame where all rows are empty, since every execution was recorded. */
 static size_t spread_frame(struct spex_reply *after, char *frame) {
     struct spex_profile_row row;
     size_t bytes = 0;

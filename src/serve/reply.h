@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* An answer, made frame by frame as its reader takes them: so that a slow reader costs no
- * memory. */
+/* An answer of the control socket. Its frames are made one at a time, when the reader takes them,
+ * so that a slow reader costs no memory. */
 #ifndef SPEX_SERVE_REPLY_H
 #define SPEX_SERVE_REPLY_H
 
@@ -26,8 +26,8 @@ void spex_reply_done(struct spex_reply *reply, uint32_t number, int status);
 /* The profile of this process. */
 void spex_reply_profile(struct spex_reply *reply, uint32_t number, bool final);
 
-/* Writes the next frame, of as many bytes as it returns; 0 when the answer is complete. The
- * reply stays as it is until it is told that the frame has gone. */
+/* Writes the next frame; returns its bytes, 0 when the answer is complete. *after is the reply
+ * behind that frame: the caller replaces the reply by it once the frame is sent. */
 size_t spex_reply_frame(const struct spex_reply *reply, struct spex_reply *after,
                         char frame[SPEX_CONTROL_FRAME_BYTES]);
 

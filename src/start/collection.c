@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Puts rings, collectors, the controller and the output together. */
+/* Starts a collection: rings, the controller, collectors, the output. Under the lock of start and
+ * stop. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,8 +45,8 @@ static int sink_open(void) {
     return err;
 }
 
-/* There is a table where the program or its user in front of it has asked for figures, and not
- * where a command has, which gets the figures itself. */
+/* There is a table where the program or its environment has selected probes, and none where a
+ * command has, which gets the figures itself. */
 int spex_collection_output_open(bool table) {
     const char *out = spex_life.settings.out;
     if (spex_life.output || spex_life_out_after(SPEX_OUT_STREAM) ||
@@ -59,7 +60,8 @@ static int outputs_open(bool table) {
     return err ? err : sink_open();
 }
 
-/* Records that another process takes are recorded as selected. */
+/* Whether another process takes the records: then the controller does not change what is
+ * selected. */
 static bool is_elsewhere(void) {
     return spex_life_out_after(SPEX_OUT_STREAM) != NULL;
 }
@@ -73,13 +75,14 @@ static int controller_begin(void) {
     return err;
 }
 
-/* In ticks, of which it must be known how long they are: that takes a few milliseconds. */
-static void allowance_begin(void) {
+/* Sets the thread budget, which is kept in ticks: waits a few milliseconds until their length is
+ * known. */
+static void thread_budget_begin(void) {
     double share = spex_life.settings.thread_budget;
     spex_thread_budget_set(share, share > 0 ? spex_tick_rate_since(spex_instant_now()) : 0);
 }
 
-int spex_collection_models_begin(struct spex_error *why) {
+int spex_collection_models_begin(struct spex_error *error) {
     const char *path = spex_life.settings.models;
     double samples = spex_life.settings.samples, budget = spex_life.settings.budget;
     bool controlled = budget > 0 && !is_elsewhere();
@@ -89,13 +92,13 @@ int spex_collection_models_begin(struct spex_error *why) {
         budget = spex_life.models_asked.share > 0 ? spex_life.models_asked.share : budget;
     }
     if (path)
-        return spex_kernel_sampler_start(path, samples, budget, !controlled, why);
+        return spex_kernel_sampler_start(path, samples, budget, !controlled, error);
     spex_kernel_sampler_stop();
     return 0;
 }
 
-/* What the first collector does beside its rings: probes that are only probed are looked at,
- * what was spent is accounted for, and overruns of regions are told. */
+/* Chores of the first collector: looks at polled probes, the controller, and messages about
+ * overruns of regions. */
 static const struct spex_chore chores[] = {
     {spex_occupancy_sampler_pass, spex_occupancy_sampler_wait, NULL},
     {spex_controller_pass, spex_controller_due_ns, spex_controller_holds},
@@ -111,7 +114,7 @@ int spex_collection_start(bool table) {
                      spex_life.settings.ring_records, strerror(-err));
         return err;
     }
-    allowance_begin();
+    thread_budget_begin();
     err = controller_begin();
     if (err)
         return err;
@@ -122,10 +125,10 @@ int spex_collection_start(bool table) {
                      strerror(-err));
         return err;
     }
-    struct spex_error why = {""};
-    err = spex_collection_models_begin(&why);
+    struct spex_error error = {""};
+    err = spex_collection_models_begin(&error);
     if (err)
-        spex_message("SPEX_MODELS: %s", why.text);
+        spex_message("SPEX_MODELS: %s", error.text);
     err = err ? err : outputs_open(table);
     if (err) {
         spex_kernel_sampler_stop();

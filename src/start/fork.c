@@ -19,21 +19,23 @@
 #include "site/selection.h"
 #include "start/life_state.h"
 
-/* How long a fork waits for threads of ours to be at rest. A sink that blocks must not block the
- * program. */
+/* Longest time that a fork waits for spex's threads to be between passes: a sink that blocks must
+ * not block the program. */
 #define FORK_WAIT_NS 20000000
 
-/* Locks in the order in which all others take them: a sink's end waits for metrics, of which the
- * table and the control thread ask, with sites. */
+/* Takes all locks, in the order in which the other code takes them: start and stop, control, sinks,
+ * sites, counters. The end of a sink waits for the metrics, which the table and the control thread
+ * read together with sites; the table also reads counters, so that their lock comes last. */
 static void fork_prepare(void) {
     pthread_mutex_lock(&spex_life.lock);
     uint64_t until_ns = spex_clock_ns(CLOCK_REALTIME) + FORK_WAIT_NS;
     spex_service_threads_await(until_ns);
-    spex_collectors_fork_prepare(until_ns); /* while it has no lock that a pass may want */
+    /* Before any lock that a pass may take. */
+    spex_collectors_fork_prepare(until_ns);
     spex_control_fork_prepare();
     spex_sinks_fork_prepare();
     spex_sites_fork_prepare();
-    spex_counters_fork_prepare(); /* after the sinks, of which the table asks about counters */
+    spex_counters_fork_prepare();
 }
 
 static void fork_parent(void) {
@@ -45,8 +47,8 @@ static void fork_parent(void) {
     pthread_mutex_unlock(&spex_life.lock);
 }
 
-/* With SPEX_FORKS=follow the child does as its parent did. What goes wrong is said, and it goes
- * on without. */
+/* With SPEX_FORKS=follow the child collects as its parent does. After an error, of which a message
+ * says, it goes on without. */
 static void follow(struct spex_selection selection, bool table) {
     spex_life_control_start();
     if (selection.count > 0 && spex_collection_start(table) == 0) {
@@ -57,8 +59,8 @@ static void follow(struct spex_selection selection, bool table) {
     }
 }
 
-/* The child starts clean: its probes are off, it has no collector and no output, until it calls
- * spex_start itself. */
+/* Resets the child: its probes are off, and it has no collector and no output until it calls
+ * spex_start or follows its parent. */
 static void fork_child(void) {
     bool follows = spex_life.started && spex_life.settings.follow, table = spex_life.output != NULL;
     struct spex_selection selection;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of start and stop share. All under the lock. */
+/* State that the files of start and stop share. All of it is under its lock. */
 #ifndef SPEX_START_LIFE_STATE_H
 #define SPEX_START_LIFE_STATE_H
 
@@ -12,7 +12,7 @@
 #include "start/settings.h"
 #include "text/error.h"
 
-/* Models that a command has asked for. */
+/* Models that a command has requested. */
 struct spex_models_asked {
     /* Owned. NULL: by the settings. */
     char *path;
@@ -23,11 +23,11 @@ struct spex_models_asked {
 struct spex_life {
     pthread_mutex_t lock;
     bool started;
-    /* Started by itself, in the child of a fork, and the program has not called spex_start
-     * since. */
+    /* Started in the child of a fork that follows its parent, before the program calls
+     * spex_start. */
     bool followed;
     struct spex_settings settings;
-    /* Owned: what the settings of the same names point to. */
+    /* Owned texts, to which the settings of the same names point. */
     char *out;
     char *control;
     char *models;
@@ -46,7 +46,7 @@ void spex_life_settings_free(void);
 #define SPEX_OUT_STREAM  "unix:"
 #define SPEX_OUT_METRICS "metrics:"
 
-/* What follows the prefix in SPEX_OUT; NULL: SPEX_OUT does not begin with it. */
+/* The rest of SPEX_OUT behind the prefix; NULL: SPEX_OUT does not begin with it. */
 const char *spex_life_out_after(const char *prefix);
 
 /* collection.c */
@@ -61,13 +61,14 @@ int spex_collection_start(bool table);
 int spex_collection_output_open(bool table);
 
 /* Has kernels sampled by the models that a command has asked for, or else by the user's. Models
- * that the user has named but that cannot be read are an error. 0, or as spex_kernel_sampler_start. */
-int spex_collection_models_begin(struct spex_error *why);
+ * that the user has named but that cannot be read are an error. 0, or as
+ * spex_kernel_sampler_start. */
+int spex_collection_models_begin(struct spex_error *error);
 
 /* requests.c */
 
-/* As spex_set. `answer`: gets what is to be said to a command; NULL: the program itself selects,
- * and it is said on standard error. */
+/* As spex_set. `answer` gets the messages for a command; NULL: the program itself selects, and
+ * messages go to standard error. */
 int spex_life_select_locked(const char *probes, char *answer, size_t size);
 
 /* What clients of the control socket can request. */

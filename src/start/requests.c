@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the program, commands and the library itself ask for while spex is started: a selection,
- * a stream, models. */
+/* Requests while spex is started: selections by the program, by commands and by the library itself;
+ * streams; models. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdarg.h>
@@ -25,10 +25,9 @@ enum {
     REPORT_INTERVAL_MS = 1000,
 };
 
-/* To who has selected: a command, which has room for it, or the program itself, on standard
- * error. */
-__attribute__((format(printf, 3, 4))) static void tell(char *answer, size_t size,
-                                                       const char *format, ...) {
+/* Writes a message to a command's answer, or to standard error where `answer` is NULL. */
+__attribute__((format(printf, 3, 4))) static void answer_write(char *answer, size_t size,
+                                                               const char *format, ...) {
     char line[SPEX_SELECTION_CHECK_BYTES + 64];
     va_list args;
     va_start(args, format);
@@ -46,25 +45,26 @@ int spex_life_select_locked(const char *probes, char *answer, size_t size) {
     char why[256] = "out of memory", unmatched[SPEX_SELECTION_CHECK_BYTES];
     int err = spex_selection_parse(probes ? probes : "", &selection, why, sizeof(why));
     if (err) {
-        tell(answer, size, "probe selection: %s", why);
+        answer_write(answer, size, "probe selection: %s", why);
         return err;
     }
     if (spex_selection_any_on(&selection))
         err = spex_collectors_running() ? spex_collection_output_open(!answer)
                                         : spex_collection_start(!answer);
-    if (err) { /* of which the program has said already why */
+    /* A message on standard error has said why. */
+    if (err) {
         if (answer)
-            tell(answer, size, "records cannot be collected: %s", strerror(-err));
+            answer_write(answer, size, "records cannot be collected: %s", strerror(-err));
         spex_selection_free(&selection);
         return err;
     }
     if (spex_selection_unpolled(&selection, unmatched, sizeof(unmatched)) > 0)
-        tell(answer, size, "%s", unmatched);
+        answer_write(answer, size, "%s", unmatched);
     if (spex_selection_unmatched(&selection, unmatched, sizeof(unmatched)) > 0)
-        tell(answer, size, "%s", unmatched);
+        answer_write(answer, size, "%s", unmatched);
     int on = spex_sites_select(selection);
     if (on < 0)
-        tell(answer, size, "probe selection: stays as it was: %s", strerror(-on));
+        answer_write(answer, size, "probe selection: stays as it was: %s", strerror(-on));
     spex_doorbell_ring();
     return on;
 }
@@ -81,11 +81,11 @@ static int stream_locked(struct spex_descriptor socket, uint32_t types, char *an
     int err = spex_life.started ? spex_stream_attach(socket, types, spex_life.settings.collectors)
                                 : -EPERM;
     if (err == -EUSERS)
-        tell(answer, size, "this program streams to %d others already: no more may be",
-             SPEX_STREAMS_MAX);
+        answer_write(answer, size, "this program streams to %d others already: no more may be",
+                     SPEX_STREAMS_MAX);
     else if (err)
-        tell(answer, size, "records cannot be streamed: %s",
-             err == -EPERM ? "spex has not been started" : strerror(-err));
+        answer_write(answer, size, "records cannot be streamed: %s",
+                     err == -EPERM ? "spex has not been started" : strerror(-err));
     return err;
 }
 
@@ -104,7 +104,7 @@ static int models_locked(const char *path, double samples, double share, char *a
     struct spex_error why = {""};
     int err = spex_life.started ? 0 : -EPERM;
     if (err || (path && !copy)) {
-        tell(answer, size, "models cannot be gone by: %s", strerror(err ? EPERM : ENOMEM));
+        answer_write(answer, size, "models cannot be gone by: %s", strerror(err ? EPERM : ENOMEM));
         free(copy);
         return err ? err : -ENOMEM;
     }
@@ -115,8 +115,9 @@ static int models_locked(const char *path, double samples, double share, char *a
     else if (copy)
         err = spex_kernel_sampler_check(copy, &why);
     free(err ? copy : before.path);
-    if (err) { /* what was gone by before still is */
-        tell(answer, size, "%s", why.text);
+    /* The former models stay in use. */
+    if (err) {
+        answer_write(answer, size, "%s", why.text);
         spex_life.models_asked = before;
     }
     return err;
@@ -137,8 +138,8 @@ const struct spex_control_requests spex_life_requests = {
     .models = request_models,
 };
 
-/* A program runs as well without a control socket: that there can be none is told only where the
- * user has asked for the socket or for probes. */
+/* Opens the control socket. A program runs without one, too: an error is reported only where the
+ * user has set SPEX_CONTROL or selected probes. */
 static void door_open(void) {
     char why[WHY_BYTES] = "";
     if (spex_life.settings.closed)

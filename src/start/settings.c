@@ -20,7 +20,7 @@
 
 enum { RING_RECORDS_MAX = 1 << 24, BATCH_RECORDS_MAX = 4096 };
 
-/* A number from the environment, if it is there; `*value` stays otherwise. */
+/* Reads a number from the environment. *value stays where the variable is not set. */
 static int read_number(enum spex_variable variable, unsigned *value) {
     const char *text = spex_variable_text(variable);
     if (!text)
@@ -52,7 +52,8 @@ static const char *read_text(enum spex_variable variable, const char *otherwise)
     return text && *text ? text : NULL;
 }
 
-/* By name, or what is best here. */
+/* Reads the way to commit records; the default is restartable sequences where the process has
+ * them. */
 static int read_commit(const char *otherwise, enum spex_commit *commit) {
     const char *text = read_text(SPEX_VARIABLE_COMMIT, otherwise);
     if (!text)
@@ -70,7 +71,7 @@ static int read_commit(const char *otherwise, enum spex_commit *commit) {
     return 0;
 }
 
-/* Set-user-ID programs do not listen to their users. */
+/* Set-user-ID programs have no control socket. */
 static int read_control(const char *otherwise, struct spex_settings *settings) {
     const char *text = read_text(SPEX_VARIABLE_CONTROL, otherwise);
     settings->closed = getauxval(AT_SECURE) || (text && strcmp(text, "off") == 0);
@@ -100,7 +101,7 @@ static int read_budgets(const struct spex_options *options, struct spex_settings
                             &settings->thread_budget);
 }
 
-/* Neither is kept by guessing. */
+/* A budget needs calibrated costs. */
 static int check_budgets(const struct spex_settings *settings) {
     enum spex_variable variable =
         settings->budget > 0 ? SPEX_VARIABLE_BUDGET : SPEX_VARIABLE_THREAD_BUDGET;
@@ -112,9 +113,10 @@ static int check_budgets(const struct spex_settings *settings) {
 }
 
 static int load_rate_policy(const char *path, struct spex_settings *settings) {
-    struct spex_error why;
-    if (spex_shared_object_open(&settings->rate_object, path, &spex_rate_object_kind, &why) != 0) {
-        spex_message("SPEX_RATE_POLICY=%.200s: %s", path, why.text);
+    struct spex_error error;
+    if (spex_shared_object_open(&settings->rate_object, path, &spex_rate_object_kind, &error) !=
+        0) {
+        spex_message("SPEX_RATE_POLICY=%.200s: %s", path, error.text);
         return -EINVAL;
     }
     settings->rate_policy = settings->rate_object.found;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What spex_start is to do: options and environment, checked and put together. */
+/* Settings of spex_start: from options and environment, of which the environment wins; checked. */
 #ifndef SPEX_START_SETTINGS_H
 #define SPEX_START_SETTINGS_H
 
@@ -20,8 +20,8 @@ struct spex_settings {
     const struct spex_rate_policy_ops *rate_policy; /* how it is shared out */
     struct spex_shared_object rate_object;          /* where it is, if it was loaded */
     const char *models;                             /* a file; NULL: none */
-    double samples;                                 /* of each kernel that is probed, by these */
-    unsigned probing;                               /* looks a second at what is probed */
+    double samples;   /* an execution of a polled kernel, by the models */
+    unsigned probing; /* looks a second at polled probes */
     unsigned collectors;
     unsigned ring_records;
     unsigned batch_records;

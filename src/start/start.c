@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Start and stop: puts rings, sites, collectors and the output together, in this order, and takes
- * them apart in the other. */
+/* Start and stop of the library: rings, collectors, output and sites are started in this order, and
+ * stopped in the reverse order. All under the lock of start and stop. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -50,7 +50,8 @@ static void stop_locked(void) {
     spex_life.started = spex_life.followed = false;
 }
 
-/* The settings point into the environment and into the program's options, which may go away. */
+/* Copies texts of the settings, which point into the environment and the program's options: both
+ * may change. */
 static int settings_keep(void) {
     const char *out = spex_life.settings.out, *control = spex_life.settings.control;
     const char *models = spex_life.settings.models;
@@ -64,7 +65,8 @@ static int settings_keep(void) {
     return 0;
 }
 
-/* Programs that are not instrumented do not have what makes kernels of functions. */
+/* Makes kernels of functions. Programs that are not instrumented do not link the room functions, so
+ * that its weak symbol is NULL. */
 static int functions_make(void) {
     if (!spex_life.settings.functions)
         return 0;

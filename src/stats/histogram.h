@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Log-linear histogram of 64-bit values with weights: every bucket is at most 1/64 of its value
- * wide, so a quantile is within 1/128 (0.8 %) of a value that was there. */
+ * wide, so a quantile is within 1/128 (0.8 %) of a value that was added. Callers lock. */
 #ifndef SPEX_STATS_HISTOGRAM_H
 #define SPEX_STATS_HISTOGRAM_H
 
@@ -12,10 +12,12 @@
 #define SPEX_HISTOGRAM_BUCKETS  ((64 - SPEX_HISTOGRAM_SUB_BITS + 1) * SPEX_HISTOGRAM_SUB)
 
 struct spex_histogram {
+    /* The sum of `weights`. */
     uint64_t total;
     uint64_t weights[SPEX_HISTOGRAM_BUCKETS];
 };
 
+/* The bucket of a value: 0 to SPEX_HISTOGRAM_BUCKETS - 1, growing with the value. */
 static inline unsigned spex_histogram_bucket(uint64_t value) {
     if (value < SPEX_HISTOGRAM_SUB)
         return (unsigned)value;
@@ -29,13 +31,14 @@ static inline void spex_histogram_add(struct spex_histogram *histogram, uint64_t
     histogram->total += weight;
 }
 
-/* The least and the greatest value of a bucket. */
+/* Sets the least and the greatest value of a bucket. */
 void spex_histogram_bounds(unsigned bucket, double *low, double *high);
 
 /* The middle of a bucket. */
 double spex_histogram_value(unsigned bucket);
 
-/* The value below which the share q (0 to 1) of the weight lies; 0 when empty. */
+/* The q-quantile (q from 0 to 1), as the middle of its bucket; 0 when the histogram is empty. Takes
+ * time in proportion to the buckets. */
 double spex_histogram_quantile(const struct spex_histogram *histogram, double q);
 
 #endif

@@ -6,13 +6,13 @@
 #include "base/grown.h"
 #include "base/student.h"
 
-/* Of fewer independent looks nothing follows. */
+/* Margins need at least so many independent looks. */
 #define LOOKS_LEAST 10
 
-/* A share of so many active looks, by so many idle ones, is distributed normally: n p (1 - p). */
+/* From this n p (1 - p) on, the binomial distribution of a share is taken for a normal one. */
 #define NORMAL_LEAST 10
 
-/* No program has so many threads; the sums of so many stay far from overflow. */
+/* Upper limit of threads in a valid look. Sums within it stay far from overflow. */
 #define THREADS_MOST 1e6
 
 void spex_occupancy_add(struct spex_occupancy *activity, uint32_t threads, int64_t before) {
@@ -37,7 +37,7 @@ void spex_occupancy_subtract(struct spex_occupancy *activity, const struct spex_
         .active_pairs = spex_grown(before->active_pairs, activity->active_pairs),
         .thread_pairs = spex_grown(before->thread_pairs, activity->thread_pairs),
     };
-    if (!spex_occupancy_valid(activity)) /* they were of different programs */
+    if (!spex_occupancy_valid(activity))
         *activity = (struct spex_occupancy){0};
 }
 
@@ -49,39 +49,40 @@ bool spex_occupancy_valid(const struct spex_occupancy *activity) {
            (double)activity->thread_pairs <= THREADS_MOST * (double)activity->threads;
 }
 
-static double mean(uint64_t sum, uint64_t count) {
+static double mean_of(uint64_t sum, uint64_t count) {
     return count ? (double)sum / (double)count : 0;
 }
 
 double spex_occupancy_share(const struct spex_occupancy *activity) {
-    return mean(activity->active, activity->looks);
+    return mean_of(activity->active, activity->looks);
 }
 
 double spex_occupancy_threads(const struct spex_occupancy *activity) {
-    return mean(activity->threads, activity->looks);
+    return mean_of(activity->threads, activity->looks);
 }
 
-/* Independent looks that would say as much as these, of which each is correlated with the one
- * before by r and all are a first-order autoregressive process: n (1 - r)/(1 + r) (Bayley and
- * Hammersley, The "effective" number of independent observations in an autocorrelated time series,
- * JRSS Supplement 8:2, 1946). It is one where times in and out of the probe are exponential: then
- * with random distances of looks, too. The estimate of r is too low by (1 + 3 r)/n (Marriott and
- * Pope, Bias in the estimation of autocorrelations, Biometrika 41, 1954). Less than 0, which looks
- * in step with the program bring about, is taken for chance. */
-static double independent(const struct spex_occupancy *activity, double average, double variance,
-                          uint64_t products) {
+/* The effective number of independent looks: n (1 - r)/(1 + r), for looks that form a first-order
+ * autoregressive process with correlation r between neighbours (Bayley and Hammersley, The
+ * "effective" number of independent observations in an autocorrelated time series, JRSS Supplement
+ * 8:2, 1946). Looks form such a process where the times in and out of the probe are exponential,
+ * also at random distances. The estimate of r is too low by (1 + 3 r)/n (Marriott and Pope, Bias in
+ * the estimation of autocorrelations, Biometrika 41, 1954). A negative r, which appears when looks
+ * are in step with the program, is taken for chance. `products` is the sum over pairs. */
+static double independent_looks(const struct spex_occupancy *activity, double average,
+                                double variance, uint64_t products) {
     double looks = (double)activity->looks;
     if (!(variance > 0) || activity->pairs == 0)
         return looks;
-    double r = (mean(products, activity->pairs) - average * average) / variance;
+    double r = (mean_of(products, activity->pairs) - average * average) / variance;
     r += (1 + 3 * r) / looks;
     if (r <= 0)
         return looks;
     return r < 1 ? looks * (1 - r) / (1 + r) : 0;
 }
 
-/* The further end of Wilson's interval (Probable inference, the law of succession, and statistical
- * inference, JASA 22, 1927), of a share of n independent looks. */
+/* Margin of a share of n independent looks where the normal distribution does not apply: distance
+ * to the further end of Wilson's interval (Probable inference, the law of succession, and
+ * statistical inference, JASA 22, 1927). */
 static double rare_margin(double share, double n) {
     const double z2 = SPEX_NORMAL_95 * SPEX_NORMAL_95;
     double middle = (share + z2 / (2 * n)) / (1 + z2 / n);
@@ -95,18 +96,18 @@ static double mean_margin(double variance, double n) {
 
 double spex_occupancy_share_margin(const struct spex_occupancy *activity) {
     double share = spex_occupancy_share(activity), variance = share * (1 - share);
-    double n = independent(activity, share, variance, activity->active_pairs);
+    double n = independent_looks(activity, share, variance, activity->active_pairs);
     if (n < LOOKS_LEAST)
         return -1;
     return n * variance < NORMAL_LEAST ? rare_margin(share, n) : mean_margin(variance, n);
 }
 
-/* Where activity was hardly ever seen, or hardly ever none, how many threads there were is as
- * little known as that. */
+/* Where the share is near 0 or 1, looks say little about the number of threads, too: then the
+ * margin is at least that of the share, in the mean number of threads per active look. */
 double spex_occupancy_threads_margin(const struct spex_occupancy *activity) {
     double threads = spex_occupancy_threads(activity), share = spex_occupancy_share(activity);
-    double variance = mean(activity->thread_squares, activity->looks) - threads * threads;
-    double n = independent(activity, threads, variance, activity->thread_pairs);
+    double variance = mean_of(activity->thread_squares, activity->looks) - threads * threads;
+    double n = independent_looks(activity, threads, variance, activity->thread_pairs);
     if (n < LOOKS_LEAST)
         return -1;
     double margin = variance > 0 ? mean_margin(variance, n) : 0;

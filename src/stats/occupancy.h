@@ -1,42 +1,47 @@
 /* SPDX-License-Identifier: MIT */
-/* What looks at a probed probe have seen: sums, of which those of an interval are the differences, and the shares of
- * time that follow from them. A look counts the threads that are executing the probe.
+/* Occupancy of a polled probe, estimated by looks. A look counts the threads that are executing the
+ * probe. The structure holds sums over looks, so that the difference of two structures describes
+ * the interval between them.
  *
- *     share    of the time that any thread was executing it
- *     threads  that were, on average: seconds of all threads in it per second, as the times of its executions add up
+ *     share    part of the time in which at least one thread executed the probe, 0 to 1
+ *     threads  mean number of threads that executed it: seconds of all threads in it per second
  *
- * Margins are those of 95 %, of what the program does in the long run. */
+ * Margins are half-widths of 95 % confidence intervals, for a program that continues as it does.
+ * All functions are pure; callers lock. */
 #ifndef SPEX_STATS_OCCUPANCY_H
 #define SPEX_STATS_OCCUPANCY_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Goes to commands as it is. With x, for a look: whether there was a thread; y: how many there were. */
+/* Part of the control socket's format (control_format.h): members may only be added at the end. Of
+ * a look, y is the number of threads that it saw, and x is 1 where y is above 0, else 0. */
 struct spex_occupancy {
     uint64_t looks;
-    uint64_t active;         /* sum of x, which is that of its squares */
-    uint64_t threads;        /* of y */
-    uint64_t thread_squares; /* of y y */
-    uint64_t pairs;          /* of looks, one after the other */
-    uint64_t active_pairs;   /* sum of the products of their x */
-    uint64_t thread_pairs;   /* and of their y */
+    uint64_t active;         /* sum of x, equal to the sum of x² */
+    uint64_t threads;        /* sum of y */
+    uint64_t thread_squares; /* sum of y² */
+    uint64_t pairs;          /* pairs of consecutive looks */
+    uint64_t active_pairs;   /* sum over pairs of the product of their x */
+    uint64_t thread_pairs;   /* sum over pairs of the product of their y */
 };
 
-/* A look that saw so many threads; `before`: what the one before saw, negative where there is none. */
+/* Adds a look that saw `threads` threads. `before` is what the look right before it saw; negative
+ * where the two do not form a pair. */
 void spex_occupancy_add(struct spex_occupancy *activity, uint32_t threads, int64_t before);
 
-/* Takes out what was in already at an earlier time; leaves nothing where that cannot have been. */
+/* Subtracts the sums of an earlier time. Leaves all zero where the result is not possible, since
+ * the two structures then came from different programs. */
 void spex_occupancy_subtract(struct spex_occupancy *activity, const struct spex_occupancy *before);
 
-/* Whether looks can have come to this. */
+/* Whether these sums can result from looks. For structures that come from another process. */
 bool spex_occupancy_valid(const struct spex_occupancy *activity);
 
-/* 0 to 1; 0 where there were no looks. */
+/* The share and the mean number of threads; 0 where there were no looks. */
 double spex_occupancy_share(const struct spex_occupancy *activity);
 double spex_occupancy_threads(const struct spex_occupancy *activity);
 
-/* Their margins; negative: there is no telling. */
+/* The margins of the two; negative where there are too few independent looks to tell. */
 double spex_occupancy_share_margin(const struct spex_occupancy *activity);
 double spex_occupancy_threads_margin(const struct spex_occupancy *activity);
 

@@ -17,23 +17,27 @@ struct spex_tracer {
     size_t count;
     size_t room;
     struct spex_tracer_totals totals[SPEX_PROBE_TYPES];
-    uint32_t stretch; /* the last one's number; a stretch is what losses have left */
+    /* Number of the last stretch. A stretch is the records between two losses (variance.h). */
+    uint32_t stretch;
 };
 
-/* Records that were read together. */
+/* What all records of one spex_tracer_add() have in common. */
 struct batch {
-    double scale;     /* what each stands for, with those that were lost */
-    uint32_t stretch; /* that they are of; 0: none were lost */
+    /* Factor by which each weight is scaled up for lost records; 1: none were lost. */
+    double scale;
+    /* Number of the stretch that the records belong to; 0: none were lost. */
+    uint32_t stretch;
 };
 
-/* Whole weights that add up to `scale` times theirs. */
+/* State of rounding: turns weights into whole ones whose sum stays within 1/2 of `scale` times the
+ * sum of the weights. */
 struct scaling {
     double scale;
-    double sum; /* exact */
-    uint64_t given;
+    double sum;     /* the exact sum so far */
+    uint64_t given; /* the sum of the whole weights so far */
 };
 
-static uint64_t scaled(struct scaling *scaling, uint32_t weight) {
+static uint64_t scaling_next(struct scaling *scaling, uint32_t weight) {
     scaling->sum += weight * scaling->scale;
     uint64_t share = (uint64_t)(scaling->sum + 0.5) - scaling->given;
     scaling->given += share;
@@ -105,8 +109,9 @@ static struct probe *probe_of(struct spex_tracer *tracer, const struct spex_reco
     return probe_insert(tracer, at, record);
 }
 
-/* One field of a run of records. The sums are of distances from the mean so far, around which the new
- * ones lie, so that they stay small against the values (West's update for many at once). */
+/* Adds one field of a run of records. The sums are over distances from the mean so far: new values
+ * lie near it, so that the sums stay small and exact (West's update, for many values at once).
+ * False: no memory. */
 static bool values_add(struct spex_values **values, const struct spex_record *records, size_t count,
                        unsigned field, const struct batch *batch) {
     if (!*values) {
@@ -123,9 +128,9 @@ static bool values_add(struct spex_values **values, const struct spex_record *re
     struct scaling scaling = {.scale = batch->scale};
     for (size_t i = 0; i < count; i++) {
         uint64_t value = records[i].fields[field];
-        /* As it is mostly: in 32 bits, which are quicker to convert. */
+        /* Without losses the weight has 32 bits, which convert to double in fewer instructions. */
         bool plain = batch->scale <= 1;
-        uint64_t whole = plain ? records[i].weight : scaled(&scaling, records[i].weight);
+        uint64_t whole = plain ? records[i].weight : scaling_next(&scaling, records[i].weight);
         double w = plain ? (double)records[i].weight : (double)whole;
         double distance = (double)value - mean;
         weight += w;
@@ -145,8 +150,9 @@ static bool values_add(struct spex_values **values, const struct spex_record *re
     return true;
 }
 
-/* An execution that is there with probability 1/w, and then counts as w: the variance is estimated by w (w - 1)
- * (Horvitz and Thompson, for a Poisson sample). */
+/* Counts marks, and adds executions in regions. An execution recorded with probability 1/w counts
+ * as w; the variance of the count is estimated by the sum of w (w - 1) (Horvitz and Thompson, for a
+ * Poisson sample). */
 static void marks_add(struct spex_metrics *metrics, const struct spex_record *records, size_t count,
                       double scale) {
     for (size_t i = 0; i < count; i++) {
@@ -160,7 +166,8 @@ static void marks_add(struct spex_metrics *metrics, const struct spex_record *re
     }
 }
 
-/* Where nothing is left to chance, nothing is to be done; `all`: nowhere. */
+/* Adds one field of a run to the sums for margins. `all`: every execution was recorded and none was
+ * lost, so that nothing was left to chance and there is nothing to add. */
 static void spread_add(struct spex_variance *spread, const struct spex_record *records,
                        size_t count, unsigned field, const struct batch *batch, bool all) {
     spex_variance_stretch(spread, batch->stretch, batch->scale);
@@ -176,7 +183,8 @@ static void spread_add(struct spex_variance *spread, const struct spex_record *r
     }
 }
 
-/* Records of one probe with as many fields each, all of them with values or none. */
+/* Adds a run: records of one probe with the same number of fields, all with values or all
+ * without. */
 static int run_add(struct spex_tracer *tracer, const struct spex_record *records, size_t count,
                    const struct batch *batch) {
     struct probe *probe = probe_of(tracer, &records[0]);
@@ -188,8 +196,8 @@ static int run_add(struct spex_tracer *tracer, const struct spex_record *records
     for (size_t i = 0; i < count; i++) {
         const struct spex_record *record = &records[i];
         weight += record->weight;
-        squares +=
-            (uint64_t)record->weight * record->weight; /* of 48 bits, and batches are small */
+        /* A square has 48 bits, and batches are small: the sum does not overflow. */
+        squares += (uint64_t)record->weight * record->weight;
         marks |= record->marks;
         first = record->timestamp < first ? record->timestamp : first;
         last = record->timestamp > last ? record->timestamp : last;
@@ -206,8 +214,8 @@ static int run_add(struct spex_tracer *tracer, const struct spex_record *records
     if (marks)
         marks_add(metrics, records, count, batch->scale);
     if ((records[0].marks & SPEX_MARK_UNAVAILABLE) || !records[0].weight)
-        return 0; /* what stands in the fields says nothing, or not all */
-    /* Where the first field is the weight, it is counted above already. */
+        return 0; /* the fields hold no values, or not all of them */
+    /* A first field that holds the weight is counted above. */
     unsigned skip = spex_probe_type_first_value(records[0].probe_type);
     bool all = weight == count && !batch->stretch && !(marks & SPEX_MARK_BURST);
     unsigned fields = spex_probe_type_measured(records[0].probe_type, records[0].field_count);
@@ -222,7 +230,8 @@ static int run_add(struct spex_tracer *tracer, const struct spex_record *records
     return 0;
 }
 
-static bool alike(const struct spex_record *one, const struct spex_record *other) {
+/* Whether two records may be in one run. */
+static bool is_same_run(const struct spex_record *one, const struct spex_record *other) {
     return one->probe_id == other->probe_id && one->probe_type == other->probe_type &&
            one->field_count == other->field_count && !one->weight == !other->weight &&
            !((one->marks ^ other->marks) & SPEX_MARK_UNAVAILABLE);
@@ -237,7 +246,7 @@ int spex_tracer_add(struct spex_tracer *tracer, const struct spex_record *record
         batch.stretch = tracer->stretch;
     }
     for (size_t end = 1; end <= count; end++) {
-        if (end < count && alike(&records[end], &records[begin]))
+        if (end < count && is_same_run(&records[end], &records[begin]))
             continue;
         int err = run_add(tracer, records + begin, end - begin, &batch);
         if (err)

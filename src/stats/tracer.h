@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tracer: turns records into metrics per probe. The same code runs inside the program (SPEX_OUT)
- * and in the process that receives its stream. Not thread-safe: callers lock. */
+/* Tracer: turns records into metrics per probe. The same code runs inside the program and in the
+ * process that receives its stream. Not thread-safe: callers lock. */
 #ifndef SPEX_STATS_TRACER_H
 #define SPEX_STATS_TRACER_H
 
@@ -25,27 +25,34 @@ struct spex_metrics {
     uint16_t probe_id;
     uint32_t probe_type;
     uint64_t records;
-    double count;           /* executions: the sum of the weights, as they were scaled for losses */
-    double weight_squares;  /* the sum of their squares */
-    double region_count;    /* of `count`, what stands in regions, where weights are averages; */
-    double region_variance; /* and of which this is the variance */
-    uint64_t first_ticks;   /* timestamps of the first and last record */
+    /* Executions: the sum of the records' weights, scaled up for lost records. */
+    double count;
+    /* The sum of the squares of the scaled weights. */
+    double weight_squares;
+    /* The part of `count` that lies in regions, where weights are averages, and its variance. */
+    double region_count;
+    double region_variance;
+    /* Timestamps of the first and the last record. */
+    uint64_t first_ticks;
     uint64_t last_ticks;
-    unsigned series; /* values: 0 for CNT, 1 for LAT and TPT (ticks), FLT, CTXSW and PERFCNTR, 2 for
-                        LLC, as given for SNAPSHOT */
-    uint64_t marked[SPEX_MARKS]; /* records with each mark of enum spex_mark, by its bit */
+    /* Number of values: 0 for CNT, 1 for LAT and TPT (ticks), FLT, CTXSW and PERFCNTR, 2 for LLC,
+     * as given for SNAPSHOT. */
+    unsigned series;
+    /* Records with each mark of enum spex_mark, by its bit. */
+    uint64_t marked[SPEX_MARKS];
 };
 
 /* 0 or -ENOMEM. */
 int spex_tracer_create(struct spex_tracer **tracer);
 void spex_tracer_destroy(struct spex_tracer *tracer);
 
-/* Records of one ring that were read together: of what was lost before them, as the first one tells, each takes over
- * its share, so that what was measured meanwhile counts for more.
- * 0, or -ENOMEM after which the records from there on are not in the metrics. */
+/* Adds a batch: records of one ring that were read together. The first record holds the number of
+ * records that were lost before them; all records of the batch are scaled up by the same factor, so
+ * that they stand for the lost ones, too. 0, or -ENOMEM; then the rest of the batch is missing from
+ * the metrics. */
 int spex_tracer_add(struct spex_tracer *tracer, const struct spex_record *records, size_t count);
 
-/* Of all probes of a type together. */
+/* Totals of all probes of one type. */
 struct spex_tracer_totals {
     uint64_t records;
     double executions;
@@ -53,10 +60,11 @@ struct spex_tracer_totals {
 
 struct spex_tracer_totals spex_tracer_totals(const struct spex_tracer *tracer, unsigned type_ring);
 
-/* Probes seen so far, in the order of id and type. */
+/* The number of probes seen so far. They have the indices from 0 on, in the order of id and type;
+ * an index changes when a probe before it appears. */
 size_t spex_tracer_probes(const struct spex_tracer *tracer);
 
-/* Where this one is among them; their number when it is not. */
+/* The index of a probe, in logarithmic time; spex_tracer_probes() where it has no records. */
 size_t spex_tracer_find(const struct spex_tracer *tracer, uint16_t probe_id, uint32_t probe_type);
 void spex_tracer_metrics(const struct spex_tracer *tracer, size_t probe,
                          struct spex_metrics *metrics);

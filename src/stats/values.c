@@ -18,12 +18,13 @@ static void extremes_from_histogram(struct spex_values *values) {
             low = (uint64_t)spex_histogram_value(b);
         high = (uint64_t)spex_histogram_value(b);
     }
-    /* The extremes of all are exact, and bound those of a part. */
+    /* The extremes of the whole set are exact, and bound those of a part of it. */
     values->min = low < values->min ? values->min : low;
     values->max = high > values->max ? values->max : high;
 }
 
-/* The moments by the rule for joining two sets (D. H. D. West, CACM 22(9), 1979), solved for the second. */
+/* The moments follow from the rule for joining two sets (D. H. D. West, CACM 22(9), 1979), solved
+ * for the second set. */
 void spex_values_subtract(struct spex_values *values, const struct spex_values *before) {
     double weight = values->weight - before->weight;
     if (before->weight <= 0)
@@ -47,7 +48,7 @@ void spex_values_subtract(struct spex_values *values, const struct spex_values *
 }
 
 double spex_values_deviation(const struct spex_values *values) {
-    /* Rounding may leave a little less than nothing. */
+    /* Rounding may leave a small negative sum of squares. */
     return values->weight > 0 && values->squares > 0 ? sqrt(values->squares / values->weight) : 0;
 }
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* splitmix64, as in gap.c. */
+/* 32 random signs, by splitmix64. */
 static uint32_t signs_next(struct spex_variance *spread) {
     uint64_t x = spread->random += 0x9e3779b97f4a7c15u;
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
@@ -12,6 +12,7 @@ static uint32_t signs_next(struct spex_variance *spread) {
     return (uint32_t)(x >> 32);
 }
 
+/* Empties the unit, which keeps the mean and the weight of the unit before it. */
 static void unit_begin(struct spex_variance *spread, struct spex_variance_unit *unit,
                        double factor) {
     *unit = (struct spex_variance_unit){.factor = factor,
@@ -21,11 +22,12 @@ static void unit_begin(struct spex_variance *spread, struct spex_variance_unit *
                                         .former_weight = unit->former_weight};
 }
 
-/* A short one says little of a long one. */
+/* Whether the unit before is long enough for a comparison of the means: at least half as heavy. */
 static bool has_neighbour(const struct spex_variance_unit *unit) {
     return unit->former_weight * 2 >= unit->weight;
 }
 
+/* A unit with a neighbour adds to `local`; another adds to the sums for a ratio estimate. */
 static void sums_add(struct spex_variance_sums *sums, const struct spex_variance_unit *unit) {
     double weights = unit->factor * unit->weight * unit->weight;
     if (!(weights > 0))
@@ -53,7 +55,8 @@ static void unit_end(struct spex_variance *spread, struct spex_variance_unit *un
 typedef uint32_t words __attribute__((vector_size(16)));
 typedef float floats __attribute__((vector_size(16)));
 
-/* Without branches, since no processor can foretell the signs; four at a time. */
+/* Adds `up` with the unit's sign to each copy. The signs are random, so that a branch would be
+ * mispredicted half of the time: the sign bit is flipped instead, in four copies at a time. */
 static void row_add(float *row, uint32_t signs, float up) {
     const floats ups = {up, up, up, up};
     const words minus = {1u << 31, 1u << 31, 1u << 31, 1u << 31};
@@ -82,13 +85,13 @@ void spex_variance_stretch(struct spex_variance *spread, uint32_t number, double
         return;
     unit_end(spread, &spread->stretch);
     if (number) {
-        unit_end(spread, &spread->burst); /* the rest of it is lost */
+        unit_end(spread, &spread->burst); /* the rest of the burst was lost */
         unit_begin(spread, &spread->stretch, scale * (scale - 1));
     }
     spread->number = number;
 }
 
-/* Of what a unit of records of this weight, which stand for `scale` times as many, adds by itself. */
+/* The factor f of a unit of records of this weight, each scaled up by `scale` for losses. */
 static double factor_of(uint32_t weight, double scale) {
     return scale * (1 - 1.0 / weight);
 }

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* How far what sampled records say may lie from the truth by chance: sums from which the variance of a mean, and of
- * the share of values beyond any limit, can be estimated at any time.
+/* Sampling variance: sums from which the variance of a mean, and of the share of values beyond any
+ * limit, can be estimated at any time.
  *
- * A unit is what is recorded or not as a whole: an execution, a burst of them, or the stretch of records that is left
- * where others were lost before it. A unit that is there with probability 1/w and stands for w has the variance
- * w (w - 1) of its sum (Horvitz and Thompson, for a Poisson sample); what is recorded for sure has none. A burst
- * within a stretch adds to both (two stages: Cochran, Sampling Techniques, 3rd ed., 10.3).
+ * A unit is recorded or left out as a whole: an execution, a burst of executions, or a stretch,
+ * which is the records between two losses. A unit that is recorded with probability 1/w and stands
+ * for w units has a sum of variance w (w - 1) (Horvitz and Thompson, for a Poisson sample). A unit
+ * that is recorded with certainty has variance 0. A burst within a stretch adds to the variance of
+ * both (two stages: Cochran, Sampling Techniques, 3rd ed., 10.3).
  *
- * Bursts and stretches come all along a run, each for what lies around it, as in systematic sampling: how far a mean is
- * off is told by its distance from the one before, so that a trend does not count (successive differences: Wolter,
+ * Bursts and stretches are spread over a run, and each stands for the executions around it, as in
+ * systematic sampling. Their variance is estimated from the differences between the means of
+ * neighbours, so that a trend does not count as variance (successive differences: Wolter,
  * Introduction to Variance Estimation, 2nd ed., 8.2).
  *
- * The share beyond a limit is not known before its end. So the units' weights are kept by value, several times over,
- * each time with a sign that chance gives the unit: the square of such a sum over all values beyond a limit has the
- * variance as its mean (a bootstrap by multipliers: R. Y. Liu, Annals of Statistics 16(4), 1988). */
+ * The limit whose share is wanted is not known while records come in. So the units' weights are
+ * kept by value, in SPEX_VARIANCE_WAYS copies, in each of which every unit has a random sign. The
+ * square of such a sum over all values beyond a limit has the variance as its expectation (wild
+ * bootstrap: R. Y. Liu, Annals of Statistics 16(4), 1988). */
 #ifndef SPEX_STATS_VARIANCE_H
 #define SPEX_STATS_VARIANCE_H
 
@@ -22,31 +25,34 @@
 
 #include "stats/histogram.h"
 
+/* Copies of the sums, each with its own random signs. */
 #define SPEX_VARIANCE_WAYS 16
 
-/* A quarter of a power of two each, where the histogram has one bucket for several values. */
+/* Buckets of a row, where a bucket of the histogram holds several values: a row is a quarter of a
+ * power of two. */
 #define SPEX_VARIANCE_BUCKETS 16
 #define SPEX_VARIANCE_ROWS                                                                         \
     (SPEX_HISTOGRAM_SUB + (SPEX_HISTOGRAM_BUCKETS - SPEX_HISTOGRAM_SUB) / SPEX_VARIANCE_BUCKETS)
 
-/* Over single executions, and what has no neighbour, with the sum of the weights W of each, of weighted distances D from the origin, and a factor f. */
+/* Sums over units: W is a unit's sum of weights, D its sum of weighted distances from the origin, f
+ * its `factor`. The first three sums are over units without a neighbour. */
 struct spex_variance_sums {
     double distances;   /* f D² */
     double products;    /* f D W */
     double weights;     /* f W² */
-    double weights_all; /* of neighbours too */
-    double squares;     /* (f W²)² of all */
-    double local;       /* f W² d²/2 of neighbours, whose means differ by d */
+    double weights_all; /* f W², units with a neighbour included */
+    double squares;     /* (f W²)², units with a neighbour included */
+    double local;       /* f W² d²/2 of units whose mean differs by d from their neighbour's */
 };
 
-/* A unit that may go on. */
+/* A unit to which records may still be added. */
 struct spex_variance_unit {
     double distance;
-    double weight; /* 0: there is none */
-    double factor;
-    double amplitude; /* of an execution of weight 1, in the rows */
+    double weight;    /* 0: there is no unit */
+    double factor;    /* f, such that f W² is the variance of its weight */
+    double amplitude; /* √factor: what an execution of weight 1 adds to the rows */
     uint32_t signs;
-    double former_mean; /* from the origin, of the unit before */
+    double former_mean; /* of the unit before, as a distance from the origin */
     double former_weight;
 };
 
@@ -55,29 +61,32 @@ struct spex_variance {
     struct spex_variance_sums sums; /* of units that have ended */
     struct spex_variance_unit burst;
     struct spex_variance_unit stretch;
-    uint32_t number; /* of the stretch, as the caller says; 0: none */
-    uint64_t random; /* a counter, from which signs are made */
+    uint32_t number; /* of the stretch, set by the caller; 0: no stretch */
+    uint64_t random; /* state of the generator of signs */
     float rows[SPEX_VARIANCE_ROWS][SPEX_VARIANCE_WAYS];
 };
 
-/* Records from here on are of this stretch (0: of none), each of whose records stands for `scale` of them. */
+/* Begins the stretch `number` (0: none), whose records each stand for `scale` records. Nothing
+ * happens while the number stays the same. */
 void spex_variance_stretch(struct spex_variance *spread, uint32_t number, double scale);
 
-/* A record; of a burst: whether it is the first. */
+/* Adds the value of a single execution, or of one in a burst. `first`: the burst begins with it. */
 void spex_variance_single(struct spex_variance *spread, uint64_t value, uint32_t weight,
                           double scale);
 void spex_variance_in_burst(struct spex_variance *spread, uint64_t value, uint32_t weight,
                             double scale, bool first);
 
-/* With the units that go on. */
+/* The sums, with those of units that may still grow. */
 struct spex_variance_sums spex_variance_sums(const struct spex_variance *spread);
 
+/* Subtracts a copy of the same sums at an earlier time. */
 void spex_variance_subtract(struct spex_variance *spread, const struct spex_variance *before);
 
-/* The variance of the weight beyond the limit of a share, times that of all: of what has values in rows from `row` on,
- * which are the share `share` of all. 0: it is not known. */
+/* Estimates the variance of A - share × T, where A is the weight of values in rows from `row` on, T
+ * the weight of all, and `share` A / T. 0: not known. */
 double spex_variance_above(const struct spex_variance *spread, unsigned row, double share);
 
+/* The row of a histogram's bucket. */
 static inline unsigned spex_variance_row(unsigned bucket) {
     return bucket < SPEX_HISTOGRAM_SUB
                ? bucket

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* What goes over a control socket: one request or frame a packet, on a Unix-domain SOCK_SEQPACKET socket,
- * host byte order (both ends are on one machine, though maybe of different releases).
+/* Format of the control socket: a Unix-domain SOCK_SEQPACKET socket, one request or frame a packet,
+ * in host byte order (both ends are on one machine, though maybe of different releases).
  *
- *   command ──► SELECT text                              ──► DONE status, text
- *           ──► MODELS text                              ──► the same
- *           ──► PROFILE                                  ──► PROCESS TYPES… SITES… (PROBE (VALUES SPREAD)…)… DONE
- *           ──► SUBSCRIBE interval                       ──► the same, every so often; at last with FINAL
- *           ──► STREAM types                             ──► a stream's frames (../stream_format.h) from here on, or
- *                                                            DONE status, text
+ *   command ──► SELECT text          ──► DONE status, text
+ *           ──► MODELS text          ──► the same
+ *           ──► PROFILE              ──► PROCESS TYPES… SITES… (PROBE (VALUES SPREAD)…)… DONE
+ *           ──► SUBSCRIBE interval   ──► the same at each interval; at last with FINAL
+ *           ──► STREAM types         ──► frames of a stream (stream_format.h) from here on, or
+ *                                        DONE status, text
  *
- * A client has one answer at a time: the next request is read when it is complete. Structures only grow at
- * their ends; `entry_bytes` says how long they are here. */
+ * A client's next request is read when the answer to the last one is complete. Structures only grow
+ * at the end; `entry_bytes` is their size at the sender. */
 #ifndef SPEX_WIRE_CONTROL_FORMAT_H
 #define SPEX_WIRE_CONTROL_FORMAT_H
 
@@ -22,11 +22,11 @@
 #define SPEX_CONTROL_VERSION     2
 #define SPEX_CONTROL_FRAME_BYTES 65536
 
-/* Of a request's text, and of an answer's. */
+/* Most bytes of a request's text, and of an answer's. */
 #define SPEX_CONTROL_TEXT_BYTES   16384
 #define SPEX_CONTROL_ANSWER_BYTES 1024
 
-/* Between two answers of a subscription. */
+/* Limits of a subscription's interval. */
 #define SPEX_CONTROL_INTERVAL_MIN_MS 50
 #define SPEX_CONTROL_INTERVAL_MAX_MS 86400000
 
@@ -35,11 +35,14 @@ enum spex_control_kind {
     SPEX_CONTROL_SELECT = 1, /* followed by a selection of probes, without a 0 at its end */
     SPEX_CONTROL_PROFILE,
     SPEX_CONTROL_SUBSCRIBE, /* the first answer comes at once; an interval of 0 ends it */
-    SPEX_CONTROL_STREAM, /* followed by types of probes, "kernel,llc", or nothing for all: their records. The connection
-                            is the stream's then, and ends it */
-    SPEX_CONTROL_MODELS, /* followed by how kernels that are probed are sampled: "SAMPLES SHARE PATH", so many samples an
-                            execution, by the models in the file at this absolute path, for this share of the program's
-                            time (0: what its budget is); or nothing, for what the program was started with */
+    /* Followed by types of probes, "kernel,llc", or nothing for all types: streams their records.
+     * The connection then belongs to the stream, and its end ends the stream. */
+    SPEX_CONTROL_STREAM,
+    /* Followed by "SAMPLES SHARE PATH": samples polled kernels by the models in the file at this
+     * absolute path, so many samples an execution, for this share of the program's time (0: the
+     * program's budget). Or followed by nothing: by the models that the program was started
+     * with. */
+    SPEX_CONTROL_MODELS,
     /* frames of answers */
     SPEX_CONTROL_PROCESS = 16, /* struct spex_profile_process */
     SPEX_CONTROL_TYPES,        /* struct spex_profile_type … */
@@ -54,12 +57,12 @@ struct spex_control_request {
     uint32_t magic;
     uint16_t version;
     uint16_t kind;
-    uint32_t number; /* of the client's choice, to know the answer by */
+    uint32_t number; /* chosen by the client, repeated in the answer */
     uint32_t interval_ms;
 };
 
-#define SPEX_CONTROL_FINAL                                                                         \
-    1u /* spex stops in this program: the last profile, nothing comes after it */
+/* Flag of DONE: spex stops in this program, and this was its last profile. */
+#define SPEX_CONTROL_FINAL 1u
 
 struct spex_control_frame {
     uint32_t magic;
@@ -73,7 +76,7 @@ struct spex_control_frame {
     uint32_t reserved;
 };
 
-/* Of the probe in the PROBE frame before; its `series`th value. */
+/* Value number `series` of the probe in the last PROBE frame. */
 struct spex_control_values {
     uint32_t series;
     uint32_t reserved;
@@ -91,14 +94,14 @@ struct spex_control_values {
     double local;
 };
 
-/* Of the values in the VALUES frame before: a row of struct spex_variance that is not empty. */
+/* A row of struct spex_variance that is not empty, of the values in the last VALUES frame. */
 struct spex_control_spread {
     uint32_t series;
     uint32_t row;
     float ways[SPEX_VARIANCE_WAYS];
 };
 
-/* One that is not empty, of struct spex_histogram. */
+/* A bucket of struct spex_histogram that is not empty. */
 struct spex_control_bucket {
     uint64_t bucket;
     uint64_t weight;

@@ -13,7 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* More than that many are left for the next to clean. */
+/* Most entries that one call of spex_control_clean() reads. */
 enum { CLEANED_MAX = 1024 };
 
 bool spex_control_directory(unsigned n, const char *chosen, const char *runtime, uid_t user,
@@ -58,7 +58,8 @@ void spex_control_name(char name[SPEX_CONTROL_NAME_BYTES]) {
     snprintf(name, SPEX_CONTROL_NAME_BYTES, "%d-%lu", (int)getpid(), namespace_number());
 }
 
-/* An address has 108 bytes; a path may have more, and a descriptor's under /proc has few. */
+/* The address of a socket by its directory's descriptor under /proc: the path of the directory
+ * itself may exceed the 108 bytes of an address. */
 static int address_at(int directory, const char *name, struct sockaddr_un *address) {
     *address = (struct sockaddr_un){.sun_family = AF_UNIX};
     int length = snprintf(address->sun_path, sizeof(address->sun_path), "/proc/self/fd/%d/%s",
@@ -88,8 +89,8 @@ void spex_control_hidden_name(const char *name, char to[SPEX_CONTROL_NAME_BYTES]
     snprintf(to, SPEX_CONTROL_NAME_BYTES, "%s%s", hidden, name);
 }
 
-/* Whether it is a name as spex_control_name gives, of any process: what else is in the directory
- * is none of our business. */
+/* Parses a name as spex_control_name() makes it, of any process. False: another name, whose file
+ * must not be touched. */
 static bool is_name(const char *name, int *process, unsigned long *namespace) {
     char again[SPEX_CONTROL_NAME_BYTES];
     const char *dash = strchr(name, '-');
@@ -104,7 +105,7 @@ static bool process_is_there(int process) {
     return kill(process, 0) == 0 || errno == EPERM;
 }
 
-/* A full queue of those who wait to be let in is as good a sign of life as being let in. */
+/* Only a refused connection counts as no listener: a full queue (EAGAIN) has one. */
 static bool nobody_listens(int directory, const char *name) {
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
@@ -114,9 +115,9 @@ static bool nobody_listens(int directory, const char *name) {
     return err == -ECONNREFUSED;
 }
 
-/* A process that is there is not disturbed. One that ended before its socket listened has left
- * it under its hidden name, and another's may be about to listen, if that is in a namespace that
- * we do not see. */
+/* Whether the socket's process is gone. A hidden name is of a process that ended before its socket
+ * listened, or of one that is about to listen; in another PID namespace the two cannot be told
+ * apart, so that such a socket stays. */
 static bool is_left(int directory, const char *name) {
     bool is_hidden = strncmp(name, hidden, strlen(hidden)) == 0;
     int process;

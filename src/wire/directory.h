@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Where control sockets are: in the first directory of these that can be had, for programs to make and commands to
- * look into.
+/* Directories of control sockets. A program makes its socket in the first of these in which it can;
+ * commands look into all of them.
  *
  *     SPEX_CONTROL            if it is set
  *     $XDG_RUNTIME_DIR/spex
  *     /run/user/UID/spex
  *     /tmp/spex-UID
- *     /dev/shm/spex-UID       which can be written in many containers whose root cannot
+ *     /dev/shm/spex-UID       writable in many containers with a read-only root
  *
- * A socket is called PID-NAMESPACE, by the process's number and the number of the namespace in which it has that,
- * since containers may share a directory and not the numbers. */
+ * A socket's name is PID-NAMESPACE: the process id and the number of its PID namespace, since
+ * containers may share a directory and have PID namespaces of their own. */
 #ifndef SPEX_WIRE_DIRECTORY_H
 #define SPEX_WIRE_DIRECTORY_H
 
@@ -18,26 +18,26 @@
 #include <sys/types.h>
 
 #define SPEX_CONTROL_PATH_BYTES 4096
-/* Behind the name of the process that runs `spex run`, whose socket its programs call. */
+/* Suffix of the name of the socket of `spex run`, which its programs call. */
 #define SPEX_CONTROL_RUN        "-run"
 
 #define SPEX_CONTROL_NAME_BYTES 48
 
-/* The `n`th place, from 0 on, into `path` (SPEX_CONTROL_PATH_BYTES of them); false behind the
+/* Writes directory number `n`, from 0 on, to `path` (SPEX_CONTROL_PATH_BYTES); false behind the
  * last. `chosen` (SPEX_CONTROL) and `runtime` (XDG_RUNTIME_DIR) may be NULL. */
 bool spex_control_directory(unsigned n, const char *chosen, const char *runtime, uid_t user,
                             char *path);
 
-/* The number of the PID namespace that such a link in /proc leads to; 0: not known. */
+/* The number of the PID namespace to which a link in /proc points; 0: not known. */
 unsigned long spex_control_namespace(const char *link);
 
-/* Of this process; "PID-0" where the system does not tell its namespace. */
+/* The name of this process's socket; "PID-0" where its namespace is not known. */
 void spex_control_name(char name[SPEX_CONTROL_NAME_BYTES]);
 
-/* The name that a socket has until it listens. */
+/* The name of a socket until it listens. */
 void spex_control_hidden_name(const char *name, char to[SPEX_CONTROL_NAME_BYTES]);
 
-/* Removes control sockets to which nobody listens any more. */
+/* Removes the control sockets on which no process listens any more. */
 void spex_control_clean(int directory);
 
 /* Connects to, or binds, a socket in a directory, however long its path is. 0 or a negative

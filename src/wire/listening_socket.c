@@ -13,7 +13,7 @@
 
 enum { WAITING_MAX = 128 };
 
-/* Anybody may have made it before us. */
+/* Another user may have made the directory before. */
 static int check_owner(int directory) {
     struct stat found;
     if (fstat(directory, &found) != 0)
@@ -21,7 +21,7 @@ static int check_owner(int directory) {
     return found.st_uid == geteuid() && (found.st_mode & 077) == 0 ? 0 : -EPERM;
 }
 
-/* Whatever the program's umask is. */
+/* Makes the directory with mode 0700, whatever the program's umask is. */
 static int directory_make(const char *path) {
     if (mkdir(path, 0700) != 0)
         return errno == EEXIST ? 0 : -errno;
@@ -39,8 +39,8 @@ static int directory_open(const char *path) {
     return err ? err : directory;
 }
 
-/* The file's mode is the socket's from its beginning, but for what the program's umask takes
- * away. */
+/* Binds and listens. The socket's mode is set before bind, so that the file never has a wider one;
+ * afterwards the file's, from which the umask may have removed bits. */
 static int listen_hidden(int fd, int directory, const char *hidden) {
     int err = fchmod(fd, 0600) != 0 ? -errno : spex_control_bind_at(fd, directory, hidden);
     if (!err && (fchmodat(directory, hidden, 0600, 0) != 0 || listen(fd, WAITING_MAX) != 0))
@@ -48,7 +48,8 @@ static int listen_hidden(int fd, int directory, const char *hidden) {
     return err;
 }
 
-/* Under another name until it listens, since one that does not is cleaned away. */
+/* The socket has a hidden name until it listens, since other processes remove a socket that does
+ * not listen. */
 static int listen_at(int directory, const char *name, int *listening) {
     char hidden[SPEX_CONTROL_NAME_BYTES];
     spex_control_hidden_name(name, hidden);

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-/* 0; -ENOENT for no path, which would be an abstract name; -ENAMETOOLONG. */
+/* 0; -ENOENT for an empty path, which would be an abstract name; -ENAMETOOLONG. */
 static inline int spex_socket_address(const char *path, struct sockaddr_un *address) {
     *address = (struct sockaddr_un){.sun_family = AF_UNIX};
     if (!path || *path == '\0')

@@ -17,7 +17,7 @@
 #define SPEX_STREAM_VERSION     2
 #define SPEX_STREAM_FRAME_BYTES 65536
 
-/* That send one stream. */
+/* Most collectors that send one stream. */
 #define SPEX_MAX_COLLECTORS 64
 
 enum spex_stream_kind {
@@ -26,7 +26,7 @@ enum spex_stream_kind {
     SPEX_STREAM_RECORDS,   /* struct spex_record, all from one ring, oldest first */
     SPEX_STREAM_PASS, /* no entries: collector `collector` has handed over all before `watermark` */
     SPEX_STREAM_END,  /* no entries: the program has stopped spex in an orderly way */
-    SPEX_STREAM_CONTEXTS, /* struct spex_stream_context, before the first record that is in one of them */
+    SPEX_STREAM_CONTEXTS, /* struct spex_stream_context, before the first record in the context */
 };
 
 struct spex_stream_header {
@@ -41,8 +41,9 @@ struct spex_stream_header {
     uint64_t monotonic_ns; /* CLOCK_MONOTONIC when the frame was sent */
     uint64_t produced;     /* totals of the process so far */
     uint64_t consumed;
-    uint64_t
-        lost; /* and never made, for want of room for a thread; and left out, since this reader was too slow */
+    /* Records lost in rings, never made as there was no room for their thread, or left out as this
+     * reader was too slow. */
+    uint64_t lost;
 };
 
 #define SPEX_STREAM_TEXT_BYTES 128
