@@ -42,7 +42,7 @@ class Builder:
     def __init__(self, root, compiler, folder):
         self.folder = folder
         self.command = compiler + ['-std=gnu11', '-O1', '-g', '-fsanitize=thread', '-pthread',
-                                   '-I%s' % folder, '-I%s' % (root / 'include'), '-I%s' % (root / 'queues')]
+                                   *('-I%s' % path for path in (folder, root / 'include', root, root / 'src'))]
 
     def run(self, program):
         """What a program prints, and its status; None when it cannot be built."""
@@ -62,7 +62,8 @@ def works(builder):
 
 def check(builder, root):
     """The number of mutants, and what is wrong."""
-    copy = builder.folder / 'commit_atomic.c'  # found before the one in queues/
+    copy = builder.folder / SOURCE  # found before the one in root
+    copy.parent.mkdir()
     original = (root / SOURCE).read_text()
     copy.write_text(original)
     ran = builder.run(root / DRIVER)
