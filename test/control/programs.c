@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What programs do to their control socket: they fork, close descriptors that they do not know, put their own files in
- * the places of ours, call a command, exit. */
+/* What programs do to their control socket: they fork, close descriptors that they do not know, put
+ * their own files in the places of ours, call a command, exit. */
 #include "../children.h"
+#include "../status.h"
 #include "serving.h"
 
 #include <sys/syscall.h>
@@ -18,13 +19,6 @@ __attribute__((noinline)) static void work(unsigned executions) {
         __asm__ volatile("" ::: "memory");
         LAT_PROBE_END(WORK);
     }
-}
-
-static struct spex_status status(void) {
-    struct spex_status now = {.size = sizeof(now)};
-    if (spex_status_get(&now) != 0)
-        abort();
-    return now;
 }
 
 static int stop(void **state) {
@@ -84,7 +78,7 @@ static int obey(int from, int to) {
 
 static int look(int from, int to) {
     bool alone = getenv("TEST_EMULATED") || serving_count("/proc/self/task") == 1;
-    return !alone || status().sites_on ? 1 : obey(from, to);
+    return !alone || status_now().sites_on ? 1 : obey(from, to);
 }
 
 static void a_child_does_not_serve(void **state) {
@@ -128,7 +122,7 @@ static void a_child_that_follows_has_its_own(void **state) {
     assert_int_equal(reader.profile.process.produced, 100);
     assert_int_equal(reader.profile.process.sites_on, 1);
     assert_int_equal(caller_select(fd, ""), 0);
-    assert_int_equal(status().sites_on, 1);
+    assert_int_equal(status_now().sites_on, 1);
     close(fd);
     child_end(&child);
     assert_int_equal(caller_ask(parent, SPEX_CONTROL_PROFILE, NULL, &reader), 0);
@@ -150,7 +144,7 @@ static void a_child_that_follows_can_be_called(void **state) {
     int fd = caller_connect_to(child.process);
     assert_true(fd >= 0);
     assert_int_equal(caller_select(fd, "program.*"), 1);
-    assert_int_equal(status().sites_on, 0);
+    assert_int_equal(status_now().sites_on, 0);
     close(fd);
     child_end(&child);
 }
@@ -239,19 +233,19 @@ static void call_a_command(const char *control, const char *probes, int *listeni
     assert_true(*command >= 0);
 }
 
-/* Whether there is a door or not. */
+/* With a listening socket or without. */
 static void probes_go_off_with_the_command(const char *control) {
     struct spex_profile_reader reader = {0};
     int listening, command;
     call_a_command(control, "program.*", &listening, &command);
-    assert_int_equal(status().sites_on, 1);
+    assert_int_equal(status_now().sites_on, 1);
     work(50);
     do
         assert_int_equal(caller_receive(command, &reader), 1);
     while (reader.profile.process.consumed < 50);
     assert_int_equal(caller_select(command, "program.work@2"), 1);
     close(command);
-    WAIT_UNTIL(status().sites_on == 0);
+    WAIT_UNTIL(status_now().sites_on == 0);
     close(listening);
     spex_profile_reader_free(&reader);
 }

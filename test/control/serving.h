@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A program that lets commands in, in a directory of its own, and callers that speak to it packet by packet. */
+/* A program that lets commands in, in a directory of its own, and callers that speak to it packet
+ * by packet. */
 #ifndef SPEX_TEST_SERVING_H
 #define SPEX_TEST_SERVING_H
 
@@ -19,6 +20,7 @@
 #include <spex/spex.h>
 
 #include "../check.h"
+#include "../status.h"
 
 #include "observe/control_client.h"
 #include "wire/directory.h"
@@ -73,12 +75,6 @@ static inline int serving_setup(void **state) {
 static inline int serving_teardown(void **state) {
     (void)state;
     return spex_stop();
-}
-
-static inline struct spex_status serving_status(void) {
-    struct spex_status now = {.size = sizeof(now)};
-    assert_int_equal(spex_status_get(&now), 0);
-    return now;
 }
 
 /* The socket of a process in the directory; a negative errno value. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Streams that commands ask a running program for: what comes over them, who is refused, and that no reader, however it
- * behaves, is anything to the program or to the others. */
+/* Streams that commands ask a running program for: what comes over them, who is refused, and that
+ * no reader, however it behaves, is anything to the program or to the others. */
 #include "serving.h"
 
 #include <sys/wait.h>
@@ -98,7 +98,7 @@ static void a_stream_brings_what_is_on(void **state) {
     work(0, 100);
     WAIT_UNTIL(has_read(fd, &got, 200));
     assert_int_equal(got.frames[SPEX_STREAM_HELLO], 1);
-    assert_int_equal(got.sites, serving_status().sites);
+    assert_int_equal(got.sites, status_now().sites);
     assert_int_equal(got.contexts, 2);
     assert_int_equal(got.records, 200);
     assert_int_equal(got.types, SPEX_KERNEL);
@@ -165,9 +165,9 @@ static void readers_may_go_without_a_word(void **state) {
         close(fd);
     }
     WAIT_UNTIL(has_read(stays, &got, 400));
-    WAIT_UNTIL(serving_status().pending == 0);
-    assert_int_equal(serving_status().undelivered, 0);
-    assert_int_equal(serving_status().lost, 0);
+    WAIT_UNTIL(status_now().pending == 0);
+    assert_int_equal(status_now().undelivered, 0);
+    assert_int_equal(status_now().lost, 0);
     close(stays);
     spex_stop();
     assert_null(strstr(messages_end(), "spex:"));
@@ -186,8 +186,8 @@ static void a_reader_that_sleeps_holds_nobody_up(void **state) {
     }
     WAIT_UNTIL(has_read(fd, &awake, 2 * made));
     assert_int_equal(awake.lost, 0);
-    assert_int_equal(serving_status().lost, 0);
-    assert_int_equal(serving_status().undelivered, 0);
+    assert_int_equal(status_now().lost, 0);
+    assert_int_equal(status_now().undelivered, 0);
     /* Since the last frame that has reached it there may have been more. */
     WAIT_UNTIL((read_all(asleep, &slept), slept.records + slept.lost == 2 * made));
     assert_true(slept.lost > 0);

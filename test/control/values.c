@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Figures that are reckoned from profiles: differences, quantiles, how far they may lie from the truth; and the columns
- * in which they stand. All random numbers are the same in every run. */
+/* Figures that are reckoned from profiles: differences, quantiles, how far they may lie from the
+ * truth; and the columns in which they stand. All random numbers are the same in every run. */
 #include "../check.h"
 
 #include <math.h>
@@ -50,11 +50,11 @@ static bool within_a_bucket(uint64_t a, uint64_t b) {
 static void check_difference(const struct spex_values *difference, const struct spex_values *truth,
                              const struct spex_values *all) {
     /* Rounding is of the size of what was subtracted from. */
-    double spread = all->squares + all->mean * all->mean * all->weight;
+    double scale = all->squares + all->mean * all->mean * all->weight;
     assert_true(close_to(difference->weight, truth->weight, truth->weight));
     assert_true(close_to(difference->mean * difference->weight, truth->mean * truth->weight,
                          all->mean * all->weight));
-    assert_true(close_to(difference->squares, truth->squares, spread));
+    assert_true(close_to(difference->squares, truth->squares, scale));
     assert_memory_equal(&difference->histogram, &truth->histogram, sizeof(truth->histogram));
     assert_true(within_a_bucket(difference->min, truth->min));
     assert_true(within_a_bucket(difference->max, truth->max));
@@ -210,7 +210,8 @@ static void intervals_hold_the_truth_as_often_as_they_say(void **state) {
     }
 }
 
-/* Executions with the shorter period are the better known, which the same correction for all of them leaves out. */
+/* Executions with the shorter period are the better known, which the same correction for all of
+ * them leaves out. */
 static void with_two_periods_they_hold_it_nearly_as_often(void **state) {
     uint64_t random = 21;
     (void)state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Values that are known, and whether 95 % intervals hold the truth in 95 % of series however their records are correlated.
- * What is reached is printed. The random numbers are the same in every run. */
+/* Values that are known, and whether 95 % intervals hold the truth in 95 % of series however
+ * their records are correlated. What is reached is printed. The random numbers are the same in
+ * every run. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,8 +165,9 @@ static void series_add(const struct kind *kind, unsigned number, size_t count,
     spex_batch_means_close(&means);
 }
 
-/* Intervals of the length of the correlation time or less cannot be had; where there is enough of it, they must hold. Pauses
- * that come by the clock are better known than is told, and quantiles no better than their histogram's resolution. */
+/* Intervals of the length of the correlation time or less cannot be had; where there is enough of
+ * it, they must hold. Pauses that come by the clock are better known than is told, and quantiles no
+ * better than their histogram's resolution. */
 static bool is_bad(const struct kind *kind, size_t count, enum figure figure,
                    const struct tally *tally) {
     double held = (double)tally->held / tally->told;

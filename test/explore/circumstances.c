@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Circumstances: what this process says of itself, what makes a difference, and what the store does about it. */
+/* Circumstances: what this process says of itself, what makes a difference, and what the store does
+ * about it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

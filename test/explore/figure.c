@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Criteria of records, and what an interval is worth when a run is stopped as soon as it is narrow enough. What is reached
- * is printed. The random numbers are the same in every run. */
+/* Criteria of records, and what an interval is worth when a run is stopped as soon as it is narrow
+ * enough. What is reached is printed. The random numbers are the same in every run. */
 #include <math.h>
 #include <stdio.h>
 
@@ -35,7 +35,8 @@ static double value_of(struct spex_figure *figure) {
     return spex_figure_measured(figure, 1000, true).value;
 }
 
-/* Where the first field is a weight, a criterion's fields begin behind it; times are in seconds, all else is as it is. */
+/* Where the first field is a weight, a criterion's fields begin behind it; times are in seconds,
+ * all else is as it is. */
 static void fields(void **state) {
     (void)state;
     static const struct {
@@ -65,7 +66,8 @@ static void fields(void **state) {
     }
 }
 
-/* A rate counts records whatever their values, those that were lost before one by its weight, and no time twice. */
+/* A rate counts records whatever their values, those that were lost before one by its weight, and
+ * no time twice. */
 static void rates(void **state) {
     (void)state;
     struct spex_figure figure = opened("throughput", 0, SPEX_FLT);
@@ -104,7 +106,8 @@ static void watched(void **state) {
     spex_figure_close(&figure);
 }
 
-/* `least`: share of runs in which an interval must hold the truth, for a precision of 10 %, 5 % and 2 %. */
+/* `least`: share of runs in which an interval must hold the truth, for a precision of 10 %, 5 % and
+ * 2 %. */
 static const struct kind {
     const char *name;
     struct arrival (*next)(struct source *source);

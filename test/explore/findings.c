@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What trials come to, where the truth is known: errors of means, the Pareto front, effects, how the best was found, why
- * trials failed, changes. */
+/* What trials come to, where the truth is known: errors of means, the Pareto front, effects, how
+ * the best was found, why trials failed, changes. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -241,7 +241,8 @@ static void convergence(void **state) {
     end(&bench);
 }
 
-/* Sums of squares by hand: a adds 0 10 20 30, mode nothing, and noise that is the same in all cells. */
+/* Sums of squares by hand: a adds 0 10 20 30, mode nothing, and noise that is the same in all
+ * cells. */
 static void effects(void **state) {
     (void)state;
     struct bench bench;
@@ -251,7 +252,8 @@ static void effects(void **state) {
             add_one(&bench, a, mode, 10 * (double)a + (mode ? 1 : 0) + 100);
     find(&bench);
     const struct spex_effects *of = &bench.findings.effects;
-    /* Total 1002 = 1000 of a + 2 of mode. a: 3 degrees of freedom, 4 are left with 2; mode: 1, and 6 with 1000. */
+    /* Total 1002 = 1000 of a + 2 of mode. a: 3 degrees of freedom, 4 are left with 2; mode: 1, and
+     * 6 with 1000. */
     assert_true(fabs(of->parameters[0].share - (1000 - 3 * 2.0 / 4) / 1002) < 1e-12);
     assert_true(of->parameters[1].share == 0);
     assert_int_equal(of->parameters[0].bins.count, 4);
@@ -355,7 +357,8 @@ static struct spex_sample sample_at(const void *user, size_t index) {
     return ((const struct spex_sample *)user)[index];
 }
 
-/* Eleven trials each, of a coefficient of variation of 10 %: the error of a mean is 10 % / sqrt(11). */
+/* Eleven trials each, of a coefficient of variation of 10 %: the error of a mean is 10 % /
+ * sqrt(11). */
 static void changes(void **state) {
     (void)state;
     struct spex_sample samples[30];

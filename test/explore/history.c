@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The order in which a policy was asked and told, from what a store has, for explorations of several trials at a time
- * that were killed at any moment; and stores that tell of no such order. */
+/* The order in which a policy was asked and told, from what a store has, for explorations of
+ * several trials at a time that were killed at any moment; and stores that tell of no such
+ * order. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,8 +37,8 @@ static void store(struct run *run, struct spex_unfinished *places, size_t place,
     }
 }
 
-/* Begun again: plans that were made after the last trial was stored are not known any more, and are made once more.
- * How many plans there are now. */
+/* Begun again: plans that were made after the last trial was stored are not known any more, and are
+ * made once more. How many plans there are now. */
 static size_t resume(struct run *run, struct spex_unfinished *places, size_t *running) {
     size_t plans = 0, kept = 0, events = 0;
     for (size_t t = 0; t < run->stored.count; t++)
@@ -74,8 +75,8 @@ static void make_up(struct run *run, uint64_t *random, size_t place_count, size_
     }
 }
 
-/* As explorer_loop.c replays: the events must come in the same order, but for plans that were made after all that is
- * stored, which nothing came after. */
+/* As explorer_loop.c replays: the events must come in the same order, but for plans that were made
+ * after all that is stored, which nothing came after. */
 static void check(const struct run *run) {
     struct spex_history history;
     struct spex_error why = {""};
@@ -150,7 +151,8 @@ static void nothing(void **state) {
     assert_int_equal(spex_history_told(&history, 1), 0);
     assert_null(spex_history_trial(&history, 1));
     spex_history_free(&history);
-    /* A plan is one that was made also if its trial never finished: the policy may have been asked for more since. */
+    /* A plan is one that was made also if its trial never finished: the policy may have been asked
+     * for more since. */
     assert_int_equal(spex_history_make(&history, &none, &unfinished, 1, &why), 0);
     assert_int_equal(history.plans, 1);
     assert_int_equal(spex_history_told(&history, 1), 0);

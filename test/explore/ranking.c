@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether what is said of the best of some configurations is true as often as it says, in made-up worlds with fixed
- * seeds; and what is said of worlds that leave no doubt. */
+/* Whether what is said of the best of some configurations is true as often as it says, in made-up
+ * worlds with fixed seeds; and what is said of worlds that leave no doubt. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -21,13 +21,13 @@ static double normal(uint64_t *random) {
 struct world {
     size_t count;
     uint64_t trials_max;
-    double spread;    /* of the logarithms of true means */
+    double deviation; /* of the logarithms of true means */
     double variation; /* median of the coefficients of variation */
     double different; /* deviation of the logarithms of these */
     bool maximise;
     double truths[CONFIGS_MAX];
     struct spex_ranking_input inputs[CONFIGS_MAX];
-    struct spex_ranking standings[CONFIGS_MAX];
+    struct spex_ranking rankings[CONFIGS_MAX];
     size_t best;
 };
 
@@ -42,17 +42,17 @@ static void make_world(struct world *world, uint64_t *random) {
     for (size_t c = 0; c < world->count; c++) {
         double variation = world->variation * exp(world->different * normal(random));
         uint64_t trials = 1 + random_below(random, world->trials_max);
-        world->truths[c] = 100 * exp(world->spread * normal(random));
+        world->truths[c] = 100 * exp(world->deviation * normal(random));
         world->inputs[c] = (struct spex_ranking_input){.error = NAN};
         for (uint64_t t = 0; t < trials; t++)
             add_trial(&world->inputs[c], world->truths[c] * exp(variation * normal(random) -
                                                                 variation * variation / 2));
     }
-    assert_int_equal(spex_ranking_of(world->inputs, world->count, world->maximise, world->standings,
+    assert_int_equal(spex_ranking_of(world->inputs, world->count, world->maximise, world->rankings,
                                      &world->best),
                      0);
     assert_true(world->best < world->count);
-    assert_true(world->standings[world->best].tied);
+    assert_true(world->rankings[world->best].tied);
 }
 
 static size_t really_best(const struct world *world) {
@@ -78,17 +78,17 @@ static struct coverage measure(struct world *world, uint64_t seed) {
     for (unsigned w = 0; w < WORLDS; w++) {
         make_world(world, &random);
         size_t really = really_best(world), luckiest = 0;
-        const struct spex_ranking *best = &world->standings[world->best];
+        const struct spex_ranking *best = &world->rankings[world->best];
         double truth = world->truths[world->best];
         coverage.best += best->low <= truth && truth <= best->high;
-        coverage.tied += world->standings[really].tied;
+        coverage.tied += world->rankings[really].tied;
         coverage.regret += fabs(log(world->truths[really] / truth)) / WORLDS;
         for (size_t c = 0; c < world->count; c++) {
-            const struct spex_ranking *standing = &world->standings[c];
+            const struct spex_ranking *ranking = &world->rankings[c];
             double all = (double)world->count * WORLDS;
-            coverage.ties += standing->tied / all;
+            coverage.ties += ranking->tied / all;
             coverage.each +=
-                (standing->low <= world->truths[c] && world->truths[c] <= standing->high) / all;
+                (ranking->low <= world->truths[c] && world->truths[c] <= ranking->high) / all;
             if ((world->inputs[c].mean > world->inputs[luckiest].mean) == world->maximise)
                 luckiest = c;
         }
@@ -118,7 +118,7 @@ static void what_is_said_holds(void **state) {
     (void)state;
     world = (struct world){.count = 30,
                            .trials_max = 8,
-                           .spread = 0.15,
+                           .deviation = 0.15,
                            .variation = 0.08,
                            .different = 0.5,
                            .maximise = true};
@@ -134,15 +134,16 @@ static void what_is_said_holds(void **state) {
     expect_honest(&world, 4, 0.91);
 }
 
-/* One in ten has a coefficient of variation above 27 %, and some above 100 %, of which a mean of two trials and its
- * logarithm say little: less is reached than promised, but what is recommended is much better than the luckiest. */
+/* One in ten has a coefficient of variation above 27 %, and some above 100 %, of which a mean of
+ * two trials and its logarithm say little: less is reached than promised, but what is recommended
+ * is much better than the luckiest. */
 static void wild_noise_is_told_less_well(void **state) {
     static struct world world;
     struct coverage coverage;
     (void)state;
     world = (struct world){.count = 30,
                            .trials_max = 8,
-                           .spread = 0.15,
+                           .deviation = 0.15,
                            .variation = 0.08,
                            .different = 0.949,
                            .maximise = true};
@@ -159,7 +160,7 @@ static void all_alike_are_all_tied(void **state) {
     static struct world world;
     (void)state;
     world = (struct world){
-        .count = 20, .trials_max = 4, .spread = 0, .variation = 0.1, .maximise = true};
+        .count = 20, .trials_max = 4, .deviation = 0, .variation = 0.1, .maximise = true};
     struct coverage coverage = measure(&world, 7);
     assert_true(coverage.ties > 0.6);
     assert_true(coverage.best >= 0.92 * WORLDS);
@@ -167,47 +168,48 @@ static void all_alike_are_all_tied(void **state) {
 
 static void a_clear_best_is_alone(void **state) {
     struct spex_ranking_input inputs[5];
-    struct spex_ranking standings[5];
+    struct spex_ranking rankings[5];
     size_t best;
     (void)state;
     for (size_t i = 0; i < 5; i++) {
         inputs[i] = (struct spex_ranking_input){6, 100.0 + 50 * (double)i, 6, NAN};
     }
-    assert_int_equal(spex_ranking_of(inputs, 5, true, standings, &best), 0);
+    assert_int_equal(spex_ranking_of(inputs, 5, true, rankings, &best), 0);
     assert_int_equal(best, 4);
     for (size_t i = 0; i < 5; i++) {
-        assert_int_equal(standings[i].tied, i == 4);
-        assert_true(standings[i].low < inputs[i].mean && inputs[i].mean < standings[i].high);
-        assert_true(standings[i].high - standings[i].low < 10);
+        assert_int_equal(rankings[i].tied, i == 4);
+        assert_true(rankings[i].low < inputs[i].mean && inputs[i].mean < rankings[i].high);
+        assert_true(rankings[i].high - rankings[i].low < 10);
     }
-    assert_int_equal(spex_ranking_of(inputs, 5, false, standings, &best), 0);
+    assert_int_equal(spex_ranking_of(inputs, 5, false, rankings, &best), 0);
     assert_int_equal(best, 0);
 }
 
 /* A lucky single trial does not come before what is known. */
 static void luck_is_not_recommended(void **state) {
     struct spex_ranking_input inputs[12];
-    struct spex_ranking standings[12];
+    struct spex_ranking rankings[12];
     size_t best;
     (void)state;
     for (size_t i = 0; i < 10; i++)
         inputs[i] = (struct spex_ranking_input){4, 70.0 + (double)i, 3 * 100, NAN};
     inputs[10] = (struct spex_ranking_input){12, 100, 11 * 100, NAN};
     inputs[11] = (struct spex_ranking_input){1, 104, 0, NAN};
-    assert_int_equal(spex_ranking_of(inputs, 12, true, standings, &best), 0);
+    assert_int_equal(spex_ranking_of(inputs, 12, true, rankings, &best), 0);
     assert_int_equal(best, 10);
-    assert_true(standings[11].tied);
-    assert_true(standings[11].estimate < 104);
+    assert_true(rankings[11].tied);
+    assert_true(rankings[11].estimate < 104);
 }
 
-/* Runs that believe to be off by a fifth, of a program whose trials vary by a hundredth: the best is not taken for luck.
- * Among others of which runs say the truth, of one trial each or of several. */
+/* Runs that believe to be off by a fifth, of a program whose trials vary by a hundredth: the
+ * best is not taken for luck. Among others of which runs say the truth, of one trial each or of
+ * several. */
 static void what_runs_say_is_held_against_trials(void **state) {
     enum { COUNT = 60, WRONG = 30 };
     (void)state;
     for (uint64_t trials = 1; trials <= 3; trials++) {
         struct spex_ranking_input inputs[COUNT] = {{0}};
-        struct spex_ranking standings[COUNT];
+        struct spex_ranking rankings[COUNT];
         uint64_t random = trials;
         size_t best;
         for (size_t c = 0; c < COUNT; c++) {
@@ -216,12 +218,12 @@ static void what_runs_say_is_held_against_trials(void **state) {
             for (uint64_t t = 0; t < trials; t++)
                 add_trial(&inputs[c], truth * (1 + 0.01 * normal(&random)));
         }
-        assert_int_equal(spex_ranking_of(inputs, COUNT, true, standings, &best), 0);
-        double width = standings[WRONG - 1].high - standings[WRONG - 1].low;
+        assert_int_equal(spex_ranking_of(inputs, COUNT, true, rankings, &best), 0);
+        double width = rankings[WRONG - 1].high - rankings[WRONG - 1].low;
         if (trials == 1) /* there is nothing else to go by */
             assert_true(width > 10);
         else
-            assert_true(best >= WRONG - 6 && best < WRONG && standings[best].estimate > 112);
+            assert_true(best >= WRONG - 6 && best < WRONG && rankings[best].estimate > 112);
     }
 }
 
@@ -232,7 +234,7 @@ static void what_runs_say_truly_counts(void **state) {
     (void)state;
     for (uint64_t world = 1; world <= 100; world++) {
         struct spex_ranking_input inputs[COUNT] = {{0}};
-        struct spex_ranking standings[COUNT];
+        struct spex_ranking rankings[COUNT];
         uint64_t random = world;
         size_t best;
         for (size_t c = 0; c < COUNT; c++) {
@@ -240,9 +242,9 @@ static void what_runs_say_truly_counts(void **state) {
             for (int t = 0; t < 2; t++)
                 add_trial(&inputs[c], 100 + inputs[c].error * normal(&random));
         }
-        assert_int_equal(spex_ranking_of(inputs, COUNT, true, standings, &best), 0);
+        assert_int_equal(spex_ranking_of(inputs, COUNT, true, rankings, &best), 0);
         for (size_t c = 0; c < COUNT; c++) {
-            held += standings[c].low <= 100 && standings[c].high >= 100;
+            held += rankings[c].low <= 100 && rankings[c].high >= 100;
             said++;
         }
     }
@@ -251,20 +253,20 @@ static void what_runs_say_truly_counts(void **state) {
 
 static void little_and_strange(void **state) {
     struct spex_ranking_input inputs[3] = {{0}, {1, -5, 0, 0.5}, {0}};
-    struct spex_ranking standings[3];
+    struct spex_ranking rankings[3];
     size_t best;
     (void)state;
-    assert_int_equal(spex_ranking_of(inputs, 0, true, standings, &best), 0);
+    assert_int_equal(spex_ranking_of(inputs, 0, true, rankings, &best), 0);
     assert_true(best == SPEX_RANKING_NONE);
-    assert_int_equal(spex_ranking_of(inputs, 3, true, standings, &best), 0);
+    assert_int_equal(spex_ranking_of(inputs, 3, true, rankings, &best), 0);
     assert_int_equal(best, 1);
-    assert_true(isnan(standings[0].estimate) && !standings[0].tied);
-    assert_true(standings[1].tied && fabs(standings[1].estimate + 5) < 1e-6);
+    assert_true(isnan(rankings[0].estimate) && !rankings[0].tied);
+    assert_true(rankings[1].tied && fabs(rankings[1].estimate + 5) < 1e-6);
     inputs[0] = inputs[2] = (struct spex_ranking_input){2, 0, 0, NAN};
-    assert_int_equal(spex_ranking_of(inputs, 3, true, standings, &best), 0);
+    assert_int_equal(spex_ranking_of(inputs, 3, true, rankings, &best), 0);
     assert_true(best == 0 || best == 2);
     for (size_t i = 0; i < 3; i++)
-        assert_true(standings[i].low <= standings[i].high);
+        assert_true(rankings[i].low <= rankings[i].high);
 }
 
 /* Tables of Student's distribution. */
@@ -293,5 +295,5 @@ int main(void) {
         cmocka_unit_test(little_and_strange),
         cmocka_unit_test(quantiles),
     };
-    return cmocka_run_group_tests_name("standing", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("ranking", tests, NULL, NULL);
 }

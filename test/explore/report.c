@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reports of stores whose truth is known, in every form, of one store and of two; explanations; and what goes wrong. */
+/* Reports of stores whose truth is known, in every form, of one store and of two; explanations; and
+ * what goes wrong. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -343,7 +344,8 @@ static void two_stores(void **state) {
     const json_t *pair = json_array_get(json_object_get(report, "pairs"), 0);
     assert_true(json_is_true(json_object_get(pair, "apart")));
     assert_true(fabs(number_at(json_object_get(pair, "change"), "ratio") - 0.5) < 1e-9);
-    /* A ranks 100 200 200 400 400 800 as 0 1.5 1.5 3.5 3.5 5, B 110 220 100 440 440 880 as 1 2 0 3.5 3.5 5. */
+    /* A ranks 100 200 200 400 400 800 as 0 1.5 1.5 3.5 3.5 5, B 110 220 100 440 440 880 as 1 2 0
+     * 3.5 3.5 5. */
     assert_true(fabs(number_at(report, "rank_correlation") - 15 / sqrt(16.5 * 17)) < 1e-9);
     json_decref(report);
     options = report_of("a.db");

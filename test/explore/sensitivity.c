@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which parameters matter, where it is known: of a function whose shares of variance can be reckoned by hand. */
+/* Which parameters matter, where it is known: of a function whose shares of variance can be
+ * reckoned by hand. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,8 +34,9 @@ static double normal(uint64_t *random) {
     return sum - 6;
 }
 
-/* In units of positions around 0: 2 a + b + 4 b c. The variance of a level's position is 1/8, so that shares of
- * 4/8, 1/8 and 16/64 are explained by a, b, and b and c together: 4/7, 1/7 and 2/7; d does nothing. */
+/* In units of positions around 0: 2 a + b + 4 b c. The variance of a level's position is 1/8, so
+ * that shares of 4/8, 1/8 and 16/64 are explained by a, b, and b and c together: 4/7, 1/7 and 2/7;
+ * d does nothing. */
 static double truth(const size_t *levels) {
     double x[PARAMETERS];
     for (size_t p = 0; p < PARAMETERS; p++)

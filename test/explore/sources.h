@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Series of records whose true mean, rate and quantiles are known, with the same random numbers in every run. */
+/* Series of records whose true mean, rate and quantiles are known, with the same random numbers in
+ * every run. */
 #ifndef SPEX_TEST_EXPLORE_SOURCES_H
 #define SPEX_TEST_EXPLORE_SOURCES_H
 
@@ -57,8 +58,8 @@ static inline struct arrival autoregressive(struct source *source) {
     return (struct arrival){1 + 0.2 * source->level, 1, 1 + 0.2 * source->level};
 }
 
-/* Waiting times in a queue with arrivals and service that are exponential (Lindley's recurrence), from its steady
- * state on; service takes 1 on average. */
+/* Waiting times in a queue with arrivals and service that are exponential (Lindley's recurrence),
+ * from its steady state on; service takes 1 on average. */
 static inline struct arrival queue(struct source *source) {
     double gap = exponential(&source->random) / source->rho;
     if (!source->made++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Kinds of parameters, their values and places on their scale; which parameters apply and which configurations are
- * allowed; and what is refused. */
+/* Kinds of parameters, their values and places on their scale; which parameters apply and which
+ * configurations are allowed; and what is refused. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -87,7 +87,8 @@ static void positions(void **state) {
     spex_space_free(file);
 }
 
-/* compress: false true; level: 1 to 9 (6), window: 10 to 12 (11); mode: none ring tree; size: 1 2 4 8 */
+/* compress: false true; level: 1 to 9 (6), window: 10 to 12 (11); mode: none ring tree; size: 1 2 4
+ * 8 */
 static const char conditional[] = SPACE(
     "<parameter name='compress' type='boolean'/>"
     "<parameter name='level' type='integer' min='1' max='9' default='6' when='$compress'/>"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Series with a warm-up, without one, and such as never settle. What is found is printed. The random numbers are the
- * same in every run. */
+/* Series with a warm-up, without one, and such as never settle. What is found is printed. The
+ * random numbers are the same in every run. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,7 +53,8 @@ static const struct shape shapes[] = {
     {"drift", drift, false, 0, 0.5},          {"late step", late_step, false, 0, 0.5},
 };
 
-/* `seen`: from how many records on the shapes stand out of what varies anyway, of values and of gaps. */
+/* `seen`: from how many records on the shapes stand out of what varies anyway, of values and of
+ * gaps. */
 static const struct kind {
     const char *name;
     struct arrival (*next)(struct source *source);
@@ -99,8 +100,8 @@ static struct tally tally_of(const struct kind *kind, const struct shape *shape,
     return tally;
 }
 
-/* Where a shape cannot be seen nothing is asked; fifty records that are all alike, since more make one correlation time,
- * may look like a warm-up. */
+/* Where a shape cannot be seen nothing is asked; fifty records that are all alike, since more make
+ * one correlation time, may look like a warm-up. */
 static bool is_bad(const struct kind *kind, const struct shape *shape, size_t count, bool gaps,
                    struct tally tally) {
     double steady = (double)tally.steady / SERIES;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any packets as a client's requests: those that are requests get one answer each, which can be read, with their
- * number; a client that sends anything else is left. */
+/* Any packets as a client's requests: those that are requests get one answer each, which can be
+ * read, with their number; a client that sends anything else is left. */
 #include <errno.h>
 #include <malloc.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any text as a table of `spex fit`: refused with one line that says where, or measurements with a model whose figures
- * are finite. */
+/* Any text as a table of `spex fit`: refused with one line that says where, or measurements with a
+ * model whose figures are finite. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any text as a file of models: refused with its line, or models that are written as they are read. */
+/* Any text as a file of models: refused with its line, or models that are written as they are
+ * read. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

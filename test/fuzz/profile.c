@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any frames as a program's answers: refused with one line, or a profile comes out that all that is reckoned from
- * profiles can be reckoned from. */
+/* Any frames as a program's answers: refused with one line, or a profile comes out that all that is
+ * reckoned from profiles can be reckoned from. */
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
@@ -179,7 +179,8 @@ static size_t put_profile(uint8_t *data, size_t at, double times, unsigned frame
     return packet_put(data, at, &done, sizeof(done), "hello", 5);
 }
 
-/* Two profiles of a program, one after the other, of which the second has fewer and fewer parts; and an answer alone. */
+/* Two profiles of a program, one after the other, of which the second has fewer and fewer parts;
+ * and an answer alone. */
 size_t fuzz_seed(unsigned number, uint8_t *data, size_t room) {
     if (number > 6 || room < 65536)
         return 0;

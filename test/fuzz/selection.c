@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any lines as changes of a selection, one after the other: each is refused with one line, or can be
- * written and is then the same; and what is selected is never more than a selection can hold. */
+/* Any lines as changes of a selection, one after the other: each is refused with one line, or can
+ * be written and is then the same; and what is selected is never more than a selection can hold. */
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>

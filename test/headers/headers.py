@@ -25,6 +25,7 @@ import unittest
 
 ROOT, LIBRARY = sys.argv[1:3]
 sys.path.insert(0, os.path.join(ROOT, 'test'))
+import folder as tests_folder  # pylint: disable=wrong-import-position
 import usdt  # pylint: disable=wrong-import-position
 
 INCLUDE = os.path.join(ROOT, 'include')
@@ -33,7 +34,7 @@ STRICT = ['-Wall', '-Wextra', '-Wpedantic', '-Wshadow', '-Wconversion', '-Wundef
 STRICTER = {'c': [], 'c++': ['-Wold-style-cast']}
 STANDARDS = {'c': ['c11', 'gnu11', 'c17'], 'c++': ['c++17', 'c++20']}
 COMPILERS = {'c': ['gcc', 'clang'], 'c++': ['g++', 'clang++']}
-LIBRARIES = [LIBRARY, '-pthread', '-lm', '-lurcu-bp', '-lurcu-common', '-lpfm']
+LIBRARIES = [LIBRARY, *tests_folder.LIBRARIES]
 PROBE_LINES = 1000
 JOBS = 2
 # Keeps objects from run to run, and those that two ways of linking share.

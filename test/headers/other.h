@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What two translation units have in common: inline functions that each of them may have a copy of, of
- * which the linker keeps one. */
+/* What two translation units have in common: inline functions that each of them may have a copy of,
+ * of which the linker keeps one. */
 #ifndef SPEX_TEST_OTHER_H
 #define SPEX_TEST_OTHER_H
 
@@ -26,8 +26,8 @@ enum usage_probe {
 extern "C" {
 #endif
 
-/* How often an execution of a probe of each type, by its bit, has come to its end; and a value has been
- * evaluated. */
+/* How often an execution of a probe of each type, by its bit, has come to its end; and a value has
+ * been evaluated. */
 extern uint64_t usage_executed[SPEX_PROBE_TYPES];
 extern int usage_evaluated;
 

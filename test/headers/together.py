@@ -15,13 +15,14 @@ import platform
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
 ROOT, LIBRARY = sys.argv[1:3]
+sys.path.insert(0, os.path.join(ROOT, 'test'))
+from folder import InFolder, LIBRARIES  # pylint: disable=wrong-import-position
+
 INCLUDE = os.path.join(ROOT, 'include')
 STRICT = ['-Wall', '-Wextra', '-Wpedantic', '-Wshadow', '-Wconversion', '-Wundef', '-Werror', '-I', INCLUDE]
-LIBRARIES = [LIBRARY, '-pthread', '-lm', '-lurcu-bp', '-lurcu-common', '-lpfm']
 COMPILERS = {'gcc': ('c', 'c11'), 'clang': ('c', 'c11'), 'g++': ('c++', 'c++11'), 'clang++': ('c++', 'c++11')}
 ORDERS = [['spex'], ['spex', 'probe'], ['probe', 'spex']]
 
@@ -67,29 +68,15 @@ int other(int x) {
 '''
 
 
-class Together(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
-    def succeeds(self, command, **keywords):
-        result = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                check=False, **keywords)
-        self.assertEqual(result.returncode, 0, '%s\n%s' % (' '.join(command), result.stdout))
-        return result.stdout
-
+class Together(InFolder):
     def compiled(self, compiler, name, source, *flags):
         language, standard = COMPILERS[compiler]
-        self.succeeds([compiler, '-std=' + standard, '-O2', '-fPIC', '-x', language, *STRICT, *flags, '-c', '-',
-                       '-o', self.path(name)], input=source)
+        self.succeeds(compiler, '-std=' + standard, '-O2', '-fPIC', '-x', language, *STRICT, *flags, '-c', '-',
+                      '-o', self.path(name), input=source)
         return self.path(name)
 
     def constructors(self, path):
-        return self.succeeds(['nm', path]).count(' spex_module_enter_\n')
+        return self.succeeds('nm', path).stdout.count(' spex_module_enter_\n')
 
     def test_spex_alone_and_with_probe_in_both_orders(self):
         for compiler in filter(shutil.which, COMPILERS):
@@ -99,13 +86,15 @@ class Together(unittest.TestCase):
                     with self.subTest(compiler=compiler, order=order, flags=flags):
                         includes = ''.join('#include <spex/%s.h>\n' % name for name in order)
                         main = self.compiled(compiler, 'main.o', includes + PROGRAM, *flags)
-                        self.succeeds([compiler, '-O2', *flags, main, other, *LIBRARIES, '-o', self.path('main')])
+                        self.succeeds(compiler, '-O2', *flags, main, other, LIBRARY, *LIBRARIES,
+                                      '-o', self.path('main'))
                         self.check_records()
 
     def check_records(self):
         environment = {k: v for k, v in os.environ.items() if not k.startswith('SPEX_')}
         environment.update(SPEX_PROBES='*', SPEX_OUT='-', SPEX_CALIBRATE='0')
-        rows = [line.split() for line in self.succeeds([self.path('main')], env=environment).splitlines()]
+        table = self.succeeds(self.path('main'), env=environment).stdout
+        rows = [line.split() for line in table.splitlines()]
         counts = {fields[1]: fields[3] for fields in rows if len(fields) > 3 and fields[1] in ('lat', 'kernel')}
         self.assertEqual(counts, {'lat': '10', 'kernel': '10'})
         self.assertEqual(self.constructors(self.path('main')), 1)
@@ -117,12 +106,12 @@ class Together(unittest.TestCase):
             with self.subTest(compiler=compiler):
                 other = self.compiled(compiler, 'other.o', OTHER % ('probe', probe))
                 library = self.path('libother.so')
-                self.succeeds([compiler, '-shared', '-Wl,--no-undefined', other, '-o', library])
+                self.succeeds(compiler, '-shared', '-Wl,--no-undefined', other, '-o', library)
                 self.assertEqual(self.constructors(library), 1)
                 for objects in [[library, '-Wl,-rpath,' + self.folder], [other], [other, '-static']]:
-                    self.succeeds([compiler, self.compiled(compiler, 'main.o', main), *objects, '-o',
-                                   self.path('main')])
-                    self.succeeds([self.path('main')])
+                    self.succeeds(compiler, self.compiled(compiler, 'main.o', main), *objects,
+                                  '-o', self.path('main'))
+                    self.succeeds(self.path('main'))
 
     def test_a_name_without_semicolon_says_so(self):
         source = '#include <spex/probe.h>\nSPEX_PROBE_NAME(1, "x")\nint other(int x);\n'

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs usage with all probes off, on and off again, and prints what of it there must be records of, by
- * type: the test compares that with the table. */
+/* Runs usage with all probes off, on and off again, and prints what of it there must be records of,
+ * by type: the test compares that with the table. */
 #ifndef SPEX_TEST_USAGE_MAIN_H
 #define SPEX_TEST_USAGE_MAIN_H
 

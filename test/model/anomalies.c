@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Anomalies against the truth: times that are made up, of which it is known what is usual and what is not. The figures are
- * printed. */
+/* Anomalies against the truth: times that are made up, of which it is known what is usual and what
+ * is not. The figures are printed. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -173,7 +173,8 @@ static void single_delays_are_found(void **state) {
     assert_true(singles_found(BIMODAL, 5) >= 95);
 }
 
-/* From the beginning of a shift to its alarm, in executions; of CASES the slowest. 0: one was not found. */
+/* From the beginning of a shift to its alarm, in executions; of CASES the slowest. 0: one was not
+ * found. */
 static unsigned shift_delay(enum noise noise, double slower) {
     unsigned worst = 0, sum = 0;
     for (uint64_t c = 0; c < CASES; c++) {

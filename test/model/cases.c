@@ -10,7 +10,8 @@
 
 enum { POINTS_MAX = 10, REPEATS = 5, STREAM = 2000, OUTLIERS_IN = 10 };
 
-/* Exponents of up to two terms of up to three parameters, as twelfths of the power and the logarithm's. */
+/* Exponents of up to two terms of up to three parameters, as twelfths of the power and the
+ * logarithm's. */
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 #define N(twelfths, log)                                                                           \
     { twelfths, log }
@@ -105,7 +106,8 @@ struct made {
     double table[POINTS_MAX];
 };
 
-/* Terms that make shares of the same order in the middle of the range, and a constant that makes one, too, or none. */
+/* Terms that make shares of the same order in the middle of the range, and a constant that makes
+ * one, too, or none. */
 static void make_truth(struct made *made) {
     struct spex_model *truth = &made->of->truth;
     const struct kind *kind = made->kind;
@@ -194,7 +196,8 @@ static void add_points(struct made *made) {
             x[p] = made->values[p][at[p]];
             away += at[p] > 0;
         }
-        /* Where none is the first or two are, a crossing design has but the corner that tells a product from a sum. */
+        /* Where none is the first or two are, a crossing design has but the corner that tells a
+         * product from a sum. */
         bool corner = away == parameters;
         for (size_t p = 0; p < parameters; p++)
             corner = corner && at[p] == made->counts[p] - 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Made-up measurements of functions whose running time is known: forms that programs have, over one to three parameters,
- * with noise that grows with the time, repetitions, outliers, parameters that do not matter and times without any
- * pattern. */
+/* Made-up measurements of functions whose running time is known: forms that programs have, over one
+ * to three parameters, with noise that grows with the time, repetitions, outliers, parameters that
+ * do not matter and times without any pattern. */
 #ifndef SPEX_TEST_CASES_H
 #define SPEX_TEST_CASES_H
 

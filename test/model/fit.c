@@ -113,7 +113,8 @@ static void what_does_not_vary_does_not_matter(void **state) {
     expect_text(&fit.model, "3·m");
 }
 
-/* Of parameters that move together nothing tells which it is: one is enough, and foretells as well. */
+/* Of parameters that move together nothing tells which it is: one is enough, and foretells as
+ * well. */
 static void together(void **state) {
     double x[2 * 8], times[8];
     (void)state;
@@ -147,7 +148,8 @@ static void scattered(void **state) {
 }
 
 /* More parameters than combinations of all can be tried of. */
-/* 8 measurements of each of 6 values: `spread` in logarithms to both sides of 1. How many of 200 such fits are constant. */
+/* 8 measurements of each of 6 values: `spread` in logarithms to both sides of 1. How many of 200
+ * such fits are constant. */
 static unsigned constants(double spread) {
     enum { VALUES = 6, EACH = 8, FITS = 200 };
     double n[VALUES * EACH], times[VALUES * EACH];
@@ -164,7 +166,8 @@ static unsigned constants(double spread) {
     return constant;
 }
 
-/* A constant that is measured badly is one; what is different by factors of a thousand each time is not. */
+/* A constant that is measured badly is one; what is different by factors of a thousand each time is
+ * not. */
 static void a_noisy_constant(void **state) {
     (void)state;
     assert_true(constants(1) >= 70);
@@ -207,8 +210,8 @@ static void very_many(void **state) {
 
 enum { PLACES = 10, RUNS = 5, OF_A_RUN = 12, ROWS = PLACES * RUNS * OF_A_RUN };
 
-/* A constant of two modes, as of a cache that is hit or missed, one of which half of all are: no outliers, and the mean is
- * that of all. */
+/* A constant of two modes, as of a cache that is hit or missed, one of which half of all are: no
+ * outliers, and the mean is that of all. */
 static void two_modes(void **state) {
     static double n[ROWS], times[ROWS];
     uint64_t random = 7;
@@ -226,7 +229,8 @@ static void two_modes(void **state) {
     assert_true(fabs(fit.model.constant / (sum / ROWS) - 1) < 0.02);
 }
 
-/* What differs from run to run, however exactly it is known of each, says nothing about the places that they are of. */
+/* What differs from run to run, however exactly it is known of each, says nothing about the places
+ * that they are of. */
 static void measurements_of_a_run_have_much_in_common(void **state) {
     static double n[ROWS], times[ROWS];
     static uint32_t runs[ROWS];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The file of models: what is read is what was written, and what is no such file is refused where it is wrong. */
+/* The file of models: what is read is what was written, and what is no such file is refused where
+ * it is wrong. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

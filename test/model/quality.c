@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How often the model that is found is the true one, on made-up cases; and how often its intervals hold. */
+/* How often the model that is found is the true one, on made-up cases; and how often its intervals
+ * hold. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

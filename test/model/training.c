@@ -104,7 +104,8 @@ static void the_frequent_do_not_crowd_out_the_rare(void **state) {
 }
 
 /* More combinations than are kept: those that are kept come from all times alike. */
-/* A hundredth of the executions take twice as long, and each of them is measured, but of the others one in a hundred. */
+/* A hundredth of the executions take twice as long, and each of them is measured, but of the others
+ * one in a hundred. */
 static void measurements_count_by_what_they_stand_for(void **state) {
     struct spex_training *training = make();
     struct spex_models models;

@@ -57,7 +57,8 @@ static int take_row(struct spex_profile_reader *reader, uint16_t id) {
     return err;
 }
 
-/* As many as a program can have are taken, each time anew; more are no profile. All of them would be 700 MB. */
+/* As many as a program can have are taken, each time anew; more are no profile. All of them would
+ * be 700 MB. */
 static void there_are_no_more_values_than_a_program_can_have(void **state) {
     struct spex_profile_reader reader = {.status = 0};
     (void)state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What policies find in made-up programs, with fixed seeds. bench/policies has figures of many more. */
+/* What policies find in made-up programs, with fixed seeds. bench/policies has figures of many
+ * more. */
 #include <stdlib.h>
 
 #include "../check.h"

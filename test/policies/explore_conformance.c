@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What every exploration policy has to keep to, on all landscapes, with several runs at a time, and with runs that fail:
- * it ends, plans what is allowed, waits only while something is under way, and makes the same plans again when it is told
- * the same. */
+/* What every exploration policy has to keep to, on all landscapes, with several runs at a time, and
+ * with runs that fail: it ends, plans what is allowed, waits only while something is under way, and
+ * makes the same plans again when it is told the same. */
 #include <stdlib.h>
 #include <string.h>
 

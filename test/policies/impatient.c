@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A policy that wants every third of its runs to have finished before the next, and draws a number whenever it is
- * asked: to be resumed it has to be asked exactly as often again. */
+/* A policy that wants every third of its runs to have finished before the next, and draws a number
+ * whenever it is asked: to be resumed it has to be asked exactly as often again. */
 #include <spex/policy.h>
 
 enum { RUNS = 24 };

@@ -64,8 +64,8 @@ static double hashed_normal(uint64_t hash) {
     return sqrt(-2 * log(1 - hashed_share(hash))) * cos(2 * M_PI * hashed_share(hash + 1));
 }
 
-/* Pages, cache, threads, mode, mapping. A shared cache's lock, a cache that the data do not fit into, two
- * processors. */
+/* Pages, cache, threads, mode, mapping. A shared cache's lock, a cache that the data do not fit
+ * into, two processors. */
 static void sqlite_truth(const struct landscape *landscape, const size_t *levels, double *truth) {
     static const double pages[] = {0.55, 0.78, 0.955, 1.0};
     double threads = (double)levels[2] + 1, cache = (double)levels[1];
@@ -303,13 +303,15 @@ static double variation(const struct landscape *landscape, const size_t *levels)
     return 0.08 * exp(0.949 * hashed_normal(hash_of(landscape, levels, 9)));
 }
 
-/* A first-order autoregressive process with a deviation of 3 %, that forgets within some 100 trials. */
+/* A first-order autoregressive process with a deviation of 3 %, that forgets within some 100
+ * trials. */
 static double drift(struct machine *machine) {
     machine->drift = 0.99 * machine->drift + sqrt(1 - 0.99 * 0.99) * 0.03 * normal(machine);
     return machine->drift;
 }
 
-/* Records of a run vary by as much as their mean, those of a batch of a 20th of the duration together. */
+/* Records of a run vary by as much as their mean, those of a batch of a 20th of the duration
+ * together. */
 enum { BATCHES = 20, BATCH_RECORDS = 20 };
 
 static void show(const struct landscape *landscape, const struct spex_plan *plan, struct run *run,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Made-up programs whose true figures are known, with the noise of real ones: trials of a configuration vary by a
- * coefficient of variation of its own (8 % in the median, 27 % at the 90th percentile), and the machine drifts. */
+/* Made-up programs whose true figures are known, with the noise of real ones: trials of a
+ * configuration vary by a coefficient of variation of its own (8 % in the median, 27 % at the 90th
+ * percentile), and the machine drifts. */
 #ifndef SPEX_TEST_LANDSCAPES_H
 #define SPEX_TEST_LANDSCAPES_H
 

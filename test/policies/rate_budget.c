@@ -6,7 +6,8 @@ static struct spex_rate_class classes[4];
 static struct spex_rate_problem problem;
 static struct answer answer;
 
-/* Four classes of 100 Hz and weights 1, 2, 3, 4, of which a record costs 1e-4: everything is 4 %. */
+/* Four classes of 100 Hz and weights 1, 2, 3, 4, of which a record costs 1e-4: everything is 4
+ * %. */
 static int set_up(void **state) {
     (void)state;
     static const char *const names[] = {"a", "b", "c", "d"};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The policy that treats all alike: rare classes in full, the same level for the others, nothing beyond the budget. */
+/* The policy that treats all alike: rare classes in full, the same level for the others, nothing
+ * beyond the budget. */
 #include <math.h>
 
 #include "asking.h"
@@ -66,7 +67,8 @@ static double between(uint64_t *seed, double low, double high) {
     return low * pow(high / low, random_part(seed));
 }
 
-/* Never more than the budget, all of it where it can be used, nobody gets more while one that wants it has less. */
+/* Never more than the budget, all of it where it can be used, nobody gets more while one that wants
+ * it has less. */
 static void shares_are_feasible_full_and_fair(void **state) {
     struct spex_rate_class classes[CLASSES];
     struct answer answer;

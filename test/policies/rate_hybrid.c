@@ -43,8 +43,8 @@ static void the_use_case_comes_out_as_in_the_paper(void **state) {
 static struct spex_rate_class classes[CLASSES_MAX];
 static struct spex_rate_problem problem;
 
-/* Of several kinds: with little and much time of activity, with costs of their own, with weights all
- * the same (where it is the problem of Theorem 1), with pins and minimal frequencies. */
+/* Of several kinds: with little and much time of activity, with costs of their own, with weights
+ * all the same (where it is the problem of Theorem 1), with pins and minimal frequencies. */
 static void make_random(uint64_t *random, size_t count, bool constraints) {
     bool alike = random_below(random, 4) == 0, costs = random_below(random, 2);
     double activity = random_below(random, 2) ? 1.0 : 0.01, all = 0;
@@ -220,8 +220,8 @@ static void rate(struct quality *quality, double got, double best) {
     quality->count++;
 }
 
-/* More candidates than are searched exactly, so that it is an approximation, and still few enough to
- * know the optimum: 20, and now and then as many as possible. */
+/* More candidates than are searched exactly, so that it is an approximation, and still few enough
+ * to know the optimum: 20, and now and then as many as possible. */
 static void approximations_are_near_the_optimum(void **state) {
     (void)state;
     struct quality paper = {0, 0, 0}, better = {0, 0, 0};

@@ -105,11 +105,11 @@ static void end_run(struct explored *explored) {
 }
 
 /* Among those that keep the limits as surely as policies take it. */
-static void judge(struct explored *explored, struct outcome *outcome) {
+static void compare_with_truth(struct explored *explored, struct outcome *outcome) {
     const struct spex_results *results = &explored->results;
     const struct landscape *landscape = explored->landscape;
     struct spex_ranking_input *inputs = calloc(results->count + 1, sizeof(*inputs));
-    struct spex_ranking *standings = calloc(results->count + 1, sizeof(*standings));
+    struct spex_ranking *rankings = calloc(results->count + 1, sizeof(*rankings));
     double truth[LANDSCAPE_CRITERIA], most = 0;
     size_t best;
     struct spex_loss loss;
@@ -125,25 +125,25 @@ static void judge(struct explored *explored, struct outcome *outcome) {
         inputs[c] = (struct spex_ranking_input){keeps ? results->configs[c].trials : 0,
                                                 values[0].mean, values[0].squares, values[0].error};
     }
-    if (!inputs || !standings || spex_ranking_of(inputs, results->count, true, standings, &best))
+    if (!inputs || !rankings || spex_ranking_of(inputs, results->count, true, rankings, &best))
         errx(1, "out of memory");
     if (best != SPEX_RANKING_NONE) {
         landscape->truth(landscape, spex_results_levels(results, best), truth);
         outcome->share = landscape_share(landscape, spex_results_levels(results, best));
-        outcome->covered = standings[best].low <= truth[0] && truth[0] <= standings[best].high;
+        outcome->covered = rankings[best].low <= truth[0] && truth[0] <= rankings[best].high;
     }
     size_t really = 0;
     for (size_t c = 0; c < results->count; c++) {
         double share = landscape_share(landscape, spex_results_levels(results, c));
-        outcome->tied += standings[c].tied;
+        outcome->tied += rankings[c].tied;
         if (inputs[c].trials && share > most) {
             most = share;
             really = c;
         }
     }
-    outcome->best_tied = results->count && standings[really].tied;
+    outcome->best_tied = results->count && rankings[really].tied;
     free(inputs);
-    free(standings);
+    free(rankings);
 }
 
 /* A configuration as it is to two objectives: the first is maximised, the second minimised. */
@@ -185,7 +185,8 @@ static bool is_dominated(const struct spex_results *results, size_t config) {
     return false;
 }
 
-/* What those that look undominated by their trials dominate in truth, as a share of what all configurations do. */
+/* What those that look undominated by their trials dominate in truth, as a share of what all
+ * configurations do. */
 static double front_share(const struct explored *explored) {
     const struct landscape *landscape = explored->landscape;
     const struct spex_results *results = &explored->results;
@@ -232,7 +233,7 @@ void simulate(const struct simulation *simulation, struct outcome *outcome) {
             more = true;
         }
     }
-    judge(&explored, outcome);
+    compare_with_truth(&explored, outcome);
     if (landscape.space.objective_count == 2)
         outcome->front = front_share(&explored);
     outcome->trials = explored.machine.trials;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A policy explores a landscape, and what the standing of its trials recommends is held against the truth. */
+/* A policy explores a landscape, and what the ranking of its trials recommends is compared with the
+ * truth. */
 #ifndef SPEX_TEST_SIMULATION_H
 #define SPEX_TEST_SIMULATION_H
 
@@ -25,8 +26,8 @@ struct simulation {
     bool failures;
 };
 
-/* Landscapes have nothing that changes but the seed, which is set in a copy of the space. Ends the program when
- * something is not as a policy has to be. */
+/* Landscapes have nothing that changes but the seed, which is set in a copy of the space. Ends the
+ * program when something is not as a policy has to be. */
 void simulate(const struct simulation *simulation, struct outcome *outcome);
 
 #endif

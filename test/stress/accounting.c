@@ -20,6 +20,7 @@
 #include <spex/spex.h>
 
 #include "../capture.h"
+#include "../status.h"
 
 enum { CNT = 11, LAT, TPT, SNAPSHOT };
 enum { THREADS = 8, GENERATIONS = 40, TYPES = 4, SKIP = 77 };
@@ -144,17 +145,10 @@ static void see(const struct spex_record *record, void *context) {
     seen.weight[type] += record->weight;
 }
 
-static struct spex_status status(void) {
-    struct spex_status now = {.size = sizeof(now)};
-    if (spex_status_get(&now) != 0)
-        fail("no status");
-    return now;
-}
-
 /* Figures taken while everything moves are estimates, but they never go backwards. */
 static void watch(void) {
     static uint64_t consumed;
-    struct spex_status now = status();
+    struct spex_status now = status_now();
     if (now.consumed < consumed)
         fail("fewer records consumed than before");
     consumed = now.consumed;
@@ -201,7 +195,7 @@ static void workers_run(const char *mode, uint64_t executions, const int cpus[2]
 
 /* After the last record has been made with period 1, every execution is in some record's weight. */
 static void check(uint64_t executions, uint64_t ring_records, bool every_one) {
-    struct spex_status now = status();
+    struct spex_status now = status_now();
     uint64_t records = 0;
     printf("%llu produced, %llu consumed, %llu lost, %llu pending\n",
            (unsigned long long)now.produced, (unsigned long long)now.consumed,
@@ -263,7 +257,7 @@ int main(int argc, char **argv) {
     capture_start(see, NULL);
     if (spex_start(&options) != 0)
         fail("spex_start failed");
-    if (status().collectors != options.collectors)
+    if (status_now().collectors != options.collectors)
         fail("another number of collectors");
     for (unsigned g = 0; g < generations; g++)
         workers_run(mode, executions, cpus);

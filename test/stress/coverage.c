@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether 95 % intervals hold the truth in 95 % of runs. Each run is the whole library at work: a thread executes a
- * probe with values that the test knows, while the sampling changes or not and records are lost or not; then the
- * intervals that users would be told are held against the truth of all executions.
+/* Whether 95 % intervals hold the truth in 95 % of runs. Each run is the whole library at work: a
+ * thread executes a probe with values that the test knows, while the sampling changes or not and
+ * records are lost or not; then the intervals that users would be told are held against the truth
+ * of all executions.
  *
- *     coverage [RUNS [SEED]]
+ * coverage [RUNS [SEED]]
  *
- * Which executions are recorded is the same in each call but for what depends on time: which records are lost, and
- * how far bursts are apart. */
+ * Which executions are recorded is the same in each call but for what depends on time: which
+ * records are lost, and how far bursts are apart. */
 #include <math.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -218,7 +219,7 @@ static void check_exact(const struct spex_profile_probe *probe, bool lossy) {
         fail("records lost where there is room for all");
 }
 
-static void judge(struct cell *cell, const struct spex_profile_row *row) {
+static void cell_add_run(struct cell *cell, const struct spex_profile_row *row) {
     double mean = true_mean(), quantile = true_quantile(QUANTILE), low, high;
     double margin = spex_mean_margin(&row->probe, row->values[0]);
     cell->runs++;
@@ -256,7 +257,7 @@ static void run_one(unsigned cell) {
     if (spex_profile_now(&profile) != 0 || profile.row_count != 1)
         fail("not one row");
     check_exact(&profile.rows[0].probe, lossy);
-    judge(&cells[cell], &profile.rows[0]);
+    cell_add_run(&cells[cell], &profile.rows[0]);
     spex_profile_now_free(&profile);
     spex_stop();
 }
@@ -295,7 +296,8 @@ static bool is_share(const char *what, unsigned held, unsigned told, double leas
     return false;
 }
 
-/* Where neighbours are alike the truth is held more often than it has to be: no cell has too much of it. */
+/* Where neighbours are alike the truth is held more often than it has to be: no cell has too much
+ * of it. */
 static bool cell_good(const struct cell *cell) {
     bool mean = is_share("  mean", cell->mean_held, cell->mean_told, LEAST_SHARE, 1);
     bool quantile = is_share("  p99", cell->quantile_held, cell->quantile_told, LEAST_SHARE, 1);

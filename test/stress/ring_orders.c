@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Three threads take the steps of pushes and reads in turn. The turn is handed on by relaxed
- * accesses, which order nothing else, so that the ring alone orders what the threads do to a record:
- * ThreadSanitizer must find no race here, and must find one with any of the ring's orders weakened
- * (mutants.py). Without it, this only shows that the scripts do as they say. */
+ * accesses, which order nothing else, so that the ring alone orders what the threads do to a
+ * record: ThreadSanitizer must find no race here, and must find one with any of the ring's orders
+ * weakened (mutants.py). Without it, this only shows that the scripts do as they say. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>

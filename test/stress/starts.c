@@ -17,6 +17,7 @@
 #include <spex/spex.h>
 
 #include "../capture.h"
+#include "../status.h"
 
 enum { SNAPSHOT = 11 };
 enum { THREADS = 3, ROUNDS = 20 };
@@ -59,19 +60,12 @@ static void *worker_run(void *arg) {
     return NULL;
 }
 
-static struct spex_status status(void) {
-    struct spex_status now = {.size = sizeof(now)};
-    if (spex_status_get(&now) != 0)
-        fail("no status");
-    return now;
-}
-
 /* Figures taken while everything moves are estimates, but no nonsense. */
 static void *asker_run(void *arg) {
     uint64_t consumed = 0;
     const uint32_t *collectors = arg;
     while (spex_load_relaxed(&asking)) {
-        struct spex_status now = status();
+        struct spex_status now = status_now();
         if (now.consumed < consumed)
             fail("fewer records consumed than before");
         if (now.collectors > *collectors || now.sites_on > now.sites)
@@ -98,13 +92,13 @@ static void start(const struct spex_options *options) {
     capture_start(see, NULL);
     if (spex_start(options) != 0)
         fail("spex_start failed");
-    if (status().collectors != options->collectors)
+    if (status_now().collectors != options->collectors)
         fail("another number of collectors");
 }
 
 /* While nobody records: a record under way when the probes went off may be in its ring by now. */
 static void check(uint64_t executions, bool drained) {
-    struct spex_status now = status();
+    struct spex_status now = status_now();
     if (now.produced != now.consumed + now.lost + now.pending)
         fail("produced is not consumed + lost + pending");
     if (now.consumed != seen)
@@ -118,11 +112,11 @@ static void check(uint64_t executions, bool drained) {
 }
 
 static void round_run(const struct spex_options *options) {
-    uint64_t before = status().consumed, executions = 0;
+    uint64_t before = status_now().consumed, executions = 0;
     spex_store_relaxed(&working, true);
     pthread_barrier_wait(&work_begins);
     start(options);
-    while (status().consumed == before)
+    while (status_now().consumed == before)
         sched_yield();
     spex_stop();
     spex_store_relaxed(&working, false);

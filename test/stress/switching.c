@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A program whose probes are switched through its control socket without a pause: threads execute probes of every
- * type, others start and end, a library with probes comes and goes, and clients change the selection ten thousand
- * times a second, and ask for profiles. In the end no probe is stuck, on or off, every record is accounted for, and
- * nothing has been left lying about.
+/* A program whose probes are switched through its control socket without a pause: threads execute
+ * probes of every type, others start and end, a library with probes comes and goes, and clients
+ * change the selection ten thousand times a second, and ask for profiles. In the end no probe is
+ * stuck, on or off, every record is accounted for, and nothing has been left lying about.
  *
  *     switching RING_RECORDS PLUGIN [--seconds N] [--seed N] */
 #define _GNU_SOURCE
@@ -246,9 +246,9 @@ static void nothing_is_stuck_on(int fd) {
     if (choose(fd, "") != 0)
         fail("a site is on, though nothing is selected");
     wait_rounds(2);
-    uint64_t produced = places_status().produced;
+    uint64_t produced = status_now().produced;
     wait_rounds(1000);
-    if (places_status().produced != produced)
+    if (status_now().produced != produced)
         fail("a probe that is off records");
 }
 
@@ -263,7 +263,7 @@ static void nothing_is_stuck_off(int fd) {
 }
 
 static void check_accounts(void) {
-    struct spex_status now = places_status();
+    struct spex_status now = status_now();
     uint64_t seen = tally.others;
     for (int t = 0; t < PLACES_TYPES; t++)
         seen += tally.records[t];

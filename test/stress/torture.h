@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that are not left in peace: sixteen at a time on a few CPUs, each moved to other CPUs every
- * millisecond, interrupted by signals at any moment from its first instruction to its last, and
- * replaced by a new one when it ends. What they do meanwhile is the program's. */
+/* Threads that are not left in peace: sixteen at a time on a few CPUs, each moved to other CPUs
+ * every millisecond, interrupted by signals at any moment from its first instruction to its last,
+ * and replaced by a new one when it ends. What they do meanwhile is the program's. */
 #ifndef SPEX_TEST_TORTURE_H
 #define SPEX_TEST_TORTURE_H
 

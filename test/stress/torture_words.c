@@ -52,7 +52,8 @@ static void turn(struct torture_life *life, enum torture_source source, uint64_t
     }
 }
 
-/* `ring` is the type's on a CPU, or the shared one, whose records have the CPU behind their words. */
+/* `ring` is the type's on a CPU, or the shared one, whose records have the CPU behind their
+ * words. */
 static void see(const uint64_t *words, uint32_t count, unsigned type, unsigned cpu) {
     uint64_t turn = words[0] & ((1u << TURN_BITS) - 1);
     unsigned source = words[0] >> TURN_BITS & 1;

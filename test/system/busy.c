@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A program whose probes would take most of its time, until its standard input ends, and at least a thousand times:
- * one that is executed all the time, one now and then. Then it says how often that was. */
+/* A program whose probes would take most of its time, until its standard input ends, and at least a
+ * thousand times: one that is executed all the time, one now and then. Then it says how often that
+ * was. */
 #include <poll.h>
 #include <stdio.h>
 

@@ -15,8 +15,7 @@ import sys
 import time
 import unittest
 
-import explore
-from explore import Exploration, PATIENCE, WORK, space
+from exploration import Exploration, PATIENCE, SPEX, SUBJECT, WORK, space, subjects
 
 ONE = '<parameter name="work" type="integer" values="200"/>'
 CACHE = '<parameter name="cache" type="integer" values="8 16" when="$mode = \'cached\'"/>'
@@ -71,7 +70,7 @@ class AgentExploration(Exploration):
 
     def shell(self, script, *arguments):
         """A program that does this first; $0 is the subject."""
-        return ["/bin/sh", "-c", script, explore.SUBJECT, *arguments]
+        return ["/bin/sh", "-c", script, SUBJECT, *arguments]
 
     def statuses(self):
         return [trial["status"] for trial in self.report()["trials"]]
@@ -89,7 +88,7 @@ class AgentExploration(Exploration):
 
 class Templates(AgentExploration):
     def test_a_program_that_reads_no_configuration(self):
-        self.succeed(space(WORK), [explore.SUBJECT, "work={work}"])
+        self.succeed(space(WORK), [SUBJECT, "work={work}"])
         best = self.report()["best"]
         self.assertEqual(best["config"]["work"], 200)
         for trial in self.report()["trials"]:
@@ -122,7 +121,7 @@ class Templates(AgentExploration):
         self.environment.update(LOG=self.log, CACHE="inherited")
 
     def test_unknown_names_are_refused_at_the_begin(self):
-        result = self.explore(space(WORK), [explore.SUBJECT, "work={wrk}"])
+        result = self.explore(space(WORK), [SUBJECT, "work={wrk}"])
         self.assert_fails(result, 1, 'argument 1 of the program, "work={wrk}": {wrk}: the space has '
                           "no such parameter; it has work")
         self.assertEqual(len(result.stderr.splitlines()), 1)
@@ -172,7 +171,7 @@ class Commands(AgentExploration):
     def test_a_setup_that_runs_a_program_with_probes(self):
         """Its records are none of the trial's, and it knows all variables that it has."""
         self.succeed(space(ONE, rest=command(
-            "setup", f'{explore.SUBJECT} work=100 behaviour=end > "$LOG" 2>&1')))
+            "setup", f'{SUBJECT} work=100 behaviour=end > "$LOG" 2>&1')))
         self.assertEqual(self.logged(), [])
 
     def test_a_setup_that_fails(self):
@@ -234,7 +233,7 @@ class Commands(AgentExploration):
         text = space(ONE, rest=command("setup", 'echo setup >> "$LOG"; sleep 1000; true',
                                        'timeout="900"')
                      + command("teardown", 'echo teardown >> "$LOG"'))
-        explorer = subprocess.Popen([explore.SPEX, *self.command(text)], env=self.environment,
+        explorer = subprocess.Popen([SPEX, *self.command(text)], env=self.environment,
                                     stderr=subprocess.PIPE, text=True)
         limit = time.monotonic() + PATIENCE
         while not os.path.exists(self.log) or not self.logged():
@@ -357,22 +356,22 @@ class Loads(AgentExploration):
     def test_what_a_killed_exploration_leaves_goes_when_it_goes_on(self):
         text = space(ONE, run='records_per_thread="100000000" duration="900"',
                      rest=command("setup", "setsid sleep 1000 & true") + load("cpu", "1"))
-        explorer = subprocess.Popen([explore.SPEX, *self.command(text)], env=self.environment,
+        explorer = subprocess.Popen([SPEX, *self.command(text)], env=self.environment,
                                     stderr=subprocess.DEVNULL)
         limit = time.monotonic() + PATIENCE
-        while not explore.subjects(self.dir):
+        while not subjects(self.dir):
             self.assertLess(time.monotonic(), limit)
         stress_ng, = (pid for pid, arguments in processes(self.dir).items()
                       if arguments[0] == b"stress-ng")
         self.assertGreaterEqual(len(group(stress_ng)), 2)
         explorer.kill()
         explorer.wait()
-        while group(stress_ng) or explore.subjects(self.dir):
+        while group(stress_ng) or subjects(self.dir):
             self.assertLess(time.monotonic(), limit, "the load or the program outlived its explorer")
         self.assertTrue(any(b"sleep" in arguments for arguments in processes(self.dir).values()))
-        explorer = subprocess.Popen([explore.SPEX, *self.command(text)], env=self.environment,
+        explorer = subprocess.Popen([SPEX, *self.command(text)], env=self.environment,
                                     stderr=subprocess.DEVNULL)
-        while len(explore.subjects(self.dir)) != 1 or \
+        while len(subjects(self.dir)) != 1 or \
                 sum(b"sleep" in arguments for arguments in processes(self.dir).values()) != 1:
             self.assertLess(time.monotonic(), limit)
         stress_ng, = (pid for pid, arguments in processes(self.dir).items()
@@ -406,5 +405,4 @@ class Loads(AgentExploration):
 
 
 if __name__ == "__main__":
-    explore.SPEX, explore.SUBJECT = map(os.path.abspath, sys.argv[1:3])
     unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)

@@ -12,12 +12,12 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
-ROOT = LIBRARY = SPEX = None
+ROOT, LIBRARY, SPEX = sys.argv[1:4]
+sys.path.insert(0, os.path.join(ROOT, "test"))
+from folder import InFolder, LIBRARIES  # pylint: disable=wrong-import-position
 
-LIBRARIES = ["-pthread", "-lm", "-lurcu-bp", "-lurcu-common", "-lpfm"]
 ROUNDS = 5
 
 # name: flags of compiler and linker, of the linker alone
@@ -32,21 +32,7 @@ PATHS = {"c": {"one_round", "one_round/add_up"},
                  "one_round/work.rows.operator()/work.rows.scan/add_up"}}
 
 
-class Functions(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
-    def succeeds(self, *command, **keywords):
-        result = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
-                                **keywords)
-        self.assertEqual(result.returncode, 0, (command, result))
-        return result
-
+class Functions(InFolder):
     def compile(self, language, compiler, flags, linker, shared=False, instrument=True):
         here = os.path.join(ROOT, "test", "system")
         command = [compiler, *flags, "-Wall", "-Wextra", "-Werror", "-I", os.path.join(ROOT, "include")]
@@ -155,5 +141,4 @@ class Functions(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    ROOT, LIBRARY, SPEX = sys.argv[1:4]
     unittest.main(argv=sys.argv[:1] + sys.argv[4:], verbosity=2)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A program with probes that the other one has not: two of one type, and those of types that count. */
+/* A program with probes that the other one has not: two of one type, and those of types that
+ * count. */
 #include <stdio.h>
 
 #include <spex/probe.h>

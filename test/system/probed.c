@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A program in phases, until its standard input ends: nine tenths of a time within a long probe, one tenth without;
- * in both a short probe, so often that recording it all would take twice the share of the time that the first argument
- * says in percent. Then it says which share of the time was within the long one. */
+/* A program in phases, until its standard input ends: nine tenths of a time within a long probe,
+ * one tenth without; in both a short probe, so often that recording it all would take twice the
+ * share of the time that the first argument says in percent. Then it says which share of the time
+ * was within the long one. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -55,7 +55,8 @@ static double now(void) {
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-/* Instead of the C library's: much longer, so that a nap that gets into a time cannot hide in it. */
+/* Instead of the C library's: much longer, so that a nap that gets into a time cannot hide in
+ * it. */
 int nanosleep(const struct timespec *request, struct timespec *remaining) {
     double begin = now();
     (void)remaining;

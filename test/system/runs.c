@@ -38,8 +38,8 @@ SPEX_PROBE_NAME(STEP, "step");
 
 static volatile unsigned sink;
 
-/* gcc's ThreadSanitizer dies when the child of a fork starts threads; its AddressSanitizer leaves the child with a lock
- * held that a thread of the parent had taken to allocate memory. */
+/* gcc's ThreadSanitizer dies when the child of a fork starts threads; its AddressSanitizer leaves
+ * the child with a lock held that a thread of the parent had taken to allocate memory. */
 #if (defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)) && !defined(__clang__)
 enum { FORKS = 0 };
 #else

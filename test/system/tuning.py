@@ -17,7 +17,7 @@ EXPLORATION = re.compile(r' (spex_(tune|feed|measure|figure|batch_means|steady|w
                          r'plan_ask|policy|builtin_polic|criterion|criteria|rules|xml|store|explore)\w*)$')
 
 # And those that only watching has.
-WATCHING = re.compile(r' (spex_(watch|judge|anomalies|detector|tail)\w*)$')
+WATCHING = re.compile(r' (spex_(watch|record_judge|unjudged|anomalies|detector|tail)\w*)$')
 
 
 def run(*arguments):

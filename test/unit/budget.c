@@ -26,8 +26,8 @@ static void percentages_are_read(void **state) {
     }
 }
 
-/* However long it idles, what comes then in one second is at most half as much again as the budget: first as much as
- * comes, and, as soon as that is more than was saved, as much as there is. */
+/* However long it idles, what comes then in one second is at most half as much again as the budget:
+ * first as much as comes, and, as soon as that is more than was saved, as much as there is. */
 static void idling_saves_a_burst_and_no_more(void **state) {
     struct spex_budget budget;
     double spent = 0;

@@ -85,8 +85,8 @@ static void one_heavy_record_says_little(void **state) {
     assert_true(spex_mean_margin(&probe, &values) < 0);
 }
 
-/* By the binomial law of 100 records the median's rank is 50 ± 9.8, the 90th percentile's 90 ± 5.9, which its skewness
- * moves by 0.4. */
+/* By the binomial law of 100 records the median's rank is 50 ± 9.8, the 90th percentile's 90 ± 5.9,
+ * which its skewness moves by 0.4. */
 static void quantiles(void **state) {
     double low, high;
     struct spex_profile_probe probe = sample(100, 1000);

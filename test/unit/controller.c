@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The controller in a process that starts, stops and selects: what it believes, and what its sites do. */
+/* The controller in a process that starts, stops and selects: what it believes, and what its sites
+ * do. */
 #include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>

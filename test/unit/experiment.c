@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Experiments on a program in virtual time, of which the truth is known: its probes are real sites, which are looked at
- * to see whether they are on; how far it gets is calculated. */
+/* Experiments on a program in virtual time, of which the truth is known: its probes are real sites,
+ * which are looked at to see whether they are on; how far it gets is calculated. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>

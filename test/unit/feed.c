@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tuning thread gets of what collectors hand over: in order, of the run's probes, of its time, and an account of
- * what there was no room for. The test plays a collector's part beside the real one, whose passes say how far all are. */
+/* What the tuning thread gets of what collectors hand over: in order, of the run's probes, of its
+ * time, and an account of what there was no room for. The test plays a collector's part beside the
+ * real one, whose passes say how far all are. */
 #include <sched.h>
 #include <string.h>
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "../check.h"
+#include "../status.h"
 #include "places.h"
 
 enum { FORKS = 200, FORKERS = 2, RECORDERS = 2, SPAWNS = 30, DEADLOCK_SECONDS = 120 };
@@ -21,12 +22,6 @@ extern char **environ;
 
 static char program[] = "true"; /* of the system: ends at once */
 static char *const argv[] = {program, NULL};
-
-/* ThreadSanitizer would end a child of a program with threads that starts threads itself. */
-__attribute__((visibility("default"))) const char *__tsan_default_options(void);
-const char *__tsan_default_options(void) {
-    return "die_after_fork=0";
-}
 
 static int wait_for(pid_t child) {
     int result;
@@ -38,7 +33,7 @@ static int wait_for(pid_t child) {
 
 /* 0, or what is wrong with a child that has done nothing yet. */
 static int inherited(void) {
-    struct spex_status now = places_status();
+    struct spex_status now = status_now();
     if (now.sites_on || now.collectors)
         return 10;
     if (now.produced || now.consumed || now.lost || now.pending)
@@ -78,8 +73,8 @@ static void fork_inside(void) {
         places_all();
 }
 
-/* The program's own handlers around fork come before spex's when they were there first; and _Fork calls
- * none at all. What the kernel shows of counters is not in a child. */
+/* The program's own handlers around fork come before spex's when they were there first; and _Fork
+ * calls none at all. What the kernel shows of counters is not in a child. */
 static bool child_executes;
 
 static void child_handler(void) {
@@ -113,7 +108,7 @@ static void probes_in_a_child_before_spex_knows(void **state) {
 
 static void fork_within_executions(unsigned starts) {
     struct places_tally tally = {0};
-    struct spex_status before = places_status();
+    struct spex_status before = status_now();
     child_starts = starts;
     assert_int_equal(places_start(&tally, 1024), 0);
     places_around(fork_inside);
@@ -131,7 +126,7 @@ static void fork_within_executions(unsigned starts) {
     spex_stop();
     assert_int_equal(result, 0);
     assert_true(places_are(&tally, 1));
-    assert_int_equal(places_status().produced - before.produced, PLACES_TYPES);
+    assert_int_equal(status_now().produced - before.produced, PLACES_TYPES);
 }
 
 static void an_execution_that_a_fork_splits_is_the_parents(void **state) {
@@ -204,7 +199,7 @@ static void *forker_run(void *arg) {
 static void forks_while_others_record_and_fork(void **state) {
     pthread_t threads[FORKERS + RECORDERS];
     uint64_t executed[FORKERS + RECORDERS] = {0}, sum = 0;
-    struct spex_status before = places_status();
+    struct spex_status before = status_now();
     void *wrong = NULL;
     (void)state;
     SKIP_WITHOUT_CHILDREN();
@@ -228,7 +223,7 @@ static void forks_while_others_record_and_fork(void **state) {
     alarm(0);
     spex_stop();
     assert_null(wrong);
-    struct spex_status now = places_status();
+    struct spex_status now = status_now();
     assert_int_equal(now.produced - before.produced, sum * PLACES_TYPES);
     assert_int_equal(now.produced, now.consumed + now.lost);
     assert_int_equal(now.pending, 0);
@@ -236,12 +231,12 @@ static void forks_while_others_record_and_fork(void **state) {
 
 /* 0, or what is wrong with a child that goes on where its parent was. */
 static int child_follows(const struct spex_status *parent, unsigned times) {
-    struct spex_status now = places_status();
+    struct spex_status now = status_now();
     if (now.sites_on != parent->sites_on || now.collectors != 1)
         return 30;
     for (unsigned i = 0; i < times; i++)
         places_all();
-    if (spex_start(NULL) != 0 || places_status().sites_on != parent->sites_on)
+    if (spex_start(NULL) != 0 || status_now().sites_on != parent->sites_on)
         return 31;
     if (spex_start(NULL) != -EALREADY)
         return 32;
@@ -283,7 +278,7 @@ static void a_child_that_follows(void **state) {
     setenv("SPEX_FORKS", "", 1);
     assert_int_equal(err, 0);
     places_all();
-    struct spex_status parent = places_status();
+    struct spex_status parent = status_now();
     fflush(NULL);
     for (unsigned times = 0; times < 3; times++) {
         pid_t child = fork();
@@ -300,7 +295,7 @@ static void a_child_that_follows(void **state) {
     assert_true(places_are(&tally, 4));
     child = fork();
     if (child == 0)
-        _exit(places_status().collectors != 0 || spex_set("40") != -EPERM);
+        _exit(status_now().collectors != 0 || spex_set("40") != -EPERM);
     assert_int_equal(wait_for(child), 0);
 }
 
@@ -345,7 +340,7 @@ static void vfork_spawn_and_exec_leave_the_parent_alone(void **state) {
     void *wrong;
     (void)state;
     SKIP_WITHOUT_CHILDREN();
-    struct spex_status before = places_status();
+    struct spex_status before = status_now();
     assert_int_equal(places_start(&tally, 16384), 0);
     assert_int_equal(pthread_create(&thread, NULL, spawner_run, NULL), 0);
     places_around(exec_inside);
@@ -357,7 +352,7 @@ static void vfork_spawn_and_exec_leave_the_parent_alone(void **state) {
     assert_null(wrong);
     assert_int_equal(result, 0);
     assert_true(places_are(&tally, 2 * SPAWNS + 101));
-    assert_int_equal(places_status().produced - before.produced, (2 * SPAWNS + 101) * PLACES_TYPES);
+    assert_int_equal(status_now().produced - before.produced, (2 * SPAWNS + 101) * PLACES_TYPES);
 }
 
 static int stop(void **state) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions that become kernels by their names: what their records hold of contexts and parameters, however they are
- * left; how names are made and chosen; and what symbol tables that are damaged come to. */
+/* Functions that become kernels by their names: what their records hold of contexts and parameters,
+ * however they are left; how names are made and chosen; and what symbol tables that are damaged
+ * come to. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -64,7 +65,8 @@ static int by_time(const void *a, const void *b) {
     return (one->timestamp > other->timestamp) - (one->timestamp < other->timestamp);
 }
 
-/* "path(n,size) path(n,size)", in the order in which they ended: rings are emptied one after the other. */
+/* "path(n,size) path(n,size)", in the order in which they ended: rings are emptied one after the
+ * other. */
 static const char *all_records(void) {
     static char text[RECORDS_MAX];
     size_t length = 0;
@@ -114,7 +116,8 @@ static void in_a_thread(const uint64_t *size) {
     pthread_join(thread, NULL);
 }
 
-/* What is given outside of functions stays: so this and the next are the last that look at parameters. */
+/* What is given outside of functions stays: so this and the next are the last that look at
+ * parameters. */
 static void what_is_given_outside_holds_for_threads_that_give_nothing(void **state) {
     const uint64_t other = 9;
     (void)state;

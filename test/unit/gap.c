@@ -21,7 +21,7 @@ static uint32_t right(struct spex_random *random, double period) {
     return spex_gap_geometric(random, spex_sampling_gap_scale((uint32_t)period));
 }
 
-static struct verdict judge(draw *law, double period, uint64_t seed) {
+static struct verdict verdict_of_draws(draw *law, double period, uint64_t seed) {
     struct spex_random random;
     spex_random_seed(&random, seed, 0);
     sample_begin(period);
@@ -37,7 +37,7 @@ static void gaps_are_geometric(void **state) {
     static const double periods[] = {2, 3, 10, 100, 1000, 10000, 100000};
     (void)state;
     for (size_t p = 0; p < COUNT_OF(periods); p++) {
-        struct verdict v = judge(right, periods[p], p);
+        struct verdict v = verdict_of_draws(right, periods[p], p);
         verdict_print(periods[p], v);
         assert_true(verdict_good(v));
     }
@@ -99,7 +99,7 @@ static void wrong_laws_are_refused(void **state) {
     };
     (void)state;
     for (size_t w = 0; w < COUNT_OF(wrong); w++) {
-        struct verdict v = judge(wrong[w].law, wrong[w].period, 100 + w);
+        struct verdict v = verdict_of_draws(wrong[w].law, wrong[w].period, 100 + w);
         verdict_print(wrong[w].period, v);
         assert_true(v.chi_square > 1);
         assert_true(!wrong[w].distance || (v.steps > 1 && v.smooth > 1));

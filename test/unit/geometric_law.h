@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Gaps against the geometric law, and against each other. Every statistic is scaled so that above 1 it refuses the
- * law, which a right one passes with a probability of 10^-4, or 10^-6 where there are a hundred of them. */
+/* Gaps against the geometric law, and against each other. Every statistic is scaled so that above 1
+ * it refuses the law, which a right one passes with a probability of 10^-4, or 10^-6 where there
+ * are a hundred of them. */
 #ifndef SPEX_TEST_GEOMETRIC_LAW_H
 #define SPEX_TEST_GEOMETRIC_LAW_H
 
@@ -70,8 +71,8 @@ static inline double chi_square(void) {
            chi_square_limit(bins - 1, NORMAL_ONE_SIDED);
 }
 
-/* The greatest distance of the two distribution functions at whole numbers: the value that a continuous law
- * would pass with probability 10^-4 is passed less often. */
+/* The greatest distance of the two distribution functions at whole numbers: the value that a
+ * continuous law would pass with probability 10^-4 is passed less often. */
 static inline double kolmogorov_smirnov(void) {
     double tail = 1, longer = sample.draws, distance = 0;
     for (uint32_t gap = 1; gap < COUNTED && (longer > 0 || tail * sample.draws > 1); gap++) {
@@ -82,8 +83,9 @@ static inline double kolmogorov_smirnov(void) {
     return distance * sqrt(sample.draws) / KOLMOGOROV;
 }
 
-/* The same of a law without steps: each gap k at F(k - 1) + V p(k), V random, which are evenly distributed
- * from 0 to 1. Compared at 2^16 places, between which they differ by no more than 0.016 in sqrt(sample.draws). */
+/* The same of a law without steps: each gap k at F(k - 1) + V p(k), V random, which are evenly
+ * distributed from 0 to 1. Compared at 2^16 places, between which they differ by no more than 0.016
+ * in sqrt(sample.draws). */
 static inline double randomised_kolmogorov_smirnov(void) {
     static uint32_t places[1 << 16];
     uint64_t state = 1;
@@ -134,8 +136,8 @@ static inline unsigned quantile_of(uint32_t gap, double period) {
     return (unsigned)fmin((1 - pow(1 - 1 / period, gap - 1)) * QUANTILES, QUANTILES - 1);
 }
 
-/* Above 1: the gaps of `b` are not independent of those of `a`. Whether each is of the law does not come in:
- * what is expected is the product of what either has. */
+/* Above 1: the gaps of `b` are not independent of those of `a`. Whether each is of the law does not
+ * come in: what is expected is the product of what either has. */
 static inline double dependence(const uint32_t *a, const uint32_t *b, uint32_t pairs,
                                 double period) {
     static uint8_t quantiles[1 << 16];

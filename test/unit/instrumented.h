@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions that are compiled with -finstrument-functions, and say nothing of spex but their parameters. */
+/* Functions that are compiled with -finstrument-functions, and say nothing of spex but their
+ * parameters. */
 #ifndef SPEX_TEST_INSTRUMENTED_H
 #define SPEX_TEST_INSTRUMENTED_H
 

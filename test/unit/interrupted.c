@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Probes of every type in signal handlers that interrupt the same probes, and others, at any moment,
- * themselves interrupted by handlers: every execution is recorded once. */
+/* Probes of every type in signal handlers that interrupt the same probes, and others, at any
+ * moment, themselves interrupted by handlers: every execution is recorded once. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "../check.h"
+#include "../status.h"
 #include "places.h"
 
 enum { HANDLED = 6000, THREADS = 2 };
@@ -56,8 +57,8 @@ static void *worker_run(void *arg) {
     return NULL;
 }
 
-/* SIGALRM comes with the timer, to any thread; SIGUSR1 to each worker, as fast as it can be sent. Each
- * may interrupt the other's handler. */
+/* SIGALRM comes with the timer, to any thread; SIGUSR1 to each worker, as fast as it can be sent.
+ * Each may interrupt the other's handler. */
 static void handlers_at_a_high_rate(void **state) {
     const struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART};
     const struct itimerval often = {{0, 100}, {0, 100}}, never = {{0, 0}, {0, 0}};
@@ -82,7 +83,7 @@ static void handlers_at_a_high_rate(void **state) {
     spex_stop();
     tally.records[1] -= own;
     tally.weight[1] -= own;
-    struct spex_status now = places_status();
+    struct spex_status now = status_now();
     assert_int_equal(errno_changed, 0);
     assert_int_equal(now.unrecorded, 0);
     assert_int_equal(now.produced, (executed + handled) * PLACES_TYPES + own);
@@ -106,7 +107,7 @@ static void *short_run(void *arg) {
 
 static void handlers_at_the_beginning_of_threads(void **state) {
     enum { SHORT_THREADS = 500 };
-    struct spex_status before = places_status();
+    struct spex_status before = status_now();
     sigset_t usr1;
     (void)state;
     handled = executed = own = 0;
@@ -123,7 +124,7 @@ static void handlers_at_the_beginning_of_threads(void **state) {
     }
     pthread_sigmask(SIG_UNBLOCK, &usr1, NULL);
     spex_stop();
-    struct spex_status now = places_status();
+    struct spex_status now = status_now();
     assert_int_equal(now.produced - before.produced, (executed + handled) * PLACES_TYPES + own);
     assert_int_equal(now.produced, now.consumed + now.lost);
     assert_int_equal(now.unrecorded, 0);

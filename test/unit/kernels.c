@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels: the calling contexts that threads walk, held against a model of the walk; and what their records hold. */
+/* Kernels: the calling contexts that threads walk, held against a model of the walk; and what their
+ * records hold. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <setjmp.h>
@@ -132,7 +133,8 @@ NOINLINE void sampled(void) {
     KERNEL_PROBE_END(SAMPLED);
 }
 
-/* Its context is entered by every execution; its parameters are evaluated by those that make records. */
+/* Its context is entered by every execution; its parameters are evaluated by those that make
+ * records. */
 static void executions_between_records_are_contexts_too(void **state) {
     enum { TIMES = 90, PERIOD = 9 };
     (void)state;

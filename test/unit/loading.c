@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A library with probes is loaded and unloaded hundreds of times while probes of it, and of the program,
- * are on and threads record: sites come and go, and every execution is recorded once.
+/* A library with probes is loaded and unloaded hundreds of times while probes of it, and of the
+ * program, are on and threads record: sites come and go, and every execution is recorded once.
  *
- *     loading PLUGIN */
+ * loading PLUGIN */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "../check.h"
+#include "../status.h"
 #include "places.h"
 #include "plugin.h"
 
@@ -62,13 +63,13 @@ static void sites_come_and_go(void **state) {
     spex_store_relaxed(&running, true);
     for (unsigned t = 0; t < THREADS; t++)
         assert_int_equal(pthread_create(&threads[t], NULL, recorder_run, NULL), 0);
-    uint32_t sites = 0, on = places_status().sites_on;
+    uint32_t sites = 0, on = status_now().sites_on;
     for (unsigned load = 0; load < LOADS; load++) {
         load_call_unload();
-        assert_int_equal(places_status().sites_on, on);
+        assert_int_equal(status_now().sites_on, on);
         if (load == 0)
-            sites = places_status().sites;
-        assert_int_equal(places_status().sites, sites);
+            sites = status_now().sites;
+        assert_int_equal(status_now().sites, sites);
         if (load % 50 == 0)
             assert_true(spex_set("40,21") > 0);
     }
@@ -76,7 +77,7 @@ static void sites_come_and_go(void **state) {
     for (unsigned t = 0; t < THREADS; t++)
         pthread_join(threads[t], NULL);
     spex_stop();
-    assert_int_equal(places_status().sites_refused, 0);
+    assert_int_equal(status_now().sites_refused, 0);
     assert_true(places_are(&tallies[0], executed));
     /* LAT and SNAPSHOT, as many executions each. */
     for (unsigned type = 0; type < PLACES_TYPES; type++) {

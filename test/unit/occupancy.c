@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sums of looks: exact ones, differences, and margins held against processes of which the truth is known. */
+/* Sums of looks: exact ones, differences, and margins held against processes of which the truth is
+ * known. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -113,7 +114,8 @@ static void a_single_phase_tells_nothing(void **state) {
 
 enum { THREADS = 3, TRIALS = 2000 };
 
-/* Threads that are in and out for exponential times, by a clock whose unit is the mean time between two looks. */
+/* Threads that are in and out for exponential times, by a clock whose unit is the mean time between
+ * two looks. */
 struct process {
     double in, out; /* means */
     bool active[THREADS];
@@ -146,7 +148,7 @@ static uint32_t threads_at(struct process *process, double now, int threads,
     return active;
 }
 
-/* As the prober looks: evenly between a half and one and a half of the mean. */
+/* As the occupancy sampler looks: evenly between a half and one and a half of the mean. */
 static struct spex_occupancy look_at(struct process *process, int threads, unsigned looks,
                                      struct spex_random *random) {
     struct spex_occupancy activity = {0};

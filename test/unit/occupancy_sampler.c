@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The prober, which is told here when to look, at threads that stand where the test has led them: so what it sees is
- * known exactly. */
+/* The occupancy sampler, at times that the test chooses, with threads that wait where the test has
+ * led them, so that what it sees is known exactly. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdbool.h>
@@ -77,7 +77,8 @@ static uint32_t first_site(uint16_t id) {
     return spex_site_info(site)->probe;
 }
 
-/* What the prober saw in so many looks from now on. The collector's own, of which there are few, wait. */
+/* What the occupancy sampler sees in so many looks from now on. The few looks of the collector wait
+ * meanwhile. */
 static struct spex_occupancy look(uint16_t id, unsigned looks) {
     spex_metrics_lock();
     struct spex_occupancy before = spex_occupancy_sampler_occupancy(first_site(id));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A probe of each type, alone in a function that is copied nowhere, so that it is one site; and a tally
- * of the records that come out. */
+/* A probe of each type, alone in a function that is copied nowhere, so that it is one site; and a
+ * tally of the records that come out. */
 #ifndef SPEX_TEST_PLACES_H
 #define SPEX_TEST_PLACES_H
 
@@ -15,6 +15,7 @@
 
 #include "../capture.h"
 #include "../children.h"
+#include "../status.h"
 #include "messages.h"
 
 enum { PLACES_ID = 40, PLACES_TYPES = SPEX_PROBE_TYPES };
@@ -108,13 +109,6 @@ static inline bool places_are(const struct places_tally *tally, uint64_t each) {
     return right;
 }
 
-static inline struct spex_status places_status(void) {
-    struct spex_status now = {.size = sizeof(now)};
-    if (spex_status_get(&now) != 0)
-        abort();
-    return now;
-}
-
 /* Switches all of them on, and nothing else; rings big enough for a test that does not lose any. */
 static inline int places_start(struct places_tally *tally, unsigned ring_records) {
     const struct spex_options options = {
@@ -134,7 +128,7 @@ static inline int places_start(struct places_tally *tally, unsigned ring_records
 
 /* Whether, with spex stopped, every record is accounted for and none has been lost. */
 static inline bool places_accounted(uint64_t produced) {
-    struct spex_status now = places_status();
+    struct spex_status now = status_now();
     bool right = now.produced == produced && now.consumed == produced && now.lost == 0 &&
                  now.pending == 0 && now.unrecorded == 0 && now.undelivered == 0;
     if (!right)

@@ -32,7 +32,8 @@
 
 #define TICKS_PER_SECOND 2.5e9
 
-/* Steps of the simulation: rates are as at their begin, and no ring gets more than so much fuller. */
+/* Steps of the simulation: rates are as at their begin, and no ring gets more than so much
+ * fuller. */
 #define STEP_SECONDS 250e-6
 #define STEP_RECORDS 64.0
 
@@ -48,7 +49,8 @@
 #define CPU_PASSES     16
 #define CPU_RECORDS    4096.0
 
-/* What the collector takes, in seconds: a pass with nothing to read, a record, counting a probe's executions. */
+/* What the collector takes, in seconds: a pass with nothing to read, a record, counting a probe's
+ * executions. */
 #define PASS_SECONDS   3e-6
 #define RECORD_SECONDS 25e-9
 #define COUNT_SECONDS  20e-9
@@ -85,7 +87,8 @@ static double uniform(void) {
     return (double)(random_next(&plant.random) >> 11) / 9007199254740992.0;
 }
 
-/* Of a Poisson distribution (Knuth's way; where there are many, the normal one that it comes to). */
+/* Of a Poisson distribution (Knuth's way; where there are many, the normal one that it comes
+ * to). */
 static double poisson(double mean) {
     enum { MANY = 30 };
     double count = 0;

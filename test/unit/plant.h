@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the controller sees of a process and does to it, simulated in virtual time: a program that is slowed down by its
- * probes, and the collector that empties its rings. It stands in for the library around src/controller.c; the controller,
- * the budget and the policies are the real ones. */
+/* What the controller sees of a process and does to it, simulated in virtual time: a program
+ * that is slowed down by its probes, and the collector that empties its rings. It stands in for
+ * the library around src/controller.c; the controller, the budget and the policies are the real
+ * ones. */
 #ifndef SPEX_TEST_PLANT_H
 #define SPEX_TEST_PLANT_H
 
@@ -25,10 +26,12 @@ struct plant_options {
     const void *scenario;
 };
 
-/* Runs it from its start to options->seconds; what it was like can be asked for until the next run. */
+/* Runs it from its start to options->seconds; what it was like can be asked for until the next
+ * run. */
 void plant_run(const struct plant_options *options);
 
-/* Most that was spent in any `length` seconds within the interval, over what the budget allows in such a time. */
+/* Most that was spent in any `length` seconds within the interval, over what the budget allows in
+ * such a time. */
 double plant_worst(double from, double to, double length);
 
 /* What was spent in the interval, over what the budget allows. */
@@ -37,7 +40,8 @@ double plant_mean(double from, double to);
 /* The period that a probe had then: 1 for all; SPEX_SITE_HELD for off. */
 uint32_t plant_period(unsigned probe, double seconds);
 
-/* Seconds a second that all executions would take if each made a record, collecting included, or if none did. */
+/* Seconds a second that all executions would take if each made a record, collecting included, or if
+ * none did. */
 double plant_demand(double seconds, bool records);
 
 /* What a record takes altogether, in seconds. */

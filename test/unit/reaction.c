@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How the controller reacts when rates change a hundredfold: in virtual time, on a simulated program (plant.h). What
- * is asserted is what was truly spent.
+/* How the controller reacts when rates change a hundredfold: in virtual time, on a simulated
+ * program (plant.h). What is asserted is what was truly spent.
  *
  * With an argument it prints the figures of all scenarios. */
 #include <math.h>
@@ -21,8 +21,8 @@
 /* The final value of a period is the median of this time before the end. */
 #define FINAL_SECONDS 3.0
 
-/* Where executions that make no record take more than that of the budget, little is left to control: it is kept, but
- * periods may take longer to settle. */
+/* Where executions that make no record take more than that of the budget, little is left to
+ * control: it is kept, but periods may take longer to settle. */
 #define DETECTION_MOST 0.75
 
 enum shape { UP, DOWN, IDLE, SQUARE, RAMP, BURSTS };
@@ -145,7 +145,8 @@ static unsigned reversals(unsigned probe, double from) {
     return count;
 }
 
-/* What records cost that could be had with a period that is a whole number; shares of the budget. */
+/* What records cost that could be had with a period that is a whole number; shares of the
+ * budget. */
 static double usable_at(double all, double none) {
     return all <= 1 ? all : none + (all - none) / ceil((all - none) / (1 - none));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Regions: one coin for all probes in them, however they are entered and left. Estimates are held against what was
- * executed, within four standard deviations; gaps are the same in every run. */
+/* Regions: one coin for all probes in them, however they are entered and left. Estimates are held
+ * against what was executed, within four standard deviations; gaps are the same in every run. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <setjmp.h>
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../check.h"
+#include "../status.h"
 #include "places.h"
 #include "probe/threads.h"
 #include "site/registry.h"
@@ -70,9 +71,9 @@ static void begin(const char *probes) {
 }
 
 static void end(void) {
-    uint64_t lost = places_status().lost;
+    uint64_t lost = status_now().lost;
     spex_stop();
-    assert_int_equal(places_status().lost, lost);
+    assert_int_equal(status_now().lost, lost);
     assert_int_equal(seen.unmarked, 0);
 }
 
@@ -167,9 +168,9 @@ static void a_region_is_no_probe(void **state) {
     for (uint32_t i = 0; i < spex_sites_count(); i++)
         regions += spex_site_is_region(spex_site_info(i));
     assert_in_range(regions, 7, 20);
-    assert_int_equal(places_status().sites, spex_sites_count() - regions);
+    assert_int_equal(status_now().sites, spex_sites_count() - regions);
     begin("*@1000");
-    assert_int_equal(places_status().sites_on, places_status().sites);
+    assert_int_equal(status_now().sites_on, status_now().sites);
     end();
 }
 

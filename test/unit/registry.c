@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The registry of sites when libraries come and go, again and again, and when they bring more than it
- * can manage. The libraries are arrays of sites, registered as a library's constructors do it. The last
- * test leaves no room for others. */
+/* The registry of sites when libraries come and go, again and again, and when they bring more than
+ * it can manage. The libraries are arrays of sites, registered as a library's constructors do it.
+ * The last test leaves no room for others. */
 #include <errno.h>
 #include <string.h>
 
@@ -11,6 +11,7 @@
 #include "site/registry.h"
 
 #include "../check.h"
+#include "../status.h"
 #include "messages.h"
 
 enum { FIRST_ID = 100, LIVES = 10000, TOO_MANY_VALUES = SPEX_MAX_FIELDS + 1 };
@@ -37,12 +38,6 @@ static void enter(struct spex_site *sites, unsigned count) {
     spex_module_register(sites, sites + count, names, names + COUNT_OF(names));
 }
 
-static struct spex_status status(void) {
-    struct spex_status now = {.size = sizeof(now)};
-    assert_int_equal(spex_status_get(&now), 0);
-    return now;
-}
-
 static int start(void **state) {
     const struct spex_options options = {
         .size = sizeof(options), .probes = "*@3", .out = "/dev/null", .no_calibration = true};
@@ -63,7 +58,7 @@ static void a_library_loaded_again_has_its_former_indices(void **state) {
     (void)state;
     module_make(lives[0], 4);
     enter(lives[0], 4);
-    struct spex_status first = status();
+    struct spex_status first = status_now();
     assert_int_equal(first.sites_on, 4);
     for (unsigned life = 1; life < LIVES; life++) {
         struct spex_site *before = lives[(life - 1) % 2], *now = lives[life % 2];
@@ -76,11 +71,11 @@ static void a_library_loaded_again_has_its_former_indices(void **state) {
             assert_ptr_equal(spex_site_info(now[i].index)->site, &now[i]);
         }
     }
-    assert_int_equal(status().sites, first.sites);
-    assert_int_equal(status().sites_on, 4);
-    assert_int_equal(status().sites_refused, 0);
+    assert_int_equal(status_now().sites, first.sites);
+    assert_int_equal(status_now().sites_on, 4);
+    assert_int_equal(status_now().sites_refused, 0);
     spex_module_unregister(lives[(LIVES - 1) % 2]);
-    assert_int_equal(status().sites_on, 0);
+    assert_int_equal(status_now().sites_on, 0);
 }
 
 /* Two of the same, as the compiler makes them of a probe in an inlined function. */
@@ -93,11 +88,11 @@ static void two_libraries_at_a_time_have_different_indices(void **state) {
     enter(second, 4);
     for (unsigned i = 0; i < 4; i++)
         assert_int_not_equal(first[i].index, second[i].index);
-    assert_int_equal(status().sites_on, 8);
+    assert_int_equal(status_now().sites_on, 8);
     spex_module_unregister(first);
-    assert_int_equal(status().sites_on, 4);
+    assert_int_equal(status_now().sites_on, 4);
     spex_module_unregister(second);
-    assert_int_equal(status().sites_on, 0);
+    assert_int_equal(status_now().sites_on, 0);
 }
 
 static void an_index_is_not_used_for_something_else(void **state) {
@@ -131,7 +126,7 @@ static void a_site_with_too_many_values_stays_off_alone(void **state) {
     struct spex_site sites[3];
     (void)state;
     for (unsigned bad = 0; bad < 3; bad++) {
-        struct spex_status before = status();
+        struct spex_status before = status_now();
         module_make(sites, 3);
         sites[bad].detail = TOO_MANY_VALUES;
         messages_begin();
@@ -142,8 +137,8 @@ static void a_site_with_too_many_values_stays_off_alone(void **state) {
                  "spex: probe %u stays off: it has %d values, and this library was built for %d\n",
                  FIRST_ID + bad, TOO_MANY_VALUES, SPEX_MAX_FIELDS);
         assert_string_equal(messages_end(), expected);
-        assert_int_equal(status().sites_on, 2);
-        assert_int_equal(status().sites_refused, before.sites_refused + 1);
+        assert_int_equal(status_now().sites_on, 2);
+        assert_int_equal(status_now().sites_refused, before.sites_refused + 1);
         assert_int_equal(sites[bad].control, 0);
         spex_module_unregister(sites);
         for (unsigned i = 0; i < 3; i++)
@@ -161,7 +156,7 @@ static void a_site_with_too_many_values_stays_off_alone(void **state) {
 static void what_is_too_much_stays_off_and_is_said(void **state) {
     static struct spex_site sites[SPEX_MAX_SITES + 5], more[3];
     (void)state;
-    struct spex_status before = status();
+    struct spex_status before = status_now();
     module_make(sites, COUNT_OF(sites));
     for (unsigned i = 0; i < COUNT_OF(sites); i++)
         sites[i].line += 1000;
@@ -179,14 +174,14 @@ static void what_is_too_much_stays_off_and_is_said(void **state) {
              "spex: 3 probe sites stay off: no more than 4096 can be managed\n",
              refused);
     assert_string_equal(text, expected);
-    assert_int_equal(status().sites, SPEX_MAX_SITES);
-    assert_int_equal(status().sites_refused, before.sites_refused + refused + 3);
+    assert_int_equal(status_now().sites, SPEX_MAX_SITES);
+    assert_int_equal(status_now().sites_refused, before.sites_refused + refused + 3);
     assert_int_equal(sites[COUNT_OF(sites) - 1].control, 0);
     spex_module_unregister(sites);
     spex_module_unregister(more);
     /* Loaded again, there is as much room as there was. */
     enter(sites, SPEX_MAX_SITES - before.sites);
-    assert_int_equal(status().sites_on, SPEX_MAX_SITES - before.sites);
+    assert_int_equal(status_now().sites_on, SPEX_MAX_SITES - before.sites);
     spex_module_unregister(sites);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The ring against a model that is too simple to be wrong: a list that drops its oldest record when
- * it is full. Both ways of committing have the same tests. One thread, but for the accounts taken while
- * another reads; concurrency is in ring_steps.c, rseq_steps.c and in stress/. */
+ * it is full. Both ways of committing have the same tests. One thread, but for the accounts taken
+ * while another reads; concurrency is in ring_steps.c, rseq_steps.c and in stress/. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -27,7 +27,8 @@ struct way {
     bool aborts; /* a push may leave its slot reserved */
 };
 
-/* This process runs on `cpu` alone, so that a push that is aborted begins again in the same ring. */
+/* This process runs on `cpu` alone, so that a push that is aborted begins again in the same
+ * ring. */
 static unsigned cpu;
 
 /* The one ring as that of `cpu` in a set. The set begins before the ring's memory, but nobody looks
@@ -259,7 +260,8 @@ static void *read_all(void *argument) {
         last = atomic_load(&watched->all_pushed);
         while (spex_ring_read(watched->ring, out, 8) > 0)
             ;
-        /* Who looks twice while a record is being written takes its slot away; eight times, and the record is lost. */
+        /* Who looks twice while a record is being written takes its slot away; eight times, and the
+         * record is lost. */
         sched_yield();
     }
     return NULL;

@@ -26,6 +26,28 @@ static void expect_accounts(struct fixture *f, uint64_t produced, uint64_t consu
     assert_int_equal(counts.pending, 0);
 }
 
+static struct writer reserve_and_claim(struct fixture *f, uint64_t word) {
+    struct writer writer = reserve(f, word);
+    assert_int_equal(claim(f, &writer), CLAIMED);
+    return writer;
+}
+
+static void write_and_commit(struct fixture *f, const struct writer *writer) {
+    write_word(f, writer);
+    assert_true(commit(f, writer));
+}
+
+/* For a writer whose index the reader has passed. */
+static void expect_busy_and_push_again(struct fixture *f, const struct writer *writer) {
+    assert_int_equal(claim(f, writer), BUSY);
+    push_again(f, writer);
+}
+
+static void push_words(struct fixture *f, uint64_t first, uint64_t last) {
+    for (uint64_t word = first; word <= last; word++)
+        push(f, word);
+}
+
 static void the_reader_waits_one_visit_for_a_writer(void **state) {
     struct fixture f;
     (void)state;
@@ -35,8 +57,7 @@ static void the_reader_waits_one_visit_for_a_writer(void **state) {
     push(&f, 3);
     EXPECT_READ(&f, 1);
     assert_int_equal(claim(&f, &slow), CLAIMED);
-    write_word(&f, &slow);
-    assert_true(commit(&f, &slow));
+    write_and_commit(&f, &slow);
     EXPECT_READ(&f, 2, 3);
     expect_accounts(&f, 3, 3, 0);
 }
@@ -52,8 +73,7 @@ static void a_writer_passed_before_its_claim_pushes_again(void **state) {
     assert_true(spex_ring_stuck(&f.ring));
     EXPECT_READ(&f, 3);
     assert_false(spex_ring_stuck(&f.ring));
-    assert_int_equal(claim(&f, &slow), BUSY);
-    push_again(&f, &slow);
+    expect_busy_and_push_again(&f, &slow);
     EXPECT_READ(&f, 2);
     expect_accounts(&f, 3, 3, 0);
 }
@@ -62,8 +82,7 @@ static void a_writer_passed_in_mid_write_pushes_again(void **state) {
     struct fixture f;
     (void)state;
     fixture_setup(&f, 8);
-    struct writer slow = reserve(&f, 1);
-    assert_int_equal(claim(&f, &slow), CLAIMED);
+    struct writer slow = reserve_and_claim(&f, 1);
     push(&f, 2);
     EXPECT_NOTHING(&f);
     EXPECT_READ(&f, 2);
@@ -80,16 +99,12 @@ static void a_lapped_writer_keeps_its_slot_and_loses_its_record(void **state) {
     struct fixture f;
     (void)state;
     fixture_setup(&f, 4);
-    struct writer slow = reserve(&f, 1);
-    assert_int_equal(claim(&f, &slow), CLAIMED);
-    for (uint64_t word = 2; word <= 5; word++)
-        push(&f, word); /* 5 comes round to the slot and takes the next one: 2 is overwritten */
-    write_word(&f, &slow);
-    assert_true(commit(&f, &slow));
+    struct writer slow = reserve_and_claim(&f, 1);
+    push_words(&f, 2, 5); /* 5 comes round to the slot and takes the next one: 2 is overwritten */
+    write_and_commit(&f, &slow);
     EXPECT_READ(&f, 3, 4, 5);
     expect_accounts(&f, 5, 3, 2);
-    for (uint64_t word = 6; word <= 9; word++)
-        push(&f, word);
+    push_words(&f, 6, 9);
     EXPECT_READ(&f, 6, 7, 8, 9);
     expect_accounts(&f, 9, 7, 2);
 }
@@ -99,8 +114,7 @@ static void a_writer_lapped_before_its_claim_loses_its_record(void **state) {
     (void)state;
     fixture_setup(&f, 4);
     struct writer slow = reserve(&f, 1);
-    for (uint64_t word = 2; word <= 5; word++)
-        push(&f, word);
+    push_words(&f, 2, 5);
     assert_int_equal(claim(&f, &slow), LAPPED);
     EXPECT_READ(&f, 2, 3, 4, 5);
     expect_accounts(&f, 5, 4, 1);
@@ -110,10 +124,8 @@ static void a_writer_revoked_twice_loses_its_record_once(void **state) {
     struct fixture f;
     (void)state;
     fixture_setup(&f, 2);
-    struct writer slow = reserve(&f, 1);
-    assert_int_equal(claim(&f, &slow), CLAIMED);
-    for (uint64_t word = 2; word <= 7; word++)
-        push(&f, word);
+    struct writer slow = reserve_and_claim(&f, 1);
+    push_words(&f, 2, 7);
     assert_true(commit(&f, &slow));
     uint64_t out[2];
     uint64_t consumed = 0, some;
@@ -121,8 +133,7 @@ static void a_writer_revoked_twice_loses_its_record_once(void **state) {
         consumed += some;
     assert_in_range(consumed, 1, 2);
     expect_accounts(&f, 7, consumed, 7 - consumed);
-    push(&f, 8);
-    push(&f, 9);
+    push_words(&f, 8, 9);
     EXPECT_READ(&f, 8, 9);
 }
 
@@ -130,8 +141,7 @@ static void passed_then_lapped(void **state) {
     struct fixture f;
     (void)state;
     fixture_setup(&f, 2);
-    struct writer slow = reserve(&f, 1);
-    assert_int_equal(claim(&f, &slow), CLAIMED);
+    struct writer slow = reserve_and_claim(&f, 1);
     EXPECT_NOTHING(&f);
     EXPECT_NOTHING(&f); /* passed: 1 would be pushed again … */
     push(&f, 2);
@@ -148,11 +158,9 @@ static void a_push_ends_when_every_slot_is_busy(void **state) {
     (void)state;
     fixture_setup(&f, 4);
     for (uint64_t i = 0; i < 4; i++) {
-        slow[i] = reserve(&f, i);
-        assert_int_equal(claim(&f, &slow[i]), CLAIMED);
+        slow[i] = reserve_and_claim(&f, i);
     }
-    push(&f, 100);
-    push(&f, 101);
+    push_words(&f, 100, 101);
     for (int i = 0; i < 4; i++)
         assert_true(commit(&f, &slow[i]));
     while (!spex_ring_drained(&f.ring))
@@ -177,8 +185,7 @@ static void every_unfinished_record_is_given_a_visit(void **state) {
         EXPECT_NOTHING(&f);
     EXPECT_READ(&f, 9);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(claim(&f, &slow[i]), BUSY);
-        push_again(&f, &slow[i]);
+        expect_busy_and_push_again(&f, &slow[i]);
     }
     EXPECT_READ(&f, 0, 1, 2);
     expect_accounts(&f, 4, 4, 0);
@@ -190,8 +197,7 @@ static void a_dead_writer_costs_one_slot(void **state) {
     uint64_t seed = 4, word = 0, last = 0, consumed = 0;
     (void)state;
     fixture_setup(&f, 4);
-    struct writer dead = reserve(&f, 0);
-    assert_int_equal(claim(&f, &dead), CLAIMED);
+    (void)reserve_and_claim(&f, 0);
     for (int step = 0; step < 10000; step++) {
         uint64_t out[4];
         for (uint64_t pushes = random_below(&seed, 7); pushes > 0; pushes--)
@@ -215,8 +221,7 @@ static void a_record_overwritten_before_it_is_taken_is_lost(void **state) {
     struct fixture f;
     (void)state;
     fixture_setup(&f, 2);
-    for (uint64_t word = 1; word <= 3; word++)
-        push(&f, word);
+    push_words(&f, 1, 3);
     assert_int_equal(take(&f), NOTHING);
     EXPECT_READ(&f, 2, 3);
     expect_accounts(&f, 3, 2, 1);
@@ -227,16 +232,14 @@ static void a_lapped_reader_keeps_its_slot_and_its_record(void **state) {
     struct fixture f;
     (void)state;
     fixture_setup(&f, 4);
-    for (uint64_t word = 1; word <= 4; word++)
-        push(&f, word);
+    push_words(&f, 1, 4);
     assert_int_equal(take(&f), TAKEN);
     push(&f, 5); /* comes round to the slot and takes the next one: 2 is overwritten */
     assert_int_equal(copy_word(&f), 1);
     give_back(&f);
     EXPECT_READ(&f, 3, 4, 5);
     expect_accounts(&f, 5, 4, 1);
-    for (uint64_t word = 6; word <= 9; word++)
-        push(&f, word);
+    push_words(&f, 6, 9);
     EXPECT_READ(&f, 6, 7, 8, 9);
     expect_accounts(&f, 9, 8, 1);
 }
@@ -245,18 +248,15 @@ static void a_reader_revoked_twice_keeps_its_record(void **state) {
     struct fixture f;
     (void)state;
     fixture_setup(&f, 2);
-    push(&f, 1);
-    push(&f, 2);
+    push_words(&f, 1, 2);
     assert_int_equal(take(&f), TAKEN);
-    push(&f, 3);
-    push(&f, 4);
+    push_words(&f, 3, 4);
     assert_int_equal(f.producer.abandoned, 2);
     assert_int_equal(copy_word(&f), 1);
     give_back(&f);
     EXPECT_READ(&f, 4);
     expect_accounts(&f, 4, 2, 2);
-    push(&f, 5);
-    push(&f, 6);
+    push_words(&f, 5, 6);
     EXPECT_READ(&f, 5, 6);
     expect_accounts(&f, 6, 4, 2);
 }
@@ -267,16 +267,13 @@ static void the_reader_gives_up_a_slot_of_the_lap_before(void **state) {
     struct fixture f;
     (void)state;
     fixture_setup(&f, 2);
-    struct writer slow = reserve(&f, 1);
-    assert_int_equal(claim(&f, &slow), CLAIMED);
+    struct writer slow = reserve_and_claim(&f, 1);
     push(&f, 2);
     struct writer late = reserve(&f, 3);
     EXPECT_READ(&f, 2);
     EXPECT_NOTHING(&f);
-    assert_int_equal(claim(&f, &late), BUSY);
-    push_again(&f, &late);
-    write_word(&f, &slow);
-    assert_true(commit(&f, &slow));
+    expect_busy_and_push_again(&f, &late);
+    write_and_commit(&f, &slow);
     EXPECT_READ(&f, 3);
     expect_accounts(&f, 3, 2, 1);
 }
@@ -285,13 +282,11 @@ static void the_reader_gives_up_an_index_over_an_older_record(void **state) {
     struct fixture f;
     (void)state;
     fixture_setup(&f, 2);
-    push(&f, 1);
-    push(&f, 2);
+    push_words(&f, 1, 2);
     struct writer late = reserve(&f, 3);
     EXPECT_READ(&f, 2);
     EXPECT_NOTHING(&f);
-    assert_int_equal(claim(&f, &late), BUSY);
-    push_again(&f, &late);
+    expect_busy_and_push_again(&f, &late);
     EXPECT_READ(&f, 3);
     expect_accounts(&f, 3, 2, 1);
 }
@@ -304,8 +299,7 @@ static void a_push_ends_when_writer_and_reader_hold_every_slot(void **state) {
     EXPECT_READ(&f, 1);
     push(&f, 2);
     assert_int_equal(take(&f), TAKEN);
-    struct writer slow = reserve(&f, 3);
-    assert_int_equal(claim(&f, &slow), CLAIMED);
+    struct writer slow = reserve_and_claim(&f, 3);
     push(&f, 4);
     assert_true(commit(&f, &slow));
     assert_int_equal(copy_word(&f), 2);

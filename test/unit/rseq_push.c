@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The instructions of a push by restartable sequence, one thread, in a sequence area of our own: what
- * they write, where, and that they write nothing when they may not. The
- * kernel does not know this area: a handler of faults stands in for it and restarts the sequence. */
+/* The instructions of a push by restartable sequence, one thread, in a sequence area of our own:
+ * what they write, where, and that they write nothing when they may not. The kernel does not know
+ * this area: a handler of faults stands in for it and restarts the sequence. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdlib.h>

@@ -1,26 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Pushes by restartable sequence, and the reader, stopped between two instructions.
+/* Pushes by restartable sequence, stopped and aborted between two instructions.
  *
- * A writer in the middle of its push is emulated store by store. For the real one, a child process is
- * single-stepped (ptrace), its ring in memory that both share: the tracer stops the reader anywhere
- * and writes meanwhile, and it aborts the sequence at each of its instructions. Since every stop of a
- * traced thread aborts the sequence it is in, the tracer takes `rseq_cs` away from the thread while it
- * steps through, and gives it back where the abort is to happen. */
+ * A writer in the middle of its push is emulated store by store. For the real one, a child process
+ * is single-stepped, and the tracer aborts the sequence at each of its instructions. Every stop of
+ * a traced thread aborts the sequence it is in, so the tracer takes `rseq_cs` away from the thread
+ * while it steps through, and gives it back where the abort is to happen. */
 #define _GNU_SOURCE
 #include <elf.h>
 #include <errno.h>
 #include <linux/rseq.h>
-#include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <spex/probe.h>
@@ -29,109 +23,10 @@
 #include "../capture.h"
 #include "../check.h"
 #include "ring/rings.h"
+#include "rseq_tracer.h"
 
-enum { CAPACITY = 4, WORDS_MAX = SPEX_RECORD_WORDS_MAX, BATCH = CAPACITY + 1 };
-
-enum operation { PUSH2, PUSH3, PUSH_N, READ };
-
-/* Of the tracer and its child. */
-struct shared {
-    struct spex_ring_producer producer;
-    struct spex_ring_consumer consumer;
-    uint64_t slots[CAPACITY * WORDS_MAX];
-    struct spex_ring ring;
-    struct spex_rseq_set set;
-    enum operation operation;
-    uint64_t number;  /* of the record to push */
-    uint64_t handler; /* number of the record that the signal handler pushes */
-    uint64_t result;
-    uint64_t handled; /* what the handler's push has returned */
-    uint64_t out[2 * BATCH * WORDS_MAX];
-};
-
-static struct shared *shared;
-static unsigned cpu;
-
-/* Why sequences cannot be stepped through here, or NULL. */
-static const char *unsteppable;
-
-static uint64_t word_of(uint64_t number, uint32_t word) {
-    return word == 0 ? number : mix(number * WORDS_MAX + word);
-}
-
-/* An empty ring of the one CPU that this process and its children run on. */
-static void ring_setup(uint32_t words) {
-    *shared = (struct shared){.ring = {.producer = &shared->producer,
-                                       .consumer = &shared->consumer,
-                                       .slots = shared->slots,
-                                       .mask = CAPACITY - 1,
-                                       .record_words = words,
-                                       .commit = SPEX_COMMIT_RSEQ}};
-    uint64_t ring_bytes = spex_ring_bytes(SPEX_COMMIT_RSEQ, words, CAPACITY);
-    uint64_t producers = (uintptr_t)&shared->producer - (uint64_t)cpu * SPEX_RSEQ_PRODUCER_BYTES;
-    uint64_t slots = (uintptr_t)shared->slots - cpu * ring_bytes;
-    shared->set = (struct spex_rseq_set){.producers = (char *)(uintptr_t)producers,
-                                         .slots = (char *)(uintptr_t)slots,
-                                         .ring_bytes = ring_bytes,
-                                         .mask = CAPACITY - 1,
-                                         .slot_bytes = words * sizeof(uint64_t),
-                                         .cpus = cpu + 1};
-}
-
-/* The writer of commit_rseq.h, one store at a time. */
-
-struct writer {
-    uint64_t number; /* of the record that it writes */
-    uint32_t stores; /* done of the push */
-};
-
-static uint32_t stores_of_a_push(void) {
-    return shared->ring.record_words + 2;
-}
-
-static void writer_store(struct writer *writer) {
-    struct spex_ring_producer *producer = &shared->producer;
-    uint32_t words = shared->ring.record_words, step = writer->stores++;
-    uint64_t *slot = &shared->slots[(producer->commit & shared->ring.mask) * words];
-    if (step == 0)
-        __atomic_store_n(&producer->reserve, producer->commit + 1, __ATOMIC_SEQ_CST);
-    else if (step <= words)
-        __atomic_store_n(&slot[step - 1], word_of(writer->number, step - 1), __ATOMIC_SEQ_CST);
-    else
-        __atomic_store_n(&producer->commit, producer->commit + 1, __ATOMIC_SEQ_CST);
-    if (writer->stores == stores_of_a_push())
-        *writer = (struct writer){.number = writer->number + 1};
-}
-
-static void writer_push(struct writer *writer, uint64_t pushes) {
-    for (uint64_t s = 0; s < pushes * stores_of_a_push(); s++)
-        writer_store(writer);
-}
-
-static void expect_whole(const uint64_t *words, uint64_t number) {
-    for (uint32_t w = 0; w < shared->ring.record_words; w++)
-        assert_int_equal(words[w], word_of(number, w));
-}
-
-/* Reads all; they must be `count` records numbered from `first` on. */
-static void expect_read(uint64_t first, uint64_t count) {
-    uint64_t out[BATCH * WORDS_MAX];
-    assert_int_equal(spex_ring_read(&shared->ring, out, BATCH), count);
-    for (uint64_t i = 0; i < count; i++)
-        expect_whole(out + i * shared->ring.record_words, first + i);
-    assert_true(spex_ring_drained(&shared->ring));
-}
-
-static void expect_counts(uint64_t produced, uint64_t consumed, uint64_t lost) {
-    struct spex_ring_counts counts = spex_ring_count(&shared->ring);
-    assert_int_equal(counts.produced, produced);
-    assert_int_equal(counts.consumed, consumed);
-    assert_int_equal(counts.lost, lost);
-    assert_int_equal(counts.pending, produced - consumed - lost);
-}
-
-/* A writer stopped after each of its stores, `before` pushes after the ring was empty, of which `read`
- * have been read. */
+/* A writer stopped after each of its stores, `before` pushes after the ring was empty, of which
+ * `read` have been read. */
 static void stopped_writer(uint32_t words, uint64_t before, uint64_t read) {
     for (uint32_t stores = 1; stores < words + 2; stores++) {
         struct writer writer = {.number = 1};
@@ -164,8 +59,8 @@ static void the_record_under_a_stopped_writer_is_lost(void **state) {
                 stopped_writer(words, before, read);
 }
 
-/* Aborted on one CPU and done on another, a record is in one ring; what it has left behind costs the
- * first ring its oldest record, once. */
+/* Aborted on one CPU and done on another, a record is in one ring; what it has left behind costs
+ * the first ring its oldest record, once. */
 static void a_push_given_up_costs_one_record(void **state) {
     struct writer writer = {.number = 1};
     (void)state;
@@ -181,82 +76,6 @@ static void a_push_given_up_costs_one_record(void **state) {
     expect_counts(CAPACITY + 1, 0, 1);
     expect_read(2, CAPACITY);
     expect_counts(CAPACITY + 1, CAPACITY, 1);
-}
-
-/* The child. */
-
-static uint64_t push(enum operation operation, uint64_t number) {
-    uint64_t words[WORDS_MAX];
-    uint32_t count = shared->ring.record_words;
-    for (uint32_t w = 0; w < count; w++)
-        words[w] = word_of(number, w);
-    if (operation == PUSH2)
-        return spex_rseq_push2(&shared->set, words[0], words[1]);
-    if (operation == PUSH3)
-        return spex_rseq_push3(&shared->set, words[0], words[1], words[2]);
-    return spex_rseq_push_n(&shared->set, words[0], words[1], words + 2, count - 2);
-}
-
-static void handle(int signal) {
-    (void)signal;
-    shared->handled = push(shared->operation, shared->handler);
-}
-
-/* Stops before every operation, for the tracer to prepare it. */
-static void operate_for_ever(void) {
-    for (;;) {
-        raise(SIGSTOP);
-        if (shared->operation == READ)
-            shared->result = spex_ring_read(&shared->ring, shared->out, BATCH);
-        else
-            shared->result = push(shared->operation, shared->number);
-    }
-}
-
-static pid_t child_start(void (*run)(void)) {
-    fflush(NULL);
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child > 0)
-        return child;
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves it stopped */
-    signal(SIGUSR1, handle);
-    if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0)
-        run();
-    _exit(1);
-}
-
-static void child_end(pid_t child) {
-    int status;
-    kill(child, SIGKILL);
-    waitpid(child, &status, 0);
-}
-
-/* The tracer. */
-
-/* The signal that has stopped the child; 0: it has ended, well. */
-static int stop_signal(pid_t child) {
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    if (WIFSTOPPED(status))
-        return WSTOPSIG(status);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
-    return 0;
-}
-
-/* False when the child is about to begin its next operation. */
-static bool step(pid_t child) {
-    assert_int_equal(ptrace(PTRACE_SINGLESTEP, child, NULL, NULL), 0);
-    int signal = stop_signal(child);
-    assert_true(signal == SIGTRAP || signal == SIGSTOP);
-    return signal == SIGTRAP;
-}
-
-/* To the beginning of the next operation, sending a signal first (0: none). */
-static void go_on(pid_t child, int signal) {
-    assert_int_equal(ptrace(PTRACE_CONT, child, NULL, (void *)(intptr_t)signal), 0);
-    assert_int_equal(stop_signal(child), SIGSTOP);
 }
 
 static uint64_t instruction(pid_t child) {
@@ -314,8 +133,8 @@ static struct sequence sequence_now(pid_t child) {
     };
 }
 
-/* Steps to the next sequence that begins, and `index` instructions into it: what the child does next
- * is that it aborts. False when the operation ended before. */
+/* Steps to the next sequence that begins, and `index` instructions into it: what the child does
+ * next is that it aborts. False when the operation ended before. */
 static bool step_into(pid_t child, uint32_t index) {
     struct sequence sequence;
     do {
@@ -352,15 +171,9 @@ static bool reserved(void) {
     return shared->producer.reserve > shared->producer.commit;
 }
 
-static void need_steps(void) {
-    if (!unsteppable)
-        return;
-    printf("SKIP: rseq_steps: %s\n", unsteppable);
-    skip();
-}
-
 /* `check` with every instruction of the first push, and each stride-th one of the others, on a full
- * ring; it is false when the push has no instruction of that index, and then the push has gone well. */
+ * ring; it is false when the push has no instruction of that index, and then the push has gone
+ * well. */
 static void at_every_instruction(bool (*check)(pid_t child, uint32_t index), uint32_t stride) {
     need_steps();
     for (size_t way = 0; way < COUNT_OF(pushes); way++) {
@@ -443,96 +256,6 @@ static void a_push_aborted_every_time_ends(void **state) {
     at_every_instruction(abort_always, 9);
 }
 
-/* The reader. */
-
-enum { STEPS_OF_A_READ_MAX = 100000 };
-
-/* What the child has read, and then what there is: every record whole and newer than those before. */
-static void expect_rest(struct writer *writer) {
-    uint64_t read = shared->result, last = 0;
-    assert_in_range(read, 0, BATCH);
-    while (writer->stores > 0)
-        writer_store(writer);
-    read += spex_ring_read(&shared->ring, shared->out + read * shared->ring.record_words,
-                           2 * BATCH - read);
-    for (uint64_t i = 0; i < read; i++) {
-        const uint64_t *words = shared->out + i * shared->ring.record_words;
-        assert_true(words[0] > last);
-        expect_whole(words, words[0]);
-        last = words[0];
-    }
-    assert_int_equal(last, writer->number - 1);
-    assert_true(spex_ring_drained(&shared->ring));
-    expect_counts(writer->number - 1, read, writer->number - 1 - read);
-}
-
-static void read_setup(uint64_t *seed, struct writer *writer) {
-    ring_setup(2 + (uint32_t)random_below(seed, SPEX_MAX_FIELDS + 1));
-    shared->operation = READ;
-    *writer = (struct writer){.number = 1};
-    writer_push(writer, 1 + random_below(seed, 2 * CAPACITY));
-    for (uint64_t s = random_below(seed, stores_of_a_push()); s > 0; s--)
-        writer_store(writer);
-}
-
-static pid_t reader_start(uint32_t *steps) {
-    uint64_t seed = 1;
-    struct writer writer;
-    pid_t child = child_start(operate_for_ever);
-    assert_int_equal(stop_signal(child), SIGSTOP);
-    read_setup(&seed, &writer);
-    for (*steps = 0; step(child); ++*steps)
-        assert_true(*steps < STEPS_OF_A_READ_MAX);
-    return child;
-}
-
-/* Stopped once, at every instruction, while the writer does anything up to more than a lap. */
-static void a_reader_stopped_anywhere_delivers_whole_records(void **state) {
-    enum { RUNS = 1500, STEPS = 60000 };
-    uint32_t steps;
-    uint64_t seed = 11;
-    (void)state;
-    need_steps();
-    pid_t child = reader_start(&steps);
-    uint64_t runs = 2 * STEPS / (steps + 1) < RUNS ? 2 * STEPS / (steps + 1) : RUNS;
-    for (uint64_t run = 0; run < runs; run++) {
-        struct writer writer;
-        read_setup(&seed, &writer);
-        bool reading = true;
-        for (uint64_t s = run * steps / runs; reading && s > 0; s--)
-            reading = step(child);
-        for (uint64_t s = random_below(&seed, (CAPACITY + 2) * stores_of_a_push()); s > 0; s--)
-            writer_store(&writer);
-        if (reading)
-            go_on(child, 0);
-        expect_rest(&writer);
-    }
-    child_end(child);
-}
-
-/* Stopped after every instruction, the writer doing a store now and then. */
-static void a_reader_beside_a_writer_delivers_whole_records(void **state) {
-    enum { RUNS = 500, STEPS = 60000 };
-    uint32_t steps;
-    uint64_t seed = 12;
-    (void)state;
-    need_steps();
-    pid_t child = reader_start(&steps);
-    uint64_t runs = STEPS / (steps + 1) < RUNS ? STEPS / (steps + 1) + 1 : RUNS;
-    for (uint64_t run = 0; run < runs; run++) {
-        struct writer writer;
-        read_setup(&seed, &writer);
-        uint64_t pace = 1 + steps / 64 + random_below(&seed, 8);
-        for (uint32_t s = 0; step(child); s++) {
-            assert_true(s < STEPS_OF_A_READ_MAX);
-            if (random_below(&seed, pace) == 0)
-                writer_store(&writer);
-        }
-        expect_rest(&writer);
-    }
-    child_end(child);
-}
-
 /* A whole probe. */
 
 enum { SNAPSHOT = 5 };
@@ -591,28 +314,6 @@ static void a_probe_stepped_through_makes_its_record(void **state) {
     assert_int_equal(stop_signal(child), 0);
 }
 
-static const char *why_unsteppable(void) {
-#ifdef __SANITIZE_THREAD__
-    return "ThreadSanitizer sees no assembly, and puts signals off";
-#endif
-    if (!spex_rseq_available())
-        return "libc has registered no restartable sequences";
-    int now = sched_getcpu();
-    cpu_set_t one;
-    cpu = now < 0 ? 0 : (unsigned)now;
-    CPU_ZERO(&one);
-    CPU_SET(cpu, &one);
-    if (now < 0 || sched_setaffinity(0, sizeof(one), &one) != 0)
-        return "the affinity of this process cannot be set";
-    pid_t child = fork();
-    if (child == 0)
-        _exit(ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0);
-    int status;
-    if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
-        return "a process may not be traced here (ptrace)";
-    return NULL;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_record_under_a_stopped_writer_is_lost),
@@ -620,13 +321,7 @@ int main(void) {
         cmocka_unit_test(an_aborted_push_begins_again),
         cmocka_unit_test(a_signal_handlers_push_comes_first),
         cmocka_unit_test(a_push_aborted_every_time_ends),
-        cmocka_unit_test(a_reader_stopped_anywhere_delivers_whole_records),
-        cmocka_unit_test(a_reader_beside_a_writer_delivers_whole_records),
         cmocka_unit_test(a_probe_stepped_through_makes_its_record),
     };
-    shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED)
-        return 2;
-    unsteppable = why_unsteppable();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, stepping_begin, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels that are sampled by what models say of their times: what is predicted, which executions make a record, what is
- * looked at, and what becomes of it when kernels, threads and processes end in other ways. */
+/* Kernels that are sampled by what models say of their times: what is predicted, which executions
+ * make a record, what is looked at, and what becomes of it when kernels, threads and processes end
+ * in other ways. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <math.h>
@@ -33,7 +34,8 @@ SPEX_PROBE_NAME(OFTEN, "samples.often");
 #define SAMPLES          4.0
 #define PATIENCE_SECONDS 120
 
-/* The outer one takes 10 µs for each of n, which is its second parameter; the inner one a microsecond. */
+/* The outer one takes 10 µs for each of n, which is its second parameter; the inner one a
+ * microsecond. */
 static const char models_text[] =
     "spex-models 1\n"
     "kernel samples.outer\nexecutions 100\nleast 1e-05\nparameters 1\nparameter 1 100000 n\n"

@@ -2,7 +2,8 @@
 /* Where a record does not go into a ring of its CPU: CPUs beyond the rings, threads that have no
  * restartable sequences, processes that have none.
  *
- * The last test starts this program again with an argument, and a C library told to register nothing. */
+ * The last test starts this program again with an argument, and a C library told to register
+ * nothing. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/rseq.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "../check.h"
+#include "../status.h"
 #include "places.h"
 #include "queues/commit_rseq.h"
 
@@ -97,12 +99,13 @@ static bool two_cpus(void) {
            CPU_ISSET(1, &allowed);
 }
 
-/* Threads on CPUs 0 and 1 in turn; those whose number is in the mask without restartable sequences. */
+/* Threads on CPUs 0 and 1 in turn; those whose number is in the mask without restartable
+ * sequences. */
 static void threads_on_two_cpus(const char *commit, unsigned ring_cpus, unsigned without_rseq) {
     static struct seen seen;
     pthread_t threads[THREADS];
     struct pinned pinned[THREADS];
-    struct spex_status before = places_status();
+    struct spex_status before = status_now();
     if (!two_cpus()) {
         print_message("skipped: this test needs CPUs 0 and 1\n");
         skip();
@@ -119,7 +122,7 @@ static void threads_on_two_cpus(const char *commit, unsigned ring_cpus, unsigned
     }
     spex_stop();
     const uint64_t each = THREADS * EXECUTIONS, all = each * PLACES_TYPES;
-    struct spex_status now = places_status();
+    struct spex_status now = status_now();
     assert_true(places_are(&seen.tally, each));
     assert_int_equal(seen.by_cpu[0], all / 2);
     assert_int_equal(seen.by_cpu[1], all / 2);
@@ -195,7 +198,7 @@ static int without_rseq(void) {
         return 1;
     }
     places_all();
-    if (places_status().produced != 0 || start(&seen, NULL, 0) != 0)
+    if (status_now().produced != 0 || start(&seen, NULL, 0) != 0)
         return 2;
     for (unsigned e = 0; e < EXECUTIONS; e++)
         places_all();

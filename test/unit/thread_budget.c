@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a thread may lose in any 10 ms: from the times of its records, which tell what was spent when. */
+/* What a thread may lose in any 10 ms: from the times of its records, which tell what was spent
+ * when. */
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "../check.h"
+#include "../status.h"
 #include "places.h"
 #include "probe/threads.h"
 
@@ -116,17 +117,17 @@ static void states_come_back_however_late_they_were_taken(void **state) {
     (void)state;
     assert_int_equal(pthread_key_create(&many_words, many_words_say), 0);
     assert_int_equal(places_start(&tally, 65536), 0);
-    struct spex_status before = places_status();
+    struct spex_status before = status_now();
     for (unsigned t = 0; t < SPEX_MAX_THREADS + 10; t++) {
         assert_int_equal(pthread_create(&thread, NULL, words_run, &many_words), 0);
         pthread_join(thread, NULL);
     }
-    uint64_t late = places_status().unrecorded - before.unrecorded;
+    uint64_t late = status_now().unrecorded - before.unrecorded;
     places_all(); /* there is a state for this thread, or has been */
-    assert_int_equal(places_status().unrecorded - before.unrecorded, late);
+    assert_int_equal(status_now().unrecorded - before.unrecorded, late);
     assert_int_equal(late % PLACES_TYPES, 0);
-    assert_in_range(places_status().produced - before.produced,
-                    (SPEX_MAX_THREADS + 11) * PLACES_TYPES, UINT64_MAX);
+    assert_in_range(status_now().produced - before.produced, (SPEX_MAX_THREADS + 11) * PLACES_TYPES,
+                    UINT64_MAX);
     spex_stop();
 }
 

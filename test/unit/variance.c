@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Variances against their formulas, worked out here from the units themselves; and, over many samples of populations
- * that are known, against what the means and shares really do. Records are made here, so that there can be many. */
+/* Variances against their formulas, worked out here from the units themselves; and, over many
+ * samples of populations that are known, against what the means and shares really do. Records are
+ * made here, so that there can be many. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +12,11 @@
 
 enum { EXECUTIONS = 6000, TRIALS = 1000 };
 
-static struct spex_variance spread;
+static struct spex_variance variance;
 
 static void clear(double origin) {
-    memset(&spread, 0, sizeof(spread));
-    spread.origin = origin;
+    memset(&variance, 0, sizeof(variance));
+    variance.origin = origin;
 }
 
 static void expect_near(double got, double expected, double relative) {
@@ -24,9 +25,9 @@ static void expect_near(double got, double expected, double relative) {
 }
 
 /* Of distances from `mean`. */
-static double variance(double mean) {
-    struct spex_variance_sums sums = spex_variance_sums(&spread);
-    double m = mean - spread.origin;
+static double variance_about(double mean) {
+    struct spex_variance_sums sums = spex_variance_sums(&variance);
+    double m = mean - variance.origin;
     return sums.local + sums.distances - 2 * m * sums.products + m * m * sums.weights;
 }
 
@@ -38,22 +39,22 @@ static void single_executions(void **state) {
     for (int i = 0; i < 1000; i++) {
         uint64_t value = random_below(&random, 1000);
         uint32_t weight = 1 + (uint32_t)random_below(&random, 50);
-        spex_variance_single(&spread, value, weight, 1);
+        spex_variance_single(&variance, value, weight, 1);
         double distance = (double)value - 450;
         expected += weight * (weight - 1.0) * distance * distance;
     }
-    expect_near(variance(450), expected, 1e-9);
+    expect_near(variance_about(450), expected, 1e-9);
 }
 
 static void what_is_recorded_for_sure_adds_nothing(void **state) {
     (void)state;
     clear(0);
     for (uint64_t v = 0; v < 100; v++)
-        spex_variance_single(&spread, v, 1, 1);
+        spex_variance_single(&variance, v, 1, 1);
     for (uint64_t v = 0; v < 100; v++)
-        spex_variance_in_burst(&spread, v, 1, 1, v % 10 == 0);
-    assert_true(variance(0) == 0);
-    assert_true(spex_variance_above(&spread, 1, 0.5) == 0);
+        spex_variance_in_burst(&variance, v, 1, 1, v % 10 == 0);
+    assert_true(variance_about(0) == 0);
+    assert_true(spex_variance_above(&variance, 1, 0.5) == 0);
 }
 
 /* The first has no neighbour; the last goes on. */
@@ -65,21 +66,21 @@ static void bursts_are_compared_with_their_neighbours(void **state) {
     clear(7);
     for (size_t b = 0; b < COUNT_OF(means); b++)
         for (int i = 0; i < 8; i++)
-            spex_variance_in_burst(&spread, (uint64_t)means[b] + i % 2 * 2 - 1, 5, 1, i == 0);
-    expect_near(variance(12), squares * (2 * 2 + 10 * 10 / 2.0 + 6 * 6 / 2.0), 1e-9);
-    assert_true(spex_variance_sums(&spread).squares > 0);
+            spex_variance_in_burst(&variance, (uint64_t)means[b] + i % 2 * 2 - 1, 5, 1, i == 0);
+    expect_near(variance_about(12), squares * (2 * 2 + 10 * 10 / 2.0 + 6 * 6 / 2.0), 1e-9);
+    assert_true(spex_variance_sums(&variance).squares > 0);
 }
 
 /* Each of w s executions that its records stand for is there with 1 / (w s). */
 static void records_that_are_left_stand_for_those_lost(void **state) {
     (void)state;
     clear(0);
-    spex_variance_stretch(&spread, 1, 3);
-    spex_variance_single(&spread, 10, 4, 3);
-    expect_near(variance(0), 4 * 3 * (4 * 3 - 1) * 100.0, 1e-9);
-    spex_variance_stretch(&spread, 0, 1);
-    spex_variance_single(&spread, 10, 4, 1);
-    expect_near(variance(0), 4 * 3 * (4 * 3 - 1) * 100.0 + 4 * 3 * 100, 1e-9);
+    spex_variance_stretch(&variance, 1, 3);
+    spex_variance_single(&variance, 10, 4, 3);
+    expect_near(variance_about(0), 4 * 3 * (4 * 3 - 1) * 100.0, 1e-9);
+    spex_variance_stretch(&variance, 0, 1);
+    spex_variance_single(&variance, 10, 4, 1);
+    expect_near(variance_about(0), 4 * 3 * (4 * 3 - 1) * 100.0 + 4 * 3 * 100, 1e-9);
 }
 
 static void what_was_before_is_taken_out(void **state) {
@@ -87,34 +88,34 @@ static void what_was_before_is_taken_out(void **state) {
     (void)state;
     clear(0);
     for (uint64_t v = 0; v < 100; v++)
-        spex_variance_in_burst(&spread, v * v, 3, 1, v % 10 == 0);
-    before = spread;
+        spex_variance_in_burst(&variance, v * v, 3, 1, v % 10 == 0);
+    before = variance;
     for (uint64_t v = 0; v < 100; v++)
-        spex_variance_single(&spread, v, 2, 1);
-    later = spread;
-    spex_variance_subtract(&spread, &before);
-    expect_near(variance(0), 2 * 99 * 100.0 * 199 / 6, 1e-9);
-    spread = later;
-    spex_variance_subtract(&spread, &later);
-    assert_true(variance(0) == 0);
-    assert_true(spex_variance_above(&spread, 30, 0.5) == 0);
+        spex_variance_single(&variance, v, 2, 1);
+    later = variance;
+    spex_variance_subtract(&variance, &before);
+    expect_near(variance_about(0), 2 * 99 * 100.0 * 199 / 6, 1e-9);
+    variance = later;
+    spex_variance_subtract(&variance, &later);
+    assert_true(variance_about(0) == 0);
+    assert_true(spex_variance_above(&variance, 30, 0.5) == 0);
 }
 
 /* On average: a single one is off by a third. */
 static void rows_tell_the_variance_of_a_share(void **state) {
-    enum { LIMIT = 50, SPREADS = 2000 };
+    enum { LIMIT = 50, VARIANCES = 2000 };
     double sum = 0, expected = 0;
     (void)state;
-    for (uint64_t trial = 0; trial < SPREADS; trial++) {
+    for (uint64_t trial = 0; trial < VARIANCES; trial++) {
         clear(0);
-        spread.random = mix(trial);
+        variance.random = mix(trial);
         for (uint64_t v = 0; v < 60; v++) {
             uint32_t weight = v < LIMIT ? 3 : 20;
-            spex_variance_single(&spread, v, weight, 1);
+            spex_variance_single(&variance, v, weight, 1);
             double distance = (v >= LIMIT) - 0.2;
-            expected += weight * (weight - 1.0) * distance * distance / SPREADS;
+            expected += weight * (weight - 1.0) * distance * distance / VARIANCES;
         }
-        sum += spex_variance_above(&spread, LIMIT, 0.2) / SPREADS;
+        sum += spex_variance_above(&variance, LIMIT, 0.2) / VARIANCES;
     }
     expect_near(sum, expected, 0.04);
 }

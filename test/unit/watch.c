@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A program that watches itself. The test hands over records as a collector does, so that times are as it says. */
+/* A program that watches itself. The test hands over records as a collector does, so that times are
+ * as it says. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

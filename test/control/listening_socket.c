@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the door is, whom it keeps out, what of it stays behind. */
+/* The listening socket: where it is, which users it keeps out, and what stays behind. */
 #include "serving.h"
 
 #include <grp.h>
@@ -47,10 +47,10 @@ static int end(void **state) {
 }
 
 static int open_in(const char *chosen, char *why, size_t size) {
-    struct spex_listening_socket door;
-    int err = spex_listening_socket_open(&door, chosen, why, size);
+    struct spex_listening_socket listening;
+    int err = spex_listening_socket_open(&listening, chosen, why, size);
     if (!err)
-        spex_listening_socket_close(&door);
+        spex_listening_socket_close(&listening);
     return err;
 }
 
@@ -65,16 +65,16 @@ static void it_is_for_its_user_alone(void **state) {
     (void)state;
     snprintf(path, sizeof(path), "%s/made", serving_directory);
     for (size_t u = 0; u < COUNT_OF(umasks); u++) {
-        struct spex_listening_socket door;
+        struct spex_listening_socket listening;
         mode_t before = umask(umasks[u]);
-        int err = spex_listening_socket_open(&door, path, why, sizeof(why));
+        int err = spex_listening_socket_open(&listening, path, why, sizeof(why));
         umask(before);
         assert_int_equal(err, 0);
         assert_int_equal(mode_of(path), 0700);
         char file[256];
         snprintf(file, sizeof(file), "%s/%s", path, own_name());
         assert_int_equal(mode_of(file), 0600);
-        spex_listening_socket_close(&door);
+        spex_listening_socket_close(&listening);
         assert_int_equal(serving_count(path), 0);
         assert_int_equal(rmdir(path), 0);
     }
@@ -155,33 +155,33 @@ static void somebody_elses_directory_is_refused(void **state) {
 
 /* As it is after sudo -E. */
 static void somebody_elses_runtime_directory_is_left_alone(void **state) {
-    struct spex_listening_socket door;
+    struct spex_listening_socket listening;
     char why[256];
     (void)state;
     SKIP_WITHOUT_ROOT();
     assert_int_equal(chown(serving_directory, NOBODY, NOBODY), 0);
     setenv("XDG_RUNTIME_DIR", serving_directory, 1);
-    int err = spex_listening_socket_open(&door, NULL, why, sizeof(why));
+    int err = spex_listening_socket_open(&listening, NULL, why, sizeof(why));
     unsetenv("XDG_RUNTIME_DIR");
     assert_int_equal(err, 0);
     assert_int_equal(serving_count(serving_directory), 0);
-    spex_listening_socket_close(&door);
+    spex_listening_socket_close(&listening);
 }
 
 static void the_next_place_is_taken_where_one_cannot_be(void **state) {
-    struct spex_listening_socket door;
+    struct spex_listening_socket listening;
     char why[256], path[128], next[128];
     (void)state;
     snprintf(path, sizeof(path), "%s/spex", serving_directory);
     setenv("XDG_RUNTIME_DIR", serving_directory, 1);
-    assert_int_equal(spex_listening_socket_open(&door, NULL, why, sizeof(why)), 0);
-    assert_string_equal(door.path, path);
-    spex_listening_socket_close(&door);
+    assert_int_equal(spex_listening_socket_open(&listening, NULL, why, sizeof(why)), 0);
+    assert_string_equal(listening.path, path);
+    spex_listening_socket_close(&listening);
     assert_int_equal(rmdir(path), 0);
     close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)); /* not a directory */
-    assert_int_equal(spex_listening_socket_open(&door, NULL, why, sizeof(why)), 0);
-    assert_string_not_equal(door.path, path);
-    spex_listening_socket_close(&door);
+    assert_int_equal(spex_listening_socket_open(&listening, NULL, why, sizeof(why)), 0);
+    assert_string_not_equal(listening.path, path);
+    spex_listening_socket_close(&listening);
     unsetenv("XDG_RUNTIME_DIR");
     unlink(path);
     assert_true(
@@ -194,20 +194,20 @@ static void the_next_place_is_taken_where_one_cannot_be(void **state) {
 
 static void paths_may_be_longer_than_an_address(void **state) {
     char path[600], part[256], why[256];
-    struct spex_listening_socket door;
+    struct spex_listening_socket listening;
     (void)state;
     memset(part, 'p', 200);
     part[200] = '\0';
     snprintf(path, sizeof(path), "%s/%s", serving_directory, part);
     assert_int_equal(mkdir(path, 0700), 0);
     snprintf(path, sizeof(path), "%s/%s/%s", serving_directory, part, part);
-    assert_int_equal(spex_listening_socket_open(&door, path, why, sizeof(why)), 0);
+    assert_int_equal(spex_listening_socket_open(&listening, path, why, sizeof(why)), 0);
     int place = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     assert_int_equal(spex_control_connect_at(fd, place, own_name()), 0);
     close(fd);
     close(place);
-    spex_listening_socket_close(&door);
+    spex_listening_socket_close(&listening);
     assert_int_equal(rmdir(path), 0);
 }
 
@@ -277,7 +277,7 @@ static void somebody_elses_socket_of_the_same_name_stays(void **state) {
     assert_false(is_there(own_name()));
 }
 
-static void a_door_that_was_taken_away_comes_back(void **state) {
+static void a_socket_that_was_taken_away_comes_back(void **state) {
     (void)state;
     assert_int_equal(serving_start(NULL), 0);
     assert_int_equal(unlink(in_directory(own_name())), 0);
@@ -445,7 +445,7 @@ int main(int argc, char **argv) {
         TEST(what_others_left_is_removed_and_nothing_else),
         TEST(its_own_old_socket_is_replaced),
         TEST(somebody_elses_socket_of_the_same_name_stays),
-        TEST(a_door_that_was_taken_away_comes_back),
+        TEST(a_socket_that_was_taken_away_comes_back),
         TEST(other_users_are_kept_out),
         TEST(root_may_call_everybody),
         TEST(set_user_id_programs_have_none),

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* The observed program's descriptors, signals and output, and that nothing of it survives its
+ * end. */
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#include "explore/trial/program.h"
+#include "program_launch.h"
+#include "scratch.h"
+
+/* The clock that teardown waits by, put forward once the program has said these words. */
+static const struct spex_program *overdue;
+static const char *overdue_words;
+
+int __real_clock_gettime(clockid_t clock, struct timespec *now);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now) {
+    int err = __real_clock_gettime(clock, now);
+    if (overdue && has_said(overdue, overdue_words))
+        now->tv_sec += 10;
+    return err;
+}
+
+/* Descriptors that we have from whoever started us, and that any child of ours has. */
+static int inherited(void) {
+    int count = 0;
+    for (int fd = 3; fd < 1024; fd++) {
+        int flags = fcntl(fd, F_GETFD);
+        count += flags >= 0 && !(flags & FD_CLOEXEC);
+    }
+    return count;
+}
+
+static void descriptors(void **state) {
+    (void)state;
+    char expected[64];
+    expect_description("readlink /proc/self/fd/0; exit 1", "exited with status 1: /dev/null");
+    expect_description("read line; exit $?", "exited with status 1");
+    /* 0, 1 and 2, and the one with which ls reads the directory. */
+    snprintf(expected, sizeof(expected), "exited with status 0: %d", 4 + inherited());
+    expect_description("ls /proc/self/fd | wc -l | tr -d ' '", expected);
+}
+
+static void signals(void **state) {
+    (void)state;
+    sigset_t all, old;
+    sigfillset(&all);
+    signal(SIGUSR1, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
+    sigprocmask(SIG_BLOCK, &all, &old);
+    expect_description("grep -E '^Sig(Blk|Ign)' /proc/self/status | tr -s '\\t\\n' '  '",
+                       "exited with status 0: SigBlk: 0000000000000000 SigIgn: 0000000000000000");
+    sigprocmask(SIG_SETMASK, &old, NULL);
+    signal(SIGUSR1, SIG_DFL);
+    signal(SIGPIPE, SIG_DFL);
+}
+
+static void process_group(void **state) {
+    (void)state;
+    struct spex_program program;
+    launch(&program, "echo ready; exec sleep 1000");
+    wait_for(&program, "ready\n");
+    assert_int_equal(getpgid(program.pid), program.pid);
+    assert_int_not_equal(getpgrp(), program.pid);
+    end(&program);
+}
+
+/* A program that writes without end does not hold us, and its last line is still there. */
+static void flood(void **state) {
+    (void)state;
+    struct spex_program program;
+    launch(&program, "yes flood & wait");
+    wait_for(&program, "flood\n");
+    for (int i = 0; i < 200; i++)
+        spex_program_output(&program); /* comes back each time */
+    assert_int_equal(program.tail_length, SPEX_OUTPUT_TAIL_BYTES);
+    assert_false(spex_program_ended(&program));
+    int output = dup(program.output);
+    pid_t pid = program.pid;
+    end(&program);
+    expect_all_gone(output, pid);
+    expect_description("i=0; while [ $i -lt 5000 ]; do i=$((i+1)); echo $i flood; done;"
+                       "echo the end; exit 4",
+                       "exited with status 4: the end");
+}
+
+/* A line longer than what is kept: its end. */
+static void long_line(void **state) {
+    (void)state;
+    struct spex_program program;
+    char text[SPEX_OUTPUT_TAIL_BYTES * 2];
+    launch(&program, "printf '%5000s' tail | tr ' ' x; exit 1");
+    wait_for_end(&program);
+    spex_program_describe(&program, text, sizeof(text));
+    assert_int_equal(strlen(text), strlen("exited with status 1: ") + SPEX_OUTPUT_TAIL_BYTES);
+    assert_string_equal(text + strlen(text) - 8, "xxxxtail");
+    end(&program);
+}
+
+static void ends_when_asked(void **state) {
+    (void)state;
+    struct spex_program program;
+    launch(&program, "trap 'echo bye > ended; exit 0' TERM; echo ready; while :; do read x < fifo; "
+                     "done");
+    wait_for(&program, "ready\n");
+    end(&program);
+    assert_int_equal(access("ended", F_OK), 0); /* it had the time to */
+    assert_int_equal(program.pidfd, -1);
+    assert_int_equal(program.output, -1);
+    end(&program); /* does nothing */
+}
+
+/* On its way to the end it fills the pipe: somebody has to read on. */
+static void talks_while_ending(void **state) {
+    (void)state;
+    struct spex_program program;
+    launch(&program, "trap 'head -c 300000 /dev/zero; echo bye > talked; exit 0' TERM; echo ready;"
+                     "while :; do read x < fifo; done");
+    wait_for(&program, "ready\n");
+    end(&program);
+    assert_int_equal(access("talked", F_OK), 0);
+}
+
+static void ignores_asking(void **state) {
+    (void)state;
+    struct spex_program program;
+    launch(&program, "trap 'echo never' TERM; echo ready; while :; do read x < fifo; done");
+    wait_for(&program, "ready\n");
+    int output = dup(program.output);
+    pid_t pid = program.pid;
+    overdue = &program;
+    overdue_words = "never\n";
+    end(&program);
+    overdue = NULL;
+    assert_true(has_said(&program, "never\n"));
+    expect_all_gone(output, pid);
+}
+
+/* Whether it ended by itself or was ended, what it left in the background goes too. */
+static void background(void **state) {
+    (void)state;
+    static const char *const scripts[] = {
+        "trap '' TERM; sleep 1000 & (sleep 1000 & exec sleep 1000) & echo ready; trap - TERM; wait",
+        "trap '' TERM; sleep 1000 & echo ready; exit 0",
+    };
+    for (size_t s = 0; s < COUNT_OF(scripts); s++) {
+        struct spex_program program;
+        launch(&program, scripts[s]);
+        wait_for(&program, "ready\n");
+        if (s == 1)
+            while (!spex_program_ended(&program))
+                poll(&(struct pollfd){.fd = program.pidfd, .events = POLLIN}, 1, -1);
+        int output = dup(program.output);
+        pid_t pid = program.pid;
+        end(&program);
+        expect_all_gone(output, pid);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(descriptors),        cmocka_unit_test(signals),
+        cmocka_unit_test(process_group),      cmocka_unit_test(flood),
+        cmocka_unit_test(long_line),          cmocka_unit_test(ends_when_asked),
+        cmocka_unit_test(talks_while_ending), cmocka_unit_test(ignores_asking),
+        cmocka_unit_test(background),
+    };
+    return cmocka_run_group_tests_name("program_end", tests, setup, scratch_leave);
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/* Damaged frames, records and contexts: nothing that a program sends does more than end its
+ * trial. */
+#include <errno.h>
+#include <string.h>
+
+#include <spex/kernel.h>
+
+#include "explore/trial/receiver.h"
+#include "receiver_stream.h"
+#include "scratch.h"
+
+struct damage {
+    const char *what;
+    bool hello; /* first an orderly one */
+    struct spex_stream_header head;
+    size_t bytes; /* behind the header; zeroes */
+    const char *expected;
+};
+
+#define HEAD(...)                                                                                  \
+    { .magic = SPEX_STREAM_MAGIC, .version = SPEX_STREAM_VERSION, .collectors = 2, __VA_ARGS__ }
+
+static const struct damage damages[] = {
+    {"magic",
+     false,
+     {.magic = 0x58455054, .version = SPEX_STREAM_VERSION, .kind = 1, .collectors = 2},
+     0,
+     "not spex's"},
+    {"all zero", true, {0}, 0, "not spex's"},
+    {"version 0",
+     false,
+     {.magic = SPEX_STREAM_MAGIC, .kind = 1, .collectors = 2},
+     0,
+     "stream version 0, this one 2"},
+    {"version 3",
+     true,
+     {.magic = SPEX_STREAM_MAGIC, .version = 3, .kind = 4, .collectors = 2},
+     0,
+     "stream version 3, this one 2"},
+    {"kind 0", true, HEAD(.kind = 0), 0, "malformed frame"},
+    {"kind 6", true, HEAD(.kind = 6), 0, "malformed frame"},
+    {"kind 65535", true, HEAD(.kind = 65535), 0, "malformed frame"},
+    {"HELLO with a count", false, HEAD(.kind = SPEX_STREAM_HELLO, .count = 1), 0, "malformed fr"},
+    {"HELLO with a tail", false, HEAD(.kind = SPEX_STREAM_HELLO), 1, "malformed frame"},
+    {"PASS with a count", true, HEAD(.kind = SPEX_STREAM_PASS, .count = 1), 0, "malformed frame"},
+    {"END with a tail", true, HEAD(.kind = SPEX_STREAM_END), 88, "malformed frame"},
+    {"no records", true, HEAD(.kind = SPEX_STREAM_RECORDS), 0, "malformed frame"},
+    {"no sites", true, HEAD(.kind = SPEX_STREAM_SITES), 0, "malformed frame"},
+    {"too few records", true, HEAD(.kind = SPEX_STREAM_RECORDS, .count = 2),
+     sizeof(struct spex_record), "malformed frame"},
+    {"too many records", true, HEAD(.kind = SPEX_STREAM_RECORDS, .count = 1),
+     2 * sizeof(struct spex_record), "malformed frame"},
+    {"half a record", true, HEAD(.kind = SPEX_STREAM_RECORDS, .count = 1),
+     sizeof(struct spex_record) / 2, "malformed frame"},
+    {"a count whose bytes are 0 in 32 bits", true,
+     HEAD(.kind = SPEX_STREAM_RECORDS, .count = 1u << 29), 0, "malformed frame"},
+    {"the largest count", true, HEAD(.kind = SPEX_STREAM_SITES, .count = UINT32_MAX),
+     sizeof(struct spex_stream_site), "malformed frame"},
+    {"PASS first", false, HEAD(.kind = SPEX_STREAM_PASS), 0, "out of order"},
+    {"END first", false, HEAD(.kind = SPEX_STREAM_END), 0, "out of order"},
+    {"records first", false, HEAD(.kind = SPEX_STREAM_RECORDS, .count = 1),
+     sizeof(struct spex_record), "out of order"},
+    {"sites first", false, HEAD(.kind = SPEX_STREAM_SITES, .count = 1),
+     sizeof(struct spex_stream_site), "out of order"},
+    {"two HELLOs", true, HEAD(.kind = SPEX_STREAM_HELLO), 0, "out of order"},
+    {"no collectors",
+     false,
+     {.magic = SPEX_STREAM_MAGIC, .version = SPEX_STREAM_VERSION, .kind = 1},
+     0,
+     "out of order"},
+    {"65 collectors",
+     false,
+     {.magic = SPEX_STREAM_MAGIC, .version = SPEX_STREAM_VERSION, .kind = 1, .collectors = 65},
+     0,
+     "out of order"},
+    {"a collector of none", true, HEAD(.kind = SPEX_STREAM_PASS, .collector = 2), 0,
+     "out of order"},
+    {"the largest collector", true, HEAD(.kind = SPEX_STREAM_PASS, .collector = UINT32_MAX), 0,
+     "out of order"},
+    {"another number of collectors",
+     true,
+     {.magic = SPEX_STREAM_MAGIC,
+      .version = SPEX_STREAM_VERSION,
+      .kind = SPEX_STREAM_PASS,
+      .collectors = 3},
+     0,
+     "out of order"},
+    {"a record of zeroes", true, HEAD(.kind = SPEX_STREAM_RECORDS, .count = 1),
+     sizeof(struct spex_record), "malformed record"},
+};
+
+static void damaged_frames(void **state) {
+    (void)state;
+    static const char zeroes[4096];
+    for (size_t d = 0; d < COUNT_OF(damages); d++) {
+        struct stream stream;
+        open_stream(&stream);
+        if (damages[d].hello)
+            send_kind(&stream, SPEX_STREAM_HELLO);
+        send_frame(&stream, damages[d].head, zeroes, damages[d].bytes);
+        expect_refusal(&stream, damages[d].what, damages[d].expected);
+        close_stream(&stream);
+    }
+}
+
+static void short_frames(void **state) {
+    (void)state;
+    struct spex_stream_header head = header(SPEX_STREAM_HELLO, 0);
+    for (size_t length = 1; length < sizeof(head); length++) {
+        struct stream stream;
+        open_stream(&stream);
+        send_bytes(&stream, &head, length);
+        expect_refusal(&stream, "short", "not spex's");
+        close_stream(&stream);
+    }
+}
+
+/* An empty packet cannot be told from a closed connection. */
+static void empty_packet(void **state) {
+    (void)state;
+    struct stream stream;
+    open_stream(&stream);
+    send_bytes(&stream, "", 0);
+    take(&stream);
+    assert_int_equal(program_fd(&stream), -1);
+    assert_true(spex_receiver_ended(stream.receiver));
+    close_stream(&stream);
+}
+
+/* The largest frame is taken whole, one record more is not taken at all. */
+static void frame_sizes(void **state) {
+    (void)state;
+    enum { MOST = SPEX_STREAM_ENTRIES_MAX(struct spex_record) };
+    static struct {
+        struct spex_stream_header head;
+        struct spex_record records[MOST + 1];
+    } frame;
+    struct stream stream;
+    size_t count;
+    for (size_t r = 0; r <= MOST; r++)
+        frame.records[r] = record(MOST - r);
+    open_stream(&stream);
+    send_kind(&stream, SPEX_STREAM_HELLO);
+    frame.head = header(SPEX_STREAM_RECORDS, MOST);
+    send_bytes(&stream, &frame, sizeof(frame) - sizeof(struct spex_record));
+    take(&stream);
+    const struct spex_record *records = spex_receiver_records(stream.receiver, true, &count);
+    assert_int_equal(count, MOST);
+    assert_int_equal(records[0].timestamp, 1);
+    frame.head = header(SPEX_STREAM_RECORDS, MOST + 1);
+    send_bytes(&stream, &frame, sizeof(frame));
+    expect_refusal(&stream, "oversize", "malformed frame");
+    close_stream(&stream);
+}
+
+static void damaged_records(void **state) {
+    (void)state;
+    static const struct {
+        const char *what;
+        struct spex_record record;
+    } cases[] = {
+        {"no type", {.weight = 1}},
+        {"two types", {.probe_type = SPEX_LAT | SPEX_CNT, .weight = 1}},
+        {"type 512", {.probe_type = 512, .weight = 1}},
+        {"an unknown mark", {.probe_type = SPEX_LAT, .weight = 1, .marks = 1 << SPEX_MARKS}},
+        {"type 2^31", {.probe_type = 1u << 31, .weight = 1}},
+        {"no weight", {.probe_type = SPEX_LAT}},
+        {"7 fields", {.probe_type = SPEX_LAT, .weight = 1, .field_count = 7}},
+        {"255 fields", {.probe_type = SPEX_SNAPSHOT, .weight = 1, .field_count = 255}},
+    };
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        struct spex_record records[3] = {record(1), cases[c].record, record(2)};
+        struct stream stream;
+        open_stream(&stream);
+        send_kind(&stream, SPEX_STREAM_HELLO);
+        send_frame(&stream, header(SPEX_STREAM_RECORDS, 3), records, sizeof(records));
+        expect_refusal(&stream, cases[c].what, "malformed record"); /* nor the two good ones */
+        close_stream(&stream);
+    }
+}
+
+/* Also such as would make a circle of the tree. */
+static void malformed_contexts(void **state) {
+    static const struct spex_stream_context contexts[] = {
+        {.number = 0, .parent = 1},          {.number = 1, .parent = 1},
+        {.number = 2, .parent = 2},          {.number = 2, .parent = 3},
+        {.number = 2, .parent = 0},          {.number = SPEX_CONTEXTS_MAX + 1, .parent = 1},
+        {.number = UINT32_MAX, .parent = 1}, {.number = 2, .parent = 1, .kernel = 65536},
+    };
+    (void)state;
+    for (size_t c = 0; c < COUNT_OF(contexts); c++) {
+        struct stream stream;
+        open_stream(&stream);
+        send_kind(&stream, SPEX_STREAM_HELLO);
+        send_frame(&stream, header(SPEX_STREAM_CONTEXTS, 1), &contexts[c], sizeof(contexts[c]));
+        expect_refusal(&stream, "a context", "malformed context");
+        close_stream(&stream);
+    }
+}
+
+static void too_many_sites(void **state) {
+    (void)state;
+    enum { MOST = SPEX_STREAM_ENTRIES_MAX(struct spex_stream_site) };
+    static struct spex_stream_site all[MOST];
+    struct stream stream;
+    struct spex_error why = {""};
+    size_t count, sent = 0;
+    int err = 0;
+    open_stream(&stream);
+    send_kind(&stream, SPEX_STREAM_HELLO);
+    while (!err && sent < 100000) {
+        send_frame(&stream, header(SPEX_STREAM_SITES, MOST), all, sizeof(all));
+        sent += MOST;
+        err = spex_receiver_take(stream.receiver, &why);
+    }
+    assert_int_equal(err, -EPROTO);
+    assert_non_null(strstr(why.text, "too many sites"));
+    spex_receiver_sites(stream.receiver, &count);
+    assert_int_equal(count, sent - MOST);
+    assert_true(sent > 65536);
+    close_stream(&stream);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(damaged_frames),     cmocka_unit_test(short_frames),
+        cmocka_unit_test(empty_packet),       cmocka_unit_test(frame_sizes),
+        cmocka_unit_test(damaged_records),    cmocka_unit_test(too_many_sites),
+        cmocka_unit_test(malformed_contexts),
+    };
+    return cmocka_run_group_tests_name("receiver_damage", tests, scratch_enter, scratch_leave);
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/* Events of the processor and of the kernel, chosen by code or name, and differences of their
+ * readings. */
+#define SPEX_BUILDING /* so that the linker takes what is only referred to here */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <spex/probe.h>
+
+#include "../check.h"
+#include "counter_checks.h"
+#include "counters/counters.h"
+#include "counters/prepare.h"
+#include "messages.h"
+
+/* ---- events by code and name ---- */
+
+static void events_that_are_none(void **state) {
+    (void)state;
+    messages_begin();
+    assert_int_equal(spex_perfcntr_set_name(0, "perf::NO-SUCH-EVENT"), -EINVAL);
+    assert_int_equal(spex_perfcntr_set_name(0, ""), -EINVAL);
+    assert_int_equal(spex_perfcntr_set_name(0, NULL), -EINVAL);
+    assert_int_equal(spex_perfcntr_set_name(SPEX_PERFCNTRS, "perf::TASK-CLOCK"), -EINVAL);
+    assert_int_equal(spex_perfcntr_set(SPEX_PERFCNTRS, 0xc0, 0), -EINVAL);
+    assert_int_equal(spex_perfcntr_set(0, 0x10000, 0), -EINVAL);
+    assert_int_equal(spex_perfcntr_set(0, 0xc0, (uint64_t)1 << 24), -EINVAL);
+    const char *messages = messages_end();
+    assert_non_null(strstr(messages, "counter 0: perf::NO-SUCH-EVENT: "));
+    assert_non_null(strstr(messages, "counter 8: a number of 0 to 7"));
+    assert_non_null(strstr(messages, "no code of event 0x10000, mask 0"));
+}
+
+static void a_counter_without_event(void **state) {
+    const enum spex_counter last = (enum spex_counter)(SPEX_COUNTERS - 1);
+    (void)state;
+    messages_begin();
+    assert_int_equal(spex_counters_prepare(last), -ENOENT);
+    assert_non_null(strstr(messages_end(), "counter 7 not available: no event has been set"));
+}
+
+/* Says that it is there and counts, or that it is not and why; never a number without a counter. */
+static void events_of_the_processor(void **state) {
+    struct spex_thread_counters mine = {0};
+    (void)state;
+    assert_int_equal(spex_perfcntr_set(3, 0xc0, 0), 0); /* instructions retired, on x86 */
+    const enum spex_counter raw = (enum spex_counter)(first_perfcntr + 3);
+    const enum spex_counter both[] = {SPEX_COUNTER_LLC, raw};
+    for (size_t i = 0; i < COUNT_OF(both); i++) {
+        messages_begin();
+        int err = spex_counters_prepare(both[i]);
+        const char *messages = messages_end();
+        struct spex_reading reading = read_now(&mine, both[i]);
+        print_message("%s\n", description(both[i]));
+        assert_int_equal(reading.available, err == 0);
+        assert_int_equal(strstr(messages, "not available here: ") != NULL, err != 0);
+        assert_int_equal(strstr(description(both[i]), "not available here: ") != NULL, err != 0);
+    }
+    spex_counters_close(&mine);
+}
+
+/* libpfm4 can be told to take the machine for another. */
+static const struct {
+    const char *pmu;
+    const char *text;
+} processors[] = {
+    {"hsw", "LONGEST_LAT_CACHE (references 0x4f2e, misses 0x412e)"},
+    {"icl", "LONGEST_LAT_CACHE (references 0x4f2e, misses 0x412e)"},
+    {"spr", "LONGEST_LAT_CACHE (references 0x4f2e, misses 0x412e)"},
+    {"amd64_fam17h_zen2", "DATA_CACHE_REFILLS_FROM_SYSTEM (references 0x5a43, misses 0x5843)"},
+    {"amd64_fam19h_zen3", "ANY_DATA_CACHE_FILLS_FROM_SYSTEM (references 0x5e44, misses 0x5c44)"},
+    {"amd64_fam19h_zen4", "ANY_DATA_CACHE_FILLS_FROM_SYSTEM (references 0xde44, misses 0xdc44)"},
+};
+static size_t processor;
+
+static void check_cache_events(void) {
+    unsigned position = 0;
+    struct spex_choice choice;
+    setenv("LIBPFM_FORCE_PMU", processors[processor].pmu, 1);
+    assert_true(spex_llc_next(&position, &choice));
+    assert_string_equal(choice.text, processors[processor].text);
+}
+
+static void cache_events_of_processors(void **state) {
+    (void)state;
+#if defined(__x86_64__)
+    for (processor = 0; processor < COUNT_OF(processors); processor++)
+        in_child(check_cache_events);
+#else
+    (void)check_cache_events;
+    skip();
+#endif
+}
+
+static void another_event(void **state) {
+    struct spex_thread_counters mine = {0};
+    uint64_t values[2];
+    bool scaled;
+    (void)state;
+    need_perf(false);
+    assert_int_equal(spex_perfcntr_set_name(0, "perf::PAGE-FAULTS:u"), 0);
+    assert_int_equal(spex_counters_prepare(first_perfcntr), 0);
+    struct spex_reading before = read_now(&mine, first_perfcntr);
+    assert_true(before.available);
+    assert_int_equal(spex_perfcntr_set_name(0, "PAGE-FAULTS:u"), 0); /* the same */
+    assert_true(spex_counter_ready(&mine, first_perfcntr));
+
+    assert_int_equal(spex_perfcntr_set_name(0, "perf::TASK-CLOCK"), 0);
+    expect_text(first_perfcntr, "perf::TASK-CLOCK");
+    assert_false(spex_counter_ready(&mine, first_perfcntr));
+    struct spex_reading stale;
+    spex_counter_read(&mine, first_perfcntr, &stale);
+    assert_false(stale.available);
+    struct spex_reading after = read_now(&mine, first_perfcntr);
+    assert_true(after.available);
+    assert_false(spex_counter_delta(&before, &after, values, &scaled));
+    assert_int_equal(event_descriptors(), 1);
+    spex_counters_close(&mine);
+    assert_int_equal(event_descriptors(), 0);
+}
+
+struct changing {
+    int stop;
+    unsigned long opened;
+};
+
+static void *read_while_changing(void *argument) {
+    struct changing *changing = argument;
+    struct spex_thread_counters mine = {0};
+    struct spex_reading reading;
+    while (!spex_load_relaxed(&changing->stop)) {
+        if (!spex_counter_ready(&mine, first_perfcntr) && spex_counter_open(&mine, first_perfcntr))
+            spex_fetch_add_relaxed(&changing->opened, 1);
+        spex_counter_read(&mine, first_perfcntr, &reading);
+    }
+    spex_counters_close(&mine);
+    return NULL;
+}
+
+static void changes_while_threads_read(void **state) {
+    static const char *const names[] = {"perf::TASK-CLOCK", "perf::PAGE-FAULTS:u"};
+    struct changing changing = {0};
+    pthread_t threads[2];
+    (void)state;
+    need_perf(false);
+    prepare_some();
+    for (size_t i = 0; i < COUNT_OF(threads); i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, read_while_changing, &changing), 0);
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(spex_perfcntr_set_name(0, names[i % 2]), 0);
+    while (spex_load_relaxed(&changing.opened) < COUNT_OF(threads))
+        sched_yield();
+    spex_store_relaxed(&changing.stop, 1);
+    for (size_t i = 0; i < COUNT_OF(threads); i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_int_equal(event_descriptors(), 0);
+}
+
+/* ---- differences ---- */
+
+static void multiplexed_events_are_scaled(void **state) {
+    uint64_t values[2];
+    bool scaled;
+    (void)state;
+    struct spex_reading begin = {{1000, 10}, 5000, 4000, 1, true};
+    struct spex_reading end = {{2000, 20}, 9000, 5000, 1, true};
+    assert_true(spex_counter_delta(&begin, &end, values, &scaled));
+    assert_true(scaled);
+    assert_int_equal(values[0], 4000);
+    assert_int_equal(values[1], 40);
+    end.running = 8000; /* all the time between the two */
+    assert_true(spex_counter_delta(&begin, &end, values, &scaled));
+    assert_false(scaled);
+    assert_int_equal(values[0], 1000);
+    end.running = begin.running; /* none of it */
+    assert_false(spex_counter_delta(&begin, &end, values, &scaled));
+    begin.enabled = begin.running = 0; /* by instruction, and then shared: how long is unknown */
+    assert_false(spex_counter_delta(&begin, &end, values, &scaled));
+    end.enabled = end.running; /* never shared */
+    assert_true(spex_counter_delta(&begin, &end, values, &scaled));
+    assert_false(scaled);
+    end.source = 2;
+    assert_false(spex_counter_delta(&begin, &end, values, &scaled));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cache_events_of_processors), /* before libpfm4 knows the processor */
+        cmocka_unit_test(events_that_are_none),
+        cmocka_unit_test(a_counter_without_event),
+        cmocka_unit_test(events_of_the_processor),
+        cmocka_unit_test(another_event),
+        cmocka_unit_test(changes_while_threads_read),
+        cmocka_unit_test(multiplexed_events_are_scaled),
+    };
+    return cmocka_run_group_tests_name("counter_events", tests, NULL, NULL);
+}
