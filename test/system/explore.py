@@ -101,7 +101,8 @@ class Results(Exploration):
         self.explore(space(WORK + THREADS, run='threads="threads" warmup="0.01"'))
         result = self.spex("report", self.store)
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertRegex(result.stdout, r"best +[0-9.e+]+/s .*work=200 us")
+        best = self.report()["best"]["config"]
+        self.assertRegex(result.stdout, r"best +[0-9.e+]+/s .*work=%d us threads=%d" % (best["work"], best["threads"]))
         self.assertRegex(result.stdout, r"worst +[0-9.e+]+/s .*work=800 us")
         self.assertRegex(result.stdout, r"more threads (stop helping from threads=1"
                                         r"|still help at threads=2, the most tried)")
