@@ -116,7 +116,7 @@ static double entry_cost(const struct spex_profile *profile, const struct entry 
     return entry->type && entry->type->measured && rate > 0 ? entry->type->record / rate : 0;
 }
 
-/* "off", "on", "probed", or "1 in N" for a probe that is sampled. */
+/* "off", "on", "polled", or "1 in N" for a probe that is sampled. */
 static void entry_add_state(struct spex_columns *columns, const struct entry *entry) {
     struct spex_sampling sampling = spex_profile_sampling(entry->site);
     char text[SPEX_SAMPLING_TEXT];

@@ -51,7 +51,7 @@ struct spex_top_row {
     /* The shortest period of its sites, 0 when all are off, and the kind and burst of that
      * sampling. */
     uint32_t period, kind, burst;
-    /* Of sites_on those that are probed, which have no period. */
+    /* Of sites_on those that are polled, which have no period. */
     uint32_t polled;
     /* The shortest period that the developers chose. */
     uint32_t subsample;
