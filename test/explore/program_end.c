@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "explore/trial/program.h"
+#define LAUNCH_SOCKET "/another/socket"
 #include "program_launch.h"
 #include "scratch.h"
 

@@ -15,6 +15,12 @@ static inline bool has_said(const struct spex_program *program, const char *word
     return memmem(program->tail, program->tail_length, words, strlen(words)) != NULL;
 }
 
+/* A launch marks its processes with the socket's address, and its end kills every process of the
+ * machine with that mark. So each test program has an address of its own. */
+#ifndef LAUNCH_SOCKET
+#define LAUNCH_SOCKET "/a/socket"
+#endif
+
 /* `what` says all but the script. */
 static inline void launch_as(struct spex_program *program, const char *script,
                              struct spex_launch what) {
@@ -28,7 +34,7 @@ static inline void launch_as(struct spex_program *program, const char *script,
 }
 
 static const struct spex_launch usual = {
-    .config = "a config", .probes = "q:lat,*", .socket = "/a/socket", .sweep = true};
+    .config = "a config", .probes = "q:lat,*", .socket = LAUNCH_SOCKET, .sweep = true};
 
 static inline void launch(struct spex_program *program, const char *script) {
     launch_as(program, script, usual);

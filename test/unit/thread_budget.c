@@ -59,7 +59,12 @@ static void start(const char *thread_budget, const char *probes) {
 
 static double ticks_per_second;
 
-/* The most records in any window of 10 ms, times what one costs. */
+/* Both this test and the library know the rate of ticks to one part in 10^4 (base/clock.c). */
+#define TICK_RATE_ERROR 2e-4
+
+/* The seconds that records cost in the window of 10 ms with the most of them. A record is allowed at
+ * BEGIN and stamped at END: one of them may have been allowed before the window, by an execution
+ * that the scheduler interrupted, and is left out. */
 static double most_spent(void) {
     struct spex_cost cost;
     uint64_t window = (uint64_t)(SPEX_THREAD_BUDGET_SECONDS * ticks_per_second);
@@ -71,7 +76,7 @@ static double most_spent(void) {
         if (last - first + 1 > most)
             most = last - first + 1;
     }
-    return (double)most * cost.record / ticks_per_second;
+    return most ? (double)(most - 1) * cost.record / ticks_per_second : 0;
 }
 
 static void expect_bound(const char *probes) {
@@ -81,7 +86,7 @@ static void expect_bound(const char *probes) {
     assert_int_equal(spex_set("off"), 0);
     assert_int_equal(spex_stop(), 0);
     assert_true(seen.count > 0);
-    assert_true(most_spent() <= 0.05 * SPEX_THREAD_BUDGET_SECONDS);
+    assert_true(most_spent() <= 0.05 * SPEX_THREAD_BUDGET_SECONDS * (1 + TICK_RATE_ERROR));
     /* The bound was met, and what was not recorded is stood for. */
     assert_true(seen.count < executions);
     assert_true(seen.weight <= executions * 3);
