@@ -27,7 +27,7 @@ static struct {
     uint32_t used;
     /* Sampled executions that found no state. */
     uint64_t unrecorded;
-    /* Seed of the random generators of threads to come. */
+    /* Seed of the random generators of threads to come; 0 before one is set. */
     uint64_t seed;
     /* The key whose destructor gives a thread's state back, or the error of making the key. */
     pthread_key_t at_exit;
@@ -145,7 +145,8 @@ int spex_threads_init(void) {
     spex_counters_init();
     thread_pool.states = memory;
     thread_pool.room = room;
-    thread_pool.seed = spex_ticks() ^ (uint64_t)getpid() << 32 ^ (uintptr_t)memory;
+    if (!thread_pool.seed)
+        thread_pool.seed = spex_ticks() ^ (uint64_t)getpid() << 32 ^ (uintptr_t)memory;
     return 0;
 }
 

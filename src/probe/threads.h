@@ -85,8 +85,8 @@ const struct spex_thread *spex_threads_state(uint32_t index);
  * system call. Any thread. */
 bool spex_threads_cpu_ns(uint64_t *ns, uint64_t *threads);
 
-/* Sets the seed for the gaps of threads to come. For tests that must have the same result each
- * time. */
+/* Sets the seed, not 0, for the gaps of threads to come; spex_threads_init and spex_start keep it. For
+ * tests that must have the same result each time. */
 void spex_threads_seed(uint64_t seed);
 
 /* Returns how many states of the pool have ever been in use. */

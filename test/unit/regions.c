@@ -29,7 +29,7 @@ enum {
     OTHER,
     ALL = 40
 };
-enum { IDS = 64, LEVELS = 4 };
+enum { IDS = 64, LEVELS = 4, SEED = 1 };
 
 #define REGION_MARKS (SPEX_MARK_DRAWN | SPEX_MARK_REGION)
 
@@ -104,6 +104,15 @@ NOINLINE void straight(void) {
 static void straight_run(unsigned passes) {
     for (unsigned i = 0; i < passes; i++)
         straight();
+}
+
+static void the_seed_set_before_the_start_is_kept(void **state) {
+    struct spex_random seeded;
+    (void)state;
+    spex_random_seed(&seeded, SEED, 0);
+    begin("1@50");
+    assert_memory_equal(&spex_thread_attach()->random, &seeded, sizeof(seeded));
+    end();
 }
 
 static void all_probes_share_one_coin(void **state) {
@@ -409,6 +418,7 @@ static void every_type_can_stand_in_a_region(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_seed_set_before_the_start_is_kept),
         cmocka_unit_test(all_probes_share_one_coin),
         cmocka_unit_test(off_nothing_is_recorded_and_with_a_period_of_1_all),
         cmocka_unit_test(those_that_are_on_have_the_shortest_period),
@@ -422,6 +432,6 @@ int main(void) {
         cmocka_unit_test(threads_count_for_themselves),
         cmocka_unit_test(every_type_can_stand_in_a_region),
     };
-    spex_threads_seed(1);
+    spex_threads_seed(SEED);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
