@@ -42,6 +42,7 @@ void spex_model_columns(const struct spex_model *model, const double *parameters
     }
 }
 
+/* The predicted time from the factors of spex_model_columns(). */
 static double columns_value(const struct spex_model *model, const double *columns) {
     double value = model->constant;
     for (size_t t = 0; t < model->term_count; t++)
@@ -81,11 +82,13 @@ const char *spex_model_class_name(enum spex_model_class class) {
     return names[class];
 }
 
+/* Where to write next, and the bytes that are left, of which one is for the 0. */
 struct text {
     char *at;
     size_t left;
 };
 
+/* Appends text, cut to what is left. */
 __attribute__((format(printf, 2, 3))) static void text_put(struct text *text, const char *format,
                                                            ...) {
     va_list args;
@@ -97,6 +100,8 @@ __attribute__((format(printf, 2, 3))) static void text_put(struct text *text, co
     text->left -= used;
 }
 
+/* Appends a parameter's factor. Powers of fitted models are wholes, halves, quarters or thirds
+ * (dictionary.c). */
 static void text_put_factor(struct text *text, const char *name, struct spex_exponents of) {
     if (of.twelfths == 12)
         text_put(text, "·%s", name);

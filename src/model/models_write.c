@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Writes models as lines of text; docs/models.md describes them, models_read.c reads them. */
 #include "model/models.h"
 
 #include <errno.h>
@@ -28,6 +29,7 @@ static void write_model(const struct spex_model *model, FILE *out) {
     }
 }
 
+/* Errors of single writes stay in `out`, and are asked for once at the end. */
 int spex_models_write(const struct spex_models *models, FILE *out) {
     fprintf(out, "spex-models 1\n");
     for (size_t k = 0; k < models->count; k++) {
