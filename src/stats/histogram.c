@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "stats/histogram.h"
 
+/* The inverse of spex_histogram_bucket(). */
 void spex_histogram_bounds(unsigned bucket, double *low, double *high) {
     unsigned shift = bucket < SPEX_HISTOGRAM_SUB ? 0 : bucket / SPEX_HISTOGRAM_SUB - 1;
     uint64_t first =

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Margins from sums alone. Consecutive looks are not independent, so n looks count as fewer, by
+ * their correlation; the sums over pairs of looks give it. */
 #include "stats/occupancy.h"
 
 #include <math.h>
@@ -12,7 +14,7 @@
 /* From this n p (1 - p) on, the binomial distribution of a share is taken for a normal one. */
 #define NORMAL_LEAST 10
 
-/* Upper limit of threads in a valid look. Sums within it stay far from overflow. */
+/* Most threads of a look in sums that count as valid. Sums within it stay far from overflow. */
 #define THREADS_MOST 1e6
 
 void spex_occupancy_add(struct spex_occupancy *activity, uint32_t threads, int64_t before) {
@@ -90,6 +92,7 @@ static double rare_margin(double share, double n) {
     return half + fabs(middle - share);
 }
 
+/* Margin of the mean of n independent looks, by the t distribution. */
 static double mean_margin(double variance, double n) {
     return spex_student_95(n - 1) * sqrt(variance / (n - 1));
 }
