@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Keeps all cells as text until the end, since the widths are not known before, and prints them row
+ * by row. Out of memory, what there is is printed with a line that says so. */
 #define _GNU_SOURCE
 #include "profile/columns.h"
 
@@ -17,6 +19,7 @@ void spex_columns_init(struct spex_columns *columns, const char *const *headings
         spex_columns_add(columns, "%s", headings[c]);
 }
 
+/* Appends an empty cell. NULL: no memory. */
 static char **next_cell(struct spex_columns *columns) {
     if (columns->count == columns->room) {
         size_t room = columns->room ? columns->room * 2 : 64;
@@ -73,6 +76,7 @@ static unsigned row_length(const struct spex_columns *columns, size_t row, const
     return length;
 }
 
+/* Prints one row. A cell at the left edge of its column is padded only if another cell follows. */
 static void print_row(const struct spex_columns *columns, size_t row, const size_t *widths,
                       FILE *file) {
     unsigned length = row_length(columns, row, widths);

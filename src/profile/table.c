@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* Each probe has a row for its first value, one more for each further value, and below each the
+ * margins of its figures where they come from a sample. A polled probe has rows for the share of
+ * time and the mean number of threads instead. Functions named add_… fill cells from left to
+ * right. */
 #include "profile/table.h"
 
 #include <inttypes.h>
@@ -56,11 +60,13 @@ static struct unit unit_of(const struct spex_profile *profile,
                          .seconds = rate > 0 ? 1 / rate : 0};
 }
 
+/* Adds `count` cells with the same text. */
 static void add_cells(struct spex_columns *columns, const char *text, unsigned count) {
     for (unsigned c = 0; c < count; c++)
         spex_columns_add(columns, "%s", text);
 }
 
+/* Adds a value: as a duration if it is a time, "-" while the length of a tick is not known. */
 static void add_value(struct spex_columns *columns, double value, struct unit unit) {
     char text[TEXT];
     if (!unit.time)
@@ -72,6 +78,8 @@ static void add_value(struct spex_columns *columns, double value, struct unit un
         spex_columns_add(columns, "-");
 }
 
+/* Adds the cells of a value: name, mean, quantiles, greatest, total. The total is the mean times
+ * the executions, also those without a record. */
 static void add_values(struct spex_columns *columns, const struct spex_profile_row *row,
                        unsigned series, struct unit unit) {
     const struct spex_values *values = row->values[series];
@@ -96,6 +104,7 @@ static void add_margin(struct spex_columns *columns, const char *sign, double ma
         spex_columns_add(columns, "%s0", sign);
 }
 
+/* Adds the distance of the quantile to the further end of its interval; "?": not known. */
 static void add_quantile_margin(struct spex_columns *columns, const struct spex_profile_row *row,
                                 unsigned series, double q) {
     const struct spex_values *values = row->values[series];
@@ -150,6 +159,8 @@ static void add_margins(struct spex_columns *columns, const struct spex_profile_
     spex_columns_end_row(columns);
 }
 
+/* Adds the number of lost records; "~": it is estimated, as the probe's share of its type's
+ * losses. */
 static void add_losses(struct spex_columns *columns, const struct spex_profile_probe *probe) {
     spex_columns_add(columns, "%s%.0f", probe->lost_shared ? "~" : "",
                      probe->lost > 0 ? probe->lost : 0);
@@ -169,6 +180,7 @@ static void add_count(struct spex_columns *columns, const struct spex_profile_pr
         spex_columns_add(columns, "-");
 }
 
+/* Adds the cells of the probe: name, type, period or mean weight of its records, count and rate. */
 static void add_head(struct spex_columns *columns, const struct spex_profile_probe *probe) {
     char name[SPEX_PROFILE_NAME_BYTES];
     spex_columns_add(columns, "%s", spex_probe_text(probe, name, sizeof(name)));
@@ -197,6 +209,7 @@ static void add_looked(struct spex_columns *columns, const char *name, double me
         spex_columns_add(columns, "-");
 }
 
+/* Adds the share of time in which at least one thread executed the polled probe. */
 static void add_active(struct spex_columns *columns, const struct spex_profile_probe *probe) {
     double share = spex_occupancy_share(&probe->activity);
     double margin = spex_occupancy_share_margin(&probe->activity);
@@ -215,6 +228,7 @@ static void add_threads(struct spex_columns *columns, const struct spex_profile_
     spex_columns_end_row(columns);
 }
 
+/* Adds the rows of a polled probe that are not its first row. */
 static void add_activity(struct spex_columns *columns, const struct spex_profile_probe *probe) {
     if (!probe->activity.looks)
         return;
@@ -247,6 +261,7 @@ static void add_row(struct spex_columns *columns, const struct spex_profile *pro
     add_activity(columns, probe);
 }
 
+/* Prints what became of the records, so that produced = consumed + lost can be seen. */
 static void print_accounts(FILE *file, const struct spex_profile_process *process) {
     fprintf(file, "%.3f s; records: %" PRIu64 " produced, %" PRIu64 " consumed, %" PRIu64 " lost",
             process->seconds, process->produced, process->consumed, process->lost);

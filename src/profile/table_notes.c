@@ -18,6 +18,8 @@ static bool type_used(const struct spex_profile *profile, uint32_t probe_type) {
     return false;
 }
 
+/* Prints the measured costs of the types that are used. Skipping costs much the same for all
+ * types: the greatest is printed. */
 static void print_costs(FILE *file, const struct spex_profile *profile) {
     const char *between = "; a record costs";
     double skip = -1, ns_per_tick = 1e9 / profile->process.ticks_per_second;
@@ -35,6 +37,7 @@ static void print_costs(FILE *file, const struct spex_profile *profile) {
         fprintf(file, ", a skipped execution %.2g ns", skip * ns_per_tick);
 }
 
+/* Whether any probe has been polled. */
 static bool any_polled(const struct spex_profile *profile) {
     for (size_t r = 0; r < profile->row_count; r++)
         if (profile->rows[r].probe.activity.looks)
@@ -103,6 +106,7 @@ static void print_counters(FILE *file, const struct spex_profile *profile) {
                     profile->types[t].text);
 }
 
+/* Prints how many of a probe's records have marks. The texts are in the order of enum spex_mark. */
 static void print_marks(FILE *file, const struct spex_profile_probe *probe) {
     static const char *const texts[] = {
         "include the making ready of their thread or counter",
@@ -119,6 +123,7 @@ static void print_marks(FILE *file, const struct spex_profile_probe *probe) {
                     texts[m]);
 }
 
+/* Says what the column of losses means, where there are any. */
 static void print_losses(FILE *file, const struct spex_profile *profile) {
     bool shared = false;
     for (size_t r = 0; r < profile->row_count; r++)
