@@ -91,6 +91,7 @@ static const char *variable_nearest(const char *name) {
     return nearest;
 }
 
+/* Writes the message: with the nearest name, or with all names where none is near. */
 static void unknown_report(const char *name) {
     const char *meant = variable_nearest(name);
     char all[SPEX_VARIABLES * NAME_BYTES] = "";

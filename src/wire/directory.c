@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Sockets are addressed through the descriptor of their directory, whose owner the caller has
+ * checked: a path could lead to another directory by then. Sockets of processes that are gone are
+ * removed by whoever opens the next one. */
 #define _GNU_SOURCE
 #include "wire/directory.h"
 
@@ -13,7 +16,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Most entries that one call of spex_control_clean() reads. */
+/* Most entries that one call of spex_control_clean() reads: the directory may hold any number of
+ * files, and a starting program waits. */
 enum { CLEANED_MAX = 1024 };
 
 bool spex_control_directory(unsigned n, const char *chosen, const char *runtime, uid_t user,
@@ -50,6 +54,7 @@ unsigned long spex_control_namespace(const char *link) {
                : 0;
 }
 
+/* The number of this process's PID namespace; 0: not known. */
 static unsigned long namespace_number(void) {
     return spex_control_namespace("/proc/self/ns/pid");
 }
@@ -83,10 +88,11 @@ int spex_control_bind_at(int socket, int directory, const char *name) {
     return err;
 }
 
-static const char hidden[] = "new-";
+/* Before the name of a socket that does not listen yet. */
+static const char hidden_prefix[] = "new-";
 
 void spex_control_hidden_name(const char *name, char to[SPEX_CONTROL_NAME_BYTES]) {
-    snprintf(to, SPEX_CONTROL_NAME_BYTES, "%s%s", hidden, name);
+    snprintf(to, SPEX_CONTROL_NAME_BYTES, "%s%s", hidden_prefix, name);
 }
 
 /* Parses a name as spex_control_name() makes it, of any process. False: another name, whose file
@@ -101,6 +107,7 @@ static bool is_name(const char *name, int *process, unsigned long *namespace) {
            (!name[length] || strcmp(name + length, SPEX_CONTROL_RUN) == 0);
 }
 
+/* Whether the process exists in this PID namespace, of whatever user. */
 static bool process_is_there(int process) {
     return kill(process, 0) == 0 || errno == EPERM;
 }
@@ -119,16 +126,17 @@ static bool nobody_listens(int directory, const char *name) {
  * listened, or of one that is about to listen; in another PID namespace the two cannot be told
  * apart, so that such a socket stays. */
 static bool is_left(int directory, const char *name) {
-    bool is_hidden = strncmp(name, hidden, strlen(hidden)) == 0;
+    bool is_hidden = strncmp(name, hidden_prefix, strlen(hidden_prefix)) == 0;
     int process;
     unsigned long namespace;
-    if (!is_name(is_hidden ? name + strlen(hidden) : name, &process, &namespace))
+    if (!is_name(is_hidden ? name + strlen(hidden_prefix) : name, &process, &namespace))
         return false;
     bool known = namespace == namespace_number();
     return !(known && process_is_there(process)) && (known || !is_hidden) &&
            nobody_listens(directory, name);
 }
 
+/* Reads a copy of the descriptor, because closedir() closes it. */
 void spex_control_clean(int directory) {
     int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *entries = copy >= 0 ? fdopendir(copy) : NULL;
