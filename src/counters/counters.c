@@ -28,6 +28,8 @@ static struct {
 static const uint64_t always_mapped = 1;
 const uint64_t *spex_counters_mapped = &always_mapped;
 
+/* Points spex_counters_mapped to a page that the kernel clears in the child of a fork
+ * (MADV_WIPEONFORK). Where that is not possible the flag stays 1, see counters.h. */
 void spex_counters_init(void) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     uint64_t *flag = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -81,6 +83,7 @@ static void event_reset(struct spex_event *event, enum spex_counter counter) {
     }
 }
 
+/* Closes the event at the end of its use. Handlers that come meanwhile leave it alone. */
 static void event_close(struct spex_event *event, enum spex_counter counter) {
     event->busy = true;
     handler_fence();
@@ -123,7 +126,9 @@ static void event_publish(struct spex_event *event, struct spex_event opened) {
     event->busy = false;
 }
 
-/* Readers of this event are interrupted by the caller, a handler: they still use it. */
+/* Does nothing if the event has readers: then the caller is a signal handler that has
+ * interrupted them. Opens into a copy, so that the event's fields are never half-way while
+ * `busy` is not set. */
 bool spex_counter_open(struct spex_thread_counters *counters, enum spex_counter counter) {
     struct spex_event *event = &counters->events[counter];
     if (!*spex_counters_mapped || event->busy || event->readers ||
@@ -143,6 +148,7 @@ bool spex_counter_open(struct spex_thread_counters *counters, enum spex_counter 
     return true;
 }
 
+/* errno is restored: probes must not change it for the program. */
 void spex_counter_read_slowly(struct spex_thread_counters *counters, enum spex_counter counter,
                               struct spex_reading *reading) {
     struct spex_event *event = &counters->events[counter];
@@ -162,6 +168,7 @@ void spex_counter_read_slowly(struct spex_thread_counters *counters, enum spex_c
     errno = saved;
 }
 
+/* The value that the event would have if it had been counted all the time. */
 static uint64_t extrapolated(uint64_t value, uint64_t enabled, uint64_t running) {
     return (uint64_t)((double)value * (double)enabled / (double)running + 0.5);
 }

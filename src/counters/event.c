@@ -38,14 +38,18 @@
  * perf_event_open(2). */
 #define RECORD_BYTES_LOG2 3
 
+/* Whether the count is the head of a ring of records. */
 static bool has_ring(enum spex_way way) {
     return way == SPEX_WAY_FAULT_RECORDS || way == SPEX_WAY_SWITCH_RECORDS;
 }
 
+/* Whether the count is read from a mapping alone, so that the descriptor can be closed. */
 static bool is_mapped(enum spex_way way) {
     return has_ring(way) || way == SPEX_WAY_SWITCH_COUNT;
 }
 
+/* Attributes of the event for one way of reading. `grouped`: one of several events that are read
+ * together. */
 static struct perf_event_attr event_attributes(const struct spex_event_code *code,
                                                enum spex_way way, bool grouped) {
     struct perf_event_attr attr = {
@@ -78,8 +82,8 @@ static struct perf_event_attr event_attributes(const struct spex_event_code *cod
     return attr;
 }
 
-/* An event of the calling thread on any processor. `leader`: the descriptor of the group's first
- * event; -1: this is the first. */
+/* Opens an event of the calling thread on any processor. `leader`: the descriptor of the group's
+ * first event; -1: this is the first. A descriptor, or a negative errno value. */
 static int descriptor_open(const struct spex_event_code *code, enum spex_way way, bool grouped,
                            int leader) {
     struct perf_event_attr attr = event_attributes(code, way, grouped);
@@ -88,6 +92,7 @@ static int descriptor_open(const struct spex_event_code *code, enum spex_way way
     return descriptor < 0 ? -errno : (int)descriptor;
 }
 
+/* Whether the number still stands for the event with this id. */
 static bool descriptor_is_ours(int descriptor, uint64_t id) {
     uint64_t found;
     return id && ioctl(descriptor, PERF_EVENT_IOC_ID, &found) == 0 && found == id;
@@ -111,6 +116,9 @@ static int page_map(struct spex_event *event, int descriptor, int i) {
     return 0;
 }
 
+/* Finds the word that holds the count, and how far it must be shifted. In the page of a switch
+ * count that is `offset`, the count as of the last switch to this thread; a ring's head counts
+ * bytes. */
 static void event_find_word(struct spex_event *event) {
     const struct perf_event_mmap_page *page = event->pages[0];
     if (event->way == SPEX_WAY_SWITCH_COUNT) {
@@ -122,6 +130,7 @@ static void event_find_word(struct spex_event *event) {
     event->shift = RECORD_BYTES_LOG2 + (event->way == SPEX_WAY_SWITCH_RECORDS);
 }
 
+/* The mapping keeps the event open after its descriptor is closed. */
 static int event_open_mapped(struct spex_event *event, const struct spex_counter_plan *plan,
                              const char **step) {
     *step = "perf_event_open";
@@ -136,6 +145,8 @@ static int event_open_mapped(struct spex_event *event, const struct spex_counter
     return err;
 }
 
+/* Opens event `i` of a way that keeps its descriptor, moves the descriptor to a high number, and
+ * marks the file. */
 static int event_open_one(struct spex_event *event, const struct spex_event_code *code, int i,
                           const char **step) {
     *step = "perf_event_open";
@@ -177,6 +188,7 @@ int spex_event_open(struct spex_event *event, const struct spex_counter_plan *pl
     return err;
 }
 
+/* Reads the kernel's count of the calling thread. False: the system call failed. */
 static bool read_rusage(enum spex_counter counter, struct spex_reading *reading) {
     struct rusage usage;
     if (getrusage(RUSAGE_THREAD, &usage) != 0)
@@ -187,6 +199,7 @@ static bool read_rusage(enum spex_counter counter, struct spex_reading *reading)
     return true;
 }
 
+/* Whether the number still stands for a file that event_open_one() has marked. */
 static bool descriptor_is_marked(int descriptor) {
     return fcntl(descriptor, F_GETSIG) == MARK_SIGNAL;
 }
@@ -209,6 +222,8 @@ struct group {
     } events[2];
 };
 
+/* Reads a single event. The id in what was read tells once more that the file was the event: the
+ * number may have been given to another file after the mark was seen. */
 static bool read_single(const struct spex_event *event, struct spex_reading *reading) {
     struct single single;
     if (read(event->descriptors[0], &single, sizeof(single)) != sizeof(single) ||

@@ -40,6 +40,7 @@ static const struct event_names by_name[] = {
 
 enum { BY_NAME = sizeof(by_name) / sizeof(by_name[0]), BY_CODE = BY_NAME, CANDIDATES };
 
+/* Chooses two events by libpfm4's names. False: they are not of this processor. */
 static bool choose_by_name(const struct event_names *names, struct spex_choice *choice) {
     const char *why;
     *choice = (struct spex_choice){.events = 2};
@@ -71,6 +72,8 @@ static bool choose_zen5(struct spex_choice *choice) {
     return true;
 }
 
+/* The last candidate, where libpfm4 knows no name: codes that are known, or the kernel's generic
+ * events. */
 static bool choose_by_code(struct spex_choice *choice) {
     *choice = (struct spex_choice){.events = 2};
     __builtin_cpu_init();

@@ -30,6 +30,7 @@ struct counter {
 /* By counter; under spex_counters_lock. */
 static struct counter counter_states[SPEX_COUNTERS];
 
+/* Appends to the line that describes the counter. */
 __attribute__((format(printf, 2, 3))) static void counter_add_text(struct counter *counter,
                                                                    const char *format, ...) {
     size_t length = strlen(counter->text);
@@ -47,6 +48,7 @@ static bool excludes_kernel(const struct spex_way_trial *trial) {
     return trial->plan.codes[0].exclude & SPEX_EXCLUDE_KERNEL;
 }
 
+/* Restricts the trial's events to user mode. */
 static void exclude_kernel(struct spex_way_trial *trial) {
     for (uint32_t i = 0; i < trial->plan.events; i++)
         trial->plan.codes[i].exclude |= SPEX_EXCLUDE_KERNEL;
@@ -132,6 +134,8 @@ static int counter_prepare_choice(struct counter *counter, enum spex_counter id,
     return err;
 }
 
+/* Prepares the first candidate for the last-level cache that works. Where none does, the text is
+ * that of the last one. */
 static int counter_prepare_llc(struct counter *counter) {
     struct spex_choice choice;
     unsigned position = 0;
@@ -144,6 +148,7 @@ static int counter_prepare_llc(struct counter *counter) {
     return err;
 }
 
+/* Prepares a counter, whatever was found before. The caller holds the lock. */
 static int counter_prepare(enum spex_counter id) {
     static const struct spex_choice faults = {
         .events = 1,
@@ -182,6 +187,7 @@ static int counter_prepare_once(enum spex_counter id) {
     return counter->result;
 }
 
+/* Says once on standard error why the counter is not available. The caller holds the lock. */
 static int counter_prepare_and_report(enum spex_counter id) {
     int err = counter_prepare_once(id);
     if (err && !counter_states[id].told)
@@ -190,6 +196,7 @@ static int counter_prepare_and_report(enum spex_counter id) {
     return err;
 }
 
+/* Makes the next use prepare the counter again, and say again what does not work. */
 static void counter_forget_result(struct counter *counter) {
     counter->prepared = false;
     counter->told = false;
@@ -206,6 +213,8 @@ static bool choices_equal(const struct spex_choice *a, const struct spex_choice 
     return a->events == b->events && memcmp(a->codes, b->codes, sizeof(a->codes)) == 0;
 }
 
+/* A counter that is in use is prepared at once, so that the error reaches the caller; else its
+ * first use prepares it. */
 int spex_perfcntr_replace(unsigned pcid, const struct spex_choice *choice) {
     enum spex_counter id = (enum spex_counter)(SPEX_COUNTER_PERFCNTR + pcid);
     struct counter *counter = &counter_states[id];

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The ways by name, and their order of preference for each counter. */
 #include "counters/ways.h"
 
 #include <string.h>
@@ -18,6 +19,7 @@ static const struct {
     [SPEX_WAY_RUSAGE] = {"rusage", "getrusage"},
 };
 
+/* Mask of the ways that SPEX_COUNTERS allows. Relaxed: it is set before threads open counters. */
 static uint32_t allowed_ways = ALL_WAYS;
 
 const char *spex_way_name(enum spex_way way) {
@@ -38,6 +40,7 @@ const enum spex_way *spex_ways_of(enum spex_counter counter) {
                                               : others;
 }
 
+/* The way of this name; SPEX_WAYS: there is none. */
 static enum spex_way way_named(const char *name, size_t length) {
     for (enum spex_way way = SPEX_WAY_NONE; way < SPEX_WAYS; way++)
         if (strlen(way_names[way].name) == length && memcmp(way_names[way].name, name, length) == 0)
