@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* The metrics of a collection are differences: counts of threads, rings and clocks go on over
+ * several collections, so each is subtracted as it was when the metrics were opened.
+ *
+ * One mutex protects the tracer. Collectors hold it for each batch, readers for a whole report. */
 #define _GNU_SOURCE
 #include "collect/metrics.h"
 
@@ -35,6 +39,7 @@ static struct {
     uint64_t executions[SPEX_MAX_SITES];
 } metrics = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* Collectors. A batch that the tracer has no memory for counts as undelivered. */
 static bool metrics_take_records(struct spex_sink *sink, const struct spex_record *records,
                                  size_t count) {
     (void)sink;
@@ -144,6 +149,7 @@ static bool find_traced(uint16_t probe_id, uint32_t probe_type, size_t *at) {
     return *at < spex_tracer_probes(metrics.tracer);
 }
 
+/* Estimate of the probe's executions in regions, where they are not counted. */
 static double executions_in_regions(const struct spex_site_info *info) {
     struct spex_metrics found;
     size_t at;
@@ -192,6 +198,8 @@ static uint64_t executions_of(const struct spex_profile_probe *probe) {
     return sum;
 }
 
+/* Fills in the times since the metrics were opened. The program's CPU time is that of the
+ * process without spex's own threads. */
 static void fill_in_times(struct spex_profile_process *process) {
     struct spex_instant now = metrics.ended ? metrics.end : spex_instant_now();
     uint64_t spex_ns = spex_service_cpu_ns() - metrics.own_cpu_ns;
@@ -224,7 +232,8 @@ void spex_metrics_type(struct spex_profile_type *type) {
     type->lost = counts.lost;
 }
 
-/* The probe's share of its type's losses, in proportion to records. */
+/* Fills in the probe's share of its type's losses, in proportion to records. Rings know losses
+ * by type only; `lost_shared` says that the figure is such a share. */
 static void fill_in_losses(struct spex_profile_probe *probe) {
     unsigned ring = spex_probe_type_ring(probe->probe_type);
     uint64_t lost = counts_of(ring).lost, all = spex_tracer_totals(metrics.tracer, ring).records;
