@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Makes names that can be typed and that selections can match. Symbols of C++ are demangled by
+ * the C++ library of the program, if it has one, and reduced to the qualified name. */
 #define _GNU_SOURCE
 #include "functions/function_names.h"
 
@@ -12,6 +14,7 @@
 extern char *__cxa_demangle(const char *symbol, char *buffer, size_t *size, int *status)
     __attribute__((weak));
 
+/* Bytes of an item of a filter with its 0. spex_function_filter_check() refuses longer ones. */
 enum { ITEM_BYTES = 256 };
 
 static const char off_suffix[] = "@off";
@@ -35,7 +38,9 @@ static const char *behind_brackets(const char *text, char open, char close) {
     return text;
 }
 
-/* "int store<int>::scan<char>(int) const" becomes "store::scan". */
+/* Reduces a demangled name: "int store<int>::scan<char>(int) const" becomes "store::scan".
+ * Template arguments are skipped, the parameters end the name, and a space drops what stood
+ * before it. */
 static void qualified_name(const char *text, char *name, size_t size) {
     static const char anonymous[] = "(anonymous namespace)";
     size_t length = 0;
@@ -78,6 +83,8 @@ static void make_choosable(char *name) {
     *to = '\0';
 }
 
+/* Compilers append ".constprop.0" and the like, and the linker versions with "@"; both are left
+ * out. */
 void spex_function_name(const char *symbol, char *name, size_t size) {
     int status = -1;
     char *plain = strndup(symbol, symbol[0] ? 1 + strcspn(symbol + 1, ".@") : 0);
