@@ -48,10 +48,12 @@ static uint32_t record_words(unsigned type_ring) {
     return SPEX_HEADER_WORDS + spex_probe_type_values(spex_probe_type_of_ring(type_ring));
 }
 
+/* Bytes of the producers' parts of all rings. */
 static size_t producers_bytes(const struct spex_rings *rings) {
     return (size_t)(rings->cpus + 1) * SPEX_PROBE_TYPES * SPEX_RSEQ_PRODUCER_BYTES;
 }
 
+/* Bytes of the consumers' parts of all rings. */
 static size_t consumers_bytes(const struct spex_rings *rings) {
     return (size_t)(rings->cpus + 1) * SPEX_PROBE_TYPES * sizeof(struct spex_ring_consumer);
 }
@@ -221,6 +223,7 @@ struct spex_ring_counts spex_rings_totals(void) {
     return sum;
 }
 
+/* The CPU that the thread runs on; 0 where the kernel does not tell. */
 static unsigned cpu_now(void) {
     int cpu = sched_getcpu();
     return cpu < 0 ? 0 : (unsigned)cpu;

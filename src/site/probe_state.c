@@ -18,6 +18,7 @@ static struct spex_sampling site_sampling_last(const struct spex_site_info *info
     return info->sampling;
 }
 
+/* Returns the sampling in force; period 0: the site is off or unloaded. */
 static struct spex_sampling site_sampling_now(const struct spex_site_info *info) {
     bool on = info->site && spex_load_relaxed(&info->site->control);
     return on ? site_sampling_last(info) : (struct spex_sampling){0};
@@ -95,6 +96,7 @@ uint32_t spex_profile_next_probe(uint32_t index) {
     return index;
 }
 
+/* `used` begins anew, too: only sites that are on now, or go on later, belong to the collection. */
 void spex_sites_time_begin(void) {
     pthread_mutex_lock(&spex_registry.lock);
     for (uint32_t i = 0; i < spex_registry.count; i++) {

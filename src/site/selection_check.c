@@ -87,6 +87,7 @@ static void line_add_known(struct line *line, const struct known *known) {
     }
 }
 
+/* Whether the item matches any of the loaded sites. */
 static bool item_matches_known(const struct spex_selection_item *item, const struct known *known) {
     for (uint32_t i = 0; i < known->count; i++) {
         const struct spex_selection_probe probe = spex_site_selected_by(known->infos[i]);
@@ -96,6 +97,7 @@ static bool item_matches_known(const struct spex_selection_item *item, const str
     return false;
 }
 
+/* Appends the item in quotes, cut to WORD_BYTES. */
 static void line_add_item(struct line *line, const struct spex_selection_item *item, bool first) {
     char text[WORD_BYTES], word[WORD_BYTES + 16];
     size_t length = spex_selection_item_text(item, text, sizeof(text));
@@ -167,6 +169,7 @@ static unsigned infos_keep_unpolled(const struct spex_selection *selection,
     return kept;
 }
 
+/* Appends the names, or ids, of the first NAMED_MOST of these probes. */
 static void line_add_unpolled(struct line *line, const struct spex_site_info **infos,
                               unsigned count) {
     line_add(line, "snapshots take no time and cannot be polled, so they stay off: ");
