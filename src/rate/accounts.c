@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Three kinds of cost are added up: records, by their number and type after each pass;
+ * executions without a record, which are counted only before a decision and extrapolated in
+ * between; and the CPU time of collectors and of the kernel sampler. */
 #define _GNU_SOURCE
 #include "rate/accounts.h"
 
@@ -63,6 +66,7 @@ static double spent_on_records(unsigned ring) {
     return records * report * factor;
 }
 
+/* Takes the cost from the budget's tokens, and adds those earned in `seconds`. */
 static void book_spent(double seconds, double spent) {
     spex_controller.spent += spent;
     spex_budget_advance(&spex_controller.budget, seconds, spex_controller.cpus, spent);

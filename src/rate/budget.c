@@ -35,6 +35,7 @@ bool spex_budget_parse(const char *text, double *share) {
     return true;
 }
 
+/* CPUs that earn tokens: at least one. */
 static double busy_cpus(double cpus) {
     return cpus > 1 ? cpus : 1;
 }

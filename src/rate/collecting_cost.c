@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Intervals with few records give the cost of waking without records; it is subtracted from
+ * intervals with many, and what is left, over the records, is the cost of a record. */
 #include "rate/collecting_cost.h"
 
 #include "base/grown.h"

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* A look reads, of each thread, the word that BEGIN and END set while they are polled
+ * (`active`). No thread waits, and none is stopped. All runs in the first collector, between its
+ * passes over the rings. */
 #define _GNU_SOURCE
 #include "rate/occupancy_sampler.h"
 
@@ -56,6 +59,7 @@ void spex_occupancy_sampler_set(double frequency) {
     sampler.frequency = frequency > 0 ? frequency : sampler.begun;
 }
 
+/* Whether the thread is executing any of the sites from index `from` to before `to`. */
 static bool is_active(const struct spex_thread *thread, uint32_t from, uint32_t to) {
     for (uint32_t i = from; i < to; i++)
         /* Relaxed: what has begun or ended just now may be seen or not. */
@@ -73,6 +77,7 @@ static uint32_t threads_in(uint32_t from, uint32_t to) {
     return active;
 }
 
+/* Adds a look at a probe. It forms a pair with the one before if no look at all was in between. */
 static void seen_add(struct seen *seen, uint32_t threads) {
     bool follows = seen->look && seen->look + 1 == sampler.looks;
     spex_occupancy_add(&seen->activity, threads, follows ? (int64_t)seen->threads : -1);
@@ -93,7 +98,7 @@ void spex_occupancy_sampler_look(void) {
     }
 }
 
-/* Uniformly distributed between 0.5 and 1.5 times the mean. */
+/* Nanoseconds to the next look, uniformly distributed between 0.5 and 1.5 times the mean. */
 static uint64_t interval_ns(void) {
     double even = (double)(spex_random_next(&sampler.random) >> 11) * 0x1p-53;
     return (uint64_t)((0.5 + even) * 1e9 / sampler.frequency);
@@ -107,6 +112,7 @@ static void note_pass_cost(double seconds) {
         sampler.pass_cost = sampler.pass_cost > 0 && seconds > most ? most : seconds;
 }
 
+/* Looks, and updates the costs of a look and of a pass, in CPU time of this thread. */
 static void look_and_measure(void) {
     uint64_t begin = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     note_pass_cost((double)(begin - sampler.cpu_ns) / 1e9 / sampler.passes);
@@ -117,7 +123,8 @@ static void look_and_measure(void) {
     sampler.cost += (cost - sampler.cost) / (sampler.cost > 0 ? 8 : 1);
 }
 
-/* Looks that were missed are not made up for: looks in quick succession see the same. */
+/* Looks if a look is due. Looks that were missed are not made up for: looks in quick succession
+ * see the same. The first look after something began to be polled comes an interval later. */
 static void look_when_due(void) {
     spex_sites_polled(&sampler.polled);
     if (sampler.polled.count == 0 || !spex_metrics_there()) {
