@@ -82,6 +82,7 @@ static bool file_read_text(int directory, const char *name, char *text, size_t s
     return length > 0;
 }
 
+/* Sets a figure of the sample and marks it as known. */
 static void sample_set(struct sample *sample, enum spex_used what, double value) {
     sample->used[what] = value;
     sample->known |= 1u << what;

@@ -218,6 +218,7 @@ static int take_sites(struct reading *reading, const GElf_Shdr *header, const vo
     return err;
 }
 
+/* The order of two numbers, as qsort has it. */
 static int order_of(uint64_t a, uint64_t b) {
     return a < b ? -1 : a > b;
 }
@@ -259,6 +260,7 @@ static void sites_merge(struct spex_object_sites *sites) {
     sites->count = kept;
 }
 
+/* Reads the names first: sites refer to them by their ids. */
 static int object_read(struct reading *reading) {
     if (reading->file->header.e_shoff == 0)
         return spex_fail(reading->error, -ENOTSUP,
