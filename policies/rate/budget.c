@@ -33,6 +33,7 @@ static double class_least_frequency(const struct spex_rate_class *cls) {
     return cls->pinned ? most : lesser_of(cls->min_frequency, most);
 }
 
+/* The overhead of detecting the class and recording as little of it as allowed. */
 static double class_least_overhead(const struct spex_rate_problem *problem, size_t c) {
     return spex_rate_overhead(problem, c, class_least_frequency(&problem->classes[c]));
 }

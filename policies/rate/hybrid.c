@@ -8,10 +8,13 @@
 
 #include "policies/rate/hybrid_search.h"
 
+/* Candidates of the core: all classes where there are few. */
 static size_t core_count_of(size_t class_count, size_t limit) {
     return class_count < limit ? class_count : limit;
 }
 
+/* Bytes of the arrays that workspace_divide() lays out. `limit`: candidates of the core at most;
+ * `choices`: combinations that are kept. */
 static size_t workspace_size_of(size_t class_count, size_t limit, size_t choices) {
     return sizeof(struct spex_hybrid) +
            class_count * (sizeof(struct spex_hybrid_candidate) + sizeof(struct spex_rate_item)) +
@@ -70,6 +73,7 @@ static bool is_hybrid_problem(const struct spex_rate_problem *problem) {
     return spex_rate_problem_check(problem) == 0 && spex_rate_sample_cost(problem) > 0;
 }
 
+/* Whether the budget pays for tracing all classes. */
 static bool everything_fits(const struct spex_rate_problem *problem) {
     double sum = 0;
     for (size_t c = 0; c < problem->class_count; c++)
@@ -177,6 +181,7 @@ static void clear_minima(struct spex_hybrid *hybrid) {
     hybrid->has_minimum = false;
 }
 
+/* The reason for the plan as a whole. */
 static const char *reason_of(bool pinned_fit, bool minima_kept) {
     if (!pinned_fit)
         return "the budget does not pay for what is pinned: some of it is polled";
@@ -185,6 +190,8 @@ static const char *reason_of(bool pinned_fit, bool minima_kept) {
     return "of tracing and polling, the division that tells most within the budget";
 }
 
+/* Drops the minima if no division of the budget keeps them, and solves the rest: a running
+ * program gets a plan in any case, and `feasible` says that it is not what was asked for. */
 static int hybrid_decide(const struct spex_rate_problem *problem, void *workspace,
                          struct spex_rate_plan *plan) {
     struct layout layout =

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/* Solves Problem 2 in four steps: quick solutions as a start (the paper's approximation, a
+ * knapsack for each of some sampling frequencies, and one that keeps the minima); flips of
+ * single candidates; an exact search of the candidates for which the choice matters least (the
+ * core); flips again.
+ *
+ * Nothing here allocates. Sums of many candidates are rounded, so limits are compared with a
+ * slack. */
 #include "policies/rate/hybrid_search.h"
 
 /* SCANS sampling frequencies are tried, each interval is halved REFINEMENTS times, and candidates
@@ -13,6 +20,7 @@ static double lesser_of(double a, double b) {
     return a < b ? a : b;
 }
 
+/* By so much costs may exceed a limit, in samples a second. */
 static double rounding_slack(const struct spex_hybrid *hybrid) {
     return hybrid->max_f * SPEX_RATE_ROUNDING;
 }
@@ -39,6 +47,8 @@ static void sums_subtract(struct spex_hybrid_sums *sums,
     sums->hit -= candidate->hit;
 }
 
+/* The sums over the candidates that are marked as traced, and the greatest minimum of the
+ * others. */
 static struct spex_hybrid_sums sums_of_traced(const struct spex_hybrid *hybrid) {
     struct spex_hybrid_sums sums = {0, 0, 0, 0};
     for (size_t c = 0; c < hybrid->count; c++) {
@@ -76,10 +86,12 @@ static struct needs needs_of(const struct spex_hybrid *hybrid) {
     return needs;
 }
 
+/* The greatest minimum of the candidates that are not traced, were `c` traced, too. */
 static double need_without(const struct needs *needs, size_t c) {
     return c == needs->of_first ? needs->second : needs->first;
 }
 
+/* Worth over cost; very great where the cost is 0. */
 static double over_cost(double worth, double cost) {
     return cost > 0 ? worth / cost : 1e300;
 }
@@ -101,6 +113,7 @@ static void permute_candidates(struct spex_hybrid *hybrid) {
     }
 }
 
+/* By profit over cost, descending. */
 void spex_hybrid_sort(struct spex_hybrid *hybrid) {
     hybrid->max_hit = 0;
     hybrid->has_minimum = false;
