@@ -64,6 +64,7 @@ void spex_probe_list_add_name(struct spex_columns *columns, const char *name, un
         spex_columns_add(columns, "%u", id);
 }
 
+/* A type with what its `detail` means: the counter, or how many values or parameters. */
 void spex_probe_list_add_type(struct spex_columns *columns, uint32_t probe_type, unsigned detail,
                               const char *parameters) {
     const char *type = spex_probe_type_name(probe_type);

@@ -141,6 +141,7 @@ static json_t *json_array_of(json_t *element) {
     return NULL;
 }
 
+/* The line of one process for one interval. The final output has all processes. */
 static void interval_print_json(struct spex_run_output *output, const struct spex_caller *caller,
                                 const struct spex_profile *since, double seconds) {
     output_write_json(output, json_pack("{s:f, s:b, s:o}", "time", seconds, "final", 0, "processes",
@@ -246,6 +247,7 @@ static json_t *signal_json(int number) {
     return number ? json_sprintf("signal %d", number) : json_null();
 }
 
+/* The command line. Arguments may have any bytes. */
 static json_t *program_json(char *const *argv) {
     json_t *json = json_array();
     for (; *argv; argv++)
