@@ -22,14 +22,17 @@ static size_t workspace_size_of(size_t class_count, size_t limit, size_t choices
            choices * sizeof(struct spex_hybrid_choice) + class_count * sizeof(bool);
 }
 
+/* Deciding runs in a program, so it searches a small core. */
 static size_t hybrid_workspace_size(size_t class_count) {
     return workspace_size_of(class_count, SPEX_HYBRID_EXACT_QUICKLY, 0);
 }
 
+/* Combinations are for `spex plan`, which may search a greater core. */
 static size_t hybrid_combinations_workspace_size(size_t class_count, size_t count) {
     return workspace_size_of(class_count, SPEX_HYBRID_EXACT, count);
 }
 
+/* Where the arrays begin in the workspace. The policy keeps nothing elsewhere. */
 struct layout {
     struct spex_hybrid *hybrid;
     struct spex_hybrid_choice *choices;
@@ -155,6 +158,7 @@ static struct spex_rate_decision decide_sampled(const struct spex_rate_problem *
     };
 }
 
+/* Plans all records of the class. */
 static void decide_traced(const struct spex_rate_problem *problem, struct spex_rate_plan *plan,
                           size_t c, const char *reason) {
     double most = spex_rate_most(&problem->classes[c]);
@@ -165,6 +169,7 @@ static void decide_traced(const struct spex_rate_problem *problem, struct spex_r
     };
 }
 
+/* The plan where the budget pays for everything; nothing is polled then. */
 static void trace_everything(const struct spex_rate_problem *problem, struct spex_rate_plan *plan) {
     for (size_t c = 0; c < problem->class_count; c++)
         decide_traced(problem, plan, c, "traced: the budget pays for tracing everything");
@@ -255,6 +260,8 @@ static void sort_combinations(struct spex_rate_combination *best, size_t count) 
         }
 }
 
+/* No combination is within the budget if what is pinned does not fit or a minimum cannot be
+ * kept; then the number is 0. */
 static int hybrid_combinations(const struct spex_rate_problem *problem, void *workspace,
                                struct spex_rate_combination *best, size_t count) {
     struct layout layout =

@@ -20,7 +20,7 @@ static double lesser_of(double a, double b) {
     return a < b ? a : b;
 }
 
-/* By so much costs may exceed a limit, in samples a second. */
+/* How far costs may exceed a limit, in samples a second. */
 static double rounding_slack(const struct spex_hybrid *hybrid) {
     return hybrid->max_f * SPEX_RATE_ROUNDING;
 }
@@ -113,7 +113,7 @@ static void permute_candidates(struct spex_hybrid *hybrid) {
     }
 }
 
-/* By profit over cost, descending. */
+/* Sorts the candidates by profit over cost, descending. */
 void spex_hybrid_sort(struct spex_hybrid *hybrid) {
     hybrid->max_hit = 0;
     hybrid->has_minimum = false;

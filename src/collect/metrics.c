@@ -49,6 +49,7 @@ static bool metrics_take_records(struct spex_sink *sink, const struct spex_recor
     return err == 0;
 }
 
+/* Frees the tracer: from now on there are no metrics. */
 static void metrics_finish(struct spex_sink *sink) {
     (void)sink;
     pthread_mutex_lock(&metrics.lock);
@@ -124,6 +125,7 @@ static struct spex_ring_counts counts_of(unsigned type_ring) {
     };
 }
 
+/* After the end the rate stays as measured then, over the whole time. */
 double spex_metrics_tick_rate(void) {
     return metrics.ended ? metrics.tick_rate : spex_tick_rate(metrics.start, spex_instant_now());
 }
@@ -171,6 +173,7 @@ void spex_metrics_sums(uint16_t probe_id, uint32_t probe_type, double *weight, d
     *sum = values->weight * values->mean;
 }
 
+/* `now` is static because it is too large for a stack; the lock protects it. */
 void spex_metrics_executions(uint64_t *by_probe) {
     static uint64_t now[SPEX_MAX_SITES];
     uint32_t sites = spex_sites_count();

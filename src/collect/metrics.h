@@ -55,10 +55,10 @@ void spex_metrics_executions(uint64_t *by_probe);
 /* Ticks per second; 0 while it is not known, in the first few milliseconds. */
 double spex_metrics_tick_rate(void);
 
-/* Time in ticks up to which there are figures: now, or when the metrics ended. */
+/* The time in ticks up to which there are figures: now, or when the metrics ended. */
 uint64_t spex_metrics_until(void);
 
-/* In the child of a fork, which has no metrics. Without the lock. */
+/* Forgets the metrics in the child of a fork, which has none. Called without the lock. */
 void spex_metrics_fork_child(void);
 
 #endif

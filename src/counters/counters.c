@@ -203,6 +203,7 @@ void spex_counters_close(struct spex_thread_counters *counters) {
     errno = saved;
 }
 
+/* Threads that read in a worse way now: closing the counter takes a thread off the number. */
 uint64_t spex_counter_fallbacks(enum spex_counter counter) {
     return spex_load_relaxed(&fallbacks[counter].threads);
 }

@@ -98,6 +98,8 @@ static bool descriptor_is_ours(int descriptor, uint64_t id) {
     return id && ioctl(descriptor, PERF_EVENT_IOC_ID, &found) == 0 && found == id;
 }
 
+/* Closes the descriptors that still stand for the events. The program may have closed the
+ * others. */
 static void descriptors_close(const struct spex_event *event) {
     /* Closes the group's leader last: the other events would go on counting by themselves. */
     for (int i = event->events - 1; i >= 0; i--)
@@ -105,6 +107,7 @@ static void descriptors_close(const struct spex_event *event) {
             close(event->descriptors[i]);
 }
 
+/* Maps the page of event `i`, with one more page for the records of a ring. */
 static int page_map(struct spex_event *event, int descriptor, int i) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     event->page_bytes = has_ring(event->way) ? 2 * page : page;
@@ -169,6 +172,7 @@ static int event_open_one(struct spex_event *event, const struct spex_event_code
     return event->way == SPEX_WAY_RDPMC ? page_map(event, descriptor, i) : 0;
 }
 
+/* SPEX_WAY_NONE and getrusage open nothing, and always succeed. */
 int spex_event_open(struct spex_event *event, const struct spex_counter_plan *plan,
                     enum spex_way way, const char **step) {
     *step = "";

@@ -50,7 +50,7 @@ static bool choose_by_name(const struct event_names *names, struct spex_choice *
     const char *masks = names->references;
     while (*masks && *masks != ':')
         masks++;
-    /* Both are the same event: the codes tell the masks apart. */
+    /* References and misses are the same event with different masks, which the codes show. */
     snprintf(choice->text, sizeof(choice->text), "%.*s (references %#llx, misses %#llx)",
              (int)(masks - names->references), names->references,
              (unsigned long long)choice->codes[0].config,

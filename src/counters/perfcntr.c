@@ -52,6 +52,7 @@ static bool pcid_valid(unsigned pcid) {
     return false;
 }
 
+/* A number that the processor has no code for is refused here: raw_config() would drop its bits. */
 int spex_perfcntr_set(unsigned pcid, uint64_t event, uint64_t mask) {
     if (!pcid_valid(pcid))
         return -EINVAL;

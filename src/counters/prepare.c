@@ -13,6 +13,7 @@
 #include "counters/way_trial.h"
 #include "text/message.h"
 
+/* Names in messages; a PERFCNTR has a number instead. */
 static const char *const counter_names[] = {"page faults", "context switches", "last-level cache"};
 
 struct counter {
@@ -27,7 +28,7 @@ struct counter {
     char text[400];
 };
 
-/* By counter; under spex_counters_lock. */
+/* The states of all counters, under spex_counters_lock. */
 static struct counter counter_states[SPEX_COUNTERS];
 
 /* Appends to the line that describes the counter. */
@@ -40,10 +41,12 @@ __attribute__((format(printf, 2, 3))) static void counter_add_text(struct counte
     va_end(args);
 }
 
+/* Whether opening has failed for want of a privilege, so that less may be permitted. */
 static bool lacks_privilege(int err) {
     return err == -EACCES || err == -EPERM;
 }
 
+/* Whether events in the kernel are not counted. */
 static bool excludes_kernel(const struct spex_way_trial *trial) {
     return trial->plan.codes[0].exclude & SPEX_EXCLUDE_KERNEL;
 }
@@ -232,6 +235,7 @@ int spex_perfcntr_replace(unsigned pcid, const struct spex_choice *choice) {
     return err;
 }
 
+/* Prepares the counter if nobody has, so that the text is never missing. */
 void spex_counters_describe(enum spex_counter id, char *text, size_t size) {
     spex_counters_lock();
     const struct counter *counter = &counter_states[id];
@@ -253,6 +257,7 @@ uint64_t spex_counter_cost(enum spex_counter id) {
     return cost;
 }
 
+/* A change makes the next use of each counter prepare it anew. */
 int spex_counters_allow(const char *list) {
     uint32_t allowed;
     if (!spex_ways_parse(list, &allowed)) {
@@ -270,6 +275,7 @@ int spex_counters_allow(const char *list) {
     return 0;
 }
 
+/* The lock is held during the fork, so that the child finds it free and the state whole. */
 void spex_counters_fork_prepare(void) {
     spex_counters_lock();
 }

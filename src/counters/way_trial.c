@@ -47,6 +47,7 @@ static int trial_open(struct spex_way_trial *trial, enum spex_way way) {
     return err;
 }
 
+/* Releases the event. Its fields stay, until the next trial clears them. */
 static void trial_close(struct spex_way_trial *trial) {
     spex_event_release(trial_event(trial));
 }

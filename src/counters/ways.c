@@ -30,6 +30,8 @@ const char *spex_way_text(enum spex_way way) {
     return way_names[way].text;
 }
 
+/* Memory that the kernel keeps up to date comes first, then the processor's instruction, then
+ * system calls: the order of cost. */
 const enum spex_way *spex_ways_of(enum spex_counter counter) {
     static const enum spex_way faults[] = {SPEX_WAY_FAULT_RECORDS, SPEX_WAY_RUSAGE, SPEX_WAY_NONE};
     static const enum spex_way switches[] = {SPEX_WAY_SWITCH_COUNT, SPEX_WAY_SWITCH_RECORDS,
@@ -48,6 +50,7 @@ static enum spex_way way_named(const char *name, size_t length) {
     return SPEX_WAYS;
 }
 
+/* The way "none" is always allowed: it is what remains when no other works. */
 bool spex_ways_parse(const char *list, uint32_t *allowed) {
     *allowed = ALL_WAYS;
     if (!list || !*list)

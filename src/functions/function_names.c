@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In the C++ library, to which programs in C++ are linked; NULL in others. */
+/* The demangler of the C++ library, to which programs in C++ are linked; NULL in others. */
 extern char *__cxa_demangle(const char *symbol, char *buffer, size_t *size, int *status)
     __attribute__((weak));
 
@@ -116,6 +116,7 @@ static bool item_next(const char **at, char item[ITEM_BYTES], bool *chooses) {
     return true;
 }
 
+/* A name that no item matches is not chosen, even if all items only leave functions out. */
 bool spex_function_chosen(const char *filter, const char *name) {
     char item[ITEM_BYTES];
     bool chosen = false, chooses;

@@ -89,6 +89,7 @@ static int objects_add(struct dl_phdr_info *info, size_t size, void *user) {
     return 0;
 }
 
+/* Frees the list, and the paths that no function refers to. */
 static void objects_free(struct objects *objects) {
     for (size_t o = 0; o < objects->count; o++)
         free(objects->items[o].path);
@@ -172,7 +173,8 @@ static int search_symbols(struct search *search, const struct object *object,
     return err;
 }
 
-/* By address; of the same address by name, so that drop_aliases() keeps the first. */
+/* Order by address, and of the same address by name, so that drop_aliases() keeps the first
+ * name. */
 static int by_address(const void *a, const void *b) {
     const struct spex_found_function *one = a, *other = b;
     return one->address == other->address  ? strcmp(one->name, other->name)
@@ -240,6 +242,8 @@ static int search_object(struct search *search, struct object *object) {
     return 0;
 }
 
+/* All functions are searched and then cut to `most`, so that `matched` is the whole number.
+ * Those that are cut are of the objects loaded last. */
 int spex_functions_find(const char *filter, uintptr_t enter_hook, size_t most,
                         struct spex_found_functions *found) {
     struct objects objects = {.enter_hook = enter_hook};

@@ -56,6 +56,7 @@ static char *text_make(const char *file, const char *parameters) {
     return text;
 }
 
+/* Frees what was made, when not all of it could be. Registered sites are never freed. */
 static void sites_free(struct sites *made) {
     for (size_t t = 0; t < made->text_count; t++)
         free(made->texts[t]);

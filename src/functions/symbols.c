@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Finds the tables by the section headers: nothing else in a file leads to the table of all
+ * symbols. The file is mapped, so that only the pages of its tables are read. */
 #include "functions/symbols.h"
 
 #include <errno.h>
@@ -76,6 +78,7 @@ static int symbols_find_table(struct spex_symbols *symbols, uint32_t type) {
     return sound ? 0 : -ENOEXEC;
 }
 
+/* After a failure nothing is left to close. */
 int spex_symbols_open(struct spex_symbols *symbols, const char *path, uint32_t type) {
     *symbols = (struct spex_symbols){.map = NULL};
     int err = symbols_map(symbols, path);
@@ -91,6 +94,7 @@ void spex_symbols_close(struct spex_symbols *symbols) {
     *symbols = (struct spex_symbols){.map = NULL};
 }
 
+/* The table of names ends in a 0, so every name in it does. */
 const char *spex_symbol_name(const struct spex_symbols *symbols, const ElfW(Sym) * symbol) {
     return symbol->st_name < symbols->names_bytes ? symbols->names + symbol->st_name : "";
 }

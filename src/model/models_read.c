@@ -133,6 +133,7 @@ static int read_parameter(struct reading *reading, struct spex_kernel_model *ker
     return kernel->names[p] ? 0 : spex_fail(reading->error, -ENOMEM, "out of memory");
 }
 
+/* Reads the class by its name. */
 static int read_class(struct reading *reading, struct spex_model *model) {
     int err = line_expect(reading, "class");
     if (err)
@@ -216,6 +217,7 @@ static int read_end(struct reading *reading, const struct spex_models *models) {
     return got == 0 ? line_error(reading, "nothing behind the end") : got < 0 ? got : 0;
 }
 
+/* Reads kernels until the line "end", without which the file is truncated. */
 static int read_kernels(struct reading *reading, struct spex_models *models) {
     for (;;) {
         int err = line_next(reading);
@@ -233,6 +235,7 @@ static int read_kernels(struct reading *reading, struct spex_models *models) {
     }
 }
 
+/* Reads the version first: another version has other lines. */
 static int models_read(struct spex_models *models, FILE *in, const char *name,
                        struct spex_error *error) {
     struct reading reading = {.in = in, .name = name, .error = error};

@@ -7,6 +7,7 @@
 /* 17 digits give back the same double when they are read. */
 #define NUMBER "%.17g"
 
+/* Writes the lines of a model, in the order in which models_read.c expects them. */
 static void write_model(const struct spex_model *model, FILE *out) {
     fprintf(out, "class %s\n", spex_model_class_name(model->class));
     fprintf(out, "adjusted-r2 " NUMBER "\n", model->adjusted_r2);

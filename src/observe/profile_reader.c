@@ -22,6 +22,7 @@ static int fail_malformed(struct spex_error *error) {
     return spex_fail(error, -EPROTO, "the program's answer is malformed");
 }
 
+/* Frees the values of each row, which the row owns. */
 void spex_profile_free(struct spex_profile *profile) {
     for (size_t r = 0; profile->rows && r < profile->row_count; r++)
         for (unsigned s = 0; s < SPEX_MAX_FIELDS; s++)

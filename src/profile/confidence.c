@@ -84,6 +84,7 @@ static struct estimate estimate_of(const struct spex_profile_probe *probe,
     return estimate;
 }
 
+/* 0 where nothing was sampled: the figure is exact. */
 double spex_mean_margin(const struct spex_profile_probe *probe, const struct spex_values *values) {
     if (!spex_sampled(probe))
         return 0;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Costs of a profile: counts times what a record and an execution without one were measured to
+ * cost, in ticks, by type. */
 #include "profile/profile.h"
 
 const struct spex_profile_type *spex_profile_type_of(const struct spex_profile *profile,

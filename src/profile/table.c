@@ -32,6 +32,7 @@ static void add_number(struct spex_columns *columns, double number) {
     spex_columns_add(columns, number >= 1e5 && number < 1e15 ? "%.0f" : "%.6g", number);
 }
 
+/* A SNAPSHOT has numbered values: the program alone knows what they are. */
 const char *spex_value_name(uint32_t probe_type, unsigned n) {
     static const char *const numbered[] = {"v0", "v1", "v2",  "v3",  "v4",  "v5",  "v6",  "v7",
                                            "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v15"};
@@ -53,6 +54,7 @@ const char *spex_value_name(uint32_t probe_type, unsigned n) {
     }
 }
 
+/* The unit of the probe's values: seconds by the tick, or none. */
 static struct unit unit_of(const struct spex_profile *profile,
                            const struct spex_profile_probe *probe) {
     double rate = profile->process.ticks_per_second;
@@ -240,6 +242,7 @@ static void add_activity(struct spex_columns *columns, const struct spex_profile
     add_threads(columns, probe);
 }
 
+/* Adds all rows of a probe. */
 static void add_row(struct spex_columns *columns, const struct spex_profile *profile,
                     const struct spex_profile_row *row) {
     const struct spex_profile_probe *probe = &row->probe;

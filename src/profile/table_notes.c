@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Each function prints one line, or part of one, and nothing where it has nothing to say. What is
+ * estimated from measured costs is said to be so ("as believed"). */
 #include "profile/table_notes.h"
 
 #include <inttypes.h>
@@ -86,6 +88,7 @@ static void print_overhead(FILE *file, const struct spex_profile *profile) {
     fprintf(file, "; spex's own threads %s\n", own);
 }
 
+/* Prints the budget, and what was used of it by the estimate that the controller goes by. */
 static void print_budget(FILE *file, const struct spex_profile *profile) {
     const struct spex_profile_process *process = &profile->process;
     double used = process->budget_seconds > 0 ? process->budget_spent / process->budget_seconds : 0;

@@ -18,7 +18,7 @@ static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-/* Not by strtod, which depends on the program's locale. */
+/* Converts the digits itself, because strtod depends on the program's locale. */
 bool spex_budget_parse(const char *text, double *share) {
     double percent = 0, unit = 1;
     if (!is_digit(*text))

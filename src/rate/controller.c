@@ -217,7 +217,7 @@ static bool probe_make_class(uint32_t first, struct spex_rate_class *class) {
     }
     *class = (struct spex_rate_class){
         .name = spex_site_info(first)->name, .weight = 1, .min_frequency = RECORDS_LEAST};
-    /* To be tried again: its frequency is not known. */
+    /* A probe that is to be tried again: its frequency is not known. */
     if (probe->held.until > 0)
         return true;
     if (measure_probe(probe, first, count))

@@ -95,7 +95,8 @@ static struct {
     size_t figure_count;
     /* Least count of the witness in a slice. */
     double witnessed_least;
-    /* While the group was on: its calibrated cost, and the program's CPU time, in seconds. */
+    /* Sums over the slices in which the group was on: its calibrated cost, and the program's CPU
+     * time, in seconds. */
     double believed;
     double on_seconds;
 } session;
@@ -322,7 +323,7 @@ static bool session_conclude(struct spex_finding *finding, bool *precise) {
         return false;
     trimmed_mean(&mean, &error);
     error = hypot(error, WITNESS_ROUNDING / session.witnessed_least);
-    /* Both as additional time over the time without the group. */
+    /* Both are additional time as a multiple of the time without the group. */
     double measured = exp(mean) - 1, believed = without > 0 ? session.believed / without : 1;
     if (!(believed > 0) || !(error > 0))
         return true;

@@ -39,7 +39,7 @@ static struct {
     bool there;
     /* Mask of the types that were passed to spex_rings_touch. */
     uint32_t used;
-    /* By ring of the type: how many records alarm a collector; 0: half of the ring. */
+    /* How many records in a ring alarm a collector, by ring of the type; 0: half of the ring. */
     uint32_t alarms[SPEX_PROBE_TYPES];
 } rings_state;
 

@@ -33,6 +33,7 @@ struct spex_sampling spex_site_sampling(uint32_t index, bool *loaded) {
     return sampling;
 }
 
+/* Under the lock, since `used` changes with the control word. */
 bool spex_site_used(uint32_t index) {
     pthread_mutex_lock(&spex_registry.lock);
     bool used = spex_registry.infos[index].used;

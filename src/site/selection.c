@@ -298,6 +298,7 @@ int spex_selection_parse(const char *text, struct spex_selection *selection, cha
     return err;
 }
 
+/* Also frees a selection whose parsing has failed half-way. */
 void spex_selection_free(struct spex_selection *selection) {
     for (size_t i = 0; i < selection->count; i++)
         free(selection->items[i].what);
@@ -378,6 +379,7 @@ struct spex_sampling spex_selection_sampling(const struct spex_selection *select
     return sampling;
 }
 
+/* Without a sampling the item has no "@": the site's own period counts. */
 size_t spex_selection_item_text(const struct spex_selection_item *item, char *text, size_t size) {
     char type[16] = "", sampling[SPEX_SAMPLING_TEXT] = "off";
     if (item->types != ALL_TYPES)
@@ -389,6 +391,7 @@ size_t spex_selection_item_text(const struct spex_selection_item *item, char *te
                             item->sampling.period ? sampling : "");
 }
 
+/* A text that is cut would be another selection, so there is either all of it or none. */
 int spex_selection_text(const struct spex_selection *selection, char *text, size_t size) {
     size_t length = (size_t)snprintf(text, size, "%s",
                                      selection->count == 0 ? "off"

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* A bucket's number has the power of two of its values and, as the remainder, the six bits below
+ * their leading one. */
 #include "stats/histogram.h"
 
 /* The inverse of spex_histogram_bucket(). */

@@ -248,6 +248,7 @@ static bool is_same_run(const struct spex_record *one, const struct spex_record 
            !((one->marks ^ other->marks) & SPEX_MARK_UNAVAILABLE);
 }
 
+/* Divides the batch into runs. All of it is scaled by the same factor for lost records. */
 int spex_tracer_add(struct spex_tracer *tracer, const struct spex_record *records, size_t count) {
     size_t begin = 0;
     struct batch batch = {.scale = 1};

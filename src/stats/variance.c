@@ -104,6 +104,8 @@ static double factor_of(uint32_t weight, double scale) {
     return scale * (1 - 1.0 / weight);
 }
 
+/* An execution outside of bursts ends the burst that runs. It is a unit of its own, unless it
+ * stands for itself alone and so was recorded with certainty. */
 void spex_variance_single(struct spex_variance *spread, uint64_t value, uint32_t weight,
                           double scale) {
     if (spread->burst.weight > 0)
@@ -118,6 +120,7 @@ void spex_variance_single(struct spex_variance *spread, uint64_t value, uint32_t
     sums_add(&spread->sums, &unit);
 }
 
+/* A burst whose first record was lost begins with the first one that is there. */
 void spex_variance_in_burst(struct spex_variance *spread, uint64_t value, uint32_t weight,
                             double scale, bool first) {
     if (first || !(spread->burst.weight > 0)) {
@@ -129,6 +132,7 @@ void spex_variance_in_burst(struct spex_variance *spread, uint64_t value, uint32
     unit_add(spread, &spread->burst, value, weight);
 }
 
+/* Adds the units that run to a copy, so that they may still grow. */
 struct spex_variance_sums spex_variance_sums(const struct spex_variance *spread) {
     struct spex_variance_sums sums = spread->sums;
     sums_add(&sums, &spread->burst);

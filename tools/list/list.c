@@ -35,7 +35,7 @@ static const struct spex_syntax list_syntax = {"list", list_usage, "no argument 
                                                0,      0,          SPEX_OPTIONS_ANYWHERE};
 
 struct program {
-    /* As this PID namespace sees it. */
+    /* The process id as this PID namespace sees it. */
     pid_t process;
     bool answers;
     char command[SPEX_PROFILE_NAME_BYTES];

@@ -185,7 +185,8 @@ bool spex_sampled_enough(const struct spex_sampled_kernel *kernel) {
     return samples >= kernel->required / 2 && samples <= kernel->required * 2;
 }
 
-/* By Kish's effective number of samples, (sum of weights)² / (sum of squared weights). */
+/* The standard error goes by Kish's effective number of samples, (sum of weights)² / (sum of
+ * squared weights). */
 double spex_sampled_margin(const struct spex_sampled_kernel *kernel) {
     double effective =
         kernel->weight > 0 ? kernel->weight * kernel->weight / kernel->weight_squares : 0;

@@ -29,7 +29,7 @@ struct live {
     enum mode mode;
     bool paused;
     bool alarming;
-    /* Then `status` is the exit status. */
+    /* The loop ends after this turn; `status` is the exit status. */
     bool over;
     int status;
     int signals;

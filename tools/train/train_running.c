@@ -13,7 +13,7 @@
 #include "tools/common/complain.h"
 #include "tools/common/models_file.h"
 
-/* From one writing of the models to the next, so that little is lost when this command is
+/* Time from one writing of the models to the next, so that little is lost when this command is
  * killed. */
 #define WRITE_SECONDS 60.0
 

@@ -61,7 +61,7 @@ struct spex_anomalies {
     double rate;
     spex_anomaly_told *told;
     void *user;
-    /* In the models' order; NULL: the kernel has not been executed. */
+    /* A kernel for each model, in their order; NULL: it has not been executed. */
     struct spex_watched **watched;
     /* One for each reason, shared by all kernels that are not judged for it. */
     struct spex_watched unknown[SPEX_UNJUDGED];

@@ -7,7 +7,8 @@
 
 struct spex_hypothesis {
     size_t terms;
-    /* By term and parameter: function + 1; 0: the parameter is not in the term. */
+    /* The function of each parameter in each term, as its index + 1; 0: the parameter is not in
+     * the term. */
     uint8_t functions[SPEX_MODEL_TERMS_MAX][SPEX_MODEL_PARAMETERS_MAX];
     /* False where a constant would be negative, so that the form has none. */
     bool constant;

@@ -135,6 +135,8 @@ static bool search_add_function(struct search *search) {
     return better;
 }
 
+/* With one parameter all its functions are tried, and not only the candidates: there are few
+ * enough forms. */
 int spex_search(struct spex_bench *bench, struct spex_hypothesis *best) {
     struct search search = {.bench = bench, .best = best};
     struct spex_hypothesis none = {.terms = 0};

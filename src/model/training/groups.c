@@ -159,6 +159,7 @@ static size_t group_before(const struct spex_groups *groups, const struct spex_m
     return SPEX_GROUP_NONE;
 }
 
+/* Groups are numbered in the order of their first members' paths. */
 int spex_groups_make(struct spex_groups *groups, const struct spex_models *models, double seconds) {
     *groups = (struct spex_groups){.of = malloc((models->count + 1) * sizeof(*groups->of))};
     if (!groups->of)

@@ -57,6 +57,7 @@ static uint64_t random_below(struct spex_training *training, uint64_t below) {
     return spex_splitmix_next(&training->random) % below;
 }
 
+/* The kernels are allocated as they appear. */
 int spex_training_create(struct spex_training **training, uint64_t seed) {
     *training = calloc(1, sizeof(**training));
     if (!*training)
@@ -114,6 +115,7 @@ static struct spex_trained *trained_make(const char *path, const char *const *na
     return NULL;
 }
 
+/* Whether the kernel has these parameters, in this order. */
 static bool same_names(const struct spex_trained *kernel, const char *const *names, size_t count) {
     if (kernel->parameter_count != count)
         return false;
@@ -182,6 +184,7 @@ static uint16_t *point_slot(struct spex_trained *kernel, const double *values) {
     }
 }
 
+/* Makes room for one more point. Points move: no pointer to one outlasts this call. */
 static int points_make_room(struct spex_trained *kernel) {
     if (kernel->count < kernel->room)
         return 0;
@@ -228,6 +231,7 @@ static struct point *point_for(struct spex_training *training, struct spex_train
     return point;
 }
 
+/* Runs are only numbered: the fit asks which measurements belong together. */
 void spex_training_next_run(struct spex_training *training) {
     training->run++;
 }
@@ -327,6 +331,7 @@ static int kernel_fit(const struct spex_trained *kernel, struct spex_kernel_mode
     return 0;
 }
 
+/* Models come in the order of kernels, by path, as a file of models has them. */
 int spex_training_fit(const struct spex_training *training, double least_seconds,
                       struct spex_models *models, size_t *left_out) {
     *models = (struct spex_models){.count = 0};

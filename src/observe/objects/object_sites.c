@@ -239,6 +239,7 @@ static int site_compare(const void *left, const void *right) {
     return by ? by : strcmp(a->parameters ? a->parameters : "", b->parameters ? b->parameters : "");
 }
 
+/* Frees the texts of a site; its place in the array stays. */
 static void site_free(struct spex_object_site *site) {
     free(site->file);
     free(site->parameters);
