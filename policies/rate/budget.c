@@ -138,6 +138,8 @@ static void plan_rest_of_budget(const struct spex_rate_problem *problem,
     }
 }
 
+/* The least first, then the knapsack of the rest. Expected time in proportion to the classes,
+ * unless some must be switched off, for which they are sorted. */
 static int budget_decide(const struct spex_rate_problem *problem, void *workspace,
                          struct spex_rate_plan *plan) {
     if (spex_rate_problem_check(problem) != 0)

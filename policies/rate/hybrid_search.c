@@ -72,6 +72,7 @@ struct needs {
     size_t of_first;
 };
 
+/* Both are 0 without any minimum. */
 static struct needs needs_of(const struct spex_hybrid *hybrid) {
     struct needs needs = {0, 0, hybrid->count};
     for (size_t c = 0; hybrid->has_minimum && c < hybrid->count; c++) {
@@ -329,6 +330,8 @@ static bool find_start(struct spex_hybrid *hybrid) {
     return parametric >= 0 || approximate >= 0;
 }
 
+/* Flips again after the search of a core, since the candidates outside of it may fit better
+ * then. */
 bool spex_hybrid_improve(struct spex_hybrid *hybrid) {
     struct spex_hybrid_choice choice;
     if (!find_start(hybrid))

@@ -261,6 +261,7 @@ uint64_t spex_collectors_cpu_ns(void) {
     return sum;
 }
 
+/* Frees the buffers of all collectors; their CPU time and watermarks begin anew. */
 static void buffers_free(void) {
     for (unsigned c = 0; c < SPEX_MAX_COLLECTORS; c++) {
         struct collector *self = &collectors.threads[c];
@@ -273,6 +274,7 @@ static void buffers_free(void) {
     }
 }
 
+/* A collector owns a batch of records and the words that they are decoded from. */
 static int buffers_allocate(unsigned threads, unsigned batch) {
     for (unsigned c = 0; c < threads; c++) {
         struct collector *self = &collectors.threads[c];

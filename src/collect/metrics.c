@@ -64,6 +64,7 @@ static void metrics_abandon(struct spex_sink *sink) {
     (void)sink;
 }
 
+/* Counts of threads, rings and clocks so far are noted, to be subtracted from all figures. */
 int spex_metrics_open(struct spex_sink **sink) {
     pthread_mutex_lock(&metrics.lock);
     int err = spex_tracer_create(&metrics.tracer);
@@ -213,6 +214,7 @@ static void fill_in_times(struct spex_profile_process *process) {
     process->collector_seconds = (double)spex_ns / 1e9;
 }
 
+/* Figures stay as they are, mostly 0, where there are no metrics. */
 void spex_metrics_process(struct spex_profile_process *process) {
     if (!metrics.tracer)
         return;

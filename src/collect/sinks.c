@@ -82,6 +82,8 @@ void spex_sinks_fork_parent(void) {
     pthread_mutex_unlock(&sinks_lock);
 }
 
+/* The list becomes empty without a grace period: the child has no other thread that could read
+ * it. */
 void spex_sinks_fork_child(void) {
     struct spex_sink *sink, *next;
     urcu_bp_after_fork_child();

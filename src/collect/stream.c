@@ -266,6 +266,8 @@ static bool stream_records(struct spex_sink *sink, const struct spex_record *rec
     return stream->attached || sent == SENT;
 }
 
+/* An attached stream sends the watermark only if the reader has room. The next pass sends a
+ * later one. */
 static bool stream_pass(struct spex_sink *sink, unsigned collector, uint64_t watermark) {
     struct stream *stream = (struct stream *)sink;
     struct spex_stream_header header = {
@@ -285,6 +287,7 @@ static void attached_forget(const struct stream *stream) {
             attached_streams[s] = NULL;
 }
 
+/* A broken stream gets no END, so that its reader sees that it is not complete. */
 static void stream_finish(struct spex_sink *sink) {
     struct stream *stream = (struct stream *)sink;
     struct spex_stream_header header = {.kind = SPEX_STREAM_END};
@@ -337,6 +340,8 @@ static struct stream *stream_make(unsigned collectors) {
     return stream;
 }
 
+/* Sends the first frames at once, so that an error is reported when spex starts and not by a
+ * collector. */
 int spex_stream_open(const char *path, unsigned collectors, struct spex_sink **sink) {
     struct stream *stream = stream_make(collectors);
     if (!stream)

@@ -217,6 +217,8 @@ void spex_counter_fallbacks_forget(void) {
         spex_store_relaxed(&fallbacks[counter].threads, 0);
 }
 
+/* Clears whole events: the child has one thread, and its handlers see the flag that the kernel
+ * has cleared. */
 void spex_thread_counters_fork_child(struct spex_thread_counters *counters) {
     int saved = errno;
     for (enum spex_counter counter = 0; counter < SPEX_COUNTERS; counter++) {

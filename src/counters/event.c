@@ -239,6 +239,7 @@ static bool read_single(const struct spex_event *event, struct spex_reading *rea
     return true;
 }
 
+/* Reads a group. Each event in it must have the id that it had when it was opened. */
 static bool read_group(const struct spex_event *event, struct spex_reading *reading) {
     struct group group;
     if (read(event->descriptors[0], &group, sizeof(group)) != sizeof(group) ||
@@ -300,6 +301,8 @@ static bool read_pages(const struct spex_event *event, struct spex_reading *read
 
 #endif
 
+/* Reading by the instruction falls back on the system call where the event is not on a counter
+ * at the moment. */
 void spex_event_read(const struct spex_event *event, enum spex_counter counter,
                      struct spex_reading *reading) {
     *reading = (struct spex_reading){.source = event->source};

@@ -108,6 +108,7 @@ static bool choose_by_code(struct spex_choice *choice) {
 
 #endif
 
+/* The last candidate is the one by code; the others are in the order of the table. */
 bool spex_llc_next(unsigned *position, struct spex_choice *choice) {
     while (*position < CANDIDATES) {
         unsigned candidate = (*position)++;

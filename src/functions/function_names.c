@@ -126,6 +126,7 @@ bool spex_function_chosen(const char *filter, const char *name) {
     return chosen;
 }
 
+/* "@" and blanks are refused within items, which have a meaning in selections. */
 int spex_function_filter_check(const char *filter, struct spex_error *error) {
     char item[ITEM_BYTES];
     bool chooses;

@@ -169,6 +169,8 @@ static void report_left_out(const struct spex_found_functions *found) {
                          : "no instrumented function matches");
 }
 
+/* Checks the filter each time, also when there is nothing more to do. No more functions become
+ * kernels than there are sites left. */
 int spex_function_kernels_make(const char *filter, uintptr_t enter_hook) {
     static bool is_done;
     struct spex_error error;

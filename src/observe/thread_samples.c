@@ -249,6 +249,7 @@ struct spex_thread_use spex_thread_samples_between(const struct spex_thread_samp
     return use;
 }
 
+/* One figure of each file stands for the whole file. */
 const char *spex_thread_samples_missing(struct spex_thread_samples *samples) {
     static const struct {
         enum spex_used what;

@@ -44,6 +44,7 @@ void spex_budget_begin(struct spex_budget *budget, double share) {
     *budget = (struct spex_budget){.share = share, .tokens = share * BURST_SECONDS};
 }
 
+/* The limits of savings and debt grow with the CPUs, as the income does. */
 void spex_budget_advance(struct spex_budget *budget, double seconds, double cpus, double spent) {
     double most = budget->share * BURST_SECONDS * busy_cpus(cpus);
     double least = -budget->share * DEBT_SECONDS * busy_cpus(cpus);

@@ -81,6 +81,7 @@
  * records: a little less than policies allow. */
 #define DETECTION_MOST 0.94
 
+/* Frees the arrays and clears the whole state: without `probes` nothing is controlled. */
 static void buffers_free(void) {
     free(spex_controller.probes);
     free(spex_controller.classes);
@@ -92,6 +93,7 @@ static void buffers_free(void) {
     memset(&spex_controller, 0, sizeof(spex_controller));
 }
 
+/* Allocates for the most sites that a process can have, as libraries may be loaded at any time. */
 static int buffers_allocate(void) {
     size_t workspace = spex_controller.policy->workspace_size(SPEX_MAX_SITES);
     spex_controller.probes = calloc(SPEX_MAX_SITES, sizeof(*spex_controller.probes));
@@ -416,6 +418,8 @@ static void report_policy_failure(int err) {
     spex_controller.failed |= err != 0;
 }
 
+/* Accounts after every pass. Decides when the interval is over, unless a session runs or
+ * counting would take too large a share of the time. */
 void spex_controller_pass(void) {
     if (!spex_controller.probes)
         return;
@@ -432,6 +436,7 @@ void spex_controller_pass(void) {
     report_policy_failure(err);
 }
 
+/* The last executions are counted, so that the totals have no assumed cost in them. */
 void spex_controller_close_accounts(uint64_t end_ns) {
     if (!spex_controller.probes)
         return;
@@ -441,6 +446,7 @@ void spex_controller_close_accounts(uint64_t end_ns) {
     spex_metrics_unlock();
 }
 
+/* 1 ns more, so that a slice is over when the pass comes. */
 uint64_t spex_controller_due_ns(void) {
     if (!spex_controller.probes)
         return UINT64_MAX;

@@ -188,6 +188,7 @@ static void session_recall(void) {
     memcpy(session.known.firsts, session.firsts, bytes);
 }
 
+/* There must be a witness besides the group, so that one probe alone allows no session. */
 bool spex_experiment_begin(const struct spex_subject *subjects, size_t count, double share,
                            double now) {
     double total = 0;

@@ -60,6 +60,7 @@ bool spex_experiments_rush(void) {
            spex_controller.trying;
 }
 
+/* A pass that comes too early for the next slice only keeps decisions away. */
 bool spex_experiments_pass(void) {
     struct spex_progress progress = {.executions = spex_controller.executions};
     struct spex_finding finding = {.count = 0};

@@ -85,6 +85,7 @@ static void seen_add(struct seen *seen, uint32_t threads) {
     seen->threads = threads;
 }
 
+/* The list has the sites of a probe next to each other, so each probe is one range of it. */
 void spex_occupancy_sampler_look(void) {
     const struct spex_sites_polled *polled = &sampler.polled;
     spex_sites_polled(&sampler.polled);

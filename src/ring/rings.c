@@ -109,6 +109,8 @@ static void rings_lay_out(struct spex_rings *rings, size_t capacity) {
     }
 }
 
+/* A producer looks at the fill level after at most a quarter of the ring, however small the ring
+ * is. */
 int spex_rings_map(struct spex_rings *rings, size_t capacity, unsigned cpus,
                    enum spex_commit commit) {
     if (commit == SPEX_COMMIT_RSEQ && !spex_rseq_available())

@@ -253,6 +253,7 @@ static void sites_forget(const struct spex_module *module) {
     }
 }
 
+/* Called by the destructor of the object. The infos of its sites stay. */
 __attribute__((used)) void spex_module_unregister(struct spex_site *sites) {
     pthread_mutex_lock(&spex_registry.lock);
     struct spex_module **link = module_link(sites);
@@ -309,6 +310,7 @@ int spex_sites_select(struct spex_selection selection) {
     return err ? err : (int)spex_sites_on();
 }
 
+/* Sites that the user's selection decides about are not changed by this. */
 void spex_sites_need(struct spex_selection selection) {
     pthread_mutex_lock(&spex_registry.lock);
     spex_selection_free(&spex_registry.needed);

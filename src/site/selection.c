@@ -258,6 +258,8 @@ static int selection_parse_item(struct span text, struct spex_selection *selecti
     return err;
 }
 
+/* Parses the items between commas. An empty item is an error, which the message tells by its
+ * number. */
 static int selection_parse_items(const char *list, struct spex_selection *selection, char *why,
                                  size_t why_size) {
     for (unsigned number = 1;; list++, number++) {

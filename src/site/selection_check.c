@@ -33,6 +33,7 @@ struct line {
     size_t length;
 };
 
+/* Appends text. `length` grows beyond `size` when the text is cut, and nothing is appended then. */
 __attribute__((format(printf, 2, 3))) static void line_add(struct line *line, const char *format,
                                                            ...) {
     va_list args;
@@ -123,6 +124,7 @@ static unsigned line_add_unmatched(struct line *line, const struct spex_selectio
     return unmatched;
 }
 
+/* The list of sites is a copy, so the message is made without the registry's lock. */
 int spex_selection_unmatched(const struct spex_selection *selection, char *text, size_t size) {
     struct line line = {.text = text, .size = size};
     struct known *known = malloc(sizeof(*known));

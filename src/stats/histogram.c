@@ -18,6 +18,8 @@ double spex_histogram_value(unsigned bucket) {
     return low + (high - low) / 2;
 }
 
+/* The first bucket at which the sum of weights reaches q of all; the last one that is not empty,
+ * where rounding keeps the sum below that. */
 double spex_histogram_quantile(const struct spex_histogram *histogram, double q) {
     double wanted = q * (double)histogram->total;
     double below = 0;

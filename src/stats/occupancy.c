@@ -17,6 +17,7 @@
 /* Most threads of a look in sums that count as valid. Sums within it stay far from overflow. */
 #define THREADS_MOST 1e6
 
+/* Sums of products go over pairs of consecutive looks, for their correlation. */
 void spex_occupancy_add(struct spex_occupancy *activity, uint32_t threads, int64_t before) {
     activity->looks++;
     activity->active += threads > 0;
@@ -29,6 +30,7 @@ void spex_occupancy_add(struct spex_occupancy *activity, uint32_t threads, int64
     activity->thread_pairs += (uint64_t)threads * (uint64_t)before;
 }
 
+/* spex_grown makes a sum that has become less 0, and not a very great number. */
 void spex_occupancy_subtract(struct spex_occupancy *activity, const struct spex_occupancy *before) {
     *activity = (struct spex_occupancy){
         .looks = spex_grown(before->looks, activity->looks),

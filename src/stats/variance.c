@@ -140,6 +140,7 @@ struct spex_variance_sums spex_variance_sums(const struct spex_variance *spread)
     return sums;
 }
 
+/* Units that still ran are closed on both sides first. */
 void spex_variance_subtract(struct spex_variance *spread, const struct spex_variance *before) {
     struct spex_variance_sums former = spex_variance_sums(before);
     spread->sums = spex_variance_sums(spread);

@@ -131,6 +131,7 @@ static void entry_check(const char *entry) {
     free(name);
 }
 
+/* Nothing is said in set-user-ID programs, which read none of the variables. */
 void spex_variables_check(void) {
     static bool checked;
     if (checked || getauxval(AT_SECURE))

@@ -20,6 +20,7 @@
  * files, and a starting program waits. */
 enum { CLEANED_MAX = 1024 };
 
+/* `n` skips the directory below XDG_RUNTIME_DIR where that is not set to an absolute path. */
 bool spex_control_directory(unsigned n, const char *chosen, const char *runtime, uid_t user,
                             char *path) {
     const size_t size = SPEX_CONTROL_PATH_BYTES;
@@ -45,6 +46,7 @@ bool spex_control_directory(unsigned n, const char *chosen, const char *runtime,
     }
 }
 
+/* The link reads "pid:[4026531836]". */
 unsigned long spex_control_namespace(const char *link) {
     static const char before[] = "pid:[";
     char target[64] = "";

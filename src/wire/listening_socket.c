@@ -75,6 +75,8 @@ static int listen_at(int directory, const char *name, int *listening) {
     return err;
 }
 
+/* Removes old sockets first, as the directory is open anyway. Device and inode are of the file
+ * at its final name. */
 int spex_listening_socket_open_at(struct spex_listening_socket *door) {
     int listening = -1, directory = directory_open(door->path);
     if (directory < 0)
@@ -99,6 +101,7 @@ const char *spex_listening_socket_runtime_directory(void) {
     return path && stat(path, &found) == 0 && found.st_uid == geteuid() ? path : NULL;
 }
 
+/* Tries the directories in order. The reason of a failure is that of the first one. */
 int spex_listening_socket_open(struct spex_listening_socket *door, const char *chosen, char *why,
                                size_t why_size) {
     const char *runtime = chosen ? NULL : spex_listening_socket_runtime_directory();

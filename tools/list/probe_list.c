@@ -105,6 +105,7 @@ static bool has_one_object(const struct spex_probe_list *list) {
     return list->objects[0].sites.count == list->site_count;
 }
 
+/* The mask has the columns of text, which are aligned to the left. */
 int spex_probe_list_print(const struct spex_probe_list *list, FILE *out) {
     static const char *const headings[] = {"probe", "id",     "type",  "sc",
                                            "where", "copies", "object"};

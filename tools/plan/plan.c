@@ -193,6 +193,7 @@ static void print_notes(const struct spex_rate_problem *problem) {
                SPEX_HYBRID_EXACT);
 }
 
+/* A table of the combinations, and the notes below it. */
 static int print_combinations(const struct spex_rate_problem *problem,
                               const struct spex_rate_combination *best, size_t count) {
     printf("%4s %14s %10s %14s  %s\n", "", "information", "overhead", "polling", "traced");

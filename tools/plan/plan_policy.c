@@ -112,6 +112,7 @@ static json_t *decision_json(const struct spex_rate_class *cls,
                      copy_printable(decision->reason, reason));
 }
 
+/* Reasons are copied, since those of a policy may have any bytes. */
 static int plan_print_json(const char *name, const struct spex_rate_problem *problem,
                            const struct spex_rate_plan *plan) {
     char reason[TEXT_BYTES];
@@ -145,6 +146,7 @@ static const char *mode_text(enum spex_rate_mode mode) {
     return mode == SPEX_RATE_PROBED ? "polled" : mode_names[mode];
 }
 
+/* The mask has the columns of text, which are aligned to the left. */
 static int plan_print_table(const char *name, const struct spex_rate_problem *problem,
                             const struct spex_rate_plan *plan) {
     static const char *const headings[] = {"class", "mode", "records/s", "of", "why"};

@@ -33,6 +33,7 @@ enum state {
 static const char *const state_names[] = {"stopped", "ended",   "replaced", "closed",
                                           "broken",  "running", "silent"};
 
+/* Standard error by default, so that a table does not mix with the program's output. */
 int spex_run_output_open(struct spex_run_output *output, const char *path) {
     output->error = 0;
     if (!path) {
@@ -148,6 +149,7 @@ static void interval_print_json(struct spex_run_output *output, const struct spe
                                         json_array_of(caller_json(caller, since, RUNNING))));
 }
 
+/* One process for one interval, with its time since the start of the program. */
 static void interval_print_text(struct spex_run_output *output, const struct spex_caller *caller,
                                 const struct spex_profile *since, double seconds) {
     fprintf(output->file, "%.3f s: process %d (%s)\n", seconds, (int)caller->process,

@@ -113,6 +113,7 @@ static int send_selection(pid_t process, const char *text) {
     return status;
 }
 
+/* The selection is not parsed before it is sent: the program may know more than this release. */
 int spex_command_set(int argc, char **argv) {
     const struct spex_option none[] = {{.name = NULL}};
     struct spex_operands operands;

@@ -130,6 +130,7 @@ static int sampled_take_record(struct spex_sampled *sampled, const struct spex_r
     return kernel_note_thread(kernel, record->thread_id);
 }
 
+/* Records come from the program: one whose context is not possible is skipped. */
 int spex_sampled_take(struct spex_sampled *sampled, const struct spex_record *records,
                       size_t count) {
     int err = 0;

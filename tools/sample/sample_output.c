@@ -54,6 +54,7 @@ static size_t count_enough(const struct spex_sample_account *account) {
     return count;
 }
 
+/* A table, and a line that tells how many kernels had enough samples. */
 void spex_sample_print(const struct spex_sample_account *account, FILE *file) {
     static const char *const headings[] = {"kernel",    "class",  "executions", "samples",
                                            "asked for", "mean s", "±",          "predicted s"};
@@ -69,6 +70,7 @@ void spex_sample_print(const struct spex_sample_account *account, FILE *file) {
             (unsigned long long)account->lost);
 }
 
+/* null for a figure that is not known. */
 static json_t *kernel_json(const struct spex_sampled_kernel *kernel) {
     double margin = spex_sampled_margin(kernel);
     return json_pack(

@@ -228,6 +228,7 @@ static void draw_rows(const struct spex_top_view *view) {
         screen_put(ABOVE, 0, COLS, "no probe contains that", false, A_DIM);
 }
 
+/* Draws the lines about the program, and the line with the order, the filter and the delay. */
 static void draw_head(const struct spex_top_view *view, const struct spex_top_picture *picture) {
     char mode[TEXT];
     for (int line = 0; line < SPEX_TOP_HEAD_LINES; line++)

@@ -208,6 +208,7 @@ static void view_fill_head(struct spex_top_view *view, const struct spex_profile
     }
 }
 
+/* Memory is allocated first: without it the view keeps what it shows. */
 int spex_top_view_fill(struct spex_top_view *view, const struct spex_profile *now,
                        const struct spex_profile *difference) {
     struct spex_top_row *rows = calloc(now->site_count + 1, sizeof(*rows));

@@ -121,6 +121,7 @@ static void print_json_line(FILE *file, json_t *json) {
     fputc('\n', file);
 }
 
+/* All times are seconds; "time" is since the epoch. */
 static void event_print_json(const struct spex_watch_output *output, enum spex_anomaly_event event,
                              const struct spex_anomaly *anomaly,
                              const struct spex_cause_found *cause) {
@@ -169,6 +170,7 @@ static void account_print_text(FILE *file, const struct spex_watch_account *acco
         fprintf(file, "lost: %llu records\n", (unsigned long long)account->lost);
 }
 
+/* "not_judged" has the number of executions for each reason. */
 static void account_print_json(FILE *file, const struct spex_watch_account *account) {
     static const char *const names[] = {[SPEX_NO_MODEL] = "no_model",
                                         [SPEX_OTHER_PARAMETERS] = "other_parameters",

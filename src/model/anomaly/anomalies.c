@@ -80,6 +80,7 @@ const char *spex_unjudged_text(enum spex_unjudged reason) {
     return texts[reason];
 }
 
+/* One kernel for each reason is made in advance, and stands for all that are not judged for it. */
 int spex_anomalies_create(struct spex_anomalies **anomalies, const struct spex_models *models,
                           double rate, spex_anomaly_told *told, void *user) {
     struct spex_anomalies *made = calloc(1, sizeof(*made));
@@ -208,6 +209,8 @@ static void anomaly_count(struct spex_anomalies *anomalies, struct spex_watched 
     anomalies->account.anomalous++;
 }
 
+/* Begins an anomaly with the execution that raised the alarm. Counting that execution is left to
+ * the caller. */
 static void anomaly_begin(struct spex_anomalies *anomalies, struct spex_watched *kernel,
                           const struct spex_execution *execution) {
     struct spex_anomaly *anomaly = &kernel->anomaly;
@@ -292,6 +295,8 @@ static void execution_judge(struct spex_anomalies *anomalies, struct spex_watche
         anomaly_end(anomalies, kernel, SPEX_ANOMALY_ENDS);
 }
 
+/* A prediction of 0 or of no finite number judges nothing, and counts as out of range. Times of
+ * 0 become a picosecond, so that they have a logarithm. */
 void spex_anomalies_take(struct spex_anomalies *anomalies, struct spex_watched *kernel,
                          const struct spex_execution *execution) {
     struct spex_anomalies_account *account = &anomalies->account;
@@ -322,6 +327,7 @@ void spex_anomalies_pass(struct spex_anomalies *anomalies, double now) {
     }
 }
 
+/* An anomaly that was calm for enough executions ends, although not enough seconds have passed. */
 void spex_anomalies_end(struct spex_anomalies *anomalies) {
     for (size_t m = 0; m < anomalies->models->count; m++) {
         struct spex_watched *kernel = anomalies->watched[m];

@@ -120,6 +120,8 @@ bool spex_detector_high(const struct spex_detector *detector, double log_ratio) 
     return detector_is_learning(detector) || distance > fmax(detector->upper, SHIFT_LEAST);
 }
 
+/* Evidence is taken from every execution. Values are learnt from those that are no outliers and
+ * belong to no shift. */
 static enum spex_verdict detector_judge(struct spex_detector *detector, double log_ratio,
                                         double when, bool beyond, bool outlier) {
     double distance = log_ratio - detector->centre;
@@ -132,6 +134,7 @@ static enum spex_verdict detector_judge(struct spex_detector *detector, double l
     return detector->shifted && above ? SPEX_SHIFTED : outlier ? SPEX_OUTLIER : SPEX_USUAL;
 }
 
+/* While the detector learns, executions are only collected. */
 enum spex_verdict spex_detector_take(struct spex_detector *detector, double log_ratio, double when,
                                      bool beyond, bool outlier) {
     enum spex_verdict verdict = outlier ? SPEX_OUTLIER : SPEX_USUAL;

@@ -108,6 +108,7 @@ static double tail_quantile(const struct spex_tail *tail, double probability) {
     return from + scale * steps;
 }
 
+/* The level of the last time is returned until enough numbers have been added. */
 double spex_tail_level(struct spex_tail *tail, double probability) {
     if (tail->count <= FITTED_LEAST)
         return INFINITY;

@@ -45,6 +45,7 @@ static int compare_by_others(const void *a, const void *b, void *user) {
     return x < y ? -1 : x > y;
 }
 
+/* Whether two points differ in the parameter of the slicing alone. */
 static bool same_slice(const struct slicing *slicing, size_t a, size_t b) {
     const struct spex_points *points = slicing->problem->points;
     size_t width = points->parameter_count;
@@ -156,6 +157,7 @@ static void candidates_choose(const struct slicing *slicing, struct spex_candida
     candidates->gain = (all - least) / count;
 }
 
+/* A parameter that does not vary has no candidates. */
 int spex_candidates_find(const struct spex_problem *problem, struct spex_candidates *candidates) {
     size_t parameters = problem->points->parameter_count;
     bool without = false;

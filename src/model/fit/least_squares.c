@@ -73,6 +73,8 @@ static double residual_squares(const struct spex_data *data, const double *const
     return sum;
 }
 
+/* Solves with columns divided by their lengths (`norms`), and multiplies the inverse and the
+ * coefficients back. Columns that are not finite, or 0, are not independent. */
 bool spex_least_squares(const struct spex_data *data, const double *const *columns, size_t count,
                         struct spex_least_squares *fit) {
     double norms[SPEX_MODEL_COLUMNS_MAX], right[SPEX_MODEL_COLUMNS_MAX];

@@ -213,6 +213,8 @@ static void rows_sort(const struct sorting *sorting, size_t *order, size_t count
     qsort_r(order, count, sizeof(*order), compare_by_keys, (void *)(uintptr_t)sorting);
 }
 
+/* Sorts by the exact values first, and by coarser and coarser ones while there are too many
+ * points. */
 int spex_points_make(struct spex_points *points, const struct spex_measurements *measured) {
     size_t width = measured->parameter_count, count = measured->count, different;
     size_t *order = calloc(count + 1, sizeof(*order));

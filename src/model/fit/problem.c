@@ -89,6 +89,7 @@ static void problem_fill(struct spex_problem *problem, size_t parameter) {
         problem_fill_point(problem, parameter, i, &seen);
 }
 
+/* All arrays have room for one more, so that calloc never gets 0. */
 int spex_problem_make(struct spex_problem *problem, const struct spex_points *points) {
     size_t count = points->count;
     *problem = (struct spex_problem){

@@ -98,6 +98,8 @@ static size_t kernel_position(const struct spex_training *training, const char *
     return low;
 }
 
+/* `parameter_count` grows with each name, so that a kernel made in part is freed whole. NULL: no
+ * memory. */
 static struct spex_trained *trained_make(const char *path, const char *const *names, size_t count) {
     struct spex_trained *kernel = calloc(1, sizeof(*kernel));
     if (!kernel)
@@ -141,6 +143,7 @@ static int kernel_insert(struct spex_training *training, size_t at, struct spex_
     return 0;
 }
 
+/* Parameters are compared for a kernel that exists: one path with two sets of them has no model. */
 int spex_training_kernel(struct spex_training *training, const char *path, const char *const *names,
                          size_t parameter_count, struct spex_trained **kernel) {
     size_t at = kernel_position(training, path);
@@ -245,6 +248,8 @@ static size_t row_choose(struct spex_training *training, double one_in) {
                                      : SPEX_TRAINING_ROWS;
 }
 
+/* The sums are of all executions, also of those whose measurements are not kept. A point's rows
+ * are a sample by weight once they are used up. */
 int spex_trained_add(struct spex_training *training, struct spex_trained *kernel,
                      const double *parameters, double seconds, double weight) {
     int err = 0;
