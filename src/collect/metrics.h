@@ -35,10 +35,12 @@ void spex_metrics_probe(struct spex_profile_probe *probe, const struct spex_valu
 
 /* Totals of a type since the metrics were opened. */
 struct spex_metrics_totals {
-    uint64_t produced; /* records */
-    uint64_t lost;     /* lost ones of them */
-    uint64_t records;  /* those that the tracer has taken in */
-    double executions; /* that these stand for */
+    /* Records that were made, and how many of these were lost. */
+    uint64_t produced;
+    uint64_t lost;
+    /* Records that the tracer has taken in, and the executions that they stand for. */
+    uint64_t records;
+    double executions;
 };
 
 struct spex_metrics_totals spex_metrics_totals(unsigned type_ring);

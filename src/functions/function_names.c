@@ -83,8 +83,8 @@ static void make_choosable(char *name) {
     *to = '\0';
 }
 
-/* Compilers append ".constprop.0" and the like, and the linker versions with "@"; both are left
- * out. */
+/* Leaves out what follows a "." (compilers append ".constprop.0" and the like) or an "@" (the
+ * version of a symbol). */
 void spex_function_name(const char *symbol, char *name, size_t size) {
     int status = -1;
     char *plain = strndup(symbol, symbol[0] ? 1 + strcspn(symbol + 1, ".@") : 0);
@@ -126,7 +126,7 @@ bool spex_function_chosen(const char *filter, const char *name) {
     return chosen;
 }
 
-/* "@" and blanks are refused within items, which have a meaning in selections. */
+/* "@" and blanks have a meaning in selections, and are refused within items. */
 int spex_function_filter_check(const char *filter, struct spex_error *error) {
     char item[ITEM_BYTES];
     bool chooses;

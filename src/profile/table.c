@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Each probe has a row for its first value, one more for each further value, and below each the
  * margins of its figures where they come from a sample. A polled probe has rows for the share of
- * time and the mean number of threads instead. Functions named add_… fill cells from left to
- * right. */
+ * time and the mean number of threads, below those of its records if there are any. Functions
+ * named add_… fill cells from left to right. */
 #include "profile/table.h"
 
 #include <inttypes.h>

@@ -38,7 +38,7 @@ bool spex_number_seconds(const char *text, double *value) {
     return true;
 }
 
-/* The first character must be a digit: strtod would take blanks, "inf" and "nan". */
+/* A digit must come first, or behind the minus: strtod would also take blanks, "inf" and "nan". */
 bool spex_number_real(const char *text, double *value) {
     const char *digits = text + (*text == '-');
     char *end;

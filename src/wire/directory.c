@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Sockets are addressed through the descriptor of their directory, whose owner the caller has
- * checked: a path could lead to another directory by then. Sockets of processes that are gone are
- * removed by whoever opens the next one. */
+/* Sockets are addressed through the descriptor of their directory, so that a long path fits into
+ * an address, and all steps are taken in the same directory. Sockets of processes that are gone
+ * are removed by whoever opens the next one. */
 #define _GNU_SOURCE
 #include "wire/directory.h"
 
