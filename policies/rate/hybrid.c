@@ -36,7 +36,7 @@ static size_t hybrid_combinations_workspace_size(size_t class_count, size_t coun
 struct layout {
     struct spex_hybrid *hybrid;
     struct spex_hybrid_choice *choices;
-    bool *traced; /* one for each class */
+    bool *traced; /* by class */
 };
 
 /* Divides the workspace into arrays: those of eight-byte words first, single bytes at the end, so

@@ -53,10 +53,12 @@ struct collector {
     unsigned number;
     struct spex_record *records;
     uint64_t *scratch;
-    uint64_t watermark; /* in ticks, as the sinks were last told */
-    uint64_t cpu_ns;    /* this thread's CPU time when last noted */
-    unsigned passes;    /* since CPU time was noted */
-    size_t taken;       /* records, since CPU time was noted */
+    /* The watermark that the sinks were last told, in ticks. */
+    uint64_t watermark;
+    /* This thread's CPU time when it was last noted; passes and records taken since then. */
+    uint64_t cpu_ns;
+    unsigned passes;
+    size_t taken;
 };
 
 static struct {
@@ -75,9 +77,12 @@ static struct {
 } collectors;
 
 struct pass_result {
-    size_t taken;   /* records */
-    bool backlog;   /* a ring had more than one batch */
-    double fullest; /* share of its capacity that the fullest ring held */
+    /* Records taken. */
+    size_t taken;
+    /* A ring had a whole batch, and may have more. */
+    bool backlog;
+    /* How full the fullest ring was before its visit, 0 to 1. */
+    double fullest;
 };
 
 /* The time in ticks up to which all records of a ring have been handed over, after a visit at `now`

@@ -19,7 +19,7 @@ struct ring_loss {
     uint64_t lost;
     /* Lost records that have not been shared out yet. */
     uint64_t owed;
-    /* Number of records to come that share them: those that were in the ring at the last loss. */
+    /* How many records to come share them: those that were in the ring at the last loss. */
     uint64_t over;
 };
 

@@ -28,14 +28,15 @@ static struct {
     struct spex_instant start, end;
     /* Ticks a second, once the metrics have ended. */
     double tick_rate;
-    /* Counts at the start, to be subtracted: CPU time of the process and of spex's own threads, */
+    /* From here on: counts when the metrics were opened, to be subtracted. CPU time of the process
+     * and of spex's own threads. */
     uint64_t cpu_ns;
     uint64_t own_cpu_ns;
     uint64_t undelivered;
     uint64_t unrecorded;
-    /* counts of the rings, by type (records that were pending belong to these metrics), */
+    /* Counts of the rings, by type. Records that were pending belong to these metrics. */
     struct spex_ring_counts before[SPEX_PROBE_TYPES];
-    /* and executions of each site. */
+    /* Executions of each site. */
     uint64_t executions[SPEX_MAX_SITES];
 } metrics = {.lock = PTHREAD_MUTEX_INITIALIZER};
 

@@ -52,7 +52,7 @@ _Static_assert(CONTEXTS_MAX <= SPEX_STREAM_ENTRIES_MAX(struct spex_stream_contex
 struct stream {
     struct spex_sink sink;
     pthread_mutex_t lock;
-    /* Number -1: an attached stream without a reader. */
+    /* The descriptor; its number is -1 while an attached stream has no reader. */
     struct spex_descriptor socket;
     unsigned collectors;
     /* The stream was requested by a command, otherwise by SPEX_OUT. The members from `types` to

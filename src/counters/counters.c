@@ -180,7 +180,7 @@ bool spex_counter_delta(const struct spex_reading *begin, const struct spex_read
         return false;
     for (int i = 0; i < 2; i++)
         values[i] = end->values[i] - begin->values[i];
-    /* Without times (0) the event had been counted all the time. */
+    /* Where both times are 0 or equal, the event was counted all the time. */
     if (end->enabled == end->running)
         return true;
     if (!begin->enabled)

@@ -75,7 +75,7 @@ static struct perf_event_attr event_attributes(const struct spex_event_code *cod
         attr.exclude_kernel = 1;
     }
     if (has_ring(way)) {
-        /* Nobody waits for the records: as few wake-ups as the kernel allows. */
+        /* No thread waits for the records, so the kernel should wake as seldom as possible. */
         attr.watermark = 1;
         attr.wakeup_watermark = UINT32_MAX;
     }

@@ -18,7 +18,7 @@ static const char *const counter_names[] = {"page faults", "context switches", "
 
 struct counter {
     bool prepared;
-    /* Standard error has said that the counter is not available. */
+    /* A message has said that the counter is not available. */
     bool told;
     int result;
     /* Ticks of a read; 0: not available. */
@@ -239,7 +239,7 @@ int spex_perfcntr_replace(unsigned pcid, const struct spex_choice *choice) {
 void spex_counters_describe(enum spex_counter id, char *text, size_t size) {
     spex_counters_lock();
     const struct counter *counter = &counter_states[id];
-    /* Without a line on standard error. */
+    /* This prints no message: the caller shows the text. */
     counter_prepare_once(id);
     uint64_t threads = spex_counter_fallbacks(id);
     if (threads)

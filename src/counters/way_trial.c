@@ -21,7 +21,7 @@
 enum {
     /* A fault or switch between two readings spoils a try. */
     VALIDATION_TRIES = 5,
-    /* Events of a try. A switch is forced by a sleep, of which some do not switch. */
+    /* Events of one try. Switches are forced by sleeping; some sleeps do not switch. */
     TOUCHED_PAGES = 16,
     FORCED_SWITCHES = 4,
     SLEEPS_MAX = 64,

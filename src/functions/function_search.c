@@ -30,7 +30,7 @@ struct object {
 struct objects {
     struct object *items;
     size_t count;
-    /* No memory: the list is not complete. */
+    /* Memory was short: the list is not complete. */
     bool failed;
     uintptr_t enter_hook;
 };
@@ -39,7 +39,7 @@ struct search {
     const char *filter;
     uintptr_t enter_hook;
     struct spex_found_functions *found;
-    /* Allocated items. */
+    /* Items for which memory is allocated. */
     size_t room;
 };
 

@@ -138,7 +138,7 @@ static int take_probe(struct spex_profile_reader *reader, const char *entries,
     copy_entry(&row->probe, sizeof(row->probe), entries, head->entry_bytes);
     text_finish(row->probe.name, sizeof(row->probe.name));
     text_finish(row->probe.why, sizeof(row->probe.why));
-    /* Counts the frames of values that follow. */
+    /* Series are counted as the frames of their values arrive. */
     row->probe.series = 0;
     profile->row_count++;
     return spex_probe_type_valid(row->probe.probe_type) && is_amount(row->probe.on_seconds) &&
@@ -360,7 +360,7 @@ static int row_subtract(struct spex_profile_row *row, const struct spex_profile_
     probe->records -= before->probe.records;
     for (unsigned m = 0; m < SPEX_MARKS; m++)
         probe->marked[m] -= before->probe.marked[m];
-    /* Executions under way are counted to within a few. */
+    /* The count may fall by the few executions under way when it was read. */
     probe->count = fmax(probe->count, 0);
     return 0;
 }

@@ -23,7 +23,7 @@ struct sample {
 
 struct thread {
     uint32_t number;
-    /* Has a sample of this round. */
+    /* The thread has a sample of this round. */
     bool seen;
     /* Samples so far; the last ones are in the ring, at their number modulo SPEX_SAMPLES. */
     uint32_t taken;

@@ -165,7 +165,7 @@ struct ranks {
 
 static struct ranks ranks_of(double q, struct share share) {
     double t = share.freedom > 2 ? spex_student_95(share.freedom) : spex_student_95(2);
-    double variance = fmin(share.variance, 1); /* 1: no information */
+    double variance = fmin(share.variance, 1); /* at 1 the records tell nothing */
     double margin = t * sqrt(q * (1 - q) * variance);
     double skew = (1 - 2 * q) * (SPEX_NORMAL_95 * SPEX_NORMAL_95 - 1) / 6 * variance;
     return (struct ranks){q - margin + skew, q + margin + skew};

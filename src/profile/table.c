@@ -24,7 +24,7 @@ enum { HEAD = 5, VALUE = 4 + QUANTILES };
 /* The unit of a value. */
 struct unit {
     bool time;
-    double seconds; /* a tick's; 0: not known yet */
+    double seconds; /* seconds of a tick; 0: not known yet */
 };
 
 /* Adds a number with at least six significant digits, and without an exponent below 1e15. */

@@ -61,7 +61,7 @@ struct known {
     uint32_t firsts[GROUP_MAX];
     size_t count;
     double weight, sum;
-    unsigned sessions; /* that were not precise enough */
+    unsigned sessions; /* sessions that were not precise enough */
 };
 
 static struct {
@@ -86,7 +86,7 @@ static struct {
     uint64_t threads;
     uint64_t witnessed;
     uint64_t executed[GROUP_MAX];
-    /* The figure so far. `spoilt`: it is of no use, and the session ends. */
+    /* The figure so far. If it is spoilt, it is not used, and the session ends. */
     double figure;
     bool spoilt;
     struct known known;

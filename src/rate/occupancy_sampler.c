@@ -26,7 +26,7 @@
 struct seen {
     struct spex_occupancy activity;
     uint64_t look;    /* number of the last look at it; 0: none */
-    uint32_t threads; /* that this look saw */
+    uint32_t threads; /* threads that this look saw */
 };
 
 static struct {
@@ -35,12 +35,12 @@ static struct {
     struct spex_random random;
     uint64_t looks;
     uint64_t due_ns;  /* CLOCK_MONOTONIC; 0: nothing is polled */
-    double begun;     /* Hz, as spex_occupancy_sampler_begin() had it */
-    double frequency; /* Hz, as set since */
+    double begun;     /* looks a second, as set by spex_occupancy_sampler_begin() */
+    double frequency; /* looks a second, as set last */
     double cost;      /* seconds a look, a moving average */
     double pass_cost; /* seconds of a pass of the collector with few records */
-    uint64_t cpu_ns;  /* the collector's CPU time, at the last look */
-    uint32_t passes;  /* of the collector, since the last look */
+    uint64_t cpu_ns;  /* CPU time of the first collector at the last look */
+    uint32_t passes;  /* passes of the first collector since the last look */
 } sampler;
 
 void spex_occupancy_sampler_begin(double frequency) {
@@ -62,7 +62,7 @@ void spex_occupancy_sampler_set(double frequency) {
 /* Whether the thread is executing any of the sites from index `from` to before `to`. */
 static bool is_active(const struct spex_thread *thread, uint32_t from, uint32_t to) {
     for (uint32_t i = from; i < to; i++)
-        /* Relaxed: what has begun or ended just now may be seen or not. */
+        /* Relaxed: an execution that has just begun or ended may be seen or not. */
         if (spex_load_relaxed(&thread->countdowns[sampler.polled.sites[i]].active))
             return true;
     return false;
