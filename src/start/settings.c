@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* Reads and checks the settings. For each of them the environment wins over the options of the
+ * program, so that a user can change a program that he cannot build. The first wrong setting ends
+ * the start with one line on standard error that names the variable and what was expected. Texts
+ * are not copied here: they point into the environment and the options. */
 #include "start/settings.h"
 
 #include <errno.h>
@@ -20,7 +24,9 @@
 
 enum { RING_RECORDS_MAX = 1 << 24, BATCH_RECORDS_MAX = 4096 };
 
-/* Reads a number from the environment. *value stays where the variable is not set. */
+/* Reads a number from the environment; *value stays where the variable is not set. Signs and
+ * spaces, which strtoul accepts, are refused. RING_RECORDS_MAX is the greatest number that any
+ * setting allows; check_range has the range of each. */
 static int read_number(enum spex_variable variable, unsigned *value) {
     const char *text = spex_variable_text(variable);
     if (!text)
@@ -45,6 +51,7 @@ static int check_range(enum spex_variable variable, unsigned value, unsigned low
     return -EINVAL;
 }
 
+/* Returns the environment's text, else the option's; NULL where there is none or it is empty. */
 static const char *read_text(enum spex_variable variable, const char *otherwise) {
     const char *text = spex_variable_text(variable);
     if (!text)
@@ -71,7 +78,9 @@ static int read_commit(const char *otherwise, enum spex_commit *commit) {
     return 0;
 }
 
-/* Set-user-ID programs have no control socket. */
+/* Set-user-ID programs have no control socket: the user who runs one must not switch what executes
+ * with another's rights. A relative path is refused because the program may change its
+ * directory. */
 static int read_control(const char *otherwise, struct spex_settings *settings) {
     const char *text = read_text(SPEX_VARIABLE_CONTROL, otherwise);
     settings->closed = getauxval(AT_SECURE) || (text && strcmp(text, "off") == 0);
@@ -82,6 +91,7 @@ static int read_control(const char *otherwise, struct spex_settings *settings) {
     return -EINVAL;
 }
 
+/* Reads a budget such as "2%" as a share. `of`: what it is a share of, for the message. */
 static int read_share(enum spex_variable variable, const char *otherwise, const char *of,
                       double *share) {
     const char *text = read_text(variable, otherwise);
@@ -101,7 +111,7 @@ static int read_budgets(const struct spex_options *options, struct spex_settings
                             &settings->thread_budget);
 }
 
-/* A budget needs calibrated costs. */
+/* A budget needs calibrated costs: what probes spend is their counts times these. */
 static int check_budgets(const struct spex_settings *settings) {
     enum spex_variable variable =
         settings->budget > 0 ? SPEX_VARIABLE_BUDGET : SPEX_VARIABLE_THREAD_BUDGET;
@@ -112,6 +122,7 @@ static int check_budgets(const struct spex_settings *settings) {
     return -EINVAL;
 }
 
+/* The object stays loaded until spex stops; the policy's functions and texts are in it. */
 static int load_rate_policy(const char *path, struct spex_settings *settings) {
     struct spex_error error;
     if (spex_shared_object_open(&settings->rate_object, path, &spex_rate_object_kind, &error) !=
@@ -156,6 +167,8 @@ static int read_forks(struct spex_settings *settings) {
     return -EINVAL;
 }
 
+/* All values are read first and checked afterwards. An error closes the rate policy's object, which
+ * may have been loaded by then. */
 int spex_settings_read(const struct spex_options *options, struct spex_settings *settings) {
     const struct spex_options none = {.size = sizeof(none)};
     if (!options)
