@@ -46,7 +46,7 @@ static inline bool spex_connection_there(const struct spex_connection *connectio
     return connection->socket.number >= 0;
 }
 
-/* Whether an answer is under way or a request waits. */
+/* Returns whether an answer is under way or a request waits. */
 static inline bool spex_connection_busy(const struct spex_connection *connection) {
     return connection->reply.next || connection->waits;
 }
