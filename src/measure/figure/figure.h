@@ -65,7 +65,7 @@ int spex_figure_open(struct spex_figure *figure, const struct spex_criterion *cr
                      uint64_t batch_records, bool values);
 void spex_figure_close(struct spex_figure *figure);
 
-/* Whether the record is of the figure's probe. */
+/* Returns whether the record is of the figure's probe. */
 bool spex_figure_is_of(const struct spex_figure *figure, const struct spex_record *record);
 
 /* Sets the time from which rates count. */

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Looks for the end of the warm-up whenever there are a tenth more records, by the figures of all
+ * records since the first. These figures tell whether the series has settled and not their values,
+ * so they need no histograms. The latest records are kept to be used when the end is seen. */
 #include "measure/figure/warmup.h"
 
 #include <errno.h>
@@ -63,6 +66,8 @@ void spex_warmup_probe(struct spex_warmup *warmup, size_t criterion, uint16_t pr
     warmup->figures[criterion].probe_type = probe_type;
 }
 
+/* Memory is bounded by SPEX_WARMUP_RECORDS. The older half is dropped: the end is seen a share of
+ * the run after it, so the records needed are among the latest. */
 static int warmup_make_room(struct spex_warmup *warmup) {
     if (warmup->count < warmup->room)
         return 0;
@@ -105,8 +110,8 @@ double spex_warmup_tolerance(const struct spex_rules *rules) {
     return rules->precision > 0 ? rules->precision / 2 : TOLERANCE;
 }
 
-/* Whether all criteria are steady. Criteria with too few records to tell are left out, except the
- * first. */
+/* Returns whether all criteria are steady. Criteria with too few records to tell are left out,
+ * except the first. *from_ticks is the latest of their ends, or of their best guesses. */
 static bool criteria_are_steady(const struct spex_warmup *warmup, uint64_t *from_ticks) {
     double tolerance = spex_warmup_tolerance(&warmup->space->rules);
     bool steady = true;
