@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The heat map of Go and Colmenares, Figure 3. The axes are two parameters, each combination of the
  * others is a panel, and colours show the objective's mean. If there are too many combinations, a
- * single panel shows the best of them. */
+ * single panel shows the best of them. Parameters with many values are grouped into bins (bins.h);
+ * a place shows the best configuration in it. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ struct cell {
     const struct spex_group *best;
 };
 
+/* The picture's layout and contents. */
 struct map {
     const struct spex_study *study;
     const struct spex_space *space;
@@ -50,6 +52,8 @@ static void write_title(const struct map *map) {
           script->out);
 }
 
+/* All panels share one scale of colours. Where all means are equal, its range is widened by a
+ * little, because a range must not be empty. */
 static void write_preamble(const struct map *map) {
     static const char palette[] = /* viridis; darker is more */
         "set palette defined (0 '#fde725', 1 '#90d743', 2 '#35b779', 3 '#21918c', 4 '#31688e', "
@@ -80,7 +84,9 @@ static void write_preamble(const struct map *map) {
     spex_script_bins(map->script, "y", &map->y_bins, map->panels ? 32 : 64);
 }
 
-/* Sets levels[] of the other parameters to those of a panel. */
+/* Sets levels[] of the other parameters to those of a panel. Panels are numbered row by row; a row
+ * is a number whose digits are the levels of the parameters other than x, y and `across`, the last
+ * one the lowest digit. */
 static void map_panel_levels(const struct map *map, size_t panel, size_t *levels) {
     size_t rest = panel / map->columns;
     for (size_t p = map->space->parameter_count; p-- > 0;) {
@@ -141,6 +147,7 @@ static bool write_panel_data(const struct map *map, size_t panel, size_t *best_x
     return best_is_here;
 }
 
+/* The colour scale is drawn with the last panel alone. `levels` is room for the panel's. */
 static void write_panel(const struct map *map, size_t panel, size_t *levels) {
     FILE *out = map->script->out;
     size_t x = 0, y = 0;
@@ -197,6 +204,8 @@ static int map_choose_axes(struct map *map, struct spex_error *error) {
     return 0;
 }
 
+/* The first other parameter makes the columns, the product of the rest the rows. A single panel is
+ * drawn twice as large. */
 static void map_choose_panels(struct map *map) {
     size_t none = map->space->parameter_count;
     map->across = none;
@@ -227,6 +236,8 @@ static size_t map_panel(const struct map *map, const size_t *levels) {
     return row * map->columns + (across ? levels[map->across] : 0);
 }
 
+/* The best configuration always has its place, also where the means of another in the same place
+ * are better: the ranking, not the mean, says what is recommended. */
 static void map_fill_cells(const struct map *map) {
     const struct spex_summary *summary = &map->study->summary;
     const struct spex_group *best = &summary->groups[map->study->findings.best];
