@@ -50,7 +50,7 @@ int spex_program_launch(struct spex_program *program, const struct spex_launch *
 /* Reads the program's output, without waiting. */
 void spex_program_output(struct spex_program *program);
 
-/* Whether the program has ended, without waiting. */
+/* Returns whether the program has ended, without waiting. */
 bool spex_program_ended(struct spex_program *program);
 
 /* How it ended, as "exited with status 3: last line of its output". */
