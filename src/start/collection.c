@@ -90,6 +90,9 @@ static void thread_budget_begin(void) {
     spex_thread_budget_set(share, share > 0 ? spex_tick_rate_since(spex_instant_now()) : 0);
 }
 
+/* What a command has asked for goes before the settings; without a share of its own it has the
+ * budget's. The sampler counts the collectors' cost for its budget only where no controller
+ * does. */
 int spex_collection_models_begin(struct spex_error *error) {
     const char *path = spex_life.settings.models;
     double samples = spex_life.settings.samples, budget = spex_life.settings.budget;

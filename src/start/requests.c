@@ -163,6 +163,8 @@ static void door_open(void) {
         spex_message("no control socket: %s", why);
 }
 
+/* Without the control socket the program runs all the same. A command that cannot be called is an
+ * error: it has started the program to get the figures. */
 int spex_life_control_start(void) {
     const char *command = spex_life_out_after(SPEX_OUT_METRICS);
     char why[WHY_BYTES] = "";

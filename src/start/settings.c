@@ -22,6 +22,7 @@
 #include "policies/rate/rates.h"
 #include "queues/commit_rseq.h"
 
+/* Limits of settings that are not checked elsewhere. */
 enum { RING_RECORDS_MAX = 1 << 24, BATCH_RECORDS_MAX = 4096 };
 
 /* Reads a number from the environment; *value stays where the variable is not set. Signs and
@@ -134,6 +135,7 @@ static int load_rate_policy(const char *path, struct spex_settings *settings) {
     return 0;
 }
 
+/* A text with a "/" is the path of an object; any other is the name of a built-in policy. */
 static int read_rate_policy(const char *otherwise, struct spex_settings *settings) {
     const char *text = read_text(SPEX_VARIABLE_RATE_POLICY, otherwise);
     if (!text)

@@ -166,7 +166,8 @@ int spex_status_get(struct spex_status *status) {
         .undelivered = spex_sinks_undelivered(),
         .unrecorded = spex_threads_unrecorded(),
         .ring_bytes = spex_rings_bytes(),
-        .thread_bytes = spex_rings_count() ? spex_threads_bytes() : 0, /* made before the rings */
+        /* The pool of threads is reserved before the rings, and counts once there are rings. */
+        .thread_bytes = spex_rings_count() ? spex_threads_bytes() : 0,
     };
     return 0;
 }
