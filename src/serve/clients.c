@@ -8,6 +8,7 @@
 
 #include <errno.h>
 
+/* Nanoseconds. */
 #define MS 1000000u
 
 /* Time after which a client goes that sends no request, and one that does not read its answer. */
@@ -35,6 +36,8 @@ static bool may_be_replaced(const struct spex_connection *connection, uint64_t n
                (spex_connection_busy(connection) ? STUCK_PLACE_NS : SILENT_PLACE_NS);
 }
 
+/* The client that has been silent the longest loses its place, so a client that is being served
+ * keeps it. */
 struct spex_connection *spex_clients_place(struct spex_control *c, uint64_t now) {
     struct spex_connection *silent = NULL;
     for (int i = 0; i < SPEX_CONTROL_CONNECTIONS; i++) {

@@ -32,8 +32,10 @@ struct spex_connection {
 /* Result of a read or a write. */
 enum spex_connection_end {
     SPEX_CONNECTION_STAYS,
-    SPEX_CONNECTION_WAITS, /* for the other end */
-    SPEX_CONNECTION_GONE,  /* to be closed */
+    /* The other end must send or receive first. */
+    SPEX_CONNECTION_WAITS,
+    /* The connection is to be closed. */
+    SPEX_CONNECTION_GONE,
 };
 
 void spex_connection_open(struct spex_connection *connection, int socket, bool ours);

@@ -20,6 +20,7 @@
 #include "serve/call.h"
 #include "serve/clients.h"
 
+/* Nanoseconds. */
 #define MS 1000000u
 
 /* Time limit of the last reports. */
@@ -32,7 +33,7 @@
 #define ALLOWANCE_MAX (100 * (int64_t)MS)
 
 static pthread_mutex_t control_lock = PTHREAD_MUTEX_INITIALIZER;
-/* Made at the first start, and kept: a thread of the program may ask about it at any time. */
+/* Made at the first start, and never freed. */
 static struct spex_control *control;
 
 static int wake_open(struct spex_control *c) {
@@ -252,6 +253,8 @@ static void *control_run(void *arg) {
     return NULL;
 }
 
+/* The thread begins with a full allowance. The caller holds the lock, for which the new thread
+ * waits. */
 static int thread_start(struct spex_control *c) {
     int err = wake_open(c);
     if (err)
@@ -281,6 +284,8 @@ static int control_make(const struct spex_control_requests *requests) {
     return 0;
 }
 
+/* The socket is opened by the caller's thread, so that the caller gets the error. A thread that
+ * runs already, for a command that was called, serves the socket, too. */
 static int start_locked(const struct spex_control_requests *requests, const char *chosen, char *why,
                         size_t why_size) {
     int err = control_make(requests);

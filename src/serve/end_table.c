@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The table at the end: where it goes is checked when spex starts, and it is written when spex
- * stops, on the thread that stops it. The text is made in memory first and written at once. */
+/* The table at the end: where it goes is checked when the collection begins, and it is written when
+ * spex stops, on the thread that stops it. The text is made in memory first and written at once. */
 #define _GNU_SOURCE
 #include "serve/end_table.h"
 
@@ -16,6 +16,7 @@
 #include "serve/own_profile.h"
 #include "text/message.h"
 
+/* Where the table goes. */
 struct spex_end_table {
     /* Absolute. NULL: a standard stream. */
     char *path;
@@ -36,7 +37,8 @@ static int file_prepare(struct spex_end_table *output, const char *out) {
     }
     output->path = realpath(out, NULL); /* the program may change its directory */
     if (output->path && (!emptied || strcmp(emptied, output->path) != 0)) {
-        if (ftruncate(fileno(file), 0) != 0 && errno != EINVAL) /* which a device or pipe gives */
+        /* EINVAL: a device or a pipe, which cannot be emptied and need not be. */
+        if (ftruncate(fileno(file), 0) != 0 && errno != EINVAL)
             spex_message("SPEX_OUT: cannot empty %s: %s", out, strerror(errno));
         free(emptied);
         emptied = strdup(output->path);
@@ -64,6 +66,7 @@ void spex_end_table_abandon(struct spex_end_table *output) {
     free(output);
 }
 
+/* A signal of the program may interrupt the write. */
 static bool write_all(int fd, const char *text, size_t size) {
     while (size > 0) {
         ssize_t written = write(fd, text, size);

@@ -12,6 +12,7 @@
 #include "site/probe_state.h"
 #include "site/registry.h"
 
+/* Room for entries in a frame, behind its header. */
 #define ENTRIES_BYTES (SPEX_CONTROL_FRAME_BYTES - sizeof(struct spex_control_frame))
 
 _Static_assert(sizeof(struct spex_control_values) +
@@ -166,6 +167,7 @@ static bool row_empty(const float *row) {
     return true;
 }
 
+/* Rows that are all 0 are left out; 0: no row is left, and there is no frame. */
 static size_t spread_write(const struct spex_variance *spread, const struct spex_reply *after,
                            char *frame) {
     struct spex_control_spread entry = {.series = after->series};
@@ -203,6 +205,7 @@ static size_t done_frame(struct spex_reply *after, char *frame) {
     return finish_frame(frame, after, SPEX_CONTROL_DONE, 1, length, length);
 }
 
+/* A part that has nothing to say makes no frame, and the next part follows in the same call. */
 size_t spex_reply_frame(const struct spex_reply *reply, struct spex_reply *after,
                         char frame[SPEX_CONTROL_FRAME_BYTES]) {
     size_t bytes = 0;
