@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* The detector, and the kernels that it knows by the numbers of their contexts. */
 struct spex_record_judge {
     struct spex_anomalies *anomalies;
     const struct spex_kernels_known *known;
@@ -66,6 +67,7 @@ static int record_take(struct spex_record_judge *judge, const struct spex_record
     return 0;
 }
 
+/* Records of weight 0 are samples of executions that have not ended. */
 int spex_record_judge_take(struct spex_record_judge *judge, const struct spex_record *records,
                            size_t count) {
     int err = 0;

@@ -25,6 +25,7 @@
 /* Seconds between two checks for anomalies that have ended because no execution follows. */
 #define PASS_SECONDS 0.1
 
+/* What is being watched: from spex_watch_start until it is stopped or replaced. */
 struct watching {
     struct spex_watch_options options;
     struct spex_models models;
@@ -39,6 +40,7 @@ struct watching {
     bool over;
 };
 
+/* The sink, and what it is for at present. `listed`: the sink is in the collectors' list. */
 static struct {
     struct spex_sink sink;
     pthread_mutex_t lock;
@@ -256,6 +258,8 @@ int spex_watch_stop(void) {
     return 0;
 }
 
+/* Not judged: records that are not sound, those for which memory ran out, and executions that the
+ * detector could not judge, for whatever reason. */
 int spex_watch_look(struct spex_watch_account *account) {
     if (account->size != sizeof(*account))
         return -EINVAL;
