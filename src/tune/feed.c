@@ -26,6 +26,7 @@
  * between passes. */
 #define LOOK_NS 5000000u
 
+/* The buffer between the collectors and the tuning thread. */
 struct spex_feed {
     /* Wakes the tuning thread. */
     pthread_cond_t news;
@@ -226,6 +227,8 @@ static void feed_select_probes(struct spex_feed *feed, const struct spex_selecti
     }
 }
 
+/* The records that wait are the tuning thread's own; the rest is reset under the lock, so that no
+ * record of the run before is passed on. */
 void spex_feed_begin(struct spex_feed *feed, const struct spex_selection *probes, uint64_t from) {
     spex_in_order_free(&feed->waiting);
     feed_lock();

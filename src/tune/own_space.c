@@ -156,6 +156,7 @@ static int space_take_parameter(struct space_making *making, const struct spex_p
     return parameter_take_values(parameter, whole.values, making->error);
 }
 
+/* The product of the numbers of values is checked as it grows. */
 static int space_take_parameters(struct space_making *making, const struct spex_space *given) {
     uint64_t all = 1;
     int err = 0;
@@ -287,6 +288,7 @@ static int rules_complete(struct spex_rules *rules, struct spex_error *error) {
     return 0;
 }
 
+/* The parameters come first: the index of threads refers to them. */
 static int space_make(struct space_making *making, const struct spex_space *given) {
     struct spex_space *space = &making->own->space;
     int err = space_take_parameters(making, given);

@@ -58,6 +58,7 @@ static void report_best(const struct spex_tune_session *session, struct spex_tun
         };
 }
 
+/* Arrays of the report are the caller's; NULL: not wanted. */
 void spex_tune_session_report(const struct spex_tune_session *session,
                               struct spex_tune_report *report) {
     report->running = session->running;

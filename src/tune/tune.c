@@ -23,6 +23,7 @@
 #include "tune/session.h"
 #include "tune/tune_run.h"
 
+/* All of the process's tuning. */
 static struct {
     /* Serialises starts and stops; taken before `lock`. */
     pthread_mutex_t turn;
@@ -377,6 +378,7 @@ static bool tune_is_running(void) {
     return running;
 }
 
+/* The options are copied; what they point to stays the program's. */
 static int session_make(const struct spex_tune_options *options, struct spex_tune_session **out,
                         struct spex_error *error) {
     struct spex_tune_session *session = calloc(1, sizeof(*session));
@@ -445,6 +447,8 @@ int spex_tune_stop(void) {
     return 0;
 }
 
+/* Any thread, the session's own included: `lock` is never held in the program's functions but `see`
+ * of spex_tune_trials. */
 int spex_tune_look(struct spex_tune_report *report) {
     if (report->size != sizeof(*report))
         return -EINVAL;
@@ -456,6 +460,7 @@ int spex_tune_look(struct spex_tune_report *report) {
     return err;
 }
 
+/* What it shows is valid during the call alone. */
 static void trial_show(const struct spex_trial *from, uint64_t number,
                        void (*see)(void *user, const struct spex_tune_trial *trial), void *user) {
     const struct spex_tune_trial trial = {

@@ -14,6 +14,7 @@
 #include "ring/rings.h"
 #include "site/registry.h"
 
+/* The state of a run. */
 struct tune_run {
     const struct spex_tune_setup *setup;
     struct spex_measured_run of;
@@ -127,6 +128,7 @@ static int run_measure(struct tune_run *run) {
     return over < 0 ? over : err;
 }
 
+/* Everything of the run is freed here; what stays is in the trial. */
 int spex_tune_run(const struct spex_tune_setup *setup, const struct spex_plan *plan,
                   struct spex_trial *trial, struct spex_error *error) {
     struct tune_run run = {.setup = setup,
