@@ -19,6 +19,7 @@ struct thread {
     uint64_t records;
 };
 
+/* The state of a run. Ticks are those of spex_ticks(). */
 struct spex_measure {
     const struct spex_space *space;
     double ticks_per_second;
@@ -218,6 +219,8 @@ static void measure_begin_warmup(struct spex_measure *measure, uint64_t ticks) {
         measure->over_ticks = ticks + (uint64_t)warmup_ticks;
 }
 
+/* Records before the objective's first one are ignored. During a warm-up that is looked for they
+ * are kept; afterwards they are used at once. */
 int spex_measure_add(struct spex_measure *measure, const struct spex_record *records, size_t count,
                      const struct spex_record **used, size_t *used_count) {
     *used_count = 0;

@@ -105,6 +105,7 @@ static void criterion_add(struct spex_group_criterion *criterion, uint64_t numbe
     criterion->squares += difference * (value - criterion->mean);
 }
 
+/* A failed trial counts in its group and changes no figure. */
 int spex_summary_add(struct spex_summary *summary, const struct spex_trial *trial) {
     struct spex_group *group = summary_group(summary, trial->levels);
     if (!group)
@@ -220,6 +221,7 @@ const char *spex_level_text(const struct spex_space *space, const size_t *levels
                : "-";
 }
 
+/* A text that is too long is cut. */
 void spex_levels_text(const struct spex_space *space, const size_t *levels, char *text,
                       size_t size) {
     size_t length = 0;

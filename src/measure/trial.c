@@ -53,6 +53,7 @@ int spex_trial_end(struct spex_trial *trial, const char *format, ...) {
     return 1;
 }
 
+/* The count grows only when the load is whole. */
 int spex_trial_add_load(struct spex_trial *trial, const char *stressor, unsigned workers,
                         const struct spex_usage *usage) {
     struct spex_trial_load *loads =

@@ -27,6 +27,7 @@ static enum spex_figure_metric metric_named(const char *metric) {
     return SPEX_FIGURE_QUANTILE;
 }
 
+/* "p99" has the q 0.99. */
 int spex_figure_open(struct spex_figure *figure, const struct spex_criterion *criterion,
                      uint64_t batch_records, bool values) {
     *figure = (struct spex_figure){
@@ -73,6 +74,7 @@ void spex_figure_add(struct spex_figure *figure, const struct spex_record *recor
     spex_batch_means_add(&figure->means, value, weight, time);
 }
 
+/* Value and error in ticks; NaN without records. */
 static struct spex_measured figure_measure(const struct spex_figure *figure) {
     const struct spex_batch_means *means = &figure->means;
     if (!figure->records)
@@ -138,6 +140,8 @@ static struct spex_measured figure_take_error(struct spex_figure *figure, bool e
     return measured;
 }
 
+/* Computing costs O(batches × lags), for a quantile O(batches × buckets); doing it for every
+ * twentieth more records keeps that small. */
 struct spex_measured spex_figure_measured(struct spex_figure *figure, double ticks_per_second,
                                           bool end) {
     double factor = 1;

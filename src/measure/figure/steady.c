@@ -78,6 +78,7 @@ static void series_of(const double *values, size_t count, double tolerance, stru
     series_confine(series, tolerance);
 }
 
+/* Mean and scatter of some values. */
 struct moments {
     double mean;
     /* Sum of the squared distances from the mean. */

@@ -19,6 +19,7 @@
 /* Change that does not count, where the rules give no precision. */
 #define TOLERANCE 0.01
 
+/* The search for the end of a warm-up. `records` are the latest `count`, in the order of time. */
 struct spex_warmup {
     const struct spex_space *space;
     double least_ticks;
@@ -31,6 +32,7 @@ struct spex_warmup {
     size_t room;
 };
 
+/* A short run is not looked at before LEAST_SHARE of its time: a few records settle by chance. */
 int spex_warmup_create(const struct spex_space *space, double ticks_per_second,
                        struct spex_warmup **out) {
     struct spex_warmup *warmup = calloc(1, sizeof(*warmup));
@@ -94,6 +96,8 @@ static void figure_add(struct spex_figure *figure, const struct spex_record *rec
         spex_figure_begin(figure, record->timestamp);
 }
 
+/* Keeps records of all probes, since the tracer wants them, and adds each to the figures of its
+ * probe. */
 int spex_warmup_add(struct spex_warmup *warmup, const struct spex_record *records, size_t count) {
     for (size_t r = 0; r < count; r++) {
         if (warmup_make_room(warmup))
