@@ -10,6 +10,7 @@
 
 #include "kernels/kernel_paths.h"
 
+/* The kernels of one run. */
 struct spex_training_kernels {
     struct spex_training *training;
     struct spex_kernels_known known;
@@ -76,6 +77,7 @@ static int training_kernels_take_record(struct spex_training_kernels *kernels,
     return err ? spex_fail(error, err, "out of memory") : 0;
 }
 
+/* Records of weight 0 are samples of executions that had not ended: they have no time. */
 int spex_training_kernels_take(struct spex_training_kernels *kernels,
                                const struct spex_record *records, size_t count, uint64_t *used,
                                uint64_t *left_out, struct spex_error *error) {

@@ -9,6 +9,7 @@
 #include "explore/trial/program_run.h"
 #include "measure/trial.h"
 
+/* The state of a run. */
 struct run {
     const struct spex_training_setup *setup;
     struct spex_training_outcome *outcome;
@@ -117,6 +118,8 @@ static int training_run_launch(struct run *run, const size_t *levels, struct spe
     return over ? training_run_fail(run, reason.text) : 0;
 }
 
+/* The kernels refer to the receiver and to the parameters of the run, and are not used after
+ * these. */
 static int training_run_prepare(struct run *run, const size_t *levels,
                                 struct spex_training *training, struct spex_error *error) {
     const struct spex_training_setup *setup = run->setup;

@@ -188,6 +188,7 @@ static void judge_pairs(struct spex_comparison *comparison, const struct sides *
     qsort(comparison->pairs, comparison->pair_count, sizeof(*comparison->pairs), compare_pairs);
 }
 
+/* The mean of a pair's configuration on one side, to be sorted. */
 struct ranked {
     double value;
     size_t pair;

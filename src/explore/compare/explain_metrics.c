@@ -8,6 +8,7 @@
 #include "explore/compare/explain.h"
 #include "explore/store/store_metrics.h"
 
+/* The state while the store is read. */
 struct reading {
     const struct spex_study *study;
     struct spex_quantities *quantities;

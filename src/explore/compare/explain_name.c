@@ -138,6 +138,7 @@ static int resolve_values(const struct spex_study *study, const char *name, size
     return err;
 }
 
+/* A configuration whose trials have all failed has a group, too, and is refused here. */
 int spex_explain_name(const struct spex_study *study, const char *name, size_t *group,
                       struct spex_error *error) {
     int err;

@@ -41,6 +41,7 @@ static int race_take_trial(struct race *race, const struct spex_trial *trial, si
     return 0;
 }
 
+/* The time is that of all trials, failed ones included. */
 struct spex_best_so_far *spex_convergence(const struct spex_space *space,
                                           const struct spex_trials *trials) {
     struct race race = {.first = calloc(trials->count + 1, sizeof(size_t))};

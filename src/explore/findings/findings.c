@@ -122,6 +122,8 @@ static int findings_allocate(struct spex_findings *findings, const struct spex_s
                : -ENOMEM;
 }
 
+/* The front needs the accuracies, the lists need the ranking. The effects come last and cost most:
+ * they fit a model of the space many times. */
 int spex_findings_init(struct spex_findings *findings, const struct spex_summary *summary,
                        const struct spex_trials *trials) {
     if (findings_allocate(findings, summary))

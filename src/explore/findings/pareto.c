@@ -117,6 +117,7 @@ static void field_find_places(struct field *field, enum spex_pareto_place *place
             is_surely_in_front(field, field->front[f]) ? SPEX_PARETO_SURE_FRONT : SPEX_PARETO_FRONT;
 }
 
+/* Groups that do not compete beat nobody. */
 int spex_pareto(const struct spex_summary *summary, const bool *competes,
                 const struct spex_accuracy *accuracies, enum spex_pareto_place *places) {
     struct field field = {.summary = summary, .space = summary->space, .accuracies = accuracies};

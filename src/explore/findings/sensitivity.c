@@ -308,6 +308,8 @@ static void analysis_bootstrap(struct analysis *analysis, struct effects *effect
     }
 }
 
+/* Fits the process SAMPLES + 1 times, each O(n³) for n observations, of which there are at most
+ * CONFIGS_MAX. */
 int spex_sensitivity_of(const struct spex_space *space, const struct spex_sensitivity_input *inputs,
                         size_t count, struct spex_sensitivity *sensitivities) {
     size_t parameters = space->parameter_count;

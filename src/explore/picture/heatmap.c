@@ -13,6 +13,7 @@
 #include "explore/picture/study_pictures.h"
 #include "explore/space/space_parameter.h"
 
+/* Most panels; and sizes in pixels. */
 #define PANELS_MAX     64
 #define PLACES_MAX     24 /* most places on an axis of numbers */
 #define PANEL_WIDTH    250
@@ -55,7 +56,8 @@ static void write_title(const struct map *map) {
 /* All panels share one scale of colours. Where all means are equal, its range is widened by a
  * little, because a range must not be empty. */
 static void write_preamble(const struct map *map) {
-    static const char palette[] = /* viridis; darker is more */
+    /* The colours of viridis; a darker one stands for a greater value. */
+    static const char palette[] =
         "set palette defined (0 '#fde725', 1 '#90d743', 2 '#35b779', 3 '#21918c', 4 '#31688e', "
         "5 '#443983', 6 '#440154')\n";
     const char *unit = spex_criterion_unit(map->space->criteria);
@@ -99,6 +101,7 @@ static void map_panel_levels(const struct map *map, size_t panel, size_t *levels
         levels[map->across] = panel % map->columns;
 }
 
+/* The values of the other parameters, which tell panels apart; a single panel has no title. */
 static void write_panel_title(const struct map *map, const size_t *levels) {
     const struct spex_script *script = map->script;
     const char *separator = "";
@@ -257,6 +260,8 @@ static int fail_memory(struct spex_error *error) {
     return spex_fail(error, -ENOMEM, "out of memory");
 }
 
+/* PANELS_MAX and, for numbers, PLACES_MAX bound the number of cells. After an error the caller
+ * frees what was made. */
 static int map_init(struct map *map, struct spex_error *error) {
     int err = map_choose_axes(map, error);
     if (err)
@@ -270,6 +275,7 @@ static int map_init(struct map *map, struct spex_error *error) {
     return map->cells ? 0 : fail_memory(error);
 }
 
+/* O(configurations + cells). */
 int spex_draw_heatmap(const void *subject, struct spex_script *script, struct spex_error *error) {
     const struct spex_study *study = subject;
     struct map map = {.study = study, .space = &study->file->space, .script = script};

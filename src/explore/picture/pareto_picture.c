@@ -7,6 +7,7 @@
 #include "explore/picture/picture_axis.h"
 #include "explore/picture/study_pictures.h"
 
+/* Pixels. */
 #define PANEL_WIDTH  520
 #define PANEL_HEIGHT 380
 

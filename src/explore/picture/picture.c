@@ -16,6 +16,8 @@
 
 #include "base/whole_file.h"
 
+/* "noenhanced" keeps gnuplot from taking "_" and "^" in names for subscripts. The name makes ids in
+ * an SVG differ from those of other pictures of the same page. */
 void spex_script_terminal(const struct spex_script *script, size_t width, size_t height) {
     if (script->png)
         fprintf(script->out,
@@ -105,6 +107,7 @@ static int picture_write_script(const struct spex_picture *picture, bool png, in
     return err;
 }
 
+/* The child reads the script from the descriptor's offset, which is put back to the beginning. */
 static int picture_draw(const struct spex_picture *picture, bool png, int out,
                         struct spex_error *error) {
     int script = memfd_create("picture-script", MFD_CLOEXEC);

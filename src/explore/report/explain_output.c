@@ -90,6 +90,7 @@ static json_t *side_json(const struct spex_explanation *explanation, size_t grou
         "trials", (json_int_t)group_of(explanation, group)->trials);
 }
 
+/* JSON has all quantities, whether their change is significant or not. */
 static int write_json(const struct spex_explanation *explanation, FILE *out,
                       struct spex_error *error) {
     const struct spex_space *space = &explanation->study->file->space;

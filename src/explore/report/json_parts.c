@@ -44,6 +44,7 @@ json_t *spex_json_config(const struct spex_space *space, const size_t *levels) {
     return config;
 }
 
+/* The names of goals are part of the format. */
 json_t *spex_json_criterion(const struct spex_criterion *criterion) {
     static const char *const goals[] = {[SPEX_MAXIMISE] = "maximise",
                                         [SPEX_MINIMISE] = "minimise",

@@ -77,6 +77,7 @@ static int report_write(const struct spex_report_options *options, const struct 
     return err;
 }
 
+/* The caller frees `study`; the other store is read and freed here. */
 static int compare_stores(const struct spex_report_options *options, const struct spex_study *study,
                           struct spex_error *error) {
     struct spex_study other;

@@ -50,6 +50,7 @@ static void write_names(const struct spex_space *space, FILE *out) {
     fputs(",records_used,records_lost,seconds,steady\r\n", out);
 }
 
+/* A parameter that does not apply has the text "-". */
 static void write_trial(const struct spex_space *space, size_t number,
                         const struct spex_trial *trial, FILE *out) {
     fprintf(out, "%zu,", number);

@@ -338,6 +338,7 @@ static int write_configurations(const struct spex_study *study, FILE *out) {
     return 0;
 }
 
+/* A mixed store has several machines, which are listed one after another. */
 static void write_circumstances(const struct spex_study *study, FILE *out) {
     const struct spex_findings *findings = &study->findings;
     char text[96];
@@ -382,6 +383,8 @@ static int write_pictures(const struct spex_study *study, FILE *out, struct spex
     return err ? err : write_picture(study, "convergence", spex_draw_convergence, out, error);
 }
 
+/* Goes on after a picture that could not be drawn: with an error the page does not get its name
+ * anyway. */
 static int write_results(const struct spex_study *study, FILE *out, struct spex_error *error) {
     write_best(study, out);
     write_criteria(study, out);

@@ -288,6 +288,7 @@ static void print_convergence(const struct spex_study *study, FILE *out) {
                 settled + 1, count);
 }
 
+/* The caller checks the stream for errors. */
 void spex_report_text(const struct spex_study *study, FILE *out) {
     const struct spex_findings *findings = &study->findings;
     print_header(study, out);

@@ -18,6 +18,7 @@
 #include "explore/space/xml.h"
 #include "text/number.h"
 
+/* A configuration is its XML document: values are looked up in it. */
 struct spex_config {
     char *path;
     struct spex_xml xml;
@@ -102,6 +103,7 @@ const char *spex_config_text(const struct spex_config *config, const char *name)
     return parameter ? spex_xml_attribute(parameter, "value") : NULL;
 }
 
+/* *value is undefined after an error. */
 int spex_config_integer(const struct spex_config *config, const char *name, int64_t low,
                         int64_t high, int64_t *value, char *why, size_t why_size) {
     const char *text = spex_config_text(config, name);

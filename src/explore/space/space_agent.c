@@ -18,6 +18,7 @@
 #define TIMEOUT_MAX     86400
 #define DESCRIPTOR_MAX  255
 
+/* Not isalpha() and isdigit(), which depend on the user's locale. */
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define DIGITS  "0123456789"
 
@@ -222,6 +223,8 @@ static int check_load(const struct taking *taking, const xmlNode *element, const
     return 0;
 }
 
+/* The workers are checked as a template first, whose message says which parameters there are, and
+ * then as a number. */
 static int take_load(const struct taking *taking, const xmlNode *element) {
     static const char *const known[] = {"stressor", "workers", "options", NULL};
     const char *stressor, *workers, *options = spex_xml_attribute(element, "options");
@@ -276,6 +279,7 @@ bool spex_agent_element(const char *name) {
     return element_of(name) < ELEMENTS;
 }
 
+/* The elements may stand anywhere in the space, also before the parameters that they name. */
 int spex_agent_take(struct spex_xml *xml, const xmlNode *root, const struct spex_space *space,
                     struct spex_agent **agent) {
     *agent = calloc(1, sizeof(**agent));

@@ -25,12 +25,13 @@ struct condition {
     uint64_t parameters; /* bit p: names parameter p */
 };
 
+/* All conditions of a space. */
 struct spex_conditions {
     const struct spex_space *space;
     xmlXPathContext *context;
     pthread_mutex_t lock; /* guards context and levels: libxml2's context is not thread-safe */
     const size_t *levels; /* configuration under evaluation */
-    /* without an expression: the parameter always applies */
+    /* By parameter. Without an expression the parameter always applies. */
     struct condition when[SPEX_PARAMETERS_MAX];
     struct condition constraints[SPEX_CONSTRAINTS_MAX];
     size_t constraint_count;
@@ -61,6 +62,7 @@ static void ignore_error(void *user, const xmlError *error) {
     (void)error;
 }
 
+/* A context without a document: conditions have variables and no paths. */
 struct spex_conditions *spex_conditions_new(const struct spex_space *space) {
     struct spex_conditions *conditions = calloc(1, sizeof(*conditions));
     if (!conditions)

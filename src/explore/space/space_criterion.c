@@ -13,6 +13,7 @@
 #include "site/selection.h"
 #include "text/number.h"
 
+/* Greatest number of a value in a record that a space may name. */
 #define FIELD_MAX 255
 
 /* Checks that the selection names a single probe, and sets its type. */
@@ -149,6 +150,7 @@ static int check_new(struct spex_xml *xml, const xmlNode *element, const struct 
     return 0;
 }
 
+/* The criterion is added before it is read, so that the space frees it after an error. */
 int spex_criterion_take(struct spex_xml *xml, const xmlNode *element, bool limit,
                         struct spex_space *space) {
     static const char *const of_objective[] = {"probe", "metric", "field", "goal", NULL};

@@ -17,6 +17,7 @@ static bool is_name(const char *text) {
            text[strspn(text, SPEX_NAME_LETTERS "0123456789.-")] == '\0';
 }
 
+/* Everything else about a parameter depends on its kind, so there is no default. */
 static int take_kind(struct spex_xml *xml, const xmlNode *element, enum spex_parameter_kind *kind) {
     static const struct {
         const char *name;

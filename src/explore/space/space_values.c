@@ -308,6 +308,8 @@ static int take_real_range(struct spex_xml *xml, const xmlNode *element,
     return err;
 }
 
+/* A list is taken for any kind, a range for numbers only. A boolean without a list has "false" and
+ * "true". */
 int spex_values_take(struct spex_xml *xml, const xmlNode *element,
                      struct spex_parameter *parameter) {
     const char *list = spex_xml_attribute(element, "values");

@@ -115,6 +115,7 @@ static int fail_unknown(const struct spex_space *space, const struct piece *piec
                      shown, piece->text, known);
 }
 
+/* Stops at the first name that is no parameter. */
 int spex_template_check(const char *text, const struct spex_space *space, uint64_t *named,
                         struct spex_error *error) {
     struct scan scan;

@@ -91,6 +91,7 @@ static xmlDoc *read_silently(struct spex_xml *xml, xmlParserCtxt *parser) {
     return document;
 }
 
+/* The document refers to nothing outside of it afterwards; nodes stay valid until spex_xml_free. */
 static int xml_parse(struct spex_xml *xml) {
     int err = check_bytes(xml);
     if (err)

@@ -30,6 +30,7 @@ static char *find_in_notes(Elf_Data *data) {
     return NULL;
 }
 
+/* Notes in a segment of alignment 8 are padded to 8 bytes, others to 4. */
 static char *find_in_segments(Elf *elf) {
     size_t count;
     char *found = NULL;

@@ -107,6 +107,7 @@ static char *program_build(const char *program) {
     return id;
 }
 
+/* All are found before any is checked: freeing takes the texts that are there. */
 int spex_circumstances_now(const char *program, struct spex_circumstances *now) {
     struct utsname names;
     bool named = uname(&names) == 0;

@@ -79,6 +79,7 @@ int spex_store_has_table(struct spex_store *store, const char *table, bool *has,
     return err;
 }
 
+/* A query without a row is an error. */
 int spex_store_integer(struct spex_store *store, const char *sql, int64_t *value,
                        struct spex_error *error) {
     sqlite3_stmt *statement = NULL;

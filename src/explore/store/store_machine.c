@@ -20,6 +20,7 @@ static int take_machine(sqlite3_stmt *rows, struct spex_circumstances *machine) 
     return 0;
 }
 
+/* The list grows by one at a time, since stores have few machines. */
 int spex_store_machines(struct spex_store *store, struct spex_circumstances **machines,
                         size_t *count, struct spex_error *error) {
     sqlite3_stmt *rows = NULL;

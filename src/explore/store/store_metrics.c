@@ -93,6 +93,8 @@ static int each_row(struct spex_store *store, const char *sql, const struct taki
     return err;
 }
 
+/* Trials count from 1 in the tables and from 0 for the caller. A store of an older release has no
+ * table of usage. */
 int spex_store_metrics(struct spex_store *store, spex_metric_taker *take, void *user,
                        struct spex_error *error) {
     const struct taking taking = {take, user};

@@ -105,6 +105,7 @@ static int insert_measured(struct spex_store *store, sqlite3_int64 number,
     return err;
 }
 
+/* `numbers` are in the order of the table's last columns. */
 static int insert_metric(struct spex_store *store, sqlite3_stmt *statement, sqlite3_int64 number,
                          const struct spex_trial_metric *metric, struct spex_error *error) {
     const double numbers[] = {metric->rate, metric->mean, metric->deviation, metric->min,
@@ -162,6 +163,8 @@ static void choose_durability(struct spex_store *store) {
         store->syncs = sync;
 }
 
+/* A repeated trial replaces the failed one, so what there is under its number is deleted first.
+ * After an error the transaction is rolled back. */
 int spex_store_put(struct spex_store *store, uint64_t number, const struct spex_space *space,
                    const struct spex_trial *trial, const struct spex_unfinished *unfinished,
                    size_t unfinished_count, struct spex_error *error) {
@@ -276,6 +279,7 @@ static int reading_take_row(const struct reading *reading, const size_t *no_leve
     return err;
 }
 
+/* After an error the trials so far are in the list. */
 static int reading_take_rows(const struct reading *reading, struct spex_trials *trials,
                              struct spex_error *error) {
     size_t *levels = calloc(reading->space->parameter_count, sizeof(*levels));

@@ -74,6 +74,8 @@ static char *assignment(const char *name, const char *value) {
     return asprintf(&text, "%s%s%s", name, value ? "=" : "", value ? value : "") < 0 ? NULL : text;
 }
 
+/* A variable whose value names a parameter that does not apply is removed from the program's
+ * environment, also where this process has it. */
 static int fill_variables(const struct filling *filling, const struct spex_agent *agent,
                           char ***list) {
     *list = list_new(agent->variable_count);
@@ -149,6 +151,7 @@ static int fill_command(const struct filling *filling, const struct spex_agent_c
     return command->text ? fill_template(filling, command->text, text) : 0;
 }
 
+/* The count of loads is set first: spex_agent_filled_free frees as many. */
 int spex_agent_fill(const struct spex_space_file *file, char *const *argv, const size_t *levels,
                     struct spex_agent_filled *filled, struct spex_error *error) {
     const struct spex_agent *agent = file->agent;

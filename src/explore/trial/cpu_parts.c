@@ -77,6 +77,7 @@ static int parts_divide_cpus(const cpu_set_t *ours, struct spex_cpu_parts *parts
     return err ? spex_fail(error, err, "out of memory") : 0;
 }
 
+/* Only CPUs that this process may use are divided, as a container or taskset has set them. */
 int spex_cpu_parts_make(size_t count, struct spex_cpu_parts *parts, struct spex_error *error) {
     cpu_set_t ours;
     *parts = (struct spex_cpu_parts){.parts = calloc(count, sizeof(cpu_set_t)), .count = count};

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* The command, which PATH must have; also the beginning of its workers' names. */
 #define STRESS_NG "stress-ng"
 
 /* Returns whether a list of words contains this one; words are separated by blanks or newlines. */
@@ -38,6 +39,7 @@ static char *list_stressors(void) {
     return NULL;
 }
 
+/* Runs stress-ng once, and only for a space with loads. */
 int spex_load_check(const struct spex_agent *agent, struct spex_error *error) {
     if (agent->load_count == 0)
         return 0;

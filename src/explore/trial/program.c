@@ -23,6 +23,7 @@
 #include "explore/trial/leftovers.h"
 #include "text/printable.h"
 
+/* Time that a program has to end after SIGTERM, and again after SIGKILL. */
 #define TEARDOWN_SECONDS 5
 
 /* Variables that spex sets for the program. Others of spex, such as SPEX_RING_RECORDS, are the

@@ -33,8 +33,8 @@ struct spex_launch {
     const char *config; /* path of the configuration, for SPEX_CONFIG */
     const char *probes; /* for SPEX_PROBES; NULL: not set */
     const char *socket; /* path for SPEX_OUT; NULL: not set */
-    /* With a socket: teardown looks for processes that the program has started, by their
-     * environment. */
+    /* Teardown kills the processes that the program has started, which it finds by their
+     * environment. Needs a socket. */
     bool sweep;
     /* Further variables: "NAME=value", or "NAME" for one to be removed; ends with NULL; may be
      * NULL. */

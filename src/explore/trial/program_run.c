@@ -51,6 +51,7 @@ int spex_program_run_begin(struct spex_program_run *run, const struct spex_space
     return spex_program_launch(&run->program, &launch, error) ? 1 : 0;
 }
 
+/* Descriptors that are closed are -1, which poll ignores. */
 int spex_program_run_wait(const struct spex_program_run *run, struct pollfd fds[SPEX_RUN_FDS],
                           int timeout_ms, struct spex_error *error) {
     const int wanted[] = {[SPEX_RUN_STOP] = run->stop_fd,

@@ -26,6 +26,7 @@
 #define LATE_NS   INT64_C(1000000000)
 #define SITES_MAX 65536
 
+/* One stream: its sockets, what the program has told, and the records that wait for their order. */
 struct spex_receiver {
     int listener;
     int connection;
@@ -352,6 +353,7 @@ static const struct spex_stream_site *receiver_next_probe(const struct spex_rece
     return next;
 }
 
+/* Each probe once, though it may have several sites. A list that is too long is cut. */
 void spex_receiver_list_probes(const struct spex_receiver *receiver, char *list, size_t size) {
     const struct spex_stream_site *site = receiver_next_probe(receiver, 0);
     snprintf(list, size, "none");

@@ -35,6 +35,7 @@ struct place {
     struct spex_error error;
 };
 
+/* `setup` is passed to every trial, with the place's directory and CPUs. */
 struct spex_runner {
     struct spex_trial_setup setup;
     int stop_fd;            /* stop_fd of the caller's setup */
