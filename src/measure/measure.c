@@ -161,6 +161,7 @@ static bool record_is_used(struct spex_measure *measure, const struct spex_recor
     return false;
 }
 
+/* The tracer takes records of all probes; a figure takes those of its own. */
 static int record_use(struct spex_measure *measure, const struct spex_record *record) {
     int err = spex_tracer_add(measure->tracer, record, 1);
     if (!err && record_is_objective(measure, record))

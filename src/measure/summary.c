@@ -123,6 +123,7 @@ int spex_summary_add(struct spex_summary *summary, const struct spex_trial *tria
     return 0;
 }
 
+/* There is no table before the first trial. */
 const struct spex_group *spex_summary_find(const struct spex_summary *summary,
                                            const size_t *levels) {
     if (!summary->table)

@@ -51,6 +51,8 @@ void spex_call_open(struct spex_connection *connection, int socket, uint32_t int
     connection->due_ns = spex_clock_ns(CLOCK_MONOTONIC);
 }
 
+/* EBADF and ENOTSOCK: the program has closed the new descriptor, or reused its number, before it
+ * was connected. */
 bool spex_call_again(struct spex_connection *connection, const char *path) {
     if (!connection->ours || spex_descriptor_is_ours(&connection->socket))
         return false;

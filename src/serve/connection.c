@@ -21,6 +21,7 @@
 /* Most frames at once, so that one client cannot keep the others waiting. */
 enum { FRAMES_AT_ONCE = 16 };
 
+/* Takes over the socket. The client's silence counts from now. */
 void spex_connection_open(struct spex_connection *connection, int socket, bool ours) {
     connection->socket = spex_descriptor_of(socket);
     connection->ours = ours;

@@ -131,6 +131,7 @@ void spex_profile_type_now(unsigned n, struct spex_profile_type *type) {
     spex_metrics_unlock();
 }
 
+/* Of long texts the beginning is kept, of a long path its end. */
 void spex_profile_site_now(uint32_t index, struct spex_profile_site *site) {
     const struct spex_site_info *info = spex_site_info(index);
     bool loaded;

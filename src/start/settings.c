@@ -43,6 +43,7 @@ static int read_number(enum spex_variable variable, unsigned *value) {
     return 0;
 }
 
+/* The message names the variable, also where the value is from the options. */
 static int check_range(enum spex_variable variable, unsigned value, unsigned low, unsigned high,
                        bool power_of_two) {
     if (value >= low && value <= high && !(power_of_two && (value & (value - 1))))
@@ -160,6 +161,7 @@ static int read_samples(double otherwise, double *samples) {
     return -EINVAL;
 }
 
+/* The environment alone decides: there is no option for it. */
 static int read_forks(struct spex_settings *settings) {
     const char *text = read_text(SPEX_VARIABLE_FORKS, NULL);
     settings->follow = text && strcmp(text, "follow") == 0;

@@ -133,6 +133,7 @@ int spex_set(const char *probes) {
     return on;
 }
 
+/* Does nothing where spex has not been started. */
 int spex_stop(void) {
     pthread_mutex_lock(&spex_life.lock);
     if (spex_life.started)

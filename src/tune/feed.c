@@ -129,6 +129,7 @@ static bool sink_pass(struct spex_sink *sink, unsigned collector, uint64_t water
     return true;
 }
 
+/* Wakes the tuning thread, which ends its run. The caller holds the lock. */
 static void feed_stop_locked(void) {
     if (!feed_outlet.feed)
         return;

@@ -79,6 +79,8 @@ static void session_set_why(struct spex_tune_session *session, const char *text)
     tune_unlock();
 }
 
+/* The program's functions may use what its own exit handlers have freed, so they are not called
+ * then. */
 static bool process_is_exiting(void) {
     tune_lock();
     bool exiting = tune.exiting;
@@ -477,6 +479,8 @@ static void trial_show(const struct spex_trial *from, uint64_t number,
     see(user, &trial);
 }
 
+/* Holds `lock` throughout, so that the list does not move: `see` must not call functions of
+ * tune.h. */
 uint64_t spex_tune_trials(void (*see)(void *user, const struct spex_tune_trial *trial),
                           void *user) {
     tune_lock();

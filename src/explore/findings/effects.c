@@ -141,6 +141,7 @@ static void cells_fill(const struct cells *cells, const struct whole *whole, siz
     }
 }
 
+/* The sum of squares between cells, whose sums are of differences from the mean of all. */
 static struct explained explain_cells(const struct cells *cells) {
     struct explained explained = {0, -1};
     for (size_t i = 0; i < cells->rows * cells->columns; i++)

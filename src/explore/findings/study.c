@@ -5,6 +5,7 @@
 
 #include <errno.h>
 
+/* The space is the one in the store and not the user's file, which may have changed since. */
 static int study_read_store(struct spex_study *study, const char *path, struct spex_error *error) {
     int err = spex_store_read(path, &study->store, error);
     err = err ? err : spex_space_parse(path, spex_store_space(study->store), &study->file, error);

@@ -308,6 +308,7 @@ char *spex_space_identity(const struct spex_space_file *file) {
     return text;
 }
 
+/* Compares line by line; a text may end without a newline. */
 void spex_identity_skip_equal(const char **a, const char **b) {
     while (**a && **b) {
         size_t length = strcspn(*a, "\n"), other = strcspn(*b, "\n");

@@ -230,6 +230,7 @@ static int condition_take(struct spex_conditions *conditions, struct spex_xml *x
     return condition->text ? 0 : spex_fail(xml->error, -ENOMEM, "out of memory");
 }
 
+/* `last`: the parameter itself; those before it may be named. */
 int spex_conditions_when(struct spex_conditions *conditions, struct spex_xml *xml,
                          const xmlNode *element) {
     const char *text = spex_xml_attribute(element, "when");
@@ -295,6 +296,7 @@ bool spex_conditions_settle(const struct spex_space *space, size_t *levels) {
     return true;
 }
 
+/* Settles a copy up to the parameter: whether it applies depends on those before it. */
 bool spex_conditions_apply(const struct spex_space *space, const size_t *levels, size_t parameter) {
     struct spex_conditions *conditions = space->context;
     size_t settled[SPEX_PARAMETERS_MAX];

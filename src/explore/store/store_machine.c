@@ -101,6 +101,7 @@ int spex_store_begin(struct spex_store *store, const struct spex_circumstances *
     return err;
 }
 
+/* A store has one exploration, so its table has one row. */
 int spex_store_directory(struct spex_store *store, char **directory, struct spex_error *error) {
     sqlite3_stmt *rows = NULL;
     *directory = NULL;

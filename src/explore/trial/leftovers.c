@@ -43,6 +43,7 @@ static bool has_variable(const char *pid, const char *variable, char *environmen
     return memmem(environment, length, variable, strlen(variable) + 1) != NULL;
 }
 
+/* Errors are ignored: without adoption leftovers are looked for in /proc every time. */
 int spex_leftovers_adopt(void) {
     int before = 0;
     prctl(PR_GET_CHILD_SUBREAPER, &before);

@@ -73,6 +73,7 @@ static struct spex_receiver *receiver_make(void) {
     return receiver;
 }
 
+/* Without a listening socket: one program is connected, and no other can be. */
 int spex_receiver_of(int socket, struct spex_receiver **out, struct spex_error *error) {
     *out = receiver_make();
     if (!*out)

@@ -113,6 +113,7 @@ struct pairs {
     double below[SPEX_BATCHES];
 };
 
+/* Joins neighbours; of an odd number the last one is left out. */
 static void pairs_join(struct pairs *pairs) {
     pairs->count /= 2;
     for (size_t b = 0; b < pairs->count; b++) {
@@ -144,6 +145,7 @@ struct residuals {
     double distances[SPEX_BATCHES];
 };
 
+/* The differences sum up to 0, by the definition of the ratio. */
 static void residuals_of(const struct pairs *pairs, struct residuals *residuals) {
     residuals->count = pairs->count;
     residuals->below = sum_of(pairs->below, pairs->count);

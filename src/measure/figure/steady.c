@@ -85,6 +85,7 @@ struct moments {
     double squares;
 };
 
+/* Two passes, which lose less precision than sums of squares. */
 static struct moments moments_of(const double *values, size_t count) {
     struct moments moments = {0, 0};
     for (size_t v = 0; v < count; v++)

@@ -129,6 +129,7 @@ static bool criteria_are_steady(const struct spex_warmup *warmup, uint64_t *from
     return steady;
 }
 
+/* Looking costs O(n²) for n batches, so it is done at numbers of records that grow by a tenth. */
 bool spex_warmup_over(struct spex_warmup *warmup, uint64_t *from_ticks) {
     const struct spex_figure *first = warmup->figures;
     *from_ticks = 0;
