@@ -7,11 +7,11 @@
 #include "text/error.h"
 
 struct spex_whole_file {
-    /* The final name; the caller's. */
+    /* The final name; belongs to the caller. */
     const char *path;
-    /* The name while it is written; allocated. */
+    /* The file's name while it is written; allocated. */
     char *part;
-    /* Open for writing. */
+    /* The file's descriptor, open for writing. */
     int fd;
 };
 
@@ -19,9 +19,9 @@ struct spex_whole_file {
  * which spex_whole_file_end must not be called. */
 int spex_whole_file_begin(struct spex_whole_file *file, const char *path, struct spex_error *error);
 
-/* Closes the file. Renames it, or removes it when writing has failed with `err` or closing fails.
- * Returns the first error, which is `err` if that is not 0; a line is written only for an error of
- * its own. */
+/* Closes the file. Renames it, or removes it when writing has failed with `err` or closing
+ * fails. Returns the first error, which is `err` if that is not 0. Writes a line to `error` only
+ * for a failure of closing or renaming. */
 int spex_whole_file_end(struct spex_whole_file *file, int err, struct spex_error *error);
 
 #endif

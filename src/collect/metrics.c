@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* The metrics of a collection are differences: counts of threads, rings and clocks go on over
+ * several collections, so each is subtracted as it was when the metrics were opened.
+ *
+ * One mutex protects the tracer. Collectors hold it for each batch, readers for a whole report. */
 #define _GNU_SOURCE
 #include "collect/metrics.h"
 
@@ -24,17 +28,19 @@ static struct {
     struct spex_instant start, end;
     /* Ticks a second, once the metrics have ended. */
     double tick_rate;
-    /* Counts at the start, to be subtracted: CPU time of the process and of spex's own threads, */
+    /* From here on: counts when the metrics were opened, to be subtracted. CPU time of the process
+     * and of spex's own threads. */
     uint64_t cpu_ns;
     uint64_t own_cpu_ns;
     uint64_t undelivered;
     uint64_t unrecorded;
-    /* counts of the rings, by type (records that were pending belong to these metrics), */
+    /* Counts of the rings, by type. Records that were pending belong to these metrics. */
     struct spex_ring_counts before[SPEX_PROBE_TYPES];
-    /* and executions of each site. */
+    /* Executions of each site. */
     uint64_t executions[SPEX_MAX_SITES];
 } metrics = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* Collectors. A batch that the tracer has no memory for counts as undelivered. */
 static bool metrics_take_records(struct spex_sink *sink, const struct spex_record *records,
                                  size_t count) {
     (void)sink;
@@ -44,6 +50,7 @@ static bool metrics_take_records(struct spex_sink *sink, const struct spex_recor
     return err == 0;
 }
 
+/* Frees the tracer: from now on there are no metrics. */
 static void metrics_finish(struct spex_sink *sink) {
     (void)sink;
     pthread_mutex_lock(&metrics.lock);
@@ -58,6 +65,7 @@ static void metrics_abandon(struct spex_sink *sink) {
     (void)sink;
 }
 
+/* Counts of threads, rings and clocks so far are noted, to be subtracted from all figures. */
 int spex_metrics_open(struct spex_sink **sink) {
     pthread_mutex_lock(&metrics.lock);
     int err = spex_tracer_create(&metrics.tracer);
@@ -119,6 +127,7 @@ static struct spex_ring_counts counts_of(unsigned type_ring) {
     };
 }
 
+/* After the end the rate stays as measured then, over the whole time. */
 double spex_metrics_tick_rate(void) {
     return metrics.ended ? metrics.tick_rate : spex_tick_rate(metrics.start, spex_instant_now());
 }
@@ -144,6 +153,7 @@ static bool find_traced(uint16_t probe_id, uint32_t probe_type, size_t *at) {
     return *at < spex_tracer_probes(metrics.tracer);
 }
 
+/* Estimate of the probe's executions in regions, where they are not counted. */
 static double executions_in_regions(const struct spex_site_info *info) {
     struct spex_metrics found;
     size_t at;
@@ -165,6 +175,7 @@ void spex_metrics_sums(uint16_t probe_id, uint32_t probe_type, double *weight, d
     *sum = values->weight * values->mean;
 }
 
+/* `now` is static because it is too large for a stack; the lock protects it. */
 void spex_metrics_executions(uint64_t *by_probe) {
     static uint64_t now[SPEX_MAX_SITES];
     uint32_t sites = spex_sites_count();
@@ -192,6 +203,8 @@ static uint64_t executions_of(const struct spex_profile_probe *probe) {
     return sum;
 }
 
+/* Fills in the times since the metrics were opened. The program's CPU time is that of the
+ * process without spex's own threads. */
 static void fill_in_times(struct spex_profile_process *process) {
     struct spex_instant now = metrics.ended ? metrics.end : spex_instant_now();
     uint64_t spex_ns = spex_service_cpu_ns() - metrics.own_cpu_ns;
@@ -202,6 +215,7 @@ static void fill_in_times(struct spex_profile_process *process) {
     process->collector_seconds = (double)spex_ns / 1e9;
 }
 
+/* Figures stay as they are, mostly 0, where there are no metrics. */
 void spex_metrics_process(struct spex_profile_process *process) {
     if (!metrics.tracer)
         return;
@@ -224,7 +238,8 @@ void spex_metrics_type(struct spex_profile_type *type) {
     type->lost = counts.lost;
 }
 
-/* The probe's share of its type's losses, in proportion to records. */
+/* Fills in the probe's share of its type's losses, in proportion to records. Rings know losses
+ * by type only; `lost_shared` says that the figure is such a share. */
 static void fill_in_losses(struct spex_profile_probe *probe) {
     unsigned ring = spex_probe_type_ring(probe->probe_type);
     uint64_t lost = counts_of(ring).lost, all = spex_tracer_totals(metrics.tracer, ring).records;

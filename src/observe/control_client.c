@@ -217,6 +217,7 @@ static int ask_once(pid_t process, enum spex_control_kind kind, const char *text
     return err > 0 ? 0 : err;
 }
 
+/* A connection that is reset is made again; any other failure is the answer. */
 int spex_client_ask(pid_t process, enum spex_control_kind kind, const char *text,
                     struct spex_profile_reader *reader, struct spex_error *error) {
     int err = -ECONNRESET;

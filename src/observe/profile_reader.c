@@ -22,6 +22,7 @@ static int fail_malformed(struct spex_error *error) {
     return spex_fail(error, -EPROTO, "the program's answer is malformed");
 }
 
+/* Frees the values of each row, which the row owns. */
 void spex_profile_free(struct spex_profile *profile) {
     for (size_t r = 0; profile->rows && r < profile->row_count; r++)
         for (unsigned s = 0; s < SPEX_MAX_FIELDS; s++)
@@ -137,7 +138,7 @@ static int take_probe(struct spex_profile_reader *reader, const char *entries,
     copy_entry(&row->probe, sizeof(row->probe), entries, head->entry_bytes);
     text_finish(row->probe.name, sizeof(row->probe.name));
     text_finish(row->probe.why, sizeof(row->probe.why));
-    /* Counts the frames of values that follow. */
+    /* Series are counted as the frames of their values arrive. */
     row->probe.series = 0;
     profile->row_count++;
     return spex_probe_type_valid(row->probe.probe_type) && is_amount(row->probe.on_seconds) &&
@@ -359,7 +360,7 @@ static int row_subtract(struct spex_profile_row *row, const struct spex_profile_
     probe->records -= before->probe.records;
     for (unsigned m = 0; m < SPEX_MARKS; m++)
         probe->marked[m] -= before->probe.marked[m];
-    /* Executions under way are counted to within a few. */
+    /* The count may fall by the few executions under way when it was read. */
     probe->count = fmax(probe->count, 0);
     return 0;
 }

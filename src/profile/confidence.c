@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/* Margins of means by the variance between units (bursts, stretches between losses) where the
+ * sums of variance.h know it, else by records. Margins of quantiles by the interval of ranks:
+ * the share of the weight below a limit has a known variance, so the limits of the share give
+ * those of the quantile. */
 #include "profile/confidence.h"
 
 #include <math.h>
 
 #include "base/student.h"
 
+/* Also true where executions were counted but no record was made, or none is left. */
 bool spex_sampled(const struct spex_profile_probe *probe) {
     bool silent = !probe->records && probe->count > 0;
     return probe->weight > (double)probe->records || probe->lost > 0 || silent;
@@ -61,6 +66,7 @@ static struct estimate estimate_by_units(const struct spex_profile_probe *probe,
                              units};
 }
 
+/* Whether the sums of variance.h hold any unit. */
 static bool units_known(const struct spex_values *values, const struct spex_variance_sums *sums) {
     return sums->weights_all > 0 && sums->squares > 0 && values->weight > 0;
 }
@@ -78,6 +84,7 @@ static struct estimate estimate_of(const struct spex_profile_probe *probe,
     return estimate;
 }
 
+/* 0 where nothing was sampled: the figure is exact. */
 double spex_mean_margin(const struct spex_profile_probe *probe, const struct spex_values *values) {
     if (!spex_sampled(probe))
         return 0;
@@ -85,7 +92,8 @@ double spex_mean_margin(const struct spex_profile_probe *probe, const struct spe
     return estimate.units < 3 ? -1 : spex_student_95(estimate.units - 1) * sqrt(estimate.variance);
 }
 
-/* Whether records have equal weights and are units of their own. */
+/* Whether all records have the same weight, and the units of the variance are single records.
+ * The binomial distribution of the share is then exact enough. */
 static bool is_simple_sample(const struct spex_profile_probe *probe, double units) {
     return units > 0.999 * (double)probe->records &&
            effective_records(probe) > 0.999 * (double)probe->records;
@@ -117,7 +125,9 @@ static bool share_by_rows(const struct spex_values *values, double q, double uni
     return variance > 0;
 }
 
-/* The precision of a share q. Where rows do not tell, the design effect of the mean is used. */
+/* The precision of a share q of the weight: by records where they are a simple sample, else by
+ * the rows of variance.h. Where rows do not tell, the share is taken for as imprecise as the
+ * mean: the design effect of the mean is used. */
 static struct share share_of(const struct spex_profile_probe *probe,
                              const struct spex_values *values, double q) {
     struct spex_variance_sums sums = spex_variance_sums(&values->spread);
@@ -147,7 +157,7 @@ static void widen_to_buckets(const struct spex_values *values, double *low, doub
     *high = *high > (double)values->max ? (double)values->max : *high;
 }
 
-/* Bounds of the quantile's rank, as shares of the weight: by the Cornish-Fisher expansion of the
+/* Bounds of the quantile's rank, as shares of the weight, by the Cornish-Fisher expansion of the
  * binomial distribution up to its skewness. */
 struct ranks {
     double low, high;
@@ -155,7 +165,7 @@ struct ranks {
 
 static struct ranks ranks_of(double q, struct share share) {
     double t = share.freedom > 2 ? spex_student_95(share.freedom) : spex_student_95(2);
-    double variance = fmin(share.variance, 1); /* 1: no information */
+    double variance = fmin(share.variance, 1); /* at 1 the records tell nothing */
     double margin = t * sqrt(q * (1 - q) * variance);
     double skew = (1 - 2 * q) * (SPEX_NORMAL_95 * SPEX_NORMAL_95 - 1) / 6 * variance;
     return (struct ranks){q - margin + skew, q + margin + skew};

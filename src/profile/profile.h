@@ -30,13 +30,13 @@ struct spex_profile_process {
     uint32_t process_id; /* as the process itself sees it */
     uint32_t commit;     /* enum spex_commit */
     uint32_t ring_cpus;
-    uint32_t threads; /* whose state exists */
+    uint32_t threads; /* threads whose state exists */
     uint64_t ring_bytes;
     double ticks_per_second;  /* 0: not known yet */
-    double seconds;           /* since records are collected; 0: they are not */
+    double seconds;           /* since the collection began; 0: no records are collected */
     double program_seconds;   /* CPU time of the process since then, without spex's own threads */
-    double collector_seconds; /* and of these: collectors, and the control socket's */
-    uint64_t produced;        /* records, since then */
+    double collector_seconds; /* CPU time of spex's own threads since then */
+    uint64_t produced;        /* records since then, as are the next four */
     uint64_t consumed;
     uint64_t lost;
     uint64_t undelivered;
@@ -99,7 +99,7 @@ struct spex_profile_probe {
     uint32_t sites; /* loaded */
     uint32_t sites_on;
     uint32_t period;      /* the shortest of its sites', 0: off */
-    uint32_t lost_shared; /* 1: `lost` is its share of its type's losses, by records */
+    uint32_t lost_shared; /* 1: `lost` is estimated: the probe's share of its type's losses */
     double on_seconds;
     double count; /* executions while it was on, those of lost records included */
     double weight_squares;

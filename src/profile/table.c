@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* Each probe has a row for its first value, one more for each further value, and below each the
+ * margins of its figures where they come from a sample. A polled probe has rows for the share of
+ * time and the mean number of threads, below those of its records if there are any. Functions
+ * named add_… fill cells from left to right. */
 #include "profile/table.h"
 
 #include <inttypes.h>
@@ -20,7 +24,7 @@ enum { HEAD = 5, VALUE = 4 + QUANTILES };
 /* The unit of a value. */
 struct unit {
     bool time;
-    double seconds; /* a tick's; 0: not known yet */
+    double seconds; /* seconds of a tick; 0: not known yet */
 };
 
 /* Adds a number with at least six significant digits, and without an exponent below 1e15. */
@@ -28,6 +32,7 @@ static void add_number(struct spex_columns *columns, double number) {
     spex_columns_add(columns, number >= 1e5 && number < 1e15 ? "%.0f" : "%.6g", number);
 }
 
+/* A SNAPSHOT has numbered values: the program alone knows what they are. */
 const char *spex_value_name(uint32_t probe_type, unsigned n) {
     static const char *const numbered[] = {"v0", "v1", "v2",  "v3",  "v4",  "v5",  "v6",  "v7",
                                            "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v15"};
@@ -49,6 +54,7 @@ const char *spex_value_name(uint32_t probe_type, unsigned n) {
     }
 }
 
+/* The unit of the probe's values: seconds by the tick, or none. */
 static struct unit unit_of(const struct spex_profile *profile,
                            const struct spex_profile_probe *probe) {
     double rate = profile->process.ticks_per_second;
@@ -56,11 +62,13 @@ static struct unit unit_of(const struct spex_profile *profile,
                          .seconds = rate > 0 ? 1 / rate : 0};
 }
 
+/* Adds `count` cells with the same text. */
 static void add_cells(struct spex_columns *columns, const char *text, unsigned count) {
     for (unsigned c = 0; c < count; c++)
         spex_columns_add(columns, "%s", text);
 }
 
+/* Adds a value: as a duration if it is a time, "-" while the length of a tick is not known. */
 static void add_value(struct spex_columns *columns, double value, struct unit unit) {
     char text[TEXT];
     if (!unit.time)
@@ -72,6 +80,8 @@ static void add_value(struct spex_columns *columns, double value, struct unit un
         spex_columns_add(columns, "-");
 }
 
+/* Adds the cells of a value: name, mean, quantiles, greatest, total. The total is the mean times
+ * the executions, also those without a record. */
 static void add_values(struct spex_columns *columns, const struct spex_profile_row *row,
                        unsigned series, struct unit unit) {
     const struct spex_values *values = row->values[series];
@@ -96,6 +106,7 @@ static void add_margin(struct spex_columns *columns, const char *sign, double ma
         spex_columns_add(columns, "%s0", sign);
 }
 
+/* Adds the distance of the quantile to the further end of its interval; "?": not known. */
 static void add_quantile_margin(struct spex_columns *columns, const struct spex_profile_row *row,
                                 unsigned series, double q) {
     const struct spex_values *values = row->values[series];
@@ -150,6 +161,8 @@ static void add_margins(struct spex_columns *columns, const struct spex_profile_
     spex_columns_end_row(columns);
 }
 
+/* Adds the number of lost records; "~": it is estimated, as the probe's share of its type's
+ * losses. */
 static void add_losses(struct spex_columns *columns, const struct spex_profile_probe *probe) {
     spex_columns_add(columns, "%s%.0f", probe->lost_shared ? "~" : "",
                      probe->lost > 0 ? probe->lost : 0);
@@ -169,6 +182,7 @@ static void add_count(struct spex_columns *columns, const struct spex_profile_pr
         spex_columns_add(columns, "-");
 }
 
+/* Adds the cells of the probe: name, type, period or mean weight of its records, count and rate. */
 static void add_head(struct spex_columns *columns, const struct spex_profile_probe *probe) {
     char name[SPEX_PROFILE_NAME_BYTES];
     spex_columns_add(columns, "%s", spex_probe_text(probe, name, sizeof(name)));
@@ -197,6 +211,7 @@ static void add_looked(struct spex_columns *columns, const char *name, double me
         spex_columns_add(columns, "-");
 }
 
+/* Adds the share of time in which at least one thread executed the polled probe. */
 static void add_active(struct spex_columns *columns, const struct spex_profile_probe *probe) {
     double share = spex_occupancy_share(&probe->activity);
     double margin = spex_occupancy_share_margin(&probe->activity);
@@ -215,6 +230,7 @@ static void add_threads(struct spex_columns *columns, const struct spex_profile_
     spex_columns_end_row(columns);
 }
 
+/* Adds the rows of a polled probe that are not its first row. */
 static void add_activity(struct spex_columns *columns, const struct spex_profile_probe *probe) {
     if (!probe->activity.looks)
         return;
@@ -226,6 +242,7 @@ static void add_activity(struct spex_columns *columns, const struct spex_profile
     add_threads(columns, probe);
 }
 
+/* Adds all rows of a probe. */
 static void add_row(struct spex_columns *columns, const struct spex_profile *profile,
                     const struct spex_profile_row *row) {
     const struct spex_profile_probe *probe = &row->probe;
@@ -247,6 +264,7 @@ static void add_row(struct spex_columns *columns, const struct spex_profile *pro
     add_activity(columns, probe);
 }
 
+/* Prints what became of the records, so that produced = consumed + lost can be seen. */
 static void print_accounts(FILE *file, const struct spex_profile_process *process) {
     fprintf(file, "%.3f s; records: %" PRIu64 " produced, %" PRIu64 " consumed, %" PRIu64 " lost",
             process->seconds, process->produced, process->consumed, process->lost);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Each function prints one line, or part of one, and nothing where it has nothing to say. What is
+ * estimated from measured costs is said to be so ("as believed"). */
 #include "profile/table_notes.h"
 
 #include <inttypes.h>
@@ -18,6 +20,8 @@ static bool type_used(const struct spex_profile *profile, uint32_t probe_type) {
     return false;
 }
 
+/* Prints the measured costs of the types that are used. Skipping costs much the same for all
+ * types: the greatest is printed. */
 static void print_costs(FILE *file, const struct spex_profile *profile) {
     const char *between = "; a record costs";
     double skip = -1, ns_per_tick = 1e9 / profile->process.ticks_per_second;
@@ -35,6 +39,7 @@ static void print_costs(FILE *file, const struct spex_profile *profile) {
         fprintf(file, ", a skipped execution %.2g ns", skip * ns_per_tick);
 }
 
+/* Whether any probe has been polled. */
 static bool any_polled(const struct spex_profile *profile) {
     for (size_t r = 0; r < profile->row_count; r++)
         if (profile->rows[r].probe.activity.looks)
@@ -83,6 +88,7 @@ static void print_overhead(FILE *file, const struct spex_profile *profile) {
     fprintf(file, "; spex's own threads %s\n", own);
 }
 
+/* Prints the budget, and what was used of it by the estimate that the controller goes by. */
 static void print_budget(FILE *file, const struct spex_profile *profile) {
     const struct spex_profile_process *process = &profile->process;
     double used = process->budget_seconds > 0 ? process->budget_spent / process->budget_seconds : 0;
@@ -103,6 +109,7 @@ static void print_counters(FILE *file, const struct spex_profile *profile) {
                     profile->types[t].text);
 }
 
+/* Prints how many of a probe's records have marks. The texts are in the order of enum spex_mark. */
 static void print_marks(FILE *file, const struct spex_profile_probe *probe) {
     static const char *const texts[] = {
         "include the making ready of their thread or counter",
@@ -119,6 +126,7 @@ static void print_marks(FILE *file, const struct spex_profile_probe *probe) {
                     texts[m]);
 }
 
+/* Says what the column of losses means, where there are any. */
 static void print_losses(FILE *file, const struct spex_profile *profile) {
     bool shared = false;
     for (size_t r = 0; r < profile->row_count; r++)

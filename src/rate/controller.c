@@ -61,7 +61,7 @@
 /* Seconds that a look is taken to cost before the first look. */
 #define SAMPLE_COST 5e-6
 
-/* So many executions suffice for a frequency, however short the time. */
+/* This many executions suffice to measure a frequency, however short the time. */
 #define EXECUTIONS_SURE 20.0
 
 /* Largest share of one CPU for counting executions: where counting takes long, decisions are
@@ -69,8 +69,9 @@
 #define COUNTING_SHARE      0.005
 #define COUNTING_SHARE_RUSH 0.1
 
-/* Half-life of the excess of a frequency over newer measurements: bursts are remembered equally
- * long, however often frequencies are measured. */
+/* Half-life of the excess of a frequency over newer measurements. In seconds and not in
+ * measurements, so that bursts are remembered equally long however often frequencies are
+ * measured. */
 #define FALL_SECONDS 0.06
 
 /* A lower frequency counts as 0. */
@@ -80,6 +81,7 @@
  * records: a little less than policies allow. */
 #define DETECTION_MOST 0.94
 
+/* Frees the arrays and clears the whole state: without `probes` nothing is controlled. */
 static void buffers_free(void) {
     free(spex_controller.probes);
     free(spex_controller.classes);
@@ -91,6 +93,7 @@ static void buffers_free(void) {
     memset(&spex_controller, 0, sizeof(spex_controller));
 }
 
+/* Allocates for the most sites that a process can have, as libraries may be loaded at any time. */
 static int buffers_allocate(void) {
     size_t workspace = spex_controller.policy->workspace_size(SPEX_MAX_SITES);
     spex_controller.probes = calloc(SPEX_MAX_SITES, sizeof(*spex_controller.probes));
@@ -107,6 +110,8 @@ static int buffers_allocate(void) {
                : -ENOMEM;
 }
 
+/* Begins with a share of the budget, or ends without a policy or a share. Until the costs are
+ * known only a ring that is half full alarms a collector. */
 static int controller_begin(double share, const struct spex_rate_policy_ops *policy) {
     buffers_free();
     for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)
@@ -214,7 +219,7 @@ static bool probe_make_class(uint32_t first, struct spex_rate_class *class) {
     }
     *class = (struct spex_rate_class){
         .name = spex_site_info(first)->name, .weight = 1, .min_frequency = RECORDS_LEAST};
-    /* To be tried again: its frequency is not known. */
+    /* A probe that is to be tried again: its frequency is not known. */
     if (probe->held.until > 0)
         return true;
     if (measure_probe(probe, first, count))
@@ -249,6 +254,7 @@ static size_t make_classes(void) {
     return count;
 }
 
+/* Holds a probe off: no records until a time that is further away each time in a row. */
 static void hold_probe(struct spex_controlled *probe, const char *why) {
     spex_hold_off(&probe->held, spex_controller.now, SPEX_HOLD_OFF_SECONDS,
                   SPEX_HOLD_OFF_SECONDS_MAX);
@@ -265,6 +271,8 @@ static void probe_try_again(struct spex_controlled *probe) {
     probe->why = "tried again";
 }
 
+/* Sets the period for the records that the decision allows. A period that is nearly right stays
+ * (period.h). The next time that the probe is held off, or polled, begins at the shortest again. */
 static void probe_set_period(struct spex_controlled *probe, const struct spex_rate_class *class,
                              const struct spex_rate_decision *decision) {
     bool all = decision->frequency >= spex_rate_most(class);
@@ -276,6 +284,8 @@ static void probe_set_period(struct spex_controlled *probe, const struct spex_ra
     probe->why = decision->reason;
 }
 
+/* Has a probe polled. The time until it is recorded again for a moment grows only if it was
+ * recorded in between. */
 static void probe_poll(struct spex_controlled *probe, const char *why) {
     if (probe->period != SPEX_SITE_POLLED)
         spex_hold_off(&probe->polled, spex_controller.now, POLLED_SECONDS, POLLED_SECONDS_MAX);
@@ -408,6 +418,8 @@ static void report_policy_failure(int err) {
     spex_controller.failed |= err != 0;
 }
 
+/* Accounts after every pass. Decides when the interval is over, unless a session runs or
+ * counting would take too large a share of the time. */
 void spex_controller_pass(void) {
     if (!spex_controller.probes)
         return;
@@ -424,6 +436,7 @@ void spex_controller_pass(void) {
     report_policy_failure(err);
 }
 
+/* The last executions are counted, so that the totals have no assumed cost in them. */
 void spex_controller_close_accounts(uint64_t end_ns) {
     if (!spex_controller.probes)
         return;
@@ -433,6 +446,7 @@ void spex_controller_close_accounts(uint64_t end_ns) {
     spex_metrics_unlock();
 }
 
+/* 1 ns more, so that a slice is over when the pass comes. */
 uint64_t spex_controller_due_ns(void) {
     if (!spex_controller.probes)
         return UINT64_MAX;

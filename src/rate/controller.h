@@ -49,7 +49,7 @@ struct spex_controller_totals {
     const char *policy;
     /* The budget's share; 0: none. */
     double share;
-    /* Since the beginning: time of all CPUs that the program kept busy. */
+    /* Time of all CPUs that the program kept busy since the beginning. */
     double seconds;
     /* Estimate of what probes and collectors took of it, in seconds. */
     double spent;

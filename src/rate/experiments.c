@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* A session needs quiet: it is not begun in debt or during a trial, and ends when a decision is
+ * urgent. Afterwards all frequencies are measured anew. */
 #include "rate/experiments.h"
 
 #include "collect/metrics.h"
@@ -25,6 +27,8 @@
 #define FINDING_WEIGHT 0.6
 #define FINDING_LEAST  1.25
 
+/* Takes a factor over for each probe of the group, where it differs surely from the one before.
+ * The first finding counts whole, later ones with FINDING_WEIGHT. */
 static void take_finding(const struct spex_finding *finding) {
     for (size_t f = 0; f < finding->count; f++) {
         struct spex_controlled *probe = &spex_controller.probes[finding->firsts[f]];
@@ -56,6 +60,7 @@ bool spex_experiments_rush(void) {
            spex_controller.trying;
 }
 
+/* A pass that comes too early for the next slice only keeps decisions away. */
 bool spex_experiments_pass(void) {
     struct spex_progress progress = {.executions = spex_controller.executions};
     struct spex_finding finding = {.count = 0};

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* Frames of answers. `struct spex_reply` is a cursor over the profile: the kind of the next frame
+ * and the position in the sites or probes. Each frame is made from the state of the moment, so that
+ * an answer needs one frame's memory, however many probes there are. The order is PROCESS, TYPES,
+ * SITES, then for each probe PROBE and for each of its series VALUES and SPREAD, then DONE. */
 #include "serve/reply.h"
 
 #include <string.h>
@@ -8,6 +12,7 @@
 #include "site/probe_state.h"
 #include "site/registry.h"
 
+/* Room for entries in a frame, behind its header. */
 #define ENTRIES_BYTES (SPEX_CONTROL_FRAME_BYTES - sizeof(struct spex_control_frame))
 
 _Static_assert(sizeof(struct spex_control_values) +
@@ -25,6 +30,9 @@ void spex_reply_profile(struct spex_reply *reply, uint32_t number, bool final) {
     *reply = (struct spex_reply){.number = number, .next = SPEX_CONTROL_PROCESS, .final = final};
 }
 
+/* Writes the frame's header. `bytes`: what stands behind it already. Returns the frame's size. The
+ * bytes of an entry are in the header, so that readers of other releases can skip members that they
+ * do not know. */
 static size_t finish_frame(char *frame, const struct spex_reply *reply, uint16_t kind,
                            size_t entry_bytes, size_t count, size_t bytes) {
     struct spex_control_frame header = {
@@ -69,6 +77,8 @@ static size_t types_frame(struct spex_reply *after, char *frame) {
                         SPEX_PROFILE_TYPES * sizeof(type));
 }
 
+/* As many sites as fit into a frame; the next frame goes on with the rest. Sites of regions are no
+ * probes and are left out. */
 static size_t sites_frame(struct spex_reply *after, char *frame) {
     struct spex_profile_site site;
     size_t count = 0;
@@ -86,6 +96,7 @@ static size_t sites_frame(struct spex_reply *after, char *frame) {
                         count * sizeof(site));
 }
 
+/* Returns 0 where no probe is left; the caller goes on with the next kind. */
 static size_t probe_frame(struct spex_reply *after, char *frame) {
     struct spex_profile_row row;
     after->position = spex_profile_next_probe(after->position);
@@ -102,6 +113,7 @@ static size_t probe_frame(struct spex_reply *after, char *frame) {
     return finish_frame(frame, after, SPEX_CONTROL_PROBE, sizeof(row.probe), 1, sizeof(row.probe));
 }
 
+/* Writes one series: its sums, and the buckets of its histogram that are not empty. */
 static size_t values_write(const struct spex_values *values, unsigned series,
                            const struct spex_reply *after, char *frame) {
     struct spex_variance_sums sums = spex_variance_sums(&values->spread);
@@ -155,6 +167,7 @@ static bool row_empty(const float *row) {
     return true;
 }
 
+/* Rows that are all 0 are left out; 0: no row is left, and there is no frame. */
 static size_t spread_write(const struct spex_variance *spread, const struct spex_reply *after,
                            char *frame) {
     struct spex_control_spread entry = {.series = after->series};
@@ -192,6 +205,7 @@ static size_t done_frame(struct spex_reply *after, char *frame) {
     return finish_frame(frame, after, SPEX_CONTROL_DONE, 1, length, length);
 }
 
+/* A part that has nothing to say makes no frame, and the next part follows in the same call. */
 size_t spex_reply_frame(const struct spex_reply *reply, struct spex_reply *after,
                         char frame[SPEX_CONTROL_FRAME_BYTES]) {
     size_t bytes = 0;

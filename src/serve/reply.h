@@ -26,8 +26,9 @@ void spex_reply_done(struct spex_reply *reply, uint32_t number, int status);
 /* The profile of this process. */
 void spex_reply_profile(struct spex_reply *reply, uint32_t number, bool final);
 
-/* Writes the next frame; returns its bytes, 0 when the answer is complete. *after is the reply
- * behind that frame: the caller replaces the reply by it once the frame is sent. */
+/* Writes the next frame; returns its bytes, 0 when the answer is complete. Sets *after to what is
+ * left of the answer behind that frame: the caller replaces the reply by it once the frame is
+ * sent. */
 size_t spex_reply_frame(const struct spex_reply *reply, struct spex_reply *after,
                         char frame[SPEX_CONTROL_FRAME_BYTES]);
 

@@ -15,7 +15,7 @@
 #include "site/registry_state.h"
 #include "site/sampling_rate.h"
 
-/* By region id: the shortest period of the region's probes. Scratch memory of
+/* The shortest period of each region's probes, by the region's id. Scratch memory of
  * spex_control_set_regions; static because it is too large for a stack. */
 static uint32_t region_shortest_periods[UINT16_MAX + 1];
 

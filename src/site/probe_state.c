@@ -18,6 +18,7 @@ static struct spex_sampling site_sampling_last(const struct spex_site_info *info
     return info->sampling;
 }
 
+/* Returns the sampling in force; period 0: the site is off or unloaded. */
 static struct spex_sampling site_sampling_now(const struct spex_site_info *info) {
     bool on = info->site && spex_load_relaxed(&info->site->control);
     return on ? site_sampling_last(info) : (struct spex_sampling){0};
@@ -32,6 +33,7 @@ struct spex_sampling spex_site_sampling(uint32_t index, bool *loaded) {
     return sampling;
 }
 
+/* Under the lock, since `used` changes with the control word. */
 bool spex_site_used(uint32_t index) {
     pthread_mutex_lock(&spex_registry.lock);
     bool used = spex_registry.infos[index].used;
@@ -95,6 +97,7 @@ uint32_t spex_profile_next_probe(uint32_t index) {
     return index;
 }
 
+/* `used` begins anew, too: only sites that are on now, or go on later, belong to the collection. */
 void spex_sites_time_begin(void) {
     pthread_mutex_lock(&spex_registry.lock);
     for (uint32_t i = 0; i < spex_registry.count; i++) {

@@ -60,10 +60,10 @@ struct spex_site_info {
     bool used;
     /* The sampling in force, or the last one while the site is off. In a region: the wanted one. */
     struct spex_sampling sampling;
-    /* In a region: the period that all of the region's sites have. */
+    /* The period that all of the region's sites have, if the site stands in one. */
     uint32_t region_period;
-    /* In the probe's first site, for the whole probe: the time that it was on, and that it was on
-     * and made records. */
+    /* The time that the probe was on, and that it was on and made records. Only in the info of
+     * the probe's first site, for the whole probe. */
     struct spex_site_clock on;
     struct spex_site_clock recording;
 };

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Finds the probe once for each run of records of the same kind, as batches mostly hold long ones,
+ * and takes each value of a run in one loop. Probes are found by binary search. A probe's structure
+ * moves when another appears before it, but its values stay where they were allocated. */
 #include "stats/tracer.h"
 
 #include <errno.h>
@@ -37,6 +40,7 @@ struct scaling {
     uint64_t given; /* the sum of the whole weights so far */
 };
 
+/* The next whole weight. Rounds the running sum, so that rounding errors do not add up. */
 static uint64_t scaling_next(struct scaling *scaling, uint32_t weight) {
     scaling->sum += weight * scaling->scale;
     uint64_t share = (uint64_t)(scaling->sum + 0.5) - scaling->given;
@@ -59,6 +63,7 @@ void spex_tracer_destroy(struct spex_tracer *tracer) {
     free(tracer);
 }
 
+/* The order of probes: by id and then type. */
 static uint64_t key_of(uint16_t id, uint32_t type) {
     return (uint64_t)id << 32 | type;
 }
@@ -77,6 +82,7 @@ static size_t position_of(const struct spex_tracer *tracer, uint64_t key) {
     return low;
 }
 
+/* Inserts the record's probe at a position, so that the array stays sorted. NULL: no memory. */
 static struct probe *probe_insert(struct spex_tracer *tracer, size_t at,
                                   const struct spex_record *record) {
     if (tracer->count == tracer->room) {
@@ -97,11 +103,13 @@ static struct probe *probe_insert(struct spex_tracer *tracer, size_t at,
     return &tracer->probes[at];
 }
 
+/* Whether the probe at this position, if there is one, is the wanted one. */
 static bool stands_at(const struct spex_tracer *tracer, size_t at, uint16_t id, uint32_t type) {
     return at < tracer->count && tracer->probes[at].metrics.probe_id == id &&
            tracer->probes[at].metrics.probe_type == type;
 }
 
+/* The probe of a record, inserted if it is new. NULL: no memory. */
 static struct probe *probe_of(struct spex_tracer *tracer, const struct spex_record *record) {
     size_t at = position_of(tracer, key_of(record->probe_id, record->probe_type));
     if (stands_at(tracer, at, record->probe_id, record->probe_type))
@@ -109,8 +117,9 @@ static struct probe *probe_of(struct spex_tracer *tracer, const struct spex_reco
     return probe_insert(tracer, at, record);
 }
 
-/* Adds one field of a run of records. The sums are over distances from the mean so far: new values
- * lie near it, so that the sums stay small and exact (West's update, for many values at once).
+/* Adds one field of a run of records. The loop sums distances from the mean so far: new values
+ * lie near it, so the sums stay small and exact (D. H. D. West, CACM 22(9), 1979, for many
+ * values at once). The first value is the first mean and the origin of the sums for margins.
  * False: no memory. */
 static bool values_add(struct spex_values **values, const struct spex_record *records, size_t count,
                        unsigned field, const struct batch *batch) {
@@ -230,17 +239,22 @@ static int run_add(struct spex_tracer *tracer, const struct spex_record *records
     return 0;
 }
 
-/* Whether two records may be in one run. */
+/* Whether two records may be in one run: of one probe, with the same fields, both with or both
+ * without values, and both with a weight or both of weight 0, which are looks of the kernel
+ * sampler. */
 static bool is_same_run(const struct spex_record *one, const struct spex_record *other) {
     return one->probe_id == other->probe_id && one->probe_type == other->probe_type &&
            one->field_count == other->field_count && !one->weight == !other->weight &&
            !((one->marks ^ other->marks) & SPEX_MARK_UNAVAILABLE);
 }
 
+/* Divides the batch into runs. All of it is scaled by the same factor for lost records. */
 int spex_tracer_add(struct spex_tracer *tracer, const struct spex_record *records, size_t count) {
     size_t begin = 0;
     struct batch batch = {.scale = 1};
     if (count && records[0].lost) {
+        /* A batch next to a loss begins a stretch if the records were lost right before it; else it
+         * continues the stretch, whose loss it shares. */
         batch.scale = ((double)records[0].lost + (double)count) / (double)count;
         tracer->stretch += records[0].gap || !tracer->stretch;
         batch.stretch = tracer->stretch;

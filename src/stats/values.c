@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Sets of values, and the difference of one set at two times: figures of an interval are the later
+ * state less the earlier one. */
 #include "stats/values.h"
 
 #include <math.h>
@@ -9,6 +11,8 @@ void spex_values_clear(struct spex_values *values) {
     values->min = UINT64_MAX;
 }
 
+/* Sets the extremes after a subtraction, to the middles of the outermost buckets that are not
+ * empty. */
 static void extremes_from_histogram(struct spex_values *values) {
     uint64_t low = UINT64_MAX, high = 0;
     for (unsigned b = 0; b < SPEX_HISTOGRAM_BUCKETS; b++) {
@@ -23,8 +27,8 @@ static void extremes_from_histogram(struct spex_values *values) {
     values->max = high > values->max ? values->max : high;
 }
 
-/* The moments follow from the rule for joining two sets (D. H. D. West, CACM 22(9), 1979), solved
- * for the second set. */
+/* Nothing is left where `before` has all the weight. The moments follow from the rule for
+ * joining two sets (D. H. D. West, CACM 22(9), 1979), solved for the second set. */
 void spex_values_subtract(struct spex_values *values, const struct spex_values *before) {
     double weight = values->weight - before->weight;
     if (before->weight <= 0)
@@ -52,6 +56,7 @@ double spex_values_deviation(const struct spex_values *values) {
     return values->weight > 0 && values->squares > 0 ? sqrt(values->squares / values->weight) : 0;
 }
 
+/* The extremes are exact, but the middle of a bucket at the end may lie beyond them. */
 double spex_values_quantile(const struct spex_values *values, double q) {
     if (!values->histogram.total)
         return 0;

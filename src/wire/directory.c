@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Sockets are addressed through the descriptor of their directory, so that a long path fits into
+ * an address, and all steps are taken in the same directory. Sockets of processes that are gone
+ * are removed by whoever opens the next one. */
 #define _GNU_SOURCE
 #include "wire/directory.h"
 
@@ -13,9 +16,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Most entries that one call of spex_control_clean() reads. */
+/* Most entries that one call of spex_control_clean() reads: the directory may hold any number of
+ * files, and a starting program waits. */
 enum { CLEANED_MAX = 1024 };
 
+/* `n` skips the directory below XDG_RUNTIME_DIR where that is not set to an absolute path. */
 bool spex_control_directory(unsigned n, const char *chosen, const char *runtime, uid_t user,
                             char *path) {
     const size_t size = SPEX_CONTROL_PATH_BYTES;
@@ -41,6 +46,7 @@ bool spex_control_directory(unsigned n, const char *chosen, const char *runtime,
     }
 }
 
+/* The link reads "pid:[4026531836]". */
 unsigned long spex_control_namespace(const char *link) {
     static const char before[] = "pid:[";
     char target[64] = "";
@@ -50,6 +56,7 @@ unsigned long spex_control_namespace(const char *link) {
                : 0;
 }
 
+/* The number of this process's PID namespace; 0: not known. */
 static unsigned long namespace_number(void) {
     return spex_control_namespace("/proc/self/ns/pid");
 }
@@ -83,10 +90,11 @@ int spex_control_bind_at(int socket, int directory, const char *name) {
     return err;
 }
 
-static const char hidden[] = "new-";
+/* Before the name of a socket that does not listen yet. */
+static const char hidden_prefix[] = "new-";
 
 void spex_control_hidden_name(const char *name, char to[SPEX_CONTROL_NAME_BYTES]) {
-    snprintf(to, SPEX_CONTROL_NAME_BYTES, "%s%s", hidden, name);
+    snprintf(to, SPEX_CONTROL_NAME_BYTES, "%s%s", hidden_prefix, name);
 }
 
 /* Parses a name as spex_control_name() makes it, of any process. False: another name, whose file
@@ -101,6 +109,7 @@ static bool is_name(const char *name, int *process, unsigned long *namespace) {
            (!name[length] || strcmp(name + length, SPEX_CONTROL_RUN) == 0);
 }
 
+/* Whether the process exists in this PID namespace, of whatever user. */
 static bool process_is_there(int process) {
     return kill(process, 0) == 0 || errno == EPERM;
 }
@@ -119,16 +128,17 @@ static bool nobody_listens(int directory, const char *name) {
  * listened, or of one that is about to listen; in another PID namespace the two cannot be told
  * apart, so that such a socket stays. */
 static bool is_left(int directory, const char *name) {
-    bool is_hidden = strncmp(name, hidden, strlen(hidden)) == 0;
+    bool is_hidden = strncmp(name, hidden_prefix, strlen(hidden_prefix)) == 0;
     int process;
     unsigned long namespace;
-    if (!is_name(is_hidden ? name + strlen(hidden) : name, &process, &namespace))
+    if (!is_name(is_hidden ? name + strlen(hidden_prefix) : name, &process, &namespace))
         return false;
     bool known = namespace == namespace_number();
     return !(known && process_is_there(process)) && (known || !is_hidden) &&
            nobody_listens(directory, name);
 }
 
+/* Reads a copy of the descriptor, because closedir() closes it. */
 void spex_control_clean(int directory) {
     int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *entries = copy >= 0 ? fdopendir(copy) : NULL;

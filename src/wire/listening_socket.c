@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* The directory may lie in a place where every user may write (/tmp). So links are not followed,
+ * owner and mode are checked on the open directory, and everything further goes by its
+ * descriptor. */
 #define _GNU_SOURCE
 #include "wire/listening_socket.h"
 
@@ -11,9 +14,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Connections that may wait to be accepted. */
 enum { WAITING_MAX = 128 };
 
-/* Another user may have made the directory before. */
+/* Whether the directory belongs to this user, and nobody else may use it; -EPERM: it does not.
+ * Another user may have made a directory of this name before. */
 static int check_owner(int directory) {
     struct stat found;
     if (fstat(directory, &found) != 0)
@@ -28,6 +33,7 @@ static int directory_make(const char *path) {
     return fchmodat(AT_FDCWD, path, 0700, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : -errno;
 }
 
+/* Opens the directory, made if there is none. A descriptor, or a negative errno value. */
 static int directory_open(const char *path) {
     int made = directory_make(path);
     if (made)
@@ -69,6 +75,8 @@ static int listen_at(int directory, const char *name, int *listening) {
     return err;
 }
 
+/* Removes old sockets first, as the directory is open anyway. Device and inode are of the file
+ * at its final name. */
 int spex_listening_socket_open_at(struct spex_listening_socket *door) {
     int listening = -1, directory = directory_open(door->path);
     if (directory < 0)
@@ -93,6 +101,7 @@ const char *spex_listening_socket_runtime_directory(void) {
     return path && stat(path, &found) == 0 && found.st_uid == geteuid() ? path : NULL;
 }
 
+/* Tries the directories in order. The reason of a failure is that of the first one. */
 int spex_listening_socket_open(struct spex_listening_socket *door, const char *chosen, char *why,
                                size_t why_size) {
     const char *runtime = chosen ? NULL : spex_listening_socket_runtime_directory();
@@ -111,18 +120,22 @@ int spex_listening_socket_open(struct spex_listening_socket *door, const char *c
     return err;
 }
 
+/* Reads the state of the socket's file by its path: the process may have changed its root since. */
 static int file_of(const struct spex_listening_socket *door, struct stat *file) {
     char path[SPEX_CONTROL_PATH_BYTES + SPEX_CONTROL_NAME_BYTES];
     snprintf(path, sizeof(path), "%s/%s", door->path, door->name);
     return lstat(path, file) == 0 ? 0 : -errno;
 }
 
+/* Errors other than a missing file (a directory that may no longer be searched) do not mean that
+ * the file is gone. */
 bool spex_listening_socket_is_there(const struct spex_listening_socket *door) {
     struct stat file;
     int err = file_of(door, &file);
     return err != -ENOENT && err != -ENOTDIR && spex_descriptor_is_ours(&door->socket);
 }
 
+/* Removes the file only if it is still this socket's: another process may have the name by now. */
 void spex_listening_socket_close(struct spex_listening_socket *door) {
     struct stat file;
     int directory = open(door->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -139,6 +152,8 @@ void spex_listening_socket_abandon(struct spex_listening_socket *door) {
     spex_descriptor_close(&door->socket);
 }
 
+/* An interrupted call and a client that has gone already are nothing to report: like another
+ * user's connection, they are -EPERM, and the caller goes on. */
 int spex_listening_socket_accept(const struct spex_listening_socket *door) {
     struct ucred peer;
     socklen_t size = sizeof(peer);

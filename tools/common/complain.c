@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdarg.h>
 
+/* The status is only returned, for `return spex_complain(…)`. */
 int spex_complain(int status, const char *format, ...) {
     va_list args;
     va_start(args, format);

@@ -201,6 +201,7 @@ static int file_read_all(FILE *file, const char *name, char **text, size_t *leng
     return 0;
 }
 
+/* The whole text is read before it is parsed; the table owns it then. */
 int spex_csv_read(struct spex_csv *csv, const char *path, struct spex_error *error) {
     bool standard = strcmp(path, "-") == 0;
     const char *name = standard ? "standard input" : path;
@@ -225,6 +226,7 @@ void spex_csv_free(struct spex_csv *csv) {
     *csv = (struct spex_csv){.name = csv->name};
 }
 
+/* The message is preceded by the place of the cell in the table. */
 int spex_csv_complain(const struct spex_csv *csv, const struct spex_csv_cell *cell,
                       struct spex_error *error, const char *format, ...) {
     struct spex_error what;

@@ -115,6 +115,7 @@ static json_t *with_activity(json_t *json, const struct spex_profile_probe *prob
     return NULL;
 }
 
+/* "rate" is null where the probe was always polled, and so was not counted. */
 json_t *spex_profile_row_json(const struct spex_profile *profile,
                               const struct spex_profile_row *row) {
     const struct spex_profile_probe *probe = &row->probe;

@@ -64,6 +64,7 @@ void spex_probe_list_add_name(struct spex_columns *columns, const char *name, un
         spex_columns_add(columns, "%u", id);
 }
 
+/* A type with what its `detail` means: the counter, or how many values or parameters. */
 void spex_probe_list_add_type(struct spex_columns *columns, uint32_t probe_type, unsigned detail,
                               const char *parameters) {
     const char *type = spex_probe_type_name(probe_type);
@@ -104,6 +105,7 @@ static bool has_one_object(const struct spex_probe_list *list) {
     return list->objects[0].sites.count == list->site_count;
 }
 
+/* The mask has the columns of text, which are aligned to the left. */
 int spex_probe_list_print(const struct spex_probe_list *list, FILE *out) {
     static const char *const headings[] = {"probe", "id",     "type",  "sc",
                                            "where", "copies", "object"};

@@ -86,6 +86,7 @@ static int list_add_object(struct spex_probe_list *list, const char *path, int f
     return err;
 }
 
+/* Adds the sites of the object at a path. 0, or a negative errno value with the reason. */
 static int list_add_file(struct spex_probe_list *list, const char *path, struct spex_error *error) {
     int fd = spex_regular_file_open(path, error);
     if (fd < 0)
@@ -154,6 +155,7 @@ static int list_set_process(struct spex_probe_list *list, pid_t pid) {
     return spex_probe_list_set_program(list, length > 0 ? path : link);
 }
 
+/* Collects the sites of all files whose code the process has mapped. An exit status. */
 static int list_collect_process(struct spex_probe_list *list, pid_t pid) {
     struct spex_error error = {""};
     if (spex_mapped_objects_visit(pid, list_add_mapped, list, &error) != 0)
@@ -178,6 +180,7 @@ static int list_show(const struct spex_probe_list *list, const char *named, bool
     return list->site_count ? SPEX_EXIT_OK : complain_error(SPEX_EXIT_FAILED, &none);
 }
 
+/* Lists a program from its file and those of its libraries. An exit status. */
 static int list_program(const char *name, bool json) {
     struct spex_probe_list list = {NULL, NULL, 0, 0};
     int status = list_collect_program(&list, name);

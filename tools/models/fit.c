@@ -49,6 +49,7 @@ struct result {
     struct spex_prediction prediction;
 };
 
+/* An exit status. */
 static int fit_parse(int argc, char **argv, struct request *request) {
     const struct spex_option known[] = {
         {"predict", .text = &request->predict}, {"json", .flag = &request->json}, {.name = NULL}};
@@ -176,6 +177,8 @@ static void print_margin(const struct spex_model *model, const char *what, doubl
         printf("%-12s %.6g (too few measurements for an interval)\n", what, value);
 }
 
+/* The model as a formula, its class, and each coefficient with its margin. Terms are numbered as
+ * they stand in the formula. */
 static void print_text(const struct spex_fit_table *table, const struct result *result,
                        const char *text) {
     const struct spex_model *model = &result->fit.model;
@@ -223,6 +226,8 @@ static int fit_table(const struct request *request, const struct spex_fit_table 
                : status;
 }
 
+/* A message may quote the table, which may have any bytes. spex_fit_table_make owns the CSV
+ * afterwards, also when it fails. */
 int spex_command_fit(int argc, char **argv) {
     struct request request = {.path = NULL};
     struct spex_fit_table table;

@@ -46,6 +46,7 @@ struct request {
     bool json;
 };
 
+/* An exit status. */
 static int models_parse(int argc, char **argv, struct request *request) {
     const struct spex_option known[] = {
         {.letter = 'n',
@@ -68,6 +69,7 @@ static const enum spex_model_class shown_classes[] = {SPEX_MODEL_CONSTANT, SPEX_
                                                       SPEX_MODEL_UNKNOWN};
 enum { CLASSES = sizeof(shown_classes) / sizeof(shown_classes[0]) };
 
+/* How many of the models are of this class. */
 static size_t count_class(const struct spex_models *models, enum spex_model_class class) {
     size_t count = 0;
     for (size_t k = 0; k < models->count; k++)
@@ -91,6 +93,7 @@ static void print_counts(const struct spex_models *models, const struct spex_gro
     spex_columns_print(&columns, stdout);
 }
 
+/* A table of all kernels. Paths and names come from a file that may have any bytes. */
 static void print_kernels(const struct spex_models *models, const struct spex_groups *groups) {
     static const char *const headings[] = {"group", "kernel", "class", "time in seconds"};
     struct spex_columns columns;
@@ -144,6 +147,7 @@ static int print_json(const struct spex_models *models, const struct spex_groups
     return SPEX_EXIT_OK;
 }
 
+/* Draws by dot, in a process of its own. An exit status. */
 static int draw_graph(const char *path, const struct spex_models *models,
                       const struct spex_groups *groups) {
     const struct spex_models_graph graph = {models, groups};

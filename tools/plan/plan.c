@@ -134,6 +134,7 @@ static int problem_make(const struct request *request, const struct spex_plan_ta
     return 0;
 }
 
+/* One combination. "traced" names the classes that are traced; the others are polled. */
 static json_t *combination_json(const struct spex_rate_problem *problem,
                                 const struct spex_rate_combination *combination) {
     json_t *traced = json_array();
@@ -145,6 +146,7 @@ static json_t *combination_json(const struct spex_rate_problem *problem,
                      "traced", traced);
 }
 
+/* An array that is too short means that memory was short. An exit status. */
 static int print_combinations_json(const struct spex_rate_problem *problem,
                                    const struct spex_rate_combination *best, size_t count) {
     json_t *json = json_array();
@@ -159,6 +161,7 @@ static int print_combinations_json(const struct spex_rate_problem *problem,
     return complete ? SPEX_EXIT_OK : spex_complain(SPEX_EXIT_FAILED, "out of memory");
 }
 
+/* The names of the traced classes on one line. */
 static void print_traced(const struct spex_rate_problem *problem, const bool *traced) {
     const char *separator = "";
     for (size_t c = 0; c < problem->class_count; c++)
@@ -190,6 +193,7 @@ static void print_notes(const struct spex_rate_problem *problem) {
                SPEX_HYBRID_EXACT);
 }
 
+/* A table of the combinations, and the notes below it. */
 static int print_combinations(const struct spex_rate_problem *problem,
                               const struct spex_rate_combination *best, size_t count) {
     printf("%4s %14s %10s %14s  %s\n", "", "information", "overhead", "polling", "traced");
@@ -215,6 +219,7 @@ static int complain_of_budget(const struct spex_rate_problem *problem,
     return spex_complain(SPEX_EXIT_FAILED, "no combination is within the budget: %s", plan.reason);
 }
 
+/* An error of writing counts only where nothing else has failed. */
 static int flush_plan(int status) {
     int err = status == SPEX_EXIT_OK ? spex_written(stdout) : 0;
     if (err)

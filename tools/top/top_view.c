@@ -48,10 +48,12 @@ void spex_top_view_free(struct spex_top_view *view) {
     view->row_count = view->shown_count = 0;
 }
 
+/* The order of two numbers, as qsort has it. */
 static int number_order(uint64_t one, uint64_t other) {
     return (one > other) - (one < other);
 }
 
+/* The order of `rows`: by id and then type. */
 static int order_by_probe(const void *a, const void *b) {
     const struct spex_top_row *one = a, *other = b;
     int order = number_order(one->id, other->id);
@@ -160,6 +162,7 @@ static void view_fill_figures(struct spex_top_view *view, enum spex_top_span spa
     }
 }
 
+/* What the program is, and how many of its probe sites are on. */
 static void head_first_line(char *line, const struct spex_profile *now) {
     const struct spex_profile_process *process = &now->process;
     char since[64] = "nothing collected yet";
@@ -205,6 +208,7 @@ static void view_fill_head(struct spex_top_view *view, const struct spex_profile
     }
 }
 
+/* Memory is allocated first: without it the view keeps what it shows. */
 int spex_top_view_fill(struct spex_top_view *view, const struct spex_profile *now,
                        const struct spex_profile *difference) {
     struct spex_top_row *rows = calloc(now->site_count + 1, sizeof(*rows));
@@ -330,6 +334,7 @@ void spex_top_view_move(struct spex_top_view *view, long by) {
     view->at = *spex_top_view_current(view);
 }
 
+/* The columns follow each other in a circle. */
 void spex_top_view_sort(struct spex_top_view *view, int by) {
     int column = (int)view->sort + by;
     view->sort = (enum spex_top_column)((column + SPEX_TOP_COLUMNS) % SPEX_TOP_COLUMNS);

@@ -34,7 +34,7 @@ struct spex_top_figures {
     bool lost_shared;
     /* Executions a second while the probe was on. */
     double rate;
-    /* Of the probe's first value: seconds, or a number. */
+    /* Figures of the probe's first value: seconds, or a number. */
     double mean, p50, p99, max;
     /* Seconds that threads spend within the probe, a second. */
     double share;
@@ -44,14 +44,14 @@ struct spex_top_figures {
 struct spex_top_row {
     uint32_t type;
     uint16_t id;
-    /* Without a name: the id. */
+    /* The name; the id where the probe has none. */
     char name[SPEX_PROFILE_NAME_BYTES];
     /* Sites that are loaded, and of them those that are on. */
     uint32_t sites, sites_on;
     /* The shortest period of its sites, 0 when all are off, and the kind and burst of that
      * sampling. */
     uint32_t period, kind, burst;
-    /* Of sites_on those that are polled, which have no period. */
+    /* How many of sites_on are polled, and so have no period. */
     uint32_t polled;
     /* The shortest period that the developers chose. */
     uint32_t subsample;
@@ -61,7 +61,7 @@ struct spex_top_row {
 enum { SPEX_TOP_FILTER_BYTES = 64, SPEX_TOP_HEAD_LINES = 2, SPEX_TOP_HEAD_BYTES = 256 };
 
 struct spex_top_view {
-    /* In the order of id and type. */
+    /* All rows, in the order of id and type. */
     struct spex_top_row *rows;
     size_t row_count;
     /* Indices of the rows that pass the filter, in the order of the table. */

@@ -30,6 +30,7 @@ static void print_time(const struct spex_watch_output *output, double seconds) {
     fprintf(output->file, "%s.%03d", text, (int)((at - floor(at)) * 1000));
 }
 
+/* The duration as people read it. Returns `text`. */
 static const char *duration_text(double seconds, char text[32]) {
     return spex_duration_text(seconds, text, 32);
 }
@@ -47,6 +48,7 @@ static void print_kernel(FILE *file, const struct spex_anomaly *anomaly, bool pa
         fputc(')', file);
 }
 
+/* The cause, and the figures that have changed. */
 static void print_cause(FILE *file, const struct spex_cause_found *cause) {
     char changes[1024];
     spex_cause_changes(cause, changes, sizeof(changes));
@@ -67,6 +69,7 @@ static void print_begin(FILE *file, const struct spex_anomaly *anomaly) {
             anomaly->shift ? ", one execution after the other" : "");
 }
 
+/* How long the anomaly lasted, and how long its executions took against the prediction. */
 static void print_end(FILE *file, const struct spex_anomaly *anomaly) {
     char length[32];
     print_kernel(file, anomaly, false);
@@ -76,6 +79,7 @@ static void print_end(FILE *file, const struct spex_anomaly *anomaly) {
             anomaly->median, anomaly->worst);
 }
 
+/* One line for an event, at the time when the anomaly began or had its last execution. */
 static void event_print_text(const struct spex_watch_output *output, enum spex_anomaly_event event,
                              const struct spex_anomaly *anomaly,
                              const struct spex_cause_found *cause) {
@@ -89,6 +93,7 @@ static void event_print_text(const struct spex_watch_output *output, enum spex_a
     print_cause(output->file, cause);
 }
 
+/* The parameters of the execution that raised the alarm. */
 static json_t *parameters_json(const struct spex_anomaly *anomaly) {
     json_t *json = json_object();
     for (size_t p = 0; p < anomaly->kernel->model.parameter_count; p++)
@@ -116,6 +121,7 @@ static void print_json_line(FILE *file, json_t *json) {
     fputc('\n', file);
 }
 
+/* All times are seconds; "time" is since the epoch. */
 static void event_print_json(const struct spex_watch_output *output, enum spex_anomaly_event event,
                              const struct spex_anomaly *anomaly,
                              const struct spex_cause_found *cause) {
@@ -164,6 +170,7 @@ static void account_print_text(FILE *file, const struct spex_watch_account *acco
         fprintf(file, "lost: %llu records\n", (unsigned long long)account->lost);
 }
 
+/* "not_judged" has the number of executions for each reason. */
 static void account_print_json(FILE *file, const struct spex_watch_account *account) {
     static const char *const names[] = {[SPEX_NO_MODEL] = "no_model",
                                         [SPEX_OTHER_PARAMETERS] = "other_parameters",

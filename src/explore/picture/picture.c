@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs gnuplot or dot on a script in memory (memfd) and takes the picture from its output. */
+/* Runs gnuplot or dot on a script in memory (memfd) and takes the picture from its output. Nothing
+ * is written to the file system but the picture itself. The child gets its command line as a list,
+ * so no shell interprets names. */
 #define _GNU_SOURCE
 #include "explore/picture/picture.h"
 
@@ -14,6 +16,8 @@
 
 #include "base/whole_file.h"
 
+/* "noenhanced" keeps gnuplot from taking "_" and "^" in names for subscripts. The name makes ids in
+ * an SVG differ from those of other pictures of the same page. */
 void spex_script_terminal(const struct spex_script *script, size_t width, size_t height) {
     if (script->png)
         fprintf(script->out,
@@ -27,7 +31,8 @@ void spex_script_terminal(const struct spex_script *script, size_t width, size_t
                 width, height, script->name);
 }
 
-/* gnuplot reads a doubled quote as one. */
+/* gnuplot reads a doubled quote as one. Texts come from spaces and programs: control characters,
+ * which could end the line and begin a command, become spaces. */
 void spex_script_text(const struct spex_script *script, const char *text) {
     for (; *text; text++) {
         unsigned char c = (unsigned char)*text;
@@ -44,11 +49,14 @@ struct drawer {
     const char *package; /* package of Debian */
 };
 
+/* Arrays, because posix_spawn takes texts that are not const. */
 static char gnuplot[] = "gnuplot", dot[] = "dot", input[] = "-", to_svg[] = "-Tsvg",
             to_png[] = "-Tpng";
 static const struct drawer plot_drawer = {{gnuplot, input}, {gnuplot, input}, "gnuplot-nox"};
 static const struct drawer graph_drawer = {{dot, to_svg}, {dot, to_png}, "graphviz"};
 
+/* The message has the first line that is not empty of what the program has written to standard
+ * error. */
 static int fail_drawer(const char *name, int complaints, int status, struct spex_error *error) {
     char text[256] = "";
     ssize_t length = pread(complaints, text, sizeof(text) - 1, 0);
@@ -58,7 +66,8 @@ static int fail_drawer(const char *name, int complaints, int status, struct spex
     return spex_fail(error, -EIO, "%s failed with status %d: %s", name, status, line);
 }
 
-/* Runs the program with the script as standard input and the picture as standard output. */
+/* Runs the program with the script as standard input and the picture as standard output, and waits
+ * for its end. The program is looked up in PATH. */
 static int run_drawer(const struct drawer *drawer, bool png, int script, int picture,
                       struct spex_error *error) {
     char *const *argv = png ? drawer->png : drawer->svg;
@@ -84,6 +93,7 @@ static int run_drawer(const struct drawer *drawer, bool png, int script, int pic
     return err;
 }
 
+/* Writes through a copy of the descriptor, which fclose closes; the file stays open. */
 static int picture_write_script(const struct spex_picture *picture, bool png, int fd,
                                 struct spex_error *error) {
     int copy = dup(fd);
@@ -97,6 +107,7 @@ static int picture_write_script(const struct spex_picture *picture, bool png, in
     return err;
 }
 
+/* The child reads the script from the descriptor's offset, which is put back to the beginning. */
 static int picture_draw(const struct spex_picture *picture, bool png, int out,
                         struct spex_error *error) {
     int script = memfd_create("picture-script", MFD_CLOEXEC);

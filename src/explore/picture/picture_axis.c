@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Axes and labels of pictures, as commands for gnuplot. Bins are drawn at whole numbers and
+ * labelled by their values, so that logarithmic scales and categories need nothing of their own. */
 #include "explore/picture/picture_axis.h"
 
 #include <string.h>
@@ -15,6 +17,7 @@ void spex_script_parameter(const struct spex_script *script,
     }
 }
 
+/* In bytes, which for values are nearly always characters. */
 static size_t longest_label(const struct spex_bins *bins) {
     char text[64];
     size_t longest = 0;
@@ -26,6 +29,7 @@ static size_t longest_label(const struct spex_bins *bins) {
     return longest;
 }
 
+/* Labels every n-th bin so that labels do not overlap, two at least. */
 void spex_script_bins(const struct spex_script *script, const char *axis,
                       const struct spex_bins *bins, size_t width) {
     bool lying = axis[0] == 'x';

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Parts that several JSON reports use. jansson's functions accept NULL for a value that could not
+ * be made, so results are checked in spex_json_write alone. */
 #include "explore/report/json_parts.h"
 
 #include <errno.h>
@@ -11,6 +13,7 @@ json_t *spex_json_number(double value) {
     return isfinite(value) ? json_real(value) : json_null();
 }
 
+/* jansson refuses a text that is not UTF-8, and json_pack would then fail for the whole report. */
 json_t *spex_json_text(const char *text) {
     json_t *string = json_string(text);
     return string ? string : json_string("not UTF-8");
@@ -41,6 +44,7 @@ json_t *spex_json_config(const struct spex_space *space, const size_t *levels) {
     return config;
 }
 
+/* The names of goals are part of the format. */
 json_t *spex_json_criterion(const struct spex_criterion *criterion) {
     static const char *const goals[] = {[SPEX_MAXIMISE] = "maximise",
                                         [SPEX_MINIMISE] = "minimise",
@@ -66,6 +70,7 @@ json_t *spex_json_machines(const struct spex_circumstances *machines, size_t cou
     return list;
 }
 
+/* 12 digits are more than any figure is exact to. */
 int spex_json_write(json_t *object, FILE *out, struct spex_error *error) {
     if (!object)
         return spex_fail(error, -ENOMEM, "out of memory");

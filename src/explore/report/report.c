@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* spex_report(): reads a store and writes its findings in the forms that the options ask for, or
- * compares it with another store. */
+ * compares it with another store. The store is only read; it may belong to an exploration that
+ * runs. */
 #include "explore/report/report.h"
 
 #include <errno.h>
@@ -20,6 +21,8 @@ static int report_write_text(const struct spex_study *study, FILE *out, struct s
     return 0;
 }
 
+/* Draws each picture that has a path. A space without what a picture needs is an error here, since
+ * the user has asked for the picture by name. */
 static int report_draw_pictures(const struct spex_report_options *options,
                                 const struct spex_study *study, struct spex_error *error) {
     const struct {
@@ -43,7 +46,8 @@ static int report_draw_pictures(const struct spex_report_options *options,
     return err;
 }
 
-/* The page gets its name when it is complete. */
+/* Writes the page to a file that gets its name when it is complete. fclose closes a copy of the
+ * descriptor, because spex_whole_file_end needs the file open. */
 static int report_write_html(const struct spex_study *study, const char *path,
                              struct spex_error *error) {
     struct spex_whole_file file;
@@ -59,6 +63,7 @@ static int report_write_html(const struct spex_study *study, const char *path,
     return spex_whole_file_end(&file, err, error);
 }
 
+/* Text comes first: a user who lacks gnuplot has it all the same. */
 static int report_write(const struct spex_report_options *options, const struct spex_study *study,
                         struct spex_error *error) {
     int err = options->text ? report_write_text(study, options->text, error) : 0;
@@ -72,6 +77,7 @@ static int report_write(const struct spex_report_options *options, const struct 
     return err;
 }
 
+/* The caller frees `study`; the other store is read and freed here. */
 static int compare_stores(const struct spex_report_options *options, const struct spex_study *study,
                           struct spex_error *error) {
     struct spex_study other;

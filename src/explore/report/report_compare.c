@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints the comparison of two stores, as text and JSON. */
+/* Prints the comparison of two stores, as text and JSON. compare.h has calculated it. */
 #include "explore/report/report_compare.h"
 
 #include <errno.h>
@@ -11,6 +11,7 @@
 #include "explore/report/json_parts.h"
 #include "explore/space/value_text.h"
 
+/* Most configurations that are printed one by one; JSON has all. */
 #define PAIRS_MAX 10
 
 /* Two studies and their comparison. */
@@ -48,6 +49,7 @@ static void print_comparable(const struct both *both, FILE *out) {
         fputs("not comparable: objectives, limits or parameters differ\n", out);
 }
 
+/* One line: the best configuration of a store and its mean. */
 static void print_best(const struct spex_study *study, const char *title, FILE *out) {
     char text[512], value[48];
     size_t best = study->findings.best;
@@ -151,6 +153,7 @@ static json_t *pair_json(const struct both *both, const struct spex_pair *pair) 
                      (int)pair->apart);
 }
 
+/* The mean change of each criterion; empty without pairs. */
 static json_t *all_json(const struct both *both) {
     json_t *list = json_array();
     for (size_t c = 0; c < both->a->file->space.criterion_count && both->comparison->pair_count;
@@ -171,6 +174,7 @@ static json_t *best_json(const struct spex_study *study) {
                      "objective", group->criteria[0].mean);
 }
 
+/* NULL: out of memory. */
 static json_t *comparison_json(const struct both *both) {
     const struct spex_comparison *comparison = both->comparison;
     bool bests = comparison->same_criteria && both->a->findings.best != SPEX_RANKING_NONE &&

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/* The report as JSON: the findings, and all trials. Names of members are part of the format: they
+ * keep their meaning, and new ones may be added. NaN becomes null, since JSON has no NaN. */
 #include <math.h>
 
 #include "explore/report/json_parts.h"
 #include "explore/report/report.h"
 #include "explore/report/report_usage.h"
 
+/* One element for each criterion; empty for a failed trial. */
 static json_t *measured_json(const struct spex_space *space, const struct spex_trial *trial) {
     json_t *list = json_array();
     for (size_t c = 0; c < space->criterion_count && trial->ok; c++)
@@ -14,6 +17,7 @@ static json_t *measured_json(const struct spex_space *space, const struct spex_t
     return list;
 }
 
+/* The status may have a program's own output in it, which need not be UTF-8. */
 static json_t *trial_json(const struct spex_space *space, const struct spex_trial *trial) {
     json_t *status = json_string(trial->status);
     return spex_report_usage(
@@ -86,6 +90,7 @@ static json_t *front_json(const struct spex_study *study) {
     return list;
 }
 
+/* What was measured by value: among the configurations that were run. */
 static json_t *effect_json(const struct spex_effect *effect) {
     json_t *values = json_array();
     char text[64];
@@ -106,6 +111,7 @@ static json_t *share_json(const struct spex_sensitivity_share *share) {
                      spex_json_number(share->low), "high", spex_json_number(share->high));
 }
 
+/* "share" is by the model of the whole space if there is one; "total" exists with a model only. */
 static json_t *effects_json(const struct spex_study *study) {
     const struct spex_effects *effects = &study->findings.effects;
     const struct spex_parameter *parameters = study->file->space.parameters;
@@ -193,6 +199,7 @@ static void set_findings(const struct spex_study *study, json_t *report) {
                         spex_json_machines(study->machines, study->machine_count));
 }
 
+/* The program is stored as a JSON array and becomes one again. NULL: out of memory. */
 static json_t *report_json(const struct spex_study *study) {
     const struct spex_space *space = &study->file->space;
     json_t *trials = json_array();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Strict reading of XML with libxml2. The whole file is read first, so that the text can be stored
- * with the trials. */
+ * with the trials. Documents are not trusted: their size is bounded, there is no network, and
+ * document type declarations, which could expand entities without bound, are refused. */
 #include "explore/space/xml.h"
 
 #include <errno.h>
@@ -26,6 +27,7 @@ typedef const xmlError parse_error;
 typedef xmlError parse_error;
 #endif
 
+/* 0; -EFBIG: the file has as many bytes as there is room for, or more; or the error of reading. */
 static int read_until_end(int fd, char *text, size_t room, size_t *length) {
     *length = 0;
     while (*length < room) {
@@ -39,6 +41,7 @@ static int read_until_end(int fd, char *text, size_t room, size_t *length) {
     return -EFBIG;
 }
 
+/* Makes room for the largest file at once, since the size of a pipe is not known. */
 static int xml_load(struct spex_xml *xml) {
     int fd = open(xml->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
@@ -77,6 +80,7 @@ static void ignore_error(void *context, parse_error *error) {
     (void)error;
 }
 
+/* The error function is libxml2's global one, per thread; the program's own is put back. */
 static xmlDoc *read_silently(struct spex_xml *xml, xmlParserCtxt *parser) {
     xmlStructuredErrorFunc old = xmlStructuredError;
     void *old_context = xmlStructuredErrorContext;
@@ -87,6 +91,7 @@ static xmlDoc *read_silently(struct spex_xml *xml, xmlParserCtxt *parser) {
     return document;
 }
 
+/* The document refers to nothing outside of it afterwards; nodes stay valid until spex_xml_free. */
 static int xml_parse(struct spex_xml *xml) {
     int err = check_bytes(xml);
     if (err)
@@ -147,6 +152,7 @@ int spex_xml_root(struct spex_xml *xml, const char *name, const xmlNode **root) 
     return spex_xml_fail(xml, *root, "<%s> was expected here", name);
 }
 
+/* The first element from this node on; comments and texts are skipped. */
 static const xmlNode *element_from(const xmlNode *node) {
     while (node && node->type != XML_ELEMENT_NODE)
         node = node->next;
@@ -195,6 +201,8 @@ static bool has_namespace(const xmlNode *element) {
     return element->ns || element->nsDef;
 }
 
+/* Control characters are refused, because values are printed to terminals and passed to
+ * programs. */
 int spex_xml_check(struct spex_xml *xml, const xmlNode *element, const char *const *known,
                    int children) {
     if (has_namespace(element))
@@ -216,6 +224,8 @@ int spex_xml_check(struct spex_xml *xml, const xmlNode *element, const char *con
     return 0;
 }
 
+/* Without a document type declaration there are no entities of the document's own, so an attribute
+ * has one text node. */
 const char *spex_xml_attribute(const xmlNode *element, const char *name) {
     for (const xmlAttr *a = element->properties; a; a = a->next)
         if (strcmp((const char *)a->name, name) == 0)

@@ -9,9 +9,9 @@
  *     trial_value  the configuration: one row a trial and parameter
  *     trial_measured  the criteria: one row a trial that succeeded and criterion, with its standard
  *                  error
- *     trial_metric what every probe said: one row a trial, probe and field; times in seconds
- *     trial_usage  what the program has used, trial_load what has run beside it: CPU time, memory,
- *                  input and output
+ *     trial_metric the figures of every probe: one row a trial, probe and field; times in seconds
+ *     trial_usage  CPU time, memory, input and output of the program; trial_load: the same of the
+ *                  loads that ran beside it
  *     trial_note   what went wrong without making the trial fail */
 #ifndef SPEX_EXPLORE_STORE_STORE_H
 #define SPEX_EXPLORE_STORE_STORE_H

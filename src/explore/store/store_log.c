@@ -15,6 +15,7 @@
 
 #include "base/deadline.h"
 
+/* Longest wait for the lock; and tries, 10 ms apart, to see a store whole. */
 #define LOCK_SECONDS 2
 #define LOG_TRIES    20
 
@@ -31,6 +32,8 @@ static int flock_soon(int fd) {
     return 0;
 }
 
+/* The descriptor is not SQLite's: closing it would release SQLite's locks of the same file, so it
+ * stays open as long as the database. */
 int spex_store_lock(struct spex_store *store, struct spex_error *error) {
     store->lock = open(store->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (store->lock < 0)
@@ -45,6 +48,7 @@ int spex_store_lock(struct spex_store *store, struct spex_error *error) {
     return 0;
 }
 
+/* Waits up to 10 s for another process's transaction. */
 int spex_store_open_database(struct spex_store *store, int flags, struct spex_error *error) {
     if (sqlite3_open_v2(store->path, &store->db, flags, NULL) != SQLITE_OK)
         return spex_store_fail(store, "open the store", error);
@@ -52,6 +56,9 @@ int spex_store_open_database(struct spex_store *store, int flags, struct spex_er
     return 0;
 }
 
+/* With a log, readers and the writer do not wait for each other, and a commit without
+ * synchronisation is safe against the end of the process. Errors are ignored: where a log is not
+ * possible, as on some network file systems, the store works without one. */
 void spex_store_write_ahead(struct spex_store *store) {
     sqlite3_exec(store->db,
                  "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; SELECT 1 FROM exploration",
@@ -59,9 +66,9 @@ void spex_store_write_ahead(struct spex_store *store) {
     store->syncs = true;
 }
 
-/* Whether the file's header names a log (SQLite, Database File Format, 1.3.3). It is read by
- * SQLite's own descriptor: closing another one would release the locks of every user of the file in
- * this process. */
+/* Returns whether the file's header names a log (SQLite, Database File Format, 1.3.3). It is read
+ * by SQLite's own descriptor: closing another one would release the locks of every user of the file
+ * in this process. */
 static bool header_names_log(sqlite3 *db) {
     enum { WRITE_VERSION = 18, WITH_LOG = 2 };
     sqlite3_file *file = NULL;
@@ -92,6 +99,8 @@ int spex_store_check_whole(const struct spex_store *store, struct spex_error *er
     return err;
 }
 
+/* Merges the log, so that a user can copy the store as one file. Does not wait for readers: then
+ * the log stays, and the store is whole with it. */
 void spex_store_become_one_file(struct spex_store *store) {
     sqlite3_busy_timeout(store->db, 0);
     sqlite3_exec(store->db, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the recorded quantities of all trials as named numbers. */
+/* Reads the recorded quantities of all trials as named numbers, in the order in which the tables
+ * have them. Names are those that `spex explain` prints. */
 #include "explore/store/store_metrics.h"
 
 #include <errno.h>
@@ -9,6 +10,7 @@
 #include "explore/store/store_file.h"
 #include "ring/probe_type.h"
 
+/* The caller's function, and its argument. */
 struct taking {
     spex_metric_taker *take;
     void *user;
@@ -17,13 +19,15 @@ struct taking {
 /* Columns of trial_metric; unit NULL: the unit of the probe's values. */
 static const struct {
     const char *name;
-    const char *unit; /* NULL: that of the values */
+    const char *unit;
 } columns[] = {{"throughput", "/s"}, {"mean", NULL}, {"deviation", NULL}, {"min", NULL},
                {"p50", NULL},        {"p90", NULL},  {"p99", NULL},       {"max", NULL}};
 
 /* Columns of the query: these, then those above. */
 enum { TRIAL, TYPE, FIELD, NAME, PROBE, FIRST };
 
+/* "query:lat", "17:lat" for a probe without a name, "query:snapshot[2]" for a value beyond the
+ * first. */
 static void probe_text(sqlite3_stmt *row, char *text, size_t size) {
     const char *name = (const char *)sqlite3_column_text(row, NAME);
     const char *type = (const char *)sqlite3_column_text(row, TYPE);
@@ -35,6 +39,7 @@ static void probe_text(sqlite3_stmt *row, char *text, size_t size) {
     snprintf(text, size, "%s:%s%s", name ? name : number, type ? type : "?", index);
 }
 
+/* The first value of a timed probe is its time; others are plain numbers. */
 static const char *unit_of(sqlite3_stmt *row) {
     const char *type = (const char *)sqlite3_column_text(row, TYPE);
     uint32_t known = type ? spex_probe_type_named(type, strlen(type)) : 0;
@@ -58,7 +63,7 @@ static int take_probe_row(const struct taking *taking, sqlite3_stmt *row) {
     return err;
 }
 
-/* Reports every numeric column. */
+/* Reports every numeric column, so that columns of later releases are reported, too. */
 static int take_usage_row(const struct taking *taking, sqlite3_stmt *row) {
     int count = sqlite3_column_count(row), err = 0;
     for (int c = 1; c < count && !err; c++) {
@@ -74,6 +79,7 @@ static int take_usage_row(const struct taking *taking, sqlite3_stmt *row) {
     return err;
 }
 
+/* The only error of `take` is -ENOMEM. */
 static int each_row(struct spex_store *store, const char *sql, const struct taking *taking,
                     int (*take)(const struct taking *, sqlite3_stmt *), struct spex_error *error) {
     sqlite3_stmt *rows = NULL;
@@ -87,6 +93,8 @@ static int each_row(struct spex_store *store, const char *sql, const struct taki
     return err;
 }
 
+/* Trials count from 1 in the tables and from 0 for the caller. A store of an older release has no
+ * table of usage. */
 int spex_store_metrics(struct spex_store *store, spex_metric_taker *take, void *user,
                        struct spex_error *error) {
     const struct taking taking = {take, user};
