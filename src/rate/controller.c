@@ -64,6 +64,10 @@
 /* This many executions suffice to measure a frequency, however short the time. */
 #define EXECUTIONS_SURE 20.0
 
+/* Largest share that the executions of a trial may cost of what the budget earned while the probe
+ * was held off. */
+#define TRIAL_SHARE 0.01
+
 /* Largest share of one CPU for counting executions: where counting takes long, decisions are
  * rarer. */
 #define COUNTING_SHARE      0.005
@@ -147,15 +151,29 @@ void spex_controller_end(void) {
     spex_controller_begin(0, NULL);
 }
 
+/* Returns whether a trial may go on for the sake of a better frequency: while its executions cost
+ * little of what the budget earned during the hold-off before. The longer a probe was held off,
+ * the longer its trial, so that a burst at its begin does not hold it off again and again. */
+static bool trial_goes_on(uint32_t first, const struct spex_controlled *probe, double executions) {
+    double skip, report;
+    double earned =
+        probe->held.length * spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
+    spex_accounts_probe_costs(first, &skip, &report);
+    double cost = executions * (skip + report / (probe->period ? probe->period : 1));
+    return probe->trying && cost < TRIAL_SHARE * earned;
+}
+
 /* Measures the frequency from the executions since the last measurement. False: the time is too
  * short for so few executions. */
-static bool measure_executions(struct spex_controlled *probe, uint64_t count) {
+static bool measure_executions(uint32_t first, struct spex_controlled *probe, uint64_t count) {
     double executions = (double)spex_grown(probe->count, count);
     if (!probe->seen)
         probe->measured = spex_controller.decided;
     probe->seen = true;
     double seconds = spex_controller.now - probe->measured;
     if (seconds < INTERVAL_RUSH || (seconds < INTERVAL && executions < EXECUTIONS_SURE))
+        return false;
+    if (seconds < INTERVAL && trial_goes_on(first, probe, executions))
         return false;
     double fresh = executions / seconds;
     /* The estimate rises at once and falls slowly. After a trial the former frequency is dropped:
@@ -174,7 +192,7 @@ static bool measure_executions(struct spex_controlled *probe, uint64_t count) {
  * not counted. Returns whether a frequency was measured. */
 static bool measure_probe(struct spex_controlled *probe, uint32_t first, uint64_t count) {
     bool polled = probe->period == SPEX_SITE_POLLED;
-    bool measured = !polled && measure_executions(probe, count);
+    bool measured = !polled && measure_executions(first, probe, count);
     if (polled)
         spex_controlled_measure_from_now(probe, count);
     if (spex_polling_policy(spex_controller.policy) && (polled || measured))
