@@ -11,6 +11,7 @@
 #ifndef SPEX_PROFILE_PROFILE_H
 #define SPEX_PROFILE_PROFILE_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -103,7 +104,7 @@ struct spex_profile_probe {
     double on_seconds;
     double count; /* executions while it was on, those of lost records included */
     double weight_squares;
-    double lost; /* records */
+    double lost; /* records; exact where each execution makes one, else an estimate */
     uint64_t records;
     uint64_t marked[SPEX_MARKS]; /* records with each mark of enum spex_mark */
     char name[SPEX_PROFILE_NAME_BYTES];
@@ -111,7 +112,7 @@ struct spex_profile_probe {
     uint32_t period_last;  /* as `period`, but while it is off what it was before */
     uint32_t kind;         /* enum spex_sampling_kind of that period */
     char why[SPEX_PROFILE_NAME_BYTES]; /* reason for its period; empty: as selected */
-    double weight;                     /* executions that the records stand for */
+    double weight;                     /* executions that the records stand for, but for losses */
     uint32_t burst;                    /* of bursty sampling */
     uint32_t reserved;
     /* The part of on_seconds in which it was polled, and its executions were not counted. */
@@ -123,6 +124,8 @@ struct spex_profile_probe {
 struct spex_profile_row {
     struct spex_profile_probe probe;
     const struct spex_values *values[SPEX_MAX_FIELDS]; /* the first probe.series of them */
+    /* `losses` of spex_values_weigh for each of them; NULL: no record is next to a loss. */
+    const struct spex_values *losses[SPEX_MAX_FIELDS];
 };
 
 struct spex_profile {
@@ -140,9 +143,15 @@ static inline struct spex_sampling spex_profile_sampling(const struct spex_profi
     return (struct spex_sampling){.period = site->period, .burst = site->burst, .kind = site->kind};
 }
 
-/* Mean number of executions that a record stands for; 0 where there are no records. */
+/* Mean number of executions that a record stands for, at least 1; 0 where there are no records. */
 static inline double spex_profile_one_in(const struct spex_profile_probe *probe) {
-    return probe->records ? probe->weight / ((double)probe->records + probe->lost) : 0;
+    return probe->records ? fmax(probe->weight / (double)probe->records, 1) : 0;
+}
+
+/* Whether each execution makes a record, so that those without one are the lost ones. */
+static inline bool spex_profile_in_full(const struct spex_profile_probe *probe) {
+    return probe->period_last == 1 && probe->kind == SPEX_SAMPLING_PERIODIC &&
+           probe->weight <= (double)probe->records && probe->count_variance <= 0;
 }
 
 /* Whether the probe is polled, or was when it was last on. */

@@ -169,9 +169,9 @@ void spex_profile_probe_now(uint32_t index, struct spex_profile_row *row) {
     }
     row->probe.activity = spex_occupancy_sampler_occupancy(index);
     copy_text(row->probe.name, sizeof(row->probe.name), info->name);
-    spex_metrics_probe(&row->probe, row->values);
+    spex_metrics_probe(row);
     copy_text(row->probe.why, sizeof(row->probe.why), spex_controller_look(index).why);
-    if (row->probe.lost > 0 && !row->probe.lost_shared)
+    if (row->probe.lost > 0 && !row->probe.lost_shared && !spex_profile_in_full(&row->probe))
         row->probe.lost_shared = others_used(index);
 }
 
