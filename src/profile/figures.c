@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "profile/confidence.h"
+#include "ring/probe_type.h"
 
 const double spex_figures_quantiles[SPEX_FIGURES_QUANTILES] = {0.5, 0.9, 0.99, 0.999};
 
@@ -53,11 +54,44 @@ static void figures_add_total(struct spex_figures *figures, const struct spex_pr
               : -1;
 }
 
+/* Takes off what a span of nothing reads, down to 0. A mean is as far off as the readings of another
+ * loop may be, and of few records as single readings are; a quantile is a single reading. */
+static void figures_take_off(struct spex_figures *figures, const struct spex_profile_type *type,
+                             uint64_t records) {
+    double empty = type->empty, error = type->empty_error;
+    double off_mean = error * (1 + 1 / sqrt(fmax((double)records, 1))), off = 2 * error;
+    figures->empty = empty;
+    figures->mean = fmax(figures->mean - empty, 0);
+    if (figures->mean_margin >= 0)
+        figures->mean_margin = hypot(figures->mean_margin, off_mean);
+    figures->min = fmax(figures->min - empty, 0);
+    figures->max = fmax(figures->max - empty, 0);
+    for (unsigned q = 0; q < SPEX_FIGURES_QUANTILES; q++) {
+        struct spex_quantile *quantile = &figures->quantiles[q];
+        quantile->value = fmax(quantile->value - empty, 0);
+        quantile->low = fmax(quantile->low - empty - off, 0);
+        quantile->high = fmax(quantile->high - empty + off, 0);
+    }
+}
+
+/* Limits a total of times to the time that there was: that of all threads, and of an execution of
+ * each that began before. Executions within others of the same probe may add up to more. */
+static void figures_limit_total(struct spex_figures *figures, const struct spex_profile *profile) {
+    const struct spex_profile_process *process = &profile->process;
+    double ticks = process->seconds * process->ticks_per_second;
+    if (figures->max > ticks)
+        ticks += figures->max;
+    double most = process->threads * ticks;
+    if (most > 0 && figures->total > most)
+        figures->total = most;
+}
+
 void spex_figures_of(const struct spex_profile *profile, const struct spex_profile_row *row,
                      unsigned series, struct spex_figures *figures) {
     struct spex_values *room;
     const struct spex_values *values = values_weighed(row, series, &room);
-    (void)profile;
+    const struct spex_profile_type *type = spex_profile_type_of(profile, row->probe.probe_type);
+    bool ticks = spex_probe_type_ticks(row->probe.probe_type);
     *figures = (struct spex_figures){.any = values->weight > 0,
                                      .sampled = spex_sampled(&row->probe),
                                      .mean = values->mean,
@@ -66,6 +100,10 @@ void spex_figures_of(const struct spex_profile *profile, const struct spex_profi
                                      .max = (double)values->max};
     for (unsigned q = 0; q < SPEX_FIGURES_QUANTILES; q++)
         figures->quantiles[q] = quantile_of(&row->probe, values, spex_figures_quantiles[q]);
+    if (ticks && type && type->measured && figures->any)
+        figures_take_off(figures, type, row->probe.records);
     figures_add_total(figures, &row->probe, values);
+    if (ticks)
+        figures_limit_total(figures, profile);
     free(room);
 }

@@ -27,11 +27,14 @@ struct spex_quantile {
 struct spex_figures {
     bool any;     /* there are values; else there are no figures */
     bool sampled; /* the records do not hold all executions */
+    /* What a span of nothing reads: all figures are without it, and intervals have its error. */
+    double empty;
     double mean;
     double mean_margin; /* negative: not known */
     struct spex_quantile quantiles[SPEX_FIGURES_QUANTILES];
     double min, max;
-    /* Over all executions; NAN: the records are too few to tell. */
+    /* Over all executions, and no more than the time of all threads; NAN: the records do not
+     * tell. */
     double total;
     double total_margin; /* negative: not known */
 };

@@ -74,6 +74,10 @@ struct spex_profile_type {
     char text[SPEX_PROFILE_TEXT_BYTES];
     /* Cost of a polled execution, in ticks. */
     double polled;
+    /* What a span of nothing reads, in ticks, and by how much single readings differ from that
+     * (standard deviation); 0: not known, or the values are no times. */
+    double empty;
+    double empty_error;
 };
 
 struct spex_profile_site {

@@ -84,16 +84,14 @@ static void add_values(struct spex_columns *columns, const char *name,
         add_value(columns, figures->total, unit);
 }
 
-/* Adds a margin as a percentage of the figure above it; as it is where that figure is 0. A figure
- * that may be as far off as it is large is as good as unknown. */
+/* Adds a margin as a percentage of the figure above it. A figure that may be as far off as it is
+ * large is as good as unknown. */
 static void add_margin(struct spex_columns *columns, double margin, double value) {
     double percent = value > 0 ? 100 * margin / value : 0;
-    if (!(margin >= 0) || isnan(value) || percent > 100)
+    if (!(margin >= 0) || isnan(value) || margin > value)
         spex_columns_add(columns, "?");
     else if (value > 0)
         spex_columns_add(columns, percent < 99.5 ? "±%.2g %%" : "±%.0f %%", percent);
-    else if (margin > 0)
-        spex_columns_add(columns, "±%.0f", margin);
     else
         spex_columns_add(columns, "±0");
 }
@@ -118,12 +116,18 @@ static void add_value_margins(struct spex_columns *columns, const struct spex_fi
     add_margin(columns, figures->total_margin, figures->total);
 }
 
-/* Adds a row with the margins of the figures above it, where they come from a sample. `figures` is
+/* Whether the mean of all executions is off by over 1 %, because of what a span of nothing reads. */
+static bool is_off_by_the_clock(const struct spex_figures *figures) {
+    return figures->any && figures->mean_margin > 0.01 * figures->mean;
+}
+
+/* Adds a row with the margins of the figures above it, where they matter. `figures` is
  * NULL for a probe without values. */
 static void add_margins(struct spex_columns *columns, const struct spex_profile_probe *probe,
                         const struct spex_figures *figures, unsigned series) {
     double count = spex_count_margin(probe);
-    if (!spex_sampled(probe) || (!figures && count <= 0))
+    bool exact = !spex_sampled(probe) && !(figures && is_off_by_the_clock(figures));
+    if (exact || (!figures && count <= 0))
         return;
     add_cells(columns, "", 3);
     for (int c = 0; c < 2; c++) { /* the count, and per second */
@@ -132,7 +136,7 @@ static void add_margins(struct spex_columns *columns, const struct spex_profile_
         else
             add_cells(columns, "", 1);
     }
-    if (figures)
+    if (figures && figures->any)
         add_value_margins(columns, figures);
     spex_columns_end_row(columns);
 }

@@ -110,6 +110,9 @@ void spex_profile_type_now(unsigned n, struct spex_profile_type *type) {
         type->skip = cost.skip;
         type->record = cost.record;
         type->polled = spex_cost_polled();
+        struct spex_empty_span empty = spex_cost_empty(type->probe_type);
+        type->empty = empty.ticks;
+        type->empty_error = empty.error;
     }
     if (there && type->probe_type >= SPEX_LLC && !spex_probe_type_ticks(type->probe_type))
         spex_describe(type->probe_type, type->pcid, type->text, sizeof(type->text));

@@ -7,6 +7,7 @@
 
 #include "../check.h"
 #include "profile/columns.h"
+#include "profile/figures.h"
 #include "profile/table.h"
 #include "queues/ring.h"
 #include "stats/tracer.h"
@@ -139,6 +140,54 @@ static void times(void **state) {
            "2500 s  2502 s     0\n"
            "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
            "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n");
+}
+
+/* Ten ticks of each value are the clock's, which alone are nothing. */
+static void times_without_those_of_the_clock(void **state) {
+    (void)state;
+    record(SPEX_LAT, 1, 1, 10, 0, 0);
+    record(SPEX_LAT, 1, 1, 8, 0, 0);
+    for (int i = 0; i < 10; i++)
+        record(SPEX_LAT, 2, 1, 1010, 0, 0);
+    for (int i = 0; i < 9; i++)
+        record(SPEX_LAT, 3, 1, 20 + (uint64_t)i % 2 * 20, 0, 0);
+    row(SPEX_LAT, 1, "nothing");
+    row(SPEX_LAT, 2, "long");
+    row(SPEX_LAT, 3, "short");
+    type(SPEX_LAT, 0, true, true);
+    types[0].empty = 10;
+    types[0].empty_error = 3;
+    expect(
+        "probe    type  1 in  count  per second   value      mean    p50    p90    p99  p99.9    "
+        "max   total  lost\n"
+        "nothing  lat      1      2           1    time      0 ns   0 ns   0 ns   0 ns   0 ns   "
+        "0 ns       ?     0\n"
+        "                                        (95 %)         ?      ?      ?      ?      ?     "
+        "         ?\n"
+        "long     lat      1     10           5    time      1 us   1 us   1 us   1 us   1 us   "
+        "1 us   10 us     0\n"
+        "short    lat      1      9         4.5    time  18.89 ns  10 ns  30 ns  30 ns  30 ns  "
+        "30 ns  170 ns     0\n"
+        "                                        (95 %)     ±21 %  ±60 %  ±20 %  ±20 %  ±20 %     "
+        "     ±21 %\n"
+        "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
+        "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved; a record costs lat 20 ns, a "
+        "skipped execution 2 ns\n"
+        "times are without what the clock itself takes: lat 10 ns ±3\n");
+}
+
+/* Two threads had four seconds, of which a sample makes more. */
+static void totals_within_the_time_there_was(void **state) {
+    struct spex_figures figures;
+    (void)state;
+    for (uint64_t i = 0; i < 100; i++)
+        record(SPEX_LAT, 1, 100, TICKS / 1000 + i % 2, 0, 0);
+    row(SPEX_LAT, 1, "");
+    spex_figures_of(&profile, &rows[0], 0, &figures);
+    assert_true(figures.total > 9.9 * TICKS);
+    profile.process.threads = 2;
+    spex_figures_of(&profile, &rows[0], 0, &figures);
+    assert_true(figures.total == 4.0 * TICKS);
 }
 
 static struct spex_profile_probe *probed(uint16_t id, const char *name, unsigned looks) {
@@ -357,6 +406,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(probes_without_records, setup, teardown),
         cmocka_unit_test_setup_teardown(times, setup, teardown),
+        cmocka_unit_test_setup_teardown(times_without_those_of_the_clock, setup, teardown),
+        cmocka_unit_test_setup_teardown(totals_within_the_time_there_was, setup, teardown),
         cmocka_unit_test_setup_teardown(shares_of_time, setup, teardown),
         cmocka_unit_test_setup_teardown(times_in_the_first_milliseconds, setup, teardown),
         cmocka_unit_test_setup_teardown(samples, setup, teardown),

@@ -63,6 +63,8 @@ static json_t *values_json(const struct spex_figures *figures, const char *value
     int err = !json;
     for (unsigned q = 0; !err && q < SPEX_FIGURES_QUANTILES; q++)
         err = add_quantile(json, figures, q, scale);
+    err =
+        err || json_object_set_new(json, "taken_off", number_or_null(figures->empty * scale, any));
     err = err || json_object_set_new(json, "min", number_or_null(figures->min * scale, any));
     err = err || json_object_set_new(json, "max", number_or_null(figures->max * scale, any));
     err = err || json_object_set_new(json, "total", number_or_null(figures->total * scale, any));
@@ -135,13 +137,15 @@ json_t *spex_profile_row_json(const struct spex_profile *profile,
 json_t *spex_profile_type_json(const struct spex_profile *profile,
                                const struct spex_profile_type *type) {
     double rate = profile->process.ticks_per_second, ns = 1e9 / rate;
-    json_t *cost =
-        type->measured && rate > 0
-            ? json_pack("{s:o, s:o, s:o, s:o}", "off", number_or_null(type->test * ns, true),
-                        "skipped", number_or_null(type->skip * ns, true), "recorded",
-                        number_or_null(type->record * ns, true), "probed",
-                        number_or_null(type->polled * ns, type->polled > 0))
-            : json_null();
+    json_t *cost = type->measured && rate > 0
+                       ? json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "off",
+                                   number_or_null(type->test * ns, true), "skipped",
+                                   number_or_null(type->skip * ns, true), "recorded",
+                                   number_or_null(type->record * ns, true), "probed",
+                                   number_or_null(type->polled * ns, type->polled > 0), "empty",
+                                   number_or_null(type->empty * ns, type->empty > 0), "empty_error",
+                                   number_or_null(type->empty_error * ns, type->empty > 0))
+                       : json_null();
     return json_pack("{s:s, s:o, s:o, s:s?}", "type", spex_probe_type_name(type->probe_type),
                      "pcid",
                      type->probe_type == SPEX_PERFCNTR ? json_integer(type->pcid) : json_null(),
