@@ -147,6 +147,7 @@ static int take_probe(struct spex_profile_reader *reader, const char *entries,
                    is_amount(row->probe.count) && is_amount(row->probe.weight_squares) &&
                    is_amount(row->probe.lost) && is_amount(row->probe.count_variance) &&
                    is_amount(row->probe.weight) && is_amount(row->probe.polled_seconds) &&
+                   is_amount(row->probe.held_seconds) && is_amount(row->probe.uncounted) &&
                    spex_occupancy_valid(&row->probe.activity)
                ? 0
                : -EPROTO;
@@ -408,6 +409,8 @@ static int row_subtract(struct spex_profile_row *row, const struct spex_profile_
         return err;
     probe->on_seconds -= before->probe.on_seconds;
     probe->polled_seconds -= before->probe.polled_seconds;
+    probe->held_seconds = fmax(probe->held_seconds - before->probe.held_seconds, 0);
+    probe->uncounted = fmax(probe->uncounted - before->probe.uncounted, 0);
     spex_occupancy_subtract(&probe->activity, &before->probe.activity);
     probe->count -= before->probe.count;
     probe->weight -= before->probe.weight;

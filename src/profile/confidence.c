@@ -28,6 +28,10 @@ static double finite_population(const struct spex_profile_probe *probe) {
 }
 
 double spex_count_margin(const struct spex_profile_probe *probe) {
+    return spex_counted_margin(probe) + probe->uncounted;
+}
+
+double spex_counted_margin(const struct spex_profile_probe *probe) {
     return probe->count_variance > 0 ? SPEX_NORMAL_95 * sqrt(probe->count_variance) : 0;
 }
 

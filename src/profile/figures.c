@@ -54,8 +54,9 @@ static void figures_add_total(struct spex_figures *figures, const struct spex_pr
               : -1;
 }
 
-/* Takes off what a span of nothing reads, down to 0. A mean is as far off as the readings of another
- * loop may be, and of few records as single readings are; a quantile is a single reading. */
+/* Takes off what a span of nothing reads, down to 0. A mean is as far off as the readings of
+ * another loop may be, and of few records as single readings are; a quantile is a single
+ * reading. */
 static void figures_take_off(struct spex_figures *figures, const struct spex_profile_type *type,
                              uint64_t records) {
     double empty = type->empty, error = type->empty_error;

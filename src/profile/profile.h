@@ -123,6 +123,10 @@ struct spex_profile_probe {
     double polled_seconds;
     /* The looks at it in that time. */
     struct spex_occupancy activity;
+    /* Seconds for which the budget kept it off, and the most executions that were not counted as
+     * the budget kept it off or polled it. */
+    double held_seconds;
+    double uncounted;
 };
 
 struct spex_profile_row {

@@ -116,7 +116,16 @@ static void add_value_margins(struct spex_columns *columns, const struct spex_fi
     add_margin(columns, figures->total_margin, figures->total);
 }
 
-/* Whether the mean of all executions is off by over 1 %, because of what a span of nothing reads. */
+/* Adds the margin of the count, or of the executions per second, in a probe's first row. */
+static void add_count_margin(struct spex_columns *columns, double margin, double count,
+                             unsigned series) {
+    if (series == 0 && margin > 0)
+        add_margin(columns, margin, count);
+    else
+        add_cells(columns, "", 1);
+}
+
+/* Whether the mean is off by over 1 %, be it only because of what a span of nothing reads. */
 static bool is_off_by_the_clock(const struct spex_figures *figures) {
     return figures->any && figures->mean_margin > 0.01 * figures->mean;
 }
@@ -126,16 +135,12 @@ static bool is_off_by_the_clock(const struct spex_figures *figures) {
 static void add_margins(struct spex_columns *columns, const struct spex_profile_probe *probe,
                         const struct spex_figures *figures, unsigned series) {
     double count = spex_count_margin(probe);
-    bool exact = !spex_sampled(probe) && !(figures && is_off_by_the_clock(figures));
-    if (exact || (!figures && count <= 0))
+    bool unsure = figures && (figures->sampled || is_off_by_the_clock(figures));
+    if (!unsure && count <= 0)
         return;
     add_cells(columns, "", 3);
-    for (int c = 0; c < 2; c++) { /* the count, and per second */
-        if (series == 0 && count > 0)
-            add_margin(columns, count, probe->count);
-        else
-            add_cells(columns, "", 1);
-    }
+    add_count_margin(columns, count, probe->count, series);
+    add_count_margin(columns, spex_counted_margin(probe), probe->count, series);
     if (figures && figures->any)
         add_value_margins(columns, figures);
     spex_columns_end_row(columns);

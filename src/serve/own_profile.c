@@ -3,6 +3,7 @@
 #include "serve/own_profile.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,6 +155,18 @@ static bool others_used(uint32_t index) {
     return false;
 }
 
+/* Without its probe a program may run faster than it did while the probe was on, and the probe is
+ * held off when it executes often: so many times as often as counted. */
+#define UNCOUNTED_FACTOR 3
+
+/* The most executions while the budget held the probe off or polled it: its clocks tell how long,
+ * and the frequencies before, or while it was on, how many. */
+static double uncounted_most(const struct spex_profile_probe *probe, double frequency,
+                             bool by_hand) {
+    double seconds = probe->held_seconds + (by_hand ? 0 : probe->polled_seconds);
+    return UNCOUNTED_FACTOR * seconds * fmax(frequency, spex_profile_rate(probe));
+}
+
 void spex_profile_probe_now(uint32_t index, struct spex_profile_row *row) {
     const struct spex_site_info *info = spex_site_info(index);
     struct spex_probe_state state = spex_probe_state(index, spex_metrics_until());
@@ -169,11 +182,14 @@ void spex_profile_probe_now(uint32_t index, struct spex_profile_row *row) {
     if (rate > 0) {
         row->probe.on_seconds = (double)state.on_ticks / rate;
         row->probe.polled_seconds = (double)state.polled_ticks / rate;
+        row->probe.held_seconds = (double)state.held_ticks / rate;
     }
     row->probe.activity = spex_occupancy_sampler_occupancy(index);
     copy_text(row->probe.name, sizeof(row->probe.name), info->name);
     spex_metrics_probe(row);
-    copy_text(row->probe.why, sizeof(row->probe.why), spex_controller_look(index).why);
+    struct spex_controller_view view = spex_controller_look(index);
+    copy_text(row->probe.why, sizeof(row->probe.why), view.why);
+    row->probe.uncounted = uncounted_most(&row->probe, view.frequency_held, state.by_hand);
     if (row->probe.lost > 0 && !row->probe.lost_shared && !spex_profile_in_full(&row->probe))
         row->probe.lost_shared = others_used(index);
 }

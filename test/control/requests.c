@@ -13,6 +13,7 @@
 #include "profile/figures.h"
 #include "requesting.h"
 #include "serve/own_profile.h"
+#include "site/registry.h"
 
 static void a_selection_is_made(void **state) {
     struct spex_profile_reader reader = {0};
@@ -203,7 +204,7 @@ static const struct spex_profile_row *row_of_probe(const struct spex_profile *pr
     return NULL;
 }
 
-/* The profile of another process's view, once all records are in it. */
+/* The profile of another process's view, once all records are in it and it knows the clock. */
 static void ask_for_all(int fd, struct spex_profile_reader *reader) {
     uint64_t records;
     do {
@@ -211,7 +212,8 @@ static void ask_for_all(int fd, struct spex_profile_reader *reader) {
         assert_int_equal(caller_ask(fd, SPEX_CONTROL_PROFILE, NULL, reader), 0);
         for (size_t r = 0; r < reader->profile.row_count; r++)
             records += reader->profile.rows[r].probe.records;
-    } while (records < reader->profile.process.produced - reader->profile.process.lost);
+    } while (records < reader->profile.process.produced - reader->profile.process.lost ||
+             reader->profile.process.ticks_per_second <= 0);
 }
 
 /* A ring does not say whose records it has lost; the counts of executions do. */
@@ -267,6 +269,45 @@ static void losses_are_those_of_an_interval(void **state) {
     spex_profile_free(&since);
     spex_profile_reader_free(&first);
     spex_profile_reader_free(&second);
+    close(fd);
+}
+
+/* The index of a probe's first site. */
+static uint32_t first_site_of(uint16_t id) {
+    for (uint32_t i = 0; i < spex_sites_count(); i++)
+        if (spex_site_info(i)->probe_id == id)
+            return spex_site_info(i)->probe;
+    abort();
+}
+
+/* What the budget holds off is not counted; the margin says so, for as long as it was selected. */
+static void margins_hold_what_was_not_counted(void **state) {
+    struct spex_profile_reader reader = {0};
+    int fd = caller_connect();
+    (void)state;
+    assert_int_equal(caller_select(fd, "request.work,early"), 2);
+    work(100);
+    execute_early(100);
+    spex_probe_throttle(first_site_of(WORK), SPEX_SITE_HELD);
+    work(1000);
+    spex_probe_throttle(first_site_of(WORK), 0);
+    ask_for_all(fd, &reader);
+    const struct spex_profile_probe *held = &row_of_probe(&reader.profile, WORK)->probe;
+    const struct spex_profile_probe *early = &row_of_probe(&reader.profile, EARLY)->probe;
+    assert_true(held->count == 100 && held->held_seconds > 0);
+    assert_true(spex_count_margin(held) >= spex_profile_rate(held) * held->held_seconds);
+    assert_true(spex_counted_margin(held) == 0);
+    assert_true(early->held_seconds == 0 && spex_count_margin(early) == 0);
+    double before = held->held_seconds;
+    assert_int_equal(caller_select(fd, "early"), 1);
+    spex_probe_throttle(first_site_of(WORK), SPEX_SITE_HELD); /* not selected: not held, either */
+    work(1000);
+    spex_probe_throttle(first_site_of(WORK), 0);
+    ask_for_all(fd, &reader);
+    /* But for what the clock's rate is known better by now. */
+    held = &row_of_probe(&reader.profile, WORK)->probe;
+    assert_true(fabs(held->held_seconds - before) < 0.1 * before);
+    spex_profile_reader_free(&reader);
     close(fd);
 }
 
@@ -384,6 +425,7 @@ int main(void) {
         TEST(margins_are_those_that_the_program_has),
         TEST(losses_are_those_of_each_probe),
         TEST(losses_are_those_of_an_interval),
+        TEST(margins_hold_what_was_not_counted),
         TEST(a_subscriber_may_ask_as_well),
         TEST(the_last_report_comes_at_the_stop),
         TEST(the_program_and_a_command_select_in_turn),
