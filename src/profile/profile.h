@@ -19,6 +19,7 @@
 #include <spex/record.h>
 
 #include "base/grown.h"
+#include "ring/probe_type.h"
 #include "site/sampling.h"
 #include "stats/occupancy.h"
 #include "stats/values.h"
@@ -154,6 +155,11 @@ static inline struct spex_sampling spex_profile_sampling(const struct spex_profi
 /* Mean number of executions that a record stands for, at least 1; 0 where there are no records. */
 static inline double spex_profile_one_in(const struct spex_profile_probe *probe) {
     return probe->records ? fmax(probe->weight / (double)probe->records, 1) : 0;
+}
+
+/* Records whose times are in no figure, since they contain the making ready of a counter. */
+static inline uint64_t spex_profile_left_out(const struct spex_profile_probe *probe) {
+    return spex_probe_type_ticks(probe->probe_type) ? probe->marked[0] : 0;
 }
 
 /* Whether each execution makes a record, so that those without one are the lost ones. */

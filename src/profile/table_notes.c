@@ -129,10 +129,11 @@ static void print_marks(FILE *file, const struct spex_profile_probe *probe) {
     char name[SPEX_PROFILE_NAME_BYTES];
     for (unsigned m = 0; m < TOLD; m++)
         if (probe->marked[m])
-            fprintf(file, "%s %s: %" PRIu64 " of %" PRIu64 " records %s\n",
+            fprintf(file, "%s %s: %" PRIu64 " of %" PRIu64 " records %s%s\n",
                     spex_probe_text(probe, name, sizeof(name)),
                     spex_probe_type_name(probe->probe_type), probe->marked[m], probe->records,
-                    texts[m]);
+                    texts[m],
+                    m == 0 && spex_profile_left_out(probe) ? ", and are left out of times" : "");
 }
 
 static void print_losses(FILE *file, const struct spex_profile *profile) {

@@ -210,6 +210,13 @@ static bool field_add(struct probe *probe, const struct spex_record *records, si
     return true;
 }
 
+/* Whether the record only counts: its fields hold no values, or not all of them, or a time that
+ * contains the making ready of a counter, which is no time of the program. */
+static bool has_no_values(const struct spex_record *record) {
+    bool ready = spex_probe_type_ticks(record->probe_type) && record->marks & SPEX_MARK_OPENING;
+    return ready || record->marks & SPEX_MARK_UNAVAILABLE || !record->weight;
+}
+
 /* Adds a run: records of one probe with the same number of fields, all with values or all
  * without. */
 static int run_add(struct spex_tracer *tracer, const struct spex_record *records, size_t count,
@@ -241,8 +248,8 @@ static int run_add(struct spex_tracer *tracer, const struct spex_record *records
     totals->executions += (double)weight;
     if (marks)
         marks_add(metrics, records, count, batch->scale);
-    if ((records[0].marks & SPEX_MARK_UNAVAILABLE) || !records[0].weight)
-        return 0; /* the fields hold no values, or not all of them */
+    if (has_no_values(&records[0]))
+        return 0;
     /* A first field that holds the weight is counted above. */
     unsigned skip = spex_probe_type_first_value(records[0].probe_type);
     bool all = weight == count && !(marks & SPEX_MARK_BURST);
@@ -260,7 +267,7 @@ static int run_add(struct spex_tracer *tracer, const struct spex_record *records
 static bool is_same_run(const struct spex_record *one, const struct spex_record *other) {
     return one->probe_id == other->probe_id && one->probe_type == other->probe_type &&
            one->field_count == other->field_count && !one->weight == !other->weight &&
-           !((one->marks ^ other->marks) & SPEX_MARK_UNAVAILABLE);
+           has_no_values(one) == has_no_values(other);
 }
 
 int spex_tracer_add(struct spex_tracer *tracer, const struct spex_record *records, size_t count) {

@@ -280,26 +280,40 @@ static void counters_that_are_not_available(void **state) {
     record(SPEX_LLC, 1, 1, 100, 10, 0);
     record(SPEX_LLC, 1, 1, 0, 0, SPEX_MARK_UNAVAILABLE);
     record(SPEX_LLC, 1, 1, 300, 30, SPEX_MARK_SCALED);
+    record(SPEX_LAT, 3, 1, 20, 0, 0);
+    record(SPEX_LAT, 3, 1, 5000, 0, SPEX_MARK_OPENING);
     record(SPEX_FLT, 2, 1, 0, 0, SPEX_MARK_UNAVAILABLE);
     row(SPEX_LLC, 1, "some");
     row(SPEX_FLT, 2, "");
+    row(SPEX_LAT, 3, "");
     type(SPEX_LLC, 0, true, false);
     snprintf(types[0].text, sizeof(types[0].text), "what the processor says");
     expect(
-        "probe  type  1 in  count  per second       value  mean  p50  p90  p99  p99.9  max  total  "
-        "lost\n"
-        "some   llc      1      3         1.5  references   200  100  300  300    300  300    600  "
-        "   0\n"
-        "                                          misses    20   10   30   30     30   30     60\n"
-        "2      flt      1      1         0.5           -     -    -    -    -      -    -      -  "
-        "   0\n"
+        "probe  type  1 in  count  per second       value   mean    p50    p90    p99  p99.9    "
+        "max  "
+        "total  lost\n"
+        "some   llc      1      3         1.5  references    200    100    300    300    300    "
+        "300  "
+        "  600     0\n"
+        "                                          misses     20     10     30     30     30     "
+        "30  "
+        "   60\n"
+        "2      flt      1      1         0.5           -      -      -      -      -      -      "
+        "-  "
+        "    -     0\n"
+        "3      lat      1      2           1        time  20 ns  20 ns  20 ns  20 ns  20 ns  20 "
+        "ns  "
+        "40 ns     0\n"
         "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
         "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n"
         "llc: what the processor says\n"
         "some llc: 1 of 3 records have values estimated from a part of the time, as counters were "
         "shared\n"
         "some llc: 1 of 3 records have no values, as their counter was not available\n"
-        "2 flt: 1 of 1 records have no values, as their counter was not available\n");
+        "2 flt: 1 of 1 records have no values, as their counter was not available\n"
+        "3 lat: 1 of 2 records include the making ready of their thread or counter, and are left "
+        "out "
+        "of times\n");
 }
 
 static void losses(void **state) {

@@ -120,7 +120,7 @@ json_t *spex_profile_row_json(const struct spex_profile *profile,
     const struct spex_profile_probe *probe = &row->probe;
     bool counted = spex_profile_counted_seconds(probe) > 0;
     json_t *json = json_pack(
-        "{s:i, s:s?, s:s, s:I, s:s, s:o, s:o, s:o, s:I, s:o, s:b, s:o, s:o, s:o}", "id",
+        "{s:i, s:s?, s:s, s:I, s:s, s:o, s:o, s:o, s:I, s:o, s:b, s:o, s:o, s:I, s:o}", "id",
         (int)probe->probe_id, "name", probe->name[0] ? probe->name : NULL, "type",
         spex_probe_type_name(probe->probe_type), "period", (json_int_t)probe->period, "sampling",
         spex_sampling_kind_name(probe->kind), "one_in",
@@ -130,7 +130,8 @@ json_t *spex_profile_row_json(const struct spex_profile *profile,
         "lost", number_or_null(probe->lost, true), "lost_shared",
         (int)(probe->lost > 0 && probe->lost_shared), "count_margin",
         number_or_null(spex_count_margin(probe), true), "held_seconds",
-        number_or_null(probe->held_seconds, true), "values", all_values_json(profile, row));
+        number_or_null(probe->held_seconds, true), "left_out",
+        (json_int_t)spex_profile_left_out(probe), "values", all_values_json(profile, row));
     return probe->activity.looks ? with_activity(json, probe) : json;
 }
 
