@@ -7,6 +7,7 @@
 #include "collect/metrics.h"
 
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -238,41 +239,60 @@ void spex_metrics_type(struct spex_profile_type *type) {
     type->lost = counts.lost;
 }
 
-/* Fills in the probe's share of its type's losses, in proportion to records. Rings know losses
- * by type only; `lost_shared` says that the figure is such a share. */
+/* The lost records of a probe whose executions each make one: those without a record, but for
+ * records that are in the ring, or on their way from there, in the proportion of the type. */
+static double losses_in_full(double missing, const struct spex_ring_counts *type, uint64_t taken) {
+    double gone = (double)type->produced - (double)taken, lost = (double)type->lost;
+    return gone > lost ? missing * lost / gone : missing;
+}
+
+/* The probe's lost records. Where not all executions make a record, they are its share of its
+ * type's, in proportion to records. They are never more than the executions without a record. */
 static void fill_in_losses(struct spex_profile_probe *probe) {
     unsigned ring = spex_probe_type_ring(probe->probe_type);
-    uint64_t lost = counts_of(ring).lost, all = spex_tracer_totals(metrics.tracer, ring).records;
-    if (!lost)
+    struct spex_ring_counts type = counts_of(ring);
+    uint64_t all = spex_tracer_totals(metrics.tracer, ring).records;
+    double missing = fmax(probe->count - (double)probe->records, 0), lost = (double)type.lost;
+    if (!type.lost)
         return;
-    probe->lost = all ? (double)lost * (double)probe->records / (double)all : 0;
-    probe->lost_shared = !all || probe->records != all;
+    bool in_full = spex_profile_in_full(probe);
+    if (in_full)
+        lost = losses_in_full(missing, &type, all);
+    else if (all)
+        lost *= (double)probe->records / (double)all;
+    else
+        lost = 0;
+    probe->lost = fmin(fmin(lost, missing), (double)type.lost);
+    probe->lost_shared = !in_full && (!all || probe->records != all);
 }
 
 /* Fills in the figures that come from records; returns the number of executions in regions. */
-static double fill_in_records(struct spex_profile_probe *probe, const struct spex_values **values) {
+static double fill_in_records(struct spex_profile_row *row) {
+    struct spex_profile_probe *probe = &row->probe;
     struct spex_metrics found;
     size_t at;
     if (!find_traced(probe->probe_id, probe->probe_type, &at))
         return 0;
     spex_tracer_metrics(metrics.tracer, at, &found);
     probe->series = (uint16_t)found.series;
-    probe->weight = found.count;
+    probe->weight = found.weight;
     probe->weight_squares = found.weight_squares;
     probe->count_variance = found.region_variance;
     probe->records = found.records;
     memcpy(probe->marked, found.marked, sizeof(probe->marked));
-    for (unsigned s = 0; s < found.series; s++)
-        values[s] = spex_tracer_values(metrics.tracer, at, s);
+    for (unsigned s = 0; s < found.series; s++) {
+        row->values[s] = spex_tracer_values(metrics.tracer, at, s);
+        row->losses[s] = spex_tracer_losses(metrics.tracer, at, s);
+    }
     return found.region_count;
 }
 
-void spex_metrics_probe(struct spex_profile_probe *probe, const struct spex_values **values) {
+void spex_metrics_probe(struct spex_profile_row *row) {
     if (!metrics.tracer)
         return;
-    double in_regions = fill_in_records(probe, values);
-    fill_in_losses(probe);
-    probe->count = (double)executions_of(probe) + in_regions;
+    double in_regions = fill_in_records(row);
+    row->probe.count = (double)executions_of(&row->probe) + in_regions;
+    fill_in_losses(&row->probe);
 }
 
 void spex_metrics_fork_child(void) {

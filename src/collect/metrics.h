@@ -29,9 +29,9 @@ bool spex_metrics_there(void);
 void spex_metrics_process(struct spex_profile_process *process);
 void spex_metrics_type(struct spex_profile_type *type);
 
-/* Fills in a probe's figures, except for the state of its sites, and pointers to its values, which
- * are valid while the lock is held. The id and type in `probe` say which probe. */
-void spex_metrics_probe(struct spex_profile_probe *probe, const struct spex_values **values);
+/* Fills in a probe's figures, and pointers to its values, which are valid while the lock is held.
+ * The id and type in `row` say which probe; the state of its sites is there already. */
+void spex_metrics_probe(struct spex_profile_row *row);
 
 /* Totals of a type since the metrics were opened. */
 struct spex_metrics_totals {

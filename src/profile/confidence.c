@@ -33,6 +33,10 @@ static double finite_population(const struct spex_profile_probe *probe) {
 }
 
 double spex_count_margin(const struct spex_profile_probe *probe) {
+    return spex_counted_margin(probe) + probe->uncounted;
+}
+
+double spex_counted_margin(const struct spex_profile_probe *probe) {
     return probe->count_variance > 0 ? SPEX_NORMAL_95 * sqrt(probe->count_variance) : 0;
 }
 
@@ -71,17 +75,27 @@ static bool units_known(const struct spex_values *values, const struct spex_vari
     return sums->weights_all > 0 && sums->squares > 0 && values->weight > 0;
 }
 
+/* Whether a good part of the executions is in no record's weight: where all records about a loss
+ * were lost, too. Units know nothing of these. */
+static bool weight_is_missing(const struct spex_profile_probe *probe,
+                              const struct spex_values *values) {
+    return probe->lost > 0 && values->weight < 0.9 * probe->count;
+}
+
 /* The variance of units already contains the finite population correction; that of records does
  * not. */
 static struct estimate estimate_of(const struct spex_profile_probe *probe,
                                    const struct spex_values *values) {
     struct spex_variance_sums sums = spex_variance_sums(&values->spread);
     double unknown = finite_population(probe);
-    if (units_known(values, &sums))
-        return estimate_by_units(probe, values, &sums);
-    struct estimate estimate = estimate_by_records(probe, values);
-    estimate.variance *= unknown * unknown;
-    return estimate;
+    struct estimate by_records = estimate_by_records(probe, values);
+    by_records.variance *= unknown * unknown;
+    if (!units_known(values, &sums))
+        return by_records;
+    struct estimate by_units = estimate_by_units(probe, values, &sums);
+    if (weight_is_missing(probe, values))
+        by_units.variance = fmax(by_units.variance, by_records.variance);
+    return by_units;
 }
 
 /* 0 where nothing was sampled: the figure is exact. */
@@ -175,7 +189,7 @@ bool spex_quantile_bounds(const struct spex_profile_probe *probe, const struct s
                           double q, double *low, double *high) {
     struct share share = share_of(probe, values, q);
     struct ranks ranks = ranks_of(q, share);
-    if (effective_records(probe) < 3)
+    if (effective_records(probe) < 3 || (probe->lost > 0 && estimate_of(probe, values).units < 3))
         return false;
     /* Executions beyond the smallest and the largest record may have any value. */
     *low = spex_values_quantile(values, ranks.low);

@@ -11,12 +11,11 @@
 
 #include "profile/columns.h"
 #include "profile/confidence.h"
+#include "profile/figures.h"
 #include "profile/table_notes.h"
 #include "ring/probe_type.h"
 
-static const double quantiles[] = {0.5, 0.9, 0.99, 0.999};
-
-enum { QUANTILES = sizeof(quantiles) / sizeof(quantiles[0]), TEXT = 32 };
+enum { QUANTILES = SPEX_FIGURES_QUANTILES, TEXT = 32 };
 
 /* Columns: those of the probe, those of a value, and one for losses. */
 enum { HEAD = 5, VALUE = 4 + QUANTILES };
@@ -82,82 +81,79 @@ static void add_value(struct spex_columns *columns, double value, struct unit un
 
 /* Adds the cells of a value: name, mean, quantiles, greatest, total. The total is the mean times
  * the executions, also those without a record. */
-static void add_values(struct spex_columns *columns, const struct spex_profile_row *row,
-                       unsigned series, struct unit unit) {
-    const struct spex_values *values = row->values[series];
-    spex_columns_add(columns, "%s", spex_value_name(row->probe.probe_type, series));
-    add_value(columns, values->mean, unit);
+static void add_values(struct spex_columns *columns, const char *name,
+                       const struct spex_figures *figures, struct unit unit) {
+    spex_columns_add(columns, "%s", name);
+    add_value(columns, figures->mean, unit);
     for (unsigned q = 0; q < QUANTILES; q++)
-        add_value(columns, spex_values_quantile(values, quantiles[q]), unit);
-    add_value(columns, (double)values->max, unit);
-    double executions = row->probe.count > 0 ? row->probe.count : values->weight;
-    add_value(columns, values->mean * executions, unit);
+        add_value(columns, figures->quantiles[q].value, unit);
+    add_value(columns, figures->max, unit);
+    if (isnan(figures->total))
+        spex_columns_add(columns, "?");
+    else
+        add_value(columns, figures->total, unit);
 }
 
-/* Adds a margin as a percentage of the figure above it; as it is where that figure is 0. */
-static void add_margin(struct spex_columns *columns, const char *sign, double margin,
-                       double value) {
+/* Adds a margin as a percentage of the figure above it. A figure that may be as far off as it is
+ * large is as good as unknown. */
+static void add_margin(struct spex_columns *columns, double margin, double value) {
     double percent = value > 0 ? 100 * margin / value : 0;
-    if (value > 0)
-        spex_columns_add(columns, percent < 99.5 ? "%s%.2g %%" : "%s%.0f %%", sign, percent);
-    else if (margin > 0)
-        spex_columns_add(columns, "%s%.0f", sign, margin);
+    if (!(margin >= 0) || isnan(value) || margin > value)
+        spex_columns_add(columns, "?");
+    else if (value > 0)
+        spex_columns_add(columns, percent < 99.5 ? "±%.2g %%" : "±%.0f %%", percent);
     else
-        spex_columns_add(columns, "%s0", sign);
+        spex_columns_add(columns, "±0");
 }
 
 /* Adds the distance of the quantile to the further end of its interval; "?": not known. */
-static void add_quantile_margin(struct spex_columns *columns, const struct spex_profile_row *row,
-                                unsigned series, double q) {
-    const struct spex_values *values = row->values[series];
-    double low, high, value = spex_values_quantile(values, q);
-    bool known = spex_quantile_bounds(&row->probe, values, q, &low, &high);
+static void add_quantile_margin(struct spex_columns *columns,
+                                const struct spex_quantile *quantile) {
     /* There is no percentage of 0. */
-    if (known && (value > 0 || high <= 0))
-        add_margin(columns, "±", high - value > value - low ? high - value : value - low, value);
+    if (quantile->told && (quantile->value > 0 || quantile->high <= 0))
+        add_margin(columns, fmax(quantile->high - quantile->value, quantile->value - quantile->low),
+                   quantile->value);
     else
         spex_columns_add(columns, "?");
 }
 
-/* Margins of a value's row. That of the total combines those of the mean and of the count. */
-static void add_value_margins(struct spex_columns *columns, const struct spex_profile_row *row,
-                              unsigned series) {
-    const struct spex_profile_probe *probe = &row->probe;
-    const struct spex_values *values = row->values[series];
-    double mean = spex_mean_margin(probe, values);
-    bool known = mean >= 0 && probe->count > 0;
+/* Margins of a value's row. */
+static void add_value_margins(struct spex_columns *columns, const struct spex_figures *figures) {
     spex_columns_add(columns, "(95 %%)");
-    if (known)
-        add_margin(columns, "±", mean, values->mean);
-    else
-        spex_columns_add(columns, "?");
+    add_margin(columns, figures->mean_margin, figures->mean);
     for (unsigned q = 0; q < QUANTILES; q++)
-        add_quantile_margin(columns, row, series, quantiles[q]);
+        add_quantile_margin(columns, &figures->quantiles[q]);
     spex_columns_add(columns, "%s", "");
-    double count = spex_count_margin(probe);
-    if (known)
-        add_margin(columns, "±", hypot(mean * probe->count, values->mean * count),
-                   values->mean * probe->count);
-    else
-        spex_columns_add(columns, "?");
+    add_margin(columns, figures->total_margin, figures->total);
 }
 
-/* Adds a row with the margins of the figures above it, where they come from a sample. */
-static void add_margins(struct spex_columns *columns, const struct spex_profile_row *row,
-                        unsigned series) {
-    const struct spex_profile_probe *probe = &row->probe;
+/* Adds the margin of the count, or of the executions per second, in a probe's first row. */
+static void add_count_margin(struct spex_columns *columns, double margin, double count,
+                             unsigned series) {
+    if (series == 0 && margin > 0)
+        add_margin(columns, margin, count);
+    else
+        add_cells(columns, "", 1);
+}
+
+/* Whether the mean is off by over 1 %, be it only because of what a span of nothing reads. */
+static bool is_off_by_the_clock(const struct spex_figures *figures) {
+    return figures->any && figures->mean_margin > 0.01 * figures->mean;
+}
+
+/* Adds a row with the margins of the figures above it, where they matter. `figures` is
+ * NULL for a probe without values. */
+static void add_margins(struct spex_columns *columns, const struct spex_profile_probe *probe,
+                        const struct spex_figures *figures, unsigned series) {
     double count = spex_count_margin(probe);
-    if (!spex_sampled(probe) || (series >= probe->series && count <= 0))
+    bool unsure = figures && (figures->sampled || is_off_by_the_clock(figures));
+    if (!unsure && count <= 0)
         return;
     add_cells(columns, "", 3);
-    for (int c = 0; c < 2; c++) { /* the count, and per second */
-        if (series == 0 && count > 0)
-            add_margin(columns, "±", count, probe->count);
-        else
-            add_cells(columns, "", 1);
-    }
-    if (series < probe->series)
-        add_value_margins(columns, row, series);
+    add_count_margin(columns, count, probe->count, series);
+    add_count_margin(columns, spex_counted_margin(probe), probe->count, series);
+    if (figures && figures->any)
+        add_value_margins(columns, figures);
     spex_columns_end_row(columns);
 }
 
@@ -242,24 +238,38 @@ static void add_activity(struct spex_columns *columns, const struct spex_profile
     add_threads(columns, probe);
 }
 
+/* Adds the cells of a series of values, and returns its figures. */
+static void add_series(struct spex_columns *columns, const struct spex_profile *profile,
+                       const struct spex_profile_row *row, unsigned series,
+                       struct spex_figures *figures) {
+    const struct spex_profile_probe *probe = &row->probe;
+    spex_figures_of(profile, row, series, figures);
+    if (figures->any)
+        add_values(columns, spex_value_name(probe->probe_type, series), figures,
+                   unit_of(profile, probe));
+    else
+        add_cells(columns, "-", VALUE);
+}
+
 /* Adds all rows of a probe. */
 static void add_row(struct spex_columns *columns, const struct spex_profile *profile,
                     const struct spex_profile_row *row) {
     const struct spex_profile_probe *probe = &row->probe;
+    struct spex_figures figures;
     add_head(columns, probe);
     if (probe->series)
-        add_values(columns, row, 0, unit_of(profile, probe));
+        add_series(columns, profile, row, 0, &figures);
     else if (probe->activity.looks)
         add_active(columns, probe);
     else
         add_cells(columns, "-", VALUE);
     add_losses(columns, probe);
-    add_margins(columns, row, 0);
+    add_margins(columns, probe, probe->series ? &figures : NULL, 0);
     for (unsigned s = 1; s < probe->series; s++) {
         add_cells(columns, "", HEAD);
-        add_values(columns, row, s, unit_of(profile, probe));
+        add_series(columns, profile, row, s, &figures);
         spex_columns_end_row(columns);
-        add_margins(columns, row, s);
+        add_margins(columns, probe, &figures, s);
     }
     add_activity(columns, probe);
 }

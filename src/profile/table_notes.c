@@ -88,6 +88,22 @@ static void print_overhead(FILE *file, const struct spex_profile *profile) {
     fprintf(file, "; spex's own threads %s\n", own);
 }
 
+/* Prints what was taken off the times, as a span of nothing reads that. */
+static void print_empty(FILE *file, const struct spex_profile *profile) {
+    const char *between = "times are without what the clock itself takes:";
+    double ns_per_tick = 1e9 / profile->process.ticks_per_second;
+    for (size_t t = 0; t < profile->type_count && profile->process.ticks_per_second > 0; t++) {
+        const struct spex_profile_type *type = &profile->types[t];
+        if (!type->used || !type->measured || type->empty <= 0)
+            continue;
+        fprintf(file, "%s %s %.3g ns ±%.2g", between, spex_probe_type_name(type->probe_type),
+                type->empty * ns_per_tick, type->empty_error * ns_per_tick);
+        between = ",";
+    }
+    if (between[0] == ',')
+        fputc('\n', file);
+}
+
 /* Prints the budget, and what was used of it by the estimate that the controller goes by. */
 static void print_budget(FILE *file, const struct spex_profile *profile) {
     const struct spex_profile_process *process = &profile->process;
@@ -120,10 +136,11 @@ static void print_marks(FILE *file, const struct spex_profile_probe *probe) {
     char name[SPEX_PROFILE_NAME_BYTES];
     for (unsigned m = 0; m < TOLD; m++)
         if (probe->marked[m])
-            fprintf(file, "%s %s: %" PRIu64 " of %" PRIu64 " records %s\n",
+            fprintf(file, "%s %s: %" PRIu64 " of %" PRIu64 " records %s%s\n",
                     spex_probe_text(probe, name, sizeof(name)),
                     spex_probe_type_name(probe->probe_type), probe->marked[m], probe->records,
-                    texts[m]);
+                    texts[m],
+                    m == 0 && spex_profile_left_out(probe) ? ", and are left out of times" : "");
 }
 
 /* Says what the column of losses means, where there are any. */
@@ -143,6 +160,7 @@ static void print_losses(FILE *file, const struct spex_profile *profile) {
 void spex_table_notes(FILE *file, const struct spex_profile *profile) {
     print_losses(file, profile);
     print_engine(file, profile);
+    print_empty(file, profile);
     print_overhead(file, profile);
     print_budget(file, profile);
     print_counters(file, profile);

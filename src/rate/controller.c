@@ -225,7 +225,9 @@ static bool probe_make_class(uint32_t first, struct spex_rate_class *class) {
     if (state.by_hand && probe->period)
         spex_probe_throttle(first, 0);
     if (!state.selected || state.by_hand)
-        *probe = (struct spex_controlled){.counted = probe->counted, .factor = probe->factor};
+        *probe = (struct spex_controlled){.counted = probe->counted,
+                                          .frequency_held = probe->frequency_held,
+                                          .factor = probe->factor};
     if (!state.selected || state.by_hand || probe->held.until > 0)
         spex_controlled_measure_from_now(probe, count);
     if (!state.selected || state.by_hand)
@@ -274,6 +276,7 @@ static size_t make_classes(void) {
 
 /* Holds a probe off: no records until a time that is further away each time in a row. */
 static void hold_probe(struct spex_controlled *probe, const char *why) {
+    spex_controlled_uncounted(probe);
     spex_hold_off(&probe->held, spex_controller.now, SPEX_HOLD_OFF_SECONDS,
                   SPEX_HOLD_OFF_SECONDS_MAX);
     probe->period = SPEX_SITE_HELD;
@@ -305,6 +308,7 @@ static void probe_set_period(struct spex_controlled *probe, const struct spex_ra
 /* Has a probe polled. The time until it is recorded again for a moment grows only if it was
  * recorded in between. */
 static void probe_poll(struct spex_controlled *probe, const char *why) {
+    spex_controlled_uncounted(probe);
     if (probe->period != SPEX_SITE_POLLED)
         spex_hold_off(&probe->polled, spex_controller.now, POLLED_SECONDS, POLLED_SECONDS_MAX);
     probe->period = SPEX_SITE_POLLED;
@@ -484,6 +488,7 @@ struct spex_controller_view spex_controller_look(uint32_t first) {
     const struct spex_controlled *probe = &spex_controller.probes[first];
     return (struct spex_controller_view){
         .frequency = probe->frequency,
+        .frequency_held = probe->frequency_held,
         .period = probe->period,
         .why = probe->why,
     };

@@ -29,8 +29,9 @@ struct spex_controlled {
     /* Executions a second. */
     double frequency;
     struct spex_hold_off held;
-    /* The probe is on for a trial, after it was held off or polled, and has not been measured
-     * since. */
+    /* The highest frequency when it was held off, also for an experiment, or polled. */
+    double frequency_held;
+    /* It is on after it was held off or polled, and has not been measured since. */
     bool trying;
     /* The cost of an execution by experiment, as a multiple of the calibrated cost; 0: not
      * known. */
@@ -107,6 +108,12 @@ extern struct spex_controller spex_controller;
 /* A probe's cost as a multiple of the calibrated cost. */
 static inline double spex_controlled_factor(const struct spex_controlled *probe) {
     return probe->factor > 0 ? probe->factor : 1;
+}
+
+/* Notes that the probe's executions are not counted for a while. */
+static inline void spex_controlled_uncounted(struct spex_controlled *probe) {
+    if (probe->frequency > probe->frequency_held)
+        probe->frequency_held = probe->frequency;
 }
 
 /* Begins a new measurement of the frequency now, at `count` executions so far. */

@@ -84,11 +84,12 @@ static size_t subjects_of(size_t count) {
     size_t subjects = 0;
     for (size_t c = 0; c < count; c++) {
         uint32_t first = spex_controller.firsts[c];
-        const struct spex_controlled *probe = &spex_controller.probes[first];
+        struct spex_controlled *probe = &spex_controller.probes[first];
         double skip, report, period = probe->period ? probe->period : 1;
         if (probe->held.until > 0 || probe->trying || probe->period == SPEX_SITE_POLLED ||
             !spex_accounts_type_costs(spex_site_info(first)->probe_type, &skip, &report))
             continue;
+        spex_controlled_uncounted(probe);
         spex_controller.subjects[subjects++] =
             (struct spex_subject){.first = first,
                                   .period = probe->period,

@@ -8,6 +8,7 @@
 #include "serve/own_profile.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,6 +124,9 @@ void spex_profile_type_now(unsigned n, struct spex_profile_type *type) {
         type->skip = cost.skip;
         type->record = cost.record;
         type->polled = spex_cost_polled();
+        struct spex_empty_span empty = spex_cost_empty(type->probe_type);
+        type->empty = empty.ticks;
+        type->empty_error = empty.error;
     }
     if (there && type->probe_type >= SPEX_LLC && !spex_probe_type_ticks(type->probe_type))
         spex_describe(type->probe_type, type->pcid, type->text, sizeof(type->text));
@@ -166,6 +170,18 @@ static bool others_used(uint32_t index) {
     return false;
 }
 
+/* Without its probe a program may run faster than it did while the probe was on, and the probe is
+ * held off when it executes often: so many times as often as counted. */
+#define UNCOUNTED_FACTOR 3
+
+/* The most executions while the budget held the probe off or polled it: its clocks tell how long,
+ * and the frequencies before, or while it was on, how many. */
+static double uncounted_most(const struct spex_profile_probe *probe, double frequency,
+                             bool by_hand) {
+    double seconds = probe->held_seconds + (by_hand ? 0 : probe->polled_seconds);
+    return UNCOUNTED_FACTOR * seconds * fmax(frequency, spex_profile_rate(probe));
+}
+
 /* `index` is the first site of the probe; the figures are of all its sites. Times are 0 while the
  * length of a tick is not known, which takes a few milliseconds. */
 void spex_profile_probe_now(uint32_t index, struct spex_profile_row *row) {
@@ -183,12 +199,15 @@ void spex_profile_probe_now(uint32_t index, struct spex_profile_row *row) {
     if (rate > 0) {
         row->probe.on_seconds = (double)state.on_ticks / rate;
         row->probe.polled_seconds = (double)state.polled_ticks / rate;
+        row->probe.held_seconds = (double)state.held_ticks / rate;
     }
     row->probe.activity = spex_occupancy_sampler_occupancy(index);
     copy_text(row->probe.name, sizeof(row->probe.name), info->name);
-    spex_metrics_probe(&row->probe, row->values);
-    copy_text(row->probe.why, sizeof(row->probe.why), spex_controller_look(index).why);
-    if (row->probe.lost > 0 && !row->probe.lost_shared)
+    spex_metrics_probe(row);
+    struct spex_controller_view view = spex_controller_look(index);
+    copy_text(row->probe.why, sizeof(row->probe.why), view.why);
+    row->probe.uncounted = uncounted_most(&row->probe, view.frequency_held, state.by_hand);
+    if (row->probe.lost > 0 && !row->probe.lost_shared && !spex_profile_in_full(&row->probe))
         row->probe.lost_shared = others_used(index);
 }
 

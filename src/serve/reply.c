@@ -54,7 +54,7 @@ static size_t finish_frame(char *frame, const struct spex_reply *reply, uint16_t
 static void next_kind(struct spex_reply *after, uint16_t kind) {
     after->next = kind;
     after->position = 0;
-    after->series = 0;
+    after->part = 0;
 }
 
 static size_t process_frame(struct spex_reply *after, char *frame) {
@@ -109,7 +109,7 @@ static size_t probe_frame(struct spex_reply *after, char *frame) {
     spex_metrics_unlock();
     memcpy(frame + sizeof(struct spex_control_frame), &row.probe, sizeof(row.probe));
     after->next = SPEX_CONTROL_VALUES;
-    after->series = 0;
+    after->part = 0;
     return finish_frame(frame, after, SPEX_CONTROL_PROBE, sizeof(row.probe), 1, sizeof(row.probe));
 }
 
@@ -143,14 +143,25 @@ static size_t values_write(const struct spex_values *values, unsigned series,
                         sizeof(head) + count * sizeof(struct spex_control_bucket));
 }
 
+/* The values in part number `part` of a row, whose number in frames is *series: each series has a
+ * part for its values, and one for its losses. NULL: there are none. */
+static const struct spex_values *part_of(const struct spex_profile_row *row, unsigned part,
+                                         unsigned *series) {
+    unsigned s = part / 2;
+    *series = part % 2 ? s | SPEX_CONTROL_LOSSES : s;
+    return part % 2 ? row->losses[s] : row->values[s];
+}
+
 /* The probe's values as they are now, which may be newer than its PROBE frame. */
 static size_t values_frame(struct spex_reply *after, char *frame) {
     struct spex_profile_row row;
     size_t bytes = 0;
+    unsigned series;
     spex_metrics_lock();
     spex_profile_probe_now(after->position, &row);
-    if (after->series < row.probe.series) {
-        bytes = values_write(row.values[after->series], after->series, after, frame);
+    if (after->part < 2u * row.probe.series) {
+        const struct spex_values *values = part_of(&row, after->part, &series);
+        bytes = values ? values_write(values, series, after, frame) : 0;
         after->next = SPEX_CONTROL_SPREAD;
     } else {
         after->next = SPEX_CONTROL_PROBE;
@@ -168,9 +179,9 @@ static bool row_empty(const float *row) {
 }
 
 /* Rows that are all 0 are left out; 0: no row is left, and there is no frame. */
-static size_t spread_write(const struct spex_variance *spread, const struct spex_reply *after,
-                           char *frame) {
-    struct spex_control_spread entry = {.series = after->series};
+static size_t spread_write(const struct spex_variance *spread, unsigned series,
+                           const struct spex_reply *after, char *frame) {
+    struct spex_control_spread entry = {.series = series};
     char *at = frame + sizeof(struct spex_control_frame);
     size_t count = 0;
     for (entry.row = 0; entry.row < SPEX_VARIANCE_ROWS; entry.row++) {
@@ -187,14 +198,16 @@ static size_t spread_write(const struct spex_variance *spread, const struct spex
 /* No frame where all rows are empty, since every execution was recorded. */
 static size_t spread_frame(struct spex_reply *after, char *frame) {
     struct spex_profile_row row;
-    size_t bytes = 0;
+    const struct spex_values *values = NULL;
+    unsigned series;
     spex_metrics_lock();
     spex_profile_probe_now(after->position, &row);
-    if (after->series < row.probe.series)
-        bytes = spread_write(&row.values[after->series]->spread, after, frame);
+    if (after->part < 2u * row.probe.series)
+        values = part_of(&row, after->part, &series);
+    size_t bytes = values ? spread_write(&values->spread, series, after, frame) : 0;
     spex_metrics_unlock();
     after->next = SPEX_CONTROL_VALUES;
-    after->series++;
+    after->part++;
     return bytes;
 }
 

@@ -15,7 +15,7 @@ struct spex_reply {
     uint16_t next;   /* enum spex_control_kind of the next frame; 0: the answer is complete */
     bool final;
     uint32_t position; /* in types, sites or probes */
-    uint32_t series;   /* of the probe at `position`, the next to be sent */
+    uint32_t part;     /* of the probe at `position`, the next: of each series its values, losses */
     int32_t status;
     char text[SPEX_CONTROL_ANSWER_BYTES];
 };

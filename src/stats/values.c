@@ -51,6 +51,38 @@ void spex_values_subtract(struct spex_values *values, const struct spex_values *
     extremes_from_histogram(values);
 }
 
+/* Adds `factor` times the weights to a histogram. Rounds so that the total is right. The limit
+ * keeps the conversion defined for weights that another process has sent. */
+static void histogram_add_scaled(struct spex_histogram *histogram,
+                                 const struct spex_histogram *more, double factor) {
+    const double most = 0x1p62;
+    double owed = 0;
+    for (unsigned b = 0; b < SPEX_HISTOGRAM_BUCKETS; b++) {
+        owed = fmin(owed + factor * (double)more->weights[b], most);
+        uint64_t whole = (uint64_t)(owed + 0.5);
+        if (!more->weights[b])
+            continue;
+        histogram->weights[b] += whole;
+        histogram->total += whole;
+        owed -= (double)whole;
+    }
+}
+
+/* The moments follow from the rule for joining two sets, as in spex_values_subtract. */
+void spex_values_weigh(struct spex_values *out, const struct spex_values *values,
+                       const struct spex_values *losses, double factor) {
+    *out = *values;
+    if (!losses || !(losses->weight > 0) || !(factor > 0))
+        return;
+    double more = factor * losses->weight, distance = losses->mean - values->mean;
+    out->weight += more;
+    out->mean += distance * more / out->weight;
+    out->squares +=
+        factor * losses->squares + distance * distance * values->weight * more / out->weight;
+    out->spread = losses->spread;
+    histogram_add_scaled(&out->histogram, &losses->histogram, factor);
+}
+
 double spex_values_deviation(const struct spex_values *values) {
     /* Rounding may leave a small negative sum of squares. */
     return values->weight > 0 && values->squares > 0 ? sqrt(values->squares / values->weight) : 0;

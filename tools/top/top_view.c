@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include <spex/site.h>
 
 #include "profile/columns.h"
+#include "profile/figures.h"
 #include "profile/table.h"
 #include "ring/probe_type.h"
 
@@ -114,21 +116,24 @@ static size_t merge_rows(struct spex_top_row *rows, size_t count) {
 static void figures_fill_values(struct spex_top_figures *figures,
                                 const struct spex_profile *profile,
                                 const struct spex_profile_row *row) {
-    const struct spex_values *values = row->values[0];
+    struct spex_figures told;
     double rate = profile->process.ticks_per_second, scale = 1;
     bool ticks = spex_probe_type_ticks(row->probe.probe_type);
-    if (row->probe.series == 0 || values->histogram.total == 0 || (ticks && rate <= 0))
+    if (row->probe.series == 0 || (ticks && rate <= 0))
+        return;
+    spex_figures_of(profile, row, 0, &told);
+    if (!told.any)
         return;
     if (ticks)
         scale = 1 / rate;
     figures->has_values = true;
-    figures->mean = values->mean * scale;
-    figures->p50 = spex_values_quantile(values, 0.5) * scale;
-    figures->p99 = spex_values_quantile(values, 0.99) * scale;
-    figures->max = (double)values->max * scale;
-    figures->has_share = ticks;
-    if (ticks && profile->process.seconds > 0)
-        figures->share = figures->mean * row->probe.count / profile->process.seconds;
+    figures->mean = told.mean * scale;
+    figures->p50 = told.quantiles[SPEX_FIGURES_P50].value * scale;
+    figures->p99 = told.quantiles[SPEX_FIGURES_P99].value * scale;
+    figures->max = told.max * scale;
+    figures->has_share = ticks && !isnan(told.total);
+    if (figures->has_share && profile->process.seconds > 0)
+        figures->share = told.total * scale / profile->process.seconds;
 }
 
 /* Adds the seconds within the probe while it was polled to those of its records. */
