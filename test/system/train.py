@@ -125,7 +125,7 @@ class Trains(unittest.TestCase):
         self.refused(1, "no kernel has made a record", self.models, "--probes", "nothing:kernel", "--", KERNELS)
 
     def test_a_folder_that_is_not_there(self):
-        self.refused(1, "there.part: No such file", self.path("models-not/there"), "--", KERNELS, "100")
+        self.refused(1, "there: No such file", self.path("models-not/there"), "--", KERNELS, "100")
 
     def show(self, *arguments):
         return subprocess.run([SPEX, "models", *arguments], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
