@@ -8,14 +8,11 @@
 #include <string.h>
 
 #include "base/whole_file.h"
-#include "text/printable.h"
 #include "tools/common/complain.h"
 
-/* A message may quote the file, which may have any bytes. */
 int spex_models_file_read(const char *path, struct spex_models *models) {
     struct spex_error error = {""};
     int err = spex_models_read_file(models, path, &error);
-    spex_make_printable(error.text);
     return err ? spex_complain(SPEX_EXIT_FAILED, "%s", error.text) : SPEX_EXIT_OK;
 }
 

@@ -53,8 +53,8 @@ int spex_store_directory(struct spex_store *store, char **directory, struct spex
 int spex_store_set_directory(struct spex_store *store, const char *directory,
                              struct spex_error *error);
 
-/* The space's XML, the policy's name, and the program with its arguments as JSON. Valid until the
- * store is closed. */
+/* The space's XML, the policy's name, and the program with its arguments as JSON, which may have
+ * control characters when somebody else has written the store. Valid until the store is closed. */
 const char *spex_store_space(const struct spex_store *store);
 const char *spex_store_policy(const struct spex_store *store);
 const char *spex_store_program(const struct spex_store *store);

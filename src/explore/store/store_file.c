@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "text/printable.h"
+
 int spex_store_fail(const struct spex_store *store, const char *what, struct spex_error *error) {
     int code = sqlite3_errcode(store->db) & 0xff;
     int err = code == SQLITE_NOMEM ? -ENOMEM : code == SQLITE_FULL ? -ENOSPC : -EIO;
@@ -87,6 +89,13 @@ int spex_store_integer(struct spex_store *store, const char *sql, int64_t *value
 }
 
 char *spex_store_text(sqlite3_stmt *statement, int column) {
+    char *text = spex_store_bytes(statement, column);
+    if (text)
+        spex_make_printable(text);
+    return text;
+}
+
+char *spex_store_bytes(sqlite3_stmt *statement, int column) {
     const char *text = (const char *)sqlite3_column_text(statement, column);
     return text ? strdup(text) : NULL;
 }
