@@ -144,19 +144,20 @@ class HeatMap(Exploration):
         self.assertEqual(texts.count("work [us]"), 2)
         self.assertEqual(texts.count("threads"), 2)
         self.assertIn("throughput, /s", texts)
-        self.assertFalse(os.path.exists(self.picture + ".part"))
 
     def test_names_that_gnuplot_could_misread(self):
-        odd = '<parameter name="odd" type="categorical" values="a\'b `id` $x \\n {/=9} a&quot;b"/>'
+        odd = '<parameter name="odd" type="categorical" values="a\'b `id` $x \\n {/=9} a&quot;b 25% %g%%"/>'
         self.explore(space(WORK + THREADS + odd, run='warmup="0.001" records_per_thread="1"',
                            rest='<heatmap x="work" y="threads"/>'))
-        result = self.draw()
-        self.assertEqual(result.returncode, 0, result.stderr)
-        root = xml.etree.ElementTree.parse(self.picture).getroot()
-        texts = ["".join(t.itertext()).strip()
-                 for t in root.iter("{http://www.w3.org/2000/svg}text")]
-        for value in ("a'b", "`id`", "$x", "\\n", "{/=9}", 'a"b'):
-            self.assertIn("odd " + value, texts)
+        # As titles of panels, and as labels of an axis.
+        for axes, prefix in ([], "odd "), (["--y", "odd"], ""):
+            result = self.spex("report", self.store, "--heatmap", self.picture, *axes)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            root = xml.etree.ElementTree.parse(self.picture).getroot()
+            texts = ["".join(t.itertext()).strip()
+                     for t in root.iter("{http://www.w3.org/2000/svg}text")]
+            for value in ("a'b", "`id`", "$x", "\\n", "{/=9}", 'a"b', "25%", "%g%%"):
+                self.assertIn(prefix + value, texts)
 
     def test_what_can_go_wrong(self):
         self.explore(space(behaviours("early"), run='startup="5"'))

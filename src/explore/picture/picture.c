@@ -57,7 +57,9 @@ static int fail_drawer(const char *name, int complaints, int status, struct spex
     text[length > 0 ? length : 0] = '\0';
     char *line = text + strspn(text, " \n");
     line[strcspn(line, "\n")] = '\0';
-    return spex_fail(error, -EIO, "%s failed with status %d: %s", name, status, line);
+    return spex_fail(error, -EIO, "%s failed with %s %d: %s", name,
+                     WIFSIGNALED(status) ? "signal" : "status",
+                     WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), line);
 }
 
 /* Runs the program with the script as standard input and the picture as standard output. */
