@@ -14,8 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/whole_file.h"
+
 /* Most models in a file: more than a process can have contexts. */
-enum { MODELS_MAX = 1 << 20 };
+enum { MODELS_MAX = 1 << 20, MODELS_BYTES_MAX = 128 << 20 };
 
 struct reading {
     FILE *in;
@@ -260,5 +262,21 @@ int spex_models_read(struct spex_models *models, FILE *in, const char *name,
         uselocale(before);
         freelocale(points);
     }
+    return err;
+}
+
+int spex_models_read_file(struct spex_models *models, const char *path, struct spex_error *error) {
+    char *text;
+    size_t length;
+    *models = (struct spex_models){.count = 0};
+    int err = spex_whole_file_read(path, MODELS_BYTES_MAX, &text, &length, error);
+    if (err)
+        return err;
+    FILE *in = fmemopen(text, length, "r");
+    err =
+        in ? spex_models_read(models, in, path, error) : spex_fail(error, -ENOMEM, "out of memory");
+    if (in)
+        fclose(in);
+    free(text);
     return err;
 }

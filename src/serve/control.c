@@ -15,6 +15,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <urcu/futex.h>
+
 #include "base/clock.h"
 #include "base/service_thread.h"
 #include "serve/call.h"
@@ -187,6 +189,19 @@ static void serve_all(struct spex_control *c, const struct pollfd *fds, int coun
     allowance_earn(c, spex_clock_ns(CLOCK_MONOTONIC));
 }
 
+/* Waits as poll(). Where that fails, since the program has lowered its limit of descriptors, or is in
+ * a sandbox without this call, the thread rests, and all descriptors are taken for ready: none of
+ * them blocks. */
+static void wait_for(struct pollfd *fds, int count, int timeout_ms) {
+    static int32_t never;
+    const struct timespec rest = {.tv_nsec = SPEX_CONTROL_REST_NS};
+    if (poll(fds, (nfds_t)count, timeout_ms) >= 0)
+        return;
+    futex_async(&never, FUTEX_WAIT, 0, &rest, NULL, 0);
+    for (int i = 0; i < count; i++)
+        fds[i].revents = fds[i].fd >= 0 ? fds[i].events : 0;
+}
+
 /* Continues answers under way, then sends the last report to subscribers. False: nothing is left to
  * be sent. */
 static bool reports_send_last(struct spex_control *c, struct pollfd fds[POLL_COUNT]) {
@@ -222,7 +237,7 @@ static void control_finish(struct spex_control *c) {
         spex_listening_socket_close(&c->door);
     c->has_door = false;
     while (reports_send_last(c, fds) && spex_clock_ns(CLOCK_MONOTONIC) < until)
-        poll(fds, SPEX_CONTROL_CONNECTIONS, 10);
+        wait_for(fds, SPEX_CONTROL_CONNECTIONS, 10);
     for (int i = 0; i < SPEX_CONTROL_CONNECTIONS; i++)
         spex_connection_close(&c->connections[i]);
     wake_close(c);
@@ -242,9 +257,7 @@ static void *control_run(void *arg) {
         int timeout = timeout_ms(next_time(c, now), now);
         int count = poll_prepare(c, now, fds);
         pthread_mutex_unlock(&control_lock);
-        if (poll(fds, (nfds_t)count, timeout) < 0)
-            /* poll fails where the program has lowered its limit of descriptors: do not spin. */
-            poll(NULL, 0, (int)(SPEX_CONTROL_REST_NS / MS));
+        wait_for(fds, count, timeout);
         pthread_mutex_lock(&control_lock);
         serve_all(c, fds, count);
     }

@@ -164,21 +164,9 @@ static int check_options(const struct spex_watch_options *options, struct spex_e
     return 0;
 }
 
-static int watching_read_models(struct watching *watching, struct spex_error *error) {
-    const char *path = watching->options.models;
-    FILE *in = fopen(path, "re");
-    if (!in)
-        return spex_fail(error, -errno, "%s: %s", path, strerror(errno));
-    int err = spex_models_read(&watching->models, in, path, error);
-    fclose(in);
-    return err;
-}
-
-/* Waits a few milliseconds until the length of a tick is known. After an error the caller frees
- * what was made. */
 static int watching_prepare(struct watching *watching, struct spex_error *error) {
     double alarms = watching->options.alarms;
-    int err = watching_read_models(watching, error);
+    int err = spex_models_read_file(&watching->models, watching->options.models, error);
     if (err)
         return err;
     watching->ticks_per_second = spex_tick_rate_since(watching->begin);

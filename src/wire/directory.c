@@ -20,6 +20,20 @@
  * files, and a starting program waits. */
 enum { CLEANED_MAX = 1024 };
 
+/* The user's number outside of this process's user namespace, by the lines "inside outside count" of
+ * uid_map; the same number where there is no other. */
+static uid_t user_outside(uid_t user) {
+    FILE *map = fopen("/proc/self/uid_map", "re");
+    unsigned inside, outside, count;
+    uid_t found = user;
+    while (map && fscanf(map, "%u %u %u", &inside, &outside, &count) == 3)
+        if (user >= inside && user - inside < count)
+            found = outside + (user - inside);
+    if (map)
+        fclose(map);
+    return found;
+}
+
 /* `n` skips the directory below XDG_RUNTIME_DIR where that is not set to an absolute path. */
 bool spex_control_directory(unsigned n, const char *chosen, const char *runtime, uid_t user,
                             char *path) {
@@ -41,6 +55,11 @@ bool spex_control_directory(unsigned n, const char *chosen, const char *runtime,
     case 3:
         snprintf(path, size, "/dev/shm/spex-%u", (unsigned)user);
         return true;
+    case 4:
+    case 5:
+        snprintf(path, size, "%s/spex-%u", n == 4 ? "/tmp" : "/dev/shm",
+                 (unsigned)user_outside(user));
+        return user_outside(user) != user;
     default:
         return false;
     }
@@ -65,13 +84,18 @@ void spex_control_name(char name[SPEX_CONTROL_NAME_BYTES]) {
     snprintf(name, SPEX_CONTROL_NAME_BYTES, "%d-%lu", (int)getpid(), namespace_number());
 }
 
+static int address_of(const char *path, const char *name, struct sockaddr_un *address) {
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    int length = snprintf(address->sun_path, sizeof(address->sun_path), "%s/%s", path, name);
+    return (size_t)length < sizeof(address->sun_path) ? 0 : -ENAMETOOLONG;
+}
+
 /* The address of a socket by its directory's descriptor under /proc: the path of the directory
  * itself may exceed the 108 bytes of an address. */
 static int address_at(int directory, const char *name, struct sockaddr_un *address) {
-    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
-    int length = snprintf(address->sun_path, sizeof(address->sun_path), "/proc/self/fd/%d/%s",
-                          directory, name);
-    return (size_t)length < sizeof(address->sun_path) ? 0 : -ENAMETOOLONG;
+    char path[32];
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", directory);
+    return address_of(path, name, address);
 }
 
 int spex_control_connect_at(int socket, int directory, const char *name) {
@@ -82,12 +106,19 @@ int spex_control_connect_at(int socket, int directory, const char *name) {
     return err;
 }
 
-int spex_control_bind_at(int socket, int directory, const char *name) {
+static int bind_to(int socket, const struct sockaddr_un *address) {
+    return bind(socket, (const struct sockaddr *)address, sizeof(*address)) == 0 ? 0 : -errno;
+}
+
+int spex_control_bind_at(int socket, int directory, const char *path, const char *name) {
     struct sockaddr_un address;
     int err = address_at(directory, name, &address);
-    if (!err && bind(socket, (struct sockaddr *)&address, sizeof(address)) != 0)
-        err = -errno;
-    return err;
+    err = err ? err : bind_to(socket, &address);
+    if (err != -ENOENT)
+        return err;
+    /* There is no /proc. */
+    err = address_of(path, name, &address);
+    return err ? err : bind_to(socket, &address);
 }
 
 /* Before the name of a socket that does not listen yet. */

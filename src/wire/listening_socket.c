@@ -26,11 +26,13 @@ static int check_owner(int directory) {
     return found.st_uid == geteuid() && (found.st_mode & 077) == 0 ? 0 : -EPERM;
 }
 
-/* Makes the directory with mode 0700, whatever the program's umask is. */
+/* Makes the directory with mode 0700, whatever the program's umask is. Without /proc, libc cannot
+ * change the mode of what may be a link: the mode is as the umask has left it. */
 static int directory_make(const char *path) {
     if (mkdir(path, 0700) != 0)
         return errno == EEXIST ? 0 : -errno;
-    return fchmodat(AT_FDCWD, path, 0700, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : -errno;
+    return fchmodat(AT_FDCWD, path, 0700, AT_SYMLINK_NOFOLLOW) == 0 || errno == EOPNOTSUPP ? 0
+                                                                                           : -errno;
 }
 
 /* Opens the directory, made if there is none. A descriptor, or a negative errno value. */
@@ -46,9 +48,10 @@ static int directory_open(const char *path) {
 }
 
 /* Binds and listens. The socket's mode is set before bind, so that the file never has a wider one;
- * afterwards the file's, from which the umask may have removed bits. */
-static int listen_hidden(int fd, int directory, const char *hidden) {
-    int err = fchmod(fd, 0600) != 0 ? -errno : spex_control_bind_at(fd, directory, hidden);
+ * afterwards the file's, from which the umask may have removed bits. That fails, too, where the file
+ * has not come into this directory. */
+static int listen_hidden(int fd, int directory, const char *path, const char *hidden) {
+    int err = fchmod(fd, 0600) != 0 ? -errno : spex_control_bind_at(fd, directory, path, hidden);
     if (!err && (fchmodat(directory, hidden, 0600, 0) != 0 || listen(fd, WAITING_MAX) != 0))
         err = -errno;
     return err;
@@ -56,14 +59,14 @@ static int listen_hidden(int fd, int directory, const char *hidden) {
 
 /* The socket has a hidden name until it listens, since other processes remove a socket that does
  * not listen. */
-static int listen_at(int directory, const char *name, int *listening) {
+static int listen_at(int directory, const char *path, const char *name, int *listening) {
     char hidden[SPEX_CONTROL_NAME_BYTES];
     spex_control_hidden_name(name, hidden);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return -errno;
     unlinkat(directory, hidden, 0);
-    int err = listen_hidden(fd, directory, hidden);
+    int err = listen_hidden(fd, directory, path, hidden);
     if (!err && renameat(directory, hidden, directory, name) != 0)
         err = -errno;
     if (!err) {
@@ -83,7 +86,7 @@ int spex_listening_socket_open_at(struct spex_listening_socket *door) {
         return directory;
     spex_control_clean(directory);
     struct stat file = {0};
-    int err = listen_at(directory, door->name, &listening);
+    int err = listen_at(directory, door->path, door->name, &listening);
     if (!err)
         fstatat(directory, door->name, &file, AT_SYMLINK_NOFOLLOW);
     close(directory);
@@ -105,6 +108,7 @@ const char *spex_listening_socket_runtime_directory(void) {
 int spex_listening_socket_open(struct spex_listening_socket *door, const char *chosen, char *why,
                                size_t why_size) {
     const char *runtime = chosen ? NULL : spex_listening_socket_runtime_directory();
+    size_t length = 0;
     int err = -ENAMETOOLONG;
     door->socket = SPEX_NO_DESCRIPTOR;
     spex_control_name(door->name);
@@ -113,9 +117,10 @@ int spex_listening_socket_open(struct spex_listening_socket *door, const char *c
         err = spex_listening_socket_open_at(door);
         if (!err)
             return 0;
-        if (n == 0 || chosen)
-            snprintf(why, why_size, "%s: %s", door->path,
-                     err == -EPERM ? "does not belong to this user alone" : strerror(-err));
+        if (length < why_size)
+            length += (size_t)snprintf(
+                why + length, why_size - length, "%s%s: %s", n ? "; " : "", door->path,
+                err == -EPERM ? "does not belong to this user alone" : strerror(-err));
     }
     return err;
 }
@@ -161,7 +166,7 @@ int spex_listening_socket_accept(const struct spex_listening_socket *door) {
         return -EBADF;
     int fd = accept4(door->socket.number, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0)
-        return errno == EINTR || errno == ECONNABORTED ? -EPERM : -errno;
+        return errno == EINTR || errno == ECONNABORTED ? -EPERM : errno == EPERM ? -EACCES : -errno;
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
         (peer.uid == geteuid() || peer.uid == 0))
         return fd;

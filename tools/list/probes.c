@@ -16,7 +16,6 @@
 #include "observe/objects/elf_file.h"
 #include "observe/objects/linked_objects.h"
 #include "observe/objects/mapped_objects.h"
-#include "text/printable.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
 #include "tools/common/options.h"
@@ -38,9 +37,7 @@ static const char probes_usage[] =
 static const struct spex_syntax probes_syntax = {
     "probes", probes_usage, "one program or process was expected", 1, 1, SPEX_OPTIONS_ANYWHERE};
 
-/* Messages may quote text from a file, which may have any bytes. */
-static int complain_error(int status, struct spex_error *error) {
-    spex_make_printable(error->text);
+static int complain_error(int status, const struct spex_error *error) {
     return spex_complain(status, "%s", error->text);
 }
 

@@ -11,7 +11,6 @@
 #include "base/deadline.h"
 #include "base/student.h"
 #include "explore/report/json_parts.h"
-#include "text/printable.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
 #include "tools/common/options.h"
@@ -237,10 +236,8 @@ int spex_command_fit(int argc, char **argv) {
     if (status)
         return status;
     if (spex_csv_read(&csv, request.path, &error) != 0 ||
-        spex_fit_table_make(&table, &csv, &error) != 0) {
-        spex_make_printable(error.text);
+        spex_fit_table_make(&table, &csv, &error) != 0)
         return spex_complain(SPEX_EXIT_FAILED, "%s", error.text);
-    }
     status = fit_table(&request, &table);
     spex_fit_table_free(&table);
     return status;

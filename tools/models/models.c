@@ -120,10 +120,10 @@ static void print_kernels(const struct spex_models *models, const struct spex_gr
 static json_t *kernel_json(const struct spex_kernel_model *kernel, size_t group) {
     char text[1024];
     spex_model_text(&kernel->model, (const char *const *)kernel->names, text, sizeof(text));
-    return json_pack("{s:s, s:s, s:f, s:f, s:f, s:s, s:o}", "path", kernel->path, "class",
-                     spex_model_class_name(kernel->model.class), "adjusted_r2",
+    return json_pack("{s:o, s:s, s:f, s:f, s:f, s:o, s:o}", "path", spex_json_text(kernel->path),
+                     "class", spex_model_class_name(kernel->model.class), "adjusted_r2",
                      kernel->model.adjusted_r2, "executions", kernel->executions, "least_seconds",
-                     kernel->least_seconds, "model", text, "group",
+                     kernel->least_seconds, "model", spex_json_text(text), "group",
                      group == SPEX_GROUP_NONE ? json_null() : json_integer((json_int_t)group + 1));
 }
 

@@ -11,7 +11,6 @@
 #include "policies/rate/hybrid_search.h"
 #include "policies/rate/rates.h"
 #include "rate/budget.h"
-#include "text/printable.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
 #include "tools/common/options.h"
@@ -260,10 +259,8 @@ static int plan_table(const struct request *request, const struct spex_plan_poli
     struct spex_csv csv;
     struct spex_error error = {""};
     if (spex_csv_read(&csv, request->path, &error) != 0 ||
-        spex_plan_table_make(&table, &csv, &error) != 0) {
-        spex_make_printable(error.text);
+        spex_plan_table_make(&table, &csv, &error) != 0)
         return spex_complain(SPEX_EXIT_FAILED, "%s", error.text);
-    }
     int status = problem_make(request, &table, &problem);
     if (status == SPEX_EXIT_OK)
         status = request->policy ? spex_plan_policy_print(policy, &problem, request->json)

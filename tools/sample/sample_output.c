@@ -74,11 +74,12 @@ void spex_sample_print(const struct spex_sample_account *account, FILE *file) {
 static json_t *kernel_json(const struct spex_sampled_kernel *kernel) {
     double margin = spex_sampled_margin(kernel);
     return json_pack(
-        "{s:s, s:s, s:o, s:o, s:I, s:I, s:o, s:b, s:o, s:o, s:o}", "kernel", kernel->path, "class",
-        kernel->model ? kernel_class_name(kernel) : "none", "executions",
-        spex_json_number(kernel->executions), "looked_at", spex_json_number(kernel->looked_at),
-        "looks", (json_int_t)kernel->looks, "records", (json_int_t)kernel->records, "required",
-        spex_json_number(kernel->required), "enough", spex_sampled_enough(kernel), "mean_seconds",
+        "{s:o, s:s, s:o, s:o, s:I, s:I, s:o, s:b, s:o, s:o, s:o}", "kernel",
+        spex_json_text(kernel->path), "class", kernel->model ? kernel_class_name(kernel) : "none",
+        "executions", spex_json_number(kernel->executions), "looked_at",
+        spex_json_number(kernel->looked_at), "looks", (json_int_t)kernel->looks, "records",
+        (json_int_t)kernel->records, "required", spex_json_number(kernel->required), "enough",
+        spex_sampled_enough(kernel), "mean_seconds",
         kernel->weight > 0 ? spex_json_number(kernel->mean) : json_null(), "margin_seconds",
         margin >= 0 ? spex_json_number(margin) : json_null(), "predicted_seconds",
         kernel->predicted_weight > 0 ? spex_json_number(kernel->predicted) : json_null());

@@ -35,15 +35,21 @@ static const char *duration_text(double seconds, char text[32]) {
     return spex_duration_text(seconds, text, 32);
 }
 
+/* A name of the models' file, which may have any bytes, as it is shown. */
+static const char *shown(const char *name, char text[4096]) {
+    snprintf(text, 4096, "%s", name);
+    spex_make_printable(text);
+    return text;
+}
+
 /* "report/sort(rows=1000)"; without `parameters`, "report/sort". */
 static void print_kernel(FILE *file, const struct spex_anomaly *anomaly, bool parameters) {
     const struct spex_kernel_model *kernel = anomaly->kernel;
-    char path[4096];
-    snprintf(path, sizeof(path), "%s", kernel->path);
-    spex_make_printable(path);
-    fputs(path, file);
+    char text[4096];
+    fputs(shown(kernel->path, text), file);
     for (size_t p = 0; parameters && p < kernel->model.parameter_count; p++)
-        fprintf(file, "%s%s=%.15g", p ? ", " : "(", kernel->names[p], anomaly->parameters[p]);
+        fprintf(file, "%s%s=%.15g", p ? ", " : "(", shown(kernel->names[p], text),
+                anomaly->parameters[p]);
     if (parameters && kernel->model.parameter_count)
         fputc(')', file);
 }
@@ -96,8 +102,9 @@ static void event_print_text(const struct spex_watch_output *output, enum spex_a
 /* The parameters of the execution that raised the alarm. */
 static json_t *parameters_json(const struct spex_anomaly *anomaly) {
     json_t *json = json_object();
+    char text[4096];
     for (size_t p = 0; p < anomaly->kernel->model.parameter_count; p++)
-        json_object_set_new(json, anomaly->kernel->names[p],
+        json_object_set_new(json, shown(anomaly->kernel->names[p], text),
                             spex_json_number(anomaly->parameters[p]));
     return json;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs gnuplot or dot on a script in memory (memfd) and takes the picture from its output. Nothing
- * is written to the file system but the picture itself. The child gets its command line as a list,
- * so no shell interprets names. */
+/* Runs gnuplot or dot on a script in memory (memfd) and takes the picture from its output, which is
+ * in memory, too. Both programs exit with 0 when they could not write all of a picture, so its end
+ * is looked for. */
 #define _GNU_SOURCE
 #include "explore/picture/picture.h"
 
@@ -63,7 +63,9 @@ static int fail_drawer(const char *name, int complaints, int status, struct spex
     text[length > 0 ? length : 0] = '\0';
     char *line = text + strspn(text, " \n");
     line[strcspn(line, "\n")] = '\0';
-    return spex_fail(error, -EIO, "%s failed with status %d: %s", name, status, line);
+    return spex_fail(error, -EIO, "%s failed with %s %d: %s", name,
+                     WIFSIGNALED(status) ? "signal" : "status",
+                     WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), line);
 }
 
 /* Runs the program with the script as standard input and the picture as standard output, and waits
@@ -108,8 +110,8 @@ static int picture_write_script(const struct spex_picture *picture, bool png, in
 }
 
 /* The child reads the script from the descriptor's offset, which is put back to the beginning. */
-static int picture_draw(const struct spex_picture *picture, bool png, int out,
-                        struct spex_error *error) {
+static int picture_draw_into(const struct spex_picture *picture, bool png, int out,
+                             struct spex_error *error) {
     int script = memfd_create("picture-script", MFD_CLOEXEC);
     if (script < 0)
         return spex_fail(error, -errno, "cannot make a file in memory: %s", strerror(errno));
@@ -127,44 +129,68 @@ static bool ends_in_png(const char *path) {
     return length >= 4 && strcmp(path + length - 4, ".png") == 0;
 }
 
-int spex_picture_file(const struct spex_picture *picture, const char *path,
-                      struct spex_error *error) {
-    struct spex_whole_file file;
-    int err = spex_whole_file_begin(&file, path, error);
-    if (err)
-        return err;
-    err = picture_draw(picture, ends_in_png(path), file.fd, error);
-    return spex_whole_file_end(&file, err, error);
+/* A picture's bytes and a 0, to be freed. */
+struct drawn {
+    char *bytes;
+    size_t size;
+};
+
+/* Whether the picture ends as its format demands: PNG with the chunk IEND (ISO/IEC 15948, 11.2.5),
+ * SVG with its element and line ends. */
+static bool drawn_is_whole(const struct drawn *drawn, bool png) {
+    static const char png_end[] = "\0\0\0\0IEND\xae\x42\x60\x82", svg_end[] = "</svg>";
+    const char *end = png ? png_end : svg_end;
+    size_t length = png ? sizeof(png_end) - 1 : sizeof(svg_end) - 1, size = drawn->size;
+    while (!png && size && strchr("\r\n", drawn->bytes[size - 1]))
+        size--;
+    return size >= length && memcmp(drawn->bytes + size - length, end, length) == 0;
 }
 
-/* Reads a file in memory as text, to be freed. */
-static int read_text(int fd, char **text, struct spex_error *error) {
+/* Reads the picture from a file in memory. */
+static int drawn_read(struct drawn *drawn, bool png, int fd, struct spex_error *error) {
     struct stat file;
     if (fstat(fd, &file) != 0)
         return spex_fail(error, -errno, "cannot read the picture: %s", strerror(errno));
-    size_t size = (size_t)file.st_size;
-    *text = malloc(size + 1);
-    if (!*text)
+    drawn->size = (size_t)file.st_size;
+    drawn->bytes = malloc(drawn->size + 1);
+    if (!drawn->bytes)
         return spex_fail(error, -ENOMEM, "out of memory");
-    ssize_t got = pread(fd, *text, size, 0);
-    (*text)[got > 0 ? got : 0] = '\0';
-    return 0;
+    drawn->bytes[drawn->size] = '\0';
+    if (pread(fd, drawn->bytes, drawn->size, 0) == file.st_size && drawn_is_whole(drawn, png))
+        return 0;
+    return spex_fail(error, -EIO, "the picture has no end: it could not be drawn");
+}
+
+static int picture_draw(const struct spex_picture *picture, bool png, struct drawn *drawn,
+                        struct spex_error *error) {
+    int out = memfd_create("picture", MFD_CLOEXEC);
+    *drawn = (struct drawn){.bytes = NULL};
+    if (out < 0)
+        return spex_fail(error, -errno, "cannot make a file in memory: %s", strerror(errno));
+    int err = picture_draw_into(picture, png, out, error);
+    err = err ? err : drawn_read(drawn, png, out, error);
+    close(out);
+    return err;
+}
+
+int spex_picture_file(const struct spex_picture *picture, const char *path,
+                      struct spex_error *error) {
+    struct drawn drawn;
+    int err = picture_draw(picture, ends_in_png(path), &drawn, error);
+    err = err ? err : spex_whole_file_write(path, drawn.bytes, drawn.size, error);
+    free(drawn.bytes);
+    return err;
 }
 
 int spex_picture_svg(const struct spex_picture *picture, char **svg, struct spex_error *error) {
-    int out = memfd_create("picture", MFD_CLOEXEC);
-    char *text = NULL;
+    struct drawn drawn;
     *svg = NULL;
-    if (out < 0)
-        return spex_fail(error, -errno, "cannot make a file in memory: %s", strerror(errno));
-    int err = picture_draw(picture, false, out, error);
-    err = err ? err : read_text(out, &text, error);
-    close(out);
-    const char *element = text ? strstr(text, "<svg") : NULL; /* behind the XML declaration */
+    int err = picture_draw(picture, false, &drawn, error);
+    const char *element = err ? NULL : strstr(drawn.bytes, "<svg"); /* behind the XML declaration */
     if (!err && !element)
         err = spex_fail(error, -EIO, "no SVG has been drawn");
     if (!err && !(*svg = strdup(element)))
         err = spex_fail(error, -ENOMEM, "out of memory");
-    free(text);
+    free(drawn.bytes);
     return err;
 }

@@ -5,8 +5,8 @@
 #include "explore/report/report.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <spex/explore.h>
 
@@ -50,17 +50,15 @@ static int report_draw_pictures(const struct spex_report_options *options,
  * descriptor, because spex_whole_file_end needs the file open. */
 static int report_write_html(const struct spex_study *study, const char *path,
                              struct spex_error *error) {
-    struct spex_whole_file file;
-    int err = spex_whole_file_begin(&file, path, error);
-    if (err)
-        return err;
-    int copy = dup(file.fd);
-    FILE *out = copy < 0 ? NULL : fdopen(copy, "w");
-    err = out ? spex_report_html(study, out, error)
-              : spex_fail(error, -errno, "cannot write %s: %s", path, strerror(errno));
-    if (out && fclose(out) != 0 && !err)
-        err = spex_fail(error, -errno, "cannot write %s: %s", path, strerror(errno));
-    return spex_whole_file_end(&file, err, error);
+    char *page = NULL;
+    size_t size;
+    FILE *out = open_memstream(&page, &size);
+    int err = out ? spex_report_html(study, out, error) : -ENOMEM;
+    if (!out || (fclose(out) != 0 && !err))
+        err = spex_fail(error, -ENOMEM, "out of memory");
+    err = err ? err : spex_whole_file_write(path, page, size, error);
+    free(page);
+    return err;
 }
 
 /* Text comes first: a user who lacks gnuplot has it all the same. */

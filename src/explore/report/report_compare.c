@@ -4,12 +4,14 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "explore/compare/compare.h"
 #include "explore/report/change_text.h"
 #include "explore/report/json_parts.h"
 #include "explore/space/value_text.h"
+#include "text/printable.h"
 
 /* Most configurations that are printed one by one; JSON has all. */
 #define PAIRS_MAX 10
@@ -20,6 +22,14 @@ struct both {
     const struct spex_comparison *comparison;
 };
 
+static void print_program(const char *title, const struct spex_study *study, FILE *out) {
+    char *program = strdup(spex_store_program(study->store));
+    if (program)
+        spex_make_printable(program);
+    fprintf(out, "%s %s\n", title, program ? program : "?");
+    free(program);
+}
+
 /* Prints in what the stores differ: space, program and circumstances. */
 static void print_comparable(const struct both *both, FILE *out) {
     const struct spex_comparison *comparison = both->comparison;
@@ -28,11 +38,12 @@ static void print_comparable(const struct both *both, FILE *out) {
         fprintf(out, "space      differs: %s\n", comparison->difference);
     else
         fputs("space      the same\n", out);
-    if (comparison->same_program)
+    if (comparison->same_program) {
         fputs("program    the same\n", out);
-    else
-        fprintf(out, "program    A %s\n           B %s\n", spex_store_program(both->a->store),
-                spex_store_program(both->b->store));
+    } else {
+        print_program("program    A", both->a, out);
+        print_program("           B", both->b, out);
+    }
     if (on == SPEX_ON_COUNT)
         fputs("machine    the same, and kernel, build and spex\n", out);
     else

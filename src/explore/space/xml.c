@@ -5,16 +5,15 @@
 #include "explore/space/xml.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <libxml/parser.h>
 
+#include "base/whole_file.h"
 #include "text/printable.h"
 
 /* No network access; messages are ours. XML_PARSE_BIG_LINES: line numbers above 65535. */
@@ -28,33 +27,6 @@ typedef xmlError parse_error;
 #endif
 
 /* 0; -EFBIG: the file has as many bytes as there is room for, or more; or the error of reading. */
-static int read_until_end(int fd, char *text, size_t room, size_t *length) {
-    *length = 0;
-    while (*length < room) {
-        ssize_t got = read(fd, text + *length, room - *length);
-        if (got == 0)
-            return 0;
-        if (got < 0 && errno != EINTR)
-            return -errno;
-        *length += got > 0 ? (size_t)got : 0;
-    }
-    return -EFBIG;
-}
-
-/* Makes room for the largest file at once, since the size of a pipe is not known. */
-static int xml_load(struct spex_xml *xml) {
-    int fd = open(xml->path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return spex_fail(xml->error, -errno, "cannot read %s: %s", xml->path, strerror(errno));
-    xml->text = malloc(SPEX_XML_BYTES_MAX + 1);
-    int err = xml->text ? read_until_end(fd, xml->text, SPEX_XML_BYTES_MAX, &xml->length) : -ENOMEM;
-    close(fd);
-    if (err)
-        return spex_fail(xml->error, err, "cannot read %s: %s", xml->path, strerror(-err));
-    xml->text[xml->length] = '\0';
-    return 0;
-}
-
 /* Passes the parser's message on, without its newline. */
 static int fail_parse(struct spex_xml *xml, const xmlError *error) {
     const char *text = error && error->message ? error->message : "not an XML document\n";
@@ -111,7 +83,7 @@ static int xml_parse(struct spex_xml *xml) {
 
 int spex_xml_read_file(struct spex_xml *xml, const char *path, struct spex_error *error) {
     *xml = (struct spex_xml){.path = path, .error = error};
-    int err = xml_load(xml);
+    int err = spex_whole_file_read(path, SPEX_XML_BYTES_MAX, &xml->text, &xml->length, error);
     err = err ? err : xml_parse(xml);
     if (err)
         spex_xml_free(xml);

@@ -18,6 +18,7 @@
 #include <spex/version.h>
 
 #include "explore/store/build_id.h"
+#include "text/printable.h"
 
 const char *const spex_circumstance_names[SPEX_ON_COUNT] = {
     [SPEX_ON_HOST] = "host", [SPEX_ON_KERNEL] = "kernel", [SPEX_ON_CPU] = "cpu",
@@ -120,11 +121,13 @@ int spex_circumstances_now(const char *program, struct spex_circumstances *now) 
                   [SPEX_ON_BUILD] = program_build(program),
                   [SPEX_ON_SPEX] = strdup(SPEX_VERSION)},
     };
-    for (size_t c = 0; c < SPEX_ON_COUNT; c++)
+    for (size_t c = 0; c < SPEX_ON_COUNT; c++) {
         if (!now->texts[c]) {
             spex_circumstances_free(now);
             return -ENOMEM;
         }
+        spex_make_printable(now->texts[c]); /* as stores give them back */
+    }
     return 0;
 }
 

@@ -67,10 +67,10 @@ static int store_load(struct spex_store *store, struct spex_error *error) {
     if (!err && sqlite3_step(statement) != SQLITE_ROW)
         err = spex_fail(error, -EEXIST, "%s is no complete store of spex", store->path);
     if (!err) {
-        store->space = spex_store_text(statement, 0);
-        store->identity = spex_store_text(statement, 1);
+        store->space = spex_store_bytes(statement, 0);
+        store->identity = spex_store_bytes(statement, 1);
         store->policy = spex_store_text(statement, 2);
-        store->program = spex_store_text(statement, 3);
+        store->program = spex_store_bytes(statement, 3);
         if (!store->space || !store->identity || !store->policy || !store->program)
             err = spex_fail(error, -ENOMEM, "out of memory");
     }
@@ -108,12 +108,23 @@ static int store_create(struct spex_store *store, const char *xml, struct spex_e
     return err ? err : store->space ? 0 : spex_fail(error, -ENOMEM, "out of memory");
 }
 
-/* The program and its arguments as JSON, to be compared and shown. NULL: out of memory. */
+/* An argument that is not UTF-8: {"bytes": "ff2d"}. */
+static json_t *argument_bytes(const char *argument) {
+    size_t length = strlen(argument);
+    char *digits = malloc(2 * length + 1);
+    for (size_t i = 0; digits && i < length; i++)
+        snprintf(digits + 2 * i, 3, "%02x", (unsigned char)argument[i]);
+    json_t *json = digits ? json_pack("{s:s}", "bytes", digits) : NULL;
+    free(digits);
+    return json;
+}
+
+/* The program and its arguments as JSON, to be compared and shown. */
 static char *program_text(char *const *argv) {
     json_t *list = json_array();
     for (size_t i = 0; argv[i]; i++)
         if (json_array_append_new(list, json_string(argv[i])) < 0) /* NULL: not UTF-8 */
-            json_array_append_new(list, json_string("?"));
+            json_array_append_new(list, argument_bytes(argv[i]));
     char *text = json_dumps(list, 0);
     json_decref(list);
     return text;

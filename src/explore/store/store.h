@@ -53,8 +53,8 @@ int spex_store_directory(struct spex_store *store, char **directory, struct spex
 int spex_store_set_directory(struct spex_store *store, const char *directory,
                              struct spex_error *error);
 
-/* The space's XML, the policy's name, and the program with its arguments as JSON. Valid until the
- * store is closed. */
+/* The space's XML, the policy's name, and the program with its arguments as JSON, which may have
+ * control characters when somebody else has written the store. Valid until the store is closed. */
 const char *spex_store_space(const struct spex_store *store);
 const char *spex_store_policy(const struct spex_store *store);
 const char *spex_store_program(const struct spex_store *store);
@@ -66,7 +66,8 @@ int spex_store_trials(struct spex_store *store, const struct spex_space *space,
 
 /* Stores a finished trial under `number`, from 1, replacing one that is there, and the plans under
  * way, in one transaction: after an error the store is unchanged. When it returns 0, the end of
- * this process cannot lose the trial; a power failure may lose those of the last second. */
+ * this process cannot lose the trial; a power failure may lose those of the last second. -ESTALE: the
+ * store is no longer at its path; `error` says where a copy of it is. */
 int spex_store_put(struct spex_store *store, uint64_t number, const struct spex_space *space,
                    const struct spex_trial *trial, const struct spex_unfinished *unfinished,
                    size_t unfinished_count, struct spex_error *error);

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "text/printable.h"
+
 /* The system's own error is told where SQLite has one, because "disk I/O error" does not say what
  * to do. */
 int spex_store_fail(const struct spex_store *store, const char *what, struct spex_error *error) {
@@ -94,6 +96,13 @@ int spex_store_integer(struct spex_store *store, const char *sql, int64_t *value
 
 /* NULL: the column is NULL, or out of memory. */
 char *spex_store_text(sqlite3_stmt *statement, int column) {
+    char *text = spex_store_bytes(statement, column);
+    if (text)
+        spex_make_printable(text);
+    return text;
+}
+
+char *spex_store_bytes(sqlite3_stmt *statement, int column) {
     const char *text = (const char *)sqlite3_column_text(statement, column);
     return text ? strdup(text) : NULL;
 }

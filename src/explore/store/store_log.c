@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -54,6 +55,44 @@ int spex_store_open_database(struct spex_store *store, int flags, struct spex_er
         return spex_store_fail(store, "open the store", error);
     sqlite3_busy_timeout(store->db, 10000);
     return 0;
+}
+
+static bool is_at_its_path(const struct spex_store *store) {
+    struct stat ours, there;
+    return fstat(store->lock, &ours) == 0 && stat(store->path, &there) == 0 &&
+           ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
+}
+
+/* SQLite writes into an empty file, and would follow a link. */
+static int store_copy(const struct spex_store *store, const char *path, struct spex_error *error) {
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return spex_fail(error, -errno, "%s", strerror(errno));
+    close(fd);
+    char *sql = sqlite3_mprintf("VACUUM INTO %Q", path);
+    int code = sql ? sqlite3_exec(store->db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
+    sqlite3_free(sql);
+    return code == SQLITE_OK ? 0 : spex_fail(error, -EIO, "%s", sqlite3_errmsg(store->db));
+}
+
+int spex_store_check_place(const struct spex_store *store, int err, struct spex_error *error) {
+    struct spex_error why;
+    char *copy = NULL;
+    if (is_at_its_path(store))
+        return err;
+    if (asprintf(&copy, "%s.rescued-%d", store->path, (int)getpid()) < 0)
+        return spex_fail(error, -ENOMEM, "out of memory");
+    if (store_copy(store, copy, &why) == 0)
+        spex_error_set(error,
+                       "the store %s was removed or replaced while trials ran; they are in %s",
+                       store->path, copy);
+    else
+        spex_error_set(
+            error,
+            "the store %s was removed or replaced while trials ran; they cannot be put into %s: %s",
+            store->path, copy, why.text);
+    free(copy);
+    return -ESTALE;
 }
 
 /* With a log, readers and the writer do not wait for each other, and a commit without

@@ -109,7 +109,7 @@ int spex_store_directory(struct spex_store *store, char **directory, struct spex
     if (!err && sqlite3_step(rows) != SQLITE_ROW)
         err = spex_store_fail(store, "read", error);
     if (!err)
-        *directory = spex_store_text(rows, 0);
+        *directory = spex_store_bytes(rows, 0);
     sqlite3_finalize(rows);
     return err;
 }

@@ -9,6 +9,7 @@
 
 #include "explore/store/store_file.h"
 #include "ring/probe_type.h"
+#include "text/printable.h"
 
 /* The caller's function, and its argument. */
 struct taking {
@@ -37,6 +38,7 @@ static void probe_text(sqlite3_stmt *row, char *text, size_t size) {
     if (field)
         snprintf(index, sizeof(index), "[%d]", field);
     snprintf(text, size, "%s:%s%s", name ? name : number, type ? type : "?", index);
+    spex_make_printable(text);
 }
 
 /* The first value of a timed probe is its time; others are plain numbers. */
@@ -73,6 +75,7 @@ static int take_usage_row(const struct taking *taking, sqlite3_stmt *row) {
         if ((type != SQLITE_INTEGER && type != SQLITE_FLOAT) || strcmp(column, "trial") == 0)
             continue;
         snprintf(name, sizeof(name), "usage %s", column);
+        spex_make_printable(name);
         err = taking->take(taking->user, (size_t)sqlite3_column_int64(row, 0), name, "",
                            sqlite3_column_double(row, c));
     }

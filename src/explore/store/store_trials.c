@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "explore/space/space_parameter.h"
 #include "explore/store/store_file.h"
+#include "explore/store/store_log.h"
 #include "explore/store/store_usage.h"
 #include "ring/probe_type.h"
 
@@ -181,7 +182,7 @@ int spex_store_put(struct spex_store *store, uint64_t number, const struct spex_
     err = err ? err : spex_store_execute(store, "COMMIT", "write to the store", error);
     if (err)
         sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
-    return err;
+    return spex_store_check_place(store, err, error);
 }
 
 /* The statements that read trials. */

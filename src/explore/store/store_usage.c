@@ -5,6 +5,7 @@
 #include "explore/store/store_usage.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 /* Binds a usage to the parameters from `first` on; unknown numbers stay NULL. */
 static void bind_usage(sqlite3_stmt *statement, int first, const struct spex_usage *usage) {
@@ -108,12 +109,13 @@ static int get_program(struct spex_store *store, sqlite3_int64 number, struct sp
 /* The columns: trial, load, stressor, workers, usage. */
 static int take_load(sqlite3_stmt *row, struct spex_trial *trial, struct spex_error *error) {
     struct spex_usage usage = {.known = false};
-    const char *stressor = (const char *)sqlite3_column_text(row, 2);
+    char *stressor = spex_store_text(row, 2);
     read_usage(row, 4, &usage);
-    if (!stressor ||
-        spex_trial_add_load(trial, stressor, (unsigned)sqlite3_column_int64(row, 3), &usage))
-        return spex_fail(error, -ENOMEM, "out of memory");
-    return 0;
+    int err = stressor ? spex_trial_add_load(trial, stressor,
+                                             (unsigned)sqlite3_column_int64(row, 3), &usage)
+                       : -ENOMEM;
+    free(stressor);
+    return err ? spex_fail(error, -ENOMEM, "out of memory") : 0;
 }
 
 static int get_loads(struct spex_store *store, sqlite3_int64 number, struct spex_trial *trial,
