@@ -30,10 +30,11 @@ struct spex_control_requests {
 int spex_control_start(const struct spex_control_requests *requests, const char *chosen, char *why,
                        size_t why_size);
 
-/* Connects to the command that waits at the socket `path`, and sends it a report every
- * `interval_ms`. Starts the thread if it does not run. When the command goes, all probes go off. */
+/* Connects to the command that waits at the socket `path`, or by the inherited socket `handover`
+ * (call.h), and sends it a report every `interval_ms`. Starts the thread if it does not run. When the command goes, all probes go off. */
 int spex_control_call(const struct spex_control_requests *requests, const char *path,
-                      uint32_t interval_ms, char *why, size_t why_size);
+                      const struct spex_descriptor *handover, uint32_t interval_ms, char *why,
+                      size_t why_size);
 
 /* Sends the last reports, closes all connections and joins the thread. Every site is off and every
  * record collected. Waits for slow readers, at most two seconds. */

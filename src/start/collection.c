@@ -35,6 +35,11 @@ const char *spex_life_out_after(const char *prefix) {
     return out && strncmp(out, prefix, length) == 0 ? out + length : NULL;
 }
 
+void spex_life_out_give_up(void) {
+    spex_life.settings.out = NULL;
+    spex_life.out_given_up = true;
+}
+
 static int sink_open(void) {
     struct spex_sink *sink = NULL;
     const char *stream = spex_life_out_after(SPEX_OUT_STREAM);
@@ -42,6 +47,8 @@ static int sink_open(void) {
                      : spex_metrics_open(&sink);
     if (!err)
         spex_sinks_add(sink);
+    else if (stream)
+        spex_life_out_give_up();
     return err;
 }
 

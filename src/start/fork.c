@@ -50,8 +50,9 @@ static void fork_parent(void) {
 /* With SPEX_FORKS=follow the child collects as its parent does. After an error, of which a message
  * says, it goes on without. */
 static void follow(struct spex_selection selection, bool table) {
+    spex_life.out_given_up = false;
     spex_life_control_start();
-    if (selection.count > 0 && spex_collection_start(table) == 0) {
+    if (selection.count > 0 && !spex_life.out_given_up && spex_collection_start(table) == 0) {
         spex_sites_select(selection);
         spex_doorbell_ring();
     } else {

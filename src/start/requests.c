@@ -149,16 +149,15 @@ static void door_open(void) {
         spex_message("no control socket: %s", why);
 }
 
-int spex_life_control_start(void) {
+void spex_life_control_start(void) {
     const char *command = spex_life_out_after(SPEX_OUT_METRICS);
     char why[WHY_BYTES] = "";
     door_open();
-    if (!command)
-        return 0;
-    int err = spex_control_call(&spex_life_requests, command, REPORT_INTERVAL_MS, why, sizeof(why));
-    if (err)
-        spex_message("SPEX_OUT: %s", why);
-    return err;
+    if (!command || spex_control_call(&spex_life_requests, command, &spex_life.settings.handover,
+                                      REPORT_INTERVAL_MS, why, sizeof(why)) == 0)
+        return;
+    spex_message("SPEX_OUT: %s; the probes stay off", why);
+    spex_life_out_give_up();
 }
 
 static int need_locked(const char *probes, char *why, size_t why_size) {

@@ -3,6 +3,7 @@
  * their own files in the places of ours, call a command, exit. */
 #include "../children.h"
 #include "../status.h"
+#include "../unit/messages.h"
 #include "serving.h"
 
 #include <sys/syscall.h>
@@ -277,7 +278,15 @@ static void a_command_that_is_not_there_is_said(void **state) {
     (void)state;
     spex_stop();
     setenv("SPEX_OUT", "metrics:/nowhere/at/all", 1);
-    assert_int_equal(serving_start("program.*"), -ENOENT);
+    messages_begin();
+    int err = serving_start("program.*");
+    const char *text = messages_end();
+    assert_int_equal(err, 0);
+    assert_non_null(strstr(text, "SPEX_OUT: cannot connect to /nowhere/at/all: No such file"));
+    assert_int_equal(status_now().sites_on, 0);
+    int fd = caller_connect();
+    assert_int_equal(caller_select(fd, "program.work"), 1);
+    close(fd);
 }
 
 static int work_and_exit(int from, int to) {

@@ -20,6 +20,7 @@ import termios
 import time
 import unittest
 
+from running import NOBODY as USER, nobody_can_run
 from launched import counts, EXACTLY, PATIENCE, process_status, RUNS, Runs, wait_for
 
 
@@ -88,6 +89,14 @@ class Processes(Runs):
                  "State:\tZ" in process_status(number))
         process.wait()
         self.assertEqual(self.run_it("--", "runs", "exits", "0").returncode, 0)  # cleans up
+
+    def test_a_program_that_has_dropped_its_privileges(self):
+        if os.geteuid() != 0 or not nobody_can_run(RUNS):
+            self.skipTest("root, and a program that others can run, were expected")
+        nobody = ["setpriv", "--reuid=%d" % USER, "--regid=%d" % USER, "--clear-groups"]
+        found, result = self.run_json("--", *nobody, RUNS, "starts")
+        self.assertEqual([counts(process) for process in found["processes"]], [EXACTLY, EXACTLY])
+        self.assertEqual(result.stderr, "")
 
     def test_more_processes_than_are_kept(self):
         script = "i=0; while [ $i -lt 260 ]; do %s exits 0; i=$((i + 1)); done" % RUNS

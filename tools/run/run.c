@@ -124,13 +124,15 @@ static int watch_open(struct spex_run_watch *watch, const struct request *reques
 
 /* Variables without a value given are left as the environment has them. An exit status. */
 static int launch_program(struct spex_run_watch *watch, const struct request *request) {
-    char output[160];
+    char output[160], handover[64];
     spex_listener_output(&watch->listener, output, sizeof(output));
-    struct spex_launch_variable variables[6] = {
+    spex_listener_handover(&watch->listener, handover, sizeof(handover));
+    struct spex_launch_variable variables[7] = {
         {spex_variable_name(SPEX_VARIABLE_PROBES), request->probes},
         {spex_variable_name(SPEX_VARIABLE_OUT), output},
+        {spex_variable_name(SPEX_VARIABLE_OUT_SOCKET), handover},
     };
-    struct spex_launch_variable *next = &variables[2];
+    struct spex_launch_variable *next = &variables[3];
     if (request->follow)
         *next++ = (struct spex_launch_variable){spex_variable_name(SPEX_VARIABLE_FORKS), "follow"};
     if (request->budget)
@@ -179,7 +181,8 @@ static int run_finish(struct spex_run_watch *watch, const struct request *reques
 /* After the listener is closed, so that its socket file is removed: the signal ends this
  * process. */
 int spex_command_run(int argc, char **argv) {
-    static struct spex_run_watch watch = {.listener.listening.socket.number = -1};
+    static struct spex_run_watch watch = {
+        .listener = {.listening.socket.number = -1, .handover = -1, .handed = -1}};
     struct request request = {.probes = NULL};
     int status = run_parse(argc, argv, &request);
     status = status ? status : request_choose_probes(&request);
