@@ -328,7 +328,7 @@ static int try_descriptor(int place) {
 /* As the commands do. */
 static int try_client(int parent) {
     struct spex_error error;
-    int fd = spex_client_connect(parent, &error);
+    int fd = spex_client_connect(parent, SPEX_CLIENT_CONNECT_MS, &error);
     return fd == -EACCES && strstr(error.text, "not yours") ? 0 : 1;
 }
 

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <sys/signalfd.h>
 
+#include "observe/control_client.h"
+
 int spex_stop_signals_open(void) {
     sigset_t stop;
     sigemptyset(&stop);
@@ -15,5 +17,7 @@ int spex_stop_signals_open(void) {
     sigprocmask(SIG_BLOCK, &stop, NULL);
     signal(SIGXFSZ, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
-    return signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK);
+    int fd = signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK);
+    spex_client_stop_at(fd);
+    return fd;
 }

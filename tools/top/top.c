@@ -77,6 +77,7 @@ static int print_interval(const struct spex_top_feed *feed) {
 static int print_intervals(struct spex_top_feed *feed, unsigned long count) {
     struct pollfd fds[SPEX_TOP_FEED_FDS];
     unsigned long printed = 0;
+    bool silent = false;
     while (feed->state == SPEX_TOP_FOLLOWS || feed->state == SPEX_TOP_SEARCHES) {
         poll(fds, SPEX_TOP_FEED_FDS, spex_top_feed_wait(feed, fds));
         while (spex_top_feed_take(feed)) {
@@ -89,6 +90,12 @@ static int print_intervals(struct spex_top_feed *feed, unsigned long count) {
             if (++printed == count)
                 return SPEX_EXIT_OK;
         }
+        if (feed->silent && !feed->has_now)
+            return spex_complain(SPEX_EXIT_FAILED, "process %d does not answer",
+                                 (int)feed->process);
+        if (feed->silent && !silent)
+            spex_complain(0, "process %d does not answer", (int)feed->process);
+        silent = feed->silent;
     }
     if (feed->state == SPEX_TOP_LEFT)
         return spex_complain(feed->final ? SPEX_EXIT_OK : SPEX_EXIT_FAILED, "%s", feed->error.text);

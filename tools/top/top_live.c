@@ -232,12 +232,16 @@ static void live_take_keys(struct live *live) {
     }
 }
 
+/* Reports that are taken before keys and signals are. */
+enum { REPORTS_MAX = 16 };
+
 /* Reports that come while the display is paused are counted and not shown. */
 static void live_take_reports(struct live *live, unsigned long count) {
     struct spex_top_feed *feed = live->feed;
     enum spex_top_state before = feed->state;
     unsigned found = feed->found;
-    while (spex_top_feed_take(feed)) {
+    bool silent = feed->silent;
+    for (int n = 0; n < REPORTS_MAX && spex_top_feed_take(feed); n++) {
         if (!live->paused &&
             spex_top_view_fill(&live->view, &feed->now,
                                feed->has_difference ? &feed->difference : NULL) != 0)
@@ -245,6 +249,10 @@ static void live_take_reports(struct live *live, unsigned long count) {
         if (count && feed->has_difference && ++live->reports == count)
             live_end(live, SPEX_EXIT_OK);
     }
+    if (feed->silent && !silent)
+        live_say(live, "the program does not answer", true);
+    else if (silent && !feed->silent)
+        live_say(live, "the program answers again", false);
     if (feed->found != found)
         live_say(live, "found again: the program has started spex anew", false);
     if (feed->state == before)
