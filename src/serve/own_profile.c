@@ -24,12 +24,6 @@
 #include "site/registry.h"
 #include "text/printable.h"
 
-static uint64_t loaded_ns;
-
-__attribute__((constructor)) static void note_load(void) {
-    loaded_ns = spex_clock_ns(CLOCK_MONOTONIC);
-}
-
 static bool is_continued(char byte) {
     return ((unsigned char)byte & 0xc0) == 0x80;
 }
@@ -43,6 +37,17 @@ static void copy_text(char *to, size_t size, const char *from) {
     if (length)
         memcpy(to, from, length);
     to[length] = '\0';
+}
+
+static uint64_t loaded_ns;
+
+/* The program's name. Programs that set their title overwrite what program_invocation_short_name
+ * points to. */
+static char command[SPEX_PROFILE_NAME_BYTES];
+
+__attribute__((constructor)) static void note_load(void) {
+    copy_text(command, sizeof(command), program_invocation_short_name);
+    loaded_ns = spex_clock_ns(CLOCK_MONOTONIC);
 }
 
 /* Copies a path; of a long one the end, which says more than the beginning. */
@@ -67,7 +72,7 @@ void spex_profile_process_now(struct spex_profile_process *process) {
         .sites_refused = spex_sites_refused(),
         .loaded_ns = loaded_ns,
     };
-    copy_text(process->command, sizeof(process->command), program_invocation_short_name);
+    copy_text(process->command, sizeof(process->command), command);
     if (spex_sites_selection(process->selection, sizeof(process->selection)) != 0)
         copy_text(process->selection, sizeof(process->selection), "a long selection");
     spex_metrics_lock();

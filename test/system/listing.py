@@ -83,6 +83,11 @@ class Listing(Programs):
         self.set(process.pid, "off")
         self.assertFalse(self.sites(process)["query", "lat"]["on"])
 
+    def test_a_program_that_sets_its_title_keeps_its_name(self):
+        process = self.start()
+        self.say(process, "title")
+        self.assertEqual(self.programs()[process.pid]["command"], "live")
+
     def test_libraries_that_come_later_obey_what_was_said_before(self):
         process = self.start(environment=self.environment(LIVE_PLUGIN=PLUGIN))
         self.set(process.pid, "plugin*:lat@7,nothing", status=1)

@@ -21,7 +21,7 @@ import time
 import unittest
 
 from running import NOBODY as USER, nobody_can_run
-from launched import counts, EXACTLY, PATIENCE, process_status, RUNS, Runs, wait_for
+from launched import counts, EXACTLY, NOBODY as SILENCE, PATIENCE, process_status, RUNS, Runs, wait_for
 
 
 class Processes(Runs):
@@ -29,6 +29,14 @@ class Processes(Runs):
         found, _ = self.run_json("--", "runs", "forks")
         process, = found["processes"]
         self.assertEqual(counts(process), EXACTLY)
+
+    def test_nobody_is_told_by_what_is_known(self):
+        for option, told in ([], True), (["-f"], False):
+            for program in ["true"], ["env", "-i", RUNS, "exits", "0"]:
+                result = self.run_it(*option, "--", *program)
+                self.assertEqual(result.returncode, 0)
+                self.assertIn(SILENCE % program[0], result.stderr)
+                self.assertEqual("--follow-forks" in result.stderr, told)
 
     def test_a_fork_is_followed(self):
         for option in "-f", "--follow-forks":
@@ -124,7 +132,7 @@ class Processes(Runs):
         self.assertEqual(caller.recv(1), b"")
         process.stdin.write("\n")
         _, err = self.finish(process, 0)
-        self.assertIn("no process of sh started spex", err)
+        self.assertIn("2 processes of sh connected, and none has sent a report", err)
         found = json.loads(self.text("json"))
         self.assertEqual([process["state"] for process in found["processes"]][0], "broken")
         idle.close()

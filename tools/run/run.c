@@ -151,6 +151,21 @@ static int launch_program(struct spex_run_watch *watch, const struct request *re
     return 0;
 }
 
+/* Says what is known when there is nothing to show. */
+static void complain_of_silence(const struct spex_listener *listener,
+                                const struct request *request) {
+    const char *program = request->argv[0];
+    if (listener->count)
+        spex_complain(0, "%zu process%s of %s connected, and none has sent a report",
+                      listener->count, listener->count > 1 ? "es" : "", program);
+    else
+        spex_complain(0,
+                      "no process of %s has connected: each is without spex, or has not called "
+                      "spex_start, or did so without the SPEX_OUT that it was started with%s",
+                      program,
+                      request->follow ? "" : ", or works in the child of a fork (--follow-forks)");
+}
+
 static bool no_process_reported(const struct spex_listener *listener) {
     for (size_t c = 0; c < listener->count; c++)
         if (!spex_caller_silent(listener->callers[c]))
@@ -166,10 +181,7 @@ static int run_finish(struct spex_run_watch *watch, const struct request *reques
     spex_run_watch_settle(watch);
     spex_run_output_final(&watch->output, request->argv, program, &watch->listener, seconds);
     if (no_process_reported(&watch->listener))
-        spex_complain(0,
-                      "no process of %s started spex: it was not built with spex, or does not call "
-                      "spex_start, or runs its work in the child of a fork (--follow-forks)",
-                      request->argv[0]);
+        complain_of_silence(&watch->listener, request);
     int err = spex_run_output_close(&watch->output);
     if (err)
         spex_complain(0, "run: cannot write to %s: %s", watch->output.name, strerror(-err));
