@@ -65,7 +65,8 @@ class Listing(Programs):
         sites = self.sites(self.start())
         self.assertEqual(set(sites), {("query", "lat"), ("query.parse", "tpt"), (3, "cnt"), ("state", "snapshot")})
         for site in sites.values():
-            self.assertEqual((site["on"], site["period"], site["rate"], site["lost"]), (False, 0, None, None))
+            self.assertEqual((site["on"], site["period"], site["rate"], site["count"], site["count_margin"], site["lost"]),
+                             (False, 0, None, None, None, None))
         self.assertEqual((sites[3, "cnt"]["sc"], sites["state", "snapshot"]["values"]), (10, 2))
 
     def test_what_is_on_tells_what_it_does(self):
@@ -76,6 +77,8 @@ class Listing(Programs):
         query = sites["query", "lat"]
         self.assertEqual((query["on"], query["period"], query["lost"]), (True, 3, 0))
         self.assertGreater(query["record_cost_ns"], 0)
+        self.assertGreater(query["count"], 0)
+        self.assertEqual(query["count_margin"], 0)
         self.assertEqual(sites[3, "cnt"]["period"], 10)
         self.assertFalse(sites["state", "snapshot"]["on"])
         row = next(line for line in self.probes(process).splitlines() if line.startswith("query "))

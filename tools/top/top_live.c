@@ -323,8 +323,11 @@ static void live_run(struct live *live, unsigned long count) {
 }
 
 /* The terminal is restored before this returns, whatever has ended the loop. */
-int spex_top_live(struct spex_top_feed *feed, unsigned long count) {
-    struct live live = {.feed = feed, .view = {.sort = SPEX_TOP_PROBE}, .signals = open_signals()};
+int spex_top_live(struct spex_top_feed *feed, unsigned long count, bool totals) {
+    struct live live = {
+        .feed = feed,
+        .view = {.sort = SPEX_TOP_PROBE, .span = totals ? SPEX_TOP_START : SPEX_TOP_INTERVAL},
+        .signals = open_signals()};
     if (live.signals < 0)
         return spex_complain(SPEX_EXIT_FAILED, "cannot wait for signals: %s", strerror(errno));
     if (!spex_top_screen_open()) {
