@@ -103,15 +103,20 @@ static int connect_at(int fd, int place, const char *name, int timeout_ms) {
     return err == -EAGAIN ? -ETIMEDOUT : err;
 }
 
-/* Connects to the socket of the process in a directory. The socket, or a negative errno value. */
-static int connect_in(const char *path, const struct spex_process_place *place, int timeout_ms) {
+/* Connects to the socket of the process in a directory, of which *in gets a descriptor if it is not
+ * NULL. The socket, or a negative errno value. */
+static int connect_in(const char *path, const struct spex_process_place *place, int timeout_ms,
+                      int *in) {
     int directory = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (directory < 0)
         return -errno;
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     int err = fd < 0 ? -errno : connect_at(fd, directory, place->name, timeout_ms);
     err = err ? err : peer_check(fd, directory, place);
-    close(directory);
+    if (err || !in)
+        close(directory);
+    else
+        *in = directory;
     if (err && fd >= 0)
         close(fd);
     return err ? err : fd;
@@ -129,14 +134,15 @@ static int worse_error(int one, int other) {
 
 /* Tries each directory below `root`. A timeout ends the search, since each other directory
  * would cost as much time. */
-static int connect_below(const struct spex_process_place *place, const char *root, int timeout_ms) {
+static int connect_below(const struct spex_process_place *place, const char *root, int timeout_ms,
+                         int *in) {
     char path[SPEX_CONTROL_PATH_BYTES], whole[SPEX_CONTROL_PATH_BYTES + 32];
     int err = -ENOENT;
     for (int u = 0; u < SPEX_PLACE_USERS; u++)
         for (unsigned n = 0;
              spex_control_directory(n, place->chosen, place->runtime, place->users[u], path); n++) {
             snprintf(whole, sizeof(whole), "%s%s", root, path);
-            int fd = connect_in(whole, place, timeout_ms);
+            int fd = connect_in(whole, place, timeout_ms, in);
             if (fd >= 0 || fd == -ETIMEDOUT)
                 return fd;
             err = worse_error(err, fd);
@@ -146,13 +152,13 @@ static int connect_below(const struct spex_process_place *place, const char *roo
 
 /* /proc/PID/root cannot be entered by other users. A process in our own mount namespace is
  * found without it. */
-static int connect_to(const struct spex_process_place *place, int timeout_ms) {
+static int connect_to(const struct spex_process_place *place, int timeout_ms, int *in) {
     char root[32];
     snprintf(root, sizeof(root), "/proc/%d/root", (int)place->process);
-    int fd = connect_below(place, root, timeout_ms);
+    int fd = connect_below(place, root, timeout_ms, in);
     if (fd >= 0 || fd == -ETIMEDOUT)
         return fd;
-    int other = connect_below(place, "", timeout_ms);
+    int other = connect_below(place, "", timeout_ms, in);
     return other >= 0 ? other : worse_error(fd, other);
 }
 
@@ -180,7 +186,7 @@ static int connect_explain(const struct spex_process_place *place, int err,
 }
 
 /* The message names the process and its command, so that the user sees which program was meant. */
-int spex_client_connect(pid_t process, int timeout_ms, struct spex_error *error) {
+static int process_connect(pid_t process, int timeout_ms, int *in, struct spex_error *error) {
     struct spex_process_place place;
     int err = spex_process_place(process, &place);
     if (err) {
@@ -188,11 +194,24 @@ int spex_client_connect(pid_t process, int timeout_ms, struct spex_error *error)
                        (int)process, strerror(-err));
         return err;
     }
-    int fd = connect_to(&place, timeout_ms);
+    int fd = connect_to(&place, timeout_ms, in);
     if (fd < 0)
         fd = connect_explain(&place, fd, error);
     spex_process_place_free(&place);
     return fd;
+}
+
+int spex_client_connect(pid_t process, int timeout_ms, struct spex_error *error) {
+    return process_connect(process, timeout_ms, NULL, error);
+}
+
+int spex_client_directory(pid_t process, struct spex_error *error) {
+    int directory = -1;
+    int fd = process_connect(process, SPEX_CLIENT_CONNECT_MS, &directory, error);
+    if (fd < 0)
+        return fd;
+    close(fd);
+    return directory;
 }
 
 /* Header and text go in one packet: SOCK_SEQPACKET keeps its boundaries. EPIPE and ECONNRESET

@@ -17,6 +17,10 @@
  * errno value. */
 int spex_client_connect(pid_t process, int timeout_ms, struct spex_error *error);
 
+/* The directory, as an O_PATH descriptor, in which a process of the user has its socket, or an error
+ * of spex_client_connect. */
+int spex_client_directory(pid_t process, struct spex_error *error);
+
 /* The usual time limits, for connecting and for one answer. */
 #define SPEX_CLIENT_CONNECT_MS 1000
 #define SPEX_CLIENT_ANSWER_MS  10000

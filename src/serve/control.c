@@ -19,6 +19,8 @@
 #include "base/service_thread.h"
 #include "serve/call.h"
 #include "serve/clients.h"
+#include "serve/own_profile.h"
+#include "wire/standing.h"
 
 #define MS 1000000u
 
@@ -98,7 +100,7 @@ static void connection_serve(struct spex_control *c, struct spex_connection *con
 
 static void probes_off(struct spex_control *c) {
     char answer[SPEX_CONTROL_ANSWER_BYTES];
-    if (c->requests->select("", answer, sizeof(answer)) != -EBUSY)
+    if (c->requests->select("", false, answer, sizeof(answer)) != -EBUSY)
         c->orphaned = false;
 }
 
@@ -328,6 +330,15 @@ int spex_control_call(const struct spex_control_requests *requests, const char *
                       size_t why_size) {
     pthread_mutex_lock(&control_lock);
     int err = call_locked(requests, path, handover, interval_ms, why, why_size);
+    pthread_mutex_unlock(&control_lock);
+    return err;
+}
+
+int spex_control_standing(char text[SPEX_CONTROL_TEXT_BYTES + 1]) {
+    pthread_mutex_lock(&control_lock);
+    int err = control && control->has_door
+                  ? spex_standing_read(control->door.path, spex_profile_own_name(), text)
+                  : -ENOENT;
     pthread_mutex_unlock(&control_lock);
     return err;
 }

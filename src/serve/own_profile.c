@@ -47,7 +47,12 @@ static char command[SPEX_PROFILE_NAME_BYTES];
 
 __attribute__((constructor)) static void note_load(void) {
     copy_text(command, sizeof(command), program_invocation_short_name);
+    spex_make_printable(command);
     loaded_ns = spex_clock_ns(CLOCK_MONOTONIC);
+}
+
+const char *spex_profile_own_name(void) {
+    return command;
 }
 
 /* Copies a path; of a long one the end, which says more than the beginning. */
@@ -74,7 +79,7 @@ void spex_profile_process_now(struct spex_profile_process *process) {
     };
     copy_text(process->command, sizeof(process->command), command);
     if (spex_sites_selection(process->selection, sizeof(process->selection)) != 0)
-        copy_text(process->selection, sizeof(process->selection), "a long selection");
+        copy_text(process->selection, sizeof(process->selection), SPEX_PROFILE_LONG_SELECTION);
     spex_metrics_lock();
     spex_metrics_process(process);
     struct spex_controller_totals budget = spex_controller_totals();

@@ -77,6 +77,10 @@ int spex_collection_models_begin(struct spex_error *error);
  * messages go to standard error. */
 int spex_life_select_locked(const char *probes, char *answer, size_t size);
 
+/* Selects what `spex set --follow` has left for programs of this name. A failure is a line on
+ * standard error. */
+void spex_life_select_standing(void);
+
 /* What clients of the control socket can request. */
 extern const struct spex_control_requests spex_life_requests;
 

@@ -69,10 +69,11 @@ int spex_life_select_locked(const char *probes, char *answer, size_t size) {
     return on;
 }
 
-static int request_select(const char *probes, char *answer, size_t size) {
+static int request_select(const char *probes, bool follow, char *answer, size_t size) {
     if (pthread_mutex_trylock(&spex_life.lock) != 0)
         return -EBUSY;
     int on = spex_life.started ? spex_life_select_locked(probes, answer, size) : -EPERM;
+    spex_life.settings.follow |= follow && on >= 0;
     pthread_mutex_unlock(&spex_life.lock);
     return on;
 }
@@ -158,6 +159,21 @@ void spex_life_control_start(void) {
         return;
     spex_message("SPEX_OUT: %s; the probes stay off", why);
     spex_life_out_give_up();
+}
+
+void spex_life_select_standing(void) {
+    char text[SPEX_CONTROL_TEXT_BYTES + 1], answer[SPEX_CONTROL_ANSWER_BYTES] = "";
+    int err = spex_control_standing(text);
+    if (err == -ENOENT)
+        return;
+    if (err)
+        snprintf(answer, sizeof(answer), "%s", strerror(-err));
+    else
+        err = spex_life_select_locked(text, answer, sizeof(answer));
+    if (err < 0)
+        spex_message("the selection of `spex set --follow`: %s", answer);
+    else
+        spex_life.settings.follow = true;
 }
 
 static int need_locked(const char *probes, char *why, size_t why_size) {

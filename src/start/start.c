@@ -105,8 +105,10 @@ static int start_locked(const struct spex_options *options) {
     int on = err;
     if (!err && spex_life.settings.probes && !spex_life.out_given_up)
         on = spex_life_select_locked(spex_life.settings.probes, NULL, 0);
-    if (on >= 0 || spex_life.out_given_up)
+    if (on >= 0 || spex_life.out_given_up) {
+        spex_life_select_standing();
         return 0;
+    }
     stop_locked();
     return on;
 }

@@ -28,7 +28,7 @@ static int directory_make(const char *path) {
     return fchmodat(AT_FDCWD, path, 0700, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : -errno;
 }
 
-static int directory_open(const char *path) {
+int spex_control_directory_open(const char *path) {
     int made = directory_make(path);
     if (made)
         return made;
@@ -70,7 +70,7 @@ static int listen_at(int directory, const char *name, int *listening) {
 }
 
 int spex_listening_socket_open_at(struct spex_listening_socket *door) {
-    int listening = -1, directory = directory_open(door->path);
+    int listening = -1, directory = spex_control_directory_open(door->path);
     if (directory < 0)
         return directory;
     spex_control_clean(directory);

@@ -134,6 +134,25 @@ static void a_child_that_follows_has_its_own(void **state) {
 }
 
 /* Also one that nothing is selected in. */
+/* From the request on, without SPEX_FORKS. */
+static void a_command_can_ask_children_to_follow(void **state) {
+    struct spex_profile_reader reader = {0};
+    (void)state;
+    SKIP_WITHOUT_FOLLOWERS();
+    int fd = caller_connect();
+    assert_int_equal(caller_ask(fd, SPEX_CONTROL_FOLLOW, "program.work@3", &reader), 1);
+    struct child child = child_start(obey);
+    child_await(&child);
+    int other = caller_connect_to(child.process);
+    assert_true(other >= 0);
+    assert_int_equal(caller_ask(other, SPEX_CONTROL_PROFILE, NULL, &reader), 0);
+    assert_string_equal(reader.profile.process.selection, "program.work@3");
+    close(other);
+    close(fd);
+    child_end(&child);
+    spex_profile_reader_free(&reader);
+}
+
 static void a_child_that_follows_can_be_called(void **state) {
     (void)state;
     SKIP_WITHOUT_FOLLOWERS();
@@ -325,6 +344,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_child_does_not_serve),
         TEST(a_child_that_follows_has_its_own),
+        TEST(a_command_can_ask_children_to_follow),
         TEST(a_child_that_follows_can_be_called),
         TEST(a_program_may_close_all_descriptors),
         TEST(a_program_may_use_our_numbers),

@@ -25,9 +25,6 @@ enum { NAMED_MAX = 500 };
 /* How long the records are taken that are left when the command ends. */
 #define REST_NS 3000000000u
 
-/* A profile has this text in place of a selection that is too long for it. */
-static const char long_selection_text[] = "a long selection";
-
 /* A selection of kernels that grows: "3:kernel,7:kernel@off". */
 struct kernel_list {
     char *text;
@@ -227,7 +224,7 @@ static void selection_restore(const struct spex_attached *attached) {
     struct spex_error error;
     int err = attached_ask(attached, SPEX_CONTROL_PROFILE, NULL, &reader, &error);
     const char *now = reader.profile.process.selection, *to = attached->before;
-    if (!err && (strcmp(now, attached->after) != 0 || strcmp(to, long_selection_text) == 0))
+    if (!err && (strcmp(now, attached->after) != 0 || strcmp(to, SPEX_PROFILE_LONG_SELECTION) == 0))
         to = attached->back;
     if (!err && to)
         err = attached_ask(attached, SPEX_CONTROL_SELECT, to, &reader, &error);
