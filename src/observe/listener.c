@@ -144,7 +144,7 @@ static int handed_accept(struct spex_listener *listener) {
  * again and again. */
 struct spex_caller *spex_listener_accept(struct spex_listener *listener) {
     struct spex_caller *caller = NULL;
-    while (!caller) {
+    for (int tries = 0; !caller && tries < SPEX_CALLERS_MAX; tries++) {
         int socket = listener->listening.socket.number >= 0
                          ? spex_listening_socket_accept(&listener->listening)
                          : -EAGAIN;
