@@ -257,7 +257,9 @@ static int sample_started(const struct request *request, struct spex_sample_prog
         status = spex_complain(SPEX_EXIT_FAILED, "sample: %s",
                                error.text[0] ? error.text : strerror(-err));
     else if (!spex_receiver_connected(run->receiver))
-        status = spex_complain(SPEX_EXIT_FAILED, "sample: %s did not start spex", request->argv[0]);
+        status = spex_complain(SPEX_EXIT_FAILED,
+                               "sample: %s did not connect: no spex_start with the SPEX_OUT given",
+                               request->argv[0]);
     else
         status = print_account(request, sampled, seconds, spex_receiver_lost(run->receiver));
     spex_sampled_destroy(sampled);
