@@ -214,6 +214,15 @@ class Live(Programs):
                 self.quit(terminal)
                 self.program = self.start()
 
+    def test_the_program_is_stopped(self):
+        terminal = self.open()
+        terminal.wait_for(QUERY)
+        self.program.send_signal(signal.SIGSTOP)
+        terminal.wait_for("the program does not answer")
+        self.program.send_signal(signal.SIGCONT)
+        terminal.wait_for("the program answers again")
+        self.quit(terminal)
+
     def test_the_program_becomes_another(self):
         terminal = self.open()
         terminal.wait_for(QUERY)
