@@ -109,14 +109,19 @@ static int start_locked(const struct spex_options *options) {
     err = settings_keep();
     err = err ? err : fork_handlers_install();
     err = err ? err : functions_make();
-    err = err ? err : spex_life_control_start();
+    spex_life.out_given_up = false;
+    if (!err)
+        spex_life_control_start();
     spex_life.started = true;
     int on = err;
-    if (!err && spex_life.settings.probes)
+    if (!err && spex_life.settings.probes && !spex_life.out_given_up)
         on = spex_life_select_locked(spex_life.settings.probes, NULL, 0);
-    if (on < 0)
-        stop_locked();
-    return on < 0 ? on : 0;
+    if (on >= 0 || spex_life.out_given_up) {
+        spex_life_select_standing();
+        return 0;
+    }
+    stop_locked();
+    return on;
 }
 
 int spex_start(const struct spex_options *options) {

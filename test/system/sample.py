@@ -78,7 +78,7 @@ class Samples(Programs):
         self.assertEqual(result.returncode, 127, result.stderr)
         result = self.sample(models, "--", "/bin/true")
         self.assertEqual(result.returncode, 1)
-        self.assertEqual(result.stderr, "spex: sample: /bin/true did not start spex\n")
+        self.assertEqual(result.stderr, "spex: sample: /bin/true did not connect: no spex_start with the SPEX_OUT given\n")
 
     def test_a_running_program(self):
         models = self.models(STALLED, 60)

@@ -54,7 +54,7 @@ void spex_probe_list_free(struct spex_probe_list *list) {
     }
     free(list->objects);
     free(list->program);
-    *list = (struct spex_probe_list){NULL, NULL, 0, 0};
+    *list = (struct spex_probe_list){.program = NULL};
 }
 
 void spex_probe_list_add_name(struct spex_columns *columns, const char *name, unsigned id) {
@@ -149,8 +149,8 @@ static json_t *list_json(const struct spex_probe_list *list) {
         for (size_t s = 0; s < object->sites.count; s++)
             err |= json_array_append_new(sites, site_json(&object->sites.items[s], object->path));
     }
-    json_t *json =
-        json_pack("{s:s, s:o, s:o}", "program", list->program, "objects", objects, "sites", sites);
+    json_t *json = json_pack("{s:s, s:o, s:o, s:b}", "program", list->program, "objects", objects,
+                             "sites", sites, "functions", (int)list->functions);
     if (!err)
         return json;
     json_decref(json);
