@@ -153,7 +153,8 @@ struct spex_status {
  *
  * Returns 0, also in a child that SPEX_FORKS=follow has started; -EALREADY when spex is
  * started; -EINVAL for a bad option or variable; -ENOMEM; or the error of opening the output or of
- * starting a thread. After an error spex is stopped, and the program may go on. */
+ * starting a thread. After an error spex is stopped, and the program may go on. This function,
+ * spex_set and spex_stop leave errno as it is. */
 SPEX_API int spex_start(const struct spex_options *options);
 
 /* Replaces the selection, or adds to it ("+…"). Sites that it does not match are switched off.
