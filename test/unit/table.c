@@ -161,7 +161,7 @@ static void times_without_those_of_the_clock(void **state) {
         "probe    type  1 in  count  per second   value      mean    p50    p90    p99  p99.9    "
         "max   total  lost\n"
         "nothing  lat      1      2           1    time      0 ns   0 ns   0 ns   0 ns   0 ns   "
-        "0 ns       ?     0\n"
+        "0 ns    0 ns     0\n"
         "                                        (95 %)         ?      ?      ?      ?      ?     "
         "         ?\n"
         "long     lat      1     10           5    time      1 us   1 us   1 us   1 us   1 us   "
