@@ -157,7 +157,7 @@ struct spex_status {
  * started; -EINVAL for a bad option or variable; -ENOMEM; or the error of starting a thread. After
  * an error spex is stopped, and the program may go on. An output that cannot be opened is no error:
  * one line says so, and the table goes to standard error, or, where nobody listens at a socket, the
- * probes stay off. */
+ * probes stay off. This function, spex_set and spex_stop leave errno as it is. */
 SPEX_API int spex_start(const struct spex_options *options);
 
 /* Replaces the selection, or adds to it ("+…"). Sites that it does not match are switched off.

@@ -125,25 +125,31 @@ static int start_locked(const struct spex_options *options) {
 }
 
 int spex_start(const struct spex_options *options) {
+    int before = errno;
     pthread_mutex_lock(&spex_life.lock);
     int err = start_locked(options);
     pthread_mutex_unlock(&spex_life.lock);
+    errno = before;
     return err;
 }
 
 int spex_set(const char *probes) {
+    int before = errno;
     pthread_mutex_lock(&spex_life.lock);
     int on = spex_life.started ? spex_life_select_locked(probes, NULL, 0) : -EPERM;
     pthread_mutex_unlock(&spex_life.lock);
+    errno = before;
     return on;
 }
 
 /* Does nothing where spex has not been started. */
 int spex_stop(void) {
+    int before = errno;
     pthread_mutex_lock(&spex_life.lock);
     if (spex_life.started)
         stop_locked();
     pthread_mutex_unlock(&spex_life.lock);
+    errno = before;
     return 0;
 }
 

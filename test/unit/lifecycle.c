@@ -34,6 +34,22 @@ static void without_a_selection_nothing_starts(void **state) {
     assert_int_equal(thread_count(NULL), threads);
 }
 
+/* Errors are returned; who checks errno after a call of their own is not misled. */
+static void errno_stays_as_it_was(void **state) {
+    (void)state;
+    errno = EDOM;
+    assert_int_equal(spex_start(NULL), 0);
+    assert_int_equal(errno, EDOM);
+    assert_true(spex_set("*") > 0);
+    assert_int_equal(errno, EDOM);
+    work(10);
+    assert_int_equal(errno, EDOM);
+    assert_int_equal(spex_set("*@x"), -EINVAL);
+    assert_int_equal(errno, EDOM);
+    assert_int_equal(spex_stop(), 0);
+    assert_int_equal(errno, EDOM);
+}
+
 static void a_selection_can_come_later(void **state) {
     (void)state;
     assert_int_equal(start(NULL), 0);
@@ -366,6 +382,7 @@ int main(void) {
         cmocka_unit_test_teardown(without_a_selection_nothing_starts, stop),
         cmocka_unit_test_teardown(a_selection_can_come_later, stop),
         cmocka_unit_test_teardown(it_starts_once, stop),
+        cmocka_unit_test_teardown(errno_stays_as_it_was, stop),
         cmocka_unit_test_teardown(unstarted_it_cannot_be_set, stop),
         cmocka_unit_test_teardown(it_starts_again_after_a_stop, stop),
         cmocka_unit_test_teardown(counts_do_not_go_on_over_a_switching_off, stop),
