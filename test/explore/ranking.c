@@ -37,6 +37,18 @@ static void add_trial(struct spex_ranking_input *input, double value) {
     input->squares += distance * (value - input->mean);
 }
 
+/* What is said of a configuration agrees with itself and with the ranking. */
+static void expect_agreement(const struct world *world) {
+    const struct spex_ranking *best = &world->rankings[world->best];
+    for (size_t c = 0; c < world->count; c++) {
+        const struct spex_ranking *of = &world->rankings[c];
+        assert_true(of->low > 0 && of->low <= of->estimate && of->estimate <= of->high);
+        assert_true(world->maximise ? of->estimate <= best->estimate
+                                    : of->estimate >= best->estimate);
+        assert_true(c == world->best ? of->beats == 0 : of->beats <= 0.5);
+    }
+}
+
 /* Each has at least one trial. */
 static void make_world(struct world *world, uint64_t *random) {
     for (size_t c = 0; c < world->count; c++) {
@@ -53,6 +65,7 @@ static void make_world(struct world *world, uint64_t *random) {
                      0);
     assert_true(world->best < world->count);
     assert_true(world->rankings[world->best].tied);
+    expect_agreement(world);
 }
 
 static size_t really_best(const struct world *world) {

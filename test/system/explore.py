@@ -98,12 +98,16 @@ class Results(Exploration):
         self.assertIn('probe="work:tpt@100"', text)
 
     def test_text_report(self):
-        self.explore(space(WORK + THREADS, run='threads="threads" warmup="0.01"'))
+        explored = self.explore(space(WORK + THREADS, run='threads="threads" warmup="0.01"'))
         result = self.spex("report", self.store)
         self.assertEqual(result.returncode, 0, result.stderr)
         best = self.report()["best"]["config"]
-        self.assertRegex(result.stdout, r"best +[0-9.e+]+/s .*work=%d us threads=%d" % (best["work"], best["threads"]))
-        self.assertRegex(result.stdout, r"worst +[0-9.e+]+/s .*work=800 us")
+        # The same figure for the same configuration.
+        said, = re.findall(r"(?m)^best +(.*) \(95 %: .* in \d+ trials?  (.*)$", result.stdout)
+        self.assertTrue(explored.stderr.endswith("best %s: %s\n" % said), explored.stderr)
+        self.assertRegex(result.stdout, r"(?m)^ *4 +\S+ m?s +" + re.escape(said[0]) + "$")
+        self.assertRegex(result.stdout, r"best +[0-9.]+( k)?/s .*work=%d us threads=%d" % (best["work"], best["threads"]))
+        self.assertRegex(result.stdout, r"worst +[0-9.]+( k)?/s .*work=800 us")
         self.assertRegex(result.stdout, r"more threads (stop helping from threads=1"
                                         r"|still help at threads=2, the most tried)")
 

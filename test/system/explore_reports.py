@@ -49,7 +49,7 @@ class Reports(Exploration):
         text = self.run_report("work=200,threads=1", "work=800,threads=1", "--all",
                                command="explain")
         self.assertRegex(text, r"work \[us\] +200 +800\n")
-        self.assertRegex(text, r"work:tpt throughput \[/s\] .* x \d.* \(")
+        self.assertRegex(text, r"work:tpt throughput .*/s .* x \d.* \(")
         report = json.loads(self.run_report("#1", "work=800,threads=1", "--json",
                                             command="explain"))
         self.assertEqual(report["differ"], ["work"])

@@ -21,7 +21,7 @@ VALUES = HEADINGS[5:13]
 QUANTILES = {'p50': 0.5, 'p90': 0.9, 'p99': 0.99, 'p99.9': 0.999}
 TYPES = ('cnt', 'lat', 'tpt', 'llc', 'flt', 'ctxsw', 'perfcntr', 'snapshot')
 KNOWN = 'request:lat, request.step:cnt, 9:snapshot'
-UNITS = {'s': 1, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9}
+UNITS = {'s': 1, 'ms': 1e-3, 'µs': 1e-6, 'ns': 1e-9}
 
 
 SKIP = 77

@@ -96,6 +96,7 @@ static void map_panel_levels(const struct map *map, size_t panel, size_t *levels
 static void write_panel_title(const struct map *map, const size_t *levels) {
     const struct spex_script *script = map->script;
     const char *separator = "";
+    char value[256];
     fputs("set title '", script->out);
     for (size_t p = 0; p < map->space->parameter_count && map->panels; p++) {
         const struct spex_parameter *parameter = &map->space->parameters[p];
@@ -104,8 +105,8 @@ static void write_panel_title(const struct map *map, const size_t *levels) {
         fputs(separator, script->out);
         spex_script_text(script, parameter->name);
         fputc(' ', script->out);
-        spex_script_text(script, parameter->values[levels[p]].text);
-        if (parameter->unit[0]) {
+        spex_script_text(script, spex_value_shown(parameter, levels[p], value, sizeof(value)));
+        if (parameter->unit[0] && !spex_parameter_is_bytes(parameter)) {
             fputc(' ', script->out);
             spex_script_text(script, parameter->unit);
         }

@@ -3,16 +3,11 @@
 
 #include <string.h>
 
-#include "explore/space/value_text.h"
-
 void spex_script_parameter(const struct spex_script *script,
                            const struct spex_parameter *parameter) {
-    spex_script_text(script, parameter->name);
-    if (parameter->unit[0]) {
-        fputs(" [", script->out);
-        spex_script_text(script, parameter->unit);
-        fputs("]", script->out);
-    }
+    char text[256];
+    spex_parameter_heading(parameter, text, sizeof(text));
+    spex_script_text(script, text);
 }
 
 static size_t longest_label(const struct spex_bins *bins) {

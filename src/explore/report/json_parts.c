@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "measure/criterion.h"
+#include "text/quantity.h"
 
 json_t *spex_json_number(double value) {
     return isfinite(value) ? json_real(value) : json_null();
@@ -69,7 +70,7 @@ json_t *spex_json_machines(const struct spex_circumstances *machines, size_t cou
 int spex_json_write(json_t *object, FILE *out, struct spex_error *error) {
     if (!object)
         return spex_fail(error, -ENOMEM, "out of memory");
-    int bad = json_dumpf(object, out, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
+    int bad = json_dumpf(object, out, JSON_INDENT(2) | JSON_REAL_PRECISION(SPEX_PLAIN_DIGITS));
     json_decref(object);
     if (bad || fputc('\n', out) == EOF || fflush(out) != 0)
         return spex_fail(error, -EIO, "cannot write the report: %s", strerror(errno));

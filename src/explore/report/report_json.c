@@ -58,6 +58,7 @@ static json_t *group_json(const struct spex_study *study, size_t g) {
         of, "interval",
         json_pack("[o, o]", spex_json_number(standing->low), spex_json_number(standing->high)));
     json_object_set_new(of, "chance", spex_json_number(standing->first));
+    json_object_set_new(of, "beats_best", spex_json_number(standing->beats));
     return of;
 }
 
@@ -90,7 +91,7 @@ static json_t *effect_json(const struct spex_effect *effect) {
     json_t *values = json_array();
     char text[64];
     for (size_t b = 0; b < effect->bins.count; b++) {
-        spex_bin_text(&effect->bins, b, text, sizeof(text));
+        spex_bin_plain(&effect->bins, b, text, sizeof(text));
         json_array_append_new(values, json_pack("{s:o, s:I, s:o, s:o}", "value",
                                                 spex_json_text(text), "configurations",
                                                 (json_int_t)effect->of_bins[b].configurations,

@@ -287,7 +287,7 @@ char *spex_space_identity(const struct spex_space_file *file) {
         print_parameter(&space->parameters[p], out);
     spex_conditions_print(file->conditions, out);
     for (size_t c = 0; c < space->criterion_count; c++) {
-        spex_criterion_text(&space->criteria[c], criterion, sizeof(criterion));
+        spex_criterion_identity(&space->criteria[c], criterion, sizeof(criterion));
         fprintf(out, "%s %s\n",
                 spex_criterion_is_limit(&space->criteria[c]) ? "limit" : "objective", criterion);
     }

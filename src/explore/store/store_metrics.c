@@ -58,6 +58,14 @@ static int take_probe_row(const struct taking *taking, sqlite3_stmt *row) {
     return err;
 }
 
+static const char *usage_unit(const char *column) {
+    const char *last = strrchr(column, '_');
+    return !last                           ? ""
+           : strcmp(last, "_bytes") == 0   ? "B"
+           : strcmp(last, "_seconds") == 0 ? "s"
+                                           : "";
+}
+
 /* Reports every numeric column. */
 static int take_usage_row(const struct taking *taking, sqlite3_stmt *row) {
     int count = sqlite3_column_count(row), err = 0;
@@ -68,8 +76,8 @@ static int take_usage_row(const struct taking *taking, sqlite3_stmt *row) {
         if ((type != SQLITE_INTEGER && type != SQLITE_FLOAT) || strcmp(column, "trial") == 0)
             continue;
         snprintf(name, sizeof(name), "usage %s", column);
-        err = taking->take(taking->user, (size_t)sqlite3_column_int64(row, 0), name, "",
-                           sqlite3_column_double(row, c));
+        err = taking->take(taking->user, (size_t)sqlite3_column_int64(row, 0), name,
+                           usage_unit(column), sqlite3_column_double(row, c));
     }
     return err;
 }
