@@ -117,7 +117,7 @@ static void probes_without_records(void **state) {
            "lost\n"
            "never   cnt      1      0           0      -     -    -    -    -      -    -      -   "
            "  0\n"
-           "seldom  lat   1000   2997      1498.5      -     -    -    -    -      -    -      -   "
+           "seldom  lat   1000   2997        1498      -     -    -    -    -      -    -      -   "
            "  0\n"
            "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
            "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n");
@@ -203,27 +203,26 @@ static void samples(void **state) {
     record(SPEX_SNAPSHOT, 10, 20000, 1234567, 7, 0);
     row(SPEX_SNAPSHOT, 9, "many")->count_variance = 250000;
     row(SPEX_SNAPSHOT, 10, "one");
-    expect(
-        "probe  type       1 in    count  per second   value     mean      p50      p90      p99 "
-        "   p99.9      max        total  lost\n"
-        "many   snapshot   1000   100000       50000      v0     50.5       50       90       99 "
-        "     100      100      5050000     0\n"
-        "                        ±0.98 %     ±0.98 %  (95 %)    ±11 %    ±20 %   ±6.7 %        ? "
-        "       ?                 ±11 %\n"
-        "                                                 v1        0        0        0        0 "
-        "       0        0            0\n"
-        "                                             (95 %)       ±0       ±0       ±0        ? "
-        "       ?                    ±0\n"
-        "one    snapshot  20000    20000       10000      v0  1234567  1234567  1234567  1234567 "
-        " 1234567  1234567  24691340000     0\n"
-        "                                             (95 %)        ?        ?        ?        ? "
-        "       ?                     ?\n"
-        "                                                 v1        7        7        7        7 "
-        "       7        7       140000\n"
-        "                                             (95 %)        ?        ?        ?        ? "
-        "       ?                     ?\n"
-        "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
-        "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n");
+    expect("probe  type      1 in    count  per second   value       mean        p50        p90   "
+           "     p99      p99.9        max      total  lost\n"
+           "many   snapshot  1000   100000        50 k      v0       50.5         50         90   "
+           "      99        100        100     5.05 M     0\n"
+           "                       ±0.98 %     ±0.98 %  (95 %)      ±11 %      ±20 %     ±6.7 %   "
+           "       ?          ?                 ±11 %\n"
+           "                                                v1          0          0          0   "
+           "       0          0          0          0\n"
+           "                                            (95 %)         ±0         ±0         ±0   "
+           "       ?          ?                    ±0\n"
+           "one    snapshot  20 k    20000        10 k      v0  1.23457 M  1.23457 M  1.23457 M  1"
+           ".23457 M  1.23457 M  1.23457 M  24.6913 G     0\n"
+           "                                            (95 %)          ?          ?          ?   "
+           "       ?          ?                     ?\n"
+           "                                                v1          7          7          7   "
+           "       7          7          7      140 k\n"
+           "                                            (95 %)          ?          ?          ?   "
+           "       ?          ?                     ?\n"
+           "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
+           "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n");
 }
 
 static void counters_that_are_not_available(void **state) {
