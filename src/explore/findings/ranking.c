@@ -154,7 +154,7 @@ static void ranking_set_interval(const struct field *field, const struct contend
                                  double level, struct spex_ranking *standing) {
     double a = value_of(field, belief_quantile(&contender->belief, level / 2));
     double b = value_of(field, belief_quantile(&contender->belief, 1 - level / 2));
-    /* The mean of a mixture may lie outside of nearly all of it. */
+    /* The estimate from a mixture may lie outside of nearly all of it. */
     standing->low = fmin(standing->estimate, fmin(a, b));
     standing->high = fmax(standing->estimate, fmax(a, b));
 }
@@ -169,33 +169,28 @@ static void field_believe(struct field *field) {
     }
 }
 
+/* What configurations are ranked by, as a loss: it penalises uncertainty. One that competes with none
+ * needs no caution. */
+static double contender_score(const struct field *field, const struct contender *contender) {
+    return field->count > 1 ? spex_belief_score(&contender->belief) : contender->belief.mean;
+}
+
 static struct spex_ranking contender_standing(const struct field *field,
                                               const struct contender *contender) {
     double reach = NORMAL_95 * contender->belief.deviation, mean = contender->belief.mean;
     double width = fabs(value_of(field, mean + reach) - value_of(field, mean - reach));
-    return (struct spex_ranking){.estimate = value_of(field, mean), .margin = width / 2};
+    return (struct spex_ranking){.estimate = value_of(field, contender_score(field, contender)),
+                                 .margin = width / 2};
 }
 
-/* The configuration to recommend: what reports show is what they rank by. */
+/* The configuration to recommend. */
 static size_t field_leader(const struct field *field) {
     size_t leader = 0;
     for (size_t c = 1; c < field->count; c++)
-        if (field->contenders[c].belief.mean < field->contenders[leader].belief.mean)
+        if (contender_score(field, &field->contenders[c]) <
+            contender_score(field, &field->contenders[leader]))
             leader = c;
     return leader;
-}
-
-/* Probabilities by the normal distributions with the beliefs' means and deviations: so they agree
- * with the ranking, which is by the means. */
-static void field_set_beats(const struct field *field, size_t leader,
-                            struct spex_ranking *standings) {
-    const struct spex_belief *best = &field->contenders[leader].belief;
-    for (size_t c = 0; c < field->count; c++) {
-        const struct spex_belief *belief = &field->contenders[c].belief;
-        double deviation = hypot(belief->deviation, best->deviation);
-        double away = deviation > 0 ? (belief->mean - best->mean) / deviation : INFINITY;
-        standings[field->contenders[c].index].beats = c == leader ? 0 : erfc(away / sqrt(2)) / 2;
-    }
 }
 
 /* A standard normal variate (Box and Muller). */
@@ -304,7 +299,6 @@ static void field_set_standings(struct field *field, struct spex_ranking *standi
     }
     size_t leader = field_leader(field);
     *best = field->contenders[leader].index;
-    field_set_beats(field, leader, standings);
     size_t chances = field_select(field, leader);
     field_draw_wins(field, chances);
     field_mark_tied(field, chances, standings);

@@ -23,7 +23,9 @@ struct spex_ranking_input {
 };
 
 struct spex_ranking {
-    /* Of the true mean: what configurations are ranked by; NaN without trials. */
+    /* Of the true mean, and cautious, so that one that was lucky once does not come before one that
+     * is known well: SPEX_BELIEF_CAUTION deviations worse than expected (noise.h). Configurations
+     * are ranked by it. NaN without trials. */
     double estimate;
     /* Half of the 95 % interval of the estimate alone: how many of its digits are known. */
     double margin;
@@ -31,11 +33,8 @@ struct spex_ranking {
      * configuration was chosen from several. */
     double low;
     double high;
-    double first; /* probability that it is the best of all */
-    /* Probability that it is better than the one with the best estimate: at most a half; 0 for that
-     * one itself. */
-    double beats;
-    bool tied; /* in the smallest set that holds the best with a probability of 95 % */
+    double first; /* probability that it is the best */
+    bool tied;    /* in the smallest set that holds the best with a probability of 95 % */
 };
 
 #define SPEX_RANKING_NONE SIZE_MAX

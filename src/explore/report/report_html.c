@@ -197,11 +197,10 @@ static void write_tied(const struct spex_study *study, FILE *out) {
     if (findings->tied_count < 2)
         return;
     fputs("<h2>As good as the best, as far as these trials can tell</h2>\n", out);
-    write_group_head(study, "beats the best", out);
+    write_group_head(study, "rank", out);
     for (size_t i = 0; i < findings->tied_count && i < TIED_MAX; i++) {
-        size_t g = findings->tied[i];
-        snprintf(text, sizeof(text), "%.0f %%", findings->standings[g].beats * 100);
-        write_group(study, g, g == findings->best ? "-" : text, out);
+        snprintf(text, sizeof(text), "%zu", i + 1);
+        write_group(study, findings->tied[i], text, out);
     }
     fputs("</table></div>\n", out);
     if (findings->tied_count > TIED_MAX)

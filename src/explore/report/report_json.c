@@ -58,7 +58,6 @@ static json_t *group_json(const struct spex_study *study, size_t g) {
         of, "interval",
         json_pack("[o, o]", spex_json_number(standing->low), spex_json_number(standing->high)));
     json_object_set_new(of, "chance", spex_json_number(standing->first));
-    json_object_set_new(of, "beats_best", spex_json_number(standing->beats));
     return of;
 }
 

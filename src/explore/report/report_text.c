@@ -133,17 +133,13 @@ static void add_tied(const struct spex_study *study, size_t g, struct spex_colum
     spex_columns_add(columns, "%s",
                      spex_report_measured(study, group, 0, measured, sizeof(measured)));
     spex_columns_add(columns, "%" PRIu64, group->trials);
-    if (g == study->findings.best)
-        spex_columns_add(columns, "-");
-    else
-        spex_columns_add(columns, "%.0f %%", 100 * study->findings.standings[g].beats);
     spex_columns_add(columns, "%s", text);
 }
 
 /* Prints the configurations that the trials cannot tell from the best. */
 static void print_tied(const struct spex_study *study, FILE *out) {
-    static const char *const headings[] = {"estimate", "95 %",           "measured",
-                                           "trials",   "beats the best", "configuration"};
+    static const char *const headings[] = {"estimate", "95 %", "measured", "trials",
+                                           "configuration"};
     const struct spex_findings *findings = &study->findings;
     struct spex_columns columns;
     if (findings->tied_count < 2) {
@@ -154,7 +150,7 @@ static void print_tied(const struct spex_study *study, FILE *out) {
             "tied       %zu configurations, of which one is the best with a probability of 95 %%, "
             "by estimate:\n",
             findings->tied_count);
-    spex_columns_init(&columns, headings, 6, 1u << 5);
+    spex_columns_init(&columns, headings, 5, 1u << 4);
     for (size_t i = 0; i < findings->tied_count && i < TIED_MAX; i++)
         add_tied(study, findings->tied[i], &columns);
     spex_columns_print(&columns, out);
