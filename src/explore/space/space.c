@@ -270,9 +270,13 @@ static void print_run(const struct spex_space *space, FILE *out) {
     /* 15 digits: every decimal number of so many digits is printed as it was written. */
     fprintf(out,
             " precision=%.15g warmup=%.15g startup=%.15g duration=%.15g trials=%" PRIu64
-            " seed=%" PRIu64 "\n",
+            " seed=%" PRIu64,
             rules->precision, rules->warmup_seconds, rules->startup_seconds,
             rules->duration_seconds, rules->trials_max, rules->seed);
+    /* Stores from before this rule have no word of it. */
+    if (rules->least_seconds != spex_rules_default.least_seconds)
+        fprintf(out, " least=%.15g", rules->least_seconds);
+    fputc('\n', out);
 }
 
 char *spex_space_identity(const struct spex_space_file *file) {
