@@ -178,6 +178,18 @@ static void all_alike_are_all_tied(void **state) {
     assert_true(coverage.best >= 0.92 * WORLDS);
 }
 
+/* Of few that are alike, each tells little of their common mean. */
+static void few_that_are_alike(void **state) {
+    static struct world world;
+    (void)state;
+    for (size_t count = 2; count <= 4; count++) {
+        world = (struct world){
+            .count = count, .trials_max = 4, .deviation = 0, .variation = 0.2, .maximise = true};
+        struct coverage coverage = measure(&world, 20 + count);
+        assert_true(coverage.best >= 0.85 * WORLDS && coverage.each >= 0.85);
+    }
+}
+
 static void a_clear_best_is_alone(void **state) {
     struct spex_ranking_input inputs[5];
     struct spex_ranking rankings[5];
@@ -300,6 +312,7 @@ int main(void) {
         cmocka_unit_test(what_is_said_holds),
         cmocka_unit_test(wild_noise_is_told_less_well),
         cmocka_unit_test(all_alike_are_all_tied),
+        cmocka_unit_test(few_that_are_alike),
         cmocka_unit_test(a_clear_best_is_alone),
         cmocka_unit_test(luck_is_not_recommended),
         cmocka_unit_test(what_runs_say_is_held_against_trials),

@@ -150,10 +150,30 @@ static double belief_quantile(const struct spex_belief *belief, double probabili
     return (low + high) / 2;
 }
 
+/* The belief with the error of the prior's mean, which few configurations tell little of; of two
+ * that are alike it is most of the error. It is the same for all, so that it is in no comparison of
+ * them. */
+static struct spex_belief whole_belief(const struct field *field,
+                                       const struct contender *contender) {
+    struct spex_belief belief = contender->belief;
+    double among = spex_prior_variance(&field->prior), count = fmax(field->prior.count, 1);
+    double of_prior = (among + field->prior.uncertain / count) / count, more = 0;
+    for (unsigned k = 0; k < SPEX_BELIEF_PARTS; k++) {
+        double chi = spex_belief_chi_squared(k, fmax(contender_freedom(field, contender), 1));
+        double within = contender->variance / chi / contender->trials;
+        double rest = within / (among + within); /* the prior's share of the mean */
+        more += belief.weights[k] * rest * rest * of_prior;
+        belief.deviations[k] = sqrt(pow(belief.deviations[k], 2) + rest * rest * of_prior);
+    }
+    belief.deviation = sqrt(pow(belief.deviation, 2) + more);
+    return belief;
+}
+
 static void ranking_set_interval(const struct field *field, const struct contender *contender,
                                  double level, struct spex_ranking *standing) {
-    double a = value_of(field, belief_quantile(&contender->belief, level / 2));
-    double b = value_of(field, belief_quantile(&contender->belief, 1 - level / 2));
+    struct spex_belief belief = whole_belief(field, contender);
+    double a = value_of(field, belief_quantile(&belief, level / 2));
+    double b = value_of(field, belief_quantile(&belief, 1 - level / 2));
     /* The estimate from a mixture may lie outside of nearly all of it. */
     standing->low = fmin(standing->estimate, fmin(a, b));
     standing->high = fmax(standing->estimate, fmax(a, b));
@@ -177,7 +197,8 @@ static double contender_score(const struct field *field, const struct contender 
 
 static struct spex_ranking contender_standing(const struct field *field,
                                               const struct contender *contender) {
-    double reach = NORMAL_95 * contender->belief.deviation, mean = contender->belief.mean;
+    double reach = NORMAL_95 * whole_belief(field, contender).deviation;
+    double mean = contender->belief.mean;
     double width = fabs(value_of(field, mean + reach) - value_of(field, mean - reach));
     return (struct spex_ranking){.estimate = value_of(field, contender_score(field, contender)),
                                  .margin = width / 2};
