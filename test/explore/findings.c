@@ -360,6 +360,7 @@ static void bins(void **state) {
         "<space name='s'><parameter name='a' type='integer' min='1' max='100'/>"
         "<parameter name='b' type='integer' min='1' max='1024' factor='2' scale='log'/>"
         "<parameter name='c' type='categorical' values='p q r s t'/>"
+        "<parameter name='d' type='integer' unit='B' values='1000 65536 33554432'/>"
         "<objective probe='q:tpt' metric='throughput' goal='maximise'/></space>";
     struct spex_space_file *file = space_of(xml);
     struct spex_bins of;
@@ -384,6 +385,16 @@ static void bins(void **state) {
     assert_int_equal(of.count, 5);
     spex_bin_text(&of, 3, text, sizeof(text));
     assert_string_equal(text, "s");
+    spex_bins_free(&of);
+    assert_int_equal(spex_bins_init(&of, &file->space.parameters[3], 2), 0);
+    spex_bin_text(&of, 0, text, sizeof(text));
+    assert_string_equal(text, "1000 B…64 KiB");
+    spex_bin_plain(&of, 0, text, sizeof(text));
+    assert_string_equal(text, "1000…65536");
+    spex_bin_middle_text(&of, 1, text, sizeof(text));
+    assert_string_equal(text, "32 MiB");
+    spex_levels_text(&file->space, (size_t[]){1, 0, 0, 2}, text, sizeof(text));
+    assert_string_equal(text, "a=2 b=1 c=p d=32 MiB");
     spex_bins_free(&of);
     spex_space_free(file);
 }

@@ -9,6 +9,7 @@ import csv
 import io
 import json
 import os
+import re
 import shutil
 import sys
 import unittest
@@ -125,6 +126,7 @@ class HeatMap(Exploration):
         self.assertEqual(texts.count("work [us]"), 2)
         self.assertEqual(texts.count("threads"), 2)
         self.assertIn("throughput, /s", texts)
+        self.assertTrue([text for text in texts if re.match(r"^[\d.]+ k?/s$", text)], texts)
         self.assertFalse(os.path.exists(self.picture + ".part"))
 
     def test_names_that_gnuplot_could_misread(self):

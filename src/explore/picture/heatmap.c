@@ -76,6 +76,7 @@ static void write_preamble(const struct map *map) {
     fprintf(map->script->out,
             "set cbrange [%.17g:%.17g]\nset cblabel '%s%s%s'\nunset colorbox\nunset key\n", low,
             high, map->space->criteria[0].metric, *unit ? ", " : "", unit);
+    spex_script_numbers(map->script, "cb", map->space->criteria, low, high);
     spex_script_bins(map->script, "x", &map->x_bins, map->panels ? 30 : 75);
     spex_script_bins(map->script, "y", &map->y_bins, map->panels ? 32 : 64);
 }
