@@ -33,7 +33,7 @@ SPEX_PROBE_NAME(WORK, "work");
 static const char space_format[] =
     "<space name='trials'><parameter name='a' type='integer' min='1' max='%d'/>"
     "<objective probe='work:tpt' metric='throughput' goal='maximise'/>"
-    "<run records_per_thread='100' warmup='0'/></space>";
+    "<run records_per_thread='100' warmup='0' least='0'/></space>";
 
 static char work_directory[] = "/tmp/spex-bench-XXXXXX";
 static char space_path[64], store_path[64], socket_path[64];

@@ -31,10 +31,12 @@ struct spex_progress {
     uint64_t failed;
     /* Trials in all; 0 when the policy cannot tell. */
     uint64_t trials_expected;
-    /* There is a best configuration: the next two members are set. */
+    /* There is a best configuration: the next three members are set. */
     bool have_best;
-    /* The first objective: mean over the trials of the best configuration. */
+    /* The first objective of the best configuration: the estimate that reports rank by. */
     double best_objective;
+    /* The same with its unit, and with the digits that are known: "510 k/s". */
+    const char *best_figure;
     /* The best configuration, such as "threads=2 cache_mode=private". */
     const char *best;
     /* Why the last failed trial failed; NULL: none has failed. */

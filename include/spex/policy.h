@@ -40,7 +40,7 @@
 
 SPEX_EXTERN_C_BEGIN
 
-#define SPEX_POLICY_ABI 2
+#define SPEX_POLICY_ABI 3
 
 /* The configuration space. A configuration is one level of each parameter: levels[p] is less than
  * parameters[p].count, and stands for parameters[p].values[levels[p]]. A real parameter has levels,
@@ -116,6 +116,9 @@ struct spex_rules {
     /* The most trials of a policy that has no end of its own; 0: the policy chooses. */
     uint64_t trials_max;
     uint64_t seed;
+    /* Seconds after the warm-up that a run is measured at least; stop_run() is not asked before,
+     * unless no more records can come. The longest run may be shorter. */
+    double least_seconds;
 };
 
 struct spex_space {

@@ -114,7 +114,8 @@ struct spex_tune_options {
      * in what is left out:
      *   values      their text and position, and the number of an integer
      *   booleans    false and true where there are no values
-     *   rules       those that are 0, except precision and warmup_seconds, as in docs/spaces.md
+     *   rules       those that are 0, except precision, warmup_seconds and least_seconds, as in
+     *               docs/spaces.md
      *   objectives  all criteria, where objective_count is 0
      * threads_parameter must be set: parameter_count where no parameter sets the number of threads.
      * */

@@ -8,6 +8,7 @@
 #include <spex/policy.h>
 
 #include "base/clock.h"
+#include "explore/findings/ranking.h"
 #include "explore/policy_object.h"
 #include "explore/space/space.h"
 #include "explore/store/history.h"
@@ -51,7 +52,11 @@ struct spex_explorer {
     bool refused;                 /* the policy has answered -EAGAIN since the last trial */
     bool exhausted;               /* the policy has no more plans */
     int64_t begin_ns;             /* monotonic time of the start of the first trial that is run */
+    struct spex_ranking standing; /* of the best, after `ranked` trials */
+    size_t best_group;            /* SPEX_RANKING_NONE: no trial has a result */
+    uint64_t ranked;
     char best[512];
+    char best_figure[48];
     char running[512];
     char last_failure[512];
     struct spex_progress progress;

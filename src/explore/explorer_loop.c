@@ -17,23 +17,37 @@
 #include <string.h>
 
 #include "base/deadline.h"
+#include "measure/criterion.h"
 #include "measure/plan.h"
+#include "text/quantity.h"
+
+/* Finds the best by the estimate that a report shows; without memory the last one stays. */
+static void explorer_find_best(struct spex_explorer *explorer) {
+    const struct spex_space *space = &explorer->space->space;
+    if (explorer->ranked == explorer->progress.trials ||
+        spex_ranking_best(&explorer->summary, &explorer->standing, &explorer->best_group) ||
+        explorer->best_group == SPEX_RANKING_NONE)
+        return;
+    explorer->ranked = explorer->progress.trials;
+    spex_levels_text(space, explorer->summary.groups[explorer->best_group].levels, explorer->best,
+                     sizeof(explorer->best));
+    spex_quantity_text(explorer->standing.estimate, explorer->standing.margin,
+                       spex_criterion_unit(space->criteria), explorer->best_figure,
+                       sizeof(explorer->best_figure));
+}
 
 /* Calls the user's progress function. The texts stay valid until the next call. The time per trial
  * counts trials that were run now, not those that were found in the store. */
 static void explorer_report_progress(struct spex_explorer *explorer) {
     struct spex_progress *progress = &explorer->progress;
-    const struct spex_space *space = &explorer->space->space;
-    const struct spex_group *best =
-        spex_summary_best(&explorer->summary, space->parameter_count, 0);
     uint64_t run = progress->trials - progress->resumed;
     if (!explorer->options->progress)
         return;
-    if (best)
-        spex_levels_text(space, best->levels, explorer->best, sizeof(explorer->best));
+    explorer_find_best(explorer);
     progress->size = sizeof(*progress);
-    progress->have_best = best != NULL;
-    progress->best_objective = best ? best->criteria[0].mean : 0;
+    progress->have_best = explorer->ranked > 0;
+    progress->best_objective = explorer->standing.estimate;
+    progress->best_figure = explorer->best_figure;
     progress->best = explorer->best;
     progress->last_failure = progress->failed ? explorer->last_failure : NULL;
     progress->running = spex_runner_running(explorer->runner) ? explorer->running : NULL;

@@ -10,6 +10,7 @@
 
 #include "ring/probe_type.h"
 #include "text/number.h"
+#include "text/quantity.h"
 
 /* A probe of one name may still have several sites; what they record counts together. Files, globs
  * and relative selections ("+…") may match several probes. */
@@ -45,21 +46,41 @@ const char *spex_criterion_unit(const struct spex_criterion *criterion) {
                : "";
 }
 
-/* The unit of a time is set apart by a space, "/s" is not. */
-void spex_criterion_text(const struct spex_criterion *criterion, char *text, size_t size) {
-    static const char *const words[] = {
-        [SPEX_MAXIMISE] = "maximise ", [SPEX_MINIMISE] = "minimise "};
-    const char *unit = spex_criterion_unit(criterion);
-    char field[16] = "", bound[64] = "";
+/* Writes the criterion, with the bound of a limit as it is given. */
+static void criterion_write(const struct spex_criterion *criterion, const char *bound, char *text,
+                            size_t size) {
+    static const char *const words[] = {[SPEX_MAXIMISE] = "maximise ",
+                                        [SPEX_MINIMISE] = "minimise ",
+                                        [SPEX_AT_MOST] = " at most ",
+                                        [SPEX_AT_LEAST] = " at least "};
+    bool limit = spex_criterion_is_limit(criterion);
+    char field[16] = "";
     if (criterion->field)
         snprintf(field, sizeof(field), "[%u]", criterion->field);
-    bool limit = spex_criterion_is_limit(criterion);
-    if (limit)
-        snprintf(bound, sizeof(bound), " at %s %.15g%s%s",
-                 criterion->goal == SPEX_AT_MOST ? "most" : "least", criterion->bound,
-                 *unit == 's' ? " " : "", unit);
-    snprintf(text, size, "%s%s of %s%s%s", limit ? "" : words[criterion->goal], criterion->metric,
-             criterion->probe, field, bound);
+    snprintf(text, size, "%s%s of %s%s%s%s", limit ? "" : words[criterion->goal], criterion->metric,
+             criterion->probe, field, limit ? words[criterion->goal] : "", limit ? bound : "");
+}
+
+void spex_criterion_text(const struct spex_criterion *criterion, char *text, size_t size) {
+    char bound[48];
+    spex_quantity_text(criterion->bound, 0, spex_criterion_unit(criterion), bound, sizeof(bound));
+    criterion_write(criterion, bound, text, size);
+}
+
+void spex_criterion_identity(const struct spex_criterion *criterion, char *text, size_t size) {
+    const char *unit = spex_criterion_unit(criterion);
+    char bound[48];
+    snprintf(bound, sizeof(bound), "%.15g%s%s", criterion->bound, *unit == 's' ? " " : "", unit);
+    criterion_write(criterion, bound, text, size);
+}
+
+void spex_criterion_label(const struct spex_criterion *criterion, char *text, size_t size) {
+    const char *unit = spex_criterion_unit(criterion);
+    char field[16] = "";
+    if (criterion->field)
+        snprintf(field, sizeof(field), "[%u]", criterion->field);
+    snprintf(text, size, "%s of %s%s%s%s%s", criterion->metric, criterion->probe, field,
+             *unit ? " [" : "", unit, *unit ? "]" : "");
 }
 
 /* Each probe once: a selection with two items for one probe would say the same twice. O(n²) for at

@@ -20,8 +20,14 @@ bool spex_criterion_fits(const char *metric, uint32_t type);
 /* The unit of the criterion's value: "/s", "s" or "". */
 const char *spex_criterion_unit(const struct spex_criterion *criterion);
 
-/* "maximise throughput of query:tpt", "p99 of query:lat at most 0.002 s". */
+/* "maximise throughput of query:tpt", "p99 of query:lat at most 2 ms". */
 void spex_criterion_text(const struct spex_criterion *criterion, char *text, size_t size);
+
+/* The same with the exact bound, "at most 0.002 s", for comparisons with what stores hold. */
+void spex_criterion_identity(const struct spex_criterion *criterion, char *text, size_t size);
+
+/* "throughput of query:tpt [/s]" */
+void spex_criterion_label(const struct spex_criterion *criterion, char *text, size_t size);
 
 /* A selection of the probes of all criteria, each once; to be freed. NULL: out of memory. */
 char *spex_criteria_probes(const struct spex_space *space);

@@ -83,11 +83,11 @@ static void policy_unlock(struct spex_measured_run *run) {
         pthread_mutex_unlock(run->policy_lock);
 }
 
-/* Asks the policy whether it has seen enough; if so, ends the run. Before the first record after
- * the warm-up there is nothing to ask about. */
-static int policy_ask(struct spex_measured_run *run) {
+/* Asks the policy whether it has seen enough; if so, ends the run. A short run has no reliable
+ * errors, by which a policy could tell; `last`: it gets no longer. */
+static int policy_ask(struct spex_measured_run *run, bool last) {
     struct spex_run so_far = spex_measure_run(run->measure);
-    if (so_far.records == 0)
+    if (so_far.records == 0 || (!last && so_far.seconds < run->space->rules.least_seconds))
         return 0;
     spex_measure_values(run->measure, run->measured);
     so_far.levels = run->plan->levels;
@@ -99,16 +99,16 @@ static int policy_ask(struct spex_measured_run *run) {
 }
 
 /* Shows the records that were used to the policy, then asks it. */
-static int policy_show(struct spex_measured_run *run, const struct spex_record *used,
-                       size_t count) {
-    if (count == 0)
+static int policy_show(struct spex_measured_run *run, const struct spex_record *used, size_t count,
+                       bool last) {
+    if (count == 0 && !last)
         return 0;
-    if (run->policy->process_records) {
+    if (count && run->policy->process_records) {
         policy_lock(run);
         run->policy->process_records(run->policy_state, used, count);
         policy_unlock(run);
     }
-    return policy_ask(run);
+    return policy_ask(run, last);
 }
 
 int spex_measured_run_add(struct spex_measured_run *run, const struct spex_record *records,
@@ -117,7 +117,7 @@ int spex_measured_run_add(struct spex_measured_run *run, const struct spex_recor
     size_t used_count;
     if (spex_measure_add(run->measure, records, count, &used, &used_count))
         return -ENOMEM;
-    return policy_show(run, used, used_count);
+    return policy_show(run, used, used_count, false);
 }
 
 int spex_measured_run_end_records(struct spex_measured_run *run) {
@@ -125,7 +125,7 @@ int spex_measured_run_end_records(struct spex_measured_run *run) {
     size_t used_count;
     if (spex_measure_end(run->measure, &used, &used_count))
         return -ENOMEM;
-    return policy_show(run, used, used_count);
+    return policy_show(run, used, used_count, true);
 }
 
 /* `ticks`: the end of the run's time, from which the silence of the objective is counted. */

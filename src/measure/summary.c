@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "text/quantity.h"
+
 void spex_summary_init(struct spex_summary *summary, const struct spex_space *space) {
     *summary = (struct spex_summary){.space = space};
 }
@@ -222,16 +224,47 @@ const char *spex_level_text(const struct spex_space *space, const size_t *levels
                : "-";
 }
 
+bool spex_parameter_is_bytes(const struct spex_parameter *parameter) {
+    return spex_parameter_ordered(parameter) &&
+           (strcmp(parameter->unit, "B") == 0 || strcmp(parameter->unit, "bytes") == 0);
+}
+
+void spex_parameter_heading(const struct spex_parameter *parameter, char *text, size_t size) {
+    if (!parameter->unit[0] || spex_parameter_is_bytes(parameter))
+        snprintf(text, size, "%s", parameter->name);
+    else
+        snprintf(text, size, "%s [%s]", parameter->name, parameter->unit);
+}
+
+const char *spex_value_shown(const struct spex_parameter *parameter, size_t level, char *text,
+                             size_t size) {
+    if (spex_parameter_is_bytes(parameter))
+        return spex_bytes_text(parameter->values[level].number, text, size);
+    snprintf(text, size, "%s", parameter->values[level].text);
+    return text;
+}
+
+const char *spex_level_shown(const struct spex_space *space, const size_t *levels, size_t parameter,
+                             char *text, size_t size) {
+    if (spex_space_applies(space, levels, parameter))
+        return spex_value_shown(&space->parameters[parameter], levels[parameter], text, size);
+    snprintf(text, size, "-");
+    return text;
+}
+
 /* A text that is too long is cut. */
 void spex_levels_text(const struct spex_space *space, const size_t *levels, char *text,
                       size_t size) {
+    char value[256];
     size_t length = 0;
     text[0] = '\0';
     for (size_t p = 0; p < space->parameter_count && length < size; p++) {
         const struct spex_parameter *parameter = &space->parameters[p];
-        bool unit = parameter->unit[0] && spex_space_applies(space, levels, p);
-        length += (size_t)snprintf(text + length, size - length, "%s%s=%s%s%s", p ? " " : "",
-                                   parameter->name, spex_level_text(space, levels, p),
-                                   unit ? " " : "", unit ? parameter->unit : "");
+        bool unit = parameter->unit[0] && !spex_parameter_is_bytes(parameter) &&
+                    spex_space_applies(space, levels, p);
+        spex_level_shown(space, levels, p, value, sizeof(value));
+        length +=
+            (size_t)snprintf(text + length, size - length, "%s%s=%s%s%s", p ? " " : "",
+                             parameter->name, value, unit ? " " : "", unit ? parameter->unit : "");
     }
 }

@@ -80,7 +80,23 @@ size_t spex_summary_knee(const struct spex_summary *summary, size_t fixed, size_
 /* The parameter's value in a configuration; "-": the parameter does not apply. */
 const char *spex_level_text(const struct spex_space *space, const size_t *levels, size_t parameter);
 
-/* The configuration as text: "threads=2 cache=16 MB". */
+/* Whether the parameter is a number of bytes: its unit is B or bytes. Its values are shown with a
+ * prefix. */
+bool spex_parameter_is_bytes(const struct spex_parameter *parameter);
+
+/* The heading of the parameter's values: "cache [MB]", "page_size" for bytes, whose values have
+ * their unit. Cut to `size`. */
+void spex_parameter_heading(const struct spex_parameter *parameter, char *text, size_t size);
+
+/* A value as people read it: as in the space, or "64 KiB" for bytes. Returns `text`. */
+const char *spex_value_shown(const struct spex_parameter *parameter, size_t level, char *text,
+                             size_t size);
+
+/* The same of a configuration, with "-" for a parameter that does not apply. */
+const char *spex_level_shown(const struct spex_space *space, const size_t *levels, size_t parameter,
+                             char *text, size_t size);
+
+/* The configuration as text: "threads=2 cache=16 MB page_size=64 KiB". */
 void spex_levels_text(const struct spex_space *space, const size_t *levels, char *text,
                       size_t size);
 

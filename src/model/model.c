@@ -135,3 +135,16 @@ void spex_model_text(const struct spex_model *model, const char *const *names, c
             text_put_factor(&out, names[p], model->terms[t].factors[p]);
     }
 }
+
+void spex_model_shown(const struct spex_model *model, const char *const *names, char *text,
+                      size_t size) {
+    if (model->class != SPEX_MODEL_UNKNOWN)
+        spex_model_text(model, names, text, size);
+    else if (model->adjusted_r2 >= SPEX_MODEL_GOOD_R2)
+        snprintf(text, size, "no model: at least three values of a parameter are needed");
+    else
+        snprintf(text, size,
+                 "no model: the parameters explain too little of the time (adjusted R² %.2f, %.2f "
+                 "is needed)",
+                 model->adjusted_r2, SPEX_MODEL_GOOD_R2);
+}

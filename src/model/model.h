@@ -39,6 +39,9 @@ enum spex_model_class {
     SPEX_MODEL_POLYNOMIAL
 };
 
+/* ADLER, section 3.2. */
+#define SPEX_MODEL_GOOD_R2 0.95
+
 enum { SPEX_MODEL_COLUMNS_MAX = SPEX_MODEL_TERMS_MAX + 1 };
 
 struct spex_model {
@@ -81,6 +84,11 @@ double spex_model_value(const struct spex_model *model, const double *parameters
 struct spex_prediction spex_model_predict(const struct spex_model *model, const double *parameters);
 
 const char *spex_model_class_name(enum spex_model_class class);
+
+/* Writes the model for people: as spex_model_text; or, of class unknown, that there is no model, and
+ * why: "no model: the parameters explain too little of the time (…)". */
+void spex_model_shown(const struct spex_model *model, const char *const *names, char *text,
+                      size_t size);
 
 /* Writes the model as text, "0.0002 + 3.1e-06·n·log2(n)", cut to `size` and always ended by 0. */
 void spex_model_text(const struct spex_model *model, const char *const *names, char *text,

@@ -5,12 +5,14 @@
 #include "profile/columns.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "text/printable.h"
+#include "text/quantity.h"
 
 /* The headings are cells like any other, so their widths count, too. */
 void spex_columns_init(struct spex_columns *columns, const char *const *headings, unsigned count,
@@ -91,7 +93,7 @@ static void print_row(const struct spex_columns *columns, size_t row, const size
         const char *cell = columns->cells[row + c] ? columns->cells[row + c] : "";
         int pad = (int)(widths[c] - width_of(cell));
         fputs(between, file);
-        if (columns->left & 1u << c)
+        if (c < 32 && columns->left & 1u << c)
             fprintf(file, "%s%*s", cell, c + 1 < length ? pad : 0, "");
         else
             fprintf(file, "%*s%s", pad, "", cell);
@@ -120,16 +122,7 @@ void spex_columns_print(struct spex_columns *columns, FILE *file) {
 
 /* The greatest unit that gives at least 1; ns for all that is shorter. */
 const char *spex_duration_text(double seconds, char *text, size_t size) {
-    static const struct {
-        double unit;
-        const char *name;
-    } units[] = {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {0, "ns"}};
-    unsigned u = 0;
-    while (units[u].unit > 0 && seconds < units[u].unit)
-        u++;
-    double unit = units[u].unit > 0 ? units[u].unit : 1e-9;
-    snprintf(text, size, seconds < 1000 ? "%.4g %s" : "%.0f %s", seconds / unit, units[u].name);
-    return text;
+    return spex_quantity_text(seconds, NAN, "s", text, size);
 }
 
 const char *spex_probe_text(const struct spex_profile_probe *probe, char *text, size_t size) {

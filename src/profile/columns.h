@@ -35,7 +35,7 @@ void spex_columns_end_row(struct spex_columns *columns);
  * empty is left out with its heading. */
 void spex_columns_print(struct spex_columns *columns, FILE *file);
 
-/* Writes a duration with at least four significant digits and a unit; returns `text`. */
+/* Writes a duration (text/quantity.h); returns `text`. */
 const char *spex_duration_text(double seconds, char *text, size_t size);
 
 /* A probe's name, or its id, without control characters; returns `text`. */

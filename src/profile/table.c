@@ -14,6 +14,7 @@
 #include "profile/figures.h"
 #include "profile/table_notes.h"
 #include "ring/probe_type.h"
+#include "text/quantity.h"
 
 enum { QUANTILES = SPEX_FIGURES_QUANTILES, TEXT = 32 };
 
@@ -26,9 +27,10 @@ struct unit {
     double seconds; /* seconds of a tick; 0: not known yet */
 };
 
-/* Adds a number with at least six significant digits, and without an exponent below 1e15. */
-static void add_number(struct spex_columns *columns, double number) {
-    spex_columns_add(columns, number >= 1e5 && number < 1e15 ? "%.0f" : "%.6g", number);
+/* `margin` 0: the number is exact. */
+static void add_number(struct spex_columns *columns, double number, double margin) {
+    char text[TEXT];
+    spex_columns_add(columns, "%s", spex_quantity_text(number, margin, "", text, sizeof(text)));
 }
 
 /* A SNAPSHOT has numbered values: the program alone knows what they are. */
@@ -71,7 +73,7 @@ static void add_cells(struct spex_columns *columns, const char *text, unsigned c
 static void add_value(struct spex_columns *columns, double value, struct unit unit) {
     char text[TEXT];
     if (!unit.time)
-        add_number(columns, value);
+        add_number(columns, value, 0);
     else if (unit.seconds > 0)
         spex_columns_add(columns, "%s",
                          spex_duration_text(value * unit.seconds, text, sizeof(text)));
@@ -173,7 +175,7 @@ static void add_count(struct spex_columns *columns, const struct spex_profile_pr
     else
         spex_columns_add(columns, "-");
     if (counted)
-        add_number(columns, spex_profile_rate(probe));
+        add_number(columns, spex_profile_rate(probe), NAN);
     else
         spex_columns_add(columns, "-");
 }
@@ -186,7 +188,7 @@ static void add_head(struct spex_columns *columns, const struct spex_profile_pro
     if (spex_profile_polled(probe))
         spex_columns_add(columns, "polled");
     else if (probe->records)
-        add_number(columns, spex_profile_one_in(probe));
+        add_number(columns, spex_profile_one_in(probe), 0);
     else
         spex_columns_add(columns, "%u", probe->period_last);
     add_count(columns, probe);

@@ -31,7 +31,7 @@ static void print_costs(FILE *file, const struct spex_profile *profile) {
             continue;
         double ns = type->record * ns_per_tick;
         fprintf(file, "%s %s %.3g %s", between, spex_probe_type_name(type->probe_type),
-                ns < 1000 ? ns : ns / 1000, ns < 1000 ? "ns" : "us");
+                ns < 1000 ? ns : ns / 1000, ns < 1000 ? "ns" : "µs");
         between = ",";
         skip = type->skip > skip ? type->skip : skip;
     }

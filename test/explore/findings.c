@@ -218,7 +218,8 @@ static void failures(void **state) {
     end(&bench);
 }
 
-/* The best may turn out worse when it is tried again. */
+/* The best may turn out worse when it is tried again. What is told of the best after the last trial
+ * is what the report says of it. */
 static void convergence(void **state) {
     (void)state;
     struct bench bench;
@@ -231,13 +232,47 @@ static void convergence(void **state) {
     add_one(&bench, 3, 1, 15);
     find(&bench);
     const struct spex_best_so_far *path = bench.findings.convergence;
-    static const double best[] = {10, 30, 30, 20, 20};
+    static const size_t first[] = {1, 2, 2, 3, 3};
+    const struct spex_ranking *best = &bench.findings.standings[bench.findings.best];
     assert_true(isnan(path[0].value));
-    for (size_t i = 0; i < COUNT_OF(best); i++)
-        assert_true(path[i + 1].value == best[i]);
+    for (size_t i = 0; i < COUNT_OF(first); i++)
+        assert_int_equal(path[i + 1].trial, first[i]);
     assert_true(path[5].seconds == 12);
-    assert_int_equal(path[5].trial, 3);
+    assert_true(path[5].value == best->estimate && path[5].margin == best->margin);
     assert_int_equal(spex_findings_settled(&bench.findings, &bench.trials), 4);
+    end(&bench);
+}
+
+/* Times and rates, and values that were never negative, have positive intervals, however large
+ * their errors; others have intervals of equal halves. */
+static void intervals_of_means(void **state) {
+    static const double values[][3] = {{1e6, 2.77e-6, 1}, {9e5, 1e-3, 2}, {1.1e6, 2e-6, 1}};
+    struct bench bench;
+    double low, high;
+    (void)state;
+    begin(&bench, two_objectives);
+    for (size_t i = 0; i < COUNT_OF(values); i++)
+        add(&bench, i, 0, values[i], NULL);
+    for (size_t t = 0; t < bench.trials.count; t++)
+        bench.trials.items[t].measured[1].error = 4.8e-4;
+    find(&bench);
+    for (size_t g = 0; g < bench.summary.count; g++) {
+        double mean = values[g][1], margin;
+        margin = spex_group_margin(&bench.findings.accuracies[1], &bench.summary.groups[g], 1);
+        spex_group_interval(&bench.findings.accuracies[1], &bench.summary, g, 1, &low, &high);
+        assert_true(low > 0 && low < mean && fabs(high - mean - margin) < 1e-12);
+        assert_true(fabs(mean / low - high / mean) < 1e-6 * high / mean);
+        spex_group_interval(&bench.findings.accuracies[0], &bench.summary, g, 0, &low, &high);
+        assert_true(isnan(low) && isnan(high)); /* one trial each, and no errors */
+    }
+    end(&bench);
+    begin(&bench, "<space name='s'><parameter name='a' type='boolean'/>"
+                  "<objective probe='q:snapshot' metric='mean' goal='minimise'/></space>");
+    for (int t = 0; t < 4; t++)
+        add_one(&bench, t % 2, 0, t < 2 ? 3 : -4);
+    find(&bench);
+    spex_group_interval(&bench.findings.accuracies[0], &bench.summary, 0, 0, &low, &high);
+    assert_true(low < 0 && fabs(low + high + 1) < 1e-12);
     end(&bench);
 }
 
@@ -325,6 +360,7 @@ static void bins(void **state) {
         "<space name='s'><parameter name='a' type='integer' min='1' max='100'/>"
         "<parameter name='b' type='integer' min='1' max='1024' factor='2' scale='log'/>"
         "<parameter name='c' type='categorical' values='p q r s t'/>"
+        "<parameter name='d' type='integer' unit='B' values='1000 65536 33554432'/>"
         "<objective probe='q:tpt' metric='throughput' goal='maximise'/></space>";
     struct spex_space_file *file = space_of(xml);
     struct spex_bins of;
@@ -349,6 +385,16 @@ static void bins(void **state) {
     assert_int_equal(of.count, 5);
     spex_bin_text(&of, 3, text, sizeof(text));
     assert_string_equal(text, "s");
+    spex_bins_free(&of);
+    assert_int_equal(spex_bins_init(&of, &file->space.parameters[3], 2), 0);
+    spex_bin_text(&of, 0, text, sizeof(text));
+    assert_string_equal(text, "1000 B…64 KiB");
+    spex_bin_plain(&of, 0, text, sizeof(text));
+    assert_string_equal(text, "1000…65536");
+    spex_bin_middle_text(&of, 1, text, sizeof(text));
+    assert_string_equal(text, "32 MiB");
+    spex_levels_text(&file->space, (size_t[]){1, 0, 0, 2}, text, sizeof(text));
+    assert_string_equal(text, "a=2 b=1 c=p d=32 MiB");
     spex_bins_free(&of);
     spex_space_free(file);
 }
@@ -402,13 +448,21 @@ static void changes_without_ratio_or_error(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing),     cmocka_unit_test(one_trial),
-        cmocka_unit_test(ties),        cmocka_unit_test(limits),
-        cmocka_unit_test(front),       cmocka_unit_test(front_of_equals),
-        cmocka_unit_test(failures),    cmocka_unit_test(convergence),
-        cmocka_unit_test(effects),     cmocka_unit_test(interaction),
-        cmocka_unit_test(conditional), cmocka_unit_test(bins),
-        cmocka_unit_test(changes),     cmocka_unit_test(changes_without_ratio_or_error),
+        cmocka_unit_test(nothing),
+        cmocka_unit_test(one_trial),
+        cmocka_unit_test(ties),
+        cmocka_unit_test(limits),
+        cmocka_unit_test(front),
+        cmocka_unit_test(front_of_equals),
+        cmocka_unit_test(failures),
+        cmocka_unit_test(convergence),
+        cmocka_unit_test(intervals_of_means),
+        cmocka_unit_test(effects),
+        cmocka_unit_test(interaction),
+        cmocka_unit_test(conditional),
+        cmocka_unit_test(bins),
+        cmocka_unit_test(changes),
+        cmocka_unit_test(changes_without_ratio_or_error),
     };
     return cmocka_run_group_tests_name("findings", tests, NULL, NULL);
 }

@@ -37,6 +37,17 @@ static void add_trial(struct spex_ranking_input *input, double value) {
     input->squares += distance * (value - input->mean);
 }
 
+/* What is said of a configuration agrees with itself and with the ranking. */
+static void expect_agreement(const struct world *world) {
+    const struct spex_ranking *best = &world->rankings[world->best];
+    for (size_t c = 0; c < world->count; c++) {
+        const struct spex_ranking *of = &world->rankings[c];
+        assert_true(of->low > 0 && of->low <= of->estimate && of->estimate <= of->high);
+        assert_true(world->maximise ? of->estimate <= best->estimate
+                                    : of->estimate >= best->estimate);
+    }
+}
+
 /* Each has at least one trial. */
 static void make_world(struct world *world, uint64_t *random) {
     for (size_t c = 0; c < world->count; c++) {
@@ -53,6 +64,7 @@ static void make_world(struct world *world, uint64_t *random) {
                      0);
     assert_true(world->best < world->count);
     assert_true(world->rankings[world->best].tied);
+    expect_agreement(world);
 }
 
 static size_t really_best(const struct world *world) {
@@ -164,6 +176,18 @@ static void all_alike_are_all_tied(void **state) {
     struct coverage coverage = measure(&world, 7);
     assert_true(coverage.ties > 0.6);
     assert_true(coverage.best >= 0.92 * WORLDS);
+}
+
+/* Of few that are alike, each tells little of their common mean. */
+static void few_that_are_alike(void **state) {
+    static struct world world;
+    (void)state;
+    for (size_t count = 2; count <= 4; count++) {
+        world = (struct world){
+            .count = count, .trials_max = 4, .deviation = 0, .variation = 0.2, .maximise = true};
+        struct coverage coverage = measure(&world, 20 + count);
+        assert_true(coverage.best >= 0.85 * WORLDS && coverage.each >= 0.85);
+    }
 }
 
 static void a_clear_best_is_alone(void **state) {
@@ -288,6 +312,7 @@ int main(void) {
         cmocka_unit_test(what_is_said_holds),
         cmocka_unit_test(wild_noise_is_told_less_well),
         cmocka_unit_test(all_alike_are_all_tied),
+        cmocka_unit_test(few_that_are_alike),
         cmocka_unit_test(a_clear_best_is_alone),
         cmocka_unit_test(luck_is_not_recommended),
         cmocka_unit_test(what_runs_say_is_held_against_trials),

@@ -157,9 +157,9 @@ static void text_report(void **state) {
     struct spex_report_options options = report_of("trials.db");
     char *text = written(&options, &options.text);
     static const char *const parts[] = {
-        "best       800/s (95 %: ",
-        "4 trials)  a=4 MB mode=<y,z>\"",
-        "worst      100/s",
+        "best       798/s (95 %: ",
+        ")  measured 800/s in 4 trials  a=4 MB mode=<y,z>\"",
+        "worst      99.8/s (95 %: ",
         "1 failed\n         1 no \"luck\", today?or ever\n",
         "tied       none",
         "on         host h, kernel k, cpu c, cpus 2, memory 8, build b, spex 1",
@@ -299,7 +299,8 @@ static void little(void **state) {
         end(&making);
         struct spex_report_options options = report_of("little.db");
         char *text = written(&options, &options.text);
-        assert_true(contains(text, results ? "best       5/s" : "no trial has a result"));
+        assert_true(contains(text, results ? "measured 5.00/s in 1 trial  a=1 MB"
+                                           : "no trial has a result"));
         free(text);
         options = report_of("little.db");
         json_t *report = json_of(&options);

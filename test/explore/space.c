@@ -22,7 +22,7 @@ static const char everything[] =
     "9223372036854775807'/>\n"
     "  <objective probe='query:tpt' metric='throughput' goal='maximise'/>\n"
     "  <run trials_per_config='3' records_per_thread='40' threads='threads' warmup='0.5'\n"
-    "       startup='7' duration='2.25' seed='99'/>\n"
+    "       startup='7' duration='2.25' seed='99' least='1.5'/>\n"
     "  <heatmap x='mode' y='cache'/>\n"
     "</space>\n"
     "<!-- the end -->\n";
@@ -94,6 +94,7 @@ static void rules(void **state) {
     assert_true(space->rules.warmup_seconds == 0.5);
     assert_true(space->rules.startup_seconds == 7);
     assert_true(space->rules.duration_seconds == 2.25);
+    assert_true(space->rules.least_seconds == 1.5);
     assert_int_equal(space->rules.seed, 99);
     assert_int_equal(space->threads_parameter, 2);
     assert_int_equal(file->heatmap_x, 1);
@@ -117,6 +118,7 @@ static void defaults(void **state) {
     assert_true(space->rules.warmup_seconds < 0);
     assert_true(space->rules.startup_seconds == 60);
     assert_true(space->rules.duration_seconds == 60);
+    assert_true(space->rules.least_seconds == 0.1);
     assert_int_equal(space->rules.seed, 1);
     assert_int_equal(space->threads_parameter, 1);
     assert_int_equal(file->heatmap_x, 1);
@@ -209,6 +211,7 @@ static void another_exploration(void **state) {
         RUN_OF("warmup='0.1000001'"),
         RUN_OF("startup='5'"),
         RUN_OF("duration='6'"),
+        RUN_OF("least='0.2'"),
         RUN_OF("duration='86399.99'"),
         RUN_OF("duration='86399.98'"),
         RUN_OF("seed='3'"),

@@ -225,7 +225,7 @@ static void criteria(void **state) {
     (void)state;
     static const char *const texts[] = {
         "maximise throughput of q:tpt", "minimise p99.9 of q:lat", "maximise mean of s:snapshot[2]",
-        "p99 of q:lat at most 0.002 s", "throughput of q:tpt at least 50/s"};
+        "p99 of q:lat at most 2 ms", "throughput of q:tpt at least 50/s"};
     struct spex_space_file *file =
         space_of("<space name='s'><parameter name='a' type='boolean'/>"
                  "<limit probe='q:lat' metric='p99' at_most='2ms'/>"

@@ -216,6 +216,8 @@ static const struct bad runs[] = {
     {RUN("duration='86400.1'"), ":4: <run>:", "seconds of 0 to 86400 were expected"},
     {RUN("duration='10000000000'"), ":4: <run>:", "seconds of 0 to 86400 were expected"},
     {RUN("duration='0'"), ":4: <run>:", "duration: more than 0 seconds were expected"},
+    {RUN("least='-1'"), ":4: <run>:", "least=\"-1\": seconds of 0 to 86400 were expected"},
+    {RUN("least='3' duration='2'"), ":4: <run>:", "least=3s was expected not to be above"},
     {RUN("warmup='2' duration='2'"), ":4: <run>:", "duration=2s was expected to be longer"},
     {RUN("warmup='60'"), ":4: <run>:", "duration=60s was expected to be longer than warmup=60s"},
     {RUN("threads='b'"), ":4: <run>:", "threads=\"b\": the space has no such parameter"},

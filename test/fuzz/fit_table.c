@@ -30,8 +30,10 @@ static void check_table(const struct spex_fit_table *table) {
         FUZZ_CHECK(*table->names[p] && spex_is_printable(table->names[p]));
     if (table->measured.count > ROWS_FITTED)
         return;
-    FUZZ_CHECK(spex_fit(&table->measured, &fit) == 0);
-    check_model(table, &fit.model);
+    int err = spex_fit(&table->measured, &fit);
+    FUZZ_CHECK(err == 0 || err == -ERANGE);
+    if (!err)
+        check_model(table, &fit.model);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

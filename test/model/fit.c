@@ -70,6 +70,19 @@ static void refused(void **state) {
         -EINVAL);
 }
 
+/* Numbers whose squares overflow or vanish give no model that is none. */
+static void out_of_range(void **state) {
+    (void)state;
+    static const double n[] = {1, 2, 4, 8, 16};
+    static const double bad[][5] = {{1e308, 1.1e308, 1.2e308, 1.7e308, 1.6e308},
+                                    {1e-300, 2e-300, 4e-300, 8e-300, 16e-300}};
+    struct spex_fit fit;
+    for (size_t b = 0; b < COUNT_OF(bad); b++)
+        assert_int_equal(spex_fit(&(struct spex_measurements){1, 5, n, bad[b], NULL}, &fit),
+                         -ERANGE);
+    assert_int_equal(spex_fit(&(struct spex_measurements){1, 5, bad[0], n, NULL}, &fit), -ERANGE);
+}
+
 static void little(void **state) {
     (void)state;
     const double n[] = {3, 3, 5, 5}, times[] = {2, 2, 7, 7}, zeros[4] = {0};
@@ -283,6 +296,7 @@ int main(void) {
         cmocka_unit_test(linear),
         cmocka_unit_test(texts),
         cmocka_unit_test(refused),
+        cmocka_unit_test(out_of_range),
         cmocka_unit_test(little),
         cmocka_unit_test(from_zero),
         cmocka_unit_test(what_does_not_vary_does_not_matter),

@@ -97,13 +97,36 @@ class Results(Exploration):
         self.assertRegex(text, r"records +\d+ used, [1-9]\d* lost")
         self.assertIn('probe="work:tpt@100"', text)
 
+    def test_a_fast_program_is_measured_for_a_while(self):
+        """100 ms however fast it makes its records; no longer than the run may take."""
+        for run, least in (("", 0.1), (' least="0.15"', 0.15), (' duration="0.05"', 0)):
+            text = space('<parameter name="work" type="integer" values="20"/>',
+                         run='records_per_thread="5" warmup="0" least=""' + run)
+            self.explore(text.replace(' least=""', ""))
+            trial, = self.report()["trials"]
+            self.assertEqual(trial["status"], "ok")
+            self.assertGreaterEqual(trial["seconds"], least)
+            self.assertGreater(trial["records_used"], 5)
+            if not least:
+                self.assertLess(trial["seconds"], 0.1)
+            os.unlink(self.store)
+        # It may end before, if it has made enough records.
+        self.explore(space(behaviours("end"), run='records_per_thread="5" warmup="0" least="9"'))
+        trial, = self.report()["trials"]
+        self.assertEqual(trial["status"], "ok")
+        self.assertGreaterEqual(trial["records_used"], 5)
+
     def test_text_report(self):
-        self.explore(space(WORK + THREADS, run='threads="threads" warmup="0.01"'))
+        explored = self.explore(space(WORK + THREADS, run='threads="threads" warmup="0.01"'))
         result = self.spex("report", self.store)
         self.assertEqual(result.returncode, 0, result.stderr)
         best = self.report()["best"]["config"]
-        self.assertRegex(result.stdout, r"best +[0-9.e+]+/s .*work=%d us threads=%d" % (best["work"], best["threads"]))
-        self.assertRegex(result.stdout, r"worst +[0-9.e+]+/s .*work=800 us")
+        # The same figure for the same configuration.
+        said, = re.findall(r"(?m)^best +(.*) \(95 %: .* in \d+ trials?  (.*)$", result.stdout)
+        self.assertTrue(explored.stderr.endswith("best %s: %s\n" % said), explored.stderr)
+        self.assertRegex(result.stdout, r"(?m)^ *4 +\S+ m?s +" + re.escape(said[0]) + "$")
+        self.assertRegex(result.stdout, r"best +[0-9.]+( k)?/s .*work=%d us threads=%d" % (best["work"], best["threads"]))
+        self.assertRegex(result.stdout, r"worst +[0-9.]+( k)?/s .*work=800 us")
         self.assertRegex(result.stdout, r"more threads (stop helping from threads=1"
                                         r"|still help at threads=2, the most tried)")
 

@@ -57,7 +57,7 @@ class Interruption(Exploration):
     def test_control_c_keeps_what_is_finished(self):
         pid, terminal = self.explore_on_terminal()
         seen = self.wait_for(terminal, rb"\b[4-9]/180 trials")
-        self.assertRegex(seen, rb"\[#*\.+\] \d+/180 trials, .*left.*best [0-9.]+: work=")
+        self.assertRegex(seen, rb"\[#*\.+\] \d+/180 trials, .*left.*best [0-9.]+( k)?/s: work=")
         os.write(terminal, b"\x03")
         seen = self.wait_for(terminal, rb"interrupted; (\d+) of 180 trials are in")
         _, status = os.waitpid(pid, 0)

@@ -68,7 +68,20 @@ class Fits(unittest.TestCase):
         self.assertEqual(result.returncode, 0)
         self.assertIn("time = 1 + 2·n s\n", result.stdout)
         self.assertIn("linear, adjusted R² 1.0000 over 5 points of 5 measurements", result.stdout)
-        self.assertIn("prediction   21 s", result.stdout)
+        self.assertIn("prediction   21.0000 s, single measurements 21.0000 to 21.0000 s", result.stdout)
+
+    def test_no_model(self):
+        table = "n,time\n" + "".join(f"{10 * 2 ** i},{1 + 4 * (i % 2)}\n" for i in range(6))
+        for table, why in ((table, r"no model: the parameters explain too little of the time \(adjusted R² -\d\.\d+, 0\.95 is needed\)\n"),
+                           ("n,time\n10,1\n20,5\n",
+                            "no model: at least three values of a parameter are needed\n")):
+            result = fit(table, "--predict", "n=100")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertRegex(result.stdout, "^" + why + "class        unknown, .*\n"
+                             "prediction   none: there is no model\n$")
+            model = self.model(table, "--predict", "n=100")
+            self.assertEqual(model["class"], "unknown")
+            self.assertTrue(model["model"])
 
     def test_nothing_to_go_by(self):
         model = self.model("n,time\n5,1.5\n", "--predict", "n=7")
@@ -86,6 +99,9 @@ class Fits(unittest.TestCase):
                 ('standard input:3:1: a number of 0 or more was expected, not "-1"', "n,time\n1,2\n-1,2\n"),
                 ('standard input:2:3: a number of 0 or more was expected, not "nan"', "n,time\n1,nan\n"),
                 ('standard input:1:3: one column "n" was expected, not two', "n,n,time\n1,1,1\n"),
+                ("standard input:2:3: a number of 0, or of 1e-25 to 1e+25 was expected, not 1e+308",
+                 "n,time\n1,1e308\n"),
+                ("standard input:2:1: a number of 0 to 1e+25 was expected, not 1e+30", "n,time\n1e30,1\n"),
                 ("standard input:2:1: 2 cells were expected, as in the header, not 1", "n,time\n1\n"),
                 ("standard input:2:5: the end of the line was expected after 2 cells", "n,time\n1,2,3\n"),
                 ("8 parameters at most were expected", "a,b,c,d,e,f,g,h,i,time\n1,1,1,1,1,1,1,1,1,1\n")):

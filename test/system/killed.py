@@ -19,7 +19,7 @@ POLICIES = None, "grid", "gaussian", "halving", None, "climb", "tpe"  # None: th
 SPACE = f"""<space name="killed">
 <parameter name="work" type="integer" min="101" max="{100 + CONFIGURATIONS}"/>
 <objective probe="work:tpt" metric="throughput" goal="maximise"/>
-<run trials_per_config="{EACH}" records_per_thread="20" warmup="0"/>
+<run trials_per_config="{EACH}" records_per_thread="20" warmup="0" least="0"/>
 </space>
 """
 

@@ -21,7 +21,7 @@ VALUES = HEADINGS[5:13]
 QUANTILES = {'p50': 0.5, 'p90': 0.9, 'p99': 0.99, 'p99.9': 0.999}
 TYPES = ('cnt', 'lat', 'tpt', 'llc', 'flt', 'ctxsw', 'perfcntr', 'snapshot')
 KNOWN = 'request:lat, request.step:cnt, 9:snapshot'
-UNITS = {'s': 1, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9}
+UNITS = {'s': 1, 'ms': 1e-3, 'µs': 1e-6, 'ns': 1e-9}
 
 
 SKIP = 77
@@ -55,9 +55,15 @@ def rows(table):
     return found
 
 
+def number(cell):
+    """What is written as 12, or as 499.5 k."""
+    digits, _, prefix = cell.partition(' ')
+    return float(digits) * {'': 1, 'k': 1e3, 'M': 1e6, 'G': 1e9}[prefix]
+
+
 def seconds(cell):
-    number, unit = cell.split()
-    return float(number) * UNITS[unit]
+    digits, unit = cell.split()
+    return float(digits) * UNITS[unit]
 
 
 def accounts(table):
@@ -123,11 +129,11 @@ class Output(unittest.TestCase):
         found = rows(run(PROBES='*', OUT='-').stdout)
         for name, factor in [('v0', 1), ('v1', 2)]:
             value = found['9', 'snapshot']['values'][name]
-            self.assertEqual([float(value[key]) for key in ('mean', 'max', 'total')],
+            self.assertEqual([number(value[key]) for key in ('mean', 'max', 'total')],
                              [factor * exact for exact in (499.5, 999, 499500)])
             for key, share in QUANTILES.items():
                 exact = factor * (1000 * share - 1)
-                self.assertLessEqual(abs(float(value[key]) - exact), exact / 128, key)
+                self.assertLessEqual(abs(number(value[key]) - exact), exact / 128, key)
         self.assertEqual(list(found['9', 'snapshot']['values']), ['v0', 'v1'])
         time = {key: seconds(cell) for key, cell in found['request', 'lat']['values']['time'].items()
                 if key != 'value'}
@@ -174,8 +180,8 @@ class Output(unittest.TestCase):
                 truths = {'mean': 499.5, 'p50': 499, 'p90': 899, 'total': 499500}
                 for key, truth in truths.items():
                     if margins[key] != '?':
-                        margin = float(margins[key][1:-2]) / 100 * float(value[key])
-                        self.assertLessEqual(abs(float(value[key]) - factor * truth), margin + factor, (period, key))
+                        margin = float(margins[key][1:-2]) / 100 * number(value[key])
+                        self.assertLessEqual(abs(number(value[key]) - factor * truth), margin + factor, (period, key))
 
     def test_without_sampling_there_are_no_margins(self):
         found = rows(run(PROBES='*@1', OUT='-').stdout)
@@ -287,7 +293,7 @@ class Output(unittest.TestCase):
         result = run('timed', PROBES='*', OUT='-')
         found = re.search(r'^([0-9.]+)\ndone 0\n', result.stdout, re.MULTILINE)
         for row in rows(result.stdout).values():
-            count, rate = float(row['count']), float(row['per second'])
+            count, rate = float(row['count']), number(row['per second'])
             # Both clocks are read within a moment, not at once: the rate is right to 1 % in any case.
             self.assertGreaterEqual(rate * 1.01, count / float(found[1]))
 
@@ -295,7 +301,7 @@ class Output(unittest.TestCase):
         result = run('switched', OUT='-', RING_RECORDS='1048576')
         most, least = (float(number) for number in result.stdout.split('\n', 1)[0].split())
         for row in rows(result.stdout).values():
-            count, rate = float(row['count']), float(row['per second'])
+            count, rate = float(row['count']), number(row['per second'])
             self.assertGreaterEqual(rate * 1.01, count / most)
             self.assertLessEqual(rate * 0.99, count / least)
 

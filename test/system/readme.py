@@ -70,7 +70,7 @@ class Smallest(unittest.TestCase):
 
     def assert_table(self, real, shown):
         """The same but for its figures."""
-        without_figures = re.compile(r"-?\d+\.?\d*(e[-+]\d+)?( [num]?s\b)?")
+        without_figures = re.compile(r"-?\d+\.?\d*(e[-+]\d+)?( [kM]\b| [nµm]?s\b)?")
         for line, printed in zip(real.splitlines(), shown.splitlines(), strict=True):
             self.assertEqual(without_figures.sub("#", line).split(),
                              without_figures.sub("#", printed).split())

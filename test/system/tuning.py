@@ -13,7 +13,7 @@ import unittest
 TUNE, OTHER, SANITIZER = sys.argv[1:4]
 
 # Symbols of spex that only exploration has.
-EXPLORATION = re.compile(r' (spex_(tune|feed|measure|figure|batch_means|steady|warmup|summary|trials?|in_order|own_space|'
+EXPLORATION = re.compile(r' (spex_(tune|feed|measure|figure(?!s_)|batch_means|steady|warmup|summary|trials?|in_order|own_space|'
                          r'plan_ask|policy|builtin_polic|criterion|criteria|rules|xml|store|explore)\w*)$')
 
 # And those that only watching has.

@@ -151,8 +151,8 @@ class Watches(Programs):
         self.assertEqual((watch.returncode, output), (3, ""), errors)
         with open(self.path("out"), encoding="utf-8") as file:
             text = file.read()
-        self.assertRegex(text, r"(?m)^\d\d:\d\d:\d\d\.\d{3}  begins   #\d+ request/fetch\(rows=2000\): \S+ ms instead of \S+ [um]s "
-                         r"\(\S+ [num]s to \S+ [um]s\), thread \d+")
+        self.assertRegex(text, r"(?m)^\d\d:\d\d:\d\d\.\d{3}  begins   #\d+ request/fetch\(rows=2000\): \S+ ms instead of \S+ [µm]s "
+                         r"\(\S+ [nµm]s to \S+ [µm]s\), thread \d+")
         self.assertRegex(text, r"(?m)^\S+  (goes on|ends   )  #\d+ request/fetch: after \S+ s; \d+ executions took ")
 
     def test_models_come_from_a_running_program(self):

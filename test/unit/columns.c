@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Text in columns. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "../check.h"
 #include "profile/columns.h"
+#include "text/quantity.h"
 
 static const char *const headings[] = {"name", "size", "share"};
 
@@ -101,8 +103,64 @@ static void many_rows(void **state) {
     free(expected);
 }
 
+/* By their margin, or four digits. */
+static void quantities(void **state) {
+    static const struct {
+        double value, margin;
+        const char *unit, *text;
+    } known[] = {
+        {0, NAN, "s", "0 ns"},
+        {1e-10, NAN, "s", "0.1 ns"},
+        {999e-9, NAN, "s", "999 ns"},
+        {9.99996e-7, NAN, "s", "1 µs"},
+        {2.2924e-6, 4e-7, "s", "2.3 µs"},
+        {0.0123456, NAN, "s", "12.35 ms"},
+        {59.994, NAN, "s", "59.99 s"},
+        {123456.7, NAN, "s", "123457 s"},
+        {-0.00123, NAN, "s", "-1.23 ms"},
+        {509864, 40000, "/s", "510 k/s"},
+        {654.8, 26, "/s", "655/s"},
+        {654.84, 0.5, "/s", "654.8/s"},
+        {100, 0.4, "/s", "100.0/s"},
+        {1237967, 1e9, "/s", "1.2 M/s"},
+        {9999.4, NAN, "/s", "9999/s"},
+        {9999.6, NAN, "/s", "10 k/s"},
+        {33554432, NAN, "B", "32 MiB"},
+        {1000, NAN, "B", "1000 B"},
+        {-5, NAN, "", "-5"},
+        {2.5e-6, NAN, "", "2.5e-06"},
+        {1e308, NAN, "", "1e+308"},
+        {12345678, 0, "", "12.3457 M"},
+        {123456, NAN, "MB", "123456 MB"},
+        {NAN, 1, "s", "-"},
+        {INFINITY, NAN, "/s", "-"},
+    };
+    char text[48];
+    (void)state;
+    for (size_t k = 0; k < COUNT_OF(known); k++)
+        assert_string_equal(
+            spex_quantity_text(known[k].value, known[k].margin, known[k].unit, text, sizeof(text)),
+            known[k].text);
+}
+
+static void ranges_and_bytes(void **state) {
+    char text[96];
+    (void)state;
+    assert_string_equal(spex_range_text(628.2, 681.4, "/s", text, sizeof(text)), "628 to 681/s");
+    assert_string_equal(spex_range_text(8.04e-9, 9.5e-4, "s", text, sizeof(text)),
+                        "8.0 ns to 950 µs");
+    assert_string_equal(spex_range_text(-3.2, 1, "", text, sizeof(text)), "-3.2 to 1.0");
+    assert_string_equal(spex_range_text(5, 5, "s", text, sizeof(text)), "5 to 5 s");
+    assert_string_equal(spex_range_text(NAN, 5, "s", text, sizeof(text)), "-");
+    assert_string_equal(spex_bytes_text(33554432, text, sizeof(text)), "32 MiB");
+    assert_string_equal(spex_bytes_text(1000000, text, sizeof(text)), "1000000 B");
+    assert_string_equal(spex_bytes_text(0, text, sizeof(text)), "0 B");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(quantities),
+        cmocka_unit_test(ranges_and_bytes),
         cmocka_unit_test(headings_alone),
         cmocka_unit_test(columns_are_as_wide_as_they_must_be),
         cmocka_unit_test(characters_of_several_bytes_are_one_wide),

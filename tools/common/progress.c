@@ -40,7 +40,7 @@ static void time_left_text(const struct spex_progress *progress, char *text, siz
         snprintf(text, size, "%lu:%02lu left", seconds / 60, seconds % 60);
 }
 
-/* "[####....] 12/48 trials, 1:05 left, best 812.5: threads=4". */
+/* "[####....] 12/48 trials, 1:05 left, best 812/s: threads=4". */
 static void progress_line(const struct spex_progress *progress, char *line, size_t size) {
     char cells[BAR_CELLS + 1], left[48], best[640] = "no result yet";
     uint64_t expected = progress->trials_expected ? progress->trials_expected : 1;
@@ -50,7 +50,7 @@ static void progress_line(const struct spex_progress *progress, char *line, size
     cells[BAR_CELLS] = '\0';
     time_left_text(progress, left, sizeof(left));
     if (progress->have_best)
-        snprintf(best, sizeof(best), "best %.5g: %s", progress->best_objective, progress->best);
+        snprintf(best, sizeof(best), "best %s: %s", progress->best_figure, progress->best);
     snprintf(line, size, "[%s] %llu/%llu trials, %s, %s", cells,
              (unsigned long long)progress->trials, (unsigned long long)progress->trials_expected,
              left, best);

@@ -15,6 +15,7 @@
 #include "observe/control_client.h"
 #include "observe/process_place.h"
 #include "profile/columns.h"
+#include "text/quantity.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
 #include "tools/common/options.h"
@@ -158,7 +159,7 @@ static int print_programs_json(const struct program *programs, size_t count) {
         err |= json_array_append_new(list, program_json(&programs[p]));
     if (!err) {
         /* The stream keeps an error. */
-        json_dumpf(list, stdout, JSON_INDENT(2));
+        json_dumpf(list, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(SPEX_PLAIN_DIGITS));
         putchar('\n');
     }
     json_decref(list);

@@ -5,6 +5,7 @@
 #include "tools/list/live_list.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "profile/columns.h"
 #include "profile/confidence.h"
 #include "ring/probe_type.h"
+#include "text/quantity.h"
 #include "tools/common/complain.h"
 #include "tools/list/probe_list.h"
 
@@ -139,7 +141,8 @@ static void entry_add_figures(struct spex_columns *columns, const struct spex_pr
     char text[32];
     double cost = entry_cost(profile, entry);
     if (entry_has_rate(entry))
-        spex_columns_add(columns, "%.6g", entry_rate(entry));
+        spex_columns_add(columns, "%s",
+                         spex_quantity_text(entry_rate(entry), NAN, "", text, sizeof(text)));
     else
         spex_columns_add(columns, "-");
     spex_columns_add(columns, "%s", cost > 0 ? spex_duration_text(cost, text, sizeof(text)) : "-");
@@ -255,7 +258,7 @@ int spex_live_list_print_json(const struct spex_profile *profile, FILE *out) {
         return -ENOMEM;
     }
     /* The stream keeps an error. */
-    json_dumpf(json, out, JSON_INDENT(2));
+    json_dumpf(json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(SPEX_PLAIN_DIGITS));
     json_decref(json);
     fputc('\n', out);
     return spex_written(out);

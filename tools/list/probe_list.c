@@ -14,6 +14,7 @@
 #include "profile/columns.h"
 #include "ring/probe_type.h"
 #include "text/printable.h"
+#include "text/quantity.h"
 #include "tools/common/complain.h"
 
 /* Paths may have any bytes but zero; they are shown in a terminal. To be freed; NULL: out of
@@ -162,7 +163,7 @@ int spex_probe_list_print_json(const struct spex_probe_list *list, FILE *out) {
     if (!json)
         return -ENOMEM;
     /* The stream keeps an error. */
-    json_dumpf(json, out, JSON_INDENT(2));
+    json_dumpf(json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(SPEX_PLAIN_DIGITS));
     json_decref(json);
     fputc('\n', out);
     return spex_written(out);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* `spex fit`: fits a model to a table of measurements, and prints it with the 95 % intervals of
  * its coefficients. */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include "base/deadline.h"
 #include "base/student.h"
 #include "explore/report/json_parts.h"
+#include "text/quantity.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
 #include "tools/common/options.h"
@@ -157,7 +159,8 @@ static int print_json(const struct spex_fit_table *table, const struct result *r
                             json_pack("{s:f, s:o, s:o}", "value", result->prediction.value, "low",
                                       spex_json_number(result->prediction.low), "high",
                                       spex_json_number(result->prediction.high)));
-    if (!all || json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) != 0) {
+    if (!all ||
+        json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(SPEX_PLAIN_DIGITS)) != 0) {
         json_decref(all);
         return spex_complain(SPEX_EXIT_FAILED, "the model cannot be written");
     }
@@ -166,28 +169,38 @@ static int print_json(const struct spex_fit_table *table, const struct result *r
     return SPEX_EXIT_OK;
 }
 
-/* A coefficient with half of its 95 % interval. */
+/* A coefficient, in seconds, with half of its 95 % interval. */
 static void print_margin(const struct spex_model *model, const char *what, double value,
                          double error) {
     double margin = spex_student_two_sided(0.05, fmax(model->freedom, 1)) * error;
-    if (model->freedom > 0)
-        printf("%-12s %.6g ± %.2g\n", what, value, margin);
+    char number[48], half[48];
+    bool known = model->freedom > 0;
+    spex_quantity_text(value, known ? margin : NAN, "s", number, sizeof(number));
+    spex_quantity_text(margin, margin, "s", half, sizeof(half));
+    if (known)
+        printf("%-12s %s ± %s\n", what, number, half);
     else
-        printf("%-12s %.6g (too few measurements for an interval)\n", what, value);
+        printf("%-12s %s (too few measurements for an interval)\n", what, number);
 }
 
 /* The model as a formula, its class, and each coefficient with its margin. Terms are numbered as
  * they stand in the formula. */
-static void print_text(const struct spex_fit_table *table, const struct result *result,
-                       const char *text) {
-    const struct spex_model *model = &result->fit.model;
-    printf("time = %s s\n", text);
-    printf("%-12s %s, adjusted R² %.4f over %zu points of %zu measurements", "class",
-           spex_model_class_name(model->class), model->adjusted_r2, result->fit.points,
-           table->measured.count);
-    if (result->fit.outliers)
-        printf(", %zu outliers left out", result->fit.outliers);
-    putchar('\n');
+static void print_prediction(const struct result *result) {
+    const struct spex_prediction *made = &result->prediction;
+    char value[48], range[96];
+    bool known = isfinite(made->high);
+    spex_quantity_text(made->value, known ? (made->high - made->low) / 2 : NAN, "s", value,
+                       sizeof(value));
+    spex_range_text(made->low, made->high, "s", range, sizeof(range));
+    if (result->fit.model.class == SPEX_MODEL_UNKNOWN)
+        puts("prediction   none: there is no model");
+    else if (known)
+        printf("%-12s %s, single measurements %s\n", "prediction", value, range);
+    else
+        printf("%-12s %s (too few measurements for an interval)\n", "prediction", value);
+}
+
+static void print_coefficients(const struct spex_model *model) {
     if (model->constant > 0)
         print_margin(model, "constant", model->constant, model->constant_error);
     for (size_t t = 0; t < model->term_count; t++) {
@@ -195,12 +208,25 @@ static void print_text(const struct spex_fit_table *table, const struct result *
         snprintf(name, sizeof(name), "term %zu", t + 1);
         print_margin(model, name, model->terms[t].coefficient, model->terms[t].error);
     }
-    if (result->predicted && isfinite(result->prediction.high))
-        printf("%-12s %.6g s, single measurements %.6g to %.6g s\n", "prediction",
-               result->prediction.value, result->prediction.low, result->prediction.high);
-    else if (result->predicted)
-        printf("%-12s %.6g s (too few measurements for an interval)\n", "prediction",
-               result->prediction.value);
+}
+
+/* Without a model there is no formula, as its figures would mean nothing. */
+static void print_text(const struct spex_fit_table *table, const struct result *result) {
+    const struct spex_model *model = &result->fit.model;
+    bool found = model->class != SPEX_MODEL_UNKNOWN;
+    char text[1024];
+    spex_model_shown(model, table->names, text, sizeof(text));
+    printf(found ? "time = %s s\n" : "%s\n", text);
+    printf("%-12s %s, adjusted R² %.4f over %zu points of %zu measurements", "class",
+           spex_model_class_name(model->class), model->adjusted_r2, result->fit.points,
+           table->measured.count);
+    if (result->fit.outliers)
+        printf(", %zu outliers left out", result->fit.outliers);
+    putchar('\n');
+    if (found)
+        print_coefficients(model);
+    if (result->predicted)
+        print_prediction(result);
 }
 
 /* Fits, predicts and prints. An exit status. */
@@ -211,7 +237,10 @@ static int fit_table(const struct request *request, const struct spex_fit_table 
     int err = spex_fit(&table->measured, &result.fit);
     result.milliseconds = (double)(spex_monotonic_ns() - begin_ns) / 1e6;
     if (err)
-        return spex_complain(SPEX_EXIT_FAILED, "%s: %s", table->csv.name, strerror(-err));
+        return spex_complain(SPEX_EXIT_FAILED, "%s: %s", table->csv.name,
+                             err == -ERANGE
+                                 ? "products of its numbers are too great to calculate with"
+                                 : strerror(-err));
     int status = request->predict ? result_predict(table, request->predict, &result) : SPEX_EXIT_OK;
     if (status)
         return status;
@@ -219,7 +248,7 @@ static int fit_table(const struct request *request, const struct spex_fit_table 
     if (request->json)
         status = print_json(table, &result, text);
     else
-        print_text(table, &result, text);
+        print_text(table, &result);
     err = status ? 0 : spex_written(stdout);
     return err ? spex_complain(SPEX_EXIT_FAILED, "the model cannot be written: %s", strerror(-err))
                : status;

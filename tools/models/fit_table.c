@@ -87,6 +87,10 @@ static int table_read_row(struct spex_fit_table *table, const struct header *hea
         if (!spex_csv_number(cell->text, value) && c != header->repetition)
             return spex_csv_complain(
                 csv, cell, error, "a number of 0 or more was expected, not \"%.60s\"", cell->text);
+        if (last ? !spex_fit_takes_time(*value) : *value > SPEX_FIT_GREATEST)
+            return spex_csv_complain(csv, cell, error, "a number of %s%g was expected, not %g",
+                                     last ? "0, or of 1e-25 to " : "0 to ", SPEX_FIT_GREATEST,
+                                     *value);
         if (!cell->ends_row && last)
             return spex_csv_complain(
                 csv, &csv->cells[at + c + 1], error,

@@ -14,6 +14,7 @@
 #include "model/training/groups.h"
 #include "profile/columns.h"
 #include "text/printable.h"
+#include "text/quantity.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
 #include "tools/common/models_file.h"
@@ -109,7 +110,7 @@ static void print_kernels(const struct spex_models *models, const struct spex_gr
         spex_make_printable(text);
         spex_columns_add(&columns, "%s", text);
         spex_columns_add(&columns, "%s", spex_model_class_name(kernel->model.class));
-        spex_model_text(&kernel->model, (const char *const *)kernel->names, text, sizeof(text));
+        spex_model_shown(&kernel->model, (const char *const *)kernel->names, text, sizeof(text));
         spex_make_printable(text);
         spex_columns_add(&columns, "%s", text);
     }
@@ -139,7 +140,7 @@ static int print_json(const struct spex_models *models, const struct spex_groups
         json_pack("{s:I, s:o, s:I, s:o}", "kernels", (json_int_t)models->count, "classes", counts,
                   "switching_points", (json_int_t)groups->count, "models", kernels);
     int bad = !all || json_array_size(kernels) != models->count ||
-              json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) != 0;
+              json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(SPEX_PLAIN_DIGITS)) != 0;
     json_decref(all);
     if (bad)
         return spex_complain(SPEX_EXIT_FAILED, "the models cannot be written as JSON");

@@ -11,6 +11,7 @@
 #include "policies/rate/hybrid_search.h"
 #include "policies/rate/rates.h"
 #include "rate/budget.h"
+#include "text/quantity.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
 #include "tools/common/options.h"
@@ -153,7 +154,7 @@ static int print_combinations_json(const struct spex_rate_problem *problem,
         json_array_append_new(json, combination_json(problem, &best[b]));
     bool complete = json_array_size(json) == count;
     if (complete) {
-        json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+        json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(SPEX_PLAIN_DIGITS));
         putchar('\n');
     }
     json_decref(json);

@@ -13,6 +13,7 @@
 #include "policies/rate/rates.h"
 #include "profile/columns.h"
 #include "text/printable.h"
+#include "text/quantity.h"
 #include "tools/common/complain.h"
 
 enum { TEXT_BYTES = 256 };
@@ -125,7 +126,8 @@ static int plan_print_json(const char *name, const struct spex_rate_problem *pro
                              plan->overhead, "probing_frequency", plan->probing_frequency, "reason",
                              copy_printable(plan->reason, reason), "classes", classes);
     complete =
-        complete && json && json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) == 0;
+        complete && json &&
+        json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(SPEX_PLAIN_DIGITS)) == 0;
     if (complete)
         putchar('\n');
     json_decref(json);

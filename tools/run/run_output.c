@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "profile/table.h"
+#include "text/quantity.h"
 #include "tools/common/complain.h"
 #include "tools/common/profile_json.h"
 
@@ -69,7 +70,7 @@ static void output_write_json(struct spex_run_output *output, json_t *json) {
     size_t flags = output->intervals ? JSON_COMPACT : JSON_INDENT(2);
     if (json) {
         /* The stream keeps an error. */
-        json_dumpf(json, output->file, flags);
+        json_dumpf(json, output->file, flags | JSON_REAL_PRECISION(SPEX_PLAIN_DIGITS));
         fputc('\n', output->file);
     } else if (!output->error) {
         output->error = -ENOMEM;

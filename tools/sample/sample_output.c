@@ -3,6 +3,7 @@
 #include "tools/sample/sample_output.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include <jansson.h>
@@ -10,6 +11,7 @@
 #include "explore/report/json_parts.h"
 #include "profile/columns.h"
 #include "text/printable.h"
+#include "text/quantity.h"
 
 /* "-" for a kernel without a model. */
 static const char *kernel_class_name(const struct spex_sampled_kernel *kernel) {
@@ -27,21 +29,26 @@ static void kernel_add_path(struct spex_columns *columns, const char *path) {
 /* "-" for a figure that is unknown: there are too few samples, or there is no model. */
 static void kernel_add_row(struct spex_columns *columns, const struct spex_sampled_kernel *kernel) {
     double margin = spex_sampled_margin(kernel);
+    char text[32];
     kernel_add_path(columns, kernel->path);
     spex_columns_add(columns, "%s", kernel_class_name(kernel));
     spex_columns_add(columns, "%.0f", kernel->executions);
     spex_columns_add(columns, "%.0f", spex_sampled_samples(kernel));
     spex_columns_add(columns, "%.0f", kernel->required);
     if (kernel->weight > 0)
-        spex_columns_add(columns, "%.3g", kernel->mean);
+        spex_columns_add(
+            columns, "%s",
+            spex_quantity_text(kernel->mean, margin >= 0 ? margin : NAN, "s", text, sizeof(text)));
     else
         spex_columns_add(columns, "-");
     if (margin >= 0)
-        spex_columns_add(columns, "%.2g", margin);
+        spex_columns_add(columns, "%s",
+                         spex_quantity_text(margin, margin, "s", text, sizeof(text)));
     else
         spex_columns_add(columns, "-");
     if (kernel->predicted_weight > 0)
-        spex_columns_add(columns, "%.3g", kernel->predicted);
+        spex_columns_add(columns, "%s",
+                         spex_quantity_text(kernel->predicted, NAN, "s", text, sizeof(text)));
     else
         spex_columns_add(columns, "-");
 }
@@ -56,8 +63,8 @@ static size_t count_enough(const struct spex_sample_account *account) {
 
 /* A table, and a line that tells how many kernels had enough samples. */
 void spex_sample_print(const struct spex_sample_account *account, FILE *file) {
-    static const char *const headings[] = {"kernel",    "class",  "executions", "samples",
-                                           "asked for", "mean s", "±",          "predicted s"};
+    static const char *const headings[] = {"kernel",    "class", "executions", "samples",
+                                           "asked for", "mean",  "±",          "predicted"};
     struct spex_columns columns;
     spex_columns_init(&columns, headings, 8, 1u << 0 | 1u << 1);
     for (size_t k = 0; k < account->count; k++)
@@ -94,7 +101,10 @@ int spex_sample_print_json(const struct spex_sample_account *account, FILE *file
         "{s:o, s:o, s:I, s:I, s:o}", "seconds", spex_json_number(account->seconds), "samples",
         spex_json_number(account->samples), "enough", (json_int_t)count_enough(account), "lost",
         (json_int_t)account->lost, "kernels", kernels);
-    int err = json && json_dumpf(json, file, JSON_COMPACT) == 0 ? 0 : -ENOMEM;
+    int err =
+        json && json_dumpf(json, file, JSON_COMPACT | JSON_REAL_PRECISION(SPEX_PLAIN_DIGITS)) == 0
+            ? 0
+            : -ENOMEM;
     json_decref(json);
     fputc('\n', file);
     return err;

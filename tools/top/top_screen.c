@@ -107,16 +107,18 @@ static attr_t colour_attribute(short pair, attr_t otherwise) {
     return screen_has_colours ? (attr_t)COLOR_PAIR(pair) : otherwise;
 }
 
-/* Bytes that are no character of the locale, and characters that have no width, become "?". */
+/* Bytes that are no character of the locale, and characters that have no width, become "?"; the µ of
+ * units "u". */
 static void text_to_wide(const char *text, wchar_t wide[TEXT]) {
     mbstate_t state = {0};
     size_t n = 0;
     for (size_t length = strlen(text); length && n + 1 < TEXT; n++) {
         size_t taken = mbrtowc(&wide[n], text, length, &state);
         if (taken > length || wcwidth(wide[n]) < 0) {
+            bool micro = taken > length && strncmp(text, "µ", strlen("µ")) == 0;
             if (taken > length)
-                taken = 1;
-            wide[n] = L'?';
+                taken = micro ? strlen("µ") : 1;
+            wide[n] = micro ? L'u' : L'?';
             memset(&state, 0, sizeof(state));
         }
         text += taken;

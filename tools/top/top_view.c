@@ -18,6 +18,7 @@
 #include "profile/figures.h"
 #include "profile/table.h"
 #include "ring/probe_type.h"
+#include "text/quantity.h"
 
 static const struct {
     const char *heading;
@@ -184,7 +185,7 @@ static void head_first_line(char *line, const struct spex_profile *now) {
 static void head_second_line(char *line, const struct spex_profile *profile) {
     const struct spex_profile_process *process = &profile->process;
     double seconds = process->seconds, program = process->program_seconds;
-    char overhead[32] = "?", collector[32] = "?";
+    char overhead[32] = "?", collector[32] = "?", rate[32];
     if (process->elsewhere) {
         snprintf(line, SPEX_TOP_HEAD_BYTES, "its records go to another process; no figures here");
         return;
@@ -195,10 +196,11 @@ static void head_second_line(char *line, const struct spex_profile *profile) {
         snprintf(collector, sizeof(collector), "%.2g %%",
                  100 * process->collector_seconds / seconds);
     snprintf(line, SPEX_TOP_HEAD_BYTES,
-             "%.6g records/s   %" PRIu64 " lost   overhead %s of its CPU time, as believed   "
+             "%s records/s   %" PRIu64 " lost   overhead %s of its CPU time, as believed   "
              "collector %s of a CPU",
-             seconds > 0 ? (double)process->produced / seconds : 0, process->lost, overhead,
-             collector);
+             spex_quantity_text(seconds > 0 ? (double)process->produced / seconds : 0, NAN, "",
+                                rate, sizeof(rate)),
+             process->lost, overhead, collector);
 }
 
 /* The first line is the same for both spans; the second has figures of the span. */
@@ -431,5 +433,5 @@ void spex_top_cell(const struct spex_top_row *row, enum spex_top_span span,
     else if (column >= SPEX_TOP_MEAN && spex_probe_type_ticks(row->type))
         spex_duration_text(number, text, size);
     else
-        snprintf(text, size, "%.6g", number);
+        spex_quantity_text(number, NAN, "", text, size);
 }

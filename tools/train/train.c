@@ -122,7 +122,7 @@ static void print_models(const struct spex_models *models) {
         spex_columns_add(&columns, "%.0f", kernel->executions);
         spex_columns_add(&columns, "%s", spex_model_class_name(kernel->model.class));
         spex_columns_add(&columns, "%.4f", kernel->model.adjusted_r2);
-        spex_model_text(&kernel->model, names, text, sizeof(text));
+        spex_model_shown(&kernel->model, names, text, sizeof(text));
         spex_columns_add(&columns, "%s", text);
     }
     spex_columns_print(&columns, stdout);

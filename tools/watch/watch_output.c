@@ -123,7 +123,8 @@ static json_t *changes_json(const struct spex_cause_found *cause) {
 /* Owns `json`. The stream keeps an error. */
 static void print_json_line(FILE *file, json_t *json) {
     if (json)
-        json_dumpf(json, file, JSON_COMPACT | JSON_REAL_PRECISION(12));
+        /* Seconds since 1970 have ten digits before the point. */
+        json_dumpf(json, file, JSON_COMPACT | JSON_REAL_PRECISION(15));
     json_decref(json);
     fputc('\n', file);
 }

@@ -54,11 +54,16 @@ static size_t value_length(const struct spex_space *space, const char *text) {
     return strlen(text);
 }
 
-/* The level with this text, which does not end in 0; the number of levels: there is none. */
+static bool is_named(const char *name, const char *text, size_t length) {
+    return strlen(name) == length && strncmp(name, text, length) == 0;
+}
+
+/* The level with this value, as it is in the space or as it is shown. */
 static size_t level_named(const struct spex_parameter *parameter, const char *text, size_t length) {
+    char shown[256];
     size_t level = 0;
-    while (level < parameter->count && (strlen(parameter->values[level].text) != length ||
-                                        strncmp(parameter->values[level].text, text, length) != 0))
+    while (level < parameter->count && !is_named(parameter->values[level].text, text, length) &&
+           !is_named(spex_value_shown(parameter, level, shown, sizeof(shown)), text, length))
         level++;
     return level;
 }

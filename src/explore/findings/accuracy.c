@@ -6,6 +6,7 @@
 #include "explore/findings/accuracy.h"
 
 #include "base/student.h"
+#include "measure/criterion.h"
 
 /* The derivative of what the variance is about (the logarithm, for ratios) by the value. */
 static double accuracy_slope(const struct spex_accuracy *accuracy, double mean) {
@@ -89,4 +90,14 @@ double spex_group_margin(const struct spex_accuracy *accuracy, const struct spex
                          size_t criterion) {
     struct spex_sample sample = spex_group_sample(group, criterion);
     return spex_accuracy_margin(accuracy, &sample);
+}
+
+void spex_group_interval(const struct spex_accuracy *accuracy, const struct spex_summary *summary,
+                         size_t group, size_t criterion, double *low, double *high) {
+    const struct spex_group *of = &summary->groups[group];
+    double mean = of->criteria[criterion].mean;
+    double margin = spex_group_margin(accuracy, of, criterion);
+    bool positive = accuracy->ratios || *spex_criterion_unit(&summary->space->criteria[criterion]);
+    *high = mean + margin;
+    *low = !positive ? mean - margin : mean > 0 ? mean / (1 + margin / mean) : mean + 0 * margin;
 }

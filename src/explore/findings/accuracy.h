@@ -55,4 +55,10 @@ double spex_group_error(const struct spex_accuracy *accuracy, const struct spex_
 double spex_group_margin(const struct spex_accuracy *accuracy, const struct spex_group *group,
                          size_t criterion);
 
+/* The 95 % interval of a mean; NaN when it is not known. Of times and rates, and where all values
+ * are positive, both ends are: the lower one is as many times below the mean as the upper one,
+ * mean + margin, is above. */
+void spex_group_interval(const struct spex_accuracy *accuracy, const struct spex_summary *summary,
+                         size_t group, size_t criterion, double *low, double *high);
+
 #endif

@@ -5,8 +5,16 @@
 #include "explore/findings/bins.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "measure/summary.h"
+#include "text/quantity.h"
+
+/* Characters of a number that is not rounded. */
+#define SHOWN_MOST 8
 
 /* The part of the scale, of `most` equal ones, in which the level lies. */
 static size_t part_of(const struct spex_parameter *parameter, size_t level, size_t most) {
@@ -40,31 +48,35 @@ void spex_bins_free(struct spex_bins *bins) {
     *bins = (struct spex_bins){.count = 0};
 }
 
-/* The value as written in the space, or rounded if that is long. */
-static void number_text(const struct spex_value *value, char *text, size_t size) {
-    if (snprintf(text, size, "%s", value->text) > 6)
-        snprintf(text, size, "%.3g", value->number);
+static size_t last_level(const struct spex_bins *bins, size_t bin) {
+    return bins->first[bin + 1] - 1;
+}
+
+void spex_bin_plain(const struct spex_bins *bins, size_t bin, char *text, size_t size) {
+    const struct spex_value *values = bins->parameter->values;
+    size_t first = bins->first[bin], last = last_level(bins, bin);
+    snprintf(text, size, "%s%s%s", values[first].text, first == last ? "" : "…",
+             first == last ? "" : values[last].text);
+}
+
+/* The value as it is shown anywhere, or rounded if that is long. */
+static void level_text(const struct spex_parameter *parameter, size_t level, char *text,
+                       size_t size) {
+    double value = parameter->values[level].number;
+    spex_value_shown(parameter, level, text, size);
+    if (spex_parameter_ordered(parameter) && strlen(text) > SHOWN_MOST)
+        spex_quantity_text(value, NAN, spex_parameter_is_bytes(parameter) ? "B" : "", text, size);
 }
 
 /* A category is always a bin of its own, so that it has one text. */
 void spex_bin_text(const struct spex_bins *bins, size_t bin, char *text, size_t size) {
-    const struct spex_value *values = bins->parameter->values;
-    size_t first = bins->first[bin], last = bins->first[bin + 1] - 1;
-    char from[32], to[32];
-    if (!spex_parameter_ordered(bins->parameter)) {
-        snprintf(text, size, "%s", values[first].text);
-        return;
-    }
-    number_text(&values[first], from, sizeof(from));
-    number_text(&values[last], to, sizeof(to));
-    snprintf(text, size, first == last ? "%s" : "%s…%s", from, to);
+    size_t first = bins->first[bin], last = last_level(bins, bin);
+    char from[64], to[64];
+    level_text(bins->parameter, first, from, sizeof(from));
+    level_text(bins->parameter, last, to, sizeof(to));
+    snprintf(text, size, "%s%s%s", from, first == last ? "" : "…", first == last ? "" : to);
 }
 
 void spex_bin_middle_text(const struct spex_bins *bins, size_t bin, char *text, size_t size) {
-    const struct spex_value *values = bins->parameter->values;
-    size_t middle = (bins->first[bin] + bins->first[bin + 1] - 1) / 2;
-    if (spex_parameter_ordered(bins->parameter))
-        number_text(&values[middle], text, size);
-    else
-        snprintf(text, size, "%s", values[middle].text);
+    level_text(bins->parameter, (bins->first[bin] + last_level(bins, bin)) / 2, text, size);
 }

@@ -17,10 +17,13 @@ struct spex_bins {
 int spex_bins_init(struct spex_bins *bins, const struct spex_parameter *parameter, size_t most);
 void spex_bins_free(struct spex_bins *bins);
 
-/* "16", or "10…20" for a bin of several values. */
+/* As the values are in the space, for programs: "16", or "10…20" for a bin of several values. */
+void spex_bin_plain(const struct spex_bins *bins, size_t bin, char *text, size_t size);
+
+/* The same for people: "64 KiB…1 MiB", "1.5 M" for 1500000. */
 void spex_bin_text(const struct spex_bins *bins, size_t bin, char *text, size_t size);
 
-/* The value in the middle of the bin, for axes. */
+/* The value in the middle of the bin for people, for axes. */
 void spex_bin_middle_text(const struct spex_bins *bins, size_t bin, char *text, size_t size);
 
 #endif

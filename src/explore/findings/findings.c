@@ -9,33 +9,28 @@
 #include <stdlib.h>
 
 /* Configurations that exceed a limit do not compete, unless all do. */
-static void findings_find_competitors(struct spex_findings *findings,
-                                      const struct spex_summary *summary) {
-    for (size_t g = 0; g < summary->count; g++)
-        findings->limits_kept |=
-            summary->groups[g].trials && spex_group_allowed(summary->space, &summary->groups[g]);
-    for (size_t g = 0; g < summary->count; g++)
-        findings->competes[g] =
-            summary->groups[g].trials &&
-            (!findings->limits_kept || spex_group_allowed(summary->space, &summary->groups[g]));
-}
-
-/* Groups that do not compete are passed as groups without trials. */
 static int findings_rank(struct spex_findings *findings, const struct spex_summary *summary) {
     struct spex_ranking_input *inputs = calloc(summary->count + 1, sizeof(*inputs));
     if (!inputs)
         return -ENOMEM;
-    for (size_t g = 0; g < summary->count; g++) {
-        const struct spex_group_criterion *of = &summary->groups[g].criteria[0];
-        if (findings->competes[g])
-            inputs[g] = (struct spex_ranking_input){summary->groups[g].trials, of->mean,
-                                                    of->squares, of->error};
-    }
+    findings->limits_kept = spex_ranking_inputs(summary, inputs);
+    for (size_t g = 0; g < summary->count; g++)
+        findings->competes[g] = inputs[g].trials > 0;
     int err =
         spex_ranking_of(inputs, summary->count, summary->space->criteria[0].goal == SPEX_MAXIMISE,
                         findings->standings, &findings->best);
     free(inputs);
     return err;
+}
+
+int spex_findings_order(const struct spex_findings *findings, const struct spex_space *space,
+                        size_t a, size_t b) {
+    double one = findings->standings[a].estimate, other = findings->standings[b].estimate;
+    if (isnan(one) != isnan(other))
+        return isnan(other) ? -1 : 1;
+    if (one != other && !isnan(one))
+        return (one > other) == (space->criteria[0].goal == SPEX_MAXIMISE) ? -1 : 1;
+    return a < b ? -1 : a > b;
 }
 
 /* By the means; the first of equals. */
@@ -45,21 +40,18 @@ static void findings_find_worst(struct spex_findings *findings,
     for (size_t g = 0; g < summary->count; g++)
         if (findings->competes[g] &&
             (findings->worst == SPEX_RANKING_NONE ||
-             spex_group_better(summary->space, &summary->groups[findings->worst],
-                               &summary->groups[g])))
+             spex_findings_order(findings, summary->space, findings->worst, g) < 0))
             findings->worst = g;
 }
 
-/* Order of tied configurations: the best, then by the probability of being the best. */
-static int compare_tied(const void *a, const void *b, void *user) {
-    const struct spex_findings *findings = user;
-    size_t one = *(const size_t *)a, other = *(const size_t *)b;
-    double difference = findings->standings[one].first - findings->standings[other].first;
-    if (one == findings->best || other == findings->best)
-        return one == other ? 0 : one == findings->best ? -1 : 1;
-    if (difference != 0)
-        return difference > 0 ? -1 : 1;
-    return one < other ? -1 : one > other;
+struct by_estimate {
+    const struct spex_findings *findings;
+    const struct spex_space *space;
+};
+
+static int compare_estimates(const void *a, const void *b, void *user) {
+    const struct by_estimate *by = user;
+    return spex_findings_order(by->findings, by->space, *(const size_t *)a, *(const size_t *)b);
 }
 
 /* Lists the groups that the ranking cannot tell from the best. */
@@ -67,7 +59,8 @@ static void findings_find_tied(struct spex_findings *findings, const struct spex
     for (size_t g = 0; g < summary->count; g++)
         if (findings->competes[g] && findings->standings[g].tied)
             findings->tied[findings->tied_count++] = g;
-    qsort_r(findings->tied, findings->tied_count, sizeof(size_t), compare_tied, findings);
+    struct by_estimate by = {findings, summary->space};
+    qsort_r(findings->tied, findings->tied_count, sizeof(size_t), compare_estimates, &by);
 }
 
 /* The best by the first objective first; equals in the order of the groups. */
@@ -128,7 +121,6 @@ int spex_findings_init(struct spex_findings *findings, const struct spex_summary
                        const struct spex_trials *trials) {
     if (findings_allocate(findings, summary))
         return -ENOMEM;
-    findings_find_competitors(findings, summary);
     for (size_t c = 0; c < summary->space->criterion_count; c++)
         spex_accuracy_learn_criterion(&findings->accuracies[c], summary, c);
     int err = findings_rank(findings, summary);

@@ -19,8 +19,8 @@ struct spex_findings {
 
     bool limits_kept; /* some configuration with a result keeps all limits */
     size_t best;      /* group; SPEX_RANKING_NONE when no trial has a result */
-    size_t worst;     /* group */
-    size_t *tied;     /* groups: the best, then by probability of being the best */
+    size_t worst;     /* group with the worst estimate */
+    size_t *tied;     /* groups: by estimate, the best first */
     size_t tied_count;
     size_t *front; /* groups on the Pareto front, by the first objective */
     size_t front_count;
@@ -38,6 +38,11 @@ struct spex_findings {
     struct spex_best_so_far *convergence; /* one for each trial */
     struct spex_effects effects;
 };
+
+/* Order of groups by the estimates of the first objective, then by number: -1: a is better, 1: b.
+ * Those that do not compete come last. */
+int spex_findings_order(const struct spex_findings *findings, const struct spex_space *space,
+                        size_t a, size_t b);
 
 /* 0 or -ENOMEM; to be freed in any case. */
 int spex_findings_init(struct spex_findings *findings, const struct spex_summary *summary,

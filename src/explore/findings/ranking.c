@@ -15,6 +15,8 @@
 /* Draws of the Monte Carlo estimate. */
 enum { DRAWS = 2000 };
 
+#define NORMAL_95 1.959964
+
 /* A configuration further from the leader than so many standard deviations of both is not drawn. */
 #define CONTENDER_DEVIATIONS 6.0
 
@@ -107,8 +109,15 @@ static void field_learn_noise(struct field *field) {
     }
 }
 
-/* Fits the prior in three passes, each clipping outliers by the pass before. */
+/* Fits the prior in three passes, each clipping outliers by the pass before. One configuration does
+ * not tell how true means vary, so that a wide prior leaves its mean as it is. */
 static void field_learn_prior(struct field *field) {
+    if (field->count == 1) {
+        const struct contender *only = field->contenders;
+        field->prior =
+            (struct spex_prior){.count = 2, .mean = only->mean, .squares = 1e6 * only->variance};
+        return;
+    }
     for (int pass = 0; pass < 3; pass++) {
         struct spex_prior before = field->prior;
         field->prior = (struct spex_prior){0};
@@ -148,31 +157,68 @@ static double belief_quantile(const struct spex_belief *belief, double probabili
     return (low + high) / 2;
 }
 
+/* The belief with the error of the prior's mean, which few configurations tell little of; of two
+ * that are alike it is most of the error. It is the same for all, so that it is in no comparison of
+ * them. */
+static struct spex_belief whole_belief(const struct field *field,
+                                       const struct contender *contender) {
+    struct spex_belief belief = contender->belief;
+    double among = spex_prior_variance(&field->prior), count = fmax(field->prior.count, 1);
+    double of_prior = (among + field->prior.uncertain / count) / count, more = 0;
+    for (unsigned k = 0; k < SPEX_BELIEF_PARTS; k++) {
+        double chi = spex_belief_chi_squared(k, fmax(contender_freedom(field, contender), 1));
+        double within = contender->variance / chi / contender->trials;
+        double rest = within / (among + within); /* the prior's share of the mean */
+        more += belief.weights[k] * rest * rest * of_prior;
+        belief.deviations[k] = sqrt(pow(belief.deviations[k], 2) + rest * rest * of_prior);
+    }
+    belief.deviation = sqrt(pow(belief.deviation, 2) + more);
+    return belief;
+}
+
 /* Sets the interval that leaves out `level`, half on each side. A loss may be a negated value, so
  * the ends are put into order. */
 static void ranking_set_interval(const struct field *field, const struct contender *contender,
                                  double level, struct spex_ranking *standing) {
-    double a = value_of(field, belief_quantile(&contender->belief, level / 2));
-    double b = value_of(field, belief_quantile(&contender->belief, 1 - level / 2));
-    standing->low = fmin(a, b);
-    standing->high = fmax(a, b);
+    struct spex_belief belief = whole_belief(field, contender);
+    double a = value_of(field, belief_quantile(&belief, level / 2));
+    double b = value_of(field, belief_quantile(&belief, 1 - level / 2));
+    /* The estimate from a mixture may lie outside of nearly all of it. */
+    standing->low = fmin(standing->estimate, fmin(a, b));
+    standing->high = fmax(standing->estimate, fmax(a, b));
 }
 
-/* Computes the posterior of the configuration's true mean, and a 95 % interval. */
-static void contender_estimate(const struct field *field, struct contender *contender,
-                               struct spex_ranking *standing) {
-    contender->belief = spex_prior_belief(&field->prior, contender->mean, contender->variance,
-                                          contender->trials, contender_freedom(field, contender));
-    standing->estimate = value_of(field, contender->belief.mean);
-    ranking_set_interval(field, contender, 0.05, standing);
+/* The posterior of each configuration's true mean. */
+static void field_believe(struct field *field) {
+    for (size_t c = 0; c < field->count; c++) {
+        struct contender *contender = &field->contenders[c];
+        contender->belief =
+            spex_prior_belief(&field->prior, contender->mean, contender->variance,
+                              contender->trials, contender_freedom(field, contender));
+    }
 }
 
-/* The configuration to recommend: the least score, which penalises uncertainty. */
+/* What configurations are ranked by, as a loss: it penalises uncertainty. One that competes with none
+ * needs no caution. */
+static double contender_score(const struct field *field, const struct contender *contender) {
+    return field->count > 1 ? spex_belief_score(&contender->belief) : contender->belief.mean;
+}
+
+static struct spex_ranking contender_standing(const struct field *field,
+                                              const struct contender *contender) {
+    double reach = NORMAL_95 * whole_belief(field, contender).deviation;
+    double mean = contender->belief.mean;
+    double width = fabs(value_of(field, mean + reach) - value_of(field, mean - reach));
+    return (struct spex_ranking){.estimate = value_of(field, contender_score(field, contender)),
+                                 .margin = width / 2};
+}
+
+/* The configuration to recommend. */
 static size_t field_leader(const struct field *field) {
     size_t leader = 0;
     for (size_t c = 1; c < field->count; c++)
-        if (spex_belief_score(&field->contenders[c].belief) <
-            spex_belief_score(&field->contenders[leader].belief))
+        if (contender_score(field, &field->contenders[c]) <
+            contender_score(field, &field->contenders[leader]))
             leader = c;
     return leader;
 }
@@ -260,33 +306,87 @@ static void field_widen_intervals(const struct field *field, struct spex_ranking
     }
 }
 
+/* 0 or -ENOMEM; the contenders are to be freed. */
+static int field_make(struct field *field, const struct spex_ranking_input *inputs, size_t count,
+                      bool maximise) {
+    *field = (struct field){.ratios = all_positive(inputs, count), .sign = maximise ? -1 : 1};
+    field->contenders = calloc(count ? count : 1, sizeof(*field->contenders));
+    if (!field->contenders)
+        return -ENOMEM;
+    for (size_t i = 0; i < count; i++)
+        if (inputs[i].trials)
+            field_add(field, &inputs[i], i);
+    field_learn_noise(field);
+    field_learn_prior(field);
+    field_believe(field);
+    return 0;
+}
+
+static void field_set_standings(struct field *field, struct spex_ranking *standings, size_t *best) {
+    for (size_t c = 0; c < field->count; c++) {
+        struct spex_ranking *standing = &standings[field->contenders[c].index];
+        *standing = contender_standing(field, &field->contenders[c]);
+        ranking_set_interval(field, &field->contenders[c], 0.05, standing);
+    }
+    size_t leader = field_leader(field);
+    *best = field->contenders[leader].index;
+    size_t chances = field_select(field, leader);
+    field_draw_wins(field, chances);
+    field_mark_tied(field, chances, standings);
+    standings[*best].tied = true;
+    field_widen_intervals(field, standings);
+}
+
 /* O(count + DRAWS × contenders). The recommended configuration is always tied, even if it won few
  * draws: its score penalises uncertainty, which the draws do not. */
 int spex_ranking_of(const struct spex_ranking_input *inputs, size_t count, bool maximise,
                     struct spex_ranking *standings, size_t *best) {
-    struct field field = {.ratios = all_positive(inputs, count), .sign = maximise ? -1 : 1};
-    field.contenders = calloc(count ? count : 1, sizeof(*field.contenders));
-    if (!field.contenders)
+    struct field field;
+    if (field_make(&field, inputs, count, maximise))
         return -ENOMEM;
-    for (size_t i = 0; i < count; i++) {
-        standings[i] = (struct spex_ranking){.estimate = NAN, .low = NAN, .high = NAN};
-        if (inputs[i].trials)
-            field_add(&field, &inputs[i], i);
-    }
-    field_learn_noise(&field);
-    field_learn_prior(&field);
-    for (size_t c = 0; c < field.count; c++)
-        contender_estimate(&field, &field.contenders[c], &standings[field.contenders[c].index]);
     *best = SPEX_RANKING_NONE;
-    if (field.count) {
-        size_t leader = field_leader(&field);
-        *best = field.contenders[leader].index;
-        size_t chances = field_select(&field, leader);
-        field_draw_wins(&field, chances);
-        field_mark_tied(&field, chances, standings);
-        standings[*best].tied = true;
-        field_widen_intervals(&field, standings);
-    }
+    for (size_t i = 0; i < count; i++)
+        standings[i] =
+            (struct spex_ranking){.estimate = NAN, .margin = NAN, .low = NAN, .high = NAN};
+    if (field.count)
+        field_set_standings(&field, standings, best);
     free(field.contenders);
     return 0;
+}
+
+bool spex_ranking_inputs(const struct spex_summary *summary, struct spex_ranking_input *inputs) {
+    bool kept = false;
+    for (size_t g = 0; g < summary->count; g++)
+        kept |=
+            summary->groups[g].trials && spex_group_allowed(summary->space, &summary->groups[g]);
+    for (size_t g = 0; g < summary->count; g++) {
+        const struct spex_group *group = &summary->groups[g];
+        const struct spex_group_criterion *of = &group->criteria[0];
+        bool competes = group->trials && (!kept || spex_group_allowed(summary->space, group));
+        inputs[g] = (struct spex_ranking_input){.trials = 0};
+        if (competes)
+            inputs[g] =
+                (struct spex_ranking_input){group->trials, of->mean, of->squares, of->error};
+    }
+    return kept;
+}
+
+int spex_ranking_best(const struct spex_summary *summary, struct spex_ranking *standing,
+                      size_t *best) {
+    struct field field = {.contenders = NULL};
+    struct spex_ranking_input *inputs = calloc(summary->count + 1, sizeof(*inputs));
+    *best = SPEX_RANKING_NONE;
+    if (inputs)
+        spex_ranking_inputs(summary, inputs);
+    int err = inputs ? field_make(&field, inputs, summary->count,
+                                  summary->space->criteria[0].goal == SPEX_MAXIMISE)
+                     : -ENOMEM;
+    if (!err && field.count) {
+        const struct contender *leader = &field.contenders[field_leader(&field)];
+        *best = leader->index;
+        *standing = contender_standing(&field, leader);
+    }
+    free(field.contenders);
+    free(inputs);
+    return err;
 }

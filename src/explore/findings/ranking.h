@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "measure/summary.h"
+
 /* The successful trials of a configuration. */
 struct spex_ranking_input {
     uint64_t trials;
@@ -22,8 +24,15 @@ struct spex_ranking_input {
 };
 
 struct spex_ranking {
-    double estimate; /* of the true mean; NaN without trials */
-    double low;      /* 95 % interval */
+    /* Of the true mean, and cautious, so that one that was lucky once does not come before one that
+     * is known well: SPEX_BELIEF_CAUTION deviations worse than expected (noise.h). Configurations
+     * are ranked by it. NaN without trials. */
+    double estimate;
+    /* Half of the 95 % interval of the estimate alone: how many of its digits are known. */
+    double margin;
+    /* 95 % interval, which holds the estimate. It is wider than the margin says where the
+     * configuration was chosen from several. */
+    double low;
     double high;
     double first; /* probability that it is the best */
     bool tied;    /* in the smallest set that holds the best with a probability of 95 % */
@@ -31,9 +40,19 @@ struct spex_ranking {
 
 #define SPEX_RANKING_NONE SIZE_MAX
 
-/* Fills in standings[] for each input; deterministic. *best is the one to recommend,
- * SPEX_RANKING_NONE without trials; it is always tied. 0 or -ENOMEM. */
+/* Fills in standings[] for each input; deterministic. *best is the one to recommend, that with the
+ * best estimate; SPEX_RANKING_NONE without trials. It is always tied. 0 or -ENOMEM. */
 int spex_ranking_of(const struct spex_ranking_input *inputs, size_t count, bool maximise,
                     struct spex_ranking *standings, size_t *best);
+
+/* Fills in inputs[] for each group, by the first objective. A group competes if it has a result and
+ * keeps the limits, or if none keeps them; the input of any other has no trials. Returns whether
+ * some group keeps the limits. */
+bool spex_ranking_inputs(const struct spex_summary *summary, struct spex_ranking_input *inputs);
+
+/* Finds the best of the groups, as spex_ranking_of does, and only its estimate and margin. 0 or
+ * -ENOMEM. */
+int spex_ranking_best(const struct spex_summary *summary, struct spex_ranking *standing,
+                      size_t *best);
 
 #endif

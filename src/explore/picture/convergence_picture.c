@@ -55,7 +55,7 @@ int spex_draw_convergence(const void *subject, struct spex_script *script,
           "xtics nomirror\n"
           "set ytics nomirror\nunset key\n",
           script->out);
-    spex_script_criterion(script, "y", &study->file->space.criteria[0]);
+    spex_script_criterion(script, "y", &study->summary, 0);
     write_panel(script, "trials", 1);
     write_panel(script, "measured seconds", 2);
     fputs("unset multiplot\n", script->out);

@@ -92,7 +92,7 @@ int spex_draw_effects(const void *subject, struct spex_script *script, struct sp
     int err = panels ? 0 : spex_fail(error, -EINVAL, "no parameter of the space has two values");
     if (!err) {
         write_preamble(study, script, panels);
-        spex_script_criterion(script, "y", &space->criteria[0]);
+        spex_script_criterion(script, "y", &study->summary, 0);
         for (size_t i = 0; i < panels; i++)
             write_panel(script, &study->findings.effects, ranked[i].parameter);
         fputs("unset multiplot\n", script->out);

@@ -82,6 +82,7 @@ static void write_preamble(const struct map *map) {
     fprintf(map->script->out,
             "set cbrange [%.17g:%.17g]\nset cblabel '%s%s%s'\nunset colorbox\nunset key\n", low,
             high, map->space->criteria[0].metric, *unit ? ", " : "", unit);
+    spex_script_numbers(map->script, "cb", map->space->criteria, low, high);
     spex_script_bins(map->script, "x", &map->x_bins, map->panels ? 30 : 75);
     spex_script_bins(map->script, "y", &map->y_bins, map->panels ? 32 : 64);
 }
@@ -105,6 +106,7 @@ static void map_panel_levels(const struct map *map, size_t panel, size_t *levels
 static void write_panel_title(const struct map *map, const size_t *levels) {
     const struct spex_script *script = map->script;
     const char *separator = "";
+    char value[256];
     fputs("set title '", script->out);
     for (size_t p = 0; p < map->space->parameter_count && map->panels; p++) {
         const struct spex_parameter *parameter = &map->space->parameters[p];
@@ -113,8 +115,8 @@ static void write_panel_title(const struct map *map, const size_t *levels) {
         fputs(separator, script->out);
         spex_script_text(script, parameter->name);
         fputc(' ', script->out);
-        spex_script_text(script, parameter->values[levels[p]].text);
-        if (parameter->unit[0]) {
+        spex_script_text(script, spex_value_shown(parameter, levels[p], value, sizeof(value)));
+        if (parameter->unit[0] && !spex_parameter_is_bytes(parameter)) {
             fputc(' ', script->out);
             spex_script_text(script, parameter->unit);
         }

@@ -52,8 +52,8 @@ static void write_front(const struct spex_study *study, const struct spex_script
 static void write_panel(const struct spex_study *study, const struct spex_script *script,
                         size_t objective) {
     const struct spex_space *space = &study->file->space;
-    spex_script_criterion(script, "x", &space->criteria[0]);
-    spex_script_criterion(script, "y", &space->criteria[objective]);
+    spex_script_criterion(script, "x", &study->summary, 0);
+    spex_script_criterion(script, "y", &study->summary, objective);
     size_t y = objective + 1;
     fprintf(script->out,
             "plot $others using 1:%zu with points pt 7 ps 0.35 lc rgb '" SPEX_COLOUR_POINTS

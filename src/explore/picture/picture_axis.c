@@ -3,20 +3,16 @@
  * labelled by their values, so that logarithmic scales and categories need nothing of their own. */
 #include "explore/picture/picture_axis.h"
 
+#include <math.h>
 #include <string.h>
-
-#include "explore/space/value_text.h"
 
 #define LABEL_BYTES 64
 
 void spex_script_parameter(const struct spex_script *script,
                            const struct spex_parameter *parameter) {
-    spex_script_text(script, parameter->name);
-    if (parameter->unit[0]) {
-        fputs(" [", script->out);
-        spex_script_text(script, parameter->unit);
-        fputs("]", script->out);
-    }
+    char text[256];
+    spex_parameter_heading(parameter, text, sizeof(text));
+    spex_script_text(script, text);
 }
 
 /* In bytes, which for values are nearly always characters. */
@@ -66,11 +62,30 @@ void spex_script_bins(const struct spex_script *script, const char *axis,
             bins->count - 1);
 }
 
+/* gnuplot divides by powers of a thousand. About five numbers are on an axis, so that their step is
+ * a fifth of the range, and decimals must tell them apart. */
+void spex_script_numbers(const struct spex_script *script, const char *axis,
+                         const struct spex_criterion *criterion, double low, double high) {
+    double greatest = fmax(fabs(low), fabs(high)), step = (high - low) / 5;
+    double scale = greatest > 0 ? pow(1000, floor(log10(greatest) / 3)) : 1;
+    double decimals = step > 0 ? ceil(-log10(step / scale)) : 0;
+    fprintf(script->out, "set format %s '%%.%.0fs %%c%s'\n", axis, fmin(fmax(decimals, 0), 6),
+            spex_criterion_unit(criterion));
+}
+
 void spex_script_criterion(const struct spex_script *script, const char *axis,
-                           const struct spex_criterion *criterion) {
+                           const struct spex_summary *summary, size_t criterion) {
+    const struct spex_criterion *of = &summary->space->criteria[criterion];
+    double low = INFINITY, high = -INFINITY;
     char text[512];
-    spex_criterion_label(criterion, text, sizeof(text));
+    for (size_t g = 0; g < summary->count; g++)
+        if (summary->groups[g].trials) {
+            low = fmin(low, summary->groups[g].criteria[criterion].low);
+            high = fmax(high, summary->groups[g].criteria[criterion].high);
+        }
+    spex_criterion_label(of, text, sizeof(text));
     fprintf(script->out, "set %slabel '", axis);
     spex_script_text(script, text);
     fputs("'\n", script->out);
+    spex_script_numbers(script, axis, of, low, high);
 }

@@ -21,8 +21,14 @@ void spex_script_parameter(const struct spex_script *script,
 void spex_script_bins(const struct spex_script *script, const char *axis,
                       const struct spex_bins *bins, size_t width);
 
-/* Writes the axis label, as "throughput of query:tpt [/s]". */
+/* Writes how the axis' numbers from `low` to `high` are labelled: with prefixes of the criterion's
+ * unit, "1.5 M/s". `axis` is "x", "y" or "cb". */
+void spex_script_numbers(const struct spex_script *script, const char *axis,
+                         const struct spex_criterion *criterion, double low, double high);
+
+/* Writes the axis' label, as "throughput of query:tpt [/s]", and spex_script_numbers for the values
+ * of all trials. */
 void spex_script_criterion(const struct spex_script *script, const char *axis,
-                           const struct spex_criterion *criterion);
+                           const struct spex_summary *summary, size_t criterion);
 
 #endif

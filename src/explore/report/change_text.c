@@ -3,15 +3,24 @@
  * factors ("x 1.034"), differences with their sign. */
 #include "explore/report/change_text.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "explore/report/json_parts.h"
+#include "text/quantity.h"
 
-void spex_change_text(const struct spex_change *change, char *text, size_t size) {
-    int length = snprintf(text, size, change->ratio ? "x %.4g" : "%+.4g", change->value);
-    if (change->known && length >= 0 && (size_t)length < size)
-        snprintf(text + length, size - (size_t)length, " (%.4g to %.4g)", change->low,
-                 change->high);
+void spex_change_text(const struct spex_change *change, const char *unit, char *text, size_t size) {
+    char value[48], interval[96] = "";
+    double margin = change->known ? (change->high - change->low) / 2 : NAN;
+    unit = change->ratio ? "" : unit;
+    spex_quantity_text(change->value, margin, unit, value, sizeof(value));
+    spex_range_text(change->low, change->high, unit, interval, sizeof(interval));
+    snprintf(text, size, "%s%s%s%s%s",
+             change->ratio        ? "x "
+             : change->value >= 0 ? "+"
+                                  : "",
+             value, change->known ? " (" : "", change->known ? interval : "",
+             change->known ? ")" : "");
 }
 
 json_t *spex_change_json(const struct spex_change *change) {

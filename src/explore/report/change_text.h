@@ -9,8 +9,9 @@
 
 #include "explore/compare/change.h"
 
-/* "x 1.034 (1.021 to 1.047)", "+3.2 (1.1 to 5.3)"; without an interval if it is not known. */
-void spex_change_text(const struct spex_change *change, char *text, size_t size);
+/* "x 1.034 (1.021 to 1.047)", "+3.2 ms (1.1 to 5.3 ms)"; without an interval if it is not known.
+ * `unit` is that of the values. */
+void spex_change_text(const struct spex_change *change, const char *unit, char *text, size_t size);
 
 /* Members: ratio or difference, interval, significant (null when it is not known). */
 json_t *spex_change_json(const struct spex_change *change);

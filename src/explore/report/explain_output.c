@@ -2,6 +2,7 @@
 /* Prints the comparison of two configurations, as text and JSON: spex_explain(). */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,8 @@
 #include "explore/compare/explain_name.h"
 #include "explore/report/change_text.h"
 #include "explore/report/json_parts.h"
+#include "profile/columns.h"
+#include "text/quantity.h"
 
 /* The group with this number. */
 static const struct spex_group *group_of(const struct spex_explanation *explanation, size_t group) {
@@ -26,55 +29,76 @@ static bool levels_differ(const struct spex_explanation *explanation, size_t p) 
 
 /* Prints the parameters in which the configurations differ, one a line, then those that are the
  * same, all in one line. `separator` tells whether there was one. */
-static void print_parameters(const struct spex_explanation *explanation, FILE *out) {
+static void add_parameters(const struct spex_explanation *explanation,
+                           struct spex_columns *columns) {
     const struct spex_space *space = &explanation->study->file->space;
     const struct spex_group *a = group_of(explanation, explanation->a);
     const struct spex_group *b = group_of(explanation, explanation->b);
-    const char *separator = "the same   ";
-    fprintf(out, "%-36s %14s %14s\n", "", "A", "B");
-    fprintf(out, "%-36s %14" PRIu64 " %14" PRIu64 "\n", "trials", a->trials, b->trials);
     for (size_t p = 0; p < space->parameter_count; p++) {
-        char name[128];
-        const struct spex_parameter *parameter = &space->parameters[p];
+        char text[256];
         if (!levels_differ(explanation, p))
             continue;
-        snprintf(name, sizeof(name), "%s%s%s%s", parameter->name, parameter->unit[0] ? " [" : "",
-                 parameter->unit, parameter->unit[0] ? "]" : "");
-        fprintf(out, "%-36s %14s %14s\n", name, spex_level_text(space, a->levels, p),
-                spex_level_text(space, b->levels, p));
+        spex_parameter_heading(&space->parameters[p], text, sizeof(text));
+        spex_columns_add(columns, "%s", text);
+        spex_columns_add(columns, "%s", spex_level_shown(space, a->levels, p, text, sizeof(text)));
+        spex_columns_add(columns, "%s", spex_level_shown(space, b->levels, p, text, sizeof(text)));
     }
+}
+
+static void print_parameters(const struct spex_explanation *explanation, FILE *out) {
+    static const char *const headings[] = {"", "A", "B"};
+    const struct spex_space *space = &explanation->study->file->space;
+    const struct spex_group *a = group_of(explanation, explanation->a);
+    const char *separator = "the same   ";
+    struct spex_columns columns;
+    spex_columns_init(&columns, headings, 3, 1);
+    spex_columns_add(&columns, "trials");
+    spex_columns_add(&columns, "%" PRIu64, a->trials);
+    spex_columns_add(&columns, "%" PRIu64, group_of(explanation, explanation->b)->trials);
+    add_parameters(explanation, &columns);
+    spex_columns_print(&columns, out);
     for (size_t p = 0; p < space->parameter_count; p++)
         if (!levels_differ(explanation, p)) {
+            char text[256];
             fprintf(out, "%s%s=%s", separator, space->parameters[p].name,
-                    spex_level_text(space, a->levels, p));
+                    spex_level_shown(space, a->levels, p, text, sizeof(text)));
             separator = " ";
         }
     fputs(separator[0] == ' ' ? "\n\n" : "\n", out);
 }
 
 /* "~" marks a change that is not significant, "?" one whose error is not known. */
-static void print_figure(const struct spex_explained *explained, FILE *out) {
-    char name[256], change[96];
-    snprintf(name, sizeof(name), "%s%s%s%s", explained->name, explained->unit[0] ? " [" : "",
-             explained->unit, explained->unit[0] ? "]" : "");
-    spex_change_text(&explained->change, change, sizeof(change));
-    fprintf(out, "%-36s %14.5g %14.5g  %s%s\n", name, explained->a.mean, explained->b.mean,
-            explained->change.known ? explained->change.significant ? "" : "~ " : "? ", change);
+static void add_figure(const struct spex_explained *explained, struct spex_columns *columns) {
+    char text[96];
+    spex_columns_add(columns, "%s", explained->name);
+    spex_columns_add(
+        columns, "%s",
+        spex_quantity_text(explained->a.mean, NAN, explained->unit, text, sizeof(text)));
+    spex_columns_add(
+        columns, "%s",
+        spex_quantity_text(explained->b.mean, NAN, explained->unit, text, sizeof(text)));
+    spex_change_text(&explained->change, explained->unit, text, sizeof(text));
+    spex_columns_add(columns, "%s%s",
+                     explained->change.known ? explained->change.significant ? "" : "~ " : "? ",
+                     text);
 }
 
 /* Items are sorted: those with a sure change first, then those that cannot be judged. `all` prints
  * the rest, too. */
 static void print_text(const struct spex_explanation *explanation, bool all, FILE *out) {
+    static const char *const headings[] = {"means", "A", "B", "B / A (95 %)"};
     size_t shown = explanation->significant + explanation->unknown;
     size_t count = all ? explanation->count : shown;
+    struct spex_columns columns;
     print_parameters(explanation, out);
     if (!explanation->count) {
         fputs("their trials recorded nothing in common\n", out);
         return;
     }
-    fprintf(out, "%-36s %14s %14s  %s\n", "means", "A", "B", "B / A (95 %)");
+    spex_columns_init(&columns, headings, 4, 1u | 1u << 3);
     for (size_t i = 0; i < count; i++)
-        print_figure(&explanation->items[i], out);
+        add_figure(&explanation->items[i], &columns);
+    spex_columns_print(&columns, out);
     if (explanation->unknown)
         fputs("?  no configuration has two trials: whether it changed cannot be told\n", out);
     if (count > shown)

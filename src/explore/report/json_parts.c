@@ -10,6 +10,7 @@
 
 #include "measure/criterion.h"
 #include "text/printable.h"
+#include "text/quantity.h"
 
 json_t *spex_json_number(double value) {
     return isfinite(value) ? json_real(value) : json_null();
@@ -91,7 +92,8 @@ static void write_escaped(const char *text, FILE *out) {
 
 /* 12 digits are more than any figure is exact to. */
 int spex_json_write(json_t *object, FILE *out, struct spex_error *error) {
-    char *text = object ? json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) : NULL;
+    char *text =
+        object ? json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(SPEX_PLAIN_DIGITS)) : NULL;
     json_decref(object);
     if (!text)
         return spex_fail(error, -ENOMEM, "out of memory");

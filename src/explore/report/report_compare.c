@@ -10,7 +10,9 @@
 #include "explore/compare/compare.h"
 #include "explore/report/change_text.h"
 #include "explore/report/json_parts.h"
-#include "explore/space/value_text.h"
+#include "explore/report/report_parts.h"
+#include "measure/criterion.h"
+#include "profile/columns.h"
 #include "text/printable.h"
 
 /* Most configurations that are printed one by one; JSON has all. */
@@ -62,16 +64,18 @@ static void print_comparable(const struct both *both, FILE *out) {
 
 /* One line: the best configuration of a store and its mean. */
 static void print_best(const struct spex_study *study, const char *title, FILE *out) {
-    char text[512], value[48];
+    char text[512], measured[48];
     size_t best = study->findings.best;
     if (best == SPEX_RANKING_NONE) {
         fprintf(out, "%-10s no trial has a result\n", title);
         return;
     }
-    spex_levels_text(&study->file->space, study->summary.groups[best].levels, text, sizeof(text));
-    spex_value_text(study->file->space.criteria, study->summary.groups[best].criteria[0].mean,
-                    value, sizeof(value));
-    fprintf(out, "%-10s %s  %s\n", title, value, text);
+    const struct spex_group *group = &study->summary.groups[best];
+    struct spex_figure_texts estimate = spex_report_figure(study, best, 0);
+    spex_levels_text(&study->file->space, group->levels, text, sizeof(text));
+    fprintf(out, "%-10s %s (95 %%: %s)  measured %s  %s\n", title, estimate.value,
+            estimate.interval, spex_report_measured(study, group, 0, measured, sizeof(measured)),
+            text);
 }
 
 /* Prints the best configurations of both, and the change from one to the other. */
@@ -84,17 +88,17 @@ static void print_bests(const struct both *both, FILE *out) {
     if (!comparison->same_criteria || both->a->findings.best == SPEX_RANKING_NONE ||
         both->b->findings.best == SPEX_RANKING_NONE)
         return;
-    spex_change_text(&comparison->best_to_best, change, sizeof(change));
-    fprintf(out, "           from the one to the other %s%s\n", change,
+    spex_change_text(&comparison->best_to_best, spex_criterion_unit(both->a->file->space.criteria),
+                     change, sizeof(change));
+    fprintf(out, "           from the one to the other, as measured, %s%s\n", change,
             comparison->best_to_best.significant ? "" : ": no sure change");
     if (there == SPEX_RANKING_NONE)
         fputs("           A's best has no result in B\n", out);
     else if (there == both->b->findings.best)
         fputs("           they are the same configuration\n", out);
     else {
-        spex_value_text(both->b->file->space.criteria,
-                        both->b->summary.groups[there].criteria[0].mean, value, sizeof(value));
-        fprintf(out, "           A's best has %s in B%s\n", value,
+        spex_report_measured(both->b, &both->b->summary.groups[there], 0, value, sizeof(value));
+        fprintf(out, "           A's best measured %s in B%s\n", value,
                 both->b->findings.standings[there].tied ? ", as good as B's best" : "");
     }
 }
@@ -109,7 +113,8 @@ static void print_drift(const struct both *both, FILE *out) {
     for (size_t c = 0; c < space->criterion_count; c++) {
         snprintf(label, sizeof(label), "%s of %s", space->criteria[c].metric,
                  space->criteria[c].probe);
-        spex_change_text(&comparison->all[c], change, sizeof(change));
+        spex_change_text(&comparison->all[c], spex_criterion_unit(&space->criteria[c]), change,
+                         sizeof(change));
         fprintf(out, "  %-40s %s%s\n", label, change,
                 !comparison->all[c].known        ? ": one pair says nothing of how sure it is"
                 : comparison->all[c].significant ? ""
@@ -124,24 +129,28 @@ static void print_drift(const struct both *both, FILE *out) {
 static void print_pairs(const struct both *both, FILE *out) {
     const struct spex_space *space = &both->a->file->space;
     const struct spex_comparison *comparison = both->comparison;
-    char text[512], change[96], a[48], b[48];
+    static const char *const headings[] = {"A", "B", "change (95 %)", "configuration"};
+    char text[512];
+    struct spex_columns columns;
     if (!comparison->apart_count) {
         fputs("  no configuration changed surely otherwise than all together\n", out);
         return;
     }
     fprintf(out, "\n%zu configurations changed surely otherwise than all together\n",
             comparison->apart_count);
-    fprintf(out, "%12s  %12s  %-28s  %s\n", "A", "B", "change (95 %)", "configuration");
+    spex_columns_init(&columns, headings, 4, 1u << 2 | 1u << 3);
     for (size_t i = 0; i < comparison->apart_count && i < PAIRS_MAX; i++) {
         const struct spex_pair *pair = &comparison->pairs[i];
-        const struct spex_group *group = &both->a->summary.groups[pair->a];
-        spex_value_text(space->criteria, group->criteria[0].mean, a, sizeof(a));
-        spex_value_text(space->criteria, both->b->summary.groups[pair->b].criteria[0].mean, b,
-                        sizeof(b));
-        spex_change_text(&pair->change, change, sizeof(change));
-        spex_levels_text(space, group->levels, text, sizeof(text));
-        fprintf(out, "%12s  %12s  %-28s  %s\n", a, b, change, text);
+        const struct spex_group *a = &both->a->summary.groups[pair->a];
+        const struct spex_group *b = &both->b->summary.groups[pair->b];
+        spex_columns_add(&columns, "%s", spex_report_measured(both->a, a, 0, text, sizeof(text)));
+        spex_columns_add(&columns, "%s", spex_report_measured(both->b, b, 0, text, sizeof(text)));
+        spex_change_text(&pair->change, spex_criterion_unit(space->criteria), text, sizeof(text));
+        spex_columns_add(&columns, "%s", text);
+        spex_levels_text(space, a->levels, text, sizeof(text));
+        spex_columns_add(&columns, "%s", text);
     }
+    spex_columns_print(&columns, out);
     if (comparison->apart_count > PAIRS_MAX)
         fprintf(out, "  and %zu more\n", comparison->apart_count - PAIRS_MAX);
 }

@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "explore/report/report.h"
-#include "explore/space/value_text.h"
+#include "measure/criterion.h"
+#include "text/quantity.h"
 
 /* Quotes a field that contains separators or quotes, which are doubled. */
 static void write_field(FILE *out, const char *text) {
@@ -28,7 +29,7 @@ static void write_field(FILE *out, const char *text) {
 static void write_number(FILE *out, double value) {
     fputc(',', out);
     if (!isnan(value))
-        fprintf(out, "%.12g", value);
+        fprintf(out, "%.*g", SPEX_PLAIN_DIGITS, value);
 }
 
 /* Names and values must be in the same order as in write_trial. */
@@ -63,8 +64,8 @@ static void write_trial(const struct spex_space *space, size_t number,
         write_number(out, trial->measured[c].value);
         write_number(out, trial->measured[c].error);
     }
-    fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%.12g,%d\r\n", trial->records_used, trial->records_lost,
-            trial->seconds, trial->steady);
+    fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%.*g,%d\r\n", trial->records_used, trial->records_lost,
+            SPEX_PLAIN_DIGITS, trial->seconds, trial->steady);
 }
 
 int spex_report_csv(const struct spex_study *study, FILE *out, struct spex_error *error) {

@@ -11,9 +11,9 @@
 
 #include "explore/picture/study_pictures.h"
 #include "explore/report/html.h"
-#include "explore/report/report.h"
-#include "explore/space/value_text.h"
+#include "explore/report/report_parts.h"
 #include "measure/criterion.h"
+#include "text/quantity.h"
 
 /* Most rows of the tables: of all configurations, of tied ones, of the Pareto front, of pairs of
  * parameters. */
@@ -55,10 +55,10 @@ static void cell_number(FILE *out, const char *text) {
     fputs("</td>", out);
 }
 
-static void cell_value(FILE *out, const struct spex_criterion *criterion, double value) {
+static void cell_measured(FILE *out, const struct spex_study *study, const struct spex_group *group,
+                          size_t criterion) {
     char text[48];
-    spex_value_text(criterion, value, text, sizeof(text));
-    cell_number(out, text);
+    cell_number(out, spex_report_measured(study, group, criterion, text, sizeof(text)));
 }
 
 static void head_number(FILE *out, const char *text) {
@@ -80,6 +80,7 @@ static void write_row(FILE *out, const char *name, const char *value) {
  * of the report come from programs and stores. */
 static void write_head(const struct spex_study *study, FILE *out) {
     const struct spex_space *space = &study->file->space;
+    char text[48];
     fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
           "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
           "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none';"
@@ -93,9 +94,10 @@ static void write_head(const struct spex_study *study, FILE *out) {
     fputs("</h1>\n<p class=\"faint\">", out);
     spex_html_format(out,
                      "%zu trials of %zu configurations, of %" PRIu64 " that there are; policy %s; "
-                     "%.4g measured seconds",
+                     "measured for %s",
                      study->trials.count, study->summary.count, spex_space_configurations(space),
-                     spex_store_policy(study->store), study->findings.seconds);
+                     spex_store_policy(study->store),
+                     spex_quantity_text(study->findings.seconds, NAN, "s", text, sizeof(text)));
     fputs("</p>\n", out);
 }
 
@@ -104,15 +106,14 @@ static void write_best(const struct spex_study *study, FILE *out) {
     const struct spex_space *space = &study->file->space;
     const struct spex_findings *findings = &study->findings;
     const struct spex_group *best = &study->summary.groups[findings->best];
-    const struct spex_ranking *standing = &findings->standings[findings->best];
-    char text[512], value[48], interval[64];
+    struct spex_figure_texts estimate = spex_report_figure(study, findings->best, 0);
+    char text[512], measured[48];
     spex_levels_text(space, best->levels, text, sizeof(text));
-    spex_value_text(space->criteria, best->criteria[0].mean, value, sizeof(value));
-    spex_interval_text(space->criteria, standing->low, standing->high, interval, sizeof(interval));
     fputs("<div class=\"best\"><p><b>", out);
-    spex_html_text(out, value);
+    spex_html_text(out, estimate.value);
     fputs("</b><span class=\"faint\">", out);
-    spex_html_format(out, "95 %%: %s; %" PRIu64 " trial%s", interval, best->trials,
+    spex_html_format(out, "95 %%: %s; measured %s in %" PRIu64 " trial%s", estimate.interval,
+                     spex_report_measured(study, best, 0, measured, sizeof(measured)), best->trials,
                      best->trials == 1 ? "" : "s");
     fputs("</span></p>\n<p><code>", out);
     spex_html_text(out, text);
@@ -134,27 +135,21 @@ static void write_best(const struct spex_study *study, FILE *out) {
 static void write_criteria(const struct spex_study *study, FILE *out) {
     const struct spex_space *space = &study->file->space;
     size_t g = study->findings.best;
-    char text[512], interval[64];
+    char text[512];
     fputs("<h2>Objectives and limits</h2>\n<div class=\"scroll\"><table><tr><th></th><th></th>"
           "<th class=\"n\">best configuration</th><th class=\"n\">95 %</th></tr>\n",
           out);
     for (size_t c = 0; c < space->criterion_count; c++) {
+        struct spex_figure_texts figure = {"-", "-"};
+        if (g != SPEX_RANKING_NONE)
+            figure = spex_report_figure(study, g, c);
         spex_criterion_text(&space->criteria[c], text, sizeof(text));
         fputs(c < space->objective_count ? "<tr><td>objective</td><td>" : "<tr><td>limit</td><td>",
               out);
         spex_html_text(out, text);
         fputs("</td>", out);
-        const struct spex_group *best = g == SPEX_RANKING_NONE ? NULL : &study->summary.groups[g];
-        double mean = best ? best->criteria[c].mean : NAN;
-        double margin = best ? spex_group_margin(&study->findings.accuracies[c], best, c) : NAN;
-        double low = mean - margin, high = mean + margin;
-        if (best && c == 0) {
-            low = study->findings.standings[g].low;
-            high = study->findings.standings[g].high;
-        }
-        spex_interval_text(&space->criteria[c], low, high, interval, sizeof(interval));
-        cell_value(out, &space->criteria[c], mean);
-        cell_number(out, interval);
+        cell_number(out, figure.value);
+        cell_number(out, figure.interval);
         fputs("</tr>\n", out);
     }
     fputs("</table></div>\n", out);
@@ -166,17 +161,18 @@ static void write_group_head(const struct spex_study *study, const char *first, 
     char text[512];
     fputs("<div class=\"scroll\"><table><tr>", out);
     head_number(out, first);
+    head_number(out, "estimate");
+    head_number(out, "95 %");
     for (size_t c = 0; c < space->criterion_count; c++) {
-        snprintf(text, sizeof(text), "%s of %s", space->criteria[c].metric,
+        snprintf(text, sizeof(text), "measured %s of %s", space->criteria[c].metric,
                  space->criteria[c].probe);
         head_number(out, text);
     }
     head_number(out, "trials");
     for (size_t p = 0; p < space->parameter_count; p++) {
         fputs("<th>", out);
-        spex_html_format(out, "%s%s%s%s", space->parameters[p].name,
-                         space->parameters[p].unit[0] ? " [" : "", space->parameters[p].unit,
-                         space->parameters[p].unit[0] ? "]" : "");
+        spex_parameter_heading(&space->parameters[p], text, sizeof(text));
+        spex_html_text(out, text);
         fputs("</th>", out);
     }
     fputs("</tr>\n", out);
@@ -187,16 +183,19 @@ static void write_group_head(const struct spex_study *study, const char *first, 
 static void write_group(const struct spex_study *study, size_t g, const char *first, FILE *out) {
     const struct spex_space *space = &study->file->space;
     const struct spex_group *group = &study->summary.groups[g];
-    char text[48];
+    struct spex_figure_texts estimate = spex_report_figure(study, g, 0);
+    char text[256];
     fputs(g == study->findings.best ? "<tr class=\"first\">" : "<tr>", out);
     cell_number(out, first);
+    cell_number(out, estimate.value);
+    cell_number(out, estimate.interval);
     for (size_t c = 0; c < space->criterion_count; c++)
-        cell_value(out, &space->criteria[c], group->criteria[c].mean);
+        cell_measured(out, study, group, c);
     snprintf(text, sizeof(text), "%" PRIu64, group->trials);
     cell_number(out, text);
     for (size_t p = 0; p < space->parameter_count; p++) {
         fputs("<td>", out);
-        spex_html_text(out, spex_level_text(space, group->levels, p));
+        spex_html_text(out, spex_level_shown(space, group->levels, p, text, sizeof(text)));
         fputs("</td>", out);
     }
     fputs("</tr>\n", out);
@@ -208,9 +207,9 @@ static void write_tied(const struct spex_study *study, FILE *out) {
     if (findings->tied_count < 2)
         return;
     fputs("<h2>As good as the best, as far as these trials can tell</h2>\n", out);
-    write_group_head(study, "is the best", out);
+    write_group_head(study, "rank", out);
     for (size_t i = 0; i < findings->tied_count && i < TIED_MAX; i++) {
-        snprintf(text, sizeof(text), "%.0f %%", findings->standings[findings->tied[i]].first * 100);
+        snprintf(text, sizeof(text), "%zu", i + 1);
         write_group(study, findings->tied[i], text, out);
     }
     fputs("</table></div>\n", out);
@@ -301,18 +300,16 @@ static void write_failures(const struct spex_study *study, FILE *out) {
     fputs("</table>\n", out);
 }
 
-/* The recommended configuration first, then by the mean; equals in the order of the groups. */
+/* By estimate; those that exceed a limit come last, by what was measured. */
 static int compare_configurations(const void *a, const void *b, void *user) {
     const struct spex_study *study = user;
     size_t one = *(const size_t *)a, other = *(const size_t *)b;
     const struct spex_group *groups = study->summary.groups;
-    if (one == study->findings.best || other == study->findings.best)
-        return one == other ? 0 : one == study->findings.best ? -1 : 1;
+    if (study->findings.competes[one] || study->findings.competes[other])
+        return spex_findings_order(&study->findings, &study->file->space, one, other);
     if (spex_group_better(&study->file->space, &groups[one], &groups[other]))
         return -1;
-    if (spex_group_better(&study->file->space, &groups[other], &groups[one]))
-        return 1;
-    return one < other ? -1 : one > other;
+    return spex_group_better(&study->file->space, &groups[other], &groups[one]) ? 1 : 0;
 }
 
 /* Writes the table of all configurations with a result, the best first. 0 or -ENOMEM. */

@@ -93,7 +93,7 @@ static json_t *effect_json(const struct spex_effect *effect) {
     json_t *values = json_array();
     char text[64];
     for (size_t b = 0; b < effect->bins.count; b++) {
-        spex_bin_text(&effect->bins, b, text, sizeof(text));
+        spex_bin_plain(&effect->bins, b, text, sizeof(text));
         json_array_append_new(values, json_pack("{s:o, s:I, s:o, s:o}", "value",
                                                 spex_json_text(text), "configurations",
                                                 (json_int_t)effect->of_bins[b].configurations,

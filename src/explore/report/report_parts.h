@@ -1,9 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* Parts of the text report. */
+/* What several forms of the report have in common, and parts of the text report. */
 #ifndef SPEX_EXPLORE_REPORT_REPORT_PARTS_H
 #define SPEX_EXPLORE_REPORT_REPORT_PARTS_H
 
 #include "explore/report/report.h"
+
+/* A configuration's figure for a criterion, and its 95 % interval, "not known" if there is none. */
+struct spex_figure_texts {
+    char value[48];
+    char interval[96];
+};
+
+/* Of the first criterion the estimate that configurations are ranked by, of others the mean that
+ * was measured. */
+struct spex_figure_texts spex_report_figure(const struct spex_study *study, size_t group,
+                                            size_t criterion);
+
+/* The mean of what was measured; returns `text`. */
+const char *spex_report_measured(const struct spex_study *study, const struct spex_group *group,
+                                 size_t criterion, char *text, size_t size);
 
 /* Prints the best by number of threads, and from which number on more threads do not help. */
 void spex_report_threads(const struct spex_study *study, FILE *out);

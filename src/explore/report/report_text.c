@@ -7,8 +7,9 @@
 
 #include "explore/report/report_parts.h"
 #include "explore/report/report_usage.h"
-#include "explore/space/value_text.h"
 #include "measure/criterion.h"
+#include "profile/columns.h"
+#include "text/quantity.h"
 
 /* Most lines of the lists: reasons of failures, tied configurations, the Pareto front, pairs of
  * parameters. */
@@ -98,32 +99,27 @@ static void print_header(const struct spex_study *study, FILE *out) {
     print_machines(study, out);
 }
 
-/* Prints a line such as "best  812.3/s (95 %: 790 to 834/s; 3 trials)  threads=4". */
+/* Prints a line such as "best       812/s (95 %: 790 to 834/s)  measured 815.3/s in 3 trials
+ * threads=4": what is ranked by, then what was measured. */
 static void print_group(const struct spex_study *study, const char *title, size_t g, FILE *out) {
-    const struct spex_space *space = &study->file->space;
     const struct spex_group *group = &study->summary.groups[g];
-    const struct spex_ranking *standing = &study->findings.standings[g];
-    char text[512], value[48], interval[64];
-    spex_levels_text(space, group->levels, text, sizeof(text));
-    spex_value_text(space->criteria, group->criteria[0].mean, value, sizeof(value));
-    spex_interval_text(space->criteria, standing->low, standing->high, interval, sizeof(interval));
-    fprintf(out, "%-10s %s (95 %%: %s; %" PRIu64 " trial%s)  %s\n", title, value, interval,
-            group->trials, group->trials == 1 ? "" : "s", text);
+    struct spex_figure_texts estimate = spex_report_figure(study, g, 0);
+    char text[512], measured[48];
+    spex_levels_text(&study->file->space, group->levels, text, sizeof(text));
+    fprintf(out, "%-10s %s (95 %%: %s)  measured %s in %" PRIu64 " trial%s  %s\n", title,
+            estimate.value, estimate.interval,
+            spex_report_measured(study, group, 0, measured, sizeof(measured)), group->trials,
+            group->trials == 1 ? "" : "s", text);
 }
 
 /* Prints the best configuration's figures for all criteria but the first objective. */
 static void print_other_criteria(const struct spex_study *study, size_t g, FILE *out) {
     const struct spex_space *space = &study->file->space;
-    const struct spex_group *group = &study->summary.groups[g];
-    char text[512], value[48], interval[64];
+    char text[512];
     for (size_t c = 1; c < space->criterion_count; c++) {
-        double mean = group->criteria[c].mean;
-        double margin = spex_group_margin(&study->findings.accuracies[c], group, c);
+        struct spex_figure_texts figure = spex_report_figure(study, g, c);
         spex_criterion_text(&space->criteria[c], text, sizeof(text));
-        spex_value_text(&space->criteria[c], mean, value, sizeof(value));
-        spex_interval_text(&space->criteria[c], mean - margin, mean + margin, interval,
-                           sizeof(interval));
-        fprintf(out, "           %s (95 %%: %s)  %s\n", value, interval, text);
+        fprintf(out, "           %s (95 %%: %s)  %s\n", figure.value, figure.interval, text);
     }
     if (!study->findings.limits_kept && space->criterion_count > space->objective_count)
         fputs("           no configuration keeps the limits: all are compared as if there were "
@@ -131,58 +127,91 @@ static void print_other_criteria(const struct spex_study *study, size_t g, FILE 
               out);
 }
 
+static void add_tied(const struct spex_study *study, size_t g, struct spex_columns *columns) {
+    const struct spex_group *group = &study->summary.groups[g];
+    struct spex_figure_texts estimate = spex_report_figure(study, g, 0);
+    char text[512], measured[48];
+    spex_levels_text(&study->file->space, group->levels, text, sizeof(text));
+    spex_columns_add(columns, "%s", estimate.value);
+    spex_columns_add(columns, "%s", estimate.interval);
+    spex_columns_add(columns, "%s",
+                     spex_report_measured(study, group, 0, measured, sizeof(measured)));
+    spex_columns_add(columns, "%" PRIu64, group->trials);
+    spex_columns_add(columns, "%s", text);
+}
+
 /* Prints the configurations that the trials cannot tell from the best. */
 static void print_tied(const struct spex_study *study, FILE *out) {
+    static const char *const headings[] = {"estimate", "95 %", "measured", "trials",
+                                           "configuration"};
     const struct spex_findings *findings = &study->findings;
-    char text[512], value[48];
+    struct spex_columns columns;
     if (findings->tied_count < 2) {
         fputs("tied       none: no other is as good, with a probability of 95 %\n", out);
         return;
     }
-    fprintf(
-        out,
-        "tied       %zu configurations, of which one is the best with a probability of 95 %%:\n",
-        findings->tied_count);
-    for (size_t i = 0; i < findings->tied_count && i < TIED_MAX; i++) {
-        size_t g = findings->tied[i];
-        const struct spex_group *group = &study->summary.groups[g];
-        spex_levels_text(&study->file->space, group->levels, text, sizeof(text));
-        spex_value_text(study->file->space.criteria, group->criteria[0].mean, value, sizeof(value));
-        fprintf(out, "%8.0f %%  %-12s  %s\n", findings->standings[g].first * 100, value, text);
-    }
+    fprintf(out,
+            "tied       %zu configurations, of which one is the best with a probability of 95 %%, "
+            "by estimate:\n",
+            findings->tied_count);
+    spex_columns_init(&columns, headings, 5, 1u << 4);
+    for (size_t i = 0; i < findings->tied_count && i < TIED_MAX; i++)
+        add_tied(study, findings->tied[i], &columns);
+    spex_columns_print(&columns, out);
     if (findings->tied_count > TIED_MAX)
-        fprintf(out, "           and %zu more\n", findings->tied_count - TIED_MAX);
+        fprintf(out, "and %zu more\n", findings->tied_count - TIED_MAX);
+}
+
+static void add_front(const struct spex_study *study, size_t g, struct spex_columns *columns) {
+    const struct spex_space *space = &study->file->space;
+    const struct spex_group *group = &study->summary.groups[g];
+    char text[512];
+    spex_levels_text(space, group->levels, text, sizeof(text));
+    for (size_t c = 0; c < space->objective_count; c++) {
+        char value[48];
+        spex_columns_add(columns, "%s",
+                         spex_report_measured(study, group, c, value, sizeof(value)));
+    }
+    spex_columns_add(columns, "%s", study->findings.places[g] == SPEX_PARETO_SURE_FRONT ? "" : "?");
+    spex_columns_add(columns, "%s", text);
+}
+
+/* The objectives' names, a column for the mark of what is unsure, and the configuration. */
+static void print_front_rows(const struct spex_study *study, FILE *out) {
+    const struct spex_space *space = &study->file->space;
+    const struct spex_findings *findings = &study->findings;
+    char names[SPEX_OBJECTIVES_MAX][192];
+    const char *headings[SPEX_OBJECTIVES_MAX + 2];
+    unsigned count = (unsigned)space->objective_count;
+    struct spex_columns columns;
+    for (unsigned c = 0; c < count; c++) {
+        snprintf(names[c], sizeof(names[c]), "%s of %s", space->criteria[c].metric,
+                 space->criteria[c].probe);
+        headings[c] = names[c];
+    }
+    headings[count] = "";
+    headings[count + 1] = "configuration";
+    spex_columns_init(&columns, headings, count + 2, 3u << count);
+    for (size_t i = 0; i < findings->front_count && i < FRONT_MAX; i++)
+        add_front(study, findings->front[i], &columns);
+    spex_columns_print(&columns, out);
 }
 
 /* Prints the Pareto front of several objectives. */
 static void print_front(const struct spex_study *study, FILE *out) {
-    const struct spex_space *space = &study->file->space;
     const struct spex_findings *findings = &study->findings;
-    char text[512], value[48];
     bool unsure = false;
-    if (space->objective_count < 2)
+    if (study->file->space.objective_count < 2)
         return;
-    fprintf(out, "\nPareto front: %zu configurations that no other one beats in all objectives\n",
+    fprintf(out,
+            "\nPareto front: %zu configurations that no other one beats in all objectives, as "
+            "measured\n",
             findings->front_count);
-    for (size_t c = 0; c < space->objective_count; c++) {
-        snprintf(text, sizeof(text), "%s of %s", space->criteria[c].metric,
-                 space->criteria[c].probe);
-        fprintf(out, "%*.20s", c ? 22 : 20, text);
-    }
-    fputc('\n', out);
-    for (size_t i = 0; i < findings->front_count && i < FRONT_MAX; i++) {
-        const struct spex_group *group = &study->summary.groups[findings->front[i]];
-        bool sure = findings->places[findings->front[i]] == SPEX_PARETO_SURE_FRONT;
-        unsure |= !sure;
-        for (size_t c = 0; c < space->objective_count; c++) {
-            spex_value_text(&space->criteria[c], group->criteria[c].mean, value, sizeof(value));
-            fprintf(out, "%*s", c ? 22 : 20, value);
-        }
-        spex_levels_text(space, group->levels, text, sizeof(text));
-        fprintf(out, " %s %s\n", sure ? " " : "?", text);
-    }
+    print_front_rows(study, out);
+    for (size_t i = 0; i < findings->front_count; i++)
+        unsure |= findings->places[findings->front[i]] != SPEX_PARETO_SURE_FRONT;
     if (findings->front_count > FRONT_MAX)
-        fprintf(out, "           and %zu more\n", findings->front_count - FRONT_MAX);
+        fprintf(out, "and %zu more\n", findings->front_count - FRONT_MAX);
     if (unsure)
         fputs("?  another one may beat it: they differ by less than the trials vary\n", out);
     if (findings->perhaps_count)
@@ -204,15 +233,17 @@ static size_t extreme_bin(const struct spex_effect *effect, bool highest) {
     return found;
 }
 
-/* The lowest or the highest mean of a parameter's values, and the value. */
-static void print_end(const struct spex_study *study, const struct spex_effect *effect,
-                      bool highest, FILE *out) {
-    char text[64], value[48], both[128];
+/* "1.24 M/s at 64 KiB". */
+static void add_end(const struct spex_study *study, const struct spex_effect *effect, bool highest,
+                    struct spex_columns *columns) {
+    char text[64], value[48];
     size_t bin = extreme_bin(effect, highest);
     spex_bin_text(&effect->bins, bin, text, sizeof(text));
-    spex_value_text(study->file->space.criteria, effect->of_bins[bin].mean, value, sizeof(value));
-    snprintf(both, sizeof(both), "%s at %s", value, text);
-    fprintf(out, "  %-26s", both);
+    spex_columns_add(columns, "%s at %s",
+                     spex_quantity_text(effect->of_bins[bin].mean, NAN,
+                                        spex_criterion_unit(study->file->space.criteria), value,
+                                        sizeof(value)),
+                     text);
 }
 
 /* A share with its interval, as "34 % (20 to 41)". */
@@ -227,41 +258,45 @@ static void share_text(const struct spex_sensitivity_share *share, char *text, s
 }
 
 /* One line: share alone, share in all, name, lowest and highest mean. */
-static void print_effect(const struct spex_study *study, size_t p, FILE *out) {
+static void add_effect(const struct spex_study *study, size_t p, struct spex_columns *columns) {
     const struct spex_effects *effects = &study->findings.effects;
     const struct spex_sensitivity_share share = spex_effects_share(effects, p);
-    char text[64], total[16] = "-";
+    char text[64];
     share_text(&share, text, sizeof(text));
+    spex_columns_add(columns, "%s", text);
     if (effects->modelled)
-        snprintf(total, sizeof(total), "%.0f %%",
-                 effects->parameters[p].sensitivity.total.value * 100);
-    fprintf(out, "%17s %7s  %-16s", text, total, study->file->space.parameters[p].name);
-    print_end(study, &effects->parameters[p], false, out);
-    print_end(study, &effects->parameters[p], true, out);
-    fputc('\n', out);
+        spex_columns_add(columns, "%.0f %%", effects->parameters[p].sensitivity.total.value * 100);
+    else
+        spex_columns_add(columns, "-");
+    spex_columns_add(columns, "%s", study->file->space.parameters[p].name);
+    add_end(study, &effects->parameters[p], false, columns);
+    add_end(study, &effects->parameters[p], true, columns);
 }
 
 /* Prints effects of parameters, then of pairs of at least half a percent. */
 static void print_effects(const struct spex_study *study, FILE *out) {
+    static const char *const headings[] = {"alone (95 %)", "in all", "parameter", "lowest mean",
+                                           "highest mean"};
     const struct spex_effects *effects = &study->findings.effects;
     const struct spex_parameter *parameters = study->file->space.parameters;
-    fprintf(
-        out,
-        "\neffects on the first objective, as shares of its variance %s;\n"
-        "with the lowest and the highest mean of the configurations that were tried with a value\n"
-        "%17s %7s\n",
-        effects->modelled ? "in a model of the whole space" : "among what was tried",
-        "alone (95 %)", "in all");
+    struct spex_columns columns;
+    fprintf(out,
+            "\neffects on the first objective, as shares of its variance %s;\n"
+            "with the lowest and the highest mean of the configurations that were tried with a "
+            "value\n",
+            effects->modelled ? "in a model of the whole space" : "among what was tried");
+    spex_columns_init(&columns, headings, 5, 1u << 2 | 1u << 3 | 1u << 4);
     for (size_t p = 0; p < effects->parameter_count; p++)
         if (parameters[p].count > 1 &&
             extreme_bin(&effects->parameters[p], true) < effects->parameters[p].bins.count)
-            print_effect(study, p, out);
+            add_effect(study, p, &columns);
+    spex_columns_print(&columns, out);
     for (size_t i = 0; i < effects->interaction_count && i < PAIRS_MAX; i++) {
         const struct spex_interaction *pair = &effects->interactions[i];
         char text[64];
         share_text(&pair->share, text, sizeof(text));
         if (pair->share.value >= 0.005)
-            fprintf(out, "%17s          %s and %s together, beyond each on its own\n", text,
+            fprintf(out, "%s  %s and %s together, beyond each on its own\n", text,
                     parameters[pair->a].name, parameters[pair->b].name);
     }
 }
@@ -269,20 +304,30 @@ static void print_effects(const struct spex_study *study, FILE *out) {
 /* Prints the best so far after 1, 2, 5, 10, 20, 50 … trials and at the end. `turn` counts the
  * steps: 1 to 2, 2 to 5, 5 to 10. */
 static void print_convergence(const struct spex_study *study, FILE *out) {
+    static const char *const headings[] = {"trials", "measured for", "best estimate"};
     const struct spex_best_so_far *path = study->findings.convergence;
+    const char *unit = spex_criterion_unit(study->file->space.criteria);
     size_t count = study->trials.count;
     size_t settled = spex_findings_settled(&study->findings, &study->trials);
-    char value[48];
+    struct spex_columns columns;
+    char value[48], seconds[48];
     if (count < 2)
         return;
-    fprintf(out, "\nbest so far\n%10s  %12s  %s\n", "trials", "seconds", "best");
+    fputs("\nbest so far\n", out);
+    spex_columns_init(&columns, headings, 3, 0);
     for (size_t step = 1, turn = 0, last = 0; last < count; turn++) {
         size_t at = step < count ? step : count;
-        spex_value_text(study->file->space.criteria, path[at - 1].value, value, sizeof(value));
-        fprintf(out, "%10zu  %12.4g  %s\n", at, path[at - 1].seconds, value);
+        const struct spex_best_so_far *so_far = &path[at - 1];
+        spex_columns_add(&columns, "%zu", at);
+        spex_columns_add(&columns, "%s",
+                         spex_quantity_text(so_far->seconds, NAN, "s", seconds, sizeof(seconds)));
+        spex_columns_add(
+            &columns, "%s",
+            spex_quantity_text(so_far->value, so_far->margin, unit, value, sizeof(value)));
         last = at;
         step = turn % 3 == 1 ? step / 2 * 5 : step * 2;
     }
+    spex_columns_print(&columns, out);
     if (settled < count)
         fprintf(out, "the same configuration has been the best since trial %zu of %zu\n",
                 settled + 1, count);

@@ -3,41 +3,52 @@
  * threads, over all configurations and for each value of each category, and from which number on
  * more threads do not help. Empty for a space without a parameter of threads. */
 #include "explore/report/report_parts.h"
-#include "measure/criterion.h"
+#include "profile/columns.h"
 
-/* Prints the row of a thread count: the best of all, then the best with each category. p equal to
- * parameter_count stands for all configurations (spex_summary_best_of). */
-static void print_thread_row(const struct spex_study *study, size_t t, FILE *out) {
+/* Adds the row of a thread count: the best of all, then the best with each category. */
+static void add_thread_row(const struct spex_study *study, size_t t, struct spex_columns *columns) {
     const struct spex_space *space = &study->file->space;
     size_t threads = space->threads_parameter;
-    fprintf(out, "%10s", space->parameters[threads].values[t].text);
+    char text[48];
+    spex_columns_add(columns, "%s", space->parameters[threads].values[t].text);
     for (size_t p = space->parameter_count + 1; p-- > 0;) {
         size_t count = p == space->parameter_count ? 1 : space->parameters[p].count;
         if (p < space->parameter_count && space->parameters[p].kind != SPEX_CATEGORICAL)
             continue;
         for (size_t l = 0; l < count; l++) {
             const struct spex_group *best = spex_summary_best_of(&study->summary, threads, t, p, l);
-            if (best)
-                fprintf(out, "  %14.5g", best->criteria[0].mean);
-            else
-                fprintf(out, "  %14s", "-");
+            spex_columns_add(columns, "%s",
+                             best ? spex_report_measured(study, best, 0, text, sizeof(text)) : "-");
         }
     }
-    fputc('\n', out);
 }
 
 /* The columns of print_thread_row, in the same order. */
-static void print_thread_header(const struct spex_space *space, FILE *out) {
-    fprintf(out, "%10s  %14s", space->parameters[space->threads_parameter].name, "any");
+static unsigned category_count(const struct spex_space *space) {
+    size_t count = 0;
+    for (size_t p = 0; p < space->parameter_count; p++)
+        count += space->parameters[p].kind == SPEX_CATEGORICAL ? space->parameters[p].count : 0;
+    return (unsigned)count;
+}
+
+/* The headings are the first row of a table without headings. */
+static void add_thread_headings(const struct spex_space *space, struct spex_columns *columns) {
+    spex_columns_add(columns, "%s", space->parameters[space->threads_parameter].name);
+    spex_columns_add(columns, "any");
     for (size_t p = space->parameter_count; p-- > 0;) {
         const struct spex_parameter *parameter = &space->parameters[p];
-        for (size_t l = 0; l < parameter->count && parameter->kind == SPEX_CATEGORICAL; l++) {
-            char title[64];
-            snprintf(title, sizeof(title), "%s=%s", parameter->name, parameter->values[l].text);
-            fprintf(out, "  %14s", title);
-        }
+        for (size_t l = 0; l < parameter->count && parameter->kind == SPEX_CATEGORICAL; l++)
+            spex_columns_add(columns, "%s=%s", parameter->name, parameter->values[l].text);
     }
-    fputc('\n', out);
+}
+
+static void print_thread_table(const struct spex_study *study, FILE *out) {
+    const struct spex_space *space = &study->file->space;
+    struct spex_columns columns = {.columns = 2 + category_count(space)};
+    add_thread_headings(space, &columns);
+    for (size_t t = 0; t < space->parameters[space->threads_parameter].count; t++)
+        add_thread_row(study, t, &columns);
+    spex_columns_print(&columns, out);
 }
 
 /* Nothing where the sentence is about all configurations. */
@@ -87,12 +98,9 @@ void spex_report_threads(const struct spex_study *study, FILE *out) {
     size_t threads = space->threads_parameter;
     if (threads == space->parameter_count)
         return;
-    fprintf(out, "\nbest %s by %s%s%s\n", space->criteria[0].metric,
-            space->parameters[threads].name, *spex_criterion_unit(space->criteria) ? ", in " : "",
-            spex_criterion_unit(space->criteria));
-    print_thread_header(space, out);
-    for (size_t t = 0; t < space->parameters[threads].count; t++)
-        print_thread_row(study, t, out);
+    fprintf(out, "\nbest measured %s by %s\n", space->criteria[0].metric,
+            space->parameters[threads].name);
+    print_thread_table(study, out);
     fputc('\n', out);
     print_knee(study, space->parameter_count, 0, out);
     for (size_t p = space->parameter_count; p-- > 0;)

@@ -277,9 +277,13 @@ static void print_run(const struct spex_space *space, FILE *out) {
     /* 15 digits: every decimal number of so many digits is printed as it was written. */
     fprintf(out,
             " precision=%.15g warmup=%.15g startup=%.15g duration=%.15g trials=%" PRIu64
-            " seed=%" PRIu64 "\n",
+            " seed=%" PRIu64,
             rules->precision, rules->warmup_seconds, rules->startup_seconds,
             rules->duration_seconds, rules->trials_max, rules->seed);
+    /* Stores from before this rule have no word of it. */
+    if (rules->least_seconds != spex_rules_default.least_seconds)
+        fprintf(out, " least=%.15g", rules->least_seconds);
+    fputc('\n', out);
 }
 
 /* Stores compare identities of different releases, so what is printed here keeps its form. */
@@ -295,7 +299,7 @@ char *spex_space_identity(const struct spex_space_file *file) {
         print_parameter(&space->parameters[p], out);
     spex_conditions_print(file->conditions, out);
     for (size_t c = 0; c < space->criterion_count; c++) {
-        spex_criterion_text(&space->criteria[c], criterion, sizeof(criterion));
+        spex_criterion_identity(&space->criteria[c], criterion, sizeof(criterion));
         fprintf(out, "%s %s\n",
                 spex_criterion_is_limit(&space->criteria[c]) ? "limit" : "objective", criterion);
     }

@@ -67,9 +67,17 @@ static int take_precision(struct spex_xml *xml, const xmlNode *element, double *
 
 /* What is set after an error is not used. */
 int spex_run_take(struct spex_xml *xml, const xmlNode *element, struct spex_rules *rules) {
-    static const char *const known[] = {
-        "trials_per_config", "records_per_thread", "threads", "precision", "warmup",
-        "startup",           "duration",           "trials",  "seed",      NULL};
+    static const char *const known[] = {"trials_per_config",
+                                        "records_per_thread",
+                                        "threads",
+                                        "precision",
+                                        "warmup",
+                                        "startup",
+                                        "duration",
+                                        "trials",
+                                        "seed",
+                                        "least",
+                                        NULL};
     int64_t trials = rules->trials_per_config, records = rules->records_per_thread, all = 0,
             seed = (int64_t)rules->seed;
     int err = spex_xml_check(xml, element, known, 0);
@@ -81,6 +89,7 @@ int spex_run_take(struct spex_xml *xml, const xmlNode *element, struct spex_rule
     err = err ? err : take_warmup(xml, element, &rules->warmup_seconds);
     err = err ? err : take_seconds(xml, element, "startup", &rules->startup_seconds);
     err = err ? err : take_seconds(xml, element, "duration", &rules->duration_seconds);
+    err = err ? err : take_seconds(xml, element, "least", &rules->least_seconds);
     if (!err && rules->startup_seconds <= 0)
         err = spex_xml_fail(xml, element, "startup: more than 0 seconds were expected");
     if (!err && rules->duration_seconds <= 0)
@@ -88,6 +97,10 @@ int spex_run_take(struct spex_xml *xml, const xmlNode *element, struct spex_rule
     if (!err && rules->warmup_seconds >= rules->duration_seconds)
         err = spex_xml_fail(xml, element, "duration=%gs was expected to be longer than warmup=%gs",
                             rules->duration_seconds, rules->warmup_seconds);
+    if (!err && spex_xml_attribute(element, "least") &&
+        rules->least_seconds > rules->duration_seconds)
+        err = spex_xml_fail(xml, element, "least=%gs was expected not to be above duration=%gs",
+                            rules->least_seconds, rules->duration_seconds);
     rules->trials_per_config = (unsigned)trials;
     rules->records_per_thread = (unsigned)records;
     rules->trials_max = (uint64_t)all;

@@ -65,7 +65,15 @@ static int take_probe_row(const struct taking *taking, sqlite3_stmt *row) {
     return err;
 }
 
-/* Reports every numeric column, so that columns of later releases are reported, too. */
+static const char *usage_unit(const char *column) {
+    const char *last = strrchr(column, '_');
+    return !last                           ? ""
+           : strcmp(last, "_bytes") == 0   ? "B"
+           : strcmp(last, "_seconds") == 0 ? "s"
+                                           : "";
+}
+
+/* Reports every numeric column. */
 static int take_usage_row(const struct taking *taking, sqlite3_stmt *row) {
     int count = sqlite3_column_count(row), err = 0;
     for (int c = 1; c < count && !err; c++) {
@@ -76,8 +84,8 @@ static int take_usage_row(const struct taking *taking, sqlite3_stmt *row) {
             continue;
         snprintf(name, sizeof(name), "usage %s", column);
         spex_make_printable(name);
-        err = taking->take(taking->user, (size_t)sqlite3_column_int64(row, 0), name, "",
-                           sqlite3_column_double(row, c));
+        err = taking->take(taking->user, (size_t)sqlite3_column_int64(row, 0), name,
+                           usage_unit(column), sqlite3_column_double(row, c));
     }
     return err;
 }

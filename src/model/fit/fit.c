@@ -9,8 +9,6 @@
 
 #include "model/fit/search.h"
 
-/* Adjusted R² of a good fit (ADLER, section 3.2). */
-#define GOOD_R2              0.95
 /* Terms that contribute less than this share of the model's greatest value do not count for its
  * class. */
 #define SIGNIFICANT_SHARE    0.01
@@ -223,7 +221,7 @@ static enum spex_model_class model_classify(const struct spex_points *points,
         bool noisy = good && model->constant_error <= CONSTANT_ERROR * model->constant;
         return share <= CONSTANT_SPREAD || noisy ? class : SPEX_MODEL_UNKNOWN;
     }
-    if ((good || model->adjusted_r2 >= GOOD_R2) && has_enough_values(points, model))
+    if ((good || model->adjusted_r2 >= SPEX_MODEL_GOOD_R2) && has_enough_values(points, model))
         return class;
     return share <= CONSTANT_SPREAD_NEXT ? SPEX_MODEL_CONSTANT : SPEX_MODEL_UNKNOWN;
 }
@@ -238,7 +236,24 @@ static int measurements_check(const struct spex_measurements *measured) {
     for (size_t i = 0; i < measured->count; i++)
         if (!isfinite(measured->times[i]) || measured->times[i] < 0)
             return -EINVAL;
+    for (size_t i = 0; i < measured->count * measured->parameter_count; i++)
+        if (measured->parameters[i] > SPEX_FIT_GREATEST)
+            return -ERANGE;
+    for (size_t i = 0; i < measured->count; i++)
+        if (!spex_fit_takes_time(measured->times[i]))
+            return -ERANGE;
     return 0;
+}
+
+bool spex_fit_takes_time(double seconds) {
+    return seconds == 0 || (seconds >= SPEX_FIT_LEAST && seconds <= SPEX_FIT_GREATEST);
+}
+
+static bool model_is_finite(const struct spex_model *model) {
+    bool finite = isfinite(model->constant) && isfinite(model->adjusted_r2);
+    for (size_t t = 0; t < model->term_count; t++)
+        finite = finite && isfinite(model->terms[t].coefficient);
+    return finite;
 }
 
 /* Searches the form and fits the model to it. The search keeps scores only, so the best form is
@@ -271,6 +286,8 @@ int spex_fit(const struct spex_measurements *measured, struct spex_fit *fit) {
     *fit = (struct spex_fit){.points = 0};
     err = spex_points_make(&points, measured);
     err = err ? err : fit_points(&points, &fit->model);
+    if (!err && !model_is_finite(&fit->model))
+        err = -ERANGE;
     fit->points = points.count;
     fit->outliers = points.outliers;
     spex_points_free(&points);

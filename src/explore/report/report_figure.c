@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+
+#include "explore/report/report_parts.h"
+#include "measure/criterion.h"
+#include "text/quantity.h"
+
+struct spex_figure_texts spex_report_figure(const struct spex_study *study, size_t group,
+                                            size_t criterion) {
+    const struct spex_findings *findings = &study->findings;
+    const struct spex_ranking *standing = &findings->standings[group];
+    const char *unit = spex_criterion_unit(&study->file->space.criteria[criterion]);
+    struct spex_figure_texts texts;
+    double value = standing->estimate, margin = standing->margin;
+    double low = standing->low, high = standing->high;
+    if (criterion > 0) {
+        value = study->summary.groups[group].criteria[criterion].mean;
+        spex_group_interval(&findings->accuracies[criterion], &study->summary, group, criterion,
+                            &low, &high);
+        margin = (high - low) / 2;
+    }
+    spex_quantity_text(value, margin, unit, texts.value, sizeof(texts.value));
+    if (isfinite(low) && isfinite(high))
+        spex_range_text(low, high, unit, texts.interval, sizeof(texts.interval));
+    else
+        snprintf(texts.interval, sizeof(texts.interval), "not known");
+    return texts;
+}
+
+const char *spex_report_measured(const struct spex_study *study, const struct spex_group *group,
+                                 size_t criterion, char *text, size_t size) {
+    double margin = spex_group_margin(&study->findings.accuracies[criterion], group, criterion);
+    return spex_quantity_text(group->criteria[criterion].mean, margin,
+                              spex_criterion_unit(&study->file->space.criteria[criterion]), text,
+                              size);
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+#include "text/quantity.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Digits of a value whose margin is not known; the least and the most of one whose margin is. */
+enum { DIGITS_UNKNOWN = 4, DIGITS_LEAST = 2, DIGITS_MOST = 6 };
+
+/* A prefix of a unit, for values from `from` on. */
+struct prefix {
+    double from, factor;
+    const char *name;
+};
+
+/* The last one of each is for what is smaller, too. */
+static const struct prefix of_times[] = {
+    {1, 1, ""}, {1e-3, 1e-3, "m"}, {1e-6, 1e-6, "µ"}, {0, 1e-9, "n"}};
+static const struct prefix of_bytes[] = {{0x1p40, 0x1p40, "Ti"},
+                                         {0x1p30, 0x1p30, "Gi"},
+                                         {0x1p20, 0x1p20, "Mi"},
+                                         {0x1p10, 0x1p10, "Ki"},
+                                         {0, 1, ""}};
+/* Numbers of up to four digits are read as easily without a prefix. */
+static const struct prefix of_counts[] = {{1e15, 1, ""},   {1e12, 1e12, "T"}, {1e9, 1e9, "G"},
+                                          {1e6, 1e6, "M"}, {1e4, 1e3, "k"},   {0, 1, ""}};
+static const struct prefix of_others[] = {{0, 1, ""}};
+
+static const struct prefix *prefix_of(const char *unit, double magnitude) {
+    const struct prefix *prefix = strcmp(unit, "s") == 0   ? of_times
+                                  : strcmp(unit, "B") == 0 ? of_bytes
+                                  : !*unit || *unit == '/' ? of_counts
+                                                           : of_others;
+    while (prefix->from > 0 && magnitude < prefix->from)
+        prefix++;
+    return prefix;
+}
+
+/* The decimal exponent of the first digit. */
+static int exponent_of(double magnitude) {
+    return (int)floor(log10(magnitude));
+}
+
+/* The digits of a value that its margin leaves: down to the margin's first digit, or its second
+ * where the first is 1 or 2 and would say little alone. */
+static int digits_known(double magnitude, double margin) {
+    if (!(margin > 0) || !isfinite(margin))
+        return margin == 0 ? DIGITS_MOST : DIGITS_UNKNOWN;
+    int place = exponent_of(margin);
+    place -= margin < 3 * pow(10, place);
+    int digits = exponent_of(magnitude) - place + 1;
+    return digits < DIGITS_LEAST ? DIGITS_LEAST : digits > DIGITS_MOST ? DIGITS_MOST : digits;
+}
+
+/* Removes zeros at the end of a number's fraction. */
+static void strip_zeros(char *number) {
+    size_t length = strlen(number);
+    if (!strpbrk(number, ".,"))
+        return;
+    while (number[length - 1] == '0')
+        number[--length] = '\0';
+    if (strchr(".,", number[length - 1]))
+        number[length - 1] = '\0';
+}
+
+/* Writes the number alone; *prefix is the one that its unit gets. Zeros at the end are written where
+ * the margin says that they are known. */
+static void number_text(double value, double margin, const char *unit, char *text, size_t size,
+                        const struct prefix **prefix) {
+    char rounded[32];
+    bool exact = isfinite(margin) && margin > 0;
+    int digits = value != 0 ? digits_known(fabs(value), margin) : 1;
+    snprintf(rounded, sizeof(rounded), "%.*e", digits - 1, value);
+    double magnitude = fabs(strtod(rounded, NULL));
+    *prefix = prefix_of(unit, magnitude);
+    double scaled = magnitude / (*prefix)->factor;
+    int decimals = scaled > 0 ? digits - 1 - exponent_of(scaled * (1 + 1e-12)) : 0;
+    if (value != 0 && (scaled >= 1e15 || scaled < 1e-4))
+        snprintf(text, size, "%.*g", digits, value / (*prefix)->factor);
+    else if (decimals > 0 || exact)
+        snprintf(text, size, "%.*f", decimals > 0 ? decimals : 0, copysign(scaled, value));
+    else /* no digit before the point is rounded away */
+        snprintf(text, size, "%.0f", value / (*prefix)->factor);
+    if (!exact)
+        strip_zeros(text);
+}
+
+/* Writes prefix and unit: "k/s", " µs", "". */
+static void unit_text(const struct prefix *prefix, const char *unit, char *text, size_t size) {
+    bool apart = prefix->name[0] || (unit[0] && unit[0] != '/');
+    snprintf(text, size, "%s%s%s", apart ? " " : "", prefix->name, unit);
+}
+
+const char *spex_quantity_text(double value, double margin, const char *unit, char *text,
+                               size_t size) {
+    char number[40], behind[40];
+    const struct prefix *prefix;
+    if (!isfinite(value)) {
+        snprintf(text, size, "-");
+        return text;
+    }
+    number_text(value, margin, unit, number, sizeof(number), &prefix);
+    unit_text(prefix, unit, behind, sizeof(behind));
+    snprintf(text, size, "%s%s", number, behind);
+    return text;
+}
+
+const char *spex_range_text(double low, double high, const char *unit, char *text, size_t size) {
+    char from[40], to[40], behind_from[40], behind_to[40];
+    const struct prefix *of_from, *of_to;
+    double margin = (high - low) / 2;
+    if (!isfinite(low) || !isfinite(high)) {
+        snprintf(text, size, "-");
+        return text;
+    }
+    number_text(low, margin, unit, from, sizeof(from), &of_from);
+    number_text(high, margin, unit, to, sizeof(to), &of_to);
+    unit_text(of_from, unit, behind_from, sizeof(behind_from));
+    unit_text(of_to, unit, behind_to, sizeof(behind_to));
+    snprintf(text, size, "%s%s to %s%s", from, of_from == of_to ? "" : behind_from, to, behind_to);
+    return text;
+}
+
+const char *spex_bytes_text(double bytes, char *text, size_t size) {
+    static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    unsigned n = 0;
+    while (n + 1 < sizeof(names) / sizeof(names[0]) && bytes != 0 && fmod(bytes, 1024) == 0) {
+        bytes /= 1024;
+        n++;
+    }
+    snprintf(text, size, "%.15g %s", bytes, names[n]);
+    return text;
+}
