@@ -36,7 +36,7 @@ static void *thread_begin(void *arg) {
 
 /* Starts the thread with ordinary scheduling; by default it would inherit that of the starting
  * thread, which may be real-time. */
-static int thread_start(pthread_t *thread, struct thread_work *work) {
+static int thread_start(pthread_t *thread, size_t stack, struct thread_work *work) {
     const struct sched_param none = {.sched_priority = 0};
     pthread_attr_t attributes;
     int err = pthread_attr_init(&attributes);
@@ -45,13 +45,15 @@ static int thread_start(pthread_t *thread, struct thread_work *work) {
     pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
     pthread_attr_setschedpolicy(&attributes, SCHED_OTHER);
     pthread_attr_setschedparam(&attributes, &none);
+    if (stack)
+        pthread_attr_setstacksize(&attributes, stack);
     err = -pthread_create(thread, &attributes, thread_begin, work);
     pthread_attr_destroy(&attributes);
     return err;
 }
 
-int spex_service_thread_start(pthread_t *thread, const char *name, void *(*run)(void *),
-                              void *arg) {
+int spex_service_thread_start(pthread_t *thread, const char *name, size_t stack,
+                              void *(*run)(void *), void *arg) {
     sigset_t every, before;
     struct thread_work *work = malloc(sizeof(*work));
     if (!work)
@@ -60,7 +62,9 @@ int spex_service_thread_start(pthread_t *thread, const char *name, void *(*run)(
     spex_fetch_add_relaxed(&threads_starting, 1);
     sigfillset(&every);
     pthread_sigmask(SIG_SETMASK, &every, &before);
-    int err = thread_start(thread, work);
+    int err = thread_start(thread, stack, work);
+    if (err == -EINVAL && stack)
+        err = thread_start(thread, 0, work);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (err) {
         spex_fetch_add_relaxed(&threads_starting, -1);

@@ -297,7 +297,8 @@ int spex_collectors_start(unsigned threads, unsigned batch) {
     unsigned started = 0;
     while (!err && started < threads) {
         err = spex_service_thread_start(&collectors.threads[started].thread, "spex-collector",
-                                        collector_run, &collectors.threads[started]);
+                                        SPEX_SERVICE_STACK, collector_run,
+                                        &collectors.threads[started]);
         started += !err;
     }
     if (err)

@@ -225,15 +225,12 @@ static int check_own(void) {
 static int limit_memory(void) {
     const rlim_t mebibyte = 1 << 20;
     unsigned long pages;
-    pthread_attr_t attributes;
     FILE *file = fopen("/proc/self/statm", "r");
     if (!file || fscanf(file, "%lu", &pages) != 1 || fclose(file) != 0)
         return -1;
-    rlim_t bytes = pages * (rlim_t)sysconf(_SC_PAGESIZE) + 512 * mebibyte;
+    rlim_t bytes = pages * (rlim_t)sysconf(_SC_PAGESIZE) + 32 * mebibyte;
     const struct rlimit limit = {bytes, bytes};
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, 300 * mebibyte);
-    return pthread_setattr_default_np(&attributes) ? -1 : setrlimit(RLIMIT_AS, &limit);
+    return setrlimit(RLIMIT_AS, &limit);
 }
 
 int main(int argc, char **argv) {
