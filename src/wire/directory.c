@@ -143,10 +143,10 @@ static int clean_some(int directory, const char *buffer, ssize_t bytes) {
 
 /* readdir would take 32 KiB of the heap for a few names. */
 void spex_control_clean(int directory) {
-    char buffer[2048] __attribute__((aligned(8)));
+    char buffer[2048] __attribute__((aligned(__alignof__(struct dirent64))));
     ssize_t bytes;
     lseek(directory, 0, SEEK_SET);
     for (int n = 0; n < CLEANED_MAX; n += clean_some(directory, buffer, bytes))
-        if ((bytes = getdents64(directory, buffer, sizeof(buffer))) <= 0)
+        if ((bytes = getdents64(directory, (struct dirent64 *)buffer, sizeof(buffer))) <= 0)
             break;
 }
