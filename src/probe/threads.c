@@ -203,11 +203,9 @@ static void state_seed(struct spex_thread *thread) {
         spex_random_seed(&thread->random, thread_pool.seed, thread->index);
 }
 
-struct spex_thread *spex_thread_attach(void) {
-    struct spex_thread *thread = spex_thread_current();
-    if (thread)
-        return thread;
-    thread = thread_ends < ENDS_MAX ? state_take() : NULL;
+/* A function of its own, so that the usual way through spex_thread_attach saves no registers. */
+__attribute__((noinline)) static struct spex_thread *state_attach(void) {
+    struct spex_thread *thread = thread_ends < ENDS_MAX ? state_take() : NULL;
     if (!thread) {
         spex_fetch_add_relaxed(&thread_pool.unrecorded, 1);
         return NULL;
@@ -230,6 +228,11 @@ struct spex_thread *spex_thread_attach(void) {
     }
     spex_thread_opened(thread);
     return thread;
+}
+
+struct spex_thread *spex_thread_attach(void) {
+    struct spex_thread *thread = spex_thread_current();
+    return thread ? thread : state_attach();
 }
 
 /* A signal handler may have made it meanwhile. */

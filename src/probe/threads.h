@@ -29,15 +29,12 @@ struct spex_thread {
     uint32_t thread_id;
     /* Pool index + 1 of the next free state; 0: none. */
     uint32_t next_free;
-    /* Pool index of this state. */
-    uint32_t index;
     /* Ticks when the state was attached or one of its counters opened last. */
     uint64_t opened_at;
     /* How often that has happened. */
     uint32_t openings;
-    /* The sampling of kernels by their models; NULL: the thread has executed no such kernel. Other
-     * threads read it with spex_thread_samples. */
-    struct spex_samples *samples;
+    /* Pool index of this state. */
+    uint32_t index;
     struct spex_thread_counters counters;
     struct spex_random random;
     struct spex_thread_budget budget;
@@ -45,6 +42,9 @@ struct spex_thread {
      * this array and the next one belongs to calibration. */
     uint32_t executed[SPEX_MAX_SITES + 1];
     struct spex_countdown countdowns[SPEX_MAX_SITES + 1];
+    /* The sampling of kernels by their models; NULL: the thread has executed no such kernel. Other
+     * threads read it with spex_thread_samples. */
+    struct spex_samples *samples;
 };
 
 /* Prepares the pool, once in a process; the states themselves are made when threads need them.
