@@ -70,8 +70,8 @@ static void warm_up_large(void) {
             bench_cases[c].run(LARGE_RECORDS);
 }
 
-/* Figures with an open control socket need a control thread that runs. It gives itself its name when
- * it begins. */
+/* Figures with an open control socket need a control thread that runs. It gives itself its name
+ * when it begins. */
 static bool control_thread_runs(void) {
     spex_service_threads_await(UINT64_MAX);
     DIR *threads = opendir("/proc/self/task");
