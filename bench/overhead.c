@@ -22,6 +22,7 @@
 
 #include <spex/spex.h>
 
+#include "base/service_thread.h"
 #include "bench.h"
 #include "overhead.h"
 #include "queues/commit_rseq.h"
@@ -69,8 +70,10 @@ static void warm_up_large(void) {
             bench_cases[c].run(LARGE_RECORDS);
 }
 
-/* Figures with an open control socket need a control thread that runs. */
+/* Figures with an open control socket need a control thread that runs. It gives itself its name
+ * when it begins. */
 static bool control_thread_runs(void) {
+    spex_service_threads_await(UINT64_MAX);
     DIR *threads = opendir("/proc/self/task");
     bool found = false;
     for (const struct dirent *thread; threads && !found && (thread = readdir(threads));) {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Makes docs/performance.md from the output of the benches.
 
-usage: page.py OVERHEAD.json FUNCTIONS.json REGIONS.json DRAIN.json BUDGET.json REACTION.json AGREEMENT.json MODELS.json
+usage: page.py OVERHEAD.json FUNCTIONS.json REGIONS.json DRAIN.json BUDGET.json REACTION.json AGREEMENT.json MODELS.json STARTUP.json
 """
 
 import json
@@ -171,9 +171,22 @@ def print_agreement(agreement):
               f"{case['low']:.3f} to {case['high']:.3f} |")
 
 
+def print_startup(startup):
+    print("\n## What spex costs at the start (`bench/startup`)\n")
+    print("Milliseconds from the start of a short program's process to its end, the shortest of")
+    print(f"{startup['rounds']} runs of each program in turn, and the difference from the program without spex.\n")
+    print("| program | ms | more | limit | |")
+    print("| --- | ---: | ---: | --- | --- |")
+    limits = {limit["what"]: limit for limit in startup["limits"]}
+    for result in startup["results"]:
+        limit = limits.get(result["program"])
+        print(f"| {result['program']} | {result['milliseconds']:.2f} | {result['more']:.2f} | "
+              + (f"at most {limit['at_most']} | {'kept' if limit['kept'] else '**not kept**'} |" if limit else "| |"))
+
+
 def main():
-    overhead, functions, regions, drain, budget, reaction, agreement, models = (
-        json.load(open(path, encoding="utf-8")) for path in sys.argv[1:9])
+    overhead, functions, regions, drain, budget, reaction, agreement, models, startup = (
+        json.load(open(path, encoding="utf-8")) for path in sys.argv[1:10])
     print_head()
     print_overhead(overhead)
     print_functions(functions)
@@ -183,6 +196,7 @@ def main():
     print_reaction(reaction)
     print_agreement(agreement)
     print_models(models)
+    print_startup(startup)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import tempfile
 import unittest
 
 # What a program needs beside libspex.a.
-LIBRARIES = ["-pthread", "-lm", "-lurcu-bp", "-lurcu-common", "-lpfm"]
+LIBRARIES = ["-pthread", "-lm", "-lurcu-bp", "-lurcu-common"]
 
 
 class InFolder(unittest.TestCase):

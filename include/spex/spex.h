@@ -141,10 +141,10 @@ struct spex_status {
     uint64_t pending;
     /* Of the consumed: not accepted by the output. */
     uint64_t undelivered;
-    /* Sampled executions without a record: there was no room for their thread's state. */
+    /* Sampled executions without a record: there was no memory for their thread's state. */
     uint64_t unrecorded;
-    /* Bytes of address space for rings and for the states of threads. Only what is used takes
-     * memory. */
+    /* Bytes of address space for rings, and for the states of threads that have been made so far.
+     * Only what is used takes memory. */
     uint64_t ring_bytes;
     uint64_t thread_bytes;
 };

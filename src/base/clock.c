@@ -6,9 +6,15 @@
 
 #include <spex/ticks.h>
 
-/* The shortest time between two instants. Reading both clocks takes about 0.1 µs, so the error of
- * the rate is at most 10^-4. */
+/* Largest error of a rate. Each of two moments is known to half its width. */
+#define RATE_ERROR 1e-4
+
+/* Time between two moments after which their rate is taken, whatever their widths. Reading both
+ * clocks takes about 0.1 µs, or was interrupted each time. */
 #define BASELINE_NS 5000000u
+
+/* Time between two looks at whether the moments are far enough apart. */
+#define LOOK_AGAIN_NS 100000
 
 uint64_t spex_clock_ns(clockid_t clock) {
     struct timespec now;
@@ -19,24 +25,25 @@ uint64_t spex_clock_ns(clockid_t clock) {
 struct spex_instant spex_instant_now(void) {
     /* Takes the pair of readings that were closest together: a preemption between the two would
      * make the rate wrong. */
-    struct spex_instant best = {0, 0};
-    uint64_t best_width = UINT64_MAX;
+    struct spex_instant best = {.width = UINT64_MAX};
     for (int i = 0; i < 4; i++) {
         uint64_t before = spex_ticks();
         uint64_t ns = spex_clock_ns(CLOCK_MONOTONIC_RAW);
         uint64_t width = spex_ticks() - before;
-        if (width < best_width) {
-            best_width = width;
-            best = (struct spex_instant){before + width / 2, ns};
-        }
+        if (width < best.width)
+            best = (struct spex_instant){before + width / 2, ns, width};
     }
     return best;
 }
 
 double spex_tick_rate(struct spex_instant from, struct spex_instant to) {
-    if (to.monotonic_ns < from.monotonic_ns + BASELINE_NS)
+    if (to.monotonic_ns <= from.monotonic_ns)
         return 0;
-    return (double)(to.ticks - from.ticks) * 1e9 / (double)(to.monotonic_ns - from.monotonic_ns);
+    double ticks = (double)(to.ticks - from.ticks);
+    double unsure = (double)(from.width + to.width) / 2;
+    if (to.monotonic_ns < from.monotonic_ns + BASELINE_NS && unsure > ticks * RATE_ERROR)
+        return 0;
+    return ticks * 1e9 / (double)(to.monotonic_ns - from.monotonic_ns);
 }
 
 double spex_tick_rate_since(struct spex_instant from) {
@@ -44,6 +51,6 @@ double spex_tick_rate_since(struct spex_instant from) {
         double rate = spex_tick_rate(from, spex_instant_now());
         if (rate > 0)
             return rate;
-        nanosleep(&(struct timespec){.tv_nsec = BASELINE_NS}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = LOOK_AGAIN_NS}, NULL);
     }
 }

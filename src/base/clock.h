@@ -13,15 +13,19 @@ uint64_t spex_clock_ns(clockid_t clock);
 struct spex_instant {
     uint64_t ticks;
     uint64_t monotonic_ns; /* CLOCK_MONOTONIC_RAW */
+    /* Ticks between which the moment lies: the clocks cannot be read at once. */
+    uint64_t width;
 };
 
 /* Reads both clocks, a few times; about 0.5 µs. */
 struct spex_instant spex_instant_now(void);
 
-/* Returns the ticks per second between two moments; 0 when they are less than 5 ms apart. */
+/* Returns the ticks per second between two moments, with an error of at most 10^-4; 0 when the
+ * moments are too close together for that, which takes less than a millisecond where the clocks are
+ * read fast. From 5 ms on there is a result in any case. */
 double spex_tick_rate(struct spex_instant from, struct spex_instant to);
 
-/* Returns the ticks per second since `from`. Sleeps until 5 ms have passed since then. */
+/* Returns the ticks per second since `from`. Sleeps until spex_tick_rate has a result. */
 double spex_tick_rate_since(struct spex_instant from);
 
 #endif

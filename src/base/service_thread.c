@@ -4,8 +4,11 @@
 #include "base/service_thread.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 #include <spex/atomic.h>
@@ -21,52 +24,81 @@ static uint64_t service_cpu_ns;
 /* Threads that have been asked for and do not run their function yet. */
 static unsigned threads_starting;
 
-/* The function of a new thread; allocated by the starter, freed by the thread. */
-struct thread_work {
+/* What new threads do; more than can be starting at a time. The starter takes a place, and the
+ * thread gives it back: memory of the heap would make the C library set up a heap for a thread that
+ * needs none. */
+static struct thread_work {
+    bool taken;
+    const char *name;
     void *(*run)(void *);
     void *arg;
-};
+} works[72];
+
+static struct thread_work *work_take(void) {
+    for (struct thread_work *work = works; work < works + sizeof(works) / sizeof(works[0]);
+         work++) {
+        bool taken = false;
+        if (spex_cas_acquire(&work->taken, &taken, true)) /* T3 (T4) */
+            return work;
+    }
+    return NULL;
+}
+
+static void work_give_back(struct thread_work *work) {
+    spex_store_release(&work->taken, false); /* T4 (T3): it has been read */
+}
 
 static void *thread_begin(void *arg) {
     struct thread_work work = *(struct thread_work *)arg;
-    free(arg);
+    work_give_back(arg);
+    prctl(PR_SET_NAME, work.name);
     spex_fetch_add_release(&threads_starting, -1); /* T1 (T2): its memory and locks */
     return work.run(work.arg);
 }
 
-/* Starts the thread with ordinary scheduling; by default it would inherit that of the starting
- * thread, which may be real-time. */
-static int thread_start(pthread_t *thread, struct thread_work *work) {
+/* Gives the thread ordinary scheduling where the starting thread has another one, which may be
+ * real-time: it would inherit that. Setting it costs two switches between the threads. */
+static void attributes_schedule(pthread_attr_t *attributes) {
     const struct sched_param none = {.sched_priority = 0};
+    if (sched_getscheduler(0) == SCHED_OTHER)
+        return;
+    pthread_attr_setinheritsched(attributes, PTHREAD_EXPLICIT_SCHED);
+    pthread_attr_setschedpolicy(attributes, SCHED_OTHER);
+    pthread_attr_setschedparam(attributes, &none);
+}
+
+static int thread_start(pthread_t *thread, size_t stack, struct thread_work *work) {
     pthread_attr_t attributes;
     int err = pthread_attr_init(&attributes);
     if (err)
         return -err;
-    pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
-    pthread_attr_setschedpolicy(&attributes, SCHED_OTHER);
-    pthread_attr_setschedparam(&attributes, &none);
+    attributes_schedule(&attributes);
+    if (stack)
+        pthread_attr_setstacksize(&attributes, stack);
     err = -pthread_create(thread, &attributes, thread_begin, work);
     pthread_attr_destroy(&attributes);
     return err;
 }
 
-int spex_service_thread_start(pthread_t *thread, const char *name, void *(*run)(void *),
-                              void *arg) {
+int spex_service_thread_start(pthread_t *thread, const char *name, size_t stack,
+                              void *(*run)(void *), void *arg) {
     sigset_t every, before;
-    struct thread_work *work = malloc(sizeof(*work));
+    struct thread_work *work = work_take();
     if (!work)
-        return -ENOMEM;
-    *work = (struct thread_work){run, arg};
+        return -EAGAIN;
+    work->name = name;
+    work->run = run;
+    work->arg = arg;
     spex_fetch_add_relaxed(&threads_starting, 1);
     sigfillset(&every);
     pthread_sigmask(SIG_SETMASK, &every, &before);
-    int err = thread_start(thread, work);
+    int err = thread_start(thread, stack, work);
+    if (err == -EINVAL && stack)
+        err = thread_start(thread, 0, work);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (err) {
         spex_fetch_add_relaxed(&threads_starting, -1);
-        free(work);
-    } else {
-        pthread_setname_np(*thread, name); // NOLINT(clang-analyzer-unix.Malloc): it frees its work
+        work_give_back(work);
     }
     return err;
 }
@@ -80,6 +112,7 @@ void spex_service_threads_await(uint64_t until_ns) {
 
 void spex_service_threads_fork_child(void) {
     threads_starting = 0;
+    memset(works, 0, sizeof(works));
 }
 
 void spex_service_cpu_note(uint64_t *since) {

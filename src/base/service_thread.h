@@ -4,12 +4,19 @@
 #define SPEX_BASE_SERVICE_THREAD_H
 
 #include <pthread.h>
+#include <stddef.h>
 #include <stdint.h>
 
-/* Starts a thread with this name (at most 15 bytes) that runs `run`. It has ordinary priority, also
+/* Bytes of stack that are enough for spex's own code. The usual 8 MiB are memory at once where the
+ * process locks its memory, and address space everywhere. */
+#define SPEX_SERVICE_STACK ((size_t)1 << 20)
+
+/* Starts a thread with this name (at most 15 bytes, constant) that runs `run`. It has ordinary priority, also
  * when a real-time thread starts it, and all its signals are blocked, because signals are for the
- * program's threads. Returns 0 or a negative errno value. */
-int spex_service_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg);
+ * program's threads. `stack` is the size of its stack; 0, or where the program's thread-local
+ * variables leave no room in it: the program's default. Returns 0 or a negative errno value. */
+int spex_service_thread_start(pthread_t *thread, const char *name, size_t stack,
+                              void *(*run)(void *), void *arg);
 
 /* Waits until all started threads run their functions, but not longer than until_ns of
  * CLOCK_REALTIME. To be called before a fork, because the start of a thread holds locks of the C

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Loads policies from shared objects. Also works in statically linked programs and with an old
+/* Loads shared objects. Also works in statically linked programs and with an old
  * glibc: there the loader's functions may be missing, and loading fails with a message. */
 #define _GNU_SOURCE
 #include "base/shared_object.h"
@@ -92,4 +92,17 @@ void spex_shared_object_close(struct spex_shared_object *object) {
     if (object->handle && dlclose)
         dlclose(object->handle);
     *object = (struct spex_shared_object){.handle = NULL};
+}
+
+void *spex_library_open(const char *name, const char **why) {
+    dlopen_function *open = dlopen_find();
+    *why = "a statically linked program loads no libraries";
+    void *library = open ? open(name, RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (open && !library)
+        *why = dlerror();
+    return library;
+}
+
+void *spex_library_symbol(void *library, const char *symbol) {
+    return dlsym(library, symbol);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Policies in shared objects: loads an object, finds the policy by its symbol, checks it, and
- * unloads the object. The same code serves exploration policies and rate policies. */
+/* Shared objects that are loaded while the program runs. Policies: loads an object, finds the policy
+ * by its symbol, checks it, and unloads the object; the same code serves exploration policies and
+ * rate policies. Libraries of the system: loads them for the life of the process. */
 #ifndef SPEX_BASE_SHARED_OBJECT_H
 #define SPEX_BASE_SHARED_OBJECT_H
 
@@ -49,5 +50,12 @@ int spex_shared_object_open(struct spex_shared_object *object, const char *path,
 
 /* Unloads the object. Afterwards nobody may use the policy or a text of it. */
 void spex_shared_object_close(struct spex_shared_object *object);
+
+/* Loads a library of the system by its name. NULL, with the reason in *why, which lasts until the
+ * next call of the loader; also in a statically linked program. */
+void *spex_library_open(const char *name, const char **why);
+
+/* Returns the symbol's address in the library, or NULL. */
+void *spex_library_symbol(void *library, const char *symbol);
 
 #endif

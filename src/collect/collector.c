@@ -42,11 +42,12 @@
 
 /* Held for reading during a pass, and for writing during a fork, so that a fork comes between
  * passes. A collector may allocate in a pass, and not every allocator works in the child after a
- * fork in the middle of that (AddressSanitizer's before gcc 14 does not). Prefers writers:
- * otherwise collectors with a backlog would keep the fork waiting. */
-static pthread_rwlock_t pass_lock = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
-/* The thread that forks holds the lock: it got it in time. */
-static bool passes_locked;
+ * fork in the middle of that (AddressSanitizer's before gcc 14 does not). */
+static pthread_rwlock_t pass_lock = PTHREAD_RWLOCK_INITIALIZER;
+/* Held by whoever waits for pass_lock. A fork that waits has it, so that collectors with a backlog
+ * do not begin another pass before it. (A lock that prefers writers is an extension of glibc.) */
+static pthread_mutex_t pass_turn = PTHREAD_MUTEX_INITIALIZER;
+static bool passes_locked; /* by the thread that forks */
 
 struct collector {
     pthread_t thread;
@@ -151,7 +152,9 @@ static struct pass_result collector_pass(struct collector *self) {
 
 /* A pass under the lock that keeps forks out. */
 static struct pass_result pass_between_forks(struct collector *self) {
+    pthread_mutex_lock(&pass_turn);
     pthread_rwlock_rdlock(&pass_lock);
+    pthread_mutex_unlock(&pass_turn);
     struct pass_result result = collector_pass(self);
     pthread_rwlock_unlock(&pass_lock);
     return result;
@@ -320,7 +323,8 @@ int spex_collectors_start(unsigned threads, unsigned batch) {
     unsigned started = 0;
     while (!err && started < threads) {
         err = spex_service_thread_start(&collectors.threads[started].thread, "spex-collector",
-                                        collector_run, &collectors.threads[started]);
+                                        SPEX_SERVICE_STACK, collector_run,
+                                        &collectors.threads[started]);
         started += !err;
     }
     if (err)
@@ -347,17 +351,24 @@ unsigned spex_collectors_running(void) {
 void spex_collectors_fork_prepare(uint64_t until_ns) {
     struct timespec limit = {.tv_sec = (time_t)(until_ns / 1000000000),
                              .tv_nsec = (long)(until_ns % 1000000000)};
-    passes_locked = pthread_rwlock_timedwrlock(&pass_lock, &limit) == 0;
+    passes_locked = pthread_mutex_timedlock(&pass_turn, &limit) == 0;
+    if (passes_locked && pthread_rwlock_timedwrlock(&pass_lock, &limit) != 0) {
+        pthread_mutex_unlock(&pass_turn);
+        passes_locked = false;
+    }
 }
 
 void spex_collectors_fork_parent(void) {
-    if (passes_locked)
-        pthread_rwlock_unlock(&pass_lock);
+    if (!passes_locked)
+        return;
+    pthread_rwlock_unlock(&pass_lock);
+    pthread_mutex_unlock(&pass_turn);
 }
 
 void spex_collectors_fork_child(void) {
-    pass_lock = (pthread_rwlock_t)
-        PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP; /* its holders are gone */
+    /* Their holders are gone. */
+    pass_lock = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER;
+    pass_turn = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     buffers_free();
     spex_decode_fork_child();
     collectors.former_cpu_ns = 0;

@@ -73,6 +73,7 @@ int spex_metrics_open(struct spex_sink **sink) {
     metrics.sink = (struct spex_sink){
         .records = metrics_take_records, .finish = metrics_finish, .abandon = metrics_abandon};
     metrics.ended = false;
+    metrics.tick_rate = 0;
     metrics.start = spex_instant_now();
     metrics.cpu_ns = spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     metrics.own_cpu_ns = spex_service_cpu_ns();
@@ -128,9 +129,13 @@ static struct spex_ring_counts counts_of(unsigned type_ring) {
     };
 }
 
-/* After the end the rate stays as measured then, over the whole time. */
+/* A rate that has been known stays so: this reading of the clocks may be worse than the last. */
 double spex_metrics_tick_rate(void) {
-    return metrics.ended ? metrics.tick_rate : spex_tick_rate(metrics.start, spex_instant_now());
+    double last, now = metrics.ended ? 0 : spex_tick_rate(metrics.start, spex_instant_now());
+    if (now > 0)
+        __atomic_store(&metrics.tick_rate, &now, __ATOMIC_RELAXED);
+    __atomic_load(&metrics.tick_rate, &last, __ATOMIC_RELAXED);
+    return last;
 }
 
 struct spex_metrics_totals spex_metrics_totals(unsigned type_ring) {

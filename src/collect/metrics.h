@@ -54,7 +54,7 @@ void spex_metrics_sums(uint16_t probe_id, uint32_t probe_type, double *weight, d
  * in proportion to threads times sites. */
 void spex_metrics_executions(uint64_t *by_probe);
 
-/* Ticks per second; 0 while it is not known, in the first few milliseconds. */
+/* Ticks per second; 0 while it is not known, in the first milliseconds. Any thread. */
 double spex_metrics_tick_rate(void);
 
 /* The time in ticks up to which there are figures: now, or when the metrics ended. */

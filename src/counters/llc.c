@@ -13,78 +13,76 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
-#endif
 
-struct event_names {
-    const char *references;
-    const char *misses;
-};
-
-static const struct event_names by_name[] = {
-    {"LONGEST_LAT_CACHE:REFERENCE", "LONGEST_LAT_CACHE:MISS"},
-    {"LONGEST_LAT_CACHE:REFERENCES", "LONGEST_LAT_CACHE:MISS"},
-    /* Zen 4 */
-    {"ANY_DATA_CACHE_FILLS_FROM_SYSTEM:LOCAL_CCX:NEAR_CACHE_NEAR_FAR:DRAM_IO_NEAR:"
-     "FAR_CACHE_NEAR_FAR:DRAM_IO_FAR:ALT_MEM_NEAR_FAR",
-     "ANY_DATA_CACHE_FILLS_FROM_SYSTEM:NEAR_CACHE_NEAR_FAR:DRAM_IO_NEAR:FAR_CACHE_NEAR_FAR:"
-     "DRAM_IO_FAR:ALT_MEM_NEAR_FAR"},
-    /* Zen 3 */
-    {"ANY_DATA_CACHE_FILLS_FROM_SYSTEM:INT_CACHE:EXT_CACHE_LCL:MEM_IO_LCL:EXT_CACHE_RMT:MEM_IO_RMT",
-     "ANY_DATA_CACHE_FILLS_FROM_SYSTEM:EXT_CACHE_LCL:MEM_IO_LCL:EXT_CACHE_RMT:MEM_IO_RMT"},
+/* Processors whose events are known by code: the masks are those of Intel's and AMD's manuals, and
+ * of libpfm4's tables. A candidate is for models from `model` on; the first that fits is used. */
+static const struct known_processor {
+    bool intel;
+    uint32_t family, model;
+    const char *event;
+    uint64_t references, misses;
+} known_processors[] = {
+    {true, 6, 0, "LONGEST_LAT_CACHE", 0x4f2e, 0x412e},
+    /* Zen 5 has the masks of Zen 4 (PMCx044, LsAnyFillsFromSys). */
+    {false, 0x1a, 0, "LsAnyFillsFromSys", 0xde44, 0xdc44},
+    {false, 0x19, 0xa0, "ANY_DATA_CACHE_FILLS_FROM_SYSTEM", 0xde44, 0xdc44}, /* Zen 4 */
+    {false, 0x19, 0x60, "ANY_DATA_CACHE_FILLS_FROM_SYSTEM", 0xde44, 0xdc44}, /* Zen 4 */
+    {false, 0x19, 0x20, "ANY_DATA_CACHE_FILLS_FROM_SYSTEM", 0x5e44, 0x5c44}, /* Zen 3 */
+    {false, 0x19, 0x10, "ANY_DATA_CACHE_FILLS_FROM_SYSTEM", 0xde44, 0xdc44}, /* Zen 4 */
+    {false, 0x19, 0x00, "ANY_DATA_CACHE_FILLS_FROM_SYSTEM", 0x5e44, 0x5c44}, /* Zen 3 */
     /* Zen 2: demand fills only; a cache of another complex on the same node counts as the own
      * L3. */
-    {"DATA_CACHE_REFILLS_FROM_SYSTEM:LS_MABRESP_LCL_CACHE:LS_MABRESP_LCL_DRAM:LS_MABRESP_RMT_CACHE:"
-     "LS_MABRESP_RMT_DRAM",
-     "DATA_CACHE_REFILLS_FROM_SYSTEM:LS_MABRESP_LCL_DRAM:LS_MABRESP_RMT_CACHE:LS_MABRESP_RMT_DRAM"},
+    {false, 0x17, 0x30, "DATA_CACHE_REFILLS_FROM_SYSTEM", 0x5a43, 0x5843},
 };
 
-enum { BY_NAME = sizeof(by_name) / sizeof(by_name[0]), BY_CODE = BY_NAME, CANDIDATES };
+enum { KNOWN = sizeof(known_processors) / sizeof(known_processors[0]) };
 
-/* Chooses two events by libpfm4's names. False: they are not of this processor. */
-static bool choose_by_name(const struct event_names *names, struct spex_choice *choice) {
-    const char *why;
-    *choice = (struct spex_choice){.events = 2};
-    if (spex_name_encode(names->references, &choice->codes[0], &why) != 0 ||
-        spex_name_encode(names->misses, &choice->codes[1], &why) != 0)
-        return false;
-    const char *masks = names->references;
-    while (*masks && *masks != ':')
-        masks++;
-    /* References and misses are the same event with different masks, which the codes show. */
-    snprintf(choice->text, sizeof(choice->text), "%.*s (references %#llx, misses %#llx)",
-             (int)(masks - names->references), names->references,
-             (unsigned long long)choice->codes[0].config,
-             (unsigned long long)choice->codes[1].config);
-    return true;
-}
-
-#if defined(__x86_64__)
-
-/* Zen 5 before libpfm4 knew it: the masks are those of Zen 4 (PMCx044, LsAnyFillsFromSys). */
-static bool choose_zen5(struct spex_choice *choice) {
+struct spex_processor spex_processor_here(void) {
     unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-    if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || (eax >> 8 & 15) + (eax >> 20 & 255) != 0x1a)
-        return false;
-    choice->codes[0] = (struct spex_event_code){.type = PERF_TYPE_RAW, .config = 0xde44};
-    choice->codes[1] = (struct spex_event_code){.type = PERF_TYPE_RAW, .config = 0xdc44};
-    snprintf(choice->text, sizeof(choice->text),
-             "LsAnyFillsFromSys (references 0xde44, misses 0xdc44)");
-    return true;
+    struct spex_processor here = {.vendor = SPEX_VENDOR_OTHER};
+    __builtin_cpu_init();
+    if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx))
+        return here;
+    here.vendor = __builtin_cpu_is("intel") ? SPEX_VENDOR_INTEL
+                  : __builtin_cpu_is("amd") ? SPEX_VENDOR_AMD
+                                            : SPEX_VENDOR_OTHER;
+    here.family = (eax >> 8 & 15) + ((eax >> 8 & 15) == 15 ? eax >> 20 & 255 : 0);
+    here.model = (eax >> 4 & 15) | (eax >> 12 & 0xf0);
+    return here;
 }
 
 /* The last candidate, where libpfm4 knows no name: codes that are known, or the kernel's generic
  * events. */
-static bool choose_by_code(struct spex_choice *choice) {
-    *choice = (struct spex_choice){.events = 2};
-    __builtin_cpu_init();
-    if (__builtin_cpu_is("amd"))
-        return choose_zen5(choice);
-    if (!__builtin_cpu_is("intel"))
+static bool processor_is(const struct known_processor *known,
+                         const struct spex_processor *processor) {
+    return processor->vendor == (known->intel ? SPEX_VENDOR_INTEL : SPEX_VENDOR_AMD) &&
+           processor->family == known->family && processor->model >= known->model;
+}
+
+static bool choose_known(const struct spex_processor *processor, struct spex_choice *choice) {
+    for (const struct known_processor *known = known_processors; known < known_processors + KNOWN;
+         known++) {
+        if (!processor_is(known, processor))
+            continue;
+        *choice =
+            (struct spex_choice){.events = 2,
+                                 .codes = {{.type = PERF_TYPE_RAW, .config = known->references},
+                                           {.type = PERF_TYPE_RAW, .config = known->misses}}};
+        snprintf(choice->text, sizeof(choice->text), "%s (references %#llx, misses %#llx)",
+                 known->event, (unsigned long long)known->references,
+                 (unsigned long long)known->misses);
+        return true;
+    }
+    return false;
+}
+
+static bool choose_generic(const struct spex_processor *processor, struct spex_choice *choice) {
+    if (processor->vendor != SPEX_VENDOR_INTEL)
         return false;
-    choice->codes[0] = (struct spex_event_code){.type = PERF_TYPE_HARDWARE,
-                                                .config = PERF_COUNT_HW_CACHE_REFERENCES};
-    choice->codes[1] =
-        (struct spex_event_code){.type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_CACHE_MISSES};
+    *choice = (struct spex_choice){
+        .events = 2,
+        .codes = {{.type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_CACHE_REFERENCES},
+                  {.type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_CACHE_MISSES}}};
     snprintf(choice->text, sizeof(choice->text),
              "the kernel's PERF_COUNT_HW_CACHE_REFERENCES and _MISSES");
     return true;
@@ -95,12 +93,23 @@ static bool choose_by_code(struct spex_choice *choice) {
 #define CACHE_READ(result)                                                                         \
     (PERF_COUNT_HW_CACHE_LL | PERF_COUNT_HW_CACHE_OP_READ << 8 | (result) << 16)
 
-static bool choose_by_code(struct spex_choice *choice) {
-    *choice = (struct spex_choice){.events = 2};
-    choice->codes[0] = (struct spex_event_code){
-        .type = PERF_TYPE_HW_CACHE, .config = CACHE_READ(PERF_COUNT_HW_CACHE_RESULT_ACCESS)};
-    choice->codes[1] = (struct spex_event_code){
-        .type = PERF_TYPE_HW_CACHE, .config = CACHE_READ(PERF_COUNT_HW_CACHE_RESULT_MISS)};
+struct spex_processor spex_processor_here(void) {
+    return (struct spex_processor){.vendor = SPEX_VENDOR_OTHER};
+}
+
+static bool choose_known(const struct spex_processor *processor, struct spex_choice *choice) {
+    (void)processor;
+    (void)choice;
+    return false;
+}
+
+static bool choose_generic(const struct spex_processor *processor, struct spex_choice *choice) {
+    (void)processor;
+    *choice = (struct spex_choice){
+        .events = 2,
+        .codes = {
+            {.type = PERF_TYPE_HW_CACHE, .config = CACHE_READ(PERF_COUNT_HW_CACHE_RESULT_ACCESS)},
+            {.type = PERF_TYPE_HW_CACHE, .config = CACHE_READ(PERF_COUNT_HW_CACHE_RESULT_MISS)}}};
     snprintf(choice->text, sizeof(choice->text),
              "the kernel's PERF_COUNT_HW_CACHE_LL, reads and misses of reads");
     return true;
@@ -109,12 +118,12 @@ static bool choose_by_code(struct spex_choice *choice) {
 #endif
 
 /* The last candidate is the one by code; the others are in the order of the table. */
-bool spex_llc_next(unsigned *position, struct spex_choice *choice) {
-    while (*position < CANDIDATES) {
-        unsigned candidate = (*position)++;
-        if (candidate < BY_NAME ? choose_by_name(&by_name[candidate], choice)
-                                : choose_by_code(choice))
+bool spex_llc_next(const struct spex_processor *processor, unsigned *position,
+                   struct spex_choice *choice) {
+    if (*position == 0) {
+        *position = 1;
+        if (choose_known(processor, choice))
             return true;
     }
-    return false;
+    return (*position)++ == 1 && choose_generic(processor, choice);
 }

@@ -77,9 +77,13 @@ int spex_perfcntr_set_name(unsigned pcid, const char *name) {
         return -EINVAL;
     struct spex_choice choice = {.events = 1};
     const char *why = "no name";
-    spex_counters_lock();
-    int err = name ? spex_name_encode(name, &choice.codes[0], &why) : -EINVAL;
-    spex_counters_unlock();
+    struct spex_pfm pfm;
+    int err = name ? spex_pfm_load(&pfm, &why) : -EINVAL;
+    if (!err) {
+        spex_counters_lock();
+        err = spex_name_encode(&pfm, name, &choice.codes[0], &why);
+        spex_counters_unlock();
+    }
     if (err) {
         spex_message("performance counter %u: %s: %s (libpfm4)", pcid, name ? name : "", why);
         return -EINVAL;

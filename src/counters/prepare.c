@@ -140,13 +140,14 @@ static int counter_prepare_choice(struct counter *counter, enum spex_counter id,
 /* Prepares the first candidate for the last-level cache that works. Where none does, the text is
  * that of the last one. */
 static int counter_prepare_llc(struct counter *counter) {
+    const struct spex_processor here = spex_processor_here();
     struct spex_choice choice;
     unsigned position = 0;
     int err = -ENOENT;
     snprintf(counter->text, sizeof(counter->text),
              "%s not available here: no events known for this processor",
              counter_names[SPEX_COUNTER_LLC]);
-    while (err && spex_llc_next(&position, &choice))
+    while (err && spex_llc_next(&here, &position, &choice))
         err = counter_prepare_choice(counter, SPEX_COUNTER_LLC, &choice);
     return err;
 }

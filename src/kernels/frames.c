@@ -130,10 +130,10 @@ static void frame_pop(struct spex_samples *samples, uint64_t begin) {
  * load of `begin`, the acquire loads make the last load see 0 or the new begin. */
 bool spex_samples_frame_read(const struct spex_thread *thread, uint32_t at,
                              struct spex_samples_frame *frame) {
-    const struct spex_samples *samples = &thread->samples;
-    const struct spex_samples_frame *from = &samples->frames[at];
-    if (at >= spex_load_acquire(&samples->depth)) /* Q8 (Q7) */
+    const struct spex_samples *samples = spex_thread_samples(thread);
+    if (!samples || at >= spex_load_acquire(&samples->depth)) /* Q8 (Q7) */
         return false;
+    const struct spex_samples_frame *from = &samples->frames[at];
     frame->begin = spex_load_acquire(&from->begin);       /* Q12 (Q11) */
     frame->interval = spex_load_acquire(&from->interval); /* Q10 (Q9): or begin is 0 below */
     frame->place = spex_load_acquire(&from->place);       /* Q10 (Q9) */
@@ -233,7 +233,7 @@ static bool execution_gets_frame(const struct spex_sampling_plan *plan,
  * interval and count belong to that plan's frequencies. */
 static struct spex_samples_node *node_for_plan(const struct spex_sampling_plan *plan,
                                                struct spex_thread *thread, uint32_t context) {
-    struct spex_samples_node *node = &thread->samples.nodes[context];
+    struct spex_samples_node *node = &thread->samples->nodes[context];
     if (SPEX_UNLIKELY(node->plan != plan->number)) {
         spex_store_relaxed(&node->frame, 0);
         spex_store_relaxed(&node->due, coarse_ticks(plan, spex_ticks()));
@@ -250,7 +250,7 @@ static uint64_t execution_begin(struct spex_sampling_plan *plan, struct spex_thr
                                 const struct spex_site *site, uint32_t context,
                                 const uint64_t *parameters) {
     struct spex_samples_node *node = node_for_plan(plan, thread, context);
-    const struct spex_samples_frame *around = frame_top(&thread->samples);
+    const struct spex_samples_frame *around = frame_top(thread->samples);
     uint64_t now = spex_ticks();
     spex_store_relaxed(&node->executions, node->executions + 1);
     spex_store_relaxed(&node->since, node->since + 1);
@@ -258,7 +258,7 @@ static uint64_t execution_begin(struct spex_sampling_plan *plan, struct spex_thr
      * much here. */
     if (!spex_load_relaxed(&plan->nodes[context]) && spex_sampling_plan_ask_for(plan, context))
         spex_kernel_sampler_needed(now);
-    if (execution_gets_frame(plan, &thread->samples, site, context, now, parameters))
+    if (execution_gets_frame(plan, thread->samples, site, context, now, parameters))
         return now | FRAMED;
     return execution_is_recorded(plan, thread, node, around, now) && budget_allows_record(thread)
                ? now
@@ -274,6 +274,8 @@ uint64_t spex_kernel_published(struct spex_site *site, uint32_t context,
     struct spex_context_node node;
     if (!plan || !thread || !spex_context_node(context, &node) || node.kernel != site->probe_id)
         return 0;
+    if (SPEX_UNLIKELY(!thread->samples) && !spex_thread_samples_make(thread))
+        return 0;
     return execution_begin(plan, thread, site, context, parameters);
 }
 
@@ -282,7 +284,7 @@ uint64_t spex_kernel_published(struct spex_site *site, uint32_t context,
 static void execution_record(struct spex_thread *thread, const struct spex_site *site,
                              uint32_t context, uint64_t begin, uint64_t now,
                              const uint64_t *parameters) {
-    struct spex_samples_node *node = &thread->samples.nodes[context];
+    struct spex_samples_node *node = &thread->samples->nodes[context];
     uint32_t weight = node->since;
     /* A recursive execution within this one has made a record with that weight. */
     if (!weight)
@@ -300,10 +302,11 @@ void spex_kernel_published_end(struct spex_site *site, uint32_t weight, uint32_t
     struct spex_thread *thread = spex_thread_current();
     uint64_t now = begin ? spex_ticks() : 0;
     spex_inactive(site, weight);
-    if (!thread || !begin)
+    /* In the child of a fork the thread has another state than at BEGIN. */
+    if (!thread || !thread->samples || !begin)
         return;
     if (begin & FRAMED)
-        frame_pop(&thread->samples, begin & ~FRAMED);
+        frame_pop(thread->samples, begin & ~FRAMED);
     if (spex_on_since(site, weight))
         execution_record(thread, site, context, begin & ~FRAMED, now, parameters);
 }
@@ -311,28 +314,32 @@ void spex_kernel_published_end(struct spex_site *site, uint32_t weight, uint32_t
 /* The execution was left without END. */
 void spex_kernel_published_left(uint64_t begin) {
     struct spex_thread *thread = spex_thread_current();
-    if (thread && (begin & FRAMED))
-        frame_pop(&thread->samples, begin & ~FRAMED);
+    if (thread && thread->samples && (begin & FRAMED))
+        frame_pop(thread->samples, begin & ~FRAMED);
 }
 
 double spex_samples_execution_ticks(struct spex_sampling_plan *plan) {
     const struct spex_site site = {.index = SPEX_MAX_SITES};
     /* A state that belongs to no thread, so that nothing of the program's is changed. */
-    struct spex_thread *thread = calloc(1, sizeof(*thread));
+    struct own_state {
+        struct spex_thread thread;
+        struct spex_samples samples;
+    } *own = calloc(1, sizeof(*own));
     uint64_t best = UINT64_MAX;
-    if (!thread)
+    if (!own)
         return 0;
-    spex_random_seed(&thread->random, 1, 0);
+    own->thread.samples = &own->samples;
+    spex_random_seed(&own->thread.random, 1, 0);
     for (int run = 0; run < EXECUTION_RUNS; run++) {
         uint64_t start = spex_ticks();
         for (int e = 0; e < EXECUTIONS; e++) {
             /* Context 0 is no kernel's. */
-            uint64_t begin = execution_begin(plan, thread, &site, 0, NULL);
+            uint64_t begin = execution_begin(plan, &own->thread, &site, 0, NULL);
             __asm__ volatile("" : : "r"(begin) : "memory");
         }
         uint64_t ticks = spex_ticks() - start;
         best = ticks < best ? ticks : best;
     }
-    free(thread);
+    free(own);
     return (double)best / EXECUTIONS;
 }

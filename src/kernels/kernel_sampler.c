@@ -114,8 +114,9 @@ static uint64_t frames_visit_all(uint64_t most) {
     for (uint32_t t = 0; t < spex_threads_used(); t++) {
         const struct spex_thread *thread = spex_threads_state(t);
         struct spex_samples_frame frame;
-        for (uint32_t at = 0; at < SPEX_SAMPLES_FRAMES; at++) {
-            if (at >= spex_load_relaxed(&thread->samples.depth))
+        const struct spex_samples *samples = spex_thread_samples(thread);
+        for (uint32_t at = 0; samples && at < SPEX_SAMPLES_FRAMES; at++) {
+            if (at >= spex_load_relaxed(&samples->depth))
                 break;
             if (!spex_samples_frame_read(thread, at, &frame))
                 continue;
@@ -159,8 +160,8 @@ static int kernel_sampler_start(struct spex_sampling_plan *plan, double budget, 
     kernel_sampler.alone = alone;
     kernel_sampler.stopping = false;
     spex_random_seed(&kernel_sampler.random, spex_ticks(), (uint64_t)getpid());
-    int err =
-        spex_service_thread_start(&kernel_sampler.thread, "spex-looker", kernel_sampler_run, NULL);
+    int err = spex_service_thread_start(&kernel_sampler.thread, "spex-looker", SPEX_SERVICE_STACK,
+                                        kernel_sampler_run, NULL);
     kernel_sampler.running = !err;
     if (err) {
         free(kernel_sampler.dues);

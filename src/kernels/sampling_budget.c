@@ -60,8 +60,10 @@ static uint64_t records_so_far(void) {
 /* Executions of a context over all threads, modulo 2^32; differences are right all the same. */
 static uint32_t executions_of(uint32_t context) {
     uint32_t sum = 0;
-    for (uint32_t t = 0; t < spex_threads_used(); t++)
-        sum += spex_load_relaxed(&spex_threads_state(t)->samples.nodes[context].executions);
+    for (uint32_t t = 0; t < spex_threads_used(); t++) {
+        const struct spex_samples *samples = spex_thread_samples(spex_threads_state(t));
+        sum += samples ? spex_load_relaxed(&samples->nodes[context].executions) : 0;
+    }
     return sum;
 }
 

@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* Gives each thread its state, from a pool of reserved address space. Free states are a lock-free
- * stack (Treiber); states that were never used follow at thread_pool.used. A state is given back by
- * the destructor of a thread-specific key.
+/* Gives each thread its state. Free states are a lock-free stack (Treiber); when there is none, the
+ * thread maps a new one, at thread_pool.used. A state is given back by the destructor of a
+ * thread-specific key. States are never unmapped: a thread may be on its way through a probe at any
+ * time.
  *
  * Threads: states are taken by the program's threads and their signal handlers, so nothing on that
- * way locks or allocates. */
+ * way locks or allocates from the heap. mmap is a plain system call, and safe in signal handlers. */
 #define _GNU_SOURCE
 #include "probe/threads.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <spex/atomic.h>
 
 static struct {
-    struct spex_thread *states;
-    /* How many states there are. */
-    uint32_t room;
+    /* By index. States below `used` are there. */
+    struct spex_thread *states[SPEX_MAX_THREADS];
+    /* spex_threads_init has succeeded. */
+    bool ready;
     /* Lower half: index + 1 of the first free state. Upper half: a count of changes, so that a
      * stale head never matches (ABA). */
     uint64_t free_head;
@@ -27,6 +30,8 @@ static struct {
     uint32_t used;
     /* Sampled executions that found no state. */
     uint64_t unrecorded;
+    /* How often in a row there was no memory. */
+    uint32_t refusals;
     /* Seed of the random generators of threads to come; 0 before one is set. */
     uint64_t seed;
     /* The key whose destructor gives a thread's state back, or the error of making the key. */
@@ -38,8 +43,8 @@ static struct {
  * PTHREAD_DESTRUCTOR_ITERATIONS rounds; a state taken in the last one would never be given back. */
 enum { ENDS_MAX = PTHREAD_DESTRUCTOR_ITERATIONS - 2 };
 
-/* Fewest states that are tried to reserve. */
-enum { THREADS_LEAST = 128 };
+/* The system is asked again after so many refusals. */
+enum { REFUSALS_ASKED = 1024 };
 
 uint32_t spex_none_executed[SPEX_MAX_SITES + 1];
 __thread uint32_t *spex_executed = spex_none_executed;
@@ -56,11 +61,39 @@ static void (*thread_end_hook)(void);
 /* Pushes the state onto the stack of free ones. T1 publishes what the thread has left in it. */
 static void state_release(struct spex_thread *thread) {
     uint64_t head = spex_load_relaxed(&thread_pool.free_head);
-    uint32_t index = (uint32_t)(thread - thread_pool.states) + 1;
     do {
         spex_store_relaxed(&thread->next_free, HEAD_INDEX(head));
-    } while (
-        !spex_cas_acq_rel(&thread_pool.free_head, &head, HEAD_NEXT(head, index))); /* T1 (T2) */
+    } while (!spex_cas_acq_rel(&thread_pool.free_head, &head,
+                               HEAD_NEXT(head, thread->index + 1))); /* T1 (T2) */
+}
+
+/* Maps memory of zeros; NULL when there is none. Keeps errno. After a refusal few calls ask again,
+ * because each would cost the program a system call. */
+static void *zeros_map(size_t bytes) {
+    int before = errno;
+    uint32_t refusals = spex_load_relaxed(&thread_pool.refusals);
+    void *memory = MAP_FAILED;
+    if (refusals % REFUSALS_ASKED == 0)
+        memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    spex_store_relaxed(&thread_pool.refusals, memory == MAP_FAILED ? refusals + 1 : 0);
+    errno = before;
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+/* Returns the state at an index that may not have been used yet, and makes it if it is not there;
+ * NULL without memory. Of two threads that make the same state one gives way. */
+static struct spex_thread *state_make(uint32_t index) {
+    struct spex_thread *there = spex_load_acquire(&thread_pool.states[index]); /* T4 (T3) */
+    if (there)
+        return there;
+    struct spex_thread *made = zeros_map(sizeof(*made));
+    if (!made)
+        return NULL;
+    made->index = index;
+    if (spex_cas_acq_rel(&thread_pool.states[index], &there, made)) /* T3 (T4): its index */
+        return made;
+    munmap(made, sizeof(*made));
+    return there;
 }
 
 /* Pops a free state, or takes one that was never used. Returns NULL when there is none. */
@@ -68,16 +101,19 @@ static struct spex_thread *state_take(void) {
     uint64_t head =
         spex_load_acquire(&thread_pool.free_head); /* T2 (T1): next_free and what it held */
     while (HEAD_INDEX(head)) {
-        struct spex_thread *thread = &thread_pool.states[HEAD_INDEX(head) - 1];
+        struct spex_thread *thread = thread_pool.states[HEAD_INDEX(head) - 1];
         uint32_t next = spex_load_relaxed(&thread->next_free);
         if (spex_cas_acq_rel(&thread_pool.free_head, &head, HEAD_NEXT(head, next))) /* T2 (T1) */
             return thread;
     }
     uint32_t fresh = spex_load_relaxed(&thread_pool.used);
-    while (fresh < thread_pool.room)
-        /* Relaxed: nobody has the state now. */
-        if (spex_cas_relaxed(&thread_pool.used, &fresh, fresh + 1))
-            return &thread_pool.states[fresh];
+    while (fresh < SPEX_MAX_THREADS) {
+        struct spex_thread *thread = state_make(fresh);
+        if (!thread)
+            return NULL;
+        if (spex_cas_release(&thread_pool.used, &fresh, fresh + 1)) /* T5 (T6): it is there */
+            return thread;
+    }
     return NULL;
 }
 
@@ -95,7 +131,8 @@ static void state_clear_activity(struct spex_thread *thread) {
     for (uint32_t site = 0; site < sites; site++)
         if (spex_load_relaxed(&thread->countdowns[site].active))
             spex_store_relaxed(&thread->countdowns[site].active, 0);
-    spex_store_relaxed(&thread->samples.depth, 0);
+    if (thread->samples)
+        spex_store_relaxed(&thread->samples->depth, 0);
 }
 
 /* Relaxed: a thread that needs the hook has called this function itself. */
@@ -124,34 +161,25 @@ __attribute__((constructor)) static void key_create(void) {
     thread_pool.key_error = pthread_key_create(&thread_pool.at_exit, thread_end);
 }
 
-/* Reserves address space for `room` states. Pages take memory when they are first written. */
-static void *states_map(uint32_t room) {
-    return mmap(NULL, room * sizeof(struct spex_thread), PROT_READ | PROT_WRITE,
-                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-}
-
-/* Where address space is limited, the pool is halved until it fits. */
 int spex_threads_init(void) {
-    if (thread_pool.states)
+    if (thread_pool.ready)
         return 0;
     if (thread_pool.key_error)
         return -thread_pool.key_error;
-    void *memory = MAP_FAILED;
-    uint32_t room = SPEX_MAX_THREADS;
-    while ((memory = states_map(room)) == MAP_FAILED && room > THREADS_LEAST)
-        room /= 2;
-    if (memory == MAP_FAILED)
-        return -ENOMEM;
     spex_counters_init();
-    thread_pool.states = memory;
-    thread_pool.room = room;
     if (!thread_pool.seed)
-        thread_pool.seed = spex_ticks() ^ (uint64_t)getpid() << 32 ^ (uintptr_t)memory;
+        thread_pool.seed = spex_ticks() ^ (uint64_t)getpid() << 32 ^ (uintptr_t)&thread_pool;
+    thread_pool.ready = true;
     return 0;
 }
 
 size_t spex_threads_bytes(void) {
-    return thread_pool.room * sizeof(struct spex_thread);
+    size_t bytes = 0;
+    for (uint32_t t = 0; t < spex_threads_used(); t++) {
+        const struct spex_thread *thread = spex_threads_state(t);
+        bytes += sizeof(*thread) + (spex_thread_samples(thread) ? sizeof(*thread->samples) : 0);
+    }
+    return bytes;
 }
 
 /* Touches the pages that the registered sites use, so that probes cause no page faults. Adding 0
@@ -172,16 +200,13 @@ void spex_threads_seed(uint64_t seed) {
 /* Seeds the random generator of a new state. Later threads with the state continue its sequence. */
 static void state_seed(struct spex_thread *thread) {
     if (!(thread->random.state[0] | thread->random.state[1]))
-        spex_random_seed(&thread->random, thread_pool.seed,
-                         (uint64_t)(thread - thread_pool.states));
+        spex_random_seed(&thread->random, thread_pool.seed, thread->index);
 }
 
-struct spex_thread *spex_thread_attach(void) {
-    struct spex_thread *thread = spex_thread_current();
-    if (thread)
-        return thread;
+/* A function of its own, so that the usual way through spex_thread_attach saves no registers. */
+__attribute__((noinline)) static struct spex_thread *state_attach(void) {
     uint64_t begin = spex_ticks();
-    thread = thread_ends < ENDS_MAX ? state_take() : NULL;
+    struct spex_thread *thread = thread_ends < ENDS_MAX ? state_take() : NULL;
     if (!thread) {
         spex_fetch_add_relaxed(&thread_pool.unrecorded, 1);
         return NULL;
@@ -206,8 +231,26 @@ struct spex_thread *spex_thread_attach(void) {
     return thread;
 }
 
+struct spex_thread *spex_thread_attach(void) {
+    struct spex_thread *thread = spex_thread_current();
+    return thread ? thread : state_attach();
+}
+
+/* A signal handler may have made it meanwhile. */
+struct spex_samples *spex_thread_samples_make(struct spex_thread *thread) {
+    struct spex_samples *there = spex_load_relaxed(&thread->samples);
+    struct spex_samples *made = there ? NULL : zeros_map(sizeof(*made));
+    if (!made)
+        return there;
+    if (spex_cas_release(&thread->samples, &there, made)) /* T8 (T7 in threads.h) */
+        return made;
+    munmap(made, sizeof(*made));
+    return there;
+}
+
+/* Relaxed: the caller's index is below spex_threads_used(), which has synchronised (T6). */
 const struct spex_thread *spex_threads_state(uint32_t index) {
-    return &thread_pool.states[index];
+    return spex_load_relaxed(&thread_pool.states[index]);
 }
 
 /* Returns the CPU clock of a thread by Linux's numbering. Unlike the clock of the process it is up
@@ -223,7 +266,7 @@ bool spex_threads_cpu_ns(uint64_t *ns, uint64_t *threads) {
     enum { ASKED_MAX = 64 };
     uint64_t sum = 0, set = 0, asked = 0;
     for (uint32_t t = 0; t < spex_threads_used(); t++) {
-        uint32_t id = spex_load_relaxed(&thread_pool.states[t].thread_id);
+        uint32_t id = spex_load_relaxed(&spex_threads_state(t)->thread_id);
         struct timespec time;
         if (!id || clock_gettime(thread_clock(id), &time) != 0)
             continue;
@@ -238,26 +281,67 @@ bool spex_threads_cpu_ns(uint64_t *ns, uint64_t *threads) {
 }
 
 uint32_t spex_threads_used(void) {
-    return spex_load_relaxed(&thread_pool.used);
+    return spex_load_acquire(&thread_pool.used); /* T6 (T5): the states below it */
 }
 
 uint64_t spex_threads_unrecorded(void) {
     return spex_load_relaxed(&thread_pool.unrecorded);
 }
 
+/* Makes memory zero, and gives its pages back to the system. In a program with mlockall the first
+ * advice is refused, and the second one, new in Linux 5.18, may be. */
+static void pages_clear(void *memory, size_t bytes) {
+#ifndef MADV_DONTNEED_LOCKED
+    enum { MADV_DONTNEED_LOCKED = 24 };
+#endif
+    if (madvise(memory, bytes, MADV_DONTNEED) != 0 &&
+        madvise(memory, bytes, MADV_DONTNEED_LOCKED) != 0)
+        memset(memory, 0, bytes);
+}
+
+/* Clears a state, except for its place in the pool. */
+static void state_clear(struct spex_thread *thread) {
+    uint32_t index = thread->index;
+    struct spex_samples *samples = thread->samples;
+    if (samples)
+        pages_clear(samples, sizeof(*samples));
+    pages_clear(thread, sizeof(*thread));
+    thread->index = index;
+    thread->samples = samples;
+}
+
+/* The whole stack of free states is taken at once, so no thread has them while they are cleared. A
+ * thread that still reads `next_free` of one of them finds that the head has changed. */
+void spex_threads_give_back(void) {
+    uint64_t head = spex_load_relaxed(&thread_pool.free_head);
+    bool taken;
+    do
+        taken = spex_cas_acq_rel(&thread_pool.free_head, &head, HEAD_NEXT(head, 0)); /* T2 (T1) */
+    while (!taken);
+    for (uint32_t at = HEAD_INDEX(head), next; at; at = next) {
+        struct spex_thread *thread = thread_pool.states[at - 1];
+        struct spex_random random = thread->random;
+        next = thread->next_free;
+        state_clear(thread);
+        thread->random = random;
+        state_release(thread);
+    }
+}
+
+/* The memory is private, so the states of the parent stay: the child begins without executions.
+ * They remain mapped, because a probe that the forking thread was executing may end in the
+ * child. */
 void spex_threads_fork_child(void) {
-    for (uint32_t t = 0; t < thread_pool.used; t++)
-        spex_thread_counters_fork_child(&thread_pool.states[t].counters);
+    for (uint32_t t = 0; t < thread_pool.used; t++) {
+        spex_thread_counters_fork_child(&thread_pool.states[t]->counters);
+        state_clear(thread_pool.states[t]);
+    }
     spex_counters_revive();
-    /* Zeroes the states. The memory is private, so those of the parent stay: the child begins
-     * without executions. */
-    if (thread_pool.states)
-        madvise(thread_pool.states, thread_pool.used * sizeof(*thread_pool.states), MADV_DONTNEED);
     thread_pool.free_head = 0;
     thread_pool.used = 0;
     thread_pool.unrecorded = 0;
     thread_pool.seed ^= spex_ticks() ^ (uint64_t)getpid() << 32;
     spex_executed = spex_none_executed;
-    if (thread_pool.states)
+    if (thread_pool.ready)
         pthread_setspecific(thread_pool.at_exit, NULL);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The state of a thread that executes probes: counts of executions, countdowns, counters, and the
  * kernel's thread id. A thread gets a state from a pool at its first sampled execution, and gives
- * it back when it ends; the executions stay in the state. Only the thread and its signal handlers
- * write a state; other threads read it with relaxed loads. */
+ * it back when it ends; the executions stay in the state, until spex stops. Only the thread and its
+ * signal handlers write a state; other threads read it with relaxed loads. */
 #ifndef SPEX_PROBE_THREADS_H
 #define SPEX_PROBE_THREADS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,7 +21,7 @@
 #include "probe/thread_budget.h"
 #include "site/registry.h"
 
-/* Most threads that can have a state at one time; fewer where address space is limited. */
+/* Most threads that can have a state at one time; fewer where memory is limited. */
 #define SPEX_MAX_THREADS 8192
 
 struct spex_thread {
@@ -33,6 +34,8 @@ struct spex_thread {
     /* How often that has happened, and the ticks that it took in all. */
     uint32_t openings;
     uint64_t opening_ticks;
+    /* Pool index of this state. */
+    uint32_t index;
     struct spex_thread_counters counters;
     struct spex_random random;
     struct spex_thread_budget budget;
@@ -40,16 +43,21 @@ struct spex_thread {
      * this array and the next one belongs to calibration. */
     uint32_t executed[SPEX_MAX_SITES + 1];
     struct spex_countdown countdowns[SPEX_MAX_SITES + 1];
-    /* The sampling of kernels by their models. */
-    struct spex_samples samples;
+    /* The sampling of kernels by their models; NULL: the thread has executed no such kernel. Other
+     * threads read it with spex_thread_samples. */
+    struct spex_samples *samples;
 };
 
-/* Reserves the address space of the pool, once in a process. Returns 0, -ENOMEM, or the error of
- * making the thread-specific key. */
+/* Prepares the pool, once in a process; the states themselves are made when threads need them.
+ * Returns 0 or the error of making the thread-specific key. */
 int spex_threads_init(void);
 
-/* Returns the bytes of address space that are reserved. */
+/* Returns the bytes of address space of the states that have been made. */
 size_t spex_threads_bytes(void);
+
+/* Frees the memory of the states that no thread has now. Their executions are forgotten. To be
+ * called with all sites off, while no other thread of the library reads states. */
+void spex_threads_give_back(void);
 
 /* Returns the state that contains this array. */
 static inline struct spex_thread *spex_thread_of(uint32_t *executed) {
@@ -67,8 +75,17 @@ static inline struct spex_thread *spex_thread_current(void) {
 }
 
 /* Returns the state of the calling thread, and takes one from the pool if it has none; NULL when
- * the pool is empty. Lock-free, safe in signal handlers. */
+ * there are SPEX_MAX_THREADS, or no memory for another one. Lock-free, safe in signal handlers. */
 struct spex_thread *spex_thread_attach(void);
+
+/* Returns the thread's sampling of kernels, and makes it if there is none; NULL without memory. For
+ * the thread and its signal handlers. */
+struct spex_samples *spex_thread_samples_make(struct spex_thread *thread);
+
+/* Returns the thread's sampling of kernels, or NULL. Any thread. */
+static inline struct spex_samples *spex_thread_samples(const struct spex_thread *thread) {
+    return spex_load_acquire(&thread->samples); /* T7 (T8 in threads.c): zeros, or what followed */
+}
 
 /* Notes that the thread has been delayed since `begin` by attaching its state or opening a counter.
  * Records of executions that began before are marked (SPEX_MARK_OPENING). */

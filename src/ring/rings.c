@@ -37,6 +37,8 @@ struct spex_rings spex_rings;
 static struct {
     /* spex_rings is mapped and complete. */
     bool there;
+    /* The process locks what it maps (mlockall with MCL_FUTURE). */
+    bool locked;
     /* Mask of the types that were passed to spex_rings_touch. */
     uint32_t used;
     /* How many records in a ring alarm a collector, by ring of the type; 0: half of the ring. */
@@ -86,11 +88,36 @@ struct spex_ring spex_rings_at(const struct spex_rings *rings, unsigned ring) {
     return ring_at(rings, ring % SPEX_PROBE_TYPES, ring / SPEX_PROBE_TYPES);
 }
 
-/* Reserves address space. Pages take memory when they are first written, and are zero then. */
-static void *memory_map(size_t bytes) {
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+static void *memory_reserve(size_t bytes, int protection) {
+    void *memory =
+        mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return memory == MAP_FAILED ? NULL : memory;
+}
+
+/* Returns whether the kernel gives memory to new mappings at once, as it does after mlockall with
+ * MCL_FUTURE. */
+static bool mappings_are_locked(void) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    void *tried = memory_reserve(page, PROT_READ | PROT_WRITE);
+    unsigned char resident = 0;
+    if (!tried)
+        return false;
+    mincore(tried, page, &resident);
+    munmap(tried, page);
+    return resident & 1;
+}
+
+/* Reserves address space. Pages take memory when they are first written, and are zero then. Where
+ * the process locks its memory, all pages would take memory at once, those of CPUs and types that
+ * nobody uses included; so the lock is taken off while the pages cannot be accessed. */
+static void *memory_map(size_t bytes, bool locked) {
+    void *memory = memory_reserve(bytes, locked ? PROT_NONE : PROT_READ | PROT_WRITE);
+    if (memory && locked &&
+        (munlock(memory, bytes) != 0 || mprotect(memory, bytes, PROT_READ | PROT_WRITE) != 0)) {
+        munmap(memory, bytes);
+        return NULL;
+    }
+    return memory;
 }
 
 /* Computes where the slots of each type begin, and how many bytes the rings need. */
@@ -121,7 +148,8 @@ int spex_rings_map(struct spex_rings *rings, size_t capacity, unsigned cpus,
         .cpus = cpus ? cpus : spex_cpus_possible(),
     };
     rings_lay_out(rings, capacity);
-    rings->memory = memory_map(rings->bytes);
+    rings_state.locked = mappings_are_locked();
+    rings->memory = memory_map(rings->bytes, rings_state.locked);
     if (!rings->memory)
         return -ENOMEM;
     for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++) {
@@ -150,8 +178,9 @@ int spex_rings_init(size_t capacity, unsigned cpus, enum spex_commit commit) {
     return err;
 }
 
-/* Makes the kernel map the pages. MADV_POPULATE_WRITE is new in Linux 5.14; older kernels map each
- * page when the first record is written to it. */
+/* Makes the kernel map the pages, and locks them where the process locks its memory.
+ * MADV_POPULATE_WRITE is new in Linux 5.14; older kernels map each page when the first record is
+ * written to it. */
 static void memory_populate(const void *memory, size_t bytes) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     uintptr_t begin = (uintptr_t)memory & ~(uintptr_t)(page - 1);
@@ -159,6 +188,8 @@ static void memory_populate(const void *memory, size_t bytes) {
 #ifdef MADV_POPULATE_WRITE
     madvise((void *)begin, end - begin, MADV_POPULATE_WRITE);
 #endif
+    if (rings_state.locked)
+        mlock((void *)begin, end - begin);
 }
 
 void spex_rings_touch(uint32_t types) {

@@ -278,7 +278,7 @@ static int thread_start(struct spex_control *c) {
     c->rest_ns = 0;
     c->look_ns = spex_clock_ns(CLOCK_MONOTONIC) + SPEX_CONTROL_LOOK_NS;
     c->allowance_ns = ALLOWANCE_MAX;
-    err = spex_service_thread_start(&c->thread, "spex-control", control_run, c);
+    err = spex_service_thread_start(&c->thread, "spex-control", SPEX_SERVICE_STACK, control_run, c);
     c->running = !err;
     if (err)
         wake_close(c);

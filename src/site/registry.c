@@ -339,11 +339,11 @@ static void polled_add_probe(struct spex_sites_polled *polled, uint32_t first) {
 
 void spex_sites_polled(struct spex_sites_polled *polled) {
     /* Relaxed: a change that is seen late is in the list one poll later. */
-    if (polled->changes == spex_load_relaxed(&spex_registry.polling_changes))
+    if (polled->seen == spex_load_relaxed(&spex_registry.polling_changes) + 1)
         return;
     pthread_mutex_lock(&spex_registry.lock);
     polled->count = 0;
-    polled->changes = spex_registry.polling_changes;
+    polled->seen = spex_registry.polling_changes + 1;
     for (uint32_t i = 0; i < spex_registry.count; i++)
         if (spex_registry.infos[i].probe == i)
             polled_add_probe(polled, i);

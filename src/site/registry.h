@@ -70,8 +70,8 @@ int spex_sites_selection(char *text, size_t size);
 
 /* The polled sites; the sites of one probe follow each other. */
 struct spex_sites_polled {
-    /* The registry's count of changes when this was filled in; 0: never. */
-    uint32_t changes;
+    /* 1 + the registry's count of changes when this was filled in; 0: never. */
+    uint32_t seen;
     uint32_t count;
     uint16_t sites[SPEX_MAX_SITES];
 };

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "site/registry_state.h"
 
-struct spex_registry spex_registry = {.lock = PTHREAD_MUTEX_INITIALIZER, .polling_changes = 1};
+/* All zero, so that it takes no room in programs' files. */
+struct spex_registry spex_registry = {.lock = PTHREAD_MUTEX_INITIALIZER};

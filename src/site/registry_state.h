@@ -32,7 +32,7 @@ struct spex_registry {
     uint32_t regions;
     /* Sites that were refused and stay off. */
     uint32_t refused;
-    /* Grows by 1 when a site begins or ceases to be polled. Starts at 1; 0 means "never read". */
+    /* Grows by 1 when a site begins or ceases to be polled. */
     uint32_t polling_changes;
     /* The user's selection. */
     struct spex_selection selection;

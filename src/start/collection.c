@@ -90,7 +90,7 @@ static int controller_begin(void) {
     return err;
 }
 
-/* Sets the thread budget, which is kept in ticks: waits a few milliseconds until their length is
+/* Sets the thread budget, which is kept in ticks: waits about a millisecond until their length is
  * known. */
 static void thread_budget_begin(void) {
     double share = spex_life.settings.thread_budget;

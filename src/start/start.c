@@ -53,6 +53,7 @@ static void stop_locked(void) {
     spex_controller_end(); /* may have begun though collectors could not */
     spex_life_settings_free();
     spex_shared_object_close(&spex_life.settings.rate_object);
+    spex_threads_give_back();
     spex_life.output = NULL;
     spex_life.started = spex_life.followed = false;
 }
@@ -179,7 +180,7 @@ int spex_status_get(struct spex_status *status) {
         .unrecorded = spex_threads_unrecorded(),
         .ring_bytes = spex_rings_bytes(),
         /* The pool of threads is reserved before the rings, and counts once there are rings. */
-        .thread_bytes = spex_rings_count() ? spex_threads_bytes() : 0,
+        .thread_bytes = spex_threads_bytes(),
     };
     return 0;
 }

@@ -365,7 +365,8 @@ static int session_begin(struct spex_tune_session *session, struct spex_error *e
     session_join(tune.session);
     session->running = true;
     session_install(session);
-    int err = spex_service_thread_start(&session->thread, "spex-tuner", session_thread, session);
+    /* It calls the program's configure(). */
+    int err = spex_service_thread_start(&session->thread, "spex-tuner", 0, session_thread, session);
     if (err) {
         session_install(NULL);
         spex_error_set(error, "cannot start a thread: %s", strerror(-err));

@@ -172,18 +172,24 @@ static bool is_left(int directory, const char *name) {
            nobody_listens(directory, name);
 }
 
-/* Reads a copy of the descriptor, because closedir() closes it. */
-void spex_control_clean(int directory) {
-    int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *entries = copy >= 0 ? fdopendir(copy) : NULL;
-    if (!entries) {
-        if (copy >= 0)
-            close(copy);
-        return;
-    }
-    const struct dirent *entry;
-    for (int n = 0; n < CLEANED_MAX && (entry = readdir(entries)); n++)
+/* Removes what is left of the entries in `buffer`; returns how many entries there were. */
+static int clean_some(int directory, const char *buffer, ssize_t bytes) {
+    int count = 0;
+    for (ssize_t at = 0; at < bytes; count++) {
+        const struct dirent64 *entry = (const struct dirent64 *)(buffer + at);
         if (entry->d_type == DT_SOCK && is_left(directory, entry->d_name))
             unlinkat(directory, entry->d_name, 0);
-    closedir(entries);
+        at += entry->d_reclen;
+    }
+    return count;
+}
+
+/* readdir would take 32 KiB of the heap for a few names. */
+void spex_control_clean(int directory) {
+    char buffer[2048] __attribute__((aligned(__alignof__(struct dirent64))));
+    ssize_t bytes;
+    lseek(directory, 0, SEEK_SET);
+    for (int n = 0; n < CLEANED_MAX; n += clean_some(directory, buffer, bytes))
+        if ((bytes = getdents64(directory, (struct dirent64 *)buffer, sizeof(buffer))) <= 0)
+            break;
 }

@@ -47,26 +47,40 @@ int spex_control_directory_open(const char *path) {
     return err ? err : directory;
 }
 
-/* Binds and listens. The socket's mode is set before bind, so that the file never has a wider one;
- * afterwards the file's, from which the umask may have removed bits. That fails, too, where the file
- * has not come into this directory. */
-static int listen_hidden(int fd, int directory, const char *path, const char *hidden) {
+/* Binds, also where a process with the same number has left a file. The socket's mode is set
+ * before, so that the file never has a wider one. */
+static int bind_hidden(int fd, int directory, const char *path, const char *hidden) {
     int err = fchmod(fd, 0600) != 0 ? -errno : spex_control_bind_at(fd, directory, path, hidden);
-    if (!err && (fchmodat(directory, hidden, 0600, 0) != 0 || listen(fd, WAITING_MAX) != 0))
-        err = -errno;
-    return err;
+    if (err != -EADDRINUSE)
+        return err;
+    unlinkat(directory, hidden, 0);
+    return spex_control_bind_at(fd, directory, path, hidden);
+}
+
+/* Binds and listens. The umask may have removed bits of the file's mode. Fails, too, where the file
+ * has not come into this directory. */
+static int listen_hidden(int fd, int directory, const char *path, const char *hidden,
+                         struct stat *file) {
+    int err = bind_hidden(fd, directory, path, hidden);
+    if (err)
+        return err;
+    if (fstatat(directory, hidden, file, AT_SYMLINK_NOFOLLOW) != 0 ||
+        ((file->st_mode & 0777) != 0600 && fchmodat(directory, hidden, 0600, 0) != 0) ||
+        listen(fd, WAITING_MAX) != 0)
+        return -errno;
+    return 0;
 }
 
 /* The socket has a hidden name until it listens, since other processes remove a socket that does
  * not listen. */
-static int listen_at(int directory, const char *path, const char *name, int *listening) {
+static int listen_at(int directory, const char *path, const char *name, int *listening,
+                     struct stat *file) {
     char hidden[SPEX_CONTROL_NAME_BYTES];
     spex_control_hidden_name(name, hidden);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return -errno;
-    unlinkat(directory, hidden, 0);
-    int err = listen_hidden(fd, directory, path, hidden);
+    int err = listen_hidden(fd, directory, path, hidden, file);
     if (!err && renameat(directory, hidden, directory, name) != 0)
         err = -errno;
     if (!err) {
@@ -86,9 +100,7 @@ int spex_listening_socket_open_at(struct spex_listening_socket *door) {
         return directory;
     spex_control_clean(directory);
     struct stat file = {0};
-    int err = listen_at(directory, door->path, door->name, &listening);
-    if (!err)
-        fstatat(directory, door->name, &file, AT_SYMLINK_NOFOLLOW);
+    int err = listen_at(directory, door->path, door->name, &listening, &file);
     close(directory);
     if (err)
         return err;

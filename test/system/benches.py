@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The benches run, count what they did and print what docs are made from.
 
-usage: benches.py OVERHEAD DRAIN RATES BUDGET REACTION REGIONS FUNCTIONS
+usage: benches.py OVERHEAD DRAIN RATES BUDGET REACTION REGIONS FUNCTIONS STARTUP
 """
 
 import json
@@ -19,6 +19,7 @@ BUDGET = None
 REACTION = None
 REGIONS = None
 FUNCTIONS = None
+STARTUP = None
 
 TYPES = ("CNT", "LAT", "TPT", "LLC", "FLT", "CTXSW", "PERFCNTR", "SNAPSHOT", "KERNEL")
 
@@ -70,6 +71,15 @@ class Benches(unittest.TestCase):
         self.assertIn("produced", output(DRAIN, "--seconds", "0.1"))
         for bad in (["--seconds", "0"], ["--what"]):
             self.refuse(DRAIN, *bad)
+
+    def test_startup(self):
+        result = json.loads(output(STARTUP, "--json", "--rounds", "3"))
+        self.assertEqual([case["program"] for case in result["results"]],
+                         ["without spex", "linked", "started, off", "started, on"])
+        self.assertEqual([limit["kept"] for limit in result["limits"]],
+                         [limit["figure"] <= limit["at_most"] for limit in result["limits"]])
+        self.assertRegex(output(STARTUP, "--rounds", "1"), r"started, on +[0-9.]+ +-?[0-9.]+  at most 3: ")
+        self.refuse(STARTUP, "--rounds", "0")
 
     def test_rates(self):
         result = json.loads(output(RATES, "--json", "--rounds", "3"))
@@ -187,5 +197,5 @@ class Benches(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    OVERHEAD, DRAIN, RATES, BUDGET, REACTION, REGIONS, FUNCTIONS = sys.argv[1:8]
-    unittest.main(argv=sys.argv[:1] + sys.argv[8:], verbosity=2)
+    OVERHEAD, DRAIN, RATES, BUDGET, REACTION, REGIONS, FUNCTIONS, STARTUP = sys.argv[1:9]
+    unittest.main(argv=sys.argv[:1] + sys.argv[9:], verbosity=2)

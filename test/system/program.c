@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A program with probes for the system tests: works 1,000 times and leaves the rest to the user.
  *
- *     program [stop|exit|twice|away|forks|closes|limited|timed|switched|family|executes|threads|never|often]
+ *     program [stop|exit|twice|away|forks|closes|limited|cramped|timed|switched|family|executes|threads|never|often]
  *
  *     stop     ends with spex_stop
  *     exit     leaves that to the library
@@ -9,7 +9,8 @@
  *     away     changes its directory after the start
  *     forks    two children start, too, one after the other, and work before their parent does
  *     closes   closes all descriptors after the start, and uses their numbers for files "own"
- *     limited  has 512 MiB of memory left, of which a thread takes 300
+ *     limited  has 32 MiB of address space left
+ *     cramped  has less of it left than a thread takes; ends with 77 where a sanitizer needs more
  *     timed    tells how long it was from before the start to after the stop, without the naps
  *     switched switches all on with spex_set, for a part of its time, and tells how long that was at most and
  *              at least
@@ -222,24 +223,26 @@ static int check_own(void) {
     return 0;
 }
 
-static int limit_memory(void) {
-    const rlim_t mebibyte = 1 << 20;
+static int limit_memory(rlim_t more) {
     unsigned long pages;
-    pthread_attr_t attributes;
     FILE *file = fopen("/proc/self/statm", "r");
     if (!file || fscanf(file, "%lu", &pages) != 1 || fclose(file) != 0)
         return -1;
-    rlim_t bytes = pages * (rlim_t)sysconf(_SC_PAGESIZE) + 512 * mebibyte;
+    rlim_t bytes = pages * (rlim_t)sysconf(_SC_PAGESIZE) + more;
     const struct rlimit limit = {bytes, bytes};
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, 300 * mebibyte);
-    return pthread_setattr_default_np(&attributes) ? -1 : setrlimit(RLIMIT_AS, &limit);
+    return setrlimit(RLIMIT_AS, &limit);
 }
 
 int main(int argc, char **argv) {
     if (argc > 1)
         mode = argv[1];
-    int result = is("limited") ? limit_memory() : 0;
+#ifdef __SANITIZE_ADDRESS__
+    if (is("cramped"))
+        return 77;
+#endif
+    int result = is("limited")   ? limit_memory(32 << 20)
+                 : is("cramped") ? limit_memory(768 << 10)
+                                 : 0;
     double begin = now();
     int err = spex_start(NULL);
     if (is("closes"))

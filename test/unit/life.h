@@ -12,6 +12,7 @@
 #include <spex/spex.h>
 
 #include "../check.h"
+#include "base/service_thread.h"
 
 enum { WORK = 1, PLUGIN = 21 };
 enum { RECORDERS = 4, FORKS = 40 };
@@ -37,9 +38,11 @@ static inline int start(const char *probes) {
     return spex_start(&options);
 }
 
-/* The process's threads that are so called, NULL: all; *last is one of them. */
+/* The process's threads that are so called, NULL: all; *last is one of them. Threads of the library
+ * give themselves their names when they begin. */
 static inline unsigned threads_find(const char *name, pid_t *last) {
     unsigned count = 0;
+    spex_service_threads_await(UINT64_MAX);
     DIR *tasks = opendir("/proc/self/task");
     assert_non_null(tasks);
     for (struct dirent *entry; (entry = readdir(tasks)) != NULL;) {

@@ -9,6 +9,7 @@
 #include <spex/spex.h>
 
 #include "site/registry.h"
+#include "site/registry_state.h"
 
 #include "../check.h"
 #include "../status.h"
@@ -245,8 +246,17 @@ static void a_probe_is_on_while_one_of_its_sites_is(void **state) {
     set("*@3", 0);
 }
 
+/* The linker's: where the memory begins that takes no room in the file. */
+extern const char __bss_start[];
+
+static void the_registry_takes_no_room_in_the_file(void **state) {
+    (void)state;
+    assert_true((uintptr_t)&spex_registry >= (uintptr_t)__bss_start);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_registry_takes_no_room_in_the_file),
         cmocka_unit_test(a_library_loaded_again_has_its_former_indices),
         cmocka_unit_test(two_libraries_at_a_time_have_different_indices),
         cmocka_unit_test(an_index_is_not_used_for_something_else),

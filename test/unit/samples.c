@@ -129,7 +129,7 @@ static void look_twice(void *user) {
 }
 
 static uint32_t depth(void) {
-    return spex_thread_current()->samples.depth;
+    return spex_thread_current()->samples->depth;
 }
 
 static void note_depth(void *user) {

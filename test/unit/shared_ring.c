@@ -19,7 +19,7 @@
 #include "places.h"
 #include "queues/commit_rseq.h"
 
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 35)
+#if __has_include(<sys/rseq.h>)
 #include <sys/rseq.h>
 #define HAVE_RSEQ 1
 #else

@@ -146,8 +146,21 @@ static void without_a_bound_all_is_recorded(void **state) {
     assert_false(spex_thread_budget_bounded());
 }
 
+static void a_tick_rate_is_known_as_soon_as_it_is_right(void **state) {
+    const struct spex_instant from = {1000000, 1000, 80}, soon = {1300000, 101000, 80};
+    const struct spex_instant later = {4000000, 1001000, 80}, wide = {4000000, 1001000, 1000};
+    const struct spex_instant at_last = {16000000, 5001000, 1000000};
+    (void)state;
+    assert_true(spex_tick_rate(from, from) == 0);
+    assert_true(spex_tick_rate(from, soon) == 0);
+    assert_float_equal(spex_tick_rate(from, later), 3e9, 1);
+    assert_true(spex_tick_rate(from, wide) == 0);
+    assert_float_equal(spex_tick_rate(from, at_last), 3e9, 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_tick_rate_is_known_as_soon_as_it_is_right),
         cmocka_unit_test(no_thread_loses_more_in_10_ms),
         cmocka_unit_test(a_fill_later_than_now_gains_nothing),
         cmocka_unit_test(periodic_weights_stay_exact),

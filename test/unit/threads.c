@@ -3,11 +3,15 @@
  * recorded, and nothing of a thread stays behind. */
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "../check.h"
+#include "../children.h"
 #include "../status.h"
 #include "places.h"
 #include "probe/threads.h"
@@ -131,8 +135,139 @@ static void states_come_back_however_late_they_were_taken(void **state) {
     spex_stop();
 }
 
+/* Threads that have states at the same time, with stacks that are small beside a state. */
+enum {
+    TOGETHER = 64,
+    STACK_BYTES = 128 << 10,
+    STATE_KIB = sizeof(struct spex_thread) >> 10,
+    STATES_TOGETHER_MAX = 2 * TOGETHER * sizeof(struct spex_thread),
+};
+
+static pthread_barrier_t together;
+
+static void *together_run(void *arg) {
+    places_all();
+    pthread_barrier_wait(&together);
+    return arg;
+}
+
+static void threads_run_together(void) {
+    pthread_t threads[TOGETHER];
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    pthread_barrier_init(&together, NULL, TOGETHER);
+    for (unsigned t = 0; t < TOGETHER; t++)
+        if (pthread_create(&threads[t], &attributes, together_run, NULL) != 0)
+            _exit(2);
+    for (unsigned t = 0; t < TOGETHER; t++)
+        pthread_join(threads[t], NULL);
+}
+
+static long resident_kib(void) {
+    return resident() * (sysconf(_SC_PAGESIZE) >> 10);
+}
+
+/* In a child. Returns its exit status. */
+static int locked_run(void) {
+    struct places_tally tally = {0};
+    if (mlockall(MCL_CURRENT | MCL_FUTURE) != 0)
+        return 77;
+    long before = resident_kib();
+    if (places_start(&tally, 128) != 0)
+        return 3;
+    places_all();
+    long started = resident_kib();
+    threads_run_together();
+    long full = resident_kib();
+    spex_stop();
+    long stopped = resident_kib();
+    printf("KiB: %ld, started %ld, with %d threads %ld, stopped %ld; states: %llu B\n", before,
+           started, TOGETHER, full, stopped, (unsigned long long)status_now().thread_bytes);
+    return started - before > 16 << 10                       ? 4
+           : full - stopped < TOGETHER / 2 * STATE_KIB       ? 5
+           : status_now().thread_bytes > STATES_TOGETHER_MAX ? 6
+           : !places_are(&tally, TOGETHER + 1)               ? 7
+                                                             : 0;
+}
+
+/* Executions without memory, and executions after which the system has been asked again. */
+enum { WITHOUT_MEMORY = 10, ASKED_AGAIN = 2048 };
+
+static void *limited_run(void *arg) {
+    struct rlimit before, none = {0};
+    bool *kept = arg;
+    if (getrlimit(RLIMIT_AS, &before) != 0)
+        _exit(2);
+    none.rlim_max = before.rlim_max;
+    setrlimit(RLIMIT_AS, &none);
+    errno = EDOM;
+    for (unsigned e = 0; e < WITHOUT_MEMORY; e++)
+        place_cnt();
+    *kept = errno == EDOM;
+    setrlimit(RLIMIT_AS, &before);
+    for (unsigned e = 0; e < ASKED_AGAIN; e++)
+        place_cnt();
+    return NULL;
+}
+
+/* In a child. Returns its exit status. */
+static int limited_thread_run(void) {
+    struct places_tally tally = {0};
+    pthread_t thread;
+    bool errno_kept = false;
+    if (places_start(&tally, 4096) != 0)
+        return 3;
+    place_cnt();
+    if (pthread_create(&thread, NULL, limited_run, &errno_kept) != 0)
+        return 4;
+    pthread_join(thread, NULL);
+    spex_stop();
+    struct spex_status now = status_now();
+    printf("%llu unrecorded, %llu produced\n", (unsigned long long)now.unrecorded,
+           (unsigned long long)now.produced);
+    return !errno_kept                                                         ? 5
+           : now.unrecorded < WITHOUT_MEMORY || now.unrecorded >= ASKED_AGAIN  ? 6
+           : now.unrecorded + now.produced != 1 + WITHOUT_MEMORY + ASKED_AGAIN ? 7
+                                                                               : 0;
+}
+
+/* In a child, which has no rings and no states yet. Sanitizers leave out mlockall, and take address
+ * space of their own. */
+static void child_run(int (*run)(void)) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    (void)run;
+    skip();
+#else
+    SKIP_WITHOUT_CHILDREN();
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        int result = run();
+        fflush(NULL);
+        _exit(result);
+    }
+    int result = child_exit_status(child);
+    if (result == 77)
+        skip();
+    assert_int_equal(result, 0);
+#endif
+}
+
+static void locked_memory_is_as_little_as_is_used(void **state) {
+    (void)state;
+    child_run(locked_run);
+}
+
+static void without_memory_executions_are_unrecorded(void **state) {
+    (void)state;
+    child_run(limited_thread_run);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(locked_memory_is_as_little_as_is_used),
+        cmocka_unit_test(without_memory_executions_are_unrecorded),
         cmocka_unit_test(threads_leave_nothing_behind),
         cmocka_unit_test(states_come_back_however_late_they_were_taken),
     };
