@@ -62,7 +62,7 @@ static void site_apply_selection(struct spex_site_info *info) {
 static const char *probe_name_find(uint16_t id, const struct spex_probe_name *names,
                                    const struct spex_probe_name *names_end) {
     for (; names < names_end; names++)
-        if (names->probe_id == id)
+        if (names->probe_id == id && names->name[0])
             return names->name;
     return NULL;
 }
@@ -201,12 +201,18 @@ static struct spex_module **module_link(const struct spex_site *sites) {
     return link;
 }
 
+/* Returns whether the entry is the empty one of spex/detail/module.h. */
+static bool site_is_empty(const struct spex_site *site) {
+    return !site->type_number && !site->region;
+}
+
 static void sites_register(struct spex_site *sites, struct spex_site *sites_end,
                            const struct spex_probe_name *names,
                            const struct spex_probe_name *names_end) {
     uint32_t refused = 0, next = 0;
     for (struct spex_site *site = sites; site < sites_end; site++)
-        refused += !site_register(site, probe_name_find(site->probe_id, names, names_end), &next);
+        refused += !site_is_empty(site) &&
+                   !site_register(site, probe_name_find(site->probe_id, names, names_end), &next);
     /* Relaxed: the count orders nothing, it is only shown. */
     spex_store_relaxed(&spex_registry.refused, spex_registry.refused + refused);
     if (refused && spex_registry.count == SPEX_MAX_SITES)

@@ -113,6 +113,20 @@ class Together(InFolder):
                                   '-o', self.path('main'))
                     self.succeeds(self.path('main'))
 
+    def test_bounds_of_sections_belong_to_one_object(self):
+        """A program that has the header and neither probes nor names, behind a library that has both."""
+        probe = '    LAT_PROBE_BEGIN(1, 1);\n    x++;\n    LAT_PROBE_END(1);'
+        main = '#include <spex/probe.h>\nint other(int x);\nint main(void) { return other(1) != 2; }\n'
+        other = self.compiled('gcc', 'other.o', OTHER % ('probe', probe) + 'SPEX_PROBE_NAME(1, "x");\n')
+        library = self.path('libother.so')
+        self.succeeds('gcc', '-shared', other, '-o', library)
+        for flags in [[], ['-flto'], ['-Wl,--gc-sections']]:
+            with self.subTest(flags=flags):
+                self.succeeds('gcc', '-O2', '-Wl,--no-as-needed,--fatal-warnings', library, *flags,
+                              self.compiled('gcc', 'main.o', main, *flags), '-Wl,-rpath,' + self.folder,
+                              '-o', self.path('main'))
+                self.succeeds(self.path('main'))
+
     def test_a_name_without_semicolon_says_so(self):
         source = '#include <spex/probe.h>\nSPEX_PROBE_NAME(1, "x")\nint other(int x);\n'
         for compiler in filter(shutil.which, COMPILERS):

@@ -119,7 +119,7 @@ static int take_names(struct reading *reading, const GElf_Shdr *header, const vo
     reading->names = names;
     memcpy(names + reading->name_count, entries, count * sizeof(*names));
     for (size_t n = reading->name_count; n < reading->name_count + count; n++)
-        if (reading->name_of_id[names[n].probe_id] == 0)
+        if (names[n].name[0] && reading->name_of_id[names[n].probe_id] == 0)
             reading->name_of_id[names[n].probe_id] = (uint32_t)n + 1;
     reading->name_count += count;
     return 0;
@@ -196,7 +196,7 @@ static int take_site(struct reading *reading, const struct spex_site *raw, uint6
     return site_set_file(reading, site, member + (uint64_t)raw->file_offset);
 }
 
-/* A region has a site of its own without a type, which is no probe. */
+/* Sites without a type are no probes: those of regions, and the empty one of each object. */
 static int take_sites(struct reading *reading, const GElf_Shdr *header, const void *entries,
                       size_t count) {
     struct spex_object_sites *sites = reading->sites;
@@ -211,7 +211,7 @@ static int take_sites(struct reading *reading, const GElf_Shdr *header, const vo
     for (size_t s = 0; s < count && !err; s++) {
         struct spex_site raw;
         memcpy(&raw, (const char *)entries + s * sizeof(raw), sizeof(raw));
-        if (!raw.type_number && raw.region)
+        if (!raw.type_number)
             continue;
         err = take_site(reading, &raw, header->sh_addr + s * sizeof(raw));
     }
