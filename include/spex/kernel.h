@@ -85,7 +85,7 @@ SPEX_PROBE_API void spex_kernel_published_left(uint64_t begin);
 
 SPEX_EXTERN_C_END
 
-/* A key has the node in its upper 16 bits and the kernel's probe id in the lower ones. The hash is
+/* A key has the node in its upper 16 bits and the probe's number in the lower ones. The hash is
  * multiplicative (Knuth), and yields an index of the table. */
 #define SPEX_CONTEXT_KEY_(node, kernel) ((node) << 16 | (kernel))
 #define SPEX_CONTEXT_HASH_(key)         ((key)*2654435761u >> (32 - SPEX_CONTEXT_STEPS_BITS))
@@ -173,7 +173,7 @@ SPEX_INLINE void spex_kernel_scope_end_(const struct spex_kernel_scope *scope) {
     uint64_t var##_parameters[SPEX_KERNEL_PARAMETERS];                                             \
     struct spex_kernel_span var __attribute__((cleanup(spex_kernel_out_))) = {0, 0, 0, 0};         \
     if (SPEX_UNLIKELY(spex_load_relaxed(&var##_site->control))) {                                  \
-        spex_kernel_enter_(&var, id);                                                              \
+        spex_kernel_enter_(&var, var##_site->probe_id);                                            \
         var.weight = spex_sample_(var##_site);                                                     \
         if (SPEX_UNLIKELY(var.weight)) {                                                           \
             const uint64_t spex_values_[] = {SPEX_WORDS_(__VA_ARGS__)};                            \

@@ -125,6 +125,13 @@
  * most 61 bytes. */
 #define SPEX_PROBE_NAME(id, text) SPEX_PROBE_NAME_(spex_name_##id##_, id, text)
 
+/* SPEX_PROVIDER("liba"); at file scope, once in a program or library: whose probes these are. Ids
+ * and names are the provider's own: users see and select probes of several providers as liba/query,
+ * libb/query. Without it the provider is the name of the object's file, without ".so" and what
+ * follows: "libparse" of libparse.so.1. The provider is a string literal of at most 60 bytes,
+ * without "/". */
+#define SPEX_PROVIDER(text) SPEX_PROVIDER_(text)
+
 #ifndef SPEX_NO_SHORT_NAMES
 #define CNT_PROBE_BEGIN(id, sc)   SPEX_BEGIN_(spex_cnt_##id, cnt, SPEX_CNT, id, sc)
 #define CNT_PROBE_END(id)         SPEX_END_(spex_cnt_##id, cnt, id)

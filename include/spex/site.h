@@ -30,7 +30,8 @@ struct spex_site {
     uint32_t subsample;
     /* Source line. */
     uint32_t line;
-    /* The developer's id. */
+    /* The developer's id. In a process the library writes the probe's number here (record.h) when
+     * the object registers, and the id again when it is unloaded. */
     uint16_t probe_id;
     /* SPEX_TYPE_NUMBER_ of the type; 0: not a probe, but a region. */
     uint8_t type_number;
@@ -74,7 +75,10 @@ SPEX_INLINE const spex_site_head *spex_site_head_(const struct spex_site *site) 
 /* Bytes of a name, with the 0 at its end. */
 #define SPEX_NAME_BYTES 62
 
-/* SPEX_PROBE_NAME(7, "query"): the probes with id 7 in this object are called "query". */
+/* SPEX_PROBE_NAME(7, "query"): the probes with id 7 in this object are called "query".
+ * SPEX_PROVIDER("db"): an entry with id 0 and the name "/db". */
+#define SPEX_PROVIDER_MARK "/"
+
 struct spex_probe_name {
     uint16_t probe_id;
     char name[SPEX_NAME_BYTES];

@@ -79,8 +79,8 @@ struct spex_profile_site {
     uint32_t index;
     uint32_t line;
     uint32_t subsample;
-    uint32_t period; /* 0: off */
-    uint16_t probe_id;
+    uint32_t period;   /* 0: off */
+    uint16_t probe_id; /* the probe's number in the process (site_info.h) */
     uint16_t probe_type;
     uint16_t detail;
     uint16_t reserved;
@@ -90,6 +90,8 @@ struct spex_profile_site {
     uint32_t kind;                      /* enum spex_sampling_kind, while it is on */
     uint32_t burst;
     char parameters[SPEX_PROFILE_FILE_BYTES]; /* KERNEL: as much of them as fits; empty: none */
+    char provider[SPEX_PROFILE_NAME_BYTES];   /* empty: not known */
+    uint32_t declared; /* 1 + the developer's id; 0: it is probe_id, of an older release */
 };
 
 struct spex_profile_probe {
@@ -118,6 +120,9 @@ struct spex_profile_probe {
     double polled_seconds;
     /* The looks at it in that time. */
     struct spex_occupancy activity;
+    char provider[SPEX_PROFILE_NAME_BYTES]; /* as those of its sites */
+    uint32_t declared;
+    uint32_t reserved2;
 };
 
 struct spex_profile_row {
@@ -134,6 +139,16 @@ struct spex_profile {
     struct spex_profile_row *rows;
     size_t row_count;
 };
+
+/* The developer's id of a site or probe. */
+static inline int32_t spex_profile_id(uint16_t probe_id, uint32_t declared) {
+    return declared && declared <= UINT16_MAX + 1u ? (int32_t)declared - 1 : probe_id;
+}
+
+/* Whether the probes of the rows, or of the sites, have several providers. Then they are shown with
+ * them. */
+bool spex_profile_rows_mixed(const struct spex_profile *profile);
+bool spex_profile_sites_mixed(const struct spex_profile *profile);
 
 /* How the site's executions are sampled now. Period 0: it is off. */
 static inline struct spex_sampling spex_profile_sampling(const struct spex_profile_site *site) {
@@ -162,7 +177,7 @@ static inline double spex_profile_rate(const struct spex_profile_probe *probe) {
     return seconds > 0 ? probe->count / seconds : 0;
 }
 
-/* The order of rows, by id and then type: for qsort and bsearch. */
+/* The order of rows, by number and then type: for qsort and bsearch. */
 int spex_profile_row_order(const void *a, const void *b);
 
 /* The first entry of a type, which holds its costs; NULL: there is none. */

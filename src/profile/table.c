@@ -9,6 +9,7 @@
 #include "profile/confidence.h"
 #include "profile/table_notes.h"
 #include "ring/probe_type.h"
+#include "site/provider.h"
 
 static const double quantiles[] = {0.5, 0.9, 0.99, 0.999};
 
@@ -169,9 +170,10 @@ static void add_count(struct spex_columns *columns, const struct spex_profile_pr
         spex_columns_add(columns, "-");
 }
 
-static void add_head(struct spex_columns *columns, const struct spex_profile_probe *probe) {
-    char name[SPEX_PROFILE_NAME_BYTES];
-    spex_columns_add(columns, "%s", spex_probe_text(probe, name, sizeof(name)));
+static void add_head(struct spex_columns *columns, const struct spex_profile_probe *probe,
+                     bool mixed) {
+    char name[SPEX_PROBE_TEXT_BYTES];
+    spex_columns_add(columns, "%s", spex_probe_text(probe, mixed, name, sizeof(name)));
     spex_columns_add(columns, "%s", spex_probe_type_name(probe->probe_type));
     if (spex_profile_polled(probe))
         spex_columns_add(columns, "polled");
@@ -227,9 +229,9 @@ static void add_activity(struct spex_columns *columns, const struct spex_profile
 }
 
 static void add_row(struct spex_columns *columns, const struct spex_profile *profile,
-                    const struct spex_profile_row *row) {
+                    const struct spex_profile_row *row, bool mixed) {
     const struct spex_profile_probe *probe = &row->probe;
-    add_head(columns, probe);
+    add_head(columns, probe, mixed);
     if (probe->series)
         add_values(columns, row, 0, unit_of(profile, probe));
     else if (probe->activity.looks)
@@ -264,8 +266,9 @@ void spex_table_print(FILE *file, const struct spex_profile *profile) {
                                            "p99.9", "max",  "total", "lost"};
     struct spex_columns columns;
     spex_columns_init(&columns, headings, sizeof(headings) / sizeof(headings[0]), 3);
+    bool mixed = spex_profile_rows_mixed(profile);
     for (size_t r = 0; r < profile->row_count; r++)
-        add_row(&columns, profile, &profile->rows[r]);
+        add_row(&columns, profile, &profile->rows[r], mixed);
     spex_columns_print(&columns, file);
     print_accounts(file, &profile->process);
     spex_table_notes(file, profile);

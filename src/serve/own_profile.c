@@ -118,6 +118,10 @@ void spex_profile_type_now(unsigned n, struct spex_profile_type *type) {
     spex_metrics_unlock();
 }
 
+static uint32_t declared_id(const struct spex_site_info *info) {
+    return (uint32_t)(info->id + 1);
+}
+
 void spex_profile_site_now(uint32_t index, struct spex_profile_site *site) {
     const struct spex_site_info *info = spex_site_info(index);
     bool loaded;
@@ -134,7 +138,9 @@ void spex_profile_site_now(uint32_t index, struct spex_profile_site *site) {
         .detail = info->detail,
         .loaded = loaded,
     };
+    site->declared = declared_id(info);
     copy_text(site->name, sizeof(site->name), info->name);
+    copy_text(site->provider, sizeof(site->provider), info->provider);
     copy_path(site->file, sizeof(site->file), info->file);
     copy_text(site->parameters, sizeof(site->parameters), info->parameters);
 }
@@ -168,7 +174,9 @@ void spex_profile_probe_now(uint32_t index, struct spex_profile_row *row) {
         row->probe.polled_seconds = (double)state.polled_ticks / rate;
     }
     row->probe.activity = spex_occupancy_sampler_occupancy(index);
+    row->probe.declared = declared_id(info);
     copy_text(row->probe.name, sizeof(row->probe.name), info->name);
+    copy_text(row->probe.provider, sizeof(row->probe.provider), info->provider);
     spex_metrics_probe(&row->probe, row->values);
     copy_text(row->probe.why, sizeof(row->probe.why), spex_controller_look(index).why);
     if (row->probe.lost > 0 && !row->probe.lost_shared)

@@ -127,6 +127,33 @@ class Together(InFolder):
                               '-o', self.path('main'))
                 self.succeeds(self.path('main'))
 
+    def test_libraries_have_ids_of_their_own(self):
+        """Two libraries with the same id: two probes, shown and chosen by their providers."""
+        probe = '    LAT_PROBE_BEGIN(1, 1);\n    x++;\n    LAT_PROBE_END(1);'
+        libraries = []
+        for name, declared in [('liba', ''), ('libb', 'SPEX_PROVIDER("other");\n')]:
+            source = (OTHER % ('probe', probe)).replace('other(', name + '(')
+            source += 'SPEX_PROBE_NAME(1, "send");\n' + declared
+            libraries.append(self.path(name + '.so'))
+            self.succeeds('gcc', '-shared', self.compiled('gcc', name + '.o', source), '-o', libraries[-1])
+        main = ('#include <spex/spex.h>\nint liba(int x), libb(int x);\n'
+                'int main(void) { spex_start(NULL); int x = liba(1) + libb(1) + libb(2); '
+                'return spex_stop() + (x == 0); }\n')
+        self.succeeds('gcc', self.compiled('gcc', 'main.o', main), *libraries, LIBRARY, *LIBRARIES,
+                      '-Wl,-rpath,' + self.folder, '-o', self.path('main'))
+        both = [['liba/send', '1'], ['other/send', '2']]
+        for selection, expected in [('*', both), ('1', both), ('send:lat', both), ('*/send', both),
+                                    ('liba/*', [['send', '1']]), ('other/1', [['send', '2']])]:
+            self.assertEqual(self.rows(selection), expected, selection)
+
+    def rows(self, selection):
+        """The names and counts of the probes in the program's table."""
+        environment = {k: v for k, v in os.environ.items() if not k.startswith('SPEX_')}
+        environment.update(SPEX_PROBES=selection, SPEX_OUT='-', SPEX_CALIBRATE='0')
+        table = self.succeeds(self.path('main'), env=environment).stdout
+        rows = [line.split() for line in table.splitlines()]
+        return sorted([fields[0], fields[3]] for fields in rows if fields[1:2] == ['lat'])
+
     def test_a_name_without_semicolon_says_so(self):
         source = '#include <spex/probe.h>\nSPEX_PROBE_NAME(1, "x")\nint other(int x);\n'
         for compiler in filter(shutil.which, COMPILERS):

@@ -198,7 +198,7 @@ class Probes(Scratch):
         self.assertEqual(set(listed), {"program", "objects", "sites"})
         self.assertEqual((listed["program"], listed["objects"][0]), (program, program))
         self.assertEqual(listed["sites"][0], {
-            "id": 1, "name": "outer", "type": "lat", "file": "source.c", "line": 5, "sc": 5,
+            "id": 1, "name": "outer", "provider": "program", "type": "lat", "file": "source.c", "line": 5, "sc": 5,
             "copies": 1, "object": program})
         self.assertEqual([site.get("values") for site in listed["sites"]], [None, 2, None])
         self.assertEqual([site.get("counter") for site in listed["sites"]], [None, None, 6])

@@ -86,7 +86,7 @@ static int teardown(void **state) {
 
 /* The rows shown, as "name:type …" without what is equal in all. */
 static void assert_shown(const char *expected) {
-    char shown[256] = "", cell[64];
+    char shown[1024] = "", cell[64];
     for (size_t s = 0; s < view.shown_count; s++) {
         const struct spex_top_row *row = &view.rows[view.shown[s]];
         size_t length = strlen(shown);

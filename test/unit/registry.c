@@ -2,12 +2,15 @@
 /* The registry of sites when libraries come and go, again and again, and when they bring more than
  * it can manage. The libraries are arrays of sites, registered as a library's constructors do it.
  * The last test leaves no room for others. */
+#define _GNU_SOURCE
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <spex/probe.h>
 #include <spex/spex.h>
 
+#include "site/provider.h"
 #include "site/registry.h"
 
 #include "../check.h"
@@ -245,6 +248,73 @@ static void a_probe_is_on_while_one_of_its_sites_is(void **state) {
     set("*@3", 0);
 }
 
+/* Enters two sites with the same id and types LAT and CNT, as a module of this provider. */
+static void enter_provided(struct spex_site sites[2], const char *provider) {
+    struct spex_probe_name declared[] = {{.probe_id = 0}, {.probe_id = 0, .name = "/ignored"}};
+    snprintf(declared[0].name, sizeof(declared[0].name), SPEX_PROVIDER_MARK "%s", provider);
+    for (unsigned i = 0; i < 2; i++) {
+        sites[i] = site_at(&sites[i], 300);
+        sites[i].type_number = SPEX_TYPE_NUMBER_(i ? SPEX_CNT : SPEX_LAT);
+    }
+    spex_module_register(sites, sites + 2, declared, declared + COUNT_OF(declared));
+}
+
+static void providers_have_ids_of_their_own(void **state) {
+    enum { PROVIDERS = 4, ID = FIRST_ID + 300 };
+    static const char *const providers[PROVIDERS] = {"liba", "libb", "libc", "liba"};
+    struct spex_site sites[PROVIDERS][2], last[2];
+    const struct spex_site_info *info[PROVIDERS];
+    (void)state;
+    for (unsigned p = 0; p < PROVIDERS; p++) {
+        enter_provided(sites[p], providers[p]);
+        info[p] = spex_site_info(sites[p][0].index);
+        assert_string_equal(info[p]->provider, providers[p]);
+        assert_int_equal(info[p]->id, ID);
+        /* Both types have the number, which the site knows, too. */
+        assert_int_equal(spex_site_info(sites[p][1].index)->probe_id, info[p]->probe_id);
+        assert_int_equal(sites[p][0].probe_id, info[p]->probe_id);
+    }
+    assert_int_equal(info[0]->probe_id, ID);
+    for (unsigned p = 1; p < PROVIDERS - 1; p++)
+        for (unsigned q = 0; q < p; q++)
+            assert_int_not_equal(info[p]->probe_id, info[q]->probe_id);
+    /* The fourth module has further sites of the first one's probes. */
+    assert_int_equal(info[3]->probe_id, ID);
+    assert_int_equal(info[3]->probe, sites[0][0].index);
+    set("off", 0);
+    set("libb/400", 2);
+    set("lib[ac]/*:lat", 3);
+    set("400:cnt", 4);
+    for (unsigned p = 0; p < PROVIDERS; p++)
+        spex_module_unregister(sites[p]);
+    assert_int_equal(sites[1][0].probe_id, ID);
+    /* Loaded again, a provider has its former numbers. */
+    enter_provided(last, "libb");
+    assert_ptr_equal(spex_site_info(last[0].index), info[1]);
+    spex_module_unregister(last);
+    set("*@3", 0);
+}
+
+static void a_provider_is_named_by_its_file(void **state) {
+    static const char *const cases[][2] = {
+        {"/usr/lib/libz.so.1.2.13", "libz"},
+        {"libz.so", "libz"},
+        {"./app", "app"},
+        {"/opt/my.socket", "my.socket"},
+        {"x.so.old/app-1.2", "app-1.2"},
+        {"/tmp/app (deleted)", "app"},
+        {".so", ".so"},
+    };
+    char name[SPEX_NAME_BYTES];
+    (void)state;
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        spex_provider_of_path(cases[c][0], name);
+        assert_string_equal(name, cases[c][1]);
+    }
+    spex_provider_of_address(cases, name);
+    assert_string_equal(name, program_invocation_short_name);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_library_loaded_again_has_its_former_indices),
@@ -252,6 +322,8 @@ int main(void) {
         cmocka_unit_test(an_index_is_not_used_for_something_else),
         cmocka_unit_test(a_site_with_too_many_values_stays_off_alone),
         cmocka_unit_test(a_probe_is_on_while_one_of_its_sites_is),
+        cmocka_unit_test(providers_have_ids_of_their_own),
+        cmocka_unit_test(a_provider_is_named_by_its_file),
         cmocka_unit_test(what_is_too_much_stays_off_and_is_said),
     };
     return cmocka_run_group_tests(tests, start, stop);

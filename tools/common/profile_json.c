@@ -120,8 +120,10 @@ json_t *spex_profile_row_json(const struct spex_profile *profile,
     const struct spex_profile_probe *probe = &row->probe;
     bool counted = spex_profile_counted_seconds(probe) > 0;
     json_t *json = json_pack(
-        "{s:i, s:s?, s:s, s:I, s:s, s:o, s:o, s:o, s:I, s:o, s:b, s:o, s:o}", "id",
-        (int)probe->probe_id, "name", probe->name[0] ? probe->name : NULL, "type",
+        "{s:i, s:s?, s:s?, s:s, s:I, s:s, s:o, s:o, s:o, s:I, s:o, s:b, s:o, s:o}", "id",
+        (int)spex_profile_id(probe->probe_id, probe->declared), "name",
+        probe->name[0] ? probe->name : NULL, "provider",
+        probe->provider[0] ? probe->provider : NULL, "type",
         spex_probe_type_name(probe->probe_type), "period", (json_int_t)probe->period, "sampling",
         spex_sampling_kind_name(probe->kind), "one_in",
         number_or_null(spex_profile_one_in(probe), probe->records > 0), "count",

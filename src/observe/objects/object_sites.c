@@ -7,6 +7,7 @@
 #include "observe/objects/object_sites.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@
 
 #include "observe/objects/elf_file.h"
 #include "site/kernel_parameters.h"
+#include "site/provider.h"
 #include "text/printable.h"
 
 enum {
@@ -105,6 +107,22 @@ static int read_sections(struct reading *reading, const char *wanted, size_t ent
     return 0;
 }
 
+/* The first declaration counts, as in the program itself. */
+static void take_provider(struct reading *reading, const struct spex_probe_name *entry) {
+    const char *declared = spex_provider_declared(entry);
+    if (!declared)
+        return;
+    snprintf(reading->sites->provider, SPEX_NAME_BYTES, "%.*s", SPEX_NAME_BYTES - 1, declared);
+}
+
+/* The provider of an object that declares none. Links are followed: the object's own file names
+ * it. */
+static void set_provider_by_path(struct spex_object_sites *sites, const char *path) {
+    char *real = realpath(path, NULL);
+    spex_provider_of_path(real ? real : path, sites->provider);
+    free(real);
+}
+
 /* The first name of a probe id counts, as in the program itself. */
 static int take_names(struct reading *reading, const GElf_Shdr *header, const void *entries,
                       size_t count) {
@@ -119,8 +137,11 @@ static int take_names(struct reading *reading, const GElf_Shdr *header, const vo
     reading->names = names;
     memcpy(names + reading->name_count, entries, count * sizeof(*names));
     for (size_t n = reading->name_count; n < reading->name_count + count; n++)
-        if (names[n].name[0] && reading->name_of_id[names[n].probe_id] == 0)
+        if (names[n].name[0] && !spex_provider_declared(&names[n]) &&
+            reading->name_of_id[names[n].probe_id] == 0)
             reading->name_of_id[names[n].probe_id] = (uint32_t)n + 1;
+    for (size_t n = reading->name_count + count; n-- > reading->name_count;)
+        take_provider(reading, &names[n]);
     reading->name_count += count;
     return 0;
 }
@@ -276,7 +297,8 @@ static int object_read(struct reading *reading) {
 int spex_object_sites_read(int fd, const char *name, struct spex_object_sites *sites,
                            struct spex_error *error) {
     struct spex_elf_file file;
-    *sites = (struct spex_object_sites){NULL, 0};
+    *sites = (struct spex_object_sites){NULL, 0, ""};
+    set_provider_by_path(sites, name);
     int err = spex_elf_file_open(fd, name, &file, error);
     if (err)
         return err;
@@ -296,6 +318,7 @@ int spex_object_sites_read(int fd, const char *name, struct spex_object_sites *s
         spex_object_sites_free(sites);
     else
         sites_merge(sites);
+    spex_make_printable(sites->provider);
     return err;
 }
 
@@ -303,5 +326,5 @@ void spex_object_sites_free(struct spex_object_sites *sites) {
     for (size_t s = 0; s < sites->count; s++)
         site_free(&sites->items[s]);
     free(sites->items);
-    *sites = (struct spex_object_sites){NULL, 0};
+    *sites = (struct spex_object_sites){NULL, 0, ""};
 }

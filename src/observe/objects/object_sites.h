@@ -37,9 +37,12 @@ struct spex_object_sites {
     /* Sorted: sites with a name first, by name; then by id, type, file and line. */
     struct spex_object_site *items;
     size_t count;
+    /* Printable. */
+    char provider[SPEX_NAME_BYTES];
 };
 
-/* Reads the sites of the object behind `fd`, which stays the caller's; `name` is for messages.
+/* Reads the sites of the object behind `fd`, which stays the caller's; `name`, its path, is for
+ * messages, and for the provider of an object that declares none.
  * An object without probes has no sites. 0, or an error of spex_elf_file_open. */
 int spex_object_sites_read(int fd, const char *name, struct spex_object_sites *sites,
                            struct spex_error *error);
