@@ -59,20 +59,29 @@ static bool site_is_kernel(const struct spex_profile_site *site) {
     return site->loaded && site->probe_type == SPEX_KERNEL;
 }
 
+/* Whether the path of a model has the kernel `called`: it has what kernels are called, with "/"
+ * between them. */
+static bool path_has(const char *path, const char *called) {
+    size_t length = strlen(called);
+    for (const char *at = path; at; at = strchr(at, '/')) {
+        at += *at == '/';
+        if (strncmp(at, called, length) == 0 && (at[length] == '/' || at[length] == '\0'))
+            return true;
+    }
+    return false;
+}
+
 /* Whether the path of any model names the kernel of this site, by its name or, without a name,
- * by its id. A path has the names of its kernels with "/" between them. */
+ * by its id; perhaps with the provider, as "liba:sort". */
 static bool models_know_site(const struct spex_models *models,
                              const struct spex_profile_site *site) {
-    char number[12];
-    snprintf(number, sizeof(number), "%d", (int)spex_profile_id(site->probe_id, site->declared));
-    const char *name = site->name[0] ? site->name : number;
-    size_t length = strlen(name);
+    char called[SPEX_PROBE_TEXT_BYTES], provided[2 * SPEX_PROBE_TEXT_BYTES];
+    spex_probe_called(NULL, site->name, spex_profile_id(site->probe_id, site->declared), called,
+                      sizeof(called));
+    snprintf(provided, sizeof(provided), "%s:%s", site->provider, called);
     for (size_t m = 0; m < models->count; m++)
-        for (const char *at = models->items[m].path; at; at = strchr(at, '/')) {
-            at += *at == '/';
-            if (strncmp(at, name, length) == 0 && (at[length] == '/' || at[length] == '\0'))
-                return true;
-        }
+        if (path_has(models->items[m].path, called) || path_has(models->items[m].path, provided))
+            return true;
     return false;
 }
 

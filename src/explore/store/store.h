@@ -9,7 +9,10 @@
  *     trial_value  the configuration: one row a trial and parameter
  *     trial_measured  the criteria: one row a trial that succeeded and criterion, with its standard
  *                  error
- *     trial_metric what every probe said: one row a trial, probe and field; times in seconds
+ *     trial_metric what every probe said: one row a trial, probe and field; times in seconds.
+ *                  `probe` is the probe's number in the trial's process, which is `id`, the
+ *                  developer's, unless another provider has that; `provider` and `id` are NULL in
+ *                  trials of older releases
  *     trial_usage  what the program has used, trial_load what has run beside it: CPU time, memory,
  *                  input and output
  *     trial_note   what went wrong without making the trial fail */
