@@ -28,8 +28,9 @@ static int run_end_ambiguous(struct spex_measured_run *run, size_t c,
     char texts[2][SPEX_PROBE_TEXT_BYTES];
     const struct spex_selection_probe *probes[] = {one, other};
     for (int p = 0; p < 2; p++)
-        spex_probe_called(probes[p]->provider, NULL, probes[p]->id, texts[p], sizeof(texts[p]));
-    return spex_trial_end(run->trial, "%s names two probes of the program, with ids %s and %s",
+        spex_probe_called(probes[p]->provider, probes[p]->name, probes[p]->id, texts[p],
+                          sizeof(texts[p]));
+    return spex_trial_end(run->trial, "%s names two probes of the program, %s and %s",
                           run->space->criteria[c].probe, texts[0], texts[1]);
 }
 

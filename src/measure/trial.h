@@ -12,7 +12,7 @@
 struct spex_trial_metric {
     /* The probe's number in the process that ran. */
     uint16_t probe_id;
-    /* The developer's id. */
+    /* The developer's id; -1: none. */
     int32_t id;
     uint32_t probe_type;
     unsigned field;

@@ -75,6 +75,8 @@ struct spex_profile_type {
     double polled;
 };
 
+#define SPEX_PROFILE_NO_ID UINT32_MAX
+
 struct spex_profile_site {
     uint32_t index;
     uint32_t line;
@@ -91,7 +93,8 @@ struct spex_profile_site {
     uint32_t burst;
     char parameters[SPEX_PROFILE_FILE_BYTES]; /* KERNEL: as much of them as fits; empty: none */
     char provider[SPEX_PROFILE_NAME_BYTES];   /* empty: not known */
-    uint32_t declared; /* 1 + the developer's id; 0: it is probe_id, of an older release */
+    /* 1 + the developer's id; 0: it is probe_id, of an older release; SPEX_PROFILE_NO_ID: none. */
+    uint32_t declared;
 };
 
 struct spex_profile_probe {
@@ -140,9 +143,11 @@ struct spex_profile {
     size_t row_count;
 };
 
-/* The developer's id of a site or probe. */
+/* The developer's id of a site or probe; -1: it has a name in its place. */
 static inline int32_t spex_profile_id(uint16_t probe_id, uint32_t declared) {
-    return declared && declared <= UINT16_MAX + 1u ? (int32_t)declared - 1 : probe_id;
+    if (declared > UINT16_MAX + 1u)
+        return -1;
+    return declared ? (int32_t)declared - 1 : probe_id;
 }
 
 /* Whether the probes of the rows, or of the sites, have several providers. Then they are shown with

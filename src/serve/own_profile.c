@@ -119,7 +119,7 @@ void spex_profile_type_now(unsigned n, struct spex_profile_type *type) {
 }
 
 static uint32_t declared_id(const struct spex_site_info *info) {
-    return (uint32_t)(info->id + 1);
+    return info->id < 0 ? SPEX_PROFILE_NO_ID : (uint32_t)info->id + 1;
 }
 
 void spex_profile_site_now(uint32_t index, struct spex_profile_site *site) {

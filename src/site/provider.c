@@ -89,8 +89,9 @@ const char *spex_probe_called(const char *provider, const char *name, int32_t id
     return text;
 }
 
-const char *spex_probe_selector(const char *provider, int32_t id, char *text, size_t size) {
-    spex_probe_called(provider, NULL, id, text, size);
+const char *spex_probe_selector(const char *provider, const char *name, int32_t id, char *text,
+                                size_t size) {
+    spex_probe_called(provider, id < 0 ? name : NULL, id, text, size);
     for (char *at = text; (at = strpbrk(at, ",:@*[\\ +"));)
         *at = '?';
     return text;

@@ -26,9 +26,11 @@ enum { SPEX_PROBE_TEXT_BYTES = 2 * 128 };
 const char *spex_probe_called(const char *provider, const char *name, int32_t id, char *text,
                               size_t size);
 
-/* Writes what selects the probe: "provider/id", or without the provider as above. Characters with a
+/* Writes what selects the probe: "provider/id", with the name where the id is -1, and without the
+ * provider as above. Characters with a
  * meaning in selections become "?". Returns `text`. */
-const char *spex_probe_selector(const char *provider, int32_t id, char *text, size_t size);
+const char *spex_probe_selector(const char *provider, const char *name, int32_t id, char *text,
+                                size_t size);
 
 /* Returns the provider that an entry of the section `spex_names` declares; NULL: the entry is a
  * probe's name. */

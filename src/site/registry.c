@@ -23,9 +23,9 @@
 #include "ring/doorbell.h"
 #include "ring/probe_type.h"
 #include "site/control_word.h"
-#include "site/kernel_parameters.h"
 #include "site/provider.h"
 #include "site/registry_state.h"
+#include "site/site_text.h"
 #include "text/message.h"
 
 uint32_t spex_sites_count(void) {
@@ -68,6 +68,15 @@ static const char *probe_name_find(uint16_t id, const struct spex_probe_name *na
         if (names->probe_id == id && names->name[0] && !spex_provider_declared(names))
             return names->name;
     return NULL;
+}
+
+/* Returns the id to which the module gives the name, or -1. */
+static int32_t probe_id_find(const char *name, const struct spex_probe_name *names,
+                             const struct spex_probe_name *names_end) {
+    for (; names < names_end; names++)
+        if (!spex_provider_declared(names) && strcmp(names->name, name) == 0)
+            return names->probe_id;
+    return -1;
 }
 
 /* Sets `provider` to that of a module. Of several declarations the first one counts. To be called
@@ -128,6 +137,15 @@ struct identity {
     int32_t id;
 };
 
+/* Writes the name that the site has in the place of an id. False: it has an id. */
+static bool site_name(const struct spex_site *site, char name[SPEX_NAME_BYTES]) {
+    if (!(site->type_number & SPEX_SITE_NAMED))
+        return false;
+    const char *arguments = site_file(site) + strlen(site_file(site)) + 1;
+    spex_name_of_literal(arguments + strlen(arguments) + 1, name, SPEX_NAME_BYTES);
+    return true;
+}
+
 static bool same_name(const char *a, const char *b) {
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
@@ -156,8 +174,8 @@ static struct spex_site_info *info_find_unloaded(const struct spex_site *site,
     return NULL;
 }
 
-/* Returns the id if no other provider's probe has it for its number; otherwise the highest free
- * number. There are more numbers than sites. */
+/* Returns the id if no other provider's probe has it for its number; otherwise, or for -1, the
+ * highest free number. There are more numbers than sites. */
 static uint16_t number_take(int32_t id) {
     uint16_t number = (uint16_t)id;
     for (uint32_t at = UINT16_MAX; spex_registry.numbers[number / 64] >> number % 64 & 1; at--)
@@ -166,18 +184,33 @@ static uint16_t number_take(int32_t id) {
     return number;
 }
 
+/* Returns whether both infos have the same number: by provider and id, or name without an id. */
+static bool same_number(const struct spex_site_info *a, const struct spex_site_info *b) {
+    return a->provider == b->provider && a->id == b->id &&
+           (a->id >= 0 || same_name(a->name, b->name));
+}
+
+/* Returns where the search for the probe begins. The multiplicative hash leaves out the type, so
+ * that a search meets all types of an id. */
+static uint32_t probe_hash(const struct spex_site_info *info) {
+    uint32_t key = (uint32_t)((uintptr_t)info->provider >> 4);
+    if (info->id >= 0)
+        key = key * 31 + (uint32_t)info->id;
+    for (const char *at = info->id < 0 && info->name ? info->name : ""; *at; at++)
+        key = key * 31 + (unsigned char)*at;
+    return key * 2654435761u;
+}
+
 /* Returns the bucket of the info's probe, which is empty while the probe has no site. Sets the
  * info's number: that of a site with the same provider and id, or a new one. The table uses open
- * addressing and multiplicative hashing. It has twice as many buckets as there can be sites, so the
- * search ends. The hash leaves out the type, so the search meets all types of the id. */
+ * addressing. It has twice as many buckets as there can be sites, so the search ends. */
 static uint16_t *probe_bucket(struct spex_site_info *info) {
-    uint32_t key = (uint32_t)info->id + (uint32_t)((uintptr_t)info->provider >> 4) * 31;
     uint16_t *bucket;
     bool numbered = false;
-    for (uint32_t at = key * 2654435761u;
-         *(bucket = &spex_registry.probes[at % SPEX_PROBE_BUCKETS]); at++) {
+    for (uint32_t at = probe_hash(info); *(bucket = &spex_registry.probes[at % SPEX_PROBE_BUCKETS]);
+         at++) {
         const struct spex_site_info *other = &spex_registry.infos[*bucket - 1];
-        if (other->provider != info->provider || other->id != info->id)
+        if (!same_number(other, info))
             continue;
         info->probe_id = other->probe_id;
         numbered = true;
@@ -275,9 +308,14 @@ static void sites_register(struct spex_site *sites, struct spex_site *sites_end,
                            const struct spex_probe_name *names_end, const char *provider) {
     uint32_t refused = 0, next = 0;
     for (struct spex_site *site = sites; site < sites_end; site++) {
-        const struct identity probe = {.provider = provider,
-                                       .name = probe_name_find(site->probe_id, names, names_end),
-                                       .id = site->probe_id};
+        char name[SPEX_NAME_BYTES];
+        struct identity probe = {.provider = provider, .name = name};
+        if (site_name(site, name)) {
+            probe.id = probe_id_find(name, names, names_end);
+        } else {
+            probe.name = probe_name_find(site->probe_id, names, names_end);
+            probe.id = site->probe_id;
+        }
         refused += !site_is_empty(site) && !site_register(site, &probe, &next);
     }
     /* Relaxed: the count orders nothing, it is only shown. */
@@ -320,7 +358,7 @@ static void sites_forget(const struct spex_module *module) {
         if (info->site >= module->sites && info->site < module->sites_end) {
             spex_control_clear(info);
             info->slowed = 0;
-            info->site->probe_id = (uint16_t)info->id;
+            info->site->probe_id = info->id < 0 ? 0 : (uint16_t)info->id;
             info->site = NULL;
         }
     }

@@ -61,7 +61,7 @@ struct spex_selection_probe {
     uint32_t type;
     /* The period that the developer gave the site. */
     uint32_t subsample;
-    /* The developer's id, and the probe's number in its process (site_info.h). */
+    /* The developer's id (-1: none), and the probe's number in its process (site_info.h). */
     int32_t id;
     uint16_t number;
 };

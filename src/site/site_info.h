@@ -33,7 +33,7 @@ struct spex_site_info {
     char *file;
     /* KERNEL: the parameters as they are written, "n, m"; NULL: other types. */
     char *parameters;
-    /* The developer's id. */
+    /* The developer's id; -1: the probe has a name in its place. */
     int32_t id;
     uint32_t line;
     /* The period that the developer gave the site; a region's most executions per pass. */
@@ -42,7 +42,8 @@ struct spex_site_info {
      * never been on. */
     uint32_t generation;
     /* The probe's number in this process, which records have: the id, unless a probe of another
-     * provider had that number first. Sites of one provider with one id share it. */
+     * provider had that number first. Sites of one provider with one id, or with one name and no
+     * id, share it. */
     uint16_t probe_id;
     /* The region that the site stands in; 0: none. */
     uint16_t region;

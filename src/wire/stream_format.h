@@ -49,6 +49,7 @@ struct spex_stream_header {
 };
 
 #define SPEX_STREAM_TEXT_BYTES 128
+#define SPEX_STREAM_NO_ID      UINT32_MAX
 
 struct spex_stream_site {
     uint32_t index;
@@ -61,16 +62,18 @@ struct spex_stream_site {
     char parameters[SPEX_STREAM_TEXT_BYTES]; /* KERNEL: "n, m"; its end when it is longer */
     /* From here on not in version 2. */
     char provider[SPEX_STREAM_TEXT_BYTES]; /* empty: not known */
-    uint32_t declared;                     /* 1 + the developer's id; 0: it is probe_id */
+    /* 1 + the developer's id; 0: it is probe_id; SPEX_STREAM_NO_ID: none. */
+    uint32_t declared;
 };
 
 /* Bytes of a site in a stream of version 2. */
 #define SPEX_STREAM_SITE_BYTES_2 offsetof(struct spex_stream_site, provider)
 
-/* The developer's id. */
+/* The developer's id; -1: the probe has a name in its place. */
 static inline int32_t spex_stream_site_id(const struct spex_stream_site *site) {
-    return site->declared && site->declared <= UINT16_MAX + 1u ? (int32_t)site->declared - 1
-                                                               : site->probe_id;
+    if (site->declared > UINT16_MAX + 1u)
+        return -1;
+    return site->declared ? (int32_t)site->declared - 1 : site->probe_id;
 }
 
 /* A node of the tree of calling contexts. */

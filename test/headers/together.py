@@ -48,7 +48,11 @@ int main(void) {
     int sum = 0;
     spex_start(NULL);
     for (int i = 0; i < 10; i++) {
+        SPEX_TPT_SCOPE("whole", 1);
+        SPEX_CNT_BEGIN(add, 1);
         SPEX_REGION(1, 10, { sum += twice(i); })
+        SPEX_CNT_END(add);
+        SPEX_SNAPSHOT_PROBE("add", 1, i);
         KERNEL_PROBE_BEGIN(2, 1, i);
         sum += other(i);
         KERNEL_PROBE_END(2);
@@ -95,8 +99,10 @@ class Together(InFolder):
         environment.update(SPEX_PROBES='*', SPEX_OUT='-', SPEX_CALIBRATE='0')
         table = self.succeeds(self.path('main'), env=environment).stdout
         rows = [line.split() for line in table.splitlines()]
-        counts = {fields[1]: fields[3] for fields in rows if len(fields) > 3 and fields[1] in ('lat', 'kernel')}
-        self.assertEqual(counts, {'lat': '10', 'kernel': '10'})
+        counts = {(fields[0], fields[1]): fields[3] for fields in rows if fields[3:] and
+                  fields[1] in ('lat', 'kernel', 'tpt', 'cnt', 'snapshot')}
+        probes = [('together', 'lat'), ('2', 'kernel'), ('whole', 'tpt'), ('add', 'cnt'), ('add', 'snapshot')]
+        self.assertEqual(counts, {probe: '10' for probe in probes})
         self.assertEqual(self.constructors(self.path('main')), 1)
 
     def test_a_library_with_probes_alone_needs_no_libspex(self):

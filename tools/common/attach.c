@@ -40,7 +40,7 @@ struct kernel_list {
 static void kernel_list_add(struct kernel_list *list, const struct spex_profile_site *site,
                             bool mixed, const char *behind) {
     char kernel[SPEX_PROBE_TEXT_BYTES], item[SPEX_PROBE_TEXT_BYTES + 48];
-    spex_probe_selector(mixed ? site->provider : NULL,
+    spex_probe_selector(mixed ? site->provider : NULL, site->name,
                         spex_profile_id(site->probe_id, site->declared), kernel, sizeof(kernel));
     int length =
         snprintf(item, sizeof(item), "%s%s:kernel%s", list->count ? "," : "+", kernel, behind);

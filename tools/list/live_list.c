@@ -14,6 +14,7 @@
 #include "profile/columns.h"
 #include "ring/probe_type.h"
 #include "tools/common/complain.h"
+#include "tools/common/profile_json.h"
 #include "tools/list/probe_list.h"
 
 /* Sites that share a line of the list, such as the copies of an inlined function. */
@@ -190,7 +191,7 @@ int spex_live_list_print(const struct spex_profile *profile, FILE *out) {
         const struct spex_profile_site *site = entries[e].site;
         int32_t id = spex_profile_id(site->probe_id, site->declared);
         spex_probe_list_add_name(&columns, mixed ? site->provider : NULL, site->name, id);
-        spex_columns_add(&columns, "%d", (int)id);
+        spex_probe_list_add_id(&columns, id);
         spex_probe_list_add_type(&columns, site->probe_type, site->detail,
                                  site->parameters[0] ? site->parameters : NULL);
         spex_columns_add(&columns, "%u", site->subsample);
@@ -217,8 +218,8 @@ static json_t *entry_json(const struct spex_profile *profile, const struct entry
     const struct spex_profile_row *row = entry->row;
     double cost = entry_cost(profile, entry);
     json_t *json = json_pack(
-        "{s:i, s:s?, s:s?, s:s, s:s, s:I, s:I, s:I, s:b, s:I, s:s?, s:o, s:o, s:o, s:o}", "id",
-        (int)spex_profile_id(site->probe_id, site->declared), "name",
+        "{s:o, s:s?, s:s?, s:s, s:s, s:I, s:I, s:I, s:b, s:I, s:s?, s:o, s:o, s:o, s:o}", "id",
+        spex_id_json(spex_profile_id(site->probe_id, site->declared)), "name",
         site->name[0] ? site->name : NULL, "provider", site->provider[0] ? site->provider : NULL,
         "type", spex_probe_type_name(site->probe_type), "file", site->file, "line",
         (json_int_t)site->line, "sc", (json_int_t)site->subsample, "copies",

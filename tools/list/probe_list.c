@@ -16,6 +16,7 @@
 #include "site/provider.h"
 #include "text/printable.h"
 #include "tools/common/complain.h"
+#include "tools/common/profile_json.h"
 
 /* Paths may have any bytes but zero; they are shown in a terminal. To be freed; NULL: out of
  * memory. */
@@ -64,6 +65,13 @@ void spex_probe_list_add_name(struct spex_columns *columns, const char *provider
     spex_columns_add(columns, "%s", spex_probe_called(provider, name, id, text, sizeof(text)));
 }
 
+void spex_probe_list_add_id(struct spex_columns *columns, int32_t id) {
+    if (id < 0)
+        spex_columns_add(columns, "-");
+    else
+        spex_columns_add(columns, "%d", (int)id);
+}
+
 void spex_probe_list_add_type(struct spex_columns *columns, uint32_t probe_type, unsigned detail,
                               const char *parameters) {
     const char *type = spex_probe_type_name(probe_type);
@@ -89,8 +97,9 @@ void spex_probe_list_add_copies(struct spex_columns *columns, uint32_t copies) {
 /* `object`: the file of the site, and `provider` its provider, or "". */
 static void site_add_row(struct spex_columns *columns, const struct spex_object_site *site,
                          const char *provider, const char *object) {
-    spex_probe_list_add_name(columns, provider, site->name, site->probe_id);
-    spex_columns_add(columns, "%u", site->probe_id);
+    int32_t id = spex_object_site_id(site);
+    spex_probe_list_add_name(columns, provider, site->name, id);
+    spex_probe_list_add_id(columns, id);
     spex_probe_list_add_type(columns, site->probe_type, site->detail, site->parameters);
     spex_columns_add(columns, "%u", site->subsample);
     spex_columns_add(columns, "%s:%u", site->file, site->line);
@@ -136,11 +145,12 @@ int spex_probe_list_print(const struct spex_probe_list *list, FILE *out) {
 /* Keys that only some types have are added at the end. */
 static json_t *site_json(const struct spex_object_site *site, const char *provider,
                          const char *object) {
-    json_t *json = json_pack(
-        "{s:i, s:s?, s:s, s:s, s:s, s:I, s:I, s:I, s:s}", "id", (int)site->probe_id, "name",
-        *site->name ? site->name : NULL, "provider", provider, "type",
-        spex_probe_type_name(site->probe_type), "file", site->file, "line", (json_int_t)site->line,
-        "sc", (json_int_t)site->subsample, "copies", (json_int_t)site->copies, "object", object);
+    json_t *json =
+        json_pack("{s:o, s:s?, s:s, s:s, s:s, s:I, s:I, s:I, s:s}", "id",
+                  spex_id_json(spex_object_site_id(site)), "name", *site->name ? site->name : NULL,
+                  "provider", provider, "type", spex_probe_type_name(site->probe_type), "file",
+                  site->file, "line", (json_int_t)site->line, "sc", (json_int_t)site->subsample,
+                  "copies", (json_int_t)site->copies, "object", object);
     if (site->probe_type == SPEX_PERFCNTR)
         json_object_set_new(json, "counter", json_integer(site->detail));
     if (site->probe_type == SPEX_SNAPSHOT)

@@ -31,11 +31,12 @@ int spex_probe_list_add(struct spex_probe_list *list, const char *path,
 void spex_probe_list_free(struct spex_probe_list *list);
 
 /* Add a cell. The name of a probe without one is its id; in front stands the provider, unless that
- * is NULL or empty. The type of a PERFCNTR probe has its
+ * is NULL or empty. An id of -1 is "-". The type of a PERFCNTR probe has its
  * counter with it, of a SNAPSHOT the number of its values, and of a KERNEL its parameters, or their
  * number where `parameters` is NULL. One copy is an empty cell. */
 void spex_probe_list_add_name(struct spex_columns *columns, const char *provider, const char *name,
                               int32_t id);
+void spex_probe_list_add_id(struct spex_columns *columns, int32_t id);
 void spex_probe_list_add_type(struct spex_columns *columns, uint32_t probe_type, unsigned detail,
                               const char *parameters);
 void spex_probe_list_add_copies(struct spex_columns *columns, uint32_t copies);

@@ -79,7 +79,7 @@ static void row_fill_from_site(struct spex_top_row *row, const struct spex_profi
                                  .burst = site->burst,
                                  .subsample = site->subsample};
     spex_probe_called(provider, site->name, id, row->name, sizeof(row->name));
-    spex_probe_selector(provider, id, row->chosen, sizeof(row->chosen));
+    spex_probe_selector(provider, site->name, id, row->chosen, sizeof(row->chosen));
 }
 
 /* Adds the sites of another row of the same probe. The row has the shortest period of those

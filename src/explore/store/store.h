@@ -11,8 +11,8 @@
  *                  error
  *     trial_metric what every probe said: one row a trial, probe and field; times in seconds.
  *                  `probe` is the probe's number in the trial's process, which is `id`, the
- *                  developer's, unless another provider has that; `provider` and `id` are NULL in
- *                  trials of older releases
+ *                  developer's, unless another provider has that or the probe has none (NULL);
+ *                  in trials of older releases `provider` and `id` are NULL
  *     trial_usage  what the program has used, trial_load what has run beside it: CPU time, memory,
  *                  input and output
  *     trial_note   what went wrong without making the trial fail */

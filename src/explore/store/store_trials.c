@@ -115,7 +115,8 @@ static int insert_metric(struct spex_store *store, sqlite3_stmt *statement, sqli
         bind_number(statement, 8 + n, numbers[n]);
     if (metric->provider)
         sqlite3_bind_text(statement, 16, metric->provider, -1, SQLITE_STATIC);
-    sqlite3_bind_int(statement, 17, (int)metric->id);
+    if (metric->id >= 0)
+        sqlite3_bind_int(statement, 17, (int)metric->id);
     return spex_store_put_row(store, statement, error);
 }
 

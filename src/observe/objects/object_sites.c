@@ -16,8 +16,8 @@
 #include <spex/record.h>
 
 #include "observe/objects/elf_file.h"
-#include "site/kernel_parameters.h"
 #include "site/provider.h"
+#include "site/site_text.h"
 #include "text/printable.h"
 
 enum {
@@ -155,14 +155,10 @@ static void site_set_name(const struct reading *reading, struct spex_object_site
     spex_make_printable(site->name);
 }
 
-/* The names of the parameters of a KERNEL follow the name of its file. `text`: the bytes after
- * that, of which `got` were read. */
+/* The arguments of a KERNEL have the names of its parameters. */
 static int site_set_parameters(struct reading *reading, struct spex_object_site *site,
-                               const char *text, size_t got) {
-    size_t length = strnlen(text, got);
-    if (length == got)
-        return 0;
-    const char *parameters = spex_parameters_of(text);
+                               const char *arguments) {
+    const char *parameters = spex_parameters_of(arguments);
     reading->file_names_bytes += strlen(parameters);
     if (!*parameters)
         return 0;
@@ -171,6 +167,34 @@ static int site_set_parameters(struct reading *reading, struct spex_object_site 
         return spex_fail(reading->error, -ENOMEM, "out of memory");
     spex_make_printable(site->parameters);
     return 0;
+}
+
+/* A name in the place of the id. The id that the object gives this name, if it does, is the
+ * probe's. */
+static void site_set_own_name(const struct reading *reading, struct spex_object_site *site,
+                              const char *literal) {
+    spex_name_of_literal(literal, site->name, SPEX_NAME_BYTES);
+    for (size_t n = 0; n < reading->name_count && site->named; n++)
+        if (strncmp(reading->names[n].name, site->name, SPEX_NAME_BYTES) == 0) {
+            site->probe_id = reading->names[n].probe_id;
+            site->named = false;
+        }
+    spex_make_printable(site->name);
+}
+
+/* What follows the file's name, and has `got` bytes: a kernel's arguments, and a name in the place
+ * of the id. Texts that do not end are left out. */
+static int site_set_texts(struct reading *reading, struct spex_object_site *site, const char *text,
+                          size_t got) {
+    size_t length = strnlen(text, got);
+    if (length == got)
+        return 0;
+    int err = site->probe_type == SPEX_KERNEL ? site_set_parameters(reading, site, text) : 0;
+    const char *literal = text + length + 1;
+    got -= length + 1;
+    if (!err && site->named && strnlen(literal, got) < got)
+        site_set_own_name(reading, site, literal);
+    return err;
 }
 
 /* Sets the file to the string at `address`, or to "?" when there is none. */
@@ -189,14 +213,12 @@ static int site_set_file(struct reading *reading, struct spex_object_site *site,
     if (!site->file)
         return spex_fail(reading->error, -ENOMEM, "out of memory");
     spex_make_printable(site->file);
-    return site->probe_type == SPEX_KERNEL && length < got
-               ? site_set_parameters(reading, site, text + length + 1, got - length - 1)
-               : 0;
+    return length < got ? site_set_texts(reading, site, text + length + 1, got - length - 1) : 0;
 }
 
 /* The type of the probe; 0 when the number in the file is none. */
 static uint32_t raw_site_type(const struct spex_site *raw) {
-    return raw->type_number <= SPEX_PROBE_TYPES ? spex_site_type_(raw) : 0;
+    return (raw->type_number & ~SPEX_SITE_NAMED) <= SPEX_PROBE_TYPES ? spex_site_type_(raw) : 0;
 }
 
 /* `address`: that of the site when the object is loaded. The offset of the file name is
@@ -206,13 +228,15 @@ static int take_site(struct reading *reading, const struct spex_site *raw, uint6
     *site = (struct spex_object_site){
         .probe_id = raw->probe_id,
         .probe_type = (uint16_t)raw_site_type(raw),
+        .named = raw->type_number & SPEX_SITE_NAMED,
         .detail = raw->detail,
         .region = raw->region,
         .subsample = raw->subsample,
         .line = raw->line,
         .copies = 1,
     };
-    site_set_name(reading, site);
+    if (!site->named)
+        site_set_name(reading, site);
     uint64_t member = address + offsetof(struct spex_site, file_offset);
     return site_set_file(reading, site, member + (uint64_t)raw->file_offset);
 }
