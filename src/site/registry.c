@@ -74,7 +74,7 @@ static const char *probe_name_find(uint16_t id, const struct spex_probe_name *na
 static int32_t probe_id_find(const char *name, const struct spex_probe_name *names,
                              const struct spex_probe_name *names_end) {
     for (; names < names_end; names++)
-        if (!spex_provider_declared(names) && strcmp(names->name, name) == 0)
+        if (name[0] && !spex_provider_declared(names) && strcmp(names->name, name) == 0)
             return names->probe_id;
     return -1;
 }

@@ -17,9 +17,8 @@ static inline const char *spex_parameters_of(const char *brackets) {
     return behind + strspn(behind, ", ");
 }
 
-/* Copies what the string literals say to `name`, cut to `size` bytes. A backslash stands for
- * itself in names that hold more than quotes, so only the one in front of a quote or of another is
- * left out. */
+/* Copies what the string literals say to `name`, cut to `size` bytes. A backslash in front of a
+ * quote or of another backslash is left out; other escape sequences are copied as they stand. */
 static inline void spex_name_of_literal(const char *literal, char *name, size_t size) {
     size_t length = 0;
     bool inside = false;

@@ -175,7 +175,7 @@ static void site_set_own_name(const struct reading *reading, struct spex_object_
                               const char *literal) {
     spex_name_of_literal(literal, site->name, SPEX_NAME_BYTES);
     for (size_t n = 0; n < reading->name_count && site->named; n++)
-        if (strncmp(reading->names[n].name, site->name, SPEX_NAME_BYTES) == 0) {
+        if (site->name[0] && strncmp(reading->names[n].name, site->name, SPEX_NAME_BYTES) == 0) {
             site->probe_id = reading->names[n].probe_id;
             site->named = false;
         }
